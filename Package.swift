@@ -1,0 +1,111 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One set of settings for every Swift target: complete concurrency checking, explicit imports and existentials,
+/// and no warning left standing.
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .treatAllWarnings(as: .error),
+]
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ target: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .testTarget(
+    name: "\(target)Tests", dependencies: [.target(name: target)] + dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+  name: "touchstone",
+  products: [
+    .executable(name: "touchstone", targets: ["touchstone"]),
+    .executable(name: "touchstone-load", targets: ["touchstone-load"]),
+    .library(name: "TouchstoneClient", targets: ["TouchstoneClient", "TouchstoneCodec"]),
+    .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
+    .library(name: "DispatchRPC", targets: ["DispatchRPC"]),
+    .library(name: "DispatchPool", targets: ["DispatchPool"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+  ],
+  targets: [
+    // C: system libraries and generated code.
+    .systemLibrary(name: "CProtobufC", pkgConfig: "libprotobuf-c", providers: [.apt(["libprotobuf-c-dev"])]),
+    .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CEpoll"),
+    .target(name: "CTouchstoneProto", dependencies: ["CProtobufC"]),
+
+    // Knows nothing of Touchstone.
+    library("DispatchRPC", ["CNGHTTP2", "CEpoll"]),
+    library("DispatchPool"),
+
+    // The rules, the bytes, the store: each alone.
+    library("TouchstonePolicy"),
+    library("TouchstoneCodec", ["CTouchstoneProto", "CProtobufC"]),
+    library("TouchstoneStore", ["TouchstonePolicy", crypto]),
+    library("TouchstoneStoreSQLite", ["TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
+    library("TouchstoneCrypto", [crypto]),
+
+    // Where they meet.
+    library(
+      "TouchstoneService",
+      [
+        "TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "DispatchRPC",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    library("TouchstoneClient", ["TouchstoneCodec", "DispatchRPC", "DispatchPool"]),
+    library("LocalAuthentication", [crypto]),
+
+    .executableTarget(
+      name: "touchstone",
+      dependencies: [
+        "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy", "TouchstoneCrypto",
+        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "LocalAuthentication",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Yams", package: "Yams"),
+      ],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "touchstone-load",
+      dependencies: [
+        "TouchstoneClient", "TouchstoneCodec", "LocalAuthentication",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Histogram", package: "hdrhistogram-swift"),
+      ],
+      swiftSettings: settings),
+
+    tests("DispatchRPC", ["CNGHTTP2"]),
+    tests("DispatchPool"),
+    tests("TouchstonePolicy"),
+    tests("TouchstoneCodec", ["CTouchstoneProto", "CProtobufC"]),
+    .target(
+      name: "StoreConformance", dependencies: ["TouchstoneStore", "TouchstonePolicy"],
+      path: "Tests/Support/StoreConformance", swiftSettings: settings),
+    tests("TouchstoneStore", ["TouchstonePolicy"]),
+    tests("TouchstoneStoreSQLite", ["StoreConformance", "TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
+    tests("TouchstoneCrypto", [crypto]),
+    tests(
+      "TouchstoneService",
+      [
+        "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto",
+        "DispatchRPC", "LocalAuthentication",
+      ]),
+    tests("TouchstoneClient", ["TouchstoneCodec", "DispatchRPC", "DispatchPool"]),
+    tests("LocalAuthentication", [crypto]),
+    .testTarget(name: "StructureTests", swiftSettings: settings),
+  ]
+)

@@ -1,0 +1,101 @@
+// What the rules answer.
+
+/// Why something cannot be evaluated now.
+public struct Denial: Sendable, Hashable {
+  public var code: LAErrorCode
+  public var reason: Reason
+  /// Set where waiting helps.
+  public var retryAfter: Duration?
+
+  /// Stable and machine-readable; the raw value is what goes on the wire.
+  public enum Reason: String, Sendable, Hashable, CaseIterable {
+    case osTooOld = "OS_TOO_OLD"
+    case passcodeNotSet = "PASSCODE_NOT_SET"
+    case biometryNotAvailable = "BIOMETRY_NOT_AVAILABLE"
+    case biometryNotEnrolled = "BIOMETRY_NOT_ENROLLED"
+    case biometryLockout = "BIOMETRY_LOCKOUT"
+    case domainStateRequired = "DOMAIN_STATE_REQUIRED"
+    case domainStateChanged = "DOMAIN_STATE_CHANGED"
+    case noUsableFactor = "NO_USABLE_FACTOR"
+  }
+
+  public init(code: LAErrorCode, reason: Reason, retryAfter: Duration? = nil) {
+    self.code = code
+    self.reason = reason
+    self.retryAfter = retryAfter
+  }
+}
+
+/// Whether a policy can be evaluated now, and how: the answer of `canEvaluatePolicy`.
+public struct Preflight: Sendable, Hashable {
+  /// `nil`: it can.
+  public var denial: Denial?
+  /// `nil`: no binding was named.
+  public var domainState: DomainStateVerdict?
+  /// Usable now, best first.
+  public var factors: [Factor]
+  /// Before the device locks.
+  public var biometryAttemptsLeft: UInt32
+
+  public init(denial: Denial?, domainState: DomainStateVerdict?, factors: [Factor], biometryAttemptsLeft: UInt32) {
+    self.denial = denial
+    self.domainState = domainState
+    self.factors = factors
+    self.biometryAttemptsLeft = biometryAttemptsLeft
+  }
+}
+
+/// What came of one attempt.
+public enum Outcome: UInt8, Sendable, Hashable, CaseIterable {
+  case succeeded = 1
+  case tryAgain
+  case failed
+  case canceled
+  case fallback
+  case lockedOut
+  case factorRequired
+  case invalidContext
+}
+
+/// One attempt, as the service found it.
+public enum Attempt: Sendable, Hashable {
+  /// A signature by one of the binding's keys. `isValid`: it verifies, over this evaluation's signing input, by a
+  /// key of that factor on an active binding.
+  case key(factor: Factor, isValid: Bool)
+  /// What LocalAuthentication said where it did not succeed (R11). `nil`: a code that is not known.
+  case report(LAErrorCode?)
+}
+
+/// What to answer, what to remember, what to write into the audit log.
+public struct AttemptDecision: Sendable, Hashable {
+  public var outcome: Outcome
+  /// `nil` on success.
+  public var laError: LAErrorCode?
+  public var nextFactors: [Factor]
+  /// With the factor just tried, before it locks.
+  public var attemptsLeft: UInt32
+  public var domainState: DomainStateVerdict?
+  public var retryAfter: Duration?
+  /// The fallback button may be drawn from now on (R18).
+  public var isFallbackVisible: Bool
+  /// `nil`: the device's standing stays as it was.
+  public var device: BiometryStanding?
+  /// `nil`: the evaluation stays as it was.
+  public var evaluation: EvaluationStanding?
+
+  public init(
+    outcome: Outcome, laError: LAErrorCode?, nextFactors: [Factor] = [], attemptsLeft: UInt32 = 0,
+    domainState: DomainStateVerdict? = nil, retryAfter: Duration? = nil, isFallbackVisible: Bool = false,
+    device: BiometryStanding? = nil, evaluation: EvaluationStanding? = nil
+  ) {
+    self.outcome = outcome
+    self.laError = laError
+    self.nextFactors = nextFactors
+    self.attemptsLeft = attemptsLeft
+    self.domainState = domainState
+    self.retryAfter = retryAfter
+    self.isFallbackVisible = isFallbackVisible
+    self.device = device
+    self.evaluation = evaluation
+  }
+}

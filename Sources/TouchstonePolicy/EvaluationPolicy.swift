@@ -1,0 +1,62 @@
+/// A named policy: what one kind of evaluation asks for. A value of the configuration; every number has its default.
+public struct EvaluationPolicy: Sendable, Hashable {
+  public enum Purpose: UInt8, Sendable, Hashable {
+    case login = 1
+    case payment
+  }
+
+  public var name: String
+  /// Changes whenever any setting does; an evaluation begun under another one is void (R36).
+  public var revision: UInt64
+  public var purpose: Purpose
+  /// Accepted factors, best first.
+  public var factors: [Factor]
+  /// Wrong attempts that end one evaluation (R7).
+  public var attemptsPerEvaluation: UInt32 = 3
+  /// Consecutive failures that lock the device (R7).
+  public var failuresBeforeLockout: UInt32 = 5
+  /// `nil`: any protection serves (R31).
+  public var requiredKeyProtection: KeyProtection?
+  /// Refuses devices that cannot give a domain state (R27).
+  public var requiresDomainState = false
+  /// How long an evaluation stays open (R34).
+  public var evaluationLifetime: Duration = .seconds(120)
+  /// `nil`: a success issues no token (R40).
+  public var tokenLifetime: Duration?
+
+  /// Required exactly where money moves (R38).
+  public var requiresTransaction: Bool { purpose == .payment }
+  /// A payment's token serves once (R38).
+  public var isTokenSingleUse: Bool { purpose == .payment }
+
+  public init(name: String, revision: UInt64, purpose: Purpose, factors: [Factor], tokenLifetime: Duration?) {
+    self.name = name
+    self.revision = revision
+    self.purpose = purpose
+    self.factors = factors
+    self.tokenLifetime = tokenLifetime
+  }
+}
+
+extension EvaluationPolicy {
+  /// What every installation has: Apple's two `LAPolicy` names, a login and a payment.
+  public static let builtIn: [EvaluationPolicy] = [
+    EvaluationPolicy(
+      name: "deviceOwnerAuthenticationWithBiometrics", revision: 1, purpose: .login, factors: [.biometry],
+      tokenLifetime: .seconds(300)),
+    EvaluationPolicy(
+      name: "deviceOwnerAuthentication", revision: 1, purpose: .login, factors: [.biometry, .deviceOwner],
+      tokenLifetime: .seconds(300)),
+    EvaluationPolicy(
+      name: "login", revision: 1, purpose: .login, factors: [.biometry, .deviceOwner], tokenLifetime: .seconds(300)),
+    payment,
+  ]
+
+  private static var payment: EvaluationPolicy {
+    var policy = EvaluationPolicy(
+      name: "payment", revision: 1, purpose: .payment, factors: [.biometry, .deviceOwner],
+      tokenLifetime: .seconds(120))
+    policy.requiresDomainState = true
+    return policy
+  }
+}

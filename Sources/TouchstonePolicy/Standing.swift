@@ -1,0 +1,58 @@
+// What is remembered between calls, as the rules see it. The store keeps these values; the rules replace them.
+
+/// A device's biometric failures, shared by all applications and profiles on it (R8).
+public struct BiometryStanding: Sendable, Hashable {
+  /// Consecutive wrong attempts; zero after a success on an unlocked device (R7).
+  public var consecutiveFailures: UInt32
+  /// Locked until a success of device owner or passcode (R4).
+  public var isLockedOut: Bool
+
+  public init(consecutiveFailures: UInt32 = 0, isLockedOut: Bool = false) {
+    self.consecutiveFailures = consecutiveFailures
+    self.isLockedOut = isLockedOut
+  }
+}
+
+/// The domain state a binding was completed with (R24), and the OS it came from (R22).
+public struct DomainStateBaseline: Sendable, Hashable {
+  /// Never empty (R24).
+  public var domainState: [UInt8]
+  public var osMajorVersion: UInt32
+
+  public init(domainState: [UInt8], osMajorVersion: UInt32) {
+    self.domainState = domainState
+    self.osMajorVersion = osMajorVersion
+  }
+}
+
+/// What the rules need to know of the binding that an evaluation names.
+public struct BindingStanding: Sendable, Hashable {
+  /// False where revoked, or where no such binding exists: every proof then counts as wrong (R37).
+  public var isActive: Bool
+  /// How its hardware keys are guarded; empty for a ProfileTouchID.
+  public var keyProtections: [KeyProtection]
+  public var holdsProfileTouchID: Bool
+  public var baseline: DomainStateBaseline?
+
+  public init(
+    isActive: Bool, keyProtections: [KeyProtection], holdsProfileTouchID: Bool, baseline: DomainStateBaseline?
+  ) {
+    self.isActive = isActive
+    self.keyProtections = keyProtections
+    self.holdsProfileTouchID = holdsProfileTouchID
+    self.baseline = baseline
+  }
+}
+
+/// What is stored of an evaluation once an attempt was made in it; before that, nothing is (R34).
+public struct EvaluationStanding: Sendable, Hashable {
+  /// Wrong attempts in this evaluation.
+  public var failures: UInt32
+  /// Succeeded, failed for good, or invalidated (R35).
+  public var isFinished: Bool
+
+  public init(failures: UInt32 = 0, isFinished: Bool = false) {
+    self.failures = failures
+    self.isFinished = isFinished
+  }
+}

@@ -1,0 +1,38 @@
+/// A point in time as the rules see it: microseconds since 1970-01-01T00:00:00Z, leap seconds ignored (POSIX).
+///
+/// The rules never ask for the time; they are told it.
+public struct UnixTime: Sendable, Hashable, Comparable {
+  public var microseconds: Int64
+
+  public init(microseconds: Int64) {
+    self.microseconds = microseconds
+  }
+
+  public init(seconds: Int64) {
+    self.microseconds = seconds * 1_000_000
+  }
+
+  /// Whole seconds, rounded down: the unit of JWT's NumericDate.
+  public var seconds: Int64 {
+    microseconds >= 0 ? microseconds / 1_000_000 : (microseconds - 999_999) / 1_000_000
+  }
+
+  public static func < (left: UnixTime, right: UnixTime) -> Bool {
+    left.microseconds < right.microseconds
+  }
+
+  public static func + (time: UnixTime, duration: Duration) -> UnixTime {
+    UnixTime(microseconds: time.microseconds + duration.wholeMicroseconds)
+  }
+
+  public static func - (later: UnixTime, earlier: UnixTime) -> Duration {
+    .microseconds(later.microseconds - earlier.microseconds)
+  }
+}
+
+extension Duration {
+  /// Rounded toward zero.
+  public var wholeMicroseconds: Int64 {
+    components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
+  }
+}

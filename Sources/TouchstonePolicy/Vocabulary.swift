@@ -1,0 +1,110 @@
+// LocalAuthentication's vocabulary, as the rules use it. DOMAIN.md, "Words".
+
+/// A way for a person to prove presence.
+public enum Factor: UInt8, Sendable, Hashable, CaseIterable {
+  /// A signature by a key that only the enrolled biometrics unlock.
+  case biometry = 1
+  /// A signature by a key that biometrics or the device passcode unlock.
+  case deviceOwner
+  /// A passcode that the service verifies.
+  case passcode
+  /// A gesture that the service verifies.
+  case gesture
+  /// A WebAuthn assertion.
+  case passkey
+  /// A login that the calling service performed itself and vouches for.
+  case primary
+}
+
+/// Apple's `LAError.Code`, number for number (LAError.h).
+public enum LAErrorCode: Int32, Sendable, Hashable, CaseIterable {
+  case authenticationFailed = -1
+  case userCancel = -2
+  case userFallback = -3
+  case systemCancel = -4
+  case passcodeNotSet = -5
+  case biometryNotAvailable = -6
+  case biometryNotEnrolled = -7
+  case biometryLockout = -8
+  case appCancel = -9
+  case invalidContext = -10
+  case companionNotAvailable = -11
+  case biometryNotPaired = -12
+  case biometryDisconnected = -13
+  case invalidDimensions = -14
+  case notInteractive = -1004
+}
+
+/// Which sensor a device has.
+public enum BiometryType: UInt8, Sendable, Hashable, CaseIterable {
+  case unspecified = 0
+  case none
+  case touchID
+  case faceID
+  case opticID
+  case voice
+}
+
+/// What guards a hardware key on its device (R31).
+public enum KeyProtection: UInt8, Sendable, Hashable, CaseIterable {
+  case biometryCurrentSet = 1
+  case biometryAny
+  case userPresence
+  case devicePasscode
+
+  /// The factor that a proof by such a key serves (R31).
+  public var factor: Factor {
+    switch self {
+    case .biometryCurrentSet, .biometryAny: .biometry
+    case .userPresence, .devicePasscode: .deviceOwner
+    }
+  }
+}
+
+/// How the device's biometric database compares with the binding's baseline (R22).
+public enum DomainStateVerdict: UInt8, Sendable, Hashable, CaseIterable {
+  case neverRecorded = 1
+  case unchanged
+  case unknownWhileLocked
+  case changed
+  case changedWithOS
+}
+
+/// The platform a device says it runs. Versions are compared for iOS and iPadOS alone (R2).
+public enum Platform: UInt8, Sendable, Hashable, CaseIterable {
+  /// Not said: treated as iOS, the platform with the strictest table.
+  case unspecified = 0
+  case iOS
+  case iPadOS
+  case macOS
+  case android
+  case web
+}
+
+/// What a device says of itself. Never proof of anything.
+public struct DevicePosture: Sendable, Hashable {
+  public var platform: Platform
+  /// `nil`: unknown, which counts as the oldest (R2).
+  public var osVersion: OSVersion?
+  public var biometryType: BiometryType
+  public var isBiometryAvailable: Bool
+  public var isBiometryEnrolled: Bool
+  public var isBiometryLockedOut: Bool
+  public var isPasscodeSet: Bool
+  /// `evaluatedPolicyDomainState`: opaque; empty where the device gave none.
+  public var domainState: [UInt8]
+
+  public init(
+    platform: Platform, osVersion: OSVersion?, biometryType: BiometryType, isBiometryAvailable: Bool,
+    isBiometryEnrolled: Bool, isBiometryLockedOut: Bool, isPasscodeSet: Bool, domainState: [UInt8]
+  ) {
+    self.platform = platform
+    self.osVersion = osVersion
+    self.biometryType = biometryType
+    self.isBiometryAvailable = isBiometryAvailable
+    self.isBiometryEnrolled = isBiometryEnrolled
+    self.isBiometryLockedOut = isBiometryLockedOut
+    self.isPasscodeSet = isPasscodeSet
+    self.domainState = domainState
+  }
+}

@@ -1,0 +1,163 @@
+// What a store keeps. Every record that is compared and set carries the version it was read at.
+
+public import TouchstonePolicy
+
+/// Starts at 1 when a record is first written; 0 stands for "not there yet".
+public typealias RecordVersion = UInt64
+
+/// 16 random bytes: unguessable, so also unique.
+public struct UniqueID: Sendable, Hashable {
+  public var high: UInt64
+  public var low: UInt64
+
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// `nil` unless there are exactly 16 bytes.
+  public init?(bytes: some Collection<UInt8>) {
+    guard bytes.count == 16 else { return nil }
+    func bigEndian(_ half: some Sequence<UInt8>) -> UInt64 {
+      half.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    self.init(high: bigEndian(bytes.prefix(8)), low: bigEndian(bytes.dropFirst(8)))
+  }
+
+  /// Big-endian, 16 of them.
+  public var bytes: [UInt8] {
+    [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * $0)) } }
+  }
+
+  public static func random() -> UniqueID {
+    var generator = SystemRandomNumberGenerator()
+    return UniqueID(high: generator.next(), low: generator.next())
+  }
+}
+
+/// The key of everything that expires: inserts append, and sweeping drops a range.
+public struct ExpiringKey: Sendable, Hashable {
+  /// When the row may be swept.
+  public var expiresAt: UnixTime
+  public var id: UniqueID
+
+  public init(expiresAt: UnixTime, id: UniqueID) {
+    self.expiresAt = expiresAt
+    self.id = id
+  }
+}
+
+public struct HardwareKeyRecord: Sendable, Hashable {
+  /// X9.63 uncompressed, 65 bytes.
+  public var publicKey: [UInt8]
+  public var protection: KeyProtection
+
+  public init(publicKey: [UInt8], protection: KeyProtection) {
+    self.publicKey = publicKey
+    self.protection = protection
+  }
+}
+
+public enum CredentialRecord: Sendable, Hashable {
+  case hardwareKeys([HardwareKeyRecord])
+  /// HMAC-SHA-256 under the service's pepper, 32 bytes (R30).
+  case profileTouchID(digest: [UInt8])
+}
+
+/// This device speaks for this profile in this application, by this credential.
+public struct BindingRecord: Sendable, Hashable {
+  public var bindingID: String
+  public var applicationID: String
+  public var profileID: String
+  public var deviceID: String
+  public var deviceName: String
+  public var biometryType: BiometryType
+  public var credential: CredentialRecord
+  public var isRevoked: Bool
+  /// `nil`: none was given when the binding completed (R24).
+  public var baseline: DomainStateBaseline?
+  public var createdAt: UnixTime
+  /// Written without a new version: it decides nothing.
+  public var lastUsedAt: UnixTime?
+  public var version: RecordVersion
+
+  public init(
+    bindingID: String, applicationID: String, profileID: String, deviceID: String, deviceName: String,
+    biometryType: BiometryType, credential: CredentialRecord, isRevoked: Bool, baseline: DomainStateBaseline?,
+    createdAt: UnixTime, lastUsedAt: UnixTime?, version: RecordVersion
+  ) {
+    self.bindingID = bindingID
+    self.applicationID = applicationID
+    self.profileID = profileID
+    self.deviceID = deviceID
+    self.deviceName = deviceName
+    self.biometryType = biometryType
+    self.credential = credential
+    self.isRevoked = isRevoked
+    self.baseline = baseline
+    self.createdAt = createdAt
+    self.lastUsedAt = lastUsedAt
+    self.version = version
+  }
+}
+
+/// A device's standing (R8).
+public struct DeviceRecord: Sendable, Hashable {
+  public var deviceID: String
+  public var biometry: BiometryStanding
+  public var version: RecordVersion
+
+  public init(deviceID: String, biometry: BiometryStanding = BiometryStanding(), version: RecordVersion = 0) {
+    self.deviceID = deviceID
+    self.biometry = biometry
+    self.version = version
+  }
+}
+
+/// One account in one application. Its version guards what must hold over all of its bindings (R29).
+public struct ProfileRecord: Sendable, Hashable {
+  public var applicationID: String
+  public var profileID: String
+  public var version: RecordVersion
+
+  public init(applicationID: String, profileID: String, version: RecordVersion = 0) {
+    self.applicationID = applicationID
+    self.profileID = profileID
+    self.version = version
+  }
+}
+
+/// An evaluation in which at least one attempt was made, or that was invalidated.
+public struct EvaluationRecord: Sendable, Hashable {
+  public var key: ExpiringKey
+  public var standing: EvaluationStanding
+  public var version: RecordVersion
+
+  public init(key: ExpiringKey, standing: EvaluationStanding = EvaluationStanding(), version: RecordVersion = 0) {
+    self.key = key
+    self.standing = standing
+    self.version = version
+  }
+}
+
+/// A token that was issued for one use, was used, or was revoked. Others leave no row.
+public struct TokenRecord: Sendable, Hashable {
+  public enum State: UInt8, Sendable, Hashable {
+    case issued = 1
+    case consumed
+    case revoked
+  }
+
+  public var key: ExpiringKey
+  public var state: State
+  /// The approved transaction's canonical bytes; empty for a login.
+  public var transaction: [UInt8]
+  public var version: RecordVersion
+
+  public init(key: ExpiringKey, state: State, transaction: [UInt8], version: RecordVersion) {
+    self.key = key
+    self.state = state
+    self.transaction = transaction
+    self.version = version
+  }
+}

@@ -1,0 +1,152 @@
+// What the service asks of any store. SQLite for one machine; PostgreSQL for many.
+
+public import TouchstonePolicy
+
+/// Durable records with compare-and-set, and an append-only audit log.
+///
+/// Every function may call its completion before it returns (a cache hit) or later, on a thread of the store's own; never
+/// twice. A completion must not block. Reads may be stale: whoever acts on one puts what it rests on into the
+/// change set, and `commit` finds out.
+public protocol Store: Sendable {
+  typealias Completion<Value> = @Sendable (Result<Value, StoreError>) -> Void
+
+  /// All that an attempt rests on, in one round trip. `evaluation`: `nil` where none is asked for.
+  func attemptRecords(
+    bindingID: String, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>)
+
+  /// All that completing a binding rests on.
+  func enrolmentRecords(
+    applicationID: String, profileID: String, deviceID: String, completion: @escaping Completion<EnrolmentRecords>)
+
+  func device(id: String, completion: @escaping Completion<DeviceRecord>)
+
+  func token(_ key: ExpiringKey, completion: @escaping Completion<TokenRecord?>)
+
+  /// Ordered by binding id. `after`: the last id of the previous page, or `nil`.
+  func bindings(
+    applicationID: String, profileID: String, includingRevoked: Bool, after: String?, limit: Int,
+    completion: @escaping Completion<[BindingRecord]>)
+
+  /// Ordered by sequence, from the first after `afterSequence`.
+  func events(
+    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<[EventRecord]>)
+
+  /// Completes when the change set is durable, or was refused whole.
+  func commit(_ changeSet: ChangeSet, completion: @escaping Completion<Void>)
+
+  /// Drops what expired before `time`, in small steps. Call it now and then.
+  func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>)
+
+  /// Finishes what was accepted, then lets go of the files or connections. Nothing is accepted afterwards.
+  func close(completion: @escaping @Sendable () -> Void)
+}
+
+public struct AttemptRecords: Sendable, Hashable {
+  /// `nil`: there is no such binding.
+  public var binding: BindingRecord?
+  /// The binding's device, or the stand-in for an unknown binding's (`DeviceRecord.standIn`); version 0 where nothing
+  /// is known of it.
+  public var device: DeviceRecord
+  /// `nil`: not asked for, or no attempt was made in it.
+  public var evaluation: EvaluationRecord?
+
+  public init(binding: BindingRecord?, device: DeviceRecord, evaluation: EvaluationRecord?) {
+    self.binding = binding
+    self.device = device
+    self.evaluation = evaluation
+  }
+}
+
+public struct EnrolmentRecords: Sendable, Hashable {
+  /// Version 0 where the profile is new.
+  public var profile: ProfileRecord
+  /// The active binding of this device in this application, whoever's it is.
+  public var deviceBinding: BindingRecord?
+  /// Active bindings of the profile in this application.
+  public var activeBindingCount: Int
+
+  public init(profile: ProfileRecord, deviceBinding: BindingRecord?, activeBindingCount: Int) {
+    self.profile = profile
+    self.deviceBinding = deviceBinding
+    self.activeBindingCount = activeBindingCount
+  }
+}
+
+public struct EventFilter: Sendable, Hashable {
+  public var applicationID: String
+  /// Empty: all.
+  public var profileID: String
+  /// Prefixes of kinds; empty: all.
+  public var kindPrefixes: [String]
+
+  public init(applicationID: String, profileID: String = "", kindPrefixes: [String] = []) {
+    self.applicationID = applicationID
+    self.profileID = profileID
+    self.kindPrefixes = kindPrefixes
+  }
+}
+
+public struct SweepResult: Sendable, Hashable {
+  public var removedRows: Int
+  /// More rows than one step takes are waiting.
+  public var hasMore: Bool
+
+  public init(removedRows: Int, hasMore: Bool) {
+    self.removedRows = removedRows
+    self.hasMore = hasMore
+  }
+}
+
+extension DeviceRecord {
+  /// Where the failures of attempts on an unknown binding are counted, so that they look like a known one's (R37).
+  /// No device can have this id: identifiers hold no control characters.
+  public static func standInID(forUnknownBinding bindingID: String) -> String {
+    "\u{1}\(bindingID)"
+  }
+}
+
+/// Why a store could not do as asked.
+public struct StoreError: Error, Sendable, Hashable {
+  public enum Code: UInt8, Sendable, Hashable {
+    /// A record changed since it was read: read anew, decide again.
+    case conflict
+    /// Not now: closed, disk full, out of reach, too many waiting. Nothing was written.
+    case unavailable
+    /// The outcome of a commit is not known.
+    case inDoubt
+    /// What was read cannot be right.
+    case corrupt
+  }
+
+  public var code: Code
+  /// For the log and the operator; never for a caller.
+  public var message: String
+
+  public init(code: Code, message: String) {
+    self.code = code
+    self.message = message
+  }
+}
+
+/// Why a store could not be opened: nothing was changed.
+public struct StoreOpenError: Error, Sendable, Hashable {
+  public enum Code: UInt8, Sendable, Hashable {
+    /// Another process has it.
+    case locked
+    /// No permission, a read-only disk, no such place.
+    case unwritable
+    /// Written by a newer Touchstone.
+    case newerSchema
+    /// Not a database, another application's, or damaged.
+    case corrupt
+  }
+
+  public var code: Code
+  /// One line that says what is wrong and what to do.
+  public var message: String
+
+  public init(code: Code, message: String) {
+    self.code = code
+    self.message = message
+  }
+}
