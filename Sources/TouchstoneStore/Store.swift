@@ -14,9 +14,10 @@ public protocol Store: Sendable {
   func attemptRecords(
     bindingID: String, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>)
 
-  /// All that completing a binding rests on.
+  /// All that completing a binding rests on. `ticket`: the key that `Change.useTicket` will use.
   func enrolmentRecords(
-    applicationID: String, profileID: String, deviceID: String, completion: @escaping Completion<EnrolmentRecords>)
+    applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey,
+    completion: @escaping Completion<EnrolmentRecords>)
 
   func device(id: String, completion: @escaping Completion<DeviceRecord>)
 
@@ -30,6 +31,9 @@ public protocol Store: Sendable {
   /// Ordered by sequence, from the first after `afterSequence`.
   func events(
     matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<[EventRecord]>)
+
+  /// Where the audit log ends: with it, a verification also finds events that are missing at the end (R41).
+  func eventChainHead(completion: @escaping Completion<EventChain.Head>)
 
   /// Completes when the change set is durable, or was refused whole.
   func commit(_ changeSet: ChangeSet, completion: @escaping Completion<Void>)
@@ -64,15 +68,19 @@ public struct EnrolmentRecords: Sendable, Hashable {
   public var deviceBinding: BindingRecord?
   /// Active bindings of the profile in this application.
   public var activeBindingCount: Int
+  /// The ticket was used before.
+  public var isTicketUsed: Bool
 
-  public init(profile: ProfileRecord, deviceBinding: BindingRecord?, activeBindingCount: Int) {
+  public init(profile: ProfileRecord, deviceBinding: BindingRecord?, activeBindingCount: Int, isTicketUsed: Bool) {
     self.profile = profile
     self.deviceBinding = deviceBinding
     self.activeBindingCount = activeBindingCount
+    self.isTicketUsed = isTicketUsed
   }
 }
 
 public struct EventFilter: Sendable, Hashable {
+  /// Empty: all; then `profileID` is not looked at.
   public var applicationID: String
   /// Empty: all.
   public var profileID: String
