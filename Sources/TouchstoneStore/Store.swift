@@ -21,6 +21,9 @@ public protocol Store: Sendable {
 
   func device(id: String, completion: @escaping Completion<DeviceRecord>)
 
+  /// The active binding of this device in this application, whoever's it is.
+  func activeBinding(applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>)
+
   func token(_ key: ExpiringKey, completion: @escaping Completion<TokenRecord?>)
 
   /// Ordered by binding id. `after`: the last id of the previous page, or `nil`.
