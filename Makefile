@@ -1,0 +1,80 @@
+# Touchstone's commands; `make` alone lists them. Each installs what it lacks, and says so.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Where `make run` serves, and where it keeps its data.
+LISTEN ?= 127.0.0.1:7443
+DATA_DIR ?= data
+
+# With Swift's runtime inside, so that the binary runs where no Swift is.
+build_release := swift build --configuration release --static-swift-stdlib
+touchstone := .build/release/touchstone
+
+# The tests' Python, with the packages of Tests/Acceptance/requirements.txt.
+requirements := Tests/Acceptance/requirements.txt
+python_environment := .build-python
+python := $(CURDIR)/$(python_environment)/bin/python
+
+.PHONY: help
+help: ## List these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: release ## Serve gRPC on LISTEN (127.0.0.1:7443), data in DATA_DIR (./data)
+	@exec $(touchstone) serve --listen $(LISTEN) --data-dir $(DATA_DIR)
+
+.PHONY: demo
+demo: release ## Watch a simulated phone bind, log in, pay, lock itself out and recover
+	@$(touchstone) demo
+
+.PHONY: test
+test: test-swift test-acceptance ## Run all tests
+
+.PHONY: test-swift
+test-swift: deps $(python_environment)/installed ## Run the unit tests alone
+	swift build --build-tests
+	TOUCHSTONE_PYTHON=$(python) swift test --skip-build --parallel --disable-xctest
+
+.PHONY: test-acceptance
+test-acceptance: release $(python_environment)/installed ## Run the tests by stock gRPC clients alone
+	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Acceptance
+
+.PHONY: bench
+bench: release $(python_environment)/installed ## Measure the service under load on this machine
+	$(build_release) --product touchstone-load
+	$(python) Tests/Benchmarks/measure.py
+
+.PHONY: release
+release: deps ## Build the service for use: .build/release/touchstone
+	$(build_release) --product touchstone
+
+.PHONY: protos
+protos: ## Regenerate the protobuf-c code from Protos
+	@deploy/install-packages protos
+	Protos/generate.sh
+
+.PHONY: format
+format: ## Format the Swift sources
+	swift format format --in-place --recursive Package.swift Sources Tests
+
+.PHONY: lint
+lint: ## Check the format of the Swift sources
+	swift format lint --strict --recursive Package.swift Sources Tests
+
+.PHONY: deps
+deps: ## Install the system packages that a build lacks
+	@deploy/install-packages build
+
+$(python_environment)/installed: $(requirements)
+	@deploy/install-packages test
+	@echo "Installing the tests' Python packages into $(python_environment)"
+	@rm -rf $(python_environment)
+	@python3 -m venv $(python_environment)
+	@$(python) -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+.PHONY: clean
+clean: ## Remove what was built; data stays
+	rm -rf .build $(python_environment)
