@@ -17,6 +17,8 @@ public struct EvaluationPolicy: Sendable, Hashable {
   public var failuresBeforeLockout: UInt32 = 5
   /// `nil`: any protection serves (R31).
   public var requiredKeyProtection: KeyProtection?
+  /// Oldest iOS or iPadOS the policy is offered on, beside what each factor needs (R2). `nil`: none.
+  public var minimumOSVersion: OSVersion?
   /// Refuses devices that cannot give a domain state (R27).
   public var requiresDomainState = false
   /// How long an evaluation stays open (R34).
@@ -44,13 +46,20 @@ extension EvaluationPolicy {
     EvaluationPolicy(
       name: "deviceOwnerAuthenticationWithBiometrics", revision: 1, purpose: .login, factors: [.biometry],
       tokenLifetime: .seconds(300)),
-    EvaluationPolicy(
-      name: "deviceOwnerAuthentication", revision: 1, purpose: .login, factors: [.biometry, .deviceOwner],
-      tokenLifetime: .seconds(300)),
+    deviceOwnerAuthentication,
     EvaluationPolicy(
       name: "login", revision: 1, purpose: .login, factors: [.biometry, .deviceOwner], tokenLifetime: .seconds(300)),
     payment,
   ]
+
+  /// Not known to a phone before iOS 9, though biometrics alone would do there (R2).
+  private static var deviceOwnerAuthentication: EvaluationPolicy {
+    var policy = EvaluationPolicy(
+      name: "deviceOwnerAuthentication", revision: 1, purpose: .login, factors: [.biometry, .deviceOwner],
+      tokenLifetime: .seconds(300))
+    policy.minimumOSVersion = PlatformCapability.deviceOwnerAuthentication.firstVersion
+    return policy
+  }
 
   private static var payment: EvaluationPolicy {
     var policy = EvaluationPolicy(

@@ -12,6 +12,16 @@ public struct UnixTime: Sendable, Hashable, Comparable {
     self.microseconds = seconds * 1_000_000
   }
 
+  /// A protobuf Timestamp: `nil` outside of its range (the years 1 to 9999, and nanoseconds below a second), within
+  /// which no sum or difference overflows. Rounds down to microseconds.
+  public init?(seconds: Int64, nanoseconds: Int32) {
+    guard Self.timestampSeconds.contains(seconds), (0..<1_000_000_000).contains(nanoseconds) else { return nil }
+    self.init(microseconds: seconds * 1_000_000 + Int64(nanoseconds) / 1_000)
+  }
+
+  /// 0001-01-01T00:00:00Z to 9999-12-31T23:59:59Z, as google/protobuf/timestamp.proto has it.
+  private static let timestampSeconds: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
+
   /// Whole seconds, rounded down: the unit of JWT's NumericDate.
   public var seconds: Int64 {
     microseconds >= 0 ? microseconds / 1_000_000 : (microseconds - 999_999) / 1_000_000

@@ -1,0 +1,25 @@
+// The one encoding of everything that is signed or digested: it can be read in one way only.
+
+/// Fields in a fixed order, each behind its length: 4 bytes big-endian, then the bytes. The first field is a tag that
+/// names the kind and its version, so that what was signed as one kind is never valid as another.
+struct CanonicalBytes {
+  private(set) var bytes: [UInt8]
+
+  /// - Parameter capacity: a guess, in bytes, of all that will be appended.
+  init(tag: StaticString, capacity: Int) {
+    bytes = []
+    bytes.reserveCapacity(capacity)
+    tag.withUTF8Buffer { append($0) }
+  }
+
+  mutating func append(_ text: String) {
+    append(text.utf8)
+  }
+
+  /// Traps beyond 4 GiB; every field was bounded long before it comes here.
+  mutating func append(_ field: some Collection<UInt8>) {
+    let count = UInt32(field.count)
+    bytes.append(contentsOf: [24, 16, 8, 0].lazy.map { UInt8(truncatingIfNeeded: count >> $0) })
+    bytes.append(contentsOf: field)
+  }
+}

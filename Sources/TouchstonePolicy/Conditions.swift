@@ -1,0 +1,98 @@
+// How things stand around one policy at one moment. The preflight and every attempt start from it, so that both hold
+// the device to the same rules (R5).
+
+struct Conditions {
+  let policy: EvaluationPolicy
+  let posture: DevicePosture
+  /// `nil`: none exists yet, and any credential could still be made.
+  let binding: BindingStanding?
+  /// Replaced while an attempt is decided. The verdict stays what it was when the attempt came in.
+  var device: BiometryStanding
+  /// `nil`: there is no binding to have a baseline.
+  let verdict: DomainStateVerdict?
+
+  init(policy: EvaluationPolicy, posture: DevicePosture, binding: BindingStanding?, device: BiometryStanding) {
+    self.policy = policy
+    self.posture = posture
+    self.binding = binding
+    self.device = device
+    verdict = binding.map { .compare(baseline: $0.baseline, posture: posture, device: device) }
+  }
+
+  /// By the count kept here, by the device's own word, or because the count is beyond what this policy allows though
+  /// a more patient one left the device open.
+  var isBiometryLockedOut: Bool {
+    device.isLockedOut || posture.isBiometryLockedOut || device.consecutiveFailures >= policy.failuresBeforeLockout
+  }
+
+  /// Zero exactly where biometrics are locked.
+  var biometryAttemptsLeft: UInt32 {
+    isBiometryLockedOut ? 0 : policy.failuresBeforeLockout - device.consecutiveFailures
+  }
+
+  /// Usable now, in the policy's order.
+  var usableFactors: [Factor] {
+    policy.factors.filter(isUsable)
+  }
+
+  func isUsable(_ factor: Factor) -> Bool {
+    obstacle(to: factor) == nil && isProvable(factor, whileDomainStateIsChanged: verdict?.isChanged ?? false)
+  }
+
+  /// Why the policy cannot be evaluated; `nil` where it can.
+  ///
+  /// A changed domain state is never the reason. The phone itself would say yes, and the evaluation must open, so that
+  /// its attempt can answer which other factor is needed (R25).
+  var denial: Denial? {
+    let canEvaluate = policy.factors.contains {
+      obstacle(to: $0) == nil && isProvable($0, whileDomainStateIsChanged: false)
+    }
+    guard !canEvaluate else { return nil }
+    return policy.factors.lazy.compactMap(obstacle).first ?? .noUsableFactor
+  }
+
+  /// What on the device stands in the factor's way: R1 in its order, then R27.
+  func obstacle(to factor: Factor) -> Denial? {
+    if let oldest = policy.minimumOSVersion, !posture.runs(atLeast: oldest) { return .osTooOld }
+    switch factor {
+    case .biometry:
+      return posture.biometryObstacle(isLockedOut: isBiometryLockedOut) ?? domainStateObstacle
+    case .deviceOwner:
+      return posture.deviceOwnerObstacle ?? domainStateObstacle
+    case .passcode, .gesture, .passkey, .primary:
+      return nil
+    }
+  }
+
+  private func isProvable(_ factor: Factor, whileDomainStateIsChanged isChanged: Bool) -> Bool {
+    guard factor.isProvenByDeviceKey else { return false }
+    return binding?.canProve(factor, under: policy, whileDomainStateIsChanged: isChanged) ?? true
+  }
+
+  /// A system without domain state is refused; so is one that has it, but gives none, where there is nothing to
+  /// compare and no lockout to excuse it (R27). With a baseline, none given is a change (R22), not a refusal.
+  private var domainStateObstacle: Denial? {
+    guard policy.comparesDomainState else { return nil }
+    guard posture.supports(.domainState) else { return .domainStateRequired }
+    let hasNothingToCompare = verdict == nil || verdict == .neverRecorded
+    let isExcused = device.isLockedOut || posture.isBiometryLockedOut
+    return posture.domainState.isEmpty && hasNothingToCompare && !isExcused ? .domainStateRequired : nil
+  }
+}
+
+extension Factor {
+  /// Proven by a signature of the binding's hardware key.
+  var isProvenByDeviceKey: Bool {
+    switch self {
+    case .biometry, .deviceOwner: true
+    case .passcode, .gesture, .passkey, .primary: false
+    }
+  }
+}
+
+extension EvaluationPolicy {
+  /// Payment requires domain state, whatever the setting says (R38).
+  var comparesDomainState: Bool {
+    requiresDomainState || purpose == .payment
+  }
+}

@@ -1,0 +1,35 @@
+// Names that callers choose: applications, profiles, devices, bindings, policies. DOMAIN.md, "Words".
+
+/// Identifiers are bytes. They are never folded, trimmed or normalised.
+public enum Identifier {
+  /// Longest identifier, in bytes of UTF-8: room for a UUID, an e-mail address or a digest, and an index page still
+  /// holds dozens.
+  public static let maximumBytes = 128
+
+  /// Why the text is no identifier, to go behind the field's name ("is empty"); `nil` where it is one. Says nothing of
+  /// the text itself.
+  public static func violation(in text: String, maximumBytes: Int = Identifier.maximumBytes) -> String? {
+    if text.utf8.isEmpty { return "is empty" }
+    if text.utf8.count > maximumBytes { return "is longer than \(maximumBytes) bytes" }
+    if containsControlCharacter(text) { return "contains a control character" }
+    return nil
+  }
+
+  /// Byte for byte. `==` on `String` is not: to it, "é" is the same composed and decomposed, so that two accounts
+  /// would be one.
+  public static func areEqual(_ left: String, _ right: String) -> Bool {
+    left.utf8.elementsEqual(right.utf8)
+  }
+
+  /// Unicode's category Cc: C0, DEL and C1.
+  private static func containsControlCharacter(_ text: String) -> Bool {
+    var previous: UInt8 = 0
+    for byte in text.utf8 {
+      // U+0080 to U+009F are C2 80 to C2 9F in UTF-8, and C2 is never a second byte.
+      let isC1 = previous == 0xC2 && (0x80...0x9F).contains(byte)
+      if byte < 0x20 || byte == 0x7F || isC1 { return true }
+      previous = byte
+    }
+    return false
+  }
+}

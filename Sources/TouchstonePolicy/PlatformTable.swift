@@ -1,0 +1,63 @@
+// What came with which version of iOS and iPadOS (R2). Other platforms have no version floor: what they can do, they
+// say in the posture.
+
+/// Something that an older system does not have.
+public enum PlatformCapability: Sendable, Hashable, CaseIterable {
+  case touchID
+  case faceID
+  /// `LAPolicy.deviceOwnerAuthentication`.
+  case deviceOwnerAuthentication
+  /// `LAContext.evaluatedPolicyDomainState`.
+  case domainState
+  /// `LAContext.invalidate()`.
+  case invalidation
+  /// -8; before it, a locked device answers -1 (R3).
+  case lockoutCode
+  /// `LAContext.localizedCancelTitle`.
+  case customCancelTitle
+
+  /// The first version of iOS and iPadOS that has it.
+  public var firstVersion: OSVersion {
+    switch self {
+    case .touchID: OSVersion(8)
+    case .deviceOwnerAuthentication, .domainState, .invalidation, .lockoutCode: OSVersion(9)
+    case .customCancelTitle: OSVersion(10)
+    case .faceID: OSVersion(11)
+    }
+  }
+}
+
+/// Something to know about a device that refuses nothing. The raw value is stable and machine-readable.
+public enum Advisory: String, Sendable, Hashable, CaseIterable {
+  /// iOS 10.1 shows the prompt late.
+  case slowPrompt = "SLOW_PROMPT"
+}
+
+extension DevicePosture {
+  public func supports(_ capability: PlatformCapability) -> Bool {
+    runs(atLeast: capability.firstVersion)
+  }
+
+  /// Whether the system is at least this one. A version not given is older than all; platforms without a version
+  /// floor are always new enough.
+  public func runs(atLeast version: OSVersion) -> Bool {
+    guard platform.hasVersionFloor else { return true }
+    guard let osVersion else { return false }
+    return osVersion >= version
+  }
+
+  public var advisories: [Advisory] {
+    guard platform.hasVersionFloor, let osVersion, (osVersion.major, osVersion.minor) == (10, 1) else { return [] }
+    return [.slowPrompt]
+  }
+}
+
+extension Platform {
+  /// A platform not said is held to the strictest table.
+  var hasVersionFloor: Bool {
+    switch self {
+    case .unspecified, .iOS, .iPadOS: true
+    case .macOS, .android, .web: false
+    }
+  }
+}
