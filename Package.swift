@@ -29,7 +29,7 @@ let package = Package(
     .executable(name: "touchstone", targets: ["touchstone"]),
     .executable(name: "touchstone-load", targets: ["touchstone-load"]),
     .library(name: "TouchstoneClient", targets: ["TouchstoneClient", "TouchstoneCodec"]),
-    .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
+    .library(name: "LocalAuthentication", targets: ["LocalAuthentication", "SimulatedPhone"]),
     .library(name: "DispatchRPC", targets: ["DispatchRPC"]),
     .library(name: "DispatchPool", targets: ["DispatchPool"]),
   ],
@@ -38,13 +38,13 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
-    .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
   ],
   targets: [
     // C: system libraries and generated code.
     .systemLibrary(name: "CProtobufC", pkgConfig: "libprotobuf-c", providers: [.apt(["libprotobuf-c-dev"])]),
     .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CEpoll"),
     .target(name: "CTouchstoneProto", dependencies: ["CProtobufC"]),
 
@@ -67,22 +67,22 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ]),
     library("TouchstoneClient", ["TouchstoneCodec", "DispatchRPC", "DispatchPool"]),
-    library("LocalAuthentication", [crypto]),
+    library("SimulatedPhone", [crypto]),
+    library("LocalAuthentication", ["SimulatedPhone"]),
 
     .executableTarget(
       name: "touchstone",
       dependencies: [
         "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy", "TouchstoneCrypto",
-        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "LocalAuthentication",
+        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "SimulatedPhone", "CYAML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
-        .product(name: "Yams", package: "Yams"),
       ],
       swiftSettings: settings),
     .executableTarget(
       name: "touchstone-load",
       dependencies: [
-        "TouchstoneClient", "TouchstoneCodec", "LocalAuthentication",
+        "TouchstoneClient", "TouchstoneCodec", "SimulatedPhone",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ],
@@ -102,10 +102,11 @@ let package = Package(
       "TouchstoneService",
       [
         "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto",
-        "DispatchRPC", "LocalAuthentication",
+        "DispatchRPC", "LocalAuthentication", "SimulatedPhone",
       ]),
     tests("TouchstoneClient", ["TouchstoneCodec", "DispatchRPC", "DispatchPool"]),
-    tests("LocalAuthentication", [crypto]),
+    tests("SimulatedPhone", [crypto]),
+    tests("LocalAuthentication", ["SimulatedPhone"]),
     .testTarget(name: "StructureTests", swiftSettings: settings),
   ]
 )
