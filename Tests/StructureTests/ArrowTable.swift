@@ -1,0 +1,95 @@
+// Which target may see which. This table is the architecture's word; the tests hold the sources and the manifest to it.
+
+/// What one target may import: other targets of this package, modules of packages, modules of the system.
+struct ArrowRow: Sendable {
+  let target: String
+  let siblings: Set<String>
+  let packages: Set<String>
+  let system: Set<String>
+
+  init(_ target: String, _ siblings: Set<String> = [], packages: Set<String> = [], system: Set<String> = []) {
+    self.target = target
+    self.siblings = siblings
+    self.packages = packages
+    self.system = system
+  }
+
+  var importable: Set<String> { siblings.union(packages).union(system) }
+}
+
+enum ArrowTable {
+  static let rows: [ArrowRow] = [
+    // The rules: the standard library and nothing else. No clock, I/O, crypto, locks or logging.
+    ArrowRow("TouchstonePolicy"),
+
+    // Bytes and messages.
+    ArrowRow("CTouchstoneProto", ["CProtobufC"]),
+    ArrowRow("TouchstoneCodec", ["CTouchstoneProto", "CProtobufC"], system: platform),
+
+    // What is kept, and where.
+    ArrowRow("TouchstoneStore", ["TouchstonePolicy"], packages: ["Crypto"], system: platform),
+    ArrowRow("TouchstoneStoreSQLite", ["TouchstoneStore", "TouchstonePolicy", "CSQLite"], system: platform),
+
+    ArrowRow("TouchstoneCrypto", packages: ["Crypto"], system: platform.union(["FoundationEssentials"])),
+
+    // Transport: knows nothing of Touchstone.
+    ArrowRow("DispatchRPC", ["CNGHTTP2", "CEpoll"], system: platform),
+    ArrowRow("DispatchPool", system: platform),
+
+    // Where they meet.
+    ArrowRow(
+      "TouchstoneService",
+      ["TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "DispatchRPC"],
+      packages: ["Logging"], system: platform),
+    ArrowRow("TouchstoneClient", ["TouchstoneCodec", "DispatchRPC", "DispatchPool"], system: platform),
+
+    // The phone's side.
+    ArrowRow("SimulatedPhone", packages: ["Crypto"], system: platform.union(["FoundationEssentials"])),
+    ArrowRow("LocalAuthentication", ["SimulatedPhone"], system: platform.union(["FoundationEssentials"])),
+
+    // The executables wire the rest.
+    ArrowRow(
+      "touchstone",
+      [
+        "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy", "TouchstoneCrypto",
+        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "LocalAuthentication", "SimulatedPhone",
+        "CYAML",
+      ],
+      packages: ["ArgumentParser", "Logging"], system: platform),
+    ArrowRow(
+      "touchstone-load",
+      ["TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "LocalAuthentication", "SimulatedPhone"],
+      packages: ["ArgumentParser", "Histogram"], system: platform),
+  ]
+
+  /// Each C library has one facade; nobody else touches its pointers.
+  static let facades = [
+    "CProtobufC": ["CTouchstoneProto", "TouchstoneCodec"],
+    "CTouchstoneProto": ["TouchstoneCodec"],
+    "CNGHTTP2": ["DispatchRPC"],
+    "CEpoll": ["DispatchRPC"],
+    "CSQLite": ["TouchstoneStoreSQLite"],
+    "CYAML": ["touchstone"],
+  ]
+
+  /// `import Foundation` costs up to 50 MB and 4 ms of start.
+  static let withoutFoundation = [
+    "TouchstonePolicy", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "TouchstoneStore", "TouchstoneStoreSQLite",
+  ]
+
+  static func row(_ target: String) -> ArrowRow? {
+    rows.first { $0.target == target }
+  }
+
+  /// All siblings that a target sees, directly or through others.
+  static func reach(of target: String) -> Set<String> {
+    var reached: Set<String> = []
+    var waiting = [target]
+    while let next = waiting.popLast() {
+      for sibling in row(next)?.siblings ?? [] where reached.insert(sibling).inserted { waiting.append(sibling) }
+    }
+    return reached
+  }
+
+  private static let platform: Set<String> = ["Dispatch", "Glibc", "Synchronization"]
+}

@@ -1,0 +1,76 @@
+// Reads the modules that a Swift file imports. SwiftPM lets a target import what its dependencies depend on, so the
+// manifest alone does not tell.
+
+struct Import: Hashable, Sendable {
+  let module: String
+  /// From 1.
+  let line: Int
+}
+
+enum ImportScanner {
+  static func imports(in source: String) -> [Import] {
+    var found: [Import] = []
+    var surroundings = Surroundings()
+    for (index, line) in source.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      for statement in surroundings.code(of: line).split(separator: ";") {
+        if let match = statement.prefixMatch(of: importStatement) {
+          found.append(Import(module: String(match.1), line: index + 1))
+        }
+      }
+    }
+    return found
+  }
+
+  /// Computed, because a Regex is not Sendable.
+  private static var importStatement: Regex<(Substring, Substring)> {
+    #/
+    \s* (?:@\w+ (?:\([^)]*\))? \s+)*
+    (?:(?:public|package|internal|fileprivate|private) \s+)?
+    import \s+
+    (?:(?:struct|class|enum|protocol|actor|typealias|func|let|var) \s+)?
+    (\w+)
+    /#
+  }
+
+  /// What a target may not import but does, one line each, as a compiler would print it.
+  static func violations(of row: ArrowRow, file: String, source: String) -> [String] {
+    imports(in: source)
+      .filter { !row.importable.contains($0.module) }
+      .map { "\(file):\($0.line): \(row.target) may not import \($0.module)" }
+  }
+}
+
+/// Comments and multi-line strings may reach over lines; what looks like an import inside one is none.
+private struct Surroundings {
+  private var commentDepth = 0
+  private var isInString = false
+
+  /// The line without what stands in a comment or in a multi-line string.
+  mutating func code(of line: Substring) -> String {
+    let isPlain = !isInString && commentDepth == 0
+    if isPlain, !["//", "/*", "\"\"\""].contains(where: line.contains) { return String(line) }
+    var code = ""
+    var rest = line
+    while let character = rest.first {
+      if isInString {
+        isInString = !rest.hasPrefix("\"\"\"")
+        rest = rest.dropFirst(isInString ? 1 : 3)
+      } else if rest.hasPrefix("/*") {
+        commentDepth += 1
+        rest = rest.dropFirst(2)
+      } else if commentDepth > 0 {
+        if rest.hasPrefix("*/") { commentDepth -= 1 }
+        rest = rest.dropFirst(rest.hasPrefix("*/") ? 2 : 1)
+      } else if rest.hasPrefix("//") {
+        return code
+      } else if rest.hasPrefix("\"\"\"") {
+        isInString = true
+        rest = rest.dropFirst(3)
+      } else {
+        code.append(character)
+        rest = rest.dropFirst()
+      }
+    }
+    return code
+  }
+}

@@ -1,0 +1,69 @@
+// The package as it lies on disk: its entries, its sources, its manifest.
+
+import Foundation
+
+enum PackageTree {
+  static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  /// Names of a directory's entries that are not hidden.
+  static func entries(of path: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: root.appending(path: path).path()).filter { !$0.hasPrefix(".") }
+  }
+
+  /// A target's Swift files, by their paths from the root.
+  static func sources(of target: String) throws -> [(path: String, text: String)] {
+    let directory = root.appending(path: "Sources/\(target)")
+    return try FileManager.default.subpathsOfDirectory(atPath: directory.path())
+      .filter { $0.hasSuffix(".swift") }
+      .sorted()
+      .map { ("Sources/\(target)/\($0)", try String(contentsOf: directory.appending(path: $0), encoding: .utf8)) }
+  }
+}
+
+/// The manifest, as the package manager understands it.
+struct Manifest: Decodable {
+  let targets: [Target]
+
+  struct Target: Decodable {
+    let name: String
+    let type: String
+    let dependencies: [Dependency]
+  }
+
+  /// `{"byName": ["CNGHTTP2", null]}`, `{"target": […]}` or `{"product": ["Crypto", "swift-crypto", null, null]}`.
+  struct Dependency: Decodable {
+    let name: String
+
+    init(from decoder: any Decoder) throws {
+      let byKind = try decoder.singleValueContainer().decode([String: [Part]].self)
+      name = byKind.values.first?.first?.text ?? ""
+    }
+
+    /// A name, or a condition that does not matter here.
+    private struct Part: Decodable {
+      let text: String?
+
+      init(from decoder: any Decoder) throws {
+        text = try? decoder.singleValueContainer().decode(String.self)
+      }
+    }
+  }
+
+  static func load() throws -> Manifest {
+    // A scratch directory of its own: `swift test` holds the lock of the package's.
+    let scratch = FileManager.default.temporaryDirectory.appending(path: "manifest-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: scratch) }
+    let output = Pipe()
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = [
+      "swift", "package", "--package-path", PackageTree.root.path(), "--scratch-path", scratch.path(), "dump-package",
+    ]
+    process.standardOutput = output
+    try process.run()
+    let json = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return try JSONDecoder().decode(Manifest.self, from: json)
+  }
+}
