@@ -1,0 +1,76 @@
+// What people do with a phone: put a finger on it, look at it, type, tap a button.
+
+extension SimulatedPhone {
+  /// How a person proves to be present.
+  public enum Factor: Sendable, Hashable, CaseIterable {
+    case biometry
+    case passcode
+  }
+
+  /// What a person holds against the phone.
+  public enum Presentation: Sendable, Hashable {
+    /// A finger by its name: "right thumb".
+    case finger(String)
+    /// A face by its name.
+    case face(String)
+    case passcode(String)
+
+    public var factor: Factor {
+      switch self {
+      case .finger, .face: .biometry
+      case .passcode: .passcode
+      }
+    }
+  }
+
+  /// What a person does at a prompt.
+  public enum PersonAction: Sendable, Hashable {
+    case present(Presentation)
+    case tapCancel
+    case tapFallback
+    /// Goes to another app: the system takes the prompt away.
+    case leaveApp
+  }
+
+  /// A person who answers prompts: first by the script, one action after the other, then by habit.
+  ///
+  /// What a prompt has no room for is not done: such an action of the script is passed over, such a habit leaves the
+  /// prompt standing until somebody acts on it or the app takes it back.
+  public struct Person: Sendable, Hashable {
+    public var script: [PersonAction]
+    /// Done at every prompt of the sensor once the script has ended; `nil`: nothing.
+    public var habitAtSensor: PersonAction?
+    /// Done at every request for the passcode once the script has ended; `nil`: nothing.
+    public var habitAtPasscode: PersonAction?
+
+    public init(
+      script: [PersonAction] = [], habitAtSensor: PersonAction? = nil, habitAtPasscode: PersonAction? = nil
+    ) {
+      self.script = script
+      self.habitAtSensor = habitAtSensor
+      self.habitAtPasscode = habitAtPasscode
+    }
+
+    /// Nobody: every prompt stands until `SimulatedPhone.perform(_:)`.
+    public static let absent = Person()
+
+    /// Presents the same finger or face every time, and types the same passcode where it is asked for.
+    public static func presenting(_ presentation: Presentation, passcode: String? = nil) -> Person {
+      Person(
+        habitAtSensor: .present(presentation),
+        habitAtPasscode: passcode.map { .present(.passcode($0)) })
+    }
+  }
+}
+
+extension SimulatedPhone.Person {
+  /// The next thing done at `prompt`, always one that it has room for; `nil`: nothing.
+  mutating func nextAction(at prompt: SimulatedPhone.Prompt) -> SimulatedPhone.PersonAction? {
+    while !script.isEmpty {
+      let action = script.removeFirst()
+      if prompt.allows(action) { return action }
+    }
+    let habit = prompt.sheet == .passcode ? habitAtPasscode : habitAtSensor
+    return habit.flatMap { prompt.allows($0) ? $0 : nil }
+  }
+}

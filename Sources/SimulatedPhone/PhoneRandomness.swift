@@ -1,0 +1,30 @@
+// Where a phone's secrets come from: the system, or a seed so that a failing run can be repeated.
+
+enum PhoneRandomness: RandomNumberGenerator {
+  case system
+  /// SplitMix64 (Steele, Lea, Flood 2014): reproducible, and no secret.
+  case seeded(UInt64)
+
+  init(seed: UInt64?) {
+    self = seed.map(PhoneRandomness.seeded) ?? .system
+  }
+
+  mutating func next() -> UInt64 {
+    guard case .seeded(let state) = self else {
+      var system = SystemRandomNumberGenerator()
+      return system.next()
+    }
+    let advanced = state &+ 0x9E37_79B9_7F4A_7C15
+    self = .seeded(advanced)
+    var mixed = advanced
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
+
+extension RandomNumberGenerator {
+  mutating func bytes(count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &self) }
+  }
+}

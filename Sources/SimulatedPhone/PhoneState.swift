@@ -1,0 +1,174 @@
+// The phone without clock, lock or queue: who is enrolled, what is set, what has been tried. Events in, results out.
+
+struct PhoneState: Sendable {
+  typealias Phone = SimulatedPhone
+
+  /// As many as the sensor keeps: five fingers, or a face and its alternate appearance.
+  static func enrollmentCapacity(of biometryType: Phone.BiometryType) -> Int {
+    switch biometryType {
+    case .none: 0
+    case .touchID: 5
+    case .faceID: 2
+    }
+  }
+
+  let deviceModel: String
+  let biometryType: Phone.BiometryType
+  var osVersion: Phone.OSVersion
+  var sensor = Phone.SensorCondition.working
+  private(set) var passcode: String?
+  private(set) var enrolled: Set<String>
+  private(set) var attempts = AttemptLock()
+  private(set) var lastBiometricUnlock: Duration?
+  /// See `DomainState.salt`.
+  private(set) var domainStateFormat: UInt8 = 0
+  /// Tells this phone from all others.
+  let secret: [UInt8]
+  var randomness: PhoneRandomness
+  /// In the order in which they were asked for; the first is on the screen.
+  var evaluations: [Evaluation] = []
+  var evaluationsBegun = 0
+  /// By public key.
+  var keys: [[UInt8]: KeyRecord] = [:]
+
+  init(
+    deviceModel: String, biometryType: Phone.BiometryType, osVersion: Phone.OSVersion, passcode: String?,
+    enrolled: Set<String>, randomness: PhoneRandomness
+  ) {
+    self.deviceModel = deviceModel
+    self.biometryType = biometryType
+    self.osVersion = osVersion
+    self.passcode = passcode
+    self.enrolled = enrolled
+    self.randomness = randomness
+    self.secret = self.randomness.bytes(count: 32)
+  }
+}
+
+// Settings.
+extension PhoneState {
+  /// - Returns: whether anything changed; not so where this one is enrolled already or there is no room.
+  mutating func enroll(_ template: String) -> Bool {
+    guard enrolled.count < Self.enrollmentCapacity(of: biometryType), enrolled.insert(template).inserted
+    else { return false }
+    destroyKeysOfCurrentSet()
+    return true
+  }
+
+  /// - Returns: whether this one was enrolled.
+  mutating func remove(_ template: String) -> Bool {
+    guard enrolled.remove(template) != nil else { return false }
+    destroyKeysOfCurrentSet()
+    return true
+  }
+
+  /// A key with access control lives only where a passcode is set
+  /// (`kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly`): without one, all are gone.
+  mutating func setPasscode(_ passcode: String?) {
+    self.passcode = passcode
+    attempts.passcodeMatched()
+    if passcode == nil { keys.removeAll() }
+  }
+
+  mutating func upgrade(to version: Phone.OSVersion, rewritingDomainState: Bool) {
+    osVersion = version
+    if rewritingDomainState { domainStateFormat &+= 1 }
+  }
+}
+
+// What an app may ask without a prompt.
+extension PhoneState {
+  private var isBiometryAvailable: Bool {
+    guard sensor == .working else { return false }
+    switch biometryType {
+    case .none: return false
+    case .touchID: return osVersion >= .withTouchID
+    case .faceID: return osVersion >= .withFaceID
+    }
+  }
+
+  /// Before iOS 9 apps are not told.
+  private var reportsLockout: Bool { osVersion >= .withDeviceOwner }
+
+  /// `canEvaluatePolicy`: `nil` where the policy can be evaluated.
+  func obstacle(to policy: Phone.Policy) -> Phone.Failure? {
+    switch policy {
+    case .deviceOwnerAuthentication:
+      if osVersion < .withDeviceOwner { return .biometryNotAvailable }
+      return passcode == nil ? .passcodeNotSet : nil
+    case .deviceOwnerAuthenticationWithBiometrics:
+      if osVersion < .withTouchID { return .biometryNotAvailable }
+      if passcode == nil { return .passcodeNotSet }
+      if !isBiometryAvailable { return .biometryNotAvailable }
+      if enrolled.isEmpty { return .biometryNotEnrolled }
+      return attempts.isBiometryLockedOut && reportsLockout ? .biometryLockout : nil
+    }
+  }
+
+  /// Why the sensor would not even look at a finger: as `obstacle`, and the lock that old systems keep to themselves.
+  var sensorObstacle: Phone.Failure? {
+    obstacle(to: .deviceOwnerAuthenticationWithBiometrics)
+      ?? (attempts.isBiometryLockedOut ? .authenticationFailed : nil)
+  }
+
+  func domainState(for application: String) -> [UInt8]? {
+    guard osVersion >= .withDeviceOwner, sensorObstacle == nil else { return nil }
+    let salt = DomainState.salt(application: application, phoneSecret: secret, format: domainStateFormat)
+    return DomainState.digest(of: enrolled, salt: salt)
+  }
+
+  func report(for application: String) -> Phone.Report {
+    Phone.Report(
+      platform: "ios", osVersion: osVersion.description, deviceModel: deviceModel, biometryType: biometryType,
+      isBiometryAvailable: isBiometryAvailable, isBiometryEnrolled: !enrolled.isEmpty,
+      isBiometryLockedOut: attempts.isBiometryLockedOut && reportsLockout, isPasscodeSet: passcode != nil,
+      domainState: domainState(for: application) ?? [])
+  }
+}
+
+// Attempts.
+extension PhoneState {
+  /// One attempt, counted: at an evaluation, at a key, at the lock screen.
+  mutating func authenticate(
+    _ presentation: Phone.Presentation, at now: Duration
+  ) -> Result<Phone.Factor, Phone.Failure> {
+    switch presentation {
+    case .finger(let template): senseBiometry(template, by: .touchID)
+    case .face(let template): senseBiometry(template, by: .faceID)
+    case .passcode(let typed): checkPasscode(typed, at: now)
+    }
+  }
+
+  /// An attempt at the lock screen.
+  mutating func unlock(_ presentation: Phone.Presentation, at now: Duration) -> Result<Phone.Factor, Phone.Failure> {
+    let result = authenticate(presentation, at: now)
+    if case .success(.biometry) = result { lastBiometricUnlock = now }
+    return result
+  }
+
+  private mutating func senseBiometry(
+    _ template: String, by type: Phone.BiometryType
+  ) -> Result<Phone.Factor, Phone.Failure> {
+    if let sensorObstacle { return .failure(sensorObstacle) }
+    guard type == biometryType else { return .failure(.biometryNotAvailable) }
+    if enrolled.contains(template) {
+      attempts.biometryMatched()
+      return .success(.biometry)
+    }
+    attempts.biometryMismatched()
+    // The attempt that locks is answered by the lock, where the OS has a code for it.
+    return .failure(sensorObstacle ?? .authenticationFailed)
+  }
+
+  /// Not looked at and not counted while the passcode rests.
+  private mutating func checkPasscode(_ typed: String, at now: Duration) -> Result<Phone.Factor, Phone.Failure> {
+    guard let passcode else { return .failure(.passcodeNotSet) }
+    guard !attempts.isPasscodeLocked(at: now) else { return .failure(.authenticationFailed) }
+    guard typed == passcode else {
+      attempts.passcodeMismatched(at: now)
+      return .failure(.authenticationFailed)
+    }
+    attempts.passcodeMatched()
+    return .success(.passcode)
+  }
+}

@@ -1,0 +1,234 @@
+// A phone for tests, demonstrations and load: sensor, passcode, keys, prompts, and a person in front of it.
+
+internal import Dispatch
+internal import Synchronization
+
+/// A simulated iPhone. Thread-safe.
+///
+/// ```swift
+/// let phone = SimulatedPhone(passcode: "2580", enrolled: ["right thumb"])
+/// let key = try phone.makeKey(protection: .biometryCurrentSet, application: "com.example.shop")
+/// let signature = try phone.sign(challenge, with: key, presenting: .finger("right thumb"))
+/// ```
+///
+/// A wrong finger counts against the phone, whichever app asked: the fifth in a row locks the sensor until the
+/// passcode was right. The fifth wrong passcode in a row lets the passcode rest, first for a minute.
+public final class SimulatedPhone: Sendable {
+  private struct Core {
+    var state: PhoneState
+    var person: Person
+    var replies: [EvaluationID: Reply] = [:]
+  }
+
+  /// Told once how an evaluation ended.
+  public typealias Reply = @Sendable (Result<Authentication, Failure>) -> Void
+
+  private let core: Mutex<Core>
+  private let clock: @Sendable () -> Duration
+  /// Concurrent, so that a reply that blocks holds up no other.
+  private let replyQueue = DispatchQueue(label: "SimulatedPhone.replies", attributes: .concurrent)
+
+  /// - Parameters:
+  ///   - deviceModel: "iPhone10,4", the last with a home button and iOS 16.
+  ///   - enrolled: names of fingers, at most five, or of faces, at most two.
+  ///   - seed: makes keys and domain states reproducible; `nil`: the system's randomness. Signatures always differ.
+  ///   - clock: time since any fixed point, never running backwards.
+  public init(
+    deviceModel: String = "iPhone10,4", biometryType: BiometryType = .touchID, osVersion: OSVersion = OSVersion(16),
+    passcode: String? = nil, enrolled: Set<String> = [], person: Person = .absent, seed: UInt64? = nil,
+    clock: @escaping @Sendable () -> Duration = SimulatedPhone.systemClock()
+  ) {
+    let capacity = PhoneState.enrollmentCapacity(of: biometryType)
+    precondition(enrolled.count <= capacity, "the sensor has room for \(capacity), not for \(enrolled.count)")
+    let state = PhoneState(
+      deviceModel: deviceModel, biometryType: biometryType, osVersion: osVersion, passcode: passcode,
+      enrolled: enrolled, randomness: PhoneRandomness(seed: seed))
+    self.core = Mutex(Core(state: state, person: person))
+    self.clock = clock
+  }
+
+  /// Time since the call, counted on while the machine sleeps.
+  public static func systemClock() -> @Sendable () -> Duration {
+    let origin = ContinuousClock.now
+    return { origin.duration(to: .now) }
+  }
+}
+
+// Settings.
+extension SimulatedPhone {
+  public var biometryType: BiometryType { read { state, _ in state.biometryType } }
+
+  public var osVersion: OSVersion { read { state, _ in state.osVersion } }
+
+  /// Fingers or faces, by name.
+  public var enrolled: Set<String> { read { state, _ in state.enrolled } }
+
+  /// Who answers the prompts, from the one on the screen on.
+  public func setPerson(_ person: Person) {
+    transition { core, _ in core.person = person }
+  }
+
+  /// Destroys all keys of `biometryCurrentSet`, where it changes anything.
+  /// - Returns: `false` where this finger or face is enrolled already or the sensor has no room for another.
+  @discardableResult
+  public func enroll(_ name: String) -> Bool {
+    transition { core, _ in core.state.enroll(name) }
+  }
+
+  /// Destroys all keys of `biometryCurrentSet`, where it changes anything.
+  /// - Returns: `false` where no such finger or face was enrolled.
+  @discardableResult
+  public func remove(_ name: String) -> Bool {
+    transition { core, _ in core.state.remove(name) }
+  }
+
+  /// Sets, changes or (`nil`) removes the passcode. Removing it destroys all keys.
+  public func setPasscode(_ passcode: String?) {
+    transition { core, _ in core.state.setPasscode(passcode) }
+  }
+
+  public func setSensor(_ condition: SensorCondition) {
+    transition { core, _ in core.state.sensor = condition }
+  }
+
+  /// - Parameter rewritingDomainState: the new OS computes the domain state in another way, as some have done.
+  public func upgrade(to version: OSVersion, rewritingDomainState: Bool = false) {
+    transition { core, _ in core.state.upgrade(to: version, rewritingDomainState: rewritingDomainState) }
+  }
+}
+
+// What an app may ask without a prompt.
+extension SimulatedPhone {
+  /// `canEvaluatePolicy`: `nil` where the policy can be evaluated.
+  public func obstacle(to policy: Policy) -> Failure? {
+    read { state, _ in state.obstacle(to: policy) }
+  }
+
+  /// 32 bytes; `nil` where the phone gives none: nothing enrolled, sensor unusable or locked, before iOS 9.
+  public func domainState(for application: String) -> [UInt8]? {
+    read { state, _ in state.domainState(for: application) }
+  }
+
+  public func report(for application: String) -> Report {
+    read { state, _ in state.report(for: application) }
+  }
+}
+
+// Evaluations.
+extension SimulatedPhone {
+  /// `evaluatePolicy`: prompts where needed, one prompt at a time.
+  /// - Parameter reply: called once, on a queue of the phone's own; that may be before this returns.
+  /// - Returns: what `cancel(_:)` takes; `nil` where it was decided without a prompt.
+  @discardableResult
+  public func evaluate(_ request: EvaluationRequest, reply: @escaping Reply) -> EvaluationID? {
+    transition { core, now in
+      switch core.state.begin(request, at: now) {
+      case .ended(let result):
+        replyQueue.async { reply(result) }
+        return nil
+      case .open(let id):
+        core.replies[id] = reply
+        return id
+      }
+    }
+  }
+
+  /// The app takes its request back: it ends with `appCancel`, unless it had ended.
+  public func cancel(_ evaluation: EvaluationID) {
+    transition { core, _ in
+      if let ending = core.state.cancel(evaluation, .appCancel) { deliver(ending, of: &core) }
+    }
+  }
+
+  /// The prompt on the screen.
+  public var prompt: Prompt? { read { state, now in state.prompt(at: now) } }
+
+  /// Somebody does something at the prompt on the screen.
+  @discardableResult
+  public func perform(_ action: PersonAction) -> Reaction {
+    transition { core, now in
+      switch core.state.act(action, at: now) {
+      case .ignored: return .nothing
+      case .prompting(let prompt): return .prompting(prompt)
+      case .ended(let ending):
+        deliver(ending, of: &core)
+        return .ended(ending.result.map(\.factor))
+      }
+    }
+  }
+
+  /// Somebody touches the sensor while a prompt asks for it.
+  @discardableResult
+  public func touch(_ finger: String) -> Reaction {
+    perform(.present(.finger(finger)))
+  }
+
+  /// An attempt at the lock screen. A right passcode opens the biometric lock.
+  @discardableResult
+  public func unlock(presenting presentation: Presentation) -> Result<Factor, Failure> {
+    transition { core, now in core.state.unlock(presentation, at: now) }
+  }
+}
+
+// Keys.
+extension SimulatedPhone {
+  /// - Throws: `passcodeNotSet`; `biometryNotEnrolled` for `biometryCurrentSet`.
+  public func makeKey(protection: KeyProtection, application: String) throws(Failure) -> Key {
+    try transition { core, _ in core.state.makeKey(protection, application: application) }.get()
+  }
+
+  public func deleteKey(_ key: Key) {
+    transition { core, _ in core.state.deleteKey(key) }
+  }
+
+  /// Signs where this one attempt succeeds; a wrong one counts.
+  /// - Returns: ECDSA with SHA-256, as DER.
+  public func sign(
+    _ message: [UInt8], with key: Key, presenting presentation: Presentation
+  ) throws(SigningError) -> [UInt8] {
+    try transition { core, now in core.state.open(key, presenting: presentation, at: now) }.get().sign(message)
+  }
+
+  /// Signs for who has just been authenticated, in the same app on this phone.
+  /// - Returns: ECDSA with SHA-256, as DER.
+  public func sign(
+    _ message: [UInt8], with key: Key, after authentication: Authentication
+  ) throws(SigningError) -> [UInt8] {
+    try read { state, _ in state.open(key, after: authentication) }.get().sign(message)
+  }
+}
+
+// The shell: lock, transition, let the person act, unlock. Replies leave on their own queue, so none runs under the lock.
+extension SimulatedPhone {
+  private func read<Value: Sendable>(_ body: (PhoneState, Duration) -> Value) -> Value {
+    let now = clock()
+    return core.withLock { core in body(core.state, now) }
+  }
+
+  private func transition<Value: Sendable>(_ body: (inout Core, Duration) -> Value) -> Value {
+    let now = clock()
+    return core.withLock { core in
+      let value = body(&core, now)
+      settle(&core, at: now)
+      return value
+    }
+  }
+
+  /// Goes on until the screen is empty or the person leaves the prompt alone. It ends: a person does only what a
+  /// prompt has room for, and every such action uses up an attempt, changes the sheet or ends the evaluation.
+  private func settle(_ core: inout Core, at now: Duration) {
+    while true {
+      if let ending = core.state.endFirstIfOver(at: now) {
+        deliver(ending, of: &core)
+        continue
+      }
+      guard let prompt = core.state.prompt(at: now), let action = core.person.nextAction(at: prompt) else { return }
+      if case .ended(let ending) = core.state.act(action, at: now) { deliver(ending, of: &core) }
+    }
+  }
+
+  private func deliver(_ ending: PhoneState.Ending, of core: inout Core) {
+    guard let reply = core.replies.removeValue(forKey: ending.id) else { return }
+    replyQueue.async { reply(ending.result) }
+  }
+}

@@ -1,0 +1,38 @@
+// SoftwareKey: what it signs, swift-crypto verifies.
+
+import Crypto
+import SimulatedPhone
+import Testing
+
+@Suite struct SoftwareKeyTests {
+  @Test func aSignatureVerifiesUnderThePublicKey() throws {
+    let key = SoftwareKey()
+    let message = Array("pay 12.50 CNY".utf8)
+    let publicKey = try P256.Signing.PublicKey(x963Representation: key.publicKeyX963)
+    let signature = try P256.Signing.ECDSASignature(derRepresentation: key.sign(message))
+    #expect(publicKey.isValidSignature(signature, for: message))
+    #expect(!publicKey.isValidSignature(signature, for: message + [0]))
+  }
+
+  @Test func keysDiffer() {
+    #expect(SoftwareKey().publicKeyX963 != SoftwareKey().publicKeyX963)
+  }
+
+  @Test func oneSeedGivesOneKey() {
+    var first = CountingGenerator()
+    var second = CountingGenerator()
+    let key = SoftwareKey(using: &first)
+    #expect(key.publicKeyX963 == SoftwareKey(using: &second).publicKeyX963)
+    #expect(key.publicKeyX963 != SoftwareKey(using: &second).publicKeyX963)
+  }
+}
+
+/// 1, 2, 3, …
+private struct CountingGenerator: RandomNumberGenerator {
+  var count: UInt64 = 0
+
+  mutating func next() -> UInt64 {
+    count += 1
+    return count
+  }
+}
