@@ -45,7 +45,7 @@ enum ArrowTable {
 
     // The phone's side.
     ArrowRow("SimulatedPhone", packages: ["Crypto"], system: platform.union(["FoundationEssentials"])),
-    ArrowRow("LocalAuthentication", ["SimulatedPhone"], system: platform.union(["FoundationEssentials"])),
+    ArrowRow("LocalAuthentication", ["SimulatedPhone"], system: platform.union(["Foundation"])),
 
     // The executables wire the rest.
     ArrowRow(
