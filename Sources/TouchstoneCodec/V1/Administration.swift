@@ -1,0 +1,205 @@
+// administration.proto: for operators and support staff.
+
+extension V1 {
+  public struct SecretStanding: WireMessage {
+    public var kind: SecretKind
+    public var failures: UInt32
+    public var lockedUntil: Timestamp?
+
+    public init(kind: SecretKind = .unspecified, failures: UInt32 = 0, lockedUntil: Timestamp? = nil) {
+      self.kind = kind
+      self.failures = failures
+      self.lockedUntil = lockedUntil
+    }
+  }
+
+  public struct DeviceStanding: WireMessage {
+    public var deviceID: String
+    public var biometryFailures: UInt32
+    public var biometryLockedOut: Bool
+
+    public init(deviceID: String = "", biometryFailures: UInt32 = 0, biometryLockedOut: Bool = false) {
+      self.deviceID = deviceID
+      self.biometryFailures = biometryFailures
+      self.biometryLockedOut = biometryLockedOut
+    }
+  }
+
+  /// All that is known of a profile, secrets aside.
+  public struct GetProfileRequest: WireMessage {
+    public var applicationID: String
+    public var profileID: String
+
+    public init(applicationID: String = "", profileID: String = "") {
+      self.applicationID = applicationID
+      self.profileID = profileID
+    }
+  }
+
+  /// Answers ``GetProfileRequest``.
+  public struct GetProfileResponse: WireMessage {
+    public var bindings: [Binding]
+    public var devices: [DeviceStanding]
+    public var secrets: [SecretStanding]
+    public var settings: UnlockSettings?
+
+    public init(
+      bindings: [Binding] = [], devices: [DeviceStanding] = [], secrets: [SecretStanding] = [],
+      settings: UnlockSettings? = nil
+    ) {
+      self.bindings = bindings
+      self.devices = devices
+      self.secrets = secrets
+      self.settings = settings
+    }
+  }
+
+  /// `AdministrationService.UnlockDevice`.
+  public struct UnlockDeviceRequest: WireMessage {
+    public var applicationID: String
+    public var deviceID: String
+    public var reason: String
+
+    public init(applicationID: String = "", deviceID: String = "", reason: String = "") {
+      self.applicationID = applicationID
+      self.deviceID = deviceID
+      self.reason = reason
+    }
+  }
+
+  /// Answers ``UnlockDeviceRequest``.
+  public struct UnlockDeviceResponse: WireMessage {
+    public init() {}
+  }
+
+  /// `AdministrationService.UnlockSecret`.
+  public struct UnlockSecretRequest: WireMessage {
+    public var applicationID: String
+    public var profileID: String
+    public var kind: SecretKind
+    public var reason: String
+
+    public init(
+      applicationID: String = "", profileID: String = "", kind: SecretKind = .unspecified, reason: String = ""
+    ) {
+      self.applicationID = applicationID
+      self.profileID = profileID
+      self.kind = kind
+      self.reason = reason
+    }
+  }
+
+  /// Answers ``UnlockSecretRequest``.
+  public struct UnlockSecretResponse: WireMessage {
+    public init() {}
+  }
+
+  /// Removes everything of the profile but the audit chain's hashes.
+  public struct EraseProfileRequest: WireMessage {
+    public var applicationID: String
+    public var profileID: String
+
+    public init(applicationID: String = "", profileID: String = "") {
+      self.applicationID = applicationID
+      self.profileID = profileID
+    }
+  }
+
+  /// Answers ``EraseProfileRequest``.
+  public struct EraseProfileResponse: WireMessage {
+    public init() {}
+  }
+
+  public struct EventFilter: WireMessage {
+    public var applicationID: String
+    /// Empty for all.
+    public var profileID: String
+    /// Prefixes: "evaluation.", "binding.revoked".
+    public var kinds: [String]
+
+    public init(applicationID: String = "", profileID: String = "", kinds: [String] = []) {
+      self.applicationID = applicationID
+      self.profileID = profileID
+      self.kinds = kinds
+    }
+  }
+
+  /// `AdministrationService.ListEvents`.
+  public struct ListEventsRequest: WireMessage {
+    public var filter: EventFilter?
+    public var afterSequence: UInt64
+    /// 1 to 1000; 0 for 100.
+    public var pageSize: UInt32
+
+    public init(filter: EventFilter? = nil, afterSequence: UInt64 = 0, pageSize: UInt32 = 0) {
+      self.filter = filter
+      self.afterSequence = afterSequence
+      self.pageSize = pageSize
+    }
+  }
+
+  /// Answers ``ListEventsRequest``.
+  public struct ListEventsResponse: WireMessage {
+    public var events: [Event]
+
+    public init(events: [Event] = []) {
+      self.events = events
+    }
+  }
+
+  /// What happens, as it happens; resumes after a sequence number without loss or repetition.
+  public struct WatchEventsRequest: WireMessage {
+    public var filter: EventFilter?
+    public var afterSequence: UInt64
+
+    public init(filter: EventFilter? = nil, afterSequence: UInt64 = 0) {
+      self.filter = filter
+      self.afterSequence = afterSequence
+    }
+  }
+
+  /// Answers ``WatchEventsRequest``.
+  public struct WatchEventsResponse: WireMessage {
+    public var event: Event?
+
+    public init(event: Event? = nil) {
+      self.event = event
+    }
+  }
+
+  /// What the service would answer, and by which rule, without doing it.
+  public struct ExplainEvaluationRequest: WireMessage {
+    public var begin: BeginEvaluationRequest?
+    /// Empty: the present.
+    public var at: Timestamp?
+
+    public init(begin: BeginEvaluationRequest? = nil, at: Timestamp? = nil) {
+      self.begin = begin
+      self.at = at
+    }
+  }
+
+  /// Answers ``ExplainEvaluationRequest``.
+  public struct ExplainEvaluationResponse: WireMessage {
+    public var answer: BeginEvaluationResponse?
+    /// In the order in which they were asked, with what each said.
+    public var trace: [RuleTrace]
+
+    public init(answer: BeginEvaluationResponse? = nil, trace: [RuleTrace] = []) {
+      self.answer = answer
+      self.trace = trace
+    }
+  }
+
+  public struct RuleTrace: WireMessage {
+    public var rule: String
+    public var passed: Bool
+    public var detail: String
+
+    public init(rule: String = "", passed: Bool = false, detail: String = "") {
+      self.rule = rule
+      self.passed = passed
+      self.detail = detail
+    }
+  }
+}

@@ -1,0 +1,127 @@
+// evaluation.proto: may a policy be evaluated, and opening an evaluation of it.
+
+extension V1 {
+  /// Read-only preflight: canEvaluatePolicy.
+  public struct CanEvaluatePolicyRequest: WireMessage {
+    public var applicationID: String
+    /// A configured policy, or "deviceOwnerAuthenticationWithBiometrics" or "deviceOwnerAuthentication".
+    public var policy: String
+    /// Empty before a binding exists.
+    public var bindingID: String
+    public var posture: DevicePosture?
+
+    public init(
+      applicationID: String = "", policy: String = "", bindingID: String = "", posture: DevicePosture? = nil
+    ) {
+      self.applicationID = applicationID
+      self.policy = policy
+      self.bindingID = bindingID
+      self.posture = posture
+    }
+  }
+
+  /// Answers ``CanEvaluatePolicyRequest``.
+  public struct CanEvaluatePolicyResponse: WireMessage {
+    public var canEvaluate: Bool
+    /// Set where `canEvaluate` is false.
+    public var denial: Denial?
+    public var domainState: DomainStateVerdict
+    /// Usable now, best first; those left when biometrics are not.
+    public var factors: [Factor]
+    /// Biometric attempts left on the device before lockout.
+    public var biometryAttemptsLeft: UInt32
+
+    public init(
+      canEvaluate: Bool = false, denial: Denial? = nil, domainState: DomainStateVerdict = .unspecified,
+      factors: [Factor] = [], biometryAttemptsLeft: UInt32 = 0
+    ) {
+      self.canEvaluate = canEvaluate
+      self.denial = denial
+      self.domainState = domainState
+      self.factors = factors
+      self.biometryAttemptsLeft = biometryAttemptsLeft
+    }
+  }
+
+  /// Opens an evaluation and issues its challenge. Writes nothing.
+  public struct BeginEvaluationRequest: WireMessage {
+    public var applicationID: String
+    public var policy: String
+    /// Which device is asked. Empty where only `profileID` is known, or neither: a ProfileTouchID names its profile itself.
+    public var bindingID: String
+    /// Required, 1 to 512 bytes: why the person is asked.
+    public var localizedReason: String
+    /// localizedFallbackTitle.
+    public var fallbackTitle: Title?
+    /// localizedCancelTitle.
+    public var cancelTitle: Title?
+    /// Required where the policy says so, refused where it does not take one.
+    public var transaction: Transaction?
+    public var posture: DevicePosture?
+    /// Instead of `bindingID`, for a person without a bound device: passcode, gesture or passkey.
+    public var profileID: String
+
+    public init(
+      applicationID: String = "", policy: String = "", bindingID: String = "", localizedReason: String = "",
+      fallbackTitle: Title? = nil, cancelTitle: Title? = nil, transaction: Transaction? = nil,
+      posture: DevicePosture? = nil, profileID: String = ""
+    ) {
+      self.applicationID = applicationID
+      self.policy = policy
+      self.bindingID = bindingID
+      self.localizedReason = localizedReason
+      self.fallbackTitle = fallbackTitle
+      self.cancelTitle = cancelTitle
+      self.transaction = transaction
+      self.posture = posture
+      self.profileID = profileID
+    }
+  }
+
+  /// Answers ``BeginEvaluationRequest``.
+  public struct BeginEvaluationResponse: WireMessage {
+    /// Opaque; send it back with every attempt. Empty where denied.
+    public var evaluation: [UInt8]
+    /// 32 random bytes, for show: `signingInput` already holds them.
+    public var challenge: [UInt8]
+    /// The exact bytes for the device's key to sign (ECDSA P-256 over SHA-256).
+    public var signingInput: [UInt8]
+    public var expiresAt: Timestamp?
+    public var factors: [Factor]
+    public var presentation: Presentation?
+    public var domainState: DomainStateVerdict
+    /// Set where the policy cannot be evaluated now.
+    public var denial: Denial?
+
+    public init(
+      evaluation: [UInt8] = [], challenge: [UInt8] = [], signingInput: [UInt8] = [],
+      expiresAt: Timestamp? = nil, factors: [Factor] = [], presentation: Presentation? = nil,
+      domainState: DomainStateVerdict = .unspecified, denial: Denial? = nil
+    ) {
+      self.evaluation = evaluation
+      self.challenge = challenge
+      self.signingInput = signingInput
+      self.expiresAt = expiresAt
+      self.factors = factors
+      self.presentation = presentation
+      self.domainState = domainState
+      self.denial = denial
+    }
+  }
+
+  /// LAContext.invalidate: every later attempt gets INVALID_CONTEXT.
+  public struct InvalidateEvaluationRequest: WireMessage {
+    public var applicationID: String
+    public var evaluation: [UInt8]
+
+    public init(applicationID: String = "", evaluation: [UInt8] = []) {
+      self.applicationID = applicationID
+      self.evaluation = evaluation
+    }
+  }
+
+  /// Answers ``InvalidateEvaluationRequest``.
+  public struct InvalidateEvaluationResponse: WireMessage {
+    public init() {}
+  }
+}

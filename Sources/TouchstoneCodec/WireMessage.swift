@@ -1,0 +1,38 @@
+// What every message of the API can do: be read from bytes and written to them.
+
+/// A protobuf message as a Swift value.
+///
+/// The requirements below `fullName` are the coder's business. They are public because Swift knows no narrower kind,
+/// but their types can be neither made nor opened outside this module, so only its own messages conform.
+public protocol WireMessage: Hashable, Sendable {
+  /// The protobuf name with its package: `touchstone.v1.Denial`.
+  static var fullName: String { get }
+
+  static var layout: MessageLayout { get }
+  static func read(_ message: UnpackedMessage) -> Self
+  func write(_ writer: inout FieldWriter)
+}
+
+extension WireMessage {
+  /// Decodes with a coder of its own: for cold paths. A loop keeps a ``MessageCoder``.
+  public static func decoded(
+    from bytes: [UInt8], limits: DecodingLimits = .default
+  ) throws(DecodingError) -> Self {
+    try MessageCoder(limits: limits).decode(Self.self, from: bytes)
+  }
+
+  /// Encodes with a coder of its own: for cold paths. A loop keeps a ``MessageCoder``.
+  public func encoded() throws(EncodingError) -> [UInt8] {
+    try MessageCoder().encode(self)
+  }
+}
+
+/// An enumeration as proto3 has them: open, so that a value of a newer peer passes through.
+public protocol OpenEnum: RawRepresentable, Hashable, Sendable where RawValue == Int32 {
+  init(rawValue: Int32)
+}
+
+extension OpenEnum {
+  /// Zero, the default of every enumeration.
+  public static var unspecified: Self { Self(rawValue: 0) }
+}
