@@ -1,0 +1,235 @@
+// One transaction for many change sets: each is compared and set, or refused without a trace, in their order.
+
+internal import Glibc
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// Confined to the writer's queue.
+final class BatchWriter {
+  let connection: SQLiteConnection
+  private let committed: CommittedState
+  private let reader: RecordReader
+  private let statements: WriteStatements
+  private let events: EventLog
+  private let sweeper: Sweeper
+  private var chain: EventChain
+  private var effects = BatchEffects()
+
+  init(on connection: SQLiteConnection, committed: CommittedState) throws(SQLiteError) {
+    self.connection = connection
+    self.committed = committed
+    reader = try RecordReader(on: connection)
+    statements = try WriteStatements(on: connection)
+    events = try EventLog(on: connection)
+    sweeper = try Sweeper(on: connection)
+    chain = EventChain(continuing: try events.head())
+  }
+
+  /// All of the batch in one transaction. Answers one by one what may be delivered now.
+  func write(_ batch: [PendingWrite]) throws(BatchFailure) -> [WriteAnswer] {
+    let headBefore = chain.head
+    var answers: [WriteAnswer] = []
+    answers.reserveCapacity(batch.count)
+    do throws(SQLiteError) {
+      effects = BatchEffects()
+      try statements.begin.run()
+      let now = UnixTime.now()
+      for write in batch { answers.append(try apply(write, now: now)) }
+      if chain.head != headBefore { try events.setHead(chain.head) }
+    } catch {
+      rollBack(to: headBefore)
+      throw BatchFailure(beforeCommit: error)
+    }
+    do throws(SQLiteError) {
+      try statements.commit.run()
+    } catch {
+      rollBack(to: headBefore)
+      throw BatchFailure(inCommit: error)
+    }
+    // Memory never holds what is not durable.
+    committed.publish(effects)
+    return answers
+  }
+
+  private func rollBack(to head: EventChain.Head) {
+    chain.rewind(to: head)
+    // SQLite may have undone it already. Where this fails too, the transaction was still never committed.
+    if connection.isInTransaction { try? statements.rollback.run() }
+  }
+
+  private func apply(_ write: PendingWrite, now: UnixTime) throws(SQLiteError) -> WriteAnswer {
+    switch write {
+    case .commit(let changeSet, let completion):
+      if let conflict = try apply(changeSet, now: now) { return .refused(completion, conflict) }
+      return .committed(completion)
+    case .sweep(let time, let completion):
+      return .swept(completion, try sweep(before: time))
+    }
+  }
+
+  /// Answers the conflict for which the change set was refused; nothing of it is in the batch then.
+  ///
+  /// - Parameter now: kept with devices, for sweeping.
+  private func apply(_ changeSet: ChangeSet, now: UnixTime) throws(SQLiteError) -> StoreError? {
+    for (index, change) in changeSet.changes.enumerated() {
+      if let conflict = try conflict(of: change, after: changeSet.changes[..<index]) {
+        return StoreError(code: .conflict, message: conflict)
+      }
+    }
+    for change in changeSet.changes { try write(change, now: now) }
+    for event in changeSet.events { try events.append(chain.append(event)) }
+    return nil
+  }
+
+  /// One bounded step.
+  private func sweep(before time: UnixTime) throws(SQLiteError) -> SweepResult {
+    let (result, standIns) = try sweeper.step(before: time)
+    for id in standIns { effects.devices[ByteString(id)] = .some(nil) }
+    effects.sweptBefore = max(time, effects.sweptBefore ?? time)
+    return result
+  }
+
+  // MARK: Conditions
+
+  /// What is not as the change wants it. `earlier`: the changes before it in its set, not written yet.
+  private func conflict(of change: Change, after earlier: ArraySlice<Change>) throws(SQLiteError) -> String? {
+    switch change {
+    case .putBinding(let binding):
+      try conflict(ofPutting: binding, after: earlier)
+    case .putDevice(let device):
+      mismatch("device", try version(ofDevice: device.deviceID), device.version)
+    case .putProfile(let profile):
+      mismatch(
+        "profile", try reader.profile(applicationID: profile.applicationID, profileID: profile.profileID).version,
+        profile.version)
+    case .putEvaluation(let evaluation):
+      mismatch("evaluation", try version(ofEvaluation: evaluation.key), evaluation.version)
+    case .putToken(let token):
+      mismatch("token", try version(ofToken: token.key), token.version)
+    case .useTicket(let key):
+      try reader.isUsed(ticket: key) ? "the ticket was used before" : nil
+    case .touchBinding(let id, let version, _), .requireBinding(let id, let version):
+      mismatch("binding", try self.version(ofBinding: id), version)
+    case .requireDevice(let id, let version):
+      mismatch("device", try self.version(ofDevice: id), version)
+    }
+  }
+
+  private func mismatch(_ kind: String, _ found: RecordVersion, _ expected: RecordVersion) -> String? {
+    found == expected ? nil : "\(kind): version \(found), not \(expected)"
+  }
+
+  /// A device speaks for one profile in an application (R29), and a ProfileTouchID for one binding (R30).
+  private func conflict(
+    ofPutting binding: BindingRecord, after earlier: ArraySlice<Change>
+  ) throws(SQLiteError) -> String? {
+    let mismatch = mismatch("binding", try version(ofBinding: binding.bindingID), binding.version)
+    guard mismatch == nil, !binding.isRevoked else { return mismatch }
+    let application = ByteString(binding.applicationID)
+    let device = ByteString(binding.deviceID)
+    let holderOfDevice = holder(
+      at: try reader.activeBinding(applicationID: binding.applicationID, deviceID: binding.deviceID), after: earlier
+    ) { ByteString($0.applicationID) == application && ByteString($0.deviceID) == device }
+    if let holderOfDevice, holderOfDevice != ByteString(binding.bindingID) {
+      return "the device has another active binding"
+    }
+    guard case .profileTouchID(let digest) = binding.credential else { return nil }
+    let holderOfDigest = holder(
+      at: try reader.activeBinding(applicationID: binding.applicationID, profileTouchID: digest), after: earlier
+    ) { ByteString($0.applicationID) == application && $0.credential == binding.credential }
+    if let holderOfDigest, holderOfDigest != ByteString(binding.bindingID) {
+      return "the ProfileTouchID has another active binding"
+    }
+    return nil
+  }
+
+  /// Who will hold what only one active binding may hold, once `earlier` is written.
+  private func holder(
+    at start: BindingRecord?, after earlier: ArraySlice<Change>, where isRival: (BindingRecord) -> Bool
+  ) -> ByteString? {
+    var holder = start.map { ByteString($0.bindingID) }
+    for case .putBinding(let binding) in earlier where isRival(binding) {
+      let id = ByteString(binding.bindingID)
+      if !binding.isRevoked {
+        holder = id
+      } else if holder == id {
+        holder = nil
+      }
+    }
+    return holder
+  }
+
+  // MARK: Versions: as this batch left them, as memory knows them, as the database says
+
+  private func version(ofBinding id: String) throws(SQLiteError) -> RecordVersion {
+    let key = ByteString(id)
+    if let known = effects.bindings[key]?.version ?? committed.binding(key).version { return known }
+    return try reader.binding(id: id)?.version ?? 0
+  }
+
+  private func version(ofDevice id: String) throws(SQLiteError) -> RecordVersion {
+    let key = ByteString(id)
+    if let changed = effects.devices[key] { return changed?.version ?? 0 }
+    if let known = committed.device(key).version { return known }
+    return try reader.device(id: id)?.version ?? 0
+  }
+
+  private func version(ofEvaluation key: ExpiringKey) throws(SQLiteError) -> RecordVersion {
+    if let known = effects.evaluations[key]?.version ?? committed.evaluation(key).version { return known }
+    return try reader.evaluation(key)?.version ?? 0
+  }
+
+  private func version(ofToken key: ExpiringKey) throws(SQLiteError) -> RecordVersion {
+    if let known = effects.tokens[key]?.version ?? committed.token(key).version { return known }
+    return try reader.token(key)?.version ?? 0
+  }
+
+  // MARK: Effects
+
+  private func write(_ change: Change, now: UnixTime) throws(SQLiteError) {
+    switch change {
+    case .putBinding(var binding):
+      binding.version += 1
+      try statements.put(binding)
+      let key = ByteString(binding.bindingID)
+      // Read back: it may have been used since the caller read it, and the later use stays.
+      effects.bindings[key] = try reader.binding(id: binding.bindingID)
+      effects.bindingUses[key] = nil
+    case .putDevice(var device):
+      device.version += 1
+      try statements.put(device, updatedAt: now)
+      effects.devices[ByteString(device.deviceID)] = .some(device)
+    case .putProfile(var profile):
+      profile.version += 1
+      try statements.put(profile)
+    case .putEvaluation(var evaluation):
+      evaluation.version += 1
+      try statements.put(evaluation)
+      effects.evaluations[evaluation.key] = evaluation
+    case .putToken(var token):
+      token.version += 1
+      try statements.put(token)
+      effects.tokens[token.key] = token
+    case .useTicket(let key):
+      try statements.useTicket.bind(key).run()
+    case .touchBinding(let id, _, let lastUsedAt):
+      try statements.touchBinding.bind(id).bind(lastUsedAt).run()
+      let key = ByteString(id)
+      if effects.bindings[key] == nil {
+        effects.bindingUses[key] = lastUsedAt
+      } else {
+        effects.bindings[key]?.lastUsedAt = lastUsedAt
+      }
+    case .requireBinding, .requireDevice:
+      break
+    }
+  }
+}
+
+extension UnixTime {
+  fileprivate static func now() -> UnixTime {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return UnixTime(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
+  }
+}

@@ -1,0 +1,54 @@
+// What a cache can say of a record, and what it needs to know of one.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+enum CacheLookup<Record> {
+  case present(Record)
+  /// The database has no such record.
+  case absent
+  /// Ask the database.
+  case unknown
+
+  init(_ record: Record?) {
+    self = record.map { .present($0) } ?? .absent
+  }
+}
+
+extension CacheLookup where Record: VersionedRecord {
+  /// 0: there is no such record. `nil`: ask the database.
+  var version: RecordVersion? {
+    switch self {
+    case .present(let record): record.version
+    case .absent: 0
+    case .unknown: nil
+    }
+  }
+}
+
+protocol VersionedRecord: Sendable {
+  var version: RecordVersion { get }
+}
+
+extension BindingRecord: VersionedRecord {}
+extension DeviceRecord: VersionedRecord {}
+extension EvaluationRecord: VersionedRecord {}
+extension TokenRecord: VersionedRecord {}
+
+/// An identifier compared byte for byte: `String` takes two spellings of "é" for equal, the database does not.
+struct ByteString: Hashable, Sendable {
+  let text: String
+
+  init(_ text: String) {
+    self.text = text
+  }
+
+  static func == (left: ByteString, right: ByteString) -> Bool {
+    left.text.utf8.elementsEqual(right.text.utf8)
+  }
+
+  func hash(into hasher: inout Hasher) {
+    var text = text
+    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+  }
+}

@@ -1,0 +1,52 @@
+// When to copy the write-ahead log into the database, and on whose thread.
+
+/// A value: commits and finished copies in, what to do out.
+///
+/// SQLite's automatic checkpoint runs inside of a commit, which then takes milliseconds. Here most of the log is copied
+/// beside the commits; the writer copies only the rest that came meanwhile, so that the log starts from its beginning
+/// again and does not grow without end.
+struct CheckpointSchedule {
+  /// 16 MB of log, at 4 KB a frame: enough that pages written often are copied seldom.
+  static let startFrames = 4_000
+  /// What the writer copies itself takes about a millisecond.
+  static let writerFrames = 250
+  /// Where commits outrun the copying, the writer takes the rest after so many rounds.
+  static let maximumRounds = 4
+
+  enum Action: Hashable {
+    case none
+    case copyBesideCommits
+    case copyOnWriter
+  }
+
+  private var rounds = 0
+  /// The log's length at which copying begins.
+  private var nextStart = startFrames
+
+  /// A commit left the log this long.
+  mutating func committed(walFrames: Int) -> Action {
+    guard rounds == 0, walFrames >= nextStart else { return .none }
+    rounds = 1
+    return .copyBesideCommits
+  }
+
+  /// `walFrames`: by now.
+  mutating func copiedBesideCommits(copiedFrames: Int, walFrames: Int) -> Action {
+    guard walFrames - copiedFrames > Self.writerFrames, rounds < Self.maximumRounds else { return .copyOnWriter }
+    rounds += 1
+    return .copyBesideCommits
+  }
+
+  /// Copied as a whole, the log starts anew with the next commit. Where a long reader keeps it, it grows on until
+  /// the next time.
+  mutating func copiedOnWriter(copiedFrames: Int, walFrames: Int) {
+    rounds = 0
+    nextStart = copiedFrames >= walFrames ? Self.startFrames : walFrames + Self.startFrames
+  }
+
+  /// A copy failed: nothing is lost, it is tried again when the log has grown.
+  mutating func failed(walFrames: Int) {
+    rounds = 0
+    nextStart = walFrames + Self.startFrames
+  }
+}

@@ -1,0 +1,30 @@
+// Copies the write-ahead log into the database beside the commits, on a connection and a queue of its own.
+
+internal import Dispatch
+
+/// `@unchecked Sendable`: `connection` is touched on `queue` alone.
+final class Checkpointer: @unchecked Sendable {
+  private let queue = DispatchQueue(label: "touchstone.sqlite.checkpoint", qos: .utility)
+  /// `nil` once closed.
+  private var connection: SQLiteConnection?
+
+  init(path: String, virtualFileSystem: String?) throws(SQLiteError) {
+    connection = try SQLiteConnection(path: path, access: .readWrite, virtualFileSystem: virtualFileSystem)
+    try connection?.execute("PRAGMA synchronous = FULL")
+  }
+
+  /// `completion`: `nil` where it failed, which loses nothing.
+  func copy(completion: @escaping @Sendable (SQLiteConnection.CheckpointProgress?) -> Void) {
+    queue.async {
+      guard let connection = self.connection else { return }
+      completion(try? connection.checkpoint())
+    }
+  }
+
+  func close(completion: @escaping @Sendable () -> Void) {
+    queue.async {
+      self.connection = nil
+      completion()
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// What is committed, as far as memory holds it: read on every path, written by the writer alone.
+
+internal import Synchronization
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// Bounded, and split so that threads seldom meet at a lock.
+final class CommittedState: Sendable {
+  /// Enough that two of a machine's threads rarely want the same one.
+  static let partitionCount = 16
+
+  private struct Partition {
+    var bindings: RecentRecords<BindingRecord>
+    var devices: RecentRecords<DeviceRecord>
+    var evaluations: ExpiringRecords<EvaluationRecord>
+    var tokens: ExpiringRecords<TokenRecord>
+  }
+
+  private final class LockedPartition: Sendable {
+    let state: Mutex<Partition>
+
+    init(_ partition: sending Partition) {
+      state = Mutex(partition)
+    }
+  }
+
+  private let partitions: [LockedPartition]
+
+  /// `evaluationsCompleteFrom`, `tokensCompleteFrom`: from when on the database has no rows.
+  init(options: SQLiteStoreOptions, evaluationsCompleteFrom: UnixTime, tokensCompleteFrom: UnixTime) {
+    func share(_ count: Int) -> Int { count / Self.partitionCount }
+    partitions = (0..<Self.partitionCount).map { _ in
+      LockedPartition(
+        Partition(
+          bindings: RecentRecords(capacity: share(options.cachedBindings)),
+          devices: RecentRecords(capacity: share(options.cachedDevices)),
+          evaluations: ExpiringRecords(
+            capacity: share(options.cachedEvaluations), isCompleteFrom: evaluationsCompleteFrom),
+          tokens: ExpiringRecords(capacity: share(options.cachedTokens), isCompleteFrom: tokensCompleteFrom)))
+    }
+  }
+
+  // MARK: Reading
+
+  func binding(_ id: ByteString) -> CacheLookup<BindingRecord> {
+    partition(of: id).state.withLock { $0.bindings.lookUp(id) }
+  }
+
+  func device(_ id: ByteString) -> CacheLookup<DeviceRecord> {
+    partition(of: id).state.withLock { $0.devices.lookUp(id) }
+  }
+
+  func evaluation(_ key: ExpiringKey) -> CacheLookup<EvaluationRecord> {
+    partition(of: key).state.withLock { $0.evaluations.lookUp(key) }
+  }
+
+  func token(_ key: ExpiringKey) -> CacheLookup<TokenRecord> {
+    partition(of: key).state.withLock { $0.tokens.lookUp(key) }
+  }
+
+  // MARK: Filling: what was read from the database is kept, unless something was published meanwhile
+
+  func fillingBinding<Failure>(
+    _ id: ByteString, _ read: () throws(Failure) -> BindingRecord?
+  ) throws(Failure) -> BindingRecord? {
+    let partition = partition(of: id)
+    let revision = partition.state.withLock { $0.bindings.revision }
+    let binding = try read()
+    partition.state.withLock { $0.bindings.fill(binding, for: id, readAt: revision) }
+    return binding
+  }
+
+  func fillingDevice<Failure>(
+    _ id: ByteString, _ read: () throws(Failure) -> DeviceRecord?
+  ) throws(Failure) -> DeviceRecord? {
+    let partition = partition(of: id)
+    let revision = partition.state.withLock { $0.devices.revision }
+    let device = try read()
+    partition.state.withLock { $0.devices.fill(device, for: id, readAt: revision) }
+    return device
+  }
+
+  // MARK: Publishing: the writer, after a commit and before it is answered
+
+  func publish(_ effects: BatchEffects) {
+    for (id, binding) in effects.bindings {
+      partition(of: id).state.withLock { $0.bindings.publish(binding, for: id) }
+    }
+    for (id, time) in effects.bindingUses {
+      partition(of: id).state.withLock { $0.bindings.publish(for: id) { $0.lastUsedAt = time } }
+    }
+    for (id, device) in effects.devices {
+      partition(of: id).state.withLock { $0.devices.publish(device, for: id) }
+    }
+    for (key, evaluation) in effects.evaluations {
+      partition(of: key).state.withLock { $0.evaluations.publish(evaluation, for: key) }
+    }
+    for (key, token) in effects.tokens {
+      partition(of: key).state.withLock { $0.tokens.publish(token, for: key) }
+    }
+    if let time = effects.sweptBefore { forgetExpired(before: time) }
+  }
+
+  private func forgetExpired(before time: UnixTime) {
+    for partition in partitions {
+      partition.state.withLock {
+        $0.evaluations.forget(before: time)
+        $0.tokens.forget(before: time)
+      }
+    }
+  }
+
+  private func partition(of id: ByteString) -> LockedPartition {
+    partitions[Int(truncatingIfNeeded: UInt(bitPattern: id.hashValue) % UInt(Self.partitionCount))]
+  }
+
+  /// Ids are random: their bits are as good as a hash.
+  private func partition(of key: ExpiringKey) -> LockedPartition {
+    partitions[Int(truncatingIfNeeded: key.id.low % UInt64(Self.partitionCount))]
+  }
+}
+
+/// What a batch has changed so far; committed state once its transaction is.
+struct BatchEffects {
+  var bindings: [ByteString: BindingRecord] = [:]
+  /// The latest use; of bindings that may not be in `bindings`.
+  var bindingUses: [ByteString: UnixTime] = [:]
+  /// `nil`: swept.
+  var devices: [ByteString: DeviceRecord?] = [:]
+  var evaluations: [ExpiringKey: EvaluationRecord] = [:]
+  var tokens: [ExpiringKey: TokenRecord] = [:]
+  var sweptBefore: UnixTime?
+}

@@ -1,0 +1,84 @@
+// The directory that a store lives in: made when missing, held by one process at a time.
+
+internal import Glibc
+internal import TouchstoneStore
+
+/// Holds the directory's lock until it is released.
+final class DataDirectory: Sendable {
+  let path: String
+  /// flock(2): the kernel lets go of it however the process ends.
+  private let lock: FileDescriptor
+
+  var databasePath: String { "\(path)/touchstone.db" }
+  var writeAheadLogPath: String { "\(databasePath)-wal" }
+  /// A database that is not complete yet.
+  var newDatabasePath: String { "\(databasePath).new" }
+
+  private static let ownerOnlyDirectory: mode_t = 0o700
+  static let ownerOnlyFile: mode_t = 0o600
+
+  /// Makes the directory where it is missing; its parent must exist.
+  init(claiming path: String) throws(StoreOpenError) {
+    if mkdir(path, Self.ownerOnlyDirectory) == 0 {
+      try Self.synchronize(directory: Self.parent(of: path))
+    } else if errno != EEXIST {
+      throw .unwritable(path, errno)
+    }
+    let lockPath = "\(path)/touchstone.lock"
+    lock = try FileDescriptor(opening: lockPath, flags: O_RDWR | O_CREAT, mode: Self.ownerOnlyFile)
+    guard flock(lock.number, LOCK_EX | LOCK_NB) == 0 else {
+      guard errno == EWOULDBLOCK else { throw .unwritable(lockPath, errno) }
+      throw StoreOpenError(
+        code: .locked, message: "\(path): another process has this data directory; stop it or choose another one")
+    }
+    self.path = path
+  }
+
+  /// Makes the directory's entries durable: a new file is only there after this.
+  func synchronizeEntries() throws(StoreOpenError) {
+    try Self.synchronize(directory: path)
+  }
+
+  /// Lets another process have the directory.
+  func unlock() {
+    flock(lock.number, LOCK_UN)
+  }
+
+  private static func synchronize(directory: String) throws(StoreOpenError) {
+    let descriptor = try FileDescriptor(opening: directory, flags: O_RDONLY | O_DIRECTORY)
+    guard fsync(descriptor.number) == 0 else { throw .unwritable(directory, errno) }
+  }
+
+  private static func parent(of path: String) -> String {
+    let parts = path.split(separator: "/").dropLast()
+    let parent = parts.joined(separator: "/")
+    return path.hasPrefix("/") ? "/\(parent)" : parent.isEmpty ? "." : parent
+  }
+}
+
+/// Owns a file descriptor; closes it when released.
+final class FileDescriptor: Sendable {
+  let number: Int32
+
+  init(opening path: String, flags: Int32, mode: mode_t = 0) throws(StoreOpenError) {
+    number = Glibc.open(path, flags | O_CLOEXEC, mode)
+    guard number >= 0 else { throw .unwritable(path, errno) }
+  }
+
+  deinit {
+    Glibc.close(number)
+  }
+}
+
+extension StoreOpenError {
+  /// `error`: an errno.
+  static func unwritable(_ path: String, _ error: Int32) -> StoreOpenError {
+    StoreOpenError(
+      code: .unwritable,
+      message: "\(path): \(String(cString: strerror(error))); the data directory must be writable for this user")
+  }
+
+  static func corrupt(_ path: String, _ finding: String) -> StoreOpenError {
+    StoreOpenError(code: .corrupt, message: "\(path): \(finding); it was left as it is: restore it from a backup")
+  }
+}

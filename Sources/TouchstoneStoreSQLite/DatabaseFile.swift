@@ -1,0 +1,109 @@
+// Opens a database file only after it proved to be ours and whole; until then nothing is written to it.
+
+internal import Glibc
+internal import TouchstoneStore
+
+enum DatabaseFile {
+  /// Up to this size all of it is checked at start, in well under 0.1 s; beyond, the tables' definitions and the end of
+  /// the audit log.
+  static let fullCheckMaximumBytes: Int64 = 32 << 20
+
+  /// A connection to the directory's database, which is made first where there is none.
+  static func open(in directory: DataDirectory, virtualFileSystem: String?) throws(StoreOpenError) -> SQLiteConnection {
+    let path = directory.databasePath
+    if access(path, F_OK) != 0 {
+      guard errno == ENOENT else { throw .unwritable(path, errno) }
+      try create(in: directory)
+    }
+    let size = try inspectHeader(path: path)
+    do throws(SQLiteError) {
+      let connection = try SQLiteConnection(path: path, access: .readWrite, virtualFileSystem: virtualFileSystem)
+      try connection.setCheckpointsOnClose(false)
+      try check(connection, in: directory, fileBytes: size)
+      try connection.setCheckpointsOnClose(true)
+      return connection
+    } catch {
+      throw StoreOpenError(error, path: path)
+    }
+  }
+
+  /// Under another name until it is complete: a crash in between leaves nothing that could be taken for a database.
+  private static func create(in directory: DataDirectory) throws(StoreOpenError) {
+    let path = directory.newDatabasePath
+    unlink(path)
+    unlink("\(path)-journal")
+    let file = try FileDescriptor(opening: path, flags: O_RDWR | O_CREAT | O_EXCL, mode: DataDirectory.ownerOnlyFile)
+    do throws(SQLiteError) {
+      let connection = try SQLiteConnection(path: path, access: .readWrite)
+      try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
+      try Schema.create(on: connection)
+      // Kept in the file's header. The log beside it inherits the file's mode.
+      try connection.execute("PRAGMA journal_mode = WAL")
+    } catch {
+      unlink(path)
+      throw StoreOpenError(error, path: path)
+    }
+    // A log that was left behind belongs to no database that is still there.
+    unlink(directory.writeAheadLogPath)
+    guard fsync(file.number) == 0, rename(path, directory.databasePath) == 0 else { throw .unwritable(path, errno) }
+    try directory.synchronizeEntries()
+  }
+
+  /// Reads the header without SQLite, which might already repair what it opens. Answers the file's size in bytes.
+  ///
+  /// https://www.sqlite.org/fileformat2.html#the_database_header
+  private static func inspectHeader(path: String) throws(StoreOpenError) -> Int64 {
+    let file = try FileDescriptor(opening: path, flags: O_RDWR)
+    var header = [UInt8](repeating: 0, count: 100)
+    let count = pread(file.number, &header, header.count, 0)
+    guard count >= 0 else { throw .unwritable(path, errno) }
+    guard count == header.count, header.starts(with: "SQLite format 3\0".utf8) else {
+      throw .corrupt(path, "not a database")
+    }
+    func field(at offset: Int) -> Int64 {
+      header[offset..<offset + 4].reduce(0) { $0 << 8 | Int64($1) }
+    }
+    guard field(at: 68) == Schema.applicationID else { throw .corrupt(path, "a database of another application") }
+    let version = field(at: 60)
+    guard version <= Schema.version else {
+      throw StoreOpenError(
+        code: .newerSchema,
+        message: "\(path): written by a newer version (schema \(version), this one knows \(Schema.version)); upgrade")
+    }
+    guard version == Schema.version else { throw .corrupt(path, "its schema \(version) was never in use") }
+    return Int64(lseek(file.number, 0, SEEK_END))
+  }
+
+  private static func check(
+    _ connection: SQLiteConnection, in directory: DataDirectory, fileBytes: Int64
+  ) throws(SQLiteError) {
+    func require(_ condition: Bool, _ finding: String) throws(SQLiteError) {
+      if !condition { throw SQLiteError(code: .corrupt, message: finding) }
+    }
+    let bytes = try connection.integer("PRAGMA page_count") * connection.integer("PRAGMA page_size")
+    // With a log beside it, pages may be there alone.
+    var log = stat()
+    if stat(directory.writeAheadLogPath, &log) != 0 || log.st_size == 0 {
+      try require(fileBytes >= bytes, "\(bytes - fileBytes) bytes are missing at its end")
+    }
+    if bytes <= fullCheckMaximumBytes {
+      let finding = try Statement("PRAGMA quick_check(1)", on: connection).first { row in row.text() }
+      try require(finding == "ok", finding ?? "it cannot be checked")
+    }
+    try require(try Schema.isIntact(on: connection), "its tables are not as this version makes them")
+    let events = try EventLog(on: connection)
+    try require(try events.endsAtHead(), "the end of the audit log is not as it was written")
+  }
+}
+
+extension StoreOpenError {
+  init(_ error: SQLiteError, path: String) {
+    switch error.code.primary {
+    case .corrupt, .notADatabase: self = .corrupt(path, error.message)
+    default:
+      self.init(
+        code: .unwritable,
+        message: "\(path): \(error.message) (SQLite \(error.code.rawValue)); check disk and permissions")
+    }
+  }
+}

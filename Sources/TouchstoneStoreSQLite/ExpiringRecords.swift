@@ -1,0 +1,44 @@
+// Evaluations and tokens in memory: every row from a point in time on, so that a row that is not here is nowhere.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// Most evaluations and tokens have no row, and an evaluation's first attempt should not ask the disk to learn that.
+///
+/// A value without a lock. The writer publishes all that it commits; where that grows over the bound, the rows that
+/// expire first go, and from then on only keys after them are answered for.
+struct ExpiringRecords<Record: VersionedRecord> {
+  private let capacity: Int
+  /// By the second of their expiry: dropping the first of them is dropping a dictionary.
+  private var seconds: [Int64: [UniqueID: Record]] = [:]
+  private(set) var count = 0
+  /// All rows with this expiry or a later one are here.
+  private(set) var isCompleteFrom: UnixTime
+
+  /// Empty; `isCompleteFrom`: the database has no rows with this expiry or a later one.
+  init(capacity: Int, isCompleteFrom: UnixTime) {
+    self.capacity = max(1, capacity)
+    self.isCompleteFrom = isCompleteFrom
+  }
+
+  func lookUp(_ key: ExpiringKey) -> CacheLookup<Record> {
+    guard key.expiresAt >= isCompleteFrom else { return .unknown }
+    return CacheLookup(seconds[key.expiresAt.seconds]?[key.id])
+  }
+
+  mutating func publish(_ record: Record, for key: ExpiringKey) {
+    guard key.expiresAt >= isCompleteFrom else { return }
+    if seconds[key.expiresAt.seconds, default: [:]].updateValue(record, forKey: key.id) == nil { count += 1 }
+    while count > capacity, let first = seconds.keys.min() {
+      forget(before: UnixTime(seconds: first + 1))
+    }
+  }
+
+  /// Lets go of what expires before `time`: it may be swept, or there is no room for it.
+  mutating func forget(before time: UnixTime) {
+    isCompleteFrom = max(isCompleteFrom, time)
+    for second in seconds.keys where second < time.seconds {
+      count -= seconds.removeValue(forKey: second)?.count ?? 0
+    }
+  }
+}

@@ -1,0 +1,62 @@
+// Bindings and devices in memory: what was used lately, at most so many.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// Two generations: what is used moves to the young one; when that is full the old one is dropped whole. So what was
+/// used lately stays, and neither a list nor a time has to be kept for each record.
+///
+/// A value without a lock. It holds exactly what is committed: `publish` comes from the writer after a commit; what a
+/// reader found is taken by `fill` only if nothing was published since that reader began.
+struct RecentRecords<Record: VersionedRecord> {
+  /// Counts what was published.
+  typealias Revision = UInt64
+
+  private let generationCapacity: Int
+  private var young: [ByteString: Record?] = [:]
+  private var old: [ByteString: Record?] = [:]
+  private(set) var revision: Revision = 0
+
+  init(capacity: Int) {
+    generationCapacity = max(1, capacity / 2)
+  }
+
+  var count: Int { young.count + old.count }
+
+  mutating func lookUp(_ id: ByteString) -> CacheLookup<Record> {
+    if let known = young[id] { return CacheLookup(known) }
+    guard let known = old.removeValue(forKey: id) else { return .unknown }
+    insert(known, for: id)
+    return CacheLookup(known)
+  }
+
+  /// `nil`: there is no such record.
+  mutating func publish(_ record: Record?, for id: ByteString) {
+    revision += 1
+    old.removeValue(forKey: id)
+    insert(record, for: id)
+  }
+
+  /// Changes a record that is here.
+  mutating func publish(for id: ByteString, _ change: (inout Record) -> Void) {
+    revision += 1
+    guard case .present(var record) = lookUp(id) else { return }
+    change(&record)
+    young[id] = .some(record)
+  }
+
+  /// `revision`: from before the database was read.
+  mutating func fill(_ record: Record?, for id: ByteString, readAt revision: Revision) {
+    guard revision == self.revision else { return }
+    old.removeValue(forKey: id)
+    insert(record, for: id)
+  }
+
+  private mutating func insert(_ record: Record?, for id: ByteString) {
+    if young.count >= generationCapacity, young[id] == nil {
+      old = young
+      young = Dictionary(minimumCapacity: generationCapacity)
+    }
+    young[id] = .some(record)
+  }
+}

@@ -1,0 +1,191 @@
+// Columns ⇄ records.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension UnixTime {
+  init(_ column: Int64) {
+    self.init(microseconds: column)
+  }
+}
+
+extension Statement {
+  @discardableResult
+  func bind(_ time: UnixTime) -> Statement {
+    bind(time.microseconds)
+  }
+
+  @discardableResult
+  func bind(_ key: ExpiringKey) -> Statement {
+    bind(key.expiresAt).bind(key.id)
+  }
+
+  /// 16 bytes, big-endian.
+  @discardableResult
+  func bind(_ id: UniqueID) -> Statement {
+    withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { bind($0) }
+  }
+}
+
+extension Row {
+  mutating func time() -> UnixTime {
+    UnixTime(integer())
+  }
+
+  mutating func version() -> RecordVersion {
+    RecordVersion(truncatingIfNeeded: integer())
+  }
+
+  mutating func key() throws(SQLiteError) -> ExpiringKey {
+    let expiresAt = time()
+    return ExpiringKey(expiresAt: expiresAt, id: try value(UniqueID(bytes: blob()), "id"))
+  }
+
+  /// `nil`: what stands in the column was never written by us.
+  func value<Value>(_ value: Value?, _ column: String) throws(SQLiteError) -> Value {
+    guard let value else { throw SQLiteError(code: .corrupt, message: "unreadable column \(column)") }
+    return value
+  }
+}
+
+extension BindingRecord {
+  /// In the order of `init(_:)`; `binding_uses` must be joined.
+  static let columns = """
+    binding_id, application_id, profile_id, device_id, device_name, biometry_type, hardware_keys, profile_touch_id,
+    is_revoked, baseline, baseline_os_major, created_at, last_used_at, version
+    """
+
+  init(_ row: inout Row) throws(SQLiteError) {
+    self.init(
+      bindingID: row.text(), applicationID: row.text(), profileID: row.text(), deviceID: row.text(),
+      deviceName: row.text(),
+      biometryType: try row.value(BiometryType(rawValue: UInt8(truncatingIfNeeded: row.integer())), "biometry_type"),
+      credential: try row.value(
+        CredentialRecord(hardwareKeys: row.optionalBlob(), profileTouchID: row.optionalBlob()), "hardware_keys"),
+      isRevoked: row.boolean(),
+      baseline: DomainStateBaseline(domainState: row.optionalBlob(), osMajorVersion: row.optionalInteger()),
+      createdAt: row.time(), lastUsedAt: row.optionalInteger().map { UnixTime($0) }, version: row.version())
+  }
+}
+
+extension DomainStateBaseline {
+  init?(domainState: [UInt8]?, osMajorVersion: Int64?) {
+    guard let domainState, let osMajorVersion else { return nil }
+    self.init(domainState: domainState, osMajorVersion: UInt32(truncatingIfNeeded: osMajorVersion))
+  }
+}
+
+extension CredentialRecord {
+  /// Exactly one of the two columns is set.
+  init?(hardwareKeys: [UInt8]?, profileTouchID: [UInt8]?) {
+    if let profileTouchID {
+      self = .profileTouchID(digest: profileTouchID)
+    } else if let hardwareKeys, let keys = [HardwareKeyRecord](encoded: hardwareKeys) {
+      self = .hardwareKeys(keys)
+    } else {
+      return nil
+    }
+  }
+}
+
+/// Each key: one byte for what guards it, one for the key's length, the key.
+extension [HardwareKeyRecord] {
+  var encoded: [UInt8] {
+    flatMap { key in
+      precondition(key.publicKey.count <= UInt8.max, "65 bytes: X9.63 on P-256")
+      return [key.protection.rawValue, UInt8(key.publicKey.count)] + key.publicKey
+    }
+  }
+
+  init?(encoded: [UInt8]) {
+    self.init()
+    var rest = encoded[...]
+    while !rest.isEmpty {
+      guard let protection = rest.popFirst().flatMap(KeyProtection.init), let length = rest.popFirst(),
+        rest.count >= length
+      else { return nil }
+      append(HardwareKeyRecord(publicKey: [UInt8](rest.prefix(Int(length))), protection: protection))
+      rest = rest.dropFirst(Int(length))
+    }
+  }
+}
+
+extension DeviceRecord {
+  static let columns = "device_id, failures, is_locked_out, version"
+
+  init(_ row: inout Row) {
+    self.init(
+      deviceID: row.text(),
+      biometry: BiometryStanding(
+        consecutiveFailures: UInt32(truncatingIfNeeded: row.integer()), isLockedOut: row.boolean()),
+      version: row.version())
+  }
+}
+
+extension EvaluationRecord {
+  static let columns = "expires_at, id, failures, is_finished, version"
+
+  init(_ row: inout Row) throws(SQLiteError) {
+    self.init(
+      key: try row.key(),
+      standing: EvaluationStanding(
+        failures: UInt32(truncatingIfNeeded: row.integer()), isFinished: row.boolean()),
+      version: row.version())
+  }
+}
+
+extension TokenRecord {
+  static let columns = "expires_at, id, state, approved_transaction, version"
+
+  init(_ row: inout Row) throws(SQLiteError) {
+    self.init(
+      key: try row.key(),
+      state: try row.value(State(rawValue: UInt8(truncatingIfNeeded: row.integer())), "state"),
+      transaction: row.blob(), version: row.version())
+  }
+}
+
+extension EventRecord {
+  static let columns = """
+    sequence, time, kind, application_id, profile_id, device_id, binding_id, caller, details, hash
+    """
+
+  init(_ row: inout Row) throws(SQLiteError) {
+    let sequence = UInt64(truncatingIfNeeded: row.integer())
+    let event = EventDraft(
+      time: row.time(), kind: row.text(), applicationID: row.text(), profileID: row.text(), deviceID: row.text(),
+      bindingID: row.text(), caller: row.text(),
+      details: try row.value([EventDetail](encoded: row.blob()), "details"))
+    self.init(sequence: sequence, event: event, hash: row.blob())
+  }
+}
+
+/// Key and value in turn, each with its length in front: four bytes, big-endian.
+extension [EventDetail] {
+  var encoded: [UInt8] {
+    var bytes: [UInt8] = []
+    for detail in self {
+      bytes.append(lengthPrefixed: detail.key)
+      bytes.append(lengthPrefixed: detail.value)
+    }
+    return bytes
+  }
+
+  init?(encoded: [UInt8]) {
+    self.init()
+    var rest = encoded[...]
+    while !rest.isEmpty {
+      guard let key = rest.popLengthPrefixed(), let value = rest.popLengthPrefixed() else { return nil }
+      append(EventDetail(key: key, value: value))
+    }
+  }
+}
+
+extension ArraySlice<UInt8> {
+  fileprivate mutating func popLengthPrefixed() -> String? {
+    let length = prefix(4).reduce(0) { $0 << 8 | Int($1) }
+    guard count >= 4 + length else { return nil }
+    defer { removeFirst(4 + length) }
+    return String(decoding: dropFirst(4).prefix(length), as: UTF8.self)
+  }
+}

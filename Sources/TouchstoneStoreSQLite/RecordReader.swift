@@ -1,0 +1,92 @@
+// The questions a store is asked about its records, on one connection.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// Confined like its connection. On the writer's connection it also sees what the open transaction did.
+final class RecordReader {
+  private let selectBinding: Statement
+  private let selectBindingOfDevice: Statement
+  private let selectBindingOfProfileTouchID: Statement
+  private let selectPage: Statement
+  private let countActiveBindings: Statement
+  private let selectDevice: Statement
+  private let selectProfile: Statement
+  private let selectEvaluation: Statement
+  private let selectToken: Statement
+  private let selectTicket: Statement
+
+  init(on connection: SQLiteConnection) throws(SQLiteError) {
+    func prepare(_ sql: String) throws(SQLiteError) -> Statement { try Statement(sql, on: connection) }
+    let binding = """
+      SELECT \(BindingRecord.columns) FROM bindings LEFT JOIN binding_uses ON binding_number = number
+      """
+    selectBinding = try prepare("\(binding) WHERE binding_id = ?")
+    selectBindingOfDevice = try prepare("\(binding) WHERE application_id = ? AND device_id = ? AND NOT is_revoked")
+    selectBindingOfProfileTouchID = try prepare(
+      "\(binding) WHERE application_id = ? AND profile_touch_id = ? AND NOT is_revoked")
+    selectPage = try prepare(
+      """
+      \(binding) WHERE application_id = ? AND profile_id = ? AND binding_id > ? AND (NOT is_revoked OR ?)
+      ORDER BY binding_id LIMIT ?
+      """)
+    countActiveBindings = try prepare(
+      "SELECT count(*) FROM bindings WHERE application_id = ? AND profile_id = ? AND NOT is_revoked")
+    selectDevice = try prepare("SELECT \(DeviceRecord.columns) FROM devices WHERE device_id = ?")
+    selectProfile = try prepare("SELECT version FROM profiles WHERE application_id = ? AND profile_id = ?")
+    selectEvaluation = try prepare(
+      "SELECT \(EvaluationRecord.columns) FROM evaluations WHERE expires_at = ? AND id = ?")
+    selectToken = try prepare("SELECT \(TokenRecord.columns) FROM tokens WHERE expires_at = ? AND id = ?")
+    selectTicket = try prepare("SELECT 1 FROM used_tickets WHERE expires_at = ? AND id = ?")
+  }
+
+  func binding(id: String) throws(SQLiteError) -> BindingRecord? {
+    try selectBinding.bind(id).first(BindingRecord.init)
+  }
+
+  /// Whoever's it is.
+  func activeBinding(applicationID: String, deviceID: String) throws(SQLiteError) -> BindingRecord? {
+    try selectBindingOfDevice.bind(applicationID).bind(deviceID).first(BindingRecord.init)
+  }
+
+  /// Whoever's it is (R30).
+  func activeBinding(applicationID: String, profileTouchID digest: [UInt8]) throws(SQLiteError) -> BindingRecord? {
+    try selectBindingOfProfileTouchID.bind(applicationID).bind(digest).first(BindingRecord.init)
+  }
+
+  func bindings(
+    applicationID: String, profileID: String, includingRevoked: Bool, after: String?, limit: Int
+  ) throws(SQLiteError) -> [BindingRecord] {
+    selectPage.bind(applicationID).bind(profileID).bind(after ?? "").bind(includingRevoked).bind(limit)
+    defer { selectPage.reset() }
+    var bindings: [BindingRecord] = []
+    while var row = try selectPage.next() { bindings.append(try BindingRecord(&row)) }
+    return bindings
+  }
+
+  func activeBindingCount(applicationID: String, profileID: String) throws(SQLiteError) -> Int {
+    try countActiveBindings.bind(applicationID).bind(profileID).first { row in Int(row.integer()) } ?? 0
+  }
+
+  func device(id: String) throws(SQLiteError) -> DeviceRecord? {
+    try selectDevice.bind(id).first { row in DeviceRecord(&row) }
+  }
+
+  /// Version 0 where the profile is new.
+  func profile(applicationID: String, profileID: String) throws(SQLiteError) -> ProfileRecord {
+    let version = try selectProfile.bind(applicationID).bind(profileID).first { row in row.version() }
+    return ProfileRecord(applicationID: applicationID, profileID: profileID, version: version ?? 0)
+  }
+
+  func evaluation(_ key: ExpiringKey) throws(SQLiteError) -> EvaluationRecord? {
+    try selectEvaluation.bind(key).first(EvaluationRecord.init)
+  }
+
+  func token(_ key: ExpiringKey) throws(SQLiteError) -> TokenRecord? {
+    try selectToken.bind(key).first(TokenRecord.init)
+  }
+
+  func isUsed(ticket key: ExpiringKey) throws(SQLiteError) -> Bool {
+    try selectTicket.bind(key).first { _ in true } ?? false
+  }
+}

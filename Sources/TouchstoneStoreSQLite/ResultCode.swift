@@ -1,0 +1,28 @@
+// SQLite's answers as values. https://www.sqlite.org/rescode.html
+
+internal import CSQLite
+
+/// An extended result code.
+struct ResultCode: RawRepresentable, Sendable, Hashable {
+  let rawValue: Int32
+
+  static let ok = ResultCode(rawValue: SQLITE_OK)
+  static let row = ResultCode(rawValue: SQLITE_ROW)
+  static let done = ResultCode(rawValue: SQLITE_DONE)
+  static let busy = ResultCode(rawValue: SQLITE_BUSY)
+  static let full = ResultCode(rawValue: SQLITE_FULL)
+  static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
+  static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
+  static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
+  static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
+  static let ioError = ResultCode(rawValue: SQLITE_IOERR)
+
+  /// Without the detail in the upper bytes.
+  var primary: ResultCode { ResultCode(rawValue: rawValue & 0xFF) }
+}
+
+/// A call of SQLite that failed.
+struct SQLiteError: Error, Sendable, Hashable {
+  let code: ResultCode
+  let message: String
+}

@@ -1,0 +1,219 @@
+// The store for one machine: SQLite in a data directory of its own.
+
+internal import Dispatch
+internal import Synchronization
+public import TouchstonePolicy
+public import TouchstoneStore
+
+/// Durable on every answer: write-ahead log, fsync at each commit, and commits that wait at the same time share one.
+///
+/// Bindings, devices, evaluations and tokens that were used lately are answered from memory, inside of the call. What
+/// memory does not know is read on the caller's thread, in tens of microseconds; lists are read on a queue of their own.
+/// Commits are answered on a queue of the store's.
+public final class SQLiteStore: Store {
+  private let directory: DataDirectory
+  private let committed: CommittedState
+  private let readers: ReaderPool
+  private let lists: ListReader
+  private let writes: WriterQueue
+  private let isClosed = Atomic<Bool>(false)
+
+  /// Opens the directory's store, or makes one: the directory with mode 0700 where it is missing (its parent is not
+  /// made), files with mode 0600. Whatever is wrong, nothing that was there is changed.
+  public static func open(
+    directory path: String, options: SQLiteStoreOptions = SQLiteStoreOptions()
+  ) throws(StoreOpenError) -> SQLiteStore {
+    let directory = try DataDirectory(claiming: path)
+    let connection = try DatabaseFile.open(in: directory, virtualFileSystem: options.virtualFileSystem)
+    do throws(SQLiteError) {
+      return try SQLiteStore(directory: directory, connection: connection, options: options)
+    } catch {
+      throw StoreOpenError(error, path: directory.databasePath)
+    }
+  }
+
+  private init(
+    directory: DataDirectory, connection: sending SQLiteConnection, options: SQLiteStoreOptions
+  ) throws(SQLiteError) {
+    self.directory = directory
+    try connection.prepareForWriting(options)
+    committed = CommittedState(
+      options: options,
+      evaluationsCompleteFrom: try connection.firstTimeWithoutRows(in: "evaluations"),
+      tokensCompleteFrom: try connection.firstTimeWithoutRows(in: "tokens"))
+    readers = try ReaderPool(path: directory.databasePath)
+    lists = try ListReader(path: directory.databasePath)
+    writes = WriterQueue(
+      writer: try BatchWriter(on: connection, committed: committed),
+      checkpointer: try Checkpointer(
+        path: directory.databasePath, virtualFileSystem: options.virtualFileSystem),
+      options: options)
+  }
+
+  public var statistics: StoreStatistics { writes.statistics }
+
+  // MARK: Reading
+
+  public func attemptRecords(
+    bindingID: String, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>
+  ) {
+    answer(completion) { () throws(StoreError) in
+      let binding = try binding(bindingID)
+      let device = try knownDevice(binding?.deviceID ?? DeviceRecord.standInID(forUnknownBinding: bindingID))
+      var evaluationRecord: EvaluationRecord?
+      if let evaluation { evaluationRecord = try self.evaluation(evaluation) }
+      return AttemptRecords(binding: binding, device: device, evaluation: evaluationRecord)
+    }
+  }
+
+  public func enrolmentRecords(
+    applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey,
+    completion: @escaping Completion<EnrolmentRecords>
+  ) {
+    answer(completion) { () throws(StoreError) in
+      try readers.read { reader throws(SQLiteError) in
+        EnrolmentRecords(
+          profile: try reader.profile(applicationID: applicationID, profileID: profileID),
+          deviceBinding: try reader.activeBinding(applicationID: applicationID, deviceID: deviceID),
+          activeBindingCount: try reader.activeBindingCount(applicationID: applicationID, profileID: profileID),
+          isTicketUsed: try reader.isUsed(ticket: ticket))
+      }
+    }
+  }
+
+  public func device(id: String, completion: @escaping Completion<DeviceRecord>) {
+    answer(completion) { () throws(StoreError) in try knownDevice(id) }
+  }
+
+  public func activeBinding(
+    applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>
+  ) {
+    answer(completion) { () throws(StoreError) in
+      try readers.read { reader throws(SQLiteError) in
+        try reader.activeBinding(applicationID: applicationID, deviceID: deviceID)
+      }
+    }
+  }
+
+  public func token(_ key: ExpiringKey, completion: @escaping Completion<TokenRecord?>) {
+    answer(completion) { () throws(StoreError) in
+      switch committed.token(key) {
+      case .present(let token): token
+      case .absent: nil
+      case .unknown: try readers.read { reader throws(SQLiteError) in try reader.token(key) }
+      }
+    }
+  }
+
+  public func bindings(
+    applicationID: String, profileID: String, includingRevoked: Bool, after: String?, limit: Int,
+    completion: @escaping Completion<[BindingRecord]>
+  ) {
+    lists.read(completion) { lists throws(SQLiteError) in
+      try lists.records.bindings(
+        applicationID: applicationID, profileID: profileID, includingRevoked: includingRevoked, after: after,
+        limit: max(0, limit))
+    }
+  }
+
+  public func events(
+    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<[EventRecord]>
+  ) {
+    lists.read(completion) { lists throws(SQLiteError) in
+      try lists.events.events(matching: filter, afterSequence: afterSequence, limit: limit)
+    }
+  }
+
+  public func eventChainHead(completion: @escaping Completion<EventChain.Head>) {
+    lists.read(completion) { lists throws(SQLiteError) in try lists.events.head() }
+  }
+
+  // MARK: Writing
+
+  public func commit(_ changeSet: ChangeSet, completion: @escaping Completion<Void>) {
+    writes.submit(.commit(changeSet, completion))
+  }
+
+  public func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>) {
+    writes.submit(.sweep(before: time, completion))
+  }
+
+  public func close(completion: @escaping @Sendable () -> Void) {
+    isClosed.store(true, ordering: .releasing)
+    lists.close { [self] in
+      readers.close()
+      // The last connection empties the log into the database; only then may another process have the directory.
+      writes.close { [self] in
+        directory.unlock()
+        completion()
+      }
+    }
+  }
+
+  // MARK: From memory, or else from the database
+
+  private func binding(_ id: String) throws(StoreError) -> BindingRecord? {
+    let key = ByteString(id)
+    switch committed.binding(key) {
+    case .present(let binding): return binding
+    case .absent: return nil
+    case .unknown:
+      return try committed.fillingBinding(key) { () throws(StoreError) in
+        try readers.read { reader throws(SQLiteError) in try reader.binding(id: id) }
+      }
+    }
+  }
+
+  /// Version 0 where nothing is known of it.
+  private func knownDevice(_ id: String) throws(StoreError) -> DeviceRecord {
+    let key = ByteString(id)
+    switch committed.device(key) {
+    case .present(let device): return device
+    case .absent: return DeviceRecord(deviceID: id)
+    case .unknown:
+      let device = try committed.fillingDevice(key) { () throws(StoreError) in
+        try readers.read { reader throws(SQLiteError) in try reader.device(id: id) }
+      }
+      return device ?? DeviceRecord(deviceID: id)
+    }
+  }
+
+  private func evaluation(_ key: ExpiringKey) throws(StoreError) -> EvaluationRecord? {
+    switch committed.evaluation(key) {
+    case .present(let evaluation): evaluation
+    case .absent: nil
+    case .unknown: try readers.read { reader throws(SQLiteError) in try reader.evaluation(key) }
+    }
+  }
+
+  private func answer<Value>(_ completion: Completion<Value>, _ read: () throws(StoreError) -> Value) {
+    guard !isClosed.load(ordering: .acquiring) else { return completion(.failure(.closed)) }
+    do throws(StoreError) {
+      completion(.success(try read()))
+    } catch {
+      completion(.failure(error))
+    }
+  }
+}
+
+extension SQLiteConnection {
+  fileprivate func prepareForWriting(_ options: SQLiteStoreOptions) throws(SQLiteError) {
+    try execute(
+      """
+      PRAGMA synchronous = FULL;
+      PRAGMA wal_autocheckpoint = 0;
+      PRAGMA journal_size_limit = \(64 << 20);
+      PRAGMA cache_size = -\(options.writerCacheKilobytes);
+      PRAGMA temp_store = MEMORY;
+      """)
+    if let maximumPageCount = options.maximumPageCount {
+      try execute("PRAGMA max_page_count = \(maximumPageCount)")
+    }
+    countWALFrames()
+  }
+
+  /// No row of the table has this expiry or a later one.
+  fileprivate func firstTimeWithoutRows(in table: String) throws(SQLiteError) -> UnixTime {
+    UnixTime(microseconds: try integer("SELECT coalesce(max(expires_at) + 1, 0) FROM \(table)"))
+  }
+}

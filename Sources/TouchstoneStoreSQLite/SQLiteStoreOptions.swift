@@ -1,0 +1,24 @@
+// A SQLite store's bounds.
+
+public struct SQLiteStoreOptions: Sendable, Hashable {
+  /// Above it, writes are refused at once: a second's worth on a slow disk, and a caller waits no longer than that.
+  public var maximumWaitingWrites = 8_192
+  /// In one transaction: bounds how long the first of a batch waits for the last, to about 5 ms.
+  public var maximumBatchWrites = 512
+
+  // Records in memory, at about 700 bytes for a binding, 150 for a device, 100 for an evaluation, 300 for a token.
+  public var cachedBindings = 32_768
+  public var cachedDevices = 65_536
+  public var cachedEvaluations = 131_072
+  public var cachedTokens = 16_384
+
+  /// SQLite's page cache for the writer; the pages that every commit touches stay in it.
+  public var writerCacheKilobytes = 16 * 1_024
+
+  /// The database may not grow over so many pages of 4 KB: a full disk for tests.
+  package var maximumPageCount: Int?
+  /// A virtual file system registered with SQLite: a failing disk for tests.
+  package var virtualFileSystem: String?
+
+  public init() {}
+}

@@ -1,0 +1,132 @@
+// The tables, and the marks by which a database file is known to be ours.
+
+internal import CSQLite
+
+enum Schema {
+  /// "Tchs" in ASCII, in the file's header: what tells our database from another application's.
+  static let applicationID: Int64 = 0x5463_6873
+  /// In the header's user_version; grows with every change of the tables.
+  static let version: Int64 = 1
+
+  /// Everything that expires has its expiry in front of its key: inserts append, and sweeping drops a range.
+  ///
+  /// When a binding was last used stands in a table of its own: every login writes it, and rows of ten bytes keep
+  /// the pages that logins dirty few.
+  private static let tables = """
+    CREATE TABLE bindings (
+      number INTEGER PRIMARY KEY,
+      binding_id TEXT NOT NULL UNIQUE,
+      application_id TEXT NOT NULL,
+      profile_id TEXT NOT NULL,
+      device_id TEXT NOT NULL,
+      device_name TEXT NOT NULL,
+      biometry_type INTEGER NOT NULL,
+      hardware_keys BLOB,
+      profile_touch_id BLOB,
+      is_revoked INTEGER NOT NULL,
+      baseline BLOB,
+      baseline_os_major INTEGER,
+      created_at INTEGER NOT NULL,
+      version INTEGER NOT NULL,
+      CHECK ((hardware_keys IS NULL) <> (profile_touch_id IS NULL))
+    ) STRICT;
+    CREATE INDEX bindings_of_profile ON bindings (application_id, profile_id, binding_id);
+    CREATE UNIQUE INDEX active_binding_of_device ON bindings (application_id, device_id) WHERE NOT is_revoked;
+    CREATE UNIQUE INDEX active_profile_touch_id ON bindings (application_id, profile_touch_id)
+      WHERE NOT is_revoked AND profile_touch_id IS NOT NULL;
+
+    CREATE TABLE binding_uses (
+      binding_number INTEGER PRIMARY KEY,
+      last_used_at INTEGER NOT NULL
+    ) STRICT;
+
+    CREATE TABLE devices (
+      device_id TEXT PRIMARY KEY,
+      failures INTEGER NOT NULL,
+      is_locked_out INTEGER NOT NULL,
+      version INTEGER NOT NULL,
+      updated_at INTEGER NOT NULL,
+      is_stand_in INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX stand_in_devices ON devices (updated_at) WHERE is_stand_in;
+
+    CREATE TABLE profiles (
+      application_id TEXT NOT NULL,
+      profile_id TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      PRIMARY KEY (application_id, profile_id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE evaluations (
+      expires_at INTEGER NOT NULL,
+      id BLOB NOT NULL,
+      failures INTEGER NOT NULL,
+      is_finished INTEGER NOT NULL,
+      version INTEGER NOT NULL,
+      PRIMARY KEY (expires_at, id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE tokens (
+      expires_at INTEGER NOT NULL,
+      id BLOB NOT NULL,
+      state INTEGER NOT NULL,
+      approved_transaction BLOB NOT NULL,
+      version INTEGER NOT NULL,
+      PRIMARY KEY (expires_at, id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE used_tickets (
+      expires_at INTEGER NOT NULL,
+      id BLOB NOT NULL,
+      PRIMARY KEY (expires_at, id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE events (
+      sequence INTEGER PRIMARY KEY,
+      time INTEGER NOT NULL,
+      kind TEXT NOT NULL,
+      application_id TEXT NOT NULL,
+      profile_id TEXT NOT NULL,
+      device_id TEXT NOT NULL,
+      binding_id TEXT NOT NULL,
+      caller TEXT NOT NULL,
+      details BLOB NOT NULL,
+      hash BLOB NOT NULL
+    ) STRICT;
+
+    CREATE TABLE event_chain (
+      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      sequence INTEGER NOT NULL,
+      hash BLOB NOT NULL
+    ) STRICT;
+    INSERT INTO event_chain VALUES (1, 0, zeroblob(32));
+    """
+
+  /// All of it in one transaction, on an empty database.
+  static func create(on connection: SQLiteConnection) throws(SQLiteError) {
+    try connection.execute(
+      """
+      BEGIN;
+      PRAGMA application_id = \(applicationID);
+      PRAGMA user_version = \(version);
+      \(tables)
+      COMMIT;
+      """)
+  }
+
+  /// Whether the tables and indexes are those that `create` makes.
+  static func isIntact(on connection: SQLiteConnection) throws(SQLiteError) -> Bool {
+    let model = try SQLiteConnection(path: ":memory:", access: .create)
+    try create(on: model)
+    return try definitions(on: connection) == definitions(on: model)
+  }
+
+  private static func definitions(on connection: SQLiteConnection) throws(SQLiteError) -> [String] {
+    let select = try Statement(
+      "SELECT name || coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY name",
+      on: connection)
+    var definitions: [String] = []
+    while var row = try select.next() { definitions.append(row.text()) }
+    return definitions
+  }
+}

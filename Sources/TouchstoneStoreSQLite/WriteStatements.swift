@@ -1,0 +1,97 @@
+// What the writer says to the database.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// Confined like its connection. Records go in with the version that they have afterwards.
+final class WriteStatements {
+  let begin: Statement
+  let commit: Statement
+  let rollback: Statement
+  /// Binding id, time.
+  let touchBinding: Statement
+  /// A key.
+  let useTicket: Statement
+  private let putBinding: Statement
+  private let keepLatestUse: Statement
+  private let putDevice: Statement
+  private let putProfile: Statement
+  private let putEvaluation: Statement
+  private let putToken: Statement
+
+  init(on connection: SQLiteConnection) throws(SQLiteError) {
+    func prepare(_ sql: String) throws(SQLiteError) -> Statement { try Statement(sql, on: connection) }
+    // The write lock at once: nothing can come in between the comparing and the setting.
+    begin = try prepare("BEGIN IMMEDIATE")
+    commit = try prepare("COMMIT")
+    rollback = try prepare("ROLLBACK")
+    touchBinding = try prepare(
+      """
+      INSERT INTO binding_uses (binding_number, last_used_at) SELECT number, ?2 FROM bindings WHERE binding_id = ?1
+      ON CONFLICT DO UPDATE SET last_used_at = excluded.last_used_at
+      """)
+    keepLatestUse = try prepare(
+      """
+      INSERT INTO binding_uses (binding_number, last_used_at) SELECT number, ?2 FROM bindings WHERE binding_id = ?1
+      ON CONFLICT DO UPDATE SET last_used_at = max(last_used_at, excluded.last_used_at)
+      """)
+    useTicket = try prepare("INSERT OR IGNORE INTO used_tickets (expires_at, id) VALUES (?, ?)")
+    putBinding = try prepare(
+      """
+      INSERT INTO bindings (
+        binding_id, application_id, profile_id, device_id, device_name, biometry_type, hardware_keys,
+        profile_touch_id, is_revoked, baseline, baseline_os_major, created_at, version)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (binding_id) DO UPDATE SET
+        application_id = excluded.application_id, profile_id = excluded.profile_id, device_id = excluded.device_id,
+        device_name = excluded.device_name, biometry_type = excluded.biometry_type,
+        hardware_keys = excluded.hardware_keys, profile_touch_id = excluded.profile_touch_id,
+        is_revoked = excluded.is_revoked, baseline = excluded.baseline,
+        baseline_os_major = excluded.baseline_os_major, created_at = excluded.created_at, version = excluded.version
+      """)
+    putDevice = try prepare("INSERT OR REPLACE INTO devices VALUES (?, ?, ?, ?, ?, ?)")
+    putProfile = try prepare("INSERT OR REPLACE INTO profiles VALUES (?, ?, ?)")
+    putEvaluation = try prepare("INSERT OR REPLACE INTO evaluations VALUES (?, ?, ?, ?, ?)")
+    putToken = try prepare("INSERT OR REPLACE INTO tokens VALUES (?, ?, ?, ?, ?)")
+  }
+
+  func put(_ binding: BindingRecord) throws(SQLiteError) {
+    putBinding.bind(binding.bindingID).bind(binding.applicationID).bind(binding.profileID).bind(binding.deviceID)
+      .bind(binding.deviceName).bind(binding.biometryType.rawValue)
+    switch binding.credential {
+    case .hardwareKeys(let keys): putBinding.bind(keys.encoded).bindNull()
+    case .profileTouchID(let digest): putBinding.bindNull().bind(digest)
+    }
+    putBinding.bind(binding.isRevoked)
+    if let baseline = binding.baseline {
+      putBinding.bind(baseline.domainState).bind(baseline.osMajorVersion)
+    } else {
+      putBinding.bindNull().bindNull()
+    }
+    try putBinding.bind(binding.createdAt).bind(binding.version).run()
+    if let lastUsedAt = binding.lastUsedAt { try keepLatestUse.bind(binding.bindingID).bind(lastUsedAt).run() }
+  }
+
+  func put(_ device: DeviceRecord, updatedAt: UnixTime) throws(SQLiteError) {
+    try putDevice.bind(device.deviceID).bind(device.biometry.consecutiveFailures).bind(device.biometry.isLockedOut)
+      .bind(device.version).bind(updatedAt).bind(device.isStandIn).run()
+  }
+
+  func put(_ profile: ProfileRecord) throws(SQLiteError) {
+    try putProfile.bind(profile.applicationID).bind(profile.profileID).bind(profile.version).run()
+  }
+
+  func put(_ evaluation: EvaluationRecord) throws(SQLiteError) {
+    try putEvaluation.bind(evaluation.key).bind(evaluation.standing.failures).bind(evaluation.standing.isFinished)
+      .bind(evaluation.version).run()
+  }
+
+  func put(_ token: TokenRecord) throws(SQLiteError) {
+    try putToken.bind(token.key).bind(token.state.rawValue).bind(token.transaction).bind(token.version).run()
+  }
+}
+
+extension DeviceRecord {
+  /// Of an unknown binding (`standInID(forUnknownBinding:)`).
+  var isStandIn: Bool { deviceID.utf8.first == 1 }
+}
