@@ -1,0 +1,273 @@
+// What both ends of a connection share: bytes from the socket into nghttp2, and its output back in one write per wake-up.
+
+import Glibc
+
+/// An HTTP/2 connection on a shard. Confined to the shard; released when closed.
+class HTTP2Connection: ReadinessHandler {
+  /// Frames waiting behind a blocked socket before we stop reading what would cause more.
+  private static let queuedFrameLimit = 256
+  /// Bytes written to one connection before the others get their turn.
+  private static let writeBudgetBytes = 1 << 20
+  /// The largest piece nghttp2 hands out: a frame of 16 KiB with its header and padding length.
+  private static let largestOutputBytes = (16 << 10) + 10
+  /// After our last byte the peer's close is awaited: closing on unread bytes would send a TCP reset, and the peer could
+  /// lose answers that it has not read yet.
+  private static let lingerTime = Duration.seconds(1)
+  /// Timer tags of the subclasses start above.
+  static let lingerTimer: UInt32 = 0
+
+  private enum State {
+    case open
+    /// nghttp2 gave up on the input; GOAWAY is on its way out.
+    case broken
+    /// Our side is finished; what still arrives is thrown away.
+    case lingering
+    case closed
+  }
+
+  let shard: RPCShard
+  let transport: any Transport
+  let session: HTTP2Session
+
+  private var state = State.open
+  private var key: UInt64 = 0
+  private var watched = Readiness.readable
+  private var writeIsDue = false
+  /// What the socket did not take, from `blockedOffset`.
+  private var blocked: [UInt8] = []
+  private var blockedOffset = 0
+  /// Since when the socket takes nothing.
+  private(set) var blockedSince: MonotonicTime?
+  private var timers: [UInt32: RPCShard.TimerHandle] = [:]
+
+  init(shard: RPCShard, transport: any Transport, session: consuming HTTP2Session) {
+    self.shard = shard
+    self.transport = transport
+    self.session = session
+    self.session.setUserData(Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  /// False when the kernel cannot watch another descriptor.
+  final func register(for readiness: Readiness) -> Bool {
+    guard let key = shard.register(self, descriptor: transport.descriptor, for: readiness) else { return false }
+    self.key = key
+    watched = readiness
+    return true
+  }
+
+  /// Calls can still be answered.
+  final var isOpen: Bool { state == .open }
+
+  private var canWrite: Bool { state == .open || state == .broken }
+
+  // MARK: For subclasses
+
+  /// A read went through the callbacks.
+  func didReceive() {}
+
+  /// All output is with the kernel.
+  func didWrite() {}
+
+  /// Once, when the connection is of no more use; every call that still runs is lost.
+  func didClose(_ reason: String) {}
+
+  func timerExpired(_ tag: TimerTag) {
+    if tag.kind == Self.lingerTimer { close("finished") }
+  }
+
+  // MARK: Timers
+
+  /// At most one of a kind; a new one replaces it.
+  final func setTimer(_ kind: UInt32, after duration: Duration) {
+    cancelTimer(kind)
+    timers[kind] = shard.setTimer(at: shard.now.advanced(by: duration), for: key, tag: TimerTag(kind: kind))
+  }
+
+  final func cancelTimer(_ kind: UInt32) {
+    if let timer = timers.removeValue(forKey: kind) { shard.cancelTimer(timer) }
+  }
+
+  final func setStreamTimer(_ kind: UInt32, stream: Int32, at time: MonotonicTime) -> RPCShard.TimerHandle {
+    shard.setTimer(at: time, for: key, tag: TimerTag(kind: kind, streamID: stream))
+  }
+
+  // MARK: Reading
+
+  func ready(_ readiness: Readiness) {
+    if readiness.contains(.writable) { scheduleWrite() }
+    if !readiness.isDisjoint(with: [.readable, .broken]) {
+      if watched.contains(.readable) {
+        receive()
+      } else if !readiness.isDisjoint(with: .broken) {
+        close("connection reset")
+      }
+    }
+  }
+
+  private func receive() {
+    switch transport.receive(into: shard.receiveBuffer) {
+    case .bytes(let count):
+      guard isOpen else { return }
+      let isWhole = session.receive(UnsafeRawBufferPointer(rebasing: shard.receiveBuffer[..<count]))
+      didReceive()
+      if !isWhole {
+        state = .broken
+        session.terminate(.protocolError)
+      }
+      if session.wantsWrite || !session.wantsRead { scheduleWrite() }
+    case .wouldBlock:
+      break
+    case .ended:
+      close("closed by the peer")
+    case .failed(let code):
+      close(String(cString: strerror(code)))
+    }
+  }
+
+  // MARK: Writing
+
+  /// Output is collected at the end of this wake-up.
+  final func scheduleWrite() {
+    guard !writeIsDue, canWrite else { return }
+    writeIsDue = true
+    shard.needsWrite(self)
+  }
+
+  final func write() {
+    writeIsDue = false
+    guard canWrite, sendBlocked(), sendOutput() else { return }
+    watch(blocked.isEmpty ? .readable : readinessWhileBlocked)
+    guard blocked.isEmpty else { return }
+    if !session.wantsRead && !session.wantsWrite {
+      finish()
+    } else {
+      didWrite()
+    }
+  }
+
+  private var readinessWhileBlocked: Readiness {
+    session.queuedFrameCount > Self.queuedFrameLimit ? .writable : [.readable, .writable]
+  }
+
+  private func watch(_ readiness: Readiness) {
+    guard readiness != watched else { return }
+    watched = readiness
+    shard.watch(key, descriptor: transport.descriptor, for: readiness)
+  }
+
+  /// What an earlier write left. False when the connection failed.
+  private func sendBlocked() -> Bool {
+    guard !blocked.isEmpty else { return true }
+    let result = blocked.withUnsafeBytes { transport.send(UnsafeRawBufferPointer(rebasing: $0[blockedOffset...])) }
+    switch result {
+    case .bytes(let count):
+      blockedOffset += count
+      blockedSince = shard.now
+      if blockedOffset == blocked.count { clearBlocked() }
+      return true
+    case .wouldBlock:
+      return true
+    case .ended, .failed:
+      close("connection lost while writing")
+      return false
+    }
+  }
+
+  private func clearBlocked() {
+    blocked = []
+    blockedOffset = 0
+    blockedSince = nil
+  }
+
+  /// Fills the shard's buffer and sends it, until there is no more, the socket is full or others wait for their turn. False
+  /// when the connection failed.
+  private func sendOutput() -> Bool {
+    var budget = Self.writeBudgetBytes
+    while blocked.isEmpty {
+      guard let count = collectOutput() else {
+        close("HTTP/2 session failed")
+        return false
+      }
+      if count == 0 { return true }
+      guard send(UnsafeRawBufferPointer(rebasing: shard.sendBuffer[..<count])) else { return false }
+      budget -= count
+      if budget <= 0 {
+        scheduleAnotherTurn()
+        return true
+      }
+    }
+    return true
+  }
+
+  /// The number of bytes put into the shard's buffer; `nil` when nghttp2 failed.
+  private func collectOutput() -> Int? {
+    var count = 0
+    while count + Self.largestOutputBytes <= shard.sendBuffer.count {
+      guard let output = session.nextOutput() else { return nil }
+      if output.isEmpty { break }
+      precondition(output.count <= shard.sendBuffer.count - count, "nghttp2 hands out single frames of 16 KiB")
+      shard.sendBuffer.baseAddress!.advanced(by: count).copyMemory(from: output.baseAddress!, byteCount: output.count)
+      count += output.count
+    }
+    return count
+  }
+
+  private func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    switch transport.send(bytes) {
+    case .bytes(bytes.count):
+      return true
+    case .bytes(let count):
+      block(UnsafeRawBufferPointer(rebasing: bytes[count...]))
+      return true
+    case .wouldBlock:
+      block(bytes)
+      return true
+    case .ended, .failed:
+      close("connection lost while writing")
+      return false
+    }
+  }
+
+  private func block(_ rest: UnsafeRawBufferPointer) {
+    blocked = Array(rest)
+    blockedOffset = 0
+    blockedSince = shard.now
+  }
+
+  /// A later wake-up, so that the other connections are written first.
+  private func scheduleAnotherTurn() {
+    let connection = ShardConfined(self)
+    shard.execute { connection.value.scheduleWrite() }
+  }
+
+  // MARK: Closing
+
+  /// Says that nothing follows, and waits a moment for the peer to close.
+  final func finish() {
+    guard canWrite else { return }
+    state = .lingering
+    transport.finishSending()
+    watch(.readable)
+    setTimer(Self.lingerTimer, after: Self.lingerTime)
+  }
+
+  final func close(_ reason: String) {
+    guard state != .closed else { return }
+    state = .closed
+    for timer in timers.values { shard.cancelTimer(timer) }
+    timers = [:]
+    shard.unregister(key, descriptor: transport.descriptor)
+    transport.close()
+    didClose(reason)
+  }
+}
+
+/// Carries a reference that only its shard may use through a `@Sendable` closure that only its shard runs.
+struct ShardConfined<Value>: @unchecked Sendable {
+  // Sendable because: `value` is read on the shard only.
+  let value: Value
+
+  init(_ value: Value) {
+    self.value = value
+  }
+}

@@ -1,0 +1,83 @@
+// Header fields on their way into nghttp2, laid out so that one call costs no allocation once the buffers have grown.
+
+import CNGHTTP2
+
+/// Fields for one submit. Static names and values are passed by pointer and never copied; the rest lies in one byte buffer
+/// that nghttp2 copies from.
+struct HeaderBlock {
+  private struct Placement {
+    var field: Int
+    /// In `bytes`; `nil` for a static one.
+    var name: Int?
+    var value: Int?
+  }
+
+  private var fields: [nghttp2_nv] = []
+  private var placements: [Placement] = []
+  private var bytes: [UInt8] = []
+
+  mutating func removeAll() {
+    fields.removeAll(keepingCapacity: true)
+    placements.removeAll(keepingCapacity: true)
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  mutating func add(_ name: StaticString, _ value: StaticString) {
+    fields.append(nghttp2_nv(static: name, value))
+  }
+
+  mutating func add(_ name: StaticString, _ value: String) {
+    add(name) { $0.append(contentsOf: value.utf8) }
+  }
+
+  /// `write` appends the value.
+  mutating func add(_ name: StaticString, value write: (inout [UInt8]) -> Void) {
+    let start = bytes.count
+    write(&bytes)
+    var field = nghttp2_nv(static: name, "")
+    field.valuelen = bytes.count - start
+    field.flags = UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue)
+    placements.append(Placement(field: fields.count, name: nil, value: start))
+    fields.append(field)
+  }
+
+  mutating func add(_ metadata: Metadata) {
+    for entry in metadata.entries {
+      let name = bytes.count
+      bytes.append(contentsOf: entry.name.utf8)
+      let value = bytes.count
+      switch entry.value {
+      case .text(let text): bytes.append(contentsOf: text.utf8)
+      case .binary(let data): Base64.encode(data, into: &bytes)
+      }
+      var field = nghttp2_nv()
+      field.namelen = value - name
+      field.valuelen = bytes.count - value
+      placements.append(Placement(field: fields.count, name: name, value: value))
+      fields.append(field)
+    }
+  }
+
+  /// The pointers are valid during the call.
+  mutating func withFields<Result>(_ body: (UnsafePointer<nghttp2_nv>, Int) -> Result) -> Result {
+    bytes.withUnsafeMutableBufferPointer { bytes in
+      for placement in placements {
+        if let name = placement.name { fields[placement.field].name = bytes.baseAddress.map { $0 + name } }
+        if let value = placement.value { fields[placement.field].value = bytes.baseAddress.map { $0 + value } }
+      }
+      return fields.withUnsafeBufferPointer { body($0.baseAddress!, $0.count) }
+    }
+  }
+}
+
+extension nghttp2_nv {
+  /// Neither is copied: both live as long as the program.
+  init(static name: StaticString, _ value: StaticString) {
+    self.init(
+      name: UnsafeMutablePointer(mutating: name.utf8Start),
+      value: UnsafeMutablePointer(mutating: value.utf8Start),
+      namelen: name.utf8CodeUnitCount,
+      valuelen: value.utf8CodeUnitCount,
+      flags: UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue))
+  }
+}

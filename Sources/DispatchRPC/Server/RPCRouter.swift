@@ -1,0 +1,68 @@
+// Which handler serves which path.
+
+/// Handles one unary call. Runs on the call's shard; the bytes are the request message, valid only until it returns. It must
+/// not block, and must answer the call, now or later.
+public typealias UnaryHandler = @Sendable (_ call: RPCServerCall, _ message: UnsafeRawBufferPointer) -> Void
+
+/// The methods a server offers.
+public struct RPCRouter: Sendable {
+  struct Route: Sendable {
+    let path: String
+    let handler: UnaryHandler
+  }
+
+  private(set) var routes: [Route] = []
+
+  public init() {}
+
+  /// - Parameter path: `/package.Service/Method`, once.
+  public mutating func register(_ path: String, _ handler: @escaping UnaryHandler) {
+    precondition(path.utf8.first == UInt8(ascii: "/"), "a path starts with a slash: \(path)")
+    precondition(!routes.contains { $0.path == path }, "\(path) is registered twice")
+    routes.append(Route(path: path, handler: handler))
+  }
+}
+
+/// The router as looked up for each call: by bytes, without making a string of the path.
+struct RouteTable: Sendable {
+  private struct Entry {
+    var path: [UInt8]
+    var route: Int
+  }
+
+  private let routes: [RPCRouter.Route]
+  private let buckets: [[Entry]]
+  private let mask: Int
+
+  init(_ router: RPCRouter) {
+    routes = router.routes
+    // Four buckets a route: most lookups compare one path.
+    let size = max(1, router.routes.count * 4 - 1)
+    mask = (1 << (Int.bitWidth - size.leadingZeroBitCount)) - 1
+    var buckets = [[Entry]](repeating: [], count: mask + 1)
+    for (index, route) in router.routes.enumerated() {
+      let path = Array(route.path.utf8)
+      let bucket = path.withUnsafeBytes(Self.hash) & mask
+      buckets[bucket].append(Entry(path: path, route: index))
+    }
+    self.buckets = buckets
+  }
+
+  subscript(index: Int) -> RPCRouter.Route { routes[index] }
+
+  func find(_ path: UnsafeRawBufferPointer) -> Int? {
+    for entry in buckets[Self.hash(path) & mask] where path.elementsEqual(entry.path) {
+      return entry.route
+    }
+    return nil
+  }
+
+  /// Of the length and the last eight bytes: paths differ at their end. Peers cannot add entries, so collisions are ours.
+  private static func hash(_ path: UnsafeRawBufferPointer) -> Int {
+    var tail = UInt64(truncatingIfNeeded: path.count)
+    if path.count >= 8 {
+      tail ^= path.loadUnaligned(fromByteOffset: path.count - 8, as: UInt64.self)
+    }
+    return Int(truncatingIfNeeded: (tail &* 0x9E37_79B9_7F4A_7C15) >> 40)
+  }
+}

@@ -1,0 +1,109 @@
+// The server: listeners in front, shards behind, and an orderly end.
+
+import Synchronization
+
+/// Why a server cannot listen.
+public struct RPCServerError: Error, Hashable, Sendable, CustomStringConvertible {
+  public var reason: String
+
+  public var description: String { reason }
+}
+
+/// A gRPC server for unary calls over HTTP/2 without TLS (h2c, prior knowledge).
+///
+/// Release it only after `shutDown`; a server that is dropped closes its connections at once.
+public final class RPCServer: Sendable {
+  private struct State: Sendable {
+    var acceptors: [ShardConfined<Acceptor>] = []
+    var isStopping = false
+  }
+
+  /// In the order of their index.
+  public let shards: [RPCShard]
+  private let parts: [ShardConfined<ServerShard>]
+  private let connectionCount: ConnectionCount
+  private let state = Mutex(State())
+
+  /// - Parameter onWakeUpEnd: runs on a shard after all requests of one wake-up were dispatched and before the shard
+  ///   writes: what is answered in it goes out in the same write.
+  public init(
+    configuration: RPCServerConfiguration, router: RPCRouter, onWakeUpEnd: (@Sendable (RPCShard) -> Void)? = nil
+  ) {
+    precondition(configuration.shards > 0, "a server has at least one shard")
+    let routes = RouteTable(router)
+    let count = ConnectionCount(limit: configuration.maxConnections)
+    shards = (0..<configuration.shards).map { RPCShard(label: "rpc.server.\($0)", index: $0) }
+    connectionCount = count
+    parts = shards.map { shard in
+      shard.onWakeUpEnd = onWakeUpEnd
+      return ShardConfined(
+        ServerShard(shard: shard, configuration: configuration, routes: routes, connectionCount: count))
+    }
+  }
+
+  deinit {
+    stopAccepting()
+    for part in parts { part.value.shard.execute { part.value.closeAll() } }
+  }
+
+  /// Listens on the first address that the host stands for; may be called for several.
+  ///
+  /// - Parameter port: 0 for a free one.
+  /// - Returns: the address with the real port. Connections are accepted from now on.
+  @discardableResult
+  public func listen(host: String, port: UInt16) throws(RPCServerError) -> SocketAddress {
+    let listener = try ListeningSocket(host: host, port: port)
+    let address = listener.address
+    let acceptor = ShardConfined(
+      Acceptor(listener: listener, shard: shards[0], parts: parts, connectionCount: connectionCount))
+    let isStopping = state.withLock { state in
+      if !state.isStopping { state.acceptors.append(acceptor) }
+      return state.isStopping
+    }
+    guard !isStopping else { throw RPCServerError(reason: "the server is shutting down") }
+    shards[0].execute { acceptor.value.start() }
+    return address
+  }
+
+  /// Stops accepting, asks the clients to leave, lets running calls end within the grace, closes what is left.
+  ///
+  /// - Parameter completion: runs once, on some shard, when no connection is left.
+  public func shutDown(grace: Duration, completion: @escaping @Sendable () -> Void) {
+    stopAccepting()
+    let remaining = Countdown(parts.count, completion: completion)
+    let parts = parts
+    // By way of the acceptor's shard: what it handed over before arrives before.
+    shards[0].execute {
+      for part in parts {
+        part.value.shard.execute {
+          part.value.drain { remaining.countDown() }
+          part.value.closeAll(after: grace)
+        }
+      }
+    }
+  }
+
+  private func stopAccepting() {
+    let acceptors = state.withLock { state in
+      state.isStopping = true
+      defer { state.acceptors = [] }
+      return state.acceptors
+    }
+    for acceptor in acceptors { shards[0].execute { acceptor.value.stop() } }
+  }
+}
+
+/// Runs its completion when it was counted down to zero.
+private final class Countdown: Sendable {
+  private let remaining: Atomic<Int>
+  private let completion: @Sendable () -> Void
+
+  init(_ count: Int, completion: @escaping @Sendable () -> Void) {
+    remaining = Atomic(count)
+    self.completion = completion
+  }
+
+  func countDown() {
+    if remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { completion() }
+  }
+}

@@ -1,0 +1,43 @@
+// The server's bounds, each with its reason.
+
+/// What a server allows its peers. The defaults suit small unary calls.
+public struct RPCServerConfiguration: Sendable {
+  /// Event loops; connections are handed to them in turn. One per core that the server may use.
+  public var shards = 1
+  /// 4 MiB is gRPC's default. Larger requests fail with RESOURCE_EXHAUSTED.
+  public var maxRequestMessageBytes = 4 << 20
+  /// A larger answer is replaced by RESOURCE_EXHAUSTED: gRPC clients refuse it anyway.
+  public var maxResponseMessageBytes = 4 << 20
+  /// Per connection, announced in SETTINGS; nghttp2 refuses the rest. gRPC clients open another connection.
+  public var maxConcurrentStreams = 128
+  /// Names, values and 32 bytes for each field (RFC 9113 §6.5.2), announced in SETTINGS and enforced per field, so that
+  /// HPACK cannot inflate a few bytes into megabytes. 16 KiB leaves room for a token and tracing headers.
+  public var maxHeaderListBytes = 16 << 10
+  /// In all. More are closed as soon as they are accepted. At 25 KB each, 256 MB.
+  public var maxConnections = 10_000
+  /// Per shard: handlers that have not answered yet, whether or not their streams are still open, so that resetting
+  /// streams does not buy more work. More calls are answered UNAVAILABLE at once.
+  public var maxRunningCallsPerShard = 4_096
+  /// Per shard: requests received in part. Beyond it calls fail with RESOURCE_EXHAUSTED.
+  public var maxBufferedRequestBytesPerShard = 64 << 20
+  /// Per connection: answers that the peer has not taken yet. Beyond it new calls fail with RESOURCE_EXHAUSTED.
+  public var maxBufferedResponseBytesPerConnection = 8 << 20
+  /// From accepting to the client's first SETTINGS.
+  public var handshakeTimeout = Duration.seconds(10)
+  /// From a stream's first header to its whole request.
+  public var requestTimeout = Duration.seconds(30)
+  /// From an answer to the peer having taken it; also how long a socket may take nothing.
+  public var responseTimeout = Duration.seconds(30)
+  /// A connection without a call is asked to leave after this: it may be one that stalls in the middle of a frame.
+  public var idleTimeout = Duration.seconds(15 * 60)
+  /// How often a connection without calls looks after the three times above; they are exact to this.
+  public var housekeepingInterval = Duration.seconds(5)
+  /// What a peer may do that costs us more than it.
+  public var abuseLimits = AbuseLimits()
+
+  public init() {}
+
+  public init(shards: Int) {
+    self.shards = shards
+  }
+}

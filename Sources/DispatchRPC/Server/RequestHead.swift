@@ -1,0 +1,125 @@
+// The headers of a request as they come in, and whether they make a gRPC call. Pure.
+
+/// Gathers the fields that matter and judges them once they are complete (PROTOCOL-HTTP2.md, "Requests").
+struct RequestHead {
+  enum Refusal: Equatable {
+    /// Not gRPC at all: an HTTP status and no more.
+    case http(HTTPRefusal)
+    case status(RPCCode, StaticMessage)
+  }
+
+  enum HTTPRefusal: Equatable {
+    case methodNotAllowed
+    case unsupportedMediaType
+  }
+
+  enum StaticMessage: String {
+    case headersTooLarge = "the request's headers exceed the limit"
+    case noTrailers = "the request does not say te: trailers; something in between does not speak gRPC"
+    case malformedTimeout = "grpc-timeout is malformed"
+    case unknownMethod = "there is no such method"
+  }
+
+  private(set) var route: Int?
+  /// Nanoseconds from the arrival of the headers.
+  private(set) var timeout: UInt64?
+  /// A `grpc-encoding` other than `identity`: its messages may be compressed, which we do not read.
+  private(set) var hasForeignEncoding = false
+  private(set) var metadata = EncodedMetadata()
+
+  private var listBytes = 0
+  private var isPost = false
+  private var isGRPC = false
+  private var takesTrailers = false
+  private var isTooLarge = false
+  private var hasMalformedTimeout = false
+
+  /// Fields beyond `limit` (RFC 9113 §6.5.2) are counted and dropped.
+  mutating func add(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, routes: RouteTable, limit: Int) {
+    listBytes += name.count + value.count + 32
+    guard listBytes <= limit else {
+      isTooLarge = true
+      return
+    }
+    guard !read(name, value, routes) else { return }
+    metadata.append(name, value)
+  }
+
+  func refusal() -> Refusal? {
+    if isTooLarge { return .status(.resourceExhausted, .headersTooLarge) }
+    if !isPost { return .http(.methodNotAllowed) }
+    if !isGRPC { return .http(.unsupportedMediaType) }
+    if !takesTrailers { return .status(.internalError, .noTrailers) }
+    if hasMalformedTimeout { return .status(.internalError, .malformedTimeout) }
+    if route == nil { return .status(.unimplemented, .unknownMethod) }
+    return nil
+  }
+
+  /// True when the field is ours and no metadata.
+  private mutating func read(
+    _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ routes: RouteTable
+  ) -> Bool {
+    switch name.count {
+    case 2 where name.equals("te"):
+      takesTrailers = value.equals("trailers")
+    case 5 where name.equals(":path"):
+      route = routes.find(value)
+    case 7 where name.equals(":method"):
+      isPost = value.equals("POST")
+    case 12 where name.equals("content-type"):
+      isGRPC = Self.isGRPC(contentType: value)
+    case 12 where name.equals("grpc-timeout"):
+      timeout = GRPCTimeout.parse(value)
+      hasMalformedTimeout = timeout == nil
+    case 13 where name.equals("grpc-encoding"):
+      hasForeignEncoding = !value.equals("identity")
+    default:
+      return name.first == UInt8(ascii: ":") || name.equals("user-agent") || name.equals("grpc-accept-encoding")
+        || name.equals("content-length")
+    }
+    return true
+  }
+
+  /// `application/grpc`, bare or followed by a subtype or parameters.
+  private static func isGRPC(contentType: UnsafeRawBufferPointer) -> Bool {
+    let name: StaticString = "application/grpc"
+    guard contentType.starts(with: UnsafeRawBufferPointer(name)) else { return false }
+    guard contentType.count > name.utf8CodeUnitCount else { return true }
+    let next = contentType[name.utf8CodeUnitCount]
+    return next == UInt8(ascii: "+") || next == UInt8(ascii: ";")
+  }
+}
+
+/// Metadata as they came, to be decoded when somebody asks.
+struct EncodedMetadata: Sendable {
+  /// For most calls all that is needed.
+  private static let firstCapacity = 256
+
+  /// For each field: the lengths of name and value, four bytes each, then both.
+  private var bytes: [UInt8] = []
+
+  mutating func append(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+    if bytes.isEmpty { bytes.reserveCapacity(Self.firstCapacity) }
+    withUnsafeBytes(of: (UInt32(name.count), UInt32(value.count))) { bytes.append(contentsOf: $0) }
+    bytes.append(contentsOf: name)
+    bytes.append(contentsOf: value)
+  }
+
+  func decoded() -> Metadata {
+    bytes.withUnsafeBytes { bytes in
+      var metadata = Metadata()
+      var offset = 0
+      while offset < bytes.count {
+        let nameCount = Int(bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+        let valueCount = Int(bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self))
+        let name = offset + 8
+        let value = name + nameCount
+        metadata.appendReceived(
+          name: String(decoding: bytes[name..<value], as: UTF8.self),
+          value: UnsafeRawBufferPointer(rebasing: bytes[value..<value + valueCount]))
+        offset = value + valueCount
+      }
+      return metadata
+    }
+  }
+}

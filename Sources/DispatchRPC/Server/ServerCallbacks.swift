@@ -1,0 +1,111 @@
+// nghttp2's callbacks on the server: C functions that find the connection and the stream and pass the event on.
+
+import CNGHTTP2
+
+enum ServerCallbacks {
+  /// Shared by all sessions; made once and never freed. Immutable after that, hence safe.
+  nonisolated(unsafe) static let table: OpaquePointer = makeTable()
+
+  /// Reads a response for DATA frames; the source is the stream. nghttp2 drops it when the stream closes.
+  static let readResponse: nghttp2_data_source_read_callback = { _, _, buffer, capacity, flags, source, userData in
+    let stream = source!.pointee.ptr.assumingMemoryBound(to: ServerStream.self)
+    let (count, isLast) = connection(userData).readResponse(stream, to: buffer!, capacity: capacity)
+    if isLast {
+      // The trailers end the stream, not this frame.
+      flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
+    }
+    return count
+  }
+
+  /// Events of a frame that opens no request: trailers, PING and the like. Taken as the frame is complete.
+  private static let onFrame: nghttp2_on_frame_recv_callback = { _, frame, userData in
+    let connection = connection(userData)
+    let header = frame!.pointee.hd
+    let endsStream = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+    switch nghttp2_frame_type(UInt32(header.type)) {
+    case NGHTTP2_HEADERS:
+      guard let stream = stream(header.stream_id, of: connection) else { break }
+      if frame!.pointee.headers.cat == NGHTTP2_HCAT_REQUEST { connection.headersReceived(stream) }
+      if endsStream { connection.requestEnded(stream) }
+    case NGHTTP2_DATA:
+      if header.length == 0 && !endsStream { connection.record(.emptyData) }
+      if endsStream, let stream = stream(header.stream_id, of: connection) { connection.requestEnded(stream) }
+    case NGHTTP2_SETTINGS:
+      connection.settingsReceived()
+    case NGHTTP2_PING:
+      if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 {
+        connection.pingAcknowledged(withUnsafeBytes(of: frame!.pointee.ping.opaque_data) { $0.load(as: UInt64.self) })
+      } else {
+        connection.record(.controlFrame)
+      }
+    case NGHTTP2_PRIORITY:
+      connection.record(.controlFrame)
+    default:
+      break
+    }
+    return 0
+  }
+
+  private static let onInvalidFrame: nghttp2_on_invalid_frame_recv_callback = { _, _, _, userData in
+    connection(userData).record(.invalidFrame)
+    return 0
+  }
+
+  private static let onBeginHeaders: nghttp2_on_begin_headers_callback = { _, frame, userData in
+    if frame!.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
+      connection(userData).streamOpened(frame!.pointee.hd.stream_id)
+    }
+    return 0
+  }
+
+  private static let onHeader: nghttp2_on_header_callback = {
+    _, frame, name, nameCount, value, valueCount, _, userData in
+    let connection = connection(userData)
+    // A unary request's trailers mean nothing to us.
+    guard frame!.pointee.headers.cat == NGHTTP2_HCAT_REQUEST,
+      let stream = stream(frame!.pointee.hd.stream_id, of: connection)
+    else { return 0 }
+    stream.pointee.head.add(
+      UnsafeRawBufferPointer(start: name, count: nameCount), UnsafeRawBufferPointer(start: value, count: valueCount),
+      routes: connection.server.routes, limit: connection.server.configuration.maxHeaderListBytes)
+    return 0
+  }
+
+  private static let onData: nghttp2_on_data_chunk_recv_callback = { _, _, id, data, count, userData in
+    let connection = connection(userData)
+    if let stream = stream(id, of: connection) {
+      connection.dataReceived(stream, UnsafeRawBufferPointer(start: data, count: count))
+    }
+    return 0
+  }
+
+  private static let onStreamClose: nghttp2_on_stream_close_callback = { _, id, code, userData in
+    let connection = connection(userData)
+    if let stream = stream(id, of: connection) { connection.streamClosed(stream, code: code) }
+    return 0
+  }
+
+  /// The connection outlives its session, which is what calls us.
+  @inline(__always)
+  private static func connection(_ userData: UnsafeMutableRawPointer?) -> ServerConnection {
+    Unmanaged<ServerConnection>.fromOpaque(userData!).takeUnretainedValue()
+  }
+
+  /// `nil` for a stream that nghttp2 already closed.
+  @inline(__always)
+  private static func stream(_ id: Int32, of connection: ServerConnection) -> ServerConnection.Stream? {
+    connection.session.userData(ofStream: id)?.assumingMemoryBound(to: ServerStream.self)
+  }
+
+  private static func makeTable() -> OpaquePointer {
+    var table: OpaquePointer?
+    guard nghttp2_session_callbacks_new(&table) == 0, let table else { fatalError("out of memory") }
+    nghttp2_session_callbacks_set_on_frame_recv_callback(table, onFrame)
+    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(table, onInvalidFrame)
+    nghttp2_session_callbacks_set_on_begin_headers_callback(table, onBeginHeaders)
+    nghttp2_session_callbacks_set_on_header_callback(table, onHeader)
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(table, onData)
+    nghttp2_session_callbacks_set_on_stream_close_callback(table, onStreamClose)
+    return table
+  }
+}

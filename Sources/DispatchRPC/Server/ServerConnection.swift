@@ -1,0 +1,459 @@
+// One client's connection: its streams from their first header to their last byte, and its own end.
+
+import CNGHTTP2
+import Synchronization
+
+/// Confined to its shard.
+final class ServerConnection: HTTP2Connection {
+  typealias Stream = UnsafeMutablePointer<ServerStream>
+
+  enum TimerKind {
+    static let housekeeping: UInt32 = 1
+    static let drainWarning: UInt32 = 2
+    static let streamDeadline: UInt32 = 3
+    static let graceEnd: UInt32 = 4
+  }
+
+  /// A client that never acknowledges the warning is not waited for.
+  private static let drainWarningTime = Duration.seconds(1)
+  /// Ours among the PINGs.
+  static let drainPing: UInt64 = 0x746F_7563_6864_726E
+  /// Enough for several requests of the usual size before a WINDOW_UPDATE; memory is bounded by the message limits.
+  private static let streamWindowBytes: UInt32 = 256 << 10
+  private static let connectionWindowBytes: Int32 = 4 << 20
+
+  let server: ServerShard
+  let peer: SocketAddress
+
+  private var abuse: AbuseMonitor
+  private var drainState = DrainStateMachine()
+  private let acceptedAt: MonotonicTime
+  private var hasHandshake = false
+  private var idleSince: MonotonicTime
+  private var bufferedResponseBytes = 0
+  private var firstStream: Stream?
+  private var firstReady: Stream?
+  private var lastReady: Stream?
+
+  init(server: ServerShard, transport: any Transport, peer: SocketAddress) {
+    self.server = server
+    self.peer = peer
+    let now = server.shard.now
+    acceptedAt = now
+    idleSince = now
+    abuse = AbuseMonitor(limits: server.configuration.abuseLimits, now: now)
+    super.init(
+      shard: server.shard, transport: transport, session: .server(callbacks: ServerCallbacks.table))
+  }
+
+  /// False when the connection cannot be served.
+  func start() -> Bool {
+    guard register(for: .readable) else { return false }
+    session.submitSettings(
+      [
+        nghttp2_settings_entry(
+          settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue),
+          value: UInt32(clamping: server.configuration.maxConcurrentStreams)),
+        nghttp2_settings_entry(
+          settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: Self.streamWindowBytes),
+        nghttp2_settings_entry(
+          settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
+          value: UInt32(clamping: server.configuration.maxHeaderListBytes)),
+      ],
+      connectionWindowBytes: Self.connectionWindowBytes)
+    setTimer(TimerKind.housekeeping, after: housekeepingInterval)
+    scheduleWrite()
+    return true
+  }
+
+  func drain() {
+    guard drainState.drain() == .warn else { return }
+    session.submitShutdownNotice()
+    session.submitPing(Self.drainPing)
+    setTimer(TimerKind.drainWarning, after: Self.drainWarningTime)
+    scheduleWrite()
+  }
+
+  /// However many calls still run then.
+  func close(after grace: Duration) {
+    setTimer(TimerKind.graceEnd, after: grace)
+  }
+
+  override func didReceive() {
+    dispatchReady()
+  }
+
+  override func didClose(_ reason: String) {
+    while let stream = firstStream {
+      close(stream, .connectionLost)
+    }
+    dispatchReady()
+    server.connectionClosed(self)
+  }
+
+  override func timerExpired(_ tag: TimerTag) {
+    switch tag.kind {
+    case TimerKind.housekeeping: keepHouse()
+    case TimerKind.drainWarning: finishDrainWarning()
+    case TimerKind.streamDeadline: deadlinePassed(stream: tag.streamID)
+    case TimerKind.graceEnd: close("the server stopped")
+    default: super.timerExpired(tag)
+    }
+  }
+}
+
+// MARK: - What the client does
+
+extension ServerConnection {
+  func streamOpened(_ id: Int32) {
+    let stream = server.streams.take(id: id, now: shard.now)
+    stream.pointee.next = firstStream
+    firstStream?.pointee.previous = stream
+    firstStream = stream
+    session.setUserData(stream, ofStream: id)
+  }
+
+  func headersReceived(_ stream: Stream) {
+    if let refusal = stream.pointee.head.refusal() {
+      refuse(stream, refusal)
+    } else if let timeout = stream.pointee.head.timeout {
+      let deadline = shard.now.advanced(by: .nanoseconds(Int64(clamping: timeout)))
+      stream.pointee.deadline = deadline
+      stream.pointee.timer = setStreamTimer(TimerKind.streamDeadline, stream: stream.pointee.id, at: deadline)
+    }
+  }
+
+  func dataReceived(_ stream: Stream, _ bytes: UnsafeRawBufferPointer) {
+    session.consume(bytes.count, ofStream: stream.pointee.id)
+    guard stream.pointee.phase == .receiving else { return }
+    let before = stream.pointee.request.message.count
+    do throws(MessageDeframer.Fault) {
+      try stream.pointee.request.append(bytes, limit: server.configuration.maxRequestMessageBytes)
+    } catch {
+      refuse(stream, error)
+      return
+    }
+    server.bufferedRequestBytes += stream.pointee.request.message.count - before
+    if server.bufferedRequestBytes > server.configuration.maxBufferedRequestBytesPerShard {
+      refuse(stream, .resourceExhausted, "the server holds too many unfinished requests")
+    }
+  }
+
+  /// The client's side of the stream is complete.
+  func requestEnded(_ stream: Stream) {
+    stream.pointee.isRemoteDone = true
+    guard stream.pointee.phase == .receiving else { return }
+    switch stream.pointee.request.completeness {
+    case .missing:
+      refuse(stream, .internalError, "a unary call has one request message; there is none")
+    case .truncated:
+      refuse(stream, .internalError, "the request message ends early")
+    case .complete where stream.pointee.request.isCompressed:
+      refuseCompression(stream)
+    case .complete:
+      becomeReady(stream)
+    }
+  }
+
+  func streamClosed(_ stream: Stream, code: UInt32) {
+    if code != HTTP2ErrorCode.noError.rawValue && !stream.pointee.isLocalDone { record(.reset) }
+    close(stream, .reset)
+  }
+
+  func settingsReceived() {
+    hasHandshake = true
+    record(.controlFrame)
+  }
+
+  func pingAcknowledged(_ payload: UInt64) {
+    if payload == Self.drainPing { finishDrainWarning() }
+  }
+
+  func record(_ event: AbuseMonitor.Event) {
+    if abuse.record(event, at: shard.now) == .abusive { session.terminate(.enhanceYourCalm) }
+  }
+}
+
+// MARK: - Dispatch
+
+extension ServerConnection {
+  private func becomeReady(_ stream: Stream) {
+    stream.pointee.enter(.ready, at: shard.now)
+    if let lastReady { lastReady.pointee.nextReady = stream } else { firstReady = stream }
+    lastReady = stream
+  }
+
+  /// After the read, so that handlers never run inside nghttp2, and a request that was reset at once never runs at all.
+  private func dispatchReady() {
+    while let stream = firstReady {
+      firstReady = stream.pointee.nextReady
+      if firstReady == nil { lastReady = nil }
+      stream.pointee.nextReady = nil
+      if stream.pointee.isClosed {
+        server.streams.put(stream)
+      } else if stream.pointee.phase == .ready {
+        dispatch(stream)
+      }
+    }
+  }
+
+  private func dispatch(_ stream: Stream) {
+    guard server.runningCalls.load(ordering: .relaxed) < server.configuration.maxRunningCallsPerShard else {
+      refuse(stream, .unavailable, "the server is at its limit of running calls")
+      return
+    }
+    guard bufferedResponseBytes <= server.configuration.maxBufferedResponseBytesPerConnection else {
+      refuse(stream, .resourceExhausted, "the connection holds too many answers that were not read")
+      return
+    }
+    guard let index = stream.pointee.head.route else { preconditionFailure("a refused stream never becomes ready") }
+    let route = server.routes[index]
+    let call = RPCServerCall(
+      path: route.path, deadline: stream.pointee.deadline, metadata: stream.pointee.head.metadata, connection: self,
+      stream: stream)
+    stream.pointee.call = call
+    stream.pointee.enter(.running, at: shard.now)
+    let request = takeRequest(stream)
+    request.message.withUnsafeBytes { route.handler(call, $0) }
+  }
+
+  /// The handler's view must not depend on the stream.
+  private func takeRequest(_ stream: Stream) -> MessageDeframer {
+    let request = stream.pointee.request
+    server.bufferedRequestBytes -= request.message.count
+    stream.pointee.request = MessageDeframer()
+    return request
+  }
+}
+
+// MARK: - Answers
+
+extension ServerConnection {
+  /// The answer to a running call.
+  func send(_ answer: RPCServerAnswer, on stream: Stream) {
+    switch answer {
+    case .message(let message, let initial, let trailing):
+      guard message.count <= server.configuration.maxResponseMessageBytes else {
+        sendStatus(.resourceExhausted, "the answer has \(message.count) bytes, more than allowed", on: stream)
+        return
+      }
+      enterAnswered(stream)
+      stream.pointee.response = OutgoingMessage(message)
+      stream.pointee.trailingMetadata = trailing
+      bufferedResponseBytes += message.count
+      submitMessage(stream, initial)
+    case .error(let error):
+      let code = error.code == .ok ? .unknown : error.code
+      sendStatus(code, error.message, metadata: error.metadata, on: stream)
+    }
+  }
+
+  private func enterAnswered(_ stream: Stream) {
+    stream.pointee.call = nil
+    stream.pointee.enter(.answered, at: shard.now)
+    scheduleWrite()
+  }
+
+  private func submitMessage(_ stream: Stream, _ initial: Metadata) {
+    let body = nghttp2_data_provider(
+      source: nghttp2_data_source(ptr: UnsafeMutableRawPointer(stream)), read_callback: ServerCallbacks.readResponse)
+    if initial.isEmpty {
+      session.submitResponse(
+        stream: stream.pointee.id, ResponseFields.head, ResponseFields.headCount, body: body)
+      return
+    }
+    shard.headerBlock.removeAll()
+    ResponseFields.addHead(to: &shard.headerBlock)
+    shard.headerBlock.add(initial)
+    shard.headerBlock.withFields { session.submitResponse(stream: stream.pointee.id, $0, $1, body: body) }
+  }
+
+  /// From nghttp2, when it has room for DATA. The number of bytes, and whether they were the last.
+  func readResponse(
+    _ stream: Stream, to buffer: UnsafeMutablePointer<UInt8>, capacity: Int
+  ) -> (count: Int, isLast: Bool) {
+    let count = stream.pointee.response.write(to: buffer, capacity: capacity)
+    guard stream.pointee.response.remainingBytes == 0 else { return (count, false) }
+    stream.pointee.isLocalDone = true
+    if stream.pointee.trailingMetadata.isEmpty {
+      session.submitTrailer(stream: stream.pointee.id, ResponseFields.okTrailer, 1)
+    } else {
+      shard.headerBlock.removeAll()
+      shard.headerBlock.add("grpc-status", "0")
+      shard.headerBlock.add(stream.pointee.trailingMetadata)
+      shard.headerBlock.withFields { session.submitTrailer(stream: stream.pointee.id, $0, $1) }
+    }
+    return (count, true)
+  }
+
+  /// A response of trailers only. The request's rest, if any, is no longer wanted (RFC 9113 §8.1).
+  private func sendStatus(
+    _ code: RPCCode, _ message: String, metadata: Metadata = [], acceptedEncodings: Bool = false, on stream: Stream
+  ) {
+    shard.headerBlock.removeAll()
+    ResponseFields.addHead(to: &shard.headerBlock)
+    shard.headerBlock.add("grpc-status", String(code.rawValue))
+    if !message.isEmpty {
+      shard.headerBlock.add("grpc-message") { PercentEncoding.encode(message, into: &$0) }
+    }
+    if acceptedEncodings { shard.headerBlock.add("grpc-accept-encoding", "identity") }
+    shard.headerBlock.add(metadata)
+    submitHeadersOnly(stream)
+  }
+
+  /// Ends the stream with what the header block holds.
+  private func submitHeadersOnly(_ stream: Stream) {
+    enterAnswered(stream)
+    stream.pointee.isLocalDone = true
+    shard.headerBlock.withFields { session.submitResponse(stream: stream.pointee.id, $0, $1, body: nil) }
+    if !stream.pointee.isRemoteDone { session.submitReset(.noError, stream: stream.pointee.id) }
+  }
+}
+
+// MARK: - Refusals
+
+extension ServerConnection {
+  private func refuse(_ stream: Stream, _ code: RPCCode, _ message: String) {
+    sendStatus(code, message, on: stream)
+  }
+
+  private func refuse(_ stream: Stream, _ refusal: RequestHead.Refusal) {
+    switch refusal {
+    case .status(let code, let message):
+      refuse(stream, code, message.rawValue)
+    case .http(let refusal):
+      shard.headerBlock.removeAll()
+      switch refusal {
+      case .methodNotAllowed:
+        shard.headerBlock.add(":status", "405")
+        shard.headerBlock.add("allow", "POST")
+      case .unsupportedMediaType:
+        shard.headerBlock.add(":status", "415")
+      }
+      submitHeadersOnly(stream)
+    }
+  }
+
+  private func refuse(_ stream: Stream, _ fault: MessageDeframer.Fault) {
+    switch fault {
+    case .tooLarge(let bytes):
+      let limit = server.configuration.maxRequestMessageBytes
+      refuse(stream, .resourceExhausted, "the request has \(bytes) bytes; \(limit) are allowed")
+    case .extraMessage:
+      refuse(stream, .internalError, "a unary call has one request message; there are more")
+    case .malformedFlag:
+      refuse(stream, .internalError, "the message's compression flag is neither 0 nor 1")
+    }
+  }
+
+  /// grpc/grpc doc/compression.md: UNIMPLEMENTED with what we do accept; a flag without an encoding is a broken client.
+  private func refuseCompression(_ stream: Stream) {
+    if stream.pointee.head.hasForeignEncoding {
+      sendStatus(.unimplemented, "compressed requests are not read", acceptedEncodings: true, on: stream)
+    } else {
+      refuse(stream, .internalError, "a message is marked as compressed, but there is no grpc-encoding")
+    }
+  }
+}
+
+// MARK: - Time
+
+extension ServerConnection {
+  private var housekeepingInterval: Duration {
+    min(server.configuration.housekeepingInterval, server.configuration.handshakeTimeout)
+  }
+
+  private func deadlinePassed(stream id: Int32) {
+    guard let pointer = session.userData(ofStream: id) else { return }
+    let stream = pointer.assumingMemoryBound(to: ServerStream.self)
+    stream.pointee.timer = nil
+    switch stream.pointee.phase {
+    case .receiving, .ready:
+      refuse(stream, .deadlineExceeded, "the deadline passed before the request was complete")
+    case .running:
+      guard let call = stream.pointee.call, call.expire() else { return }
+      call.detach()
+      sendStatus(.deadlineExceeded, "the deadline passed", on: stream)
+    case .answered:
+      session.submitReset(.cancel, stream: id)
+      scheduleWrite()
+    }
+  }
+
+  private func finishDrainWarning() {
+    guard drainState.warningSeen() == .refuseNewStreams else { return }
+    cancelTimer(TimerKind.drainWarning)
+    session.submitGoaway(.noError)
+    scheduleWrite()
+  }
+
+  /// Looks after everything that may stall for ever.
+  private func keepHouse() {
+    let now = shard.now
+    setTimer(TimerKind.housekeeping, after: housekeepingInterval)
+    if !hasHandshake && acceptedAt.advanced(by: server.configuration.handshakeTimeout) <= now {
+      close("no HTTP/2 preface in time")
+    } else if let blockedSince, blockedSince.advanced(by: server.configuration.responseTimeout) <= now {
+      close("the client does not read")
+    } else if firstStream == nil && idleSince.advanced(by: server.configuration.idleTimeout) <= now {
+      drain()
+    } else {
+      resetStalledStreams(at: now)
+    }
+  }
+
+  private func resetStalledStreams(at now: MonotonicTime) {
+    var current = firstStream
+    while let stream = current {
+      current = stream.pointee.next
+      let limit: Duration
+      switch stream.pointee.phase {
+      case .receiving: limit = server.configuration.requestTimeout
+      case .answered: limit = server.configuration.responseTimeout
+      case .ready, .running: continue
+      }
+      if stream.pointee.since.advanced(by: limit) <= now {
+        session.submitReset(.cancel, stream: stream.pointee.id)
+        scheduleWrite()
+      }
+    }
+  }
+}
+
+// MARK: - The end of a stream
+
+extension ServerConnection {
+  /// nghttp2 no longer knows it.
+  private func close(_ stream: Stream, _ reason: RPCCancellation) {
+    if let call = stream.pointee.call {
+      call.cancel(reason)
+      call.detach()
+      stream.pointee.call = nil
+    }
+    if let timer = stream.pointee.timer { shard.cancelTimer(timer) }
+    bufferedResponseBytes -= stream.pointee.response.messageBytes
+    server.bufferedRequestBytes -= stream.pointee.request.message.count
+    unlink(stream)
+    if stream.pointee.phase == .ready || isInReadyList(stream) {
+      stream.pointee.isClosed = true
+    } else {
+      server.streams.put(stream)
+    }
+  }
+
+  private func isInReadyList(_ stream: Stream) -> Bool {
+    stream.pointee.nextReady != nil || lastReady == stream
+  }
+
+  private func unlink(_ stream: Stream) {
+    if let previous = stream.pointee.previous {
+      previous.pointee.next = stream.pointee.next
+    } else {
+      firstStream = stream.pointee.next
+    }
+    stream.pointee.next?.pointee.previous = stream.pointee.previous
+    stream.pointee.next = nil
+    stream.pointee.previous = nil
+    if firstStream == nil { idleSince = shard.now }
+  }
+}

@@ -1,0 +1,94 @@
+// What a server keeps on one of its shards.
+
+import Synchronization
+
+/// The connections of one shard and what they share. Confined to the shard, but for `runningCalls`.
+final class ServerShard {
+  let shard: RPCShard
+  let configuration: RPCServerConfiguration
+  let routes: RouteTable
+  /// Of the whole server.
+  let connectionCount: ConnectionCount
+  /// Handlers that have not answered.
+  let runningCalls = Atomic<Int>(0)
+  var streams = ServerStreamPool()
+  var bufferedRequestBytes = 0
+
+  private var connections: [ObjectIdentifier: ServerConnection] = [:]
+  private var isStopping = false
+  private var onEmpty: (@Sendable () -> Void)?
+
+  init(
+    shard: RPCShard, configuration: RPCServerConfiguration, routes: RouteTable, connectionCount: ConnectionCount
+  ) {
+    self.shard = shard
+    self.configuration = configuration
+    self.routes = routes
+    self.connectionCount = connectionCount
+  }
+
+  /// Takes over an accepted descriptor, which counts in `connectionCount` already.
+  func serve(_ descriptor: Int32, peer: SocketAddress) {
+    let connection = ServerConnection(server: self, transport: SocketTransport(descriptor: descriptor), peer: peer)
+    guard !isStopping, connection.start() else {
+      connection.transport.close()
+      connectionCount.release()
+      return
+    }
+    connections[ObjectIdentifier(connection)] = connection
+  }
+
+  func connectionClosed(_ connection: ServerConnection) {
+    guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+    connectionCount.release()
+    reportIfEmpty()
+  }
+
+  /// Asks all connections to leave; `completion` runs when they have.
+  func drain(completion: @escaping @Sendable () -> Void) {
+    isStopping = true
+    onEmpty = completion
+    for connection in connections.values { connection.drain() }
+    reportIfEmpty()
+  }
+
+  /// Ends what is left, and its calls with it.
+  func closeAll() {
+    isStopping = true
+    for connection in connections.values { connection.close("the server stopped") }
+  }
+
+  /// As `closeAll`, when the grace is over; sooner if nobody is left.
+  func closeAll(after grace: Duration) {
+    for connection in connections.values { connection.close(after: grace) }
+  }
+
+  private func reportIfEmpty() {
+    guard connections.isEmpty, let onEmpty else { return }
+    self.onEmpty = nil
+    onEmpty()
+  }
+}
+
+/// How many connections a server has, over all shards.
+final class ConnectionCount: Sendable {
+  private let count = Atomic<Int>(0)
+  private let limit: Int
+
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  /// False, and nothing counted, at the limit.
+  func acquire() -> Bool {
+    guard count.add(1, ordering: .relaxed).newValue <= limit else {
+      release()
+      return false
+    }
+    return true
+  }
+
+  func release() {
+    count.subtract(1, ordering: .relaxed)
+  }
+}

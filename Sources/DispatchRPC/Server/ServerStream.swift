@@ -1,0 +1,96 @@
+// One stream of a server connection: plain state behind a raw pointer that nghttp2 carries.
+
+import CNGHTTP2
+
+struct ServerStream {
+  enum Phase: UInt8 {
+    case receiving
+    /// The request is whole and waits for the end of the read.
+    case ready
+    /// The handler has it.
+    case running
+    /// Answered; nghttp2 is sending.
+    case answered
+  }
+
+  var id: Int32
+  var phase = Phase.receiving
+  /// When the phase began.
+  var since: MonotonicTime
+  /// nghttp2 closed it while it waited in the ready list, which frees it.
+  var isClosed = false
+  /// The client has sent all it will.
+  var isRemoteDone = false
+  /// Our last frame is with nghttp2: the client may reset what is left without being suspected.
+  var isLocalDone = false
+  var head = RequestHead()
+  var request = MessageDeframer()
+  var response = OutgoingMessage()
+  var trailingMetadata = Metadata()
+  var deadline: MonotonicTime?
+  var timer: RPCShard.TimerHandle?
+  var call: RPCServerCall?
+
+  /// The connection's open streams.
+  var previous: UnsafeMutablePointer<ServerStream>?
+  var next: UnsafeMutablePointer<ServerStream>?
+  /// The connection's ready list.
+  var nextReady: UnsafeMutablePointer<ServerStream>?
+
+  init(id: Int32, now: MonotonicTime) {
+    self.id = id
+    since = now
+  }
+
+  mutating func enter(_ phase: Phase, at now: MonotonicTime) {
+    self.phase = phase
+    since = now
+  }
+
+  /// For another call; keeps the request's storage.
+  mutating func reuse(id: Int32, now: MonotonicTime) {
+    var request = self.request
+    request.reset()
+    self = ServerStream(id: id, now: now)
+    self.request = request
+  }
+}
+
+/// The streams of one shard, used again and again.
+struct ServerStreamPool: ~Copyable {
+  /// Beyond it streams go back to the allocator.
+  private static let keptStreams = 1_024
+
+  private var free: [UnsafeMutablePointer<ServerStream>] = []
+
+  init() {}
+
+  deinit {
+    for stream in free { Self.destroy(stream) }
+  }
+
+  mutating func take(id: Int32, now: MonotonicTime) -> UnsafeMutablePointer<ServerStream> {
+    if let stream = free.popLast() {
+      stream.pointee.reuse(id: id, now: now)
+      return stream
+    }
+    let stream = UnsafeMutablePointer<ServerStream>.allocate(capacity: 1)
+    stream.initialize(to: ServerStream(id: id, now: now))
+    return stream
+  }
+
+  mutating func put(_ stream: UnsafeMutablePointer<ServerStream>) {
+    guard free.count < Self.keptStreams else {
+      Self.destroy(stream)
+      return
+    }
+    // Lets go of what it holds now, not when it is used again.
+    stream.pointee.reuse(id: 0, now: stream.pointee.since)
+    free.append(stream)
+  }
+
+  private static func destroy(_ stream: UnsafeMutablePointer<ServerStream>) {
+    stream.deinitialize(count: 1)
+    stream.deallocate()
+  }
+}

@@ -1,0 +1,115 @@
+// Metadata: the headers and trailers of a call that belong to the application.
+
+/// An ordered multimap of names and values.
+///
+/// Names are lower-case ASCII letters, digits, `-`, `_` and `.`. A name ending in `-bin` has bytes for a value, which travel
+/// in Base64; any other has printable ASCII without leading or trailing spaces (PROTOCOL-HTTP2.md, "Custom-Metadata").
+/// Names that HTTP/2 or gRPC use themselves (`content-type`, `te`, `grpc-status`, …) are refused;
+/// `grpc-status-details-bin` and other `grpc-…-bin` names are the application's.
+public struct Metadata: Hashable, Sendable {
+  public struct Entry: Hashable, Sendable {
+    public let name: String
+    public let value: Value
+  }
+
+  public enum Value: Hashable, Sendable {
+    case text(String)
+    case binary([UInt8])
+  }
+
+  public private(set) var entries: [Entry] = []
+
+  public init() {}
+
+  public var isEmpty: Bool { entries.isEmpty }
+
+  /// False, and nothing added, when the name or the value is not allowed.
+  @discardableResult
+  public mutating func append(_ name: String, _ value: String) -> Bool {
+    let name = name.lowercased()
+    guard Self.isAllowed(name), !Self.isBinary(name), Self.isPlainText(value) else { return false }
+    entries.append(Entry(name: name, value: .text(value)))
+    return true
+  }
+
+  /// The name must end in `-bin`. False, and nothing added, when it does not or is not allowed.
+  @discardableResult
+  public mutating func append(_ name: String, binary value: [UInt8]) -> Bool {
+    let name = name.lowercased()
+    guard Self.isAllowed(name), Self.isBinary(name) else { return false }
+    entries.append(Entry(name: name, value: .binary(value)))
+    return true
+  }
+
+  public func first(_ name: String) -> String? {
+    for entry in entries where entry.name == name {
+      if case .text(let value) = entry.value { return value }
+    }
+    return nil
+  }
+
+  public func firstBinary(_ name: String) -> [UInt8]? {
+    for entry in entries where entry.name == name {
+      if case .binary(let value) = entry.value { return value }
+    }
+    return nil
+  }
+
+  public func all(_ name: String) -> [Value] {
+    entries.filter { $0.name == name }.map(\.value)
+  }
+}
+
+extension Metadata: ExpressibleByArrayLiteral {
+  /// Text entries. A literal with a name or value that is not allowed is a mistake in the program and traps.
+  public init(arrayLiteral elements: (String, String)...) {
+    for (name, value) in elements {
+      precondition(append(name, value), "metadata \(name) is not allowed")
+    }
+  }
+}
+
+extension Metadata {
+  /// Takes a header as it came off the wire. What is not application metadata, or not well-formed, is dropped: it is the
+  /// peer's mistake, and nothing here depends on it.
+  mutating func appendReceived(name: String, value: UnsafeRawBufferPointer) {
+    guard Self.isAllowed(name) else { return }
+    guard Self.isBinary(name) else {
+      append(name, String(decoding: value, as: UTF8.self))
+      return
+    }
+    // Several values of one name may arrive joined by commas (RFC 9110 §5.3).
+    for part in value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+      guard let bytes = Base64.decode(UnsafeRawBufferPointer(rebasing: part)) else { continue }
+      entries.append(Entry(name: name, value: .binary(bytes)))
+    }
+  }
+
+  static func isBinary(_ name: String) -> Bool {
+    name.hasSuffix("-bin")
+  }
+
+  private static let reserved: Set<String> = [
+    "content-type", "content-length", "te", "host", "connection", "keep-alive", "proxy-connection",
+    "transfer-encoding", "upgrade", "user-agent",
+  ]
+
+  private static func isAllowed(_ name: String) -> Bool {
+    guard !name.isEmpty, name.utf8.allSatisfy(isNameByte), !reserved.contains(name) else { return false }
+    return !name.hasPrefix("grpc-") || isBinary(name) || name == "grpc-retry-pushback-ms"
+      || name == "grpc-previous-rpc-attempts"
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x61...0x7A, 0x30...0x39, 0x2D, 0x2E, 0x5F: true
+    default: false
+    }
+  }
+
+  private static func isPlainText(_ value: String) -> Bool {
+    let bytes = value.utf8
+    guard bytes.first != 0x20, bytes.last != 0x20 else { return false }
+    return bytes.allSatisfy { (0x20...0x7E).contains($0) }
+  }
+}
