@@ -1,0 +1,68 @@
+// Between the phone's words and Apple's.
+
+internal import Foundation
+internal import SimulatedPhone
+
+extension LAPolicy {
+  /// `nil`: needs a companion, and the simulated phone has none nearby.
+  var simulated: SimulatedPhone.Policy? {
+    switch self {
+    case .deviceOwnerAuthentication: .deviceOwnerAuthentication
+    case .deviceOwnerAuthenticationWithBiometrics, .deviceOwnerAuthenticationWithBiometricsOrCompanion:
+      .deviceOwnerAuthenticationWithBiometrics
+    case .deviceOwnerAuthenticationWithCompanion: nil
+    }
+  }
+}
+
+extension SimulatedPhone.Policy {
+  func accepts(_ factor: SimulatedPhone.Factor) -> Bool {
+    self == .deviceOwnerAuthentication || factor == .biometry
+  }
+}
+
+extension LABiometryType {
+  /// Apps cannot ask before iOS 11.
+  init(of phone: SimulatedPhone) {
+    switch phone.biometryType {
+    case _ where phone.osVersion.major < 11: self = .none
+    case .none: self = .none
+    case .touchID: self = .touchID
+    case .faceID: self = .faceID
+    }
+  }
+}
+
+extension LAError {
+  init(_ failure: SimulatedPhone.Failure) {
+    guard let code = Code(rawValue: failure.rawValue) else { preconditionFailure("LAError has no \(failure)") }
+    self.init(describing: code)
+  }
+
+  /// With a text for a log, as the system's own errors have; apps show texts of their own.
+  init(describing code: Code) {
+    self.init(code, userInfo: [NSLocalizedDescriptionKey: code.text])
+  }
+}
+
+extension LAError.Code {
+  fileprivate var text: String {
+    switch self {
+    case .authenticationFailed: "The person could not be authenticated."
+    case .userCancel: "Canceled by the person."
+    case .userFallback: "The person chose the fallback."
+    case .systemCancel: "Canceled by the system."
+    case .passcodeNotSet: "No passcode is set."
+    case .biometryNotAvailable: "Biometry is not available."
+    case .biometryNotEnrolled: "Nothing is enrolled for biometry."
+    case .biometryLockout: "Biometry is locked until the passcode was entered."
+    case .appCancel: "Canceled by the app."
+    case .invalidContext: "The context was invalidated."
+    case .companionNotAvailable: "No companion is nearby."
+    case .biometryNotPaired: "No biometric accessory is paired."
+    case .biometryDisconnected: "The biometric accessory is not connected."
+    case .invalidDimensions: "The dimensions of the embedded view are invalid."
+    case .notInteractive: "A prompt was needed and not allowed."
+    }
+  }
+}
