@@ -17,11 +17,9 @@ enum Worlds {
     "9.3", "7.1", "8.4", "9.3 locked no-state", "9.3 no-passcode", "9.3 no-fingers no-state",
     "10.0 state=B", "android",
   ]
-  static let bindings = ["set", "any presence", "set passcode", "set no-base", "touch-id", "presence", "keyless"]
-  static let devices = ["0", "2", "4", "5!", "1!"]
-  static let policies = [
-    "bio", "apple", "login", "payment", "owner", "set-only", "strict", "two-tries", "secrets",
-  ]
+  static let bindings = ["set", "any presence", "set passcode", "set no-base", "touch-id", "keyless"]
+  static let devices = ["0", "4", "5!"]
+  static let policies = ["bio", "apple", "login", "payment", "owner", "set-only", "strict", "secrets"]
 
   static let all: [World] = phones.flatMap { phone in
     bindings.flatMap { binding in

@@ -1,0 +1,102 @@
+import Testing
+import TouchstonePolicy
+
+@Suite struct EnrolmentTests {
+  private let policy = EnrolmentPolicy()
+  private static let now = UnixTime(seconds: 1_700_000_000)
+
+  @Test(
+    "R28: primary authentication is at most five minutes old, and not in the future",
+    arguments: [
+      (0, PrimaryVerdict.fresh), (-1, .fresh), (-299_999_999, .fresh), (-300_000_000, .fresh), (-300_000_001, .tooOld),
+      (-86_400_000_000, .tooOld), (1, .fresh), (30_000_000, .fresh), (30_000_001, .inFuture),
+      (3_600_000_000, .inFuture),
+    ] as [(Int64, PrimaryVerdict)])
+  func freshness(microseconds: Int64, verdict: PrimaryVerdict) {
+    let time = UnixTime(microseconds: Self.now.microseconds + microseconds)
+    #expect(policy.primaryVerdict(authenticatedAt: time, now: Self.now) == verdict)
+  }
+
+  @Test("R28: no time that a caller can send overflows")
+  func extremeTimes() {
+    for time in [UnixTime(microseconds: .min), UnixTime(seconds: -62_135_596_800, nanoseconds: 0)!] {
+      #expect(policy.primaryVerdict(authenticatedAt: time, now: Self.now) == .tooOld)
+    }
+    for time in [UnixTime(microseconds: .max), UnixTime(seconds: 253_402_300_799, nanoseconds: 999_999_999)!] {
+      #expect(policy.primaryVerdict(authenticatedAt: time, now: Self.now) == .inFuture)
+    }
+  }
+
+  @Test("R28, R29: the defaults")
+  func defaults() {
+    #expect(policy.primaryFreshness == .seconds(300))
+    #expect(policy.ticketLifetime == .seconds(120))
+    #expect(policy.maximumBindingsPerProfile == 16)
+    #expect(policy.clockSkewTolerance == .seconds(30))
+  }
+
+  @Test(
+    "R1, R2: which devices can be bound",
+    arguments: cases(
+      """
+      # phone => answer
+      9.3                 => yes
+      8.0                 => yes
+      8.0 no-state        => yes
+      9.3 no-state        => yes
+      9.3 state=B         => yes
+      10.1                => yes
+      11.0 face           => yes
+      android             => yes
+      7.1                 => -6 OS_TOO_OLD
+      iOS-?               => -6 OS_TOO_OLD
+      10.3 face           => -6 OS_TOO_OLD
+      7.1 no-passcode     => -6 OS_TOO_OLD
+      9.3 no-passcode     => -5 PASSCODE_NOT_SET
+      9.3 no-sensor       => -6 BIOMETRY_NOT_AVAILABLE
+      9.3 sensor-off      => -6 BIOMETRY_NOT_AVAILABLE
+      9.3 no-fingers      => -7 BIOMETRY_NOT_ENROLLED
+      9.3 locked          => -8 BIOMETRY_LOCKOUT
+      9.3 locked no-state => -8 BIOMETRY_LOCKOUT
+      8.4 locked          => -1 BIOMETRY_LOCKOUT
+      """))
+  func bindableDevices(_ row: Case) {
+    let denial = policy.preflight(posture: DevicePosture(table: row.given[0]))
+    #expect((denial.map { "\($0.code.rawValue) \($0.reason.rawValue)" } ?? "yes") == row.expected[0])
+  }
+
+  @Test(
+    "R29: one profile for each device, sixteen devices for each profile",
+    arguments: cases(
+      """
+      # for profile | the device's profile | active bindings | replace? => decision
+      alice     | -           | 0  | no  => bind
+      alice     | -           | 15 | no  => bind
+      alice     | -           | 16 | no  => too many
+      alice     | -           | 17 | yes => too many
+      alice     | -           | 0  | yes => bind
+      # Its own binding it replaces, asked or not, and at the limit, too.
+      alice     | alice       | 1  | no  => replace
+      alice     | alice       | 1  | yes => replace
+      alice     | alice       | 16 | no  => replace
+      # Another's only when asked.
+      alice     | bob         | 0  | no  => other profile
+      alice     | bob         | 16 | no  => other profile
+      alice     | bob         | 0  | yes => replace
+      alice     | bob         | 15 | yes => replace
+      alice     | bob         | 16 | yes => too many
+      # Identifiers are bytes: neither case nor composition is folded.
+      alice     | Alice       | 0  | no  => other profile
+      ren\u{E9} | rene\u{301} | 0  | no  => other profile
+      """))
+  func replacement(_ row: Case) {
+    let facts = EnrolmentFacts(
+      profileID: row.given[0], deviceProfileID: row.given[1] == "-" ? nil : row.given[1],
+      activeBindingCount: Int(row.given[2])!, replaceExisting: row.given[3] == "yes")
+    let decisions: [String: EnrolmentDecision] = [
+      "bind": .bind(revokesExisting: false), "replace": .bind(revokesExisting: true),
+      "other profile": .refuse(.deviceSpeaksForAnotherProfile), "too many": .refuse(.tooManyBindings),
+    ]
+    #expect(policy.decide(facts) == decisions[row.expected[0]])
+  }
+}
