@@ -20,7 +20,7 @@ public struct RPCServerConfiguration: Sendable {
   public var maxRunningCallsPerShard = 4_096
   /// Per shard: requests received in part. Beyond it calls fail with RESOURCE_EXHAUSTED.
   public var maxBufferedRequestBytesPerShard = 64 << 20
-  /// Per connection: answers that the peer has not taken yet. Beyond it new calls fail with RESOURCE_EXHAUSTED.
+  /// Per connection: answers that the peer has not taken yet. Beyond it its requests wait.
   public var maxBufferedResponseBytesPerConnection = 8 << 20
   /// From accepting to the client's first SETTINGS.
   public var handshakeTimeout = Duration.seconds(10)

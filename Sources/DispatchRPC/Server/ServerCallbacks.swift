@@ -79,6 +79,15 @@ enum ServerCallbacks {
     return 0
   }
 
+  private static let onFrameSent: nghttp2_on_frame_send_callback = { _, frame, userData in
+    let header = frame!.pointee.hd
+    let isEnd = header.type == NGHTTP2_HEADERS.rawValue && header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+    guard isEnd else { return 0 }
+    let connection = connection(userData)
+    if let stream = stream(header.stream_id, of: connection) { connection.responseSent(stream) }
+    return 0
+  }
+
   private static let onStreamClose: nghttp2_on_stream_close_callback = { _, id, code, userData in
     let connection = connection(userData)
     if let stream = stream(id, of: connection) { connection.streamClosed(stream, code: code) }
@@ -105,6 +114,7 @@ enum ServerCallbacks {
     nghttp2_session_callbacks_set_on_begin_headers_callback(table, onBeginHeaders)
     nghttp2_session_callbacks_set_on_header_callback(table, onHeader)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(table, onData)
+    nghttp2_session_callbacks_set_on_frame_send_callback(table, onFrameSent)
     nghttp2_session_callbacks_set_on_stream_close_callback(table, onStreamClose)
     return table
   }

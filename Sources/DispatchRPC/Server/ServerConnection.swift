@@ -83,6 +83,10 @@ final class ServerConnection: HTTP2Connection {
     dispatchReady()
   }
 
+  override func didWrite() {
+    dispatchReady()
+  }
+
   override func didClose(_ reason: String) {
     while let stream = firstStream {
       close(stream, .connectionLost)
@@ -184,8 +188,9 @@ extension ServerConnection {
   }
 
   /// After the read, so that handlers never run inside nghttp2, and a request that was reset at once never runs at all.
+  /// What finds no room is taken up as answers leave.
   private func dispatchReady() {
-    while let stream = firstReady {
+    while let stream = firstReady, hasRoomForAnswers {
       firstReady = stream.pointee.nextReady
       if firstReady == nil { lastReady = nil }
       stream.pointee.nextReady = nil
@@ -197,13 +202,13 @@ extension ServerConnection {
     }
   }
 
+  private var hasRoomForAnswers: Bool {
+    bufferedResponseBytes <= server.configuration.maxBufferedResponseBytesPerConnection
+  }
+
   private func dispatch(_ stream: Stream) {
     guard server.runningCalls.load(ordering: .relaxed) < server.configuration.maxRunningCallsPerShard else {
       refuse(stream, .unavailable, "the server is at its limit of running calls")
-      return
-    }
-    guard bufferedResponseBytes <= server.configuration.maxBufferedResponseBytesPerConnection else {
-      refuse(stream, .resourceExhausted, "the connection holds too many answers that were not read")
       return
     }
     guard let index = stream.pointee.head.route else { preconditionFailure("a refused stream never becomes ready") }
@@ -213,16 +218,17 @@ extension ServerConnection {
       stream: stream)
     stream.pointee.call = call
     stream.pointee.enter(.running, at: shard.now)
-    let request = takeRequest(stream)
-    request.message.withUnsafeBytes { route.handler(call, $0) }
+    handOver(stream, to: route.handler, call)
   }
 
-  /// The handler's view must not depend on the stream.
-  private func takeRequest(_ stream: Stream) -> MessageDeframer {
-    let request = stream.pointee.request
+  /// Nothing that a handler can call closes the stream before it returns: closing happens in nghttp2 or at a wake-up's end.
+  private func handOver(_ stream: Stream, to handler: UnaryHandler, _ call: RPCServerCall) {
+    var request = MessageDeframer()
+    swap(&request, &stream.pointee.request)
     server.bufferedRequestBytes -= request.message.count
-    stream.pointee.request = MessageDeframer()
-    return request
+    request.message.withUnsafeBytes { handler(call, $0) }
+    request.reset()
+    stream.pointee.request = request
   }
 }
 
@@ -286,7 +292,7 @@ extension ServerConnection {
     return (count, true)
   }
 
-  /// A response of trailers only. The request's rest, if any, is no longer wanted (RFC 9113 §8.1).
+  /// A response of trailers only.
   private func sendStatus(
     _ code: RPCCode, _ message: String, metadata: Metadata = [], acceptedEncodings: Bool = false, on stream: Stream
   ) {
@@ -306,6 +312,11 @@ extension ServerConnection {
     enterAnswered(stream)
     stream.pointee.isLocalDone = true
     shard.headerBlock.withFields { session.submitResponse(stream: stream.pointee.id, $0, $1, body: nil) }
+  }
+
+  /// Our side of the stream is with the peer. What the client may still have to say is no longer wanted (RFC 9113 §8.1);
+  /// nghttp2 would drop the response if it were reset any sooner.
+  func responseSent(_ stream: Stream) {
     if !stream.pointee.isRemoteDone { session.submitReset(.noError, stream: stream.pointee.id) }
   }
 }
@@ -434,7 +445,7 @@ extension ServerConnection {
     bufferedResponseBytes -= stream.pointee.response.messageBytes
     server.bufferedRequestBytes -= stream.pointee.request.message.count
     unlink(stream)
-    if stream.pointee.phase == .ready || isInReadyList(stream) {
+    if isInReadyList(stream) {
       stream.pointee.isClosed = true
     } else {
       server.streams.put(stream)

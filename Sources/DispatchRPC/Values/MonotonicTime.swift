@@ -1,5 +1,6 @@
 // A point on the machine's monotonic clock: what every deadline and timer in this module is written in.
 
+import CEpoll
 import Glibc
 
 /// Nanoseconds on `CLOCK_MONOTONIC`. Comparable only within one boot of one machine, so never sent to a peer.
