@@ -52,13 +52,13 @@ enum ArrowTable {
       "touchstone",
       [
         "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy", "TouchstoneCrypto",
-        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "LocalAuthentication", "SimulatedPhone",
+        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "SimulatedPhone",
         "CYAML",
       ],
       packages: ["ArgumentParser", "Logging"], system: platform),
     ArrowRow(
       "touchstone-load",
-      ["TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "LocalAuthentication", "SimulatedPhone"],
+      ["TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "SimulatedPhone"],
       packages: ["ArgumentParser", "Histogram"], system: platform),
   ]
 

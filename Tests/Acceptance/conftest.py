@@ -1,0 +1,62 @@
+"""Fixtures: a service that all tests share, services of a test's own, and callers, each with an application of its own.
+
+Applications do not see each other, so tests on the shared service may run in any order and at one time.
+"""
+
+import os
+
+# The service is started by fork and exec; gRPC has no part in that.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+
+import pytest  # noqa: E402
+
+pytest.register_assert_rewrite("support.errors", "support.server")
+
+from support.caller import new_caller  # noqa: E402
+from support.phone import Phone  # noqa: E402
+from support.server import BINARY, Server  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """The service that tests share, if they neither stop nor configure it."""
+    if not BINARY.exists():
+        pytest.exit(f"there is no {BINARY}: run `make test`, or set TOUCHSTONE_BINARY", returncode=1)
+    server = Server(tmp_path_factory.mktemp("shared") / "data")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts a service of the test's own; on the same data directory again, if it asks twice."""
+    started = []
+
+    def start(name="data", **options):
+        server = Server(tmp_path / name, **options)
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        server.close()
+
+
+@pytest.fixture
+def caller(server):
+    """A relying service, with an application of its own on a connection of its own."""
+    return new_caller(server)
+
+
+@pytest.fixture
+def other_caller(server):
+    """A relying service that has nothing to do with `caller`."""
+    return new_caller(server)
+
+
+@pytest.fixture
+def phone(caller):
+    """A phone that `caller` has bound."""
+    phone = Phone()
+    caller.bind(phone)
+    return phone

@@ -1,0 +1,206 @@
+"""A relying service, as it would call Touchstone: stock stubs, and the few steps that a login or a payment takes."""
+
+import time
+import uuid
+from concurrent import futures
+
+import grpc
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from .phone import BIOMETRY
+from .stubs import (
+    administration_pb2,
+    administration_pb2_grpc,
+    bindings_pb2,
+    bindings_pb2_grpc,
+    evaluation_pb2,
+    evaluation_pb2_grpc,
+    secrets_pb2_grpc,
+    tokens_pb2,
+    tokens_pb2_grpc,
+    types_pb2,
+)
+
+#: No call may hang a test run; the slowest takes milliseconds.
+CALL_SECONDS = 20
+
+COFFEE = types_pb2.Transaction(amount="4.20", currency="EUR", payee="Café Touchstone", reference="order-1")
+
+
+class Caller:
+    """One application on one connection. Every step can be taken alone; what a test does not say is as it should be."""
+
+    def __init__(self, channel, application_id):
+        self.application_id = application_id
+        self.channel = grpc.intercept_channel(channel, _DefaultTimeout())
+        self.bindings = bindings_pb2_grpc.BindingServiceStub(self.channel)
+        self.evaluations = evaluation_pb2_grpc.EvaluationServiceStub(self.channel)
+        self.tokens = tokens_pb2_grpc.TokenServiceStub(self.channel)
+        self.secrets = secrets_pb2_grpc.SecretServiceStub(self.channel)
+        self.administration = administration_pb2_grpc.AdministrationServiceStub(self.channel)
+
+    # Binding
+
+    def begin_binding(self, phone, profile_id, *, authenticated_at=None, application_id=None, posture=None):
+        primary = bindings_pb2.PrimaryAuthentication(
+            method="password", authenticated_at=authenticated_at or seconds_from_now(0)
+        )
+        return self.bindings.BeginBinding(
+            bindings_pb2.BeginBindingRequest(
+                application_id=application_id or self.application_id,
+                profile_id=profile_id,
+                device_id=phone.device_id,
+                primary=primary,
+                posture=posture or phone.posture(),
+            )
+        )
+
+    def completion(self, phone, begun, *, keys=None, replace_existing=False, application_id=None):
+        """The request that ends a binding, to be sent once or more often."""
+        return bindings_pb2.CompleteBindingRequest(
+            application_id=application_id or self.application_id,
+            ticket=begun.ticket,
+            device_name="Phone",
+            keys=phone.hardware_keys(begun.signing_input) if keys is None else keys,
+            posture=phone.posture(),
+            replace_existing=replace_existing,
+        )
+
+    def bind(self, phone, profile_id=None, *, replace_existing=False):
+        """The whole of it; the phone remembers its binding."""
+        begun = self.begin_binding(phone, profile_id or f"profile-{uuid.uuid4()}")
+        request = self.completion(phone, begun, replace_existing=replace_existing)
+        phone.binding = self.bindings.CompleteBinding(request).binding
+        return phone.binding
+
+    def get_binding(self, binding_id):
+        return self.bindings.GetBinding(
+            bindings_pb2.GetBindingRequest(application_id=self.application_id, binding_id=binding_id)
+        ).binding
+
+    def list_bindings(self, profile_id, **options):
+        return self.bindings.ListBindings(
+            bindings_pb2.ListBindingsRequest(application_id=self.application_id, profile_id=profile_id, **options)
+        )
+
+    def revoke(self, binding, reason="lost"):
+        return self.bindings.RevokeBinding(
+            bindings_pb2.RevokeBindingRequest(
+                application_id=self.application_id, binding_id=binding.binding_id, reason=reason
+            )
+        )
+
+    # Evaluation
+
+    def can_evaluate(self, phone, policy="login", **posture):
+        return self.evaluations.CanEvaluatePolicy(
+            evaluation_pb2.CanEvaluatePolicyRequest(
+                application_id=self.application_id,
+                policy=policy,
+                binding_id=phone.binding.binding_id if phone.binding else "",
+                posture=phone.posture(**posture),
+            )
+        )
+
+    def begin(self, phone, policy="login", *, binding_id=None, transaction=None, posture=None):
+        return self.evaluations.BeginEvaluation(
+            evaluation_pb2.BeginEvaluationRequest(
+                application_id=self.application_id,
+                policy=policy,
+                binding_id=binding_id or phone.binding.binding_id,
+                localized_reason="Log in to the acceptance test",
+                transaction=transaction,
+                posture=posture or phone.posture(),
+            )
+        )
+
+    def attempt(self, phone, opened, *, key=None, report=None, evaluation=None, posture=None, factor=BIOMETRY):
+        """The request for one attempt, right unless said otherwise; to be sent once or more often."""
+        request = evaluation_pb2.SubmitAttemptRequest(
+            application_id=self.application_id,
+            evaluation=opened.evaluation if evaluation is None else evaluation,
+            posture=posture or phone.posture(),
+        )
+        if report is not None:
+            request.report.la_error = report
+        else:
+            request.key.CopyFrom(key or phone.proof(opened.signing_input, factor))
+        return request
+
+    def submit(self, phone, opened, **attempt):
+        return self.evaluations.SubmitAttempt(self.attempt(phone, opened, **attempt))
+
+    def submit_wrong(self, phone, opened, **attempt):
+        return self.submit(phone, opened, key=phone.wrong_proof(opened.signing_input), **attempt)
+
+    def login(self, phone, policy="login"):
+        return self.submit(phone, self.begin(phone, policy))
+
+    def pay(self, phone, transaction=COFFEE):
+        return self.submit(phone, self.begin(phone, "payment", transaction=transaction))
+
+    def invalidate(self, opened):
+        return self.evaluations.InvalidateEvaluation(
+            evaluation_pb2.InvalidateEvaluationRequest(application_id=self.application_id, evaluation=opened.evaluation)
+        )
+
+    # Tokens
+
+    def introspect(self, token):
+        return self.tokens.IntrospectToken(
+            tokens_pb2.IntrospectTokenRequest(application_id=self.application_id, token=token)
+        )
+
+    def consumption(self, token, transaction=COFFEE):
+        return tokens_pb2.ConsumeTokenRequest(application_id=self.application_id, token=token, transaction=transaction)
+
+    def consume(self, token, transaction=COFFEE):
+        return self.tokens.ConsumeToken(self.consumption(token, transaction))
+
+    def revoke_token(self, token):
+        return self.tokens.RevokeToken(tokens_pb2.RevokeTokenRequest(application_id=self.application_id, token=token))
+
+    # Audit
+
+    def events(self):
+        """All of this application."""
+        event_filter = administration_pb2.EventFilter(application_id=self.application_id)
+        request = administration_pb2.ListEventsRequest(filter=event_filter, page_size=1000)
+        return self.administration.ListEvents(request).events
+
+
+def new_caller(server, application_id=None):
+    """On a connection of its own; an application of its own, unless said otherwise."""
+    return Caller(server.channel(), application_id or f"application-{uuid.uuid4()}")
+
+
+class _DefaultTimeout(grpc.UnaryUnaryClientInterceptor):
+    """Gives each call without a deadline one."""
+
+    def intercept_unary_unary(self, continuation, details, request):
+        if details.timeout is None:
+            details = details._replace(timeout=CALL_SECONDS)
+        return continuation(details, request)
+
+
+def seconds_from_now(seconds):
+    moment = time.time() + seconds
+    return Timestamp(seconds=int(moment), nanos=int(moment % 1 * 1e9))
+
+
+def wait_until(timestamp):
+    """Returns when the moment has passed by this machine's clock, which is the service's too."""
+    while (left := timestamp.seconds + timestamp.nanos / 1e9 - time.time()) >= 0:
+        time.sleep(left + 0.001)
+
+
+def all_at_once(method, requests):
+    """Sends all requests before it awaits an answer. Answers, or the errors of those that have none, in order."""
+    calls = [method.future(request) for request in requests]
+    return [call.exception() or call.result() for call in calls]
+
+
+def from_threads(count, work):
+    """What `work(index)` returns on as many threads."""
+    with futures.ThreadPoolExecutor(count) as pool:
+        return list(pool.map(work, range(count)))

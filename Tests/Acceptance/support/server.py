@@ -1,0 +1,120 @@
+"""A `touchstone serve` process: started on a free port, stopped by signal, its output kept."""
+
+import os
+import queue
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+import grpc
+
+BINARY = Path(os.environ.get("TOUCHSTONE_BINARY") or Path(__file__).parents[3] / ".build/release/touchstone")
+
+#: Starting takes a fraction of a second; this much only where the machine is very busy.
+START_SECONDS = 30
+#: Longer than the service's own grace for running calls.
+STOP_SECONDS = 30
+
+_ANNOUNCEMENT = "listening on "
+
+
+class Server:
+    """One process. Its data directory outlives it, so that another one can be started on the same."""
+
+    def __init__(self, data_directory, *, configuration=None, arguments=()):
+        self.data_directory = Path(data_directory)
+        command = [BINARY, "serve", "--listen", "127.0.0.1:0", "--data-dir", self.data_directory]
+        if configuration is not None:
+            path = self.data_directory.with_suffix(".yaml")
+            path.write_text("".join(f"{key}: {value}\n" for key, value in configuration.items()))
+            command += ["--config", path]
+        self.process = subprocess.Popen(
+            [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+        )
+        self._channels = []
+        self._errors = _Reader(self.process.stderr)
+        self._output = _Reader(self.process.stdout)
+        self.address = self._announced_address()
+
+    def _announced_address(self):
+        line = self._output.next_line(START_SECONDS)
+        if line is None or not line.startswith(_ANNOUNCEMENT):
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"not serving: stdout {line!r}, stderr {self.errors!r}")
+        return line.removeprefix(_ANNOUNCEMENT).strip()
+
+    @property
+    def errors(self):
+        """What stands on stderr so far."""
+        return self._errors.text
+
+    def channel(self):
+        """A connection of its own, closed with the server."""
+        options = [
+            ("grpc.use_local_subchannel_pool", 1),
+            ("grpc.enable_http_proxy", 0),
+            # Without it a client whose server was restarted waits for a second before it connects anew.
+            ("grpc.initial_reconnect_backoff_ms", 50),
+        ]
+        channel = grpc.insecure_channel(self.address, options)
+        self._channels.append(channel)
+        return channel
+
+    def terminate(self):
+        """SIGTERM: drains, and must exit 0 with nothing more on stdout."""
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(STOP_SECONDS) == 0, self.errors
+        assert self._output.next_line(STOP_SECONDS) is None
+        self._close_channels()
+
+    def kill(self):
+        """SIGKILL: as a power failure, as far as a process can tell."""
+        self.process.kill()
+        self.process.wait()
+        self._close_channels()
+
+    def close(self):
+        """Whatever a test left: an end without a crash."""
+        if self.process.poll() is None:
+            self.terminate()
+        assert self.process.returncode in (0, -signal.SIGKILL), self.errors
+        self._close_channels()
+
+    def _close_channels(self):
+        for channel in self._channels:
+            channel.close()
+        self._channels.clear()
+
+
+class _Reader:
+    """Reads a pipe to its end, so that the process never waits for us."""
+
+    def __init__(self, stream):
+        self._lines = queue.SimpleQueue()
+        self._text = []
+        threading.Thread(target=self._read, args=(stream,), daemon=True).start()
+
+    def _read(self, stream):
+        with stream:
+            for line in stream:
+                self._text.append(line)
+                self._lines.put(line)
+        self._lines.put(None)
+
+    def next_line(self, timeout):
+        """The next line; None at the end."""
+        return self._lines.get(timeout=timeout)
+
+    @property
+    def text(self):
+        return "".join(self._text)
+
+
+def run_to_end(data_directory, *, arguments=(), binary=BINARY, **options):
+    """Starts a server that is expected to refuse: its completed process, with exit code, stdout and stderr."""
+    command = [binary, "serve", "--listen", "127.0.0.1:0", "--data-dir", data_directory, *arguments]
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=START_SECONDS, check=False, **options
+    )

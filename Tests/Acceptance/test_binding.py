@@ -1,0 +1,283 @@
+"""Which device may speak for which profile (R28, R29, R31)."""
+
+import grpc
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from support.caller import all_at_once, new_caller, seconds_from_now, wait_until
+from support.errors import check_refusal, refused
+from support.phone import BIOMETRY, DEVICE_OWNER, Phone, new_key, public_bytes, raw_signature, sign
+from support.stubs import bindings_pb2, types_pb2
+
+PARALLEL_USES = 20
+MAXIMUM_BINDINGS = 16
+
+
+def test_a_binding_tells_what_was_bound(caller):
+    phone = Phone(BIOMETRY, DEVICE_OWNER)
+    binding = caller.bind(phone, "profile-1")
+    assert binding.application_id == caller.application_id
+    assert (binding.profile_id, binding.device_id, binding.device_name) == ("profile-1", phone.device_id, "Phone")
+    assert binding.credential == bindings_pb2.CREDENTIAL_KIND_HARDWARE_KEY
+    assert list(binding.protections) == [
+        bindings_pb2.KEY_PROTECTION_BIOMETRY_CURRENT_SET,
+        bindings_pb2.KEY_PROTECTION_USER_PRESENCE,
+    ]
+    assert binding.state == bindings_pb2.BINDING_STATE_ACTIVE
+    assert binding.domain_state_recorded
+    assert binding.biometry_type == types_pb2.BIOMETRY_TYPE_TOUCH_ID
+    assert not binding.HasField("last_used_at")
+    assert caller.get_binding(binding.binding_id) == binding
+
+
+def test_a_ticket_has_a_challenge_and_an_end(caller):
+    before = seconds_from_now(0).seconds
+    begun = caller.begin_binding(Phone(), "profile-1")
+    assert len(begun.challenge) == 32
+    assert begun.challenge in begun.signing_input
+    assert before + 119 <= begun.expires_at.seconds <= seconds_from_now(121).seconds
+    assert not begun.HasField("denial")
+
+
+@pytest.mark.parametrize(
+    ("posture", "reason", "la_error"),
+    [
+        ({"os_version": "7.1"}, "OS_TOO_OLD", -6),
+        ({"os_version": ""}, "OS_TOO_OLD", -6),
+        ({"passcode_set": False}, "PASSCODE_NOT_SET", -5),
+        ({"biometry_available": False}, "BIOMETRY_NOT_AVAILABLE", -6),
+        ({"biometry_enrolled": False}, "BIOMETRY_NOT_ENROLLED", -7),
+        ({"biometry_locked_out": True}, "BIOMETRY_LOCKOUT", -8),
+    ],
+)
+def test_a_device_that_cannot_is_denied_without_a_ticket(caller, posture, reason, la_error):
+    phone = Phone()
+    begun = caller.begin_binding(phone, "profile-1", posture=phone.posture(**posture))
+    assert (begun.denial.reason, begun.denial.la_error) == (reason, la_error)
+    assert not begun.ticket
+    assert not begun.signing_input
+
+
+# Freshness of the caller's own login (R28)
+
+
+def test_a_login_of_six_minutes_ago_is_too_old(caller):
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="PRIMARY_AUTHENTICATION_TOO_OLD"):
+        caller.begin_binding(Phone(), "profile-1", authenticated_at=seconds_from_now(-6 * 60))
+
+
+def test_a_login_in_the_future_is_refused(caller):
+    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="primary.authenticated_at"):
+        caller.begin_binding(Phone(), "profile-1", authenticated_at=seconds_from_now(5 * 60))
+
+
+# Tickets (R28)
+
+
+def test_a_ticket_serves_once(caller):
+    phone = Phone()
+    request = caller.completion(phone, caller.begin_binding(phone, "profile-1"))
+    binding = caller.bindings.CompleteBinding(request).binding
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="TICKET_INVALID"):
+        caller.bindings.CompleteBinding(request)
+    assert [listed.binding_id for listed in caller.list_bindings("profile-1").bindings] == [binding.binding_id]
+
+
+def test_of_parallel_uses_of_a_ticket_one_wins(server, caller):
+    phone = Phone()
+    request = caller.completion(phone, caller.begin_binding(phone, "profile-1"))
+    second = new_caller(server, caller.application_id)
+    calls = [
+        (caller if index % 2 else second).bindings.CompleteBinding.future(request) for index in range(PARALLEL_USES)
+    ]
+    errors = [error for call in calls if (error := call.exception())]
+    assert len(errors) == PARALLEL_USES - 1
+    for error in errors:
+        check_refusal(error, grpc.StatusCode.FAILED_PRECONDITION, reason="TICKET_INVALID")
+    assert len(caller.list_bindings("profile-1", include_revoked=True).bindings) == 1
+
+
+def test_a_ticket_is_nothing_to_another_application(caller, other_caller):
+    phone = Phone()
+    begun = caller.begin_binding(phone, "profile-1")
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="TICKET_INVALID"):
+        other_caller.bindings.CompleteBinding(other_caller.completion(phone, begun))
+
+
+def test_a_tampered_ticket_is_invalid_at_every_byte(caller):
+    phone = Phone()
+    begun = caller.begin_binding(phone, "profile-1")
+    requests = []
+    for index in range(len(begun.ticket)):
+        request = caller.completion(phone, begun)
+        request.ticket = flipped(begun.ticket, index)
+        requests.append(request)
+    for error in all_at_once(caller.bindings.CompleteBinding, requests):
+        check_refusal(error, grpc.StatusCode.FAILED_PRECONDITION, reason="TICKET_INVALID")
+    assert caller.bindings.CompleteBinding(caller.completion(phone, begun)).binding.binding_id
+
+
+def test_an_expired_ticket_is_invalid(start):
+    caller = new_caller(start(configuration={"ticket_lifetime_seconds": 1}))
+    phone = Phone()
+    begun = caller.begin_binding(phone, "profile-1")
+    wait_until(begun.expires_at)
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="TICKET_INVALID"):
+        caller.bindings.CompleteBinding(caller.completion(phone, begun))
+
+
+# Keys (R28, R31)
+
+
+def test_a_key_must_prove_possession(caller):
+    phone = Phone()
+    begun = caller.begin_binding(phone, "profile-1")
+    keys = phone.hardware_keys(begun.signing_input)
+    keys[0].signature = sign(new_key(), begun.signing_input)
+    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="keys[0].signature"):
+        caller.bindings.CompleteBinding(caller.completion(phone, begun, keys=keys))
+    assert not caller.list_bindings("profile-1").bindings
+
+
+def test_possession_is_proven_for_every_key(caller):
+    phone = Phone(BIOMETRY, DEVICE_OWNER)
+    begun = caller.begin_binding(phone, "profile-1")
+    keys = phone.hardware_keys(begun.signing_input)
+    keys[1].signature = sign(phone.keys[DEVICE_OWNER], b"something else")
+    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="keys[1].signature"):
+        caller.bindings.CompleteBinding(caller.completion(phone, begun, keys=keys))
+
+
+@pytest.mark.parametrize(
+    "public_key",
+    [
+        lambda key: public_bytes(key, form=PublicFormat.CompressedPoint),
+        lambda key: public_bytes(key, Encoding.DER, PublicFormat.SubjectPublicKeyInfo),
+    ],
+    ids=["compressed", "subject public key info"],
+)
+def test_every_form_of_a_key_is_taken(caller, public_key):
+    phone = Phone()
+    begun = caller.begin_binding(phone, "profile-1")
+    keys = phone.hardware_keys(begun.signing_input)
+    keys[0].public_key = public_key(phone.keys[BIOMETRY])
+    phone.binding = caller.bindings.CompleteBinding(caller.completion(phone, begun, keys=keys)).binding
+    assert caller.login(phone).profile_id == "profile-1"
+
+
+def test_possession_may_be_proven_by_a_raw_signature(caller):
+    phone = Phone()
+    begun = caller.begin_binding(phone, "profile-1")
+    keys = phone.hardware_keys(begun.signing_input)
+    keys[0].signature = raw_signature(keys[0].signature)
+    assert caller.bindings.CompleteBinding(caller.completion(phone, begun, keys=keys)).binding.binding_id
+
+
+OFF_THE_CURVE = b"\x04" + bytes(31) + b"\x01" + bytes(31) + b"\x01"
+P384_KEY = ec.generate_private_key(ec.SECP384R1())
+
+
+@pytest.mark.parametrize(
+    "public_key",
+    [
+        b"",
+        b"\x00",
+        b"\x00" * 65,
+        OFF_THE_CURVE,
+        public_bytes(P384_KEY),
+        public_bytes(P384_KEY, Encoding.DER, PublicFormat.SubjectPublicKeyInfo),
+        public_bytes(new_key())[:-1],
+        public_bytes(new_key()) + b"\x00",
+        b"\xff" * 4096,
+    ],
+    ids=["empty", "identity", "zeros", "off the curve", "P-384", "P-384 SPKI", "cut", "longer", "huge"],
+)
+def test_what_is_no_p256_key_is_refused(caller, public_key):
+    phone = Phone()
+    begun = caller.begin_binding(phone, "profile-1")
+    keys = phone.hardware_keys(begun.signing_input)
+    keys[0].public_key = public_key
+    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="keys[0].public_key"):
+        caller.bindings.CompleteBinding(caller.completion(phone, begun, keys=keys))
+
+
+# One device, one profile (R29)
+
+
+def test_a_device_speaks_for_one_profile(caller):
+    phone = Phone()
+    first = caller.bind(phone, "profile-1")
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="DEVICE_BOUND_TO_ANOTHER_PROFILE"):
+        caller.bind(phone, "profile-2")
+    assert caller.get_binding(first.binding_id).state == bindings_pb2.BINDING_STATE_ACTIVE
+
+    second = caller.bind(phone, "profile-2", replace_existing=True)
+    assert caller.get_binding(first.binding_id).state == bindings_pb2.BINDING_STATE_REVOKED
+    assert caller.get_binding(second.binding_id).state == bindings_pb2.BINDING_STATE_ACTIVE
+    assert caller.login(phone).profile_id == "profile-2"
+
+
+def test_the_same_profile_again_replaces_its_own_binding(caller):
+    phone = Phone()
+    first = caller.bind(phone, "profile-1")
+    second = caller.bind(phone, "profile-1")
+    assert [listed.binding_id for listed in caller.list_bindings("profile-1").bindings] == [second.binding_id]
+    both = caller.list_bindings("profile-1", include_revoked=True).bindings
+    assert {listed.binding_id for listed in both} == {first.binding_id, second.binding_id}
+
+
+def test_a_device_may_speak_for_somebody_else_in_another_application(caller, other_caller):
+    phone = Phone()
+    caller.bind(phone, "profile-1")
+    assert other_caller.bind(phone, "profile-2").profile_id == "profile-2"
+
+
+def test_a_profile_has_sixteen_devices_at_most(caller):
+    bindings = [caller.bind(Phone(), "profile-1") for _ in range(MAXIMUM_BINDINGS)]
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="TOO_MANY_BINDINGS"):
+        caller.bind(Phone(), "profile-1")
+    caller.revoke(bindings[0])
+    assert caller.bind(Phone(), "profile-1").binding_id
+
+
+def test_bindings_are_listed_page_by_page(caller):
+    bound = {caller.bind(Phone(), "profile-1").binding_id for _ in range(5)}
+    listed, token = [], ""
+    while True:
+        page = caller.list_bindings("profile-1", page_size=2, page_token=token)
+        assert len(page.bindings) <= 2
+        listed += [binding.binding_id for binding in page.bindings]
+        token = page.next_page_token
+        if not token:
+            break
+    assert len(listed) == 5
+    assert set(listed) == bound
+
+
+# Revocation
+
+
+def test_revoking_twice_is_revoking(caller, phone):
+    caller.revoke(phone.binding)
+    caller.revoke(phone.binding)
+    assert caller.get_binding(phone.binding.binding_id).state == bindings_pb2.BINDING_STATE_REVOKED
+    assert not caller.list_bindings(phone.binding.profile_id).bindings
+
+
+def test_an_unknown_binding_is_not_found(caller):
+    with refused(grpc.StatusCode.NOT_FOUND):
+        caller.get_binding("nobody")
+    with refused(grpc.StatusCode.NOT_FOUND):
+        caller.revoke(bindings_pb2.Binding(binding_id="nobody"))
+
+
+def test_another_applications_binding_is_not_found(phone, other_caller):
+    with refused(grpc.StatusCode.NOT_FOUND):
+        other_caller.get_binding(phone.binding.binding_id)
+    with refused(grpc.StatusCode.NOT_FOUND):
+        other_caller.revoke(phone.binding)
+
+
+def flipped(content, index):
+    return content[:index] + bytes([content[index] ^ 1]) + content[index + 1 :]

@@ -1,0 +1,202 @@
+"""A data directory that cannot be served from: one clear line, an exit code of its own, and nothing overwritten."""
+
+import hashlib
+import os
+import shutil
+import socket
+import sqlite3
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from support.caller import new_caller
+from support.phone import Phone
+from support.server import BINARY, run_to_end
+
+USAGE = 64
+CORRUPT = 65
+CANNOT_LISTEN = 69
+UNWRITABLE = 73
+LOCKED = 75
+NEWER_SCHEMA = 76
+BAD_CONFIGURATION = 78
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def used_directory(start):
+    """The data directory of a service that has stopped, with a binding in it."""
+    server = start()
+    new_caller(server).bind(Phone())
+    server.terminate()
+    return server.data_directory
+
+
+def database(directory):
+    """The one SQLite database of a data directory."""
+    found = [path for path in directory.rglob("*") if path.is_file() and is_database(path)]
+    assert len(found) == 1, found
+    return found[0]
+
+
+def is_database(path):
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\x00"
+
+
+def contents(directory):
+    """Every file by its path, with the hash of what is in it."""
+    return {
+        path.relative_to(directory): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
+
+
+def assert_refused(directory, exit_code, **options):
+    before = contents(directory) if directory.exists() else {}
+    ended = run_to_end(directory, **options)
+    assert ended.returncode == exit_code, ended.stderr
+    assert ended.stdout == ""
+    lines = ended.stderr.splitlines()
+    assert len(lines) == 1, ended.stderr
+    assert lines[0].startswith("touchstone: ")
+    assert str(directory) in lines[0]
+    after = contents(directory) if directory.exists() else {}
+    assert {path: after.get(path) for path in before} == before
+
+
+def test_a_second_process_is_locked_out(start):
+    server = start()
+    caller = new_caller(server)
+    phone = Phone()
+    caller.bind(phone)
+    assert_refused(server.data_directory, LOCKED)
+    assert caller.login(phone).profile_id == phone.binding.profile_id
+
+
+def test_a_lock_goes_with_its_process(start):
+    start().kill()
+    start()
+
+
+@pytest.fixture
+def public_directory():
+    """One that other users reach; pytest's own are private."""
+    with tempfile.TemporaryDirectory(prefix="touchstone-") as name:
+        path = Path(name)
+        path.chmod(0o755)
+        yield path
+
+
+def test_an_unwritable_directory(public_directory):
+    directory = public_directory / "data"
+    directory.mkdir(mode=0o555)
+    if os.geteuid() != 0:
+        assert_refused(directory, UNWRITABLE)
+        return
+    # Root writes wherever it likes, so somebody else has to try, with a binary that they can reach.
+    binary = shutil.copy(BINARY, public_directory)
+    assert_refused(directory, UNWRITABLE, binary=binary, user=NOBODY, group=NOBODY, extra_groups=[])
+
+
+def test_a_directory_below_a_file(tmp_path):
+    (tmp_path / "file").write_text("no directory")
+    assert_refused(tmp_path / "file" / "data", UNWRITABLE)
+    assert (tmp_path / "file").read_text() == "no directory"
+
+
+def test_a_newer_schema(used_directory):
+    with sqlite3.connect(database(used_directory)) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        assert version >= 1
+        connection.execute(f"PRAGMA user_version = {version + 1}")
+    connection.close()
+    assert_refused(used_directory, NEWER_SCHEMA)
+
+
+def overwrite_header(path):
+    with path.open("r+b") as file:
+        file.write(b"This is no database")
+
+
+def overwrite_schema(path):
+    """The first page's tree, behind the header of 100 bytes."""
+    with path.open("r+b") as file:
+        file.seek(100)
+        file.write(b"\xff" * 400)
+
+
+def replace_by_text(path):
+    path.write_text("Dear diary,\n" * 1000)
+
+
+@pytest.mark.parametrize("damage", [overwrite_header, overwrite_schema, replace_by_text])
+def test_a_corrupt_database(used_directory, damage):
+    damage(database(used_directory))
+    assert_refused(used_directory, CORRUPT)
+
+
+def test_somebody_elses_database(tmp_path, used_directory):
+    path = database(used_directory)
+    path.unlink()
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE songs (title TEXT)")
+        connection.execute("PRAGMA application_id = 4711")
+    connection.close()
+    assert_refused(used_directory, CORRUPT)
+
+
+def test_an_address_in_use(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        ended = run_to_end(tmp_path / "data", arguments=["--listen", address])
+    assert ended.returncode == CANNOT_LISTEN
+    assert ended.stdout == ""
+    assert address in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--listen"], ["--no-such-flag"], ["--shards", "many"], ["--shards", "0"]], ids=" ".join
+)
+def test_bad_usage(tmp_path, arguments):
+    ended = run_to_end(tmp_path / "data", arguments=arguments)
+    assert ended.returncode == USAGE
+    assert ended.stdout == ""
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "evaluation_lifetime_seconds: soon\n",
+        "evaluation_lifetime_seconds: 0\n",
+        "evaluation_lifetime_seconds: [1]\n",
+        "evaluation_lifetime: 1\n",
+        "- a\n- list\n",
+        "{",
+    ],
+)
+def test_a_bad_configuration(tmp_path, text):
+    path = tmp_path / "touchstone.yaml"
+    path.write_text(text)
+    ended = run_to_end(tmp_path / "data", arguments=["--config", path])
+    assert ended.returncode == BAD_CONFIGURATION
+    assert ended.stdout == ""
+    assert f"{path}:1:" in ended.stderr or f"{path}:2:" in ended.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_configuration_that_is_not_there(tmp_path):
+    ended = run_to_end(tmp_path / "data", arguments=["--config", tmp_path / "nowhere.yaml"])
+    assert ended.returncode == BAD_CONFIGURATION
+    assert str(tmp_path / "nowhere.yaml") in ended.stderr
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0"])
+def test_plaintext_stays_on_this_machine_unless_told(tmp_path, address):
+    ended = run_to_end(tmp_path / "data", arguments=["--listen", address])
+    assert ended.returncode == BAD_CONFIGURATION
+    assert "--allow-plaintext" in ended.stderr

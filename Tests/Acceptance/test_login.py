@@ -1,0 +1,399 @@
+"""Evaluations and their attempts (R5-R11, R33-R37)."""
+
+import grpc
+import pytest
+from google.protobuf.json_format import MessageToDict
+
+from support.caller import all_at_once, new_caller, wait_until
+from support.errors import refused
+from support.phone import BIOMETRY, DEVICE_OWNER, Phone, raw_signature, with_high_s
+from support.stubs import evaluation_pb2, types_pb2
+
+PARALLEL_ATTEMPTS = 50
+
+SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+TRY_AGAIN = evaluation_pb2.OUTCOME_TRY_AGAIN
+FAILED = evaluation_pb2.OUTCOME_FAILED
+CANCELED = evaluation_pb2.OUTCOME_CANCELED
+FALLBACK = evaluation_pb2.OUTCOME_FALLBACK
+LOCKED_OUT = evaluation_pb2.OUTCOME_LOCKED_OUT
+FACTOR_REQUIRED = evaluation_pb2.OUTCOME_FACTOR_REQUIRED
+INVALID_CONTEXT = evaluation_pb2.OUTCOME_INVALID_CONTEXT
+
+
+def test_a_login(caller, phone):
+    opened = caller.begin(phone)
+    assert len(opened.challenge) == 32
+    assert opened.challenge in opened.signing_input
+    assert list(opened.factors) == [BIOMETRY]
+    assert opened.domain_state == types_pb2.DOMAIN_STATE_VERDICT_UNCHANGED
+    assert opened.presentation.localized_reason == "Log in to the acceptance test"
+    assert not opened.HasField("denial")
+
+    answer = caller.submit(phone, opened)
+    assert answer.outcome == SUCCEEDED
+    assert answer.la_error == types_pb2.LA_ERROR_UNSPECIFIED
+    assert answer.result == evaluation_pb2.RESULT_SUCCESS
+    assert answer.profile_id == phone.binding.profile_id
+    assert answer.token
+    assert caller.get_binding(phone.binding.binding_id).HasField("last_used_at")
+
+
+def test_a_login_by_the_device_owner(caller):
+    phone = Phone(BIOMETRY, DEVICE_OWNER)
+    caller.bind(phone)
+    opened = caller.begin(phone)
+    assert list(opened.factors) == [BIOMETRY, DEVICE_OWNER]
+    assert caller.submit(phone, opened, factor=DEVICE_OWNER).outcome == SUCCEEDED
+
+
+@pytest.mark.parametrize("form", [raw_signature, with_high_s], ids=["raw", "high s"])
+def test_every_form_of_a_signature_is_taken(caller, phone, form):
+    opened = caller.begin(phone)
+    proof = phone.proof(opened.signing_input)
+    proof.signature = form(proof.signature)
+    assert caller.submit(phone, opened, key=proof).outcome == SUCCEEDED
+
+
+def test_the_other_form_of_a_used_signature_is_a_replay(caller, phone):
+    opened = caller.begin(phone)
+    proof = phone.proof(opened.signing_input)
+    assert caller.submit(phone, opened, key=proof).outcome == SUCCEEDED
+    proof.signature = raw_signature(with_high_s(proof.signature))
+    assert_invalid_context(caller.submit(phone, opened, key=proof))
+
+
+# An evaluation serves once (R35)
+
+
+def test_a_success_is_not_repeated(caller, phone):
+    opened = caller.begin(phone)
+    request = caller.attempt(phone, opened)
+    assert caller.evaluations.SubmitAttempt(request).outcome == SUCCEEDED
+    assert_invalid_context(caller.evaluations.SubmitAttempt(request))
+    assert_invalid_context(caller.submit(phone, opened))
+
+
+def test_of_parallel_identical_attempts_one_succeeds(server, caller, phone):
+    request = caller.attempt(phone, caller.begin(phone))
+    callers = [caller, *(new_caller(server, caller.application_id) for _ in range(3))]
+    calls = [
+        callers[index % len(callers)].evaluations.SubmitAttempt.future(request) for index in range(PARALLEL_ATTEMPTS)
+    ]
+    answers = [call.result() for call in calls]
+    assert sum(answer.outcome == SUCCEEDED for answer in answers) == 1
+    for answer in answers:
+        if answer.outcome != SUCCEEDED:
+            assert_invalid_context(answer)
+
+
+def test_of_parallel_attempts_with_signatures_of_their_own_one_succeeds(caller, phone):
+    opened = caller.begin(phone)
+    requests = [caller.attempt(phone, opened) for _ in range(PARALLEL_ATTEMPTS)]
+    answers = all_at_once(caller.evaluations.SubmitAttempt, requests)
+    assert sum(answer.outcome == SUCCEEDED for answer in answers) == 1
+    assert sum(bool(answer.token) for answer in answers) == 1
+
+
+def test_other_evaluations_stay_open(caller, phone):
+    opened = [caller.begin(phone) for _ in range(8)]
+    answers = all_at_once(caller.evaluations.SubmitAttempt, [caller.attempt(phone, each) for each in opened])
+    assert [answer.outcome for answer in answers] == [SUCCEEDED] * len(opened)
+
+
+def test_invalidate_ends_an_evaluation_for_good(caller, phone):
+    opened = caller.begin(phone)
+    caller.invalidate(opened)
+    caller.invalidate(opened)
+    assert_invalid_context(caller.submit(phone, opened))
+
+
+def test_an_expired_evaluation_is_an_invalid_context(start):
+    caller = new_caller(start(configuration={"evaluation_lifetime_seconds": 1}))
+    phone = Phone()
+    caller.bind(phone)
+    opened = caller.begin(phone)
+    wait_until(opened.expires_at)
+    assert_invalid_context(caller.submit(phone, opened))
+
+
+def test_a_tampered_evaluation_is_invalid_at_every_byte(caller, phone):
+    opened = caller.begin(phone)
+    sealed = opened.evaluation
+    tampered = [sealed[:index] + bytes([sealed[index] ^ 1]) + sealed[index + 1 :] for index in range(len(sealed))]
+    tampered += [sealed[:-1], sealed + b"\x00", b"\x00", bytes(len(sealed))]
+    requests = [caller.attempt(phone, opened, evaluation=each) for each in tampered]
+    for answer in all_at_once(caller.evaluations.SubmitAttempt, requests):
+        assert_invalid_context(answer)
+    assert caller.submit(phone, opened).outcome == SUCCEEDED
+
+
+def test_an_evaluation_is_nothing_to_another_application(phone, caller, other_caller):
+    opened = caller.begin(phone)
+    assert_invalid_context(other_caller.submit(phone, opened))
+    other_caller.invalidate(opened)
+    assert caller.submit(phone, opened).outcome == SUCCEEDED
+
+
+def test_a_signature_serves_its_own_evaluation_alone(caller, phone):
+    first, second = caller.begin(phone), caller.begin(phone)
+    assert caller.submit(phone, second, key=phone.proof(first.signing_input)).outcome == TRY_AGAIN
+
+
+# Failures and lockout (R4, R7, R8, R10)
+
+
+def test_three_wrong_proofs_end_an_evaluation_and_five_lock_the_device(caller, phone):
+    opened = caller.begin(phone)
+    answers = [caller.submit_wrong(phone, opened) for _ in range(3)]
+    assert [(answer.outcome, answer.la_error, answer.attempts_left) for answer in answers] == [
+        (TRY_AGAIN, -1, 4),
+        (TRY_AGAIN, -1, 3),
+        (FAILED, -1, 2),
+    ]
+    assert all(answer.result == evaluation_pb2.RESULT_FAILED for answer in answers)
+    assert_invalid_context(caller.submit(phone, opened))
+
+    opened = caller.begin(phone)
+    answers = [caller.submit_wrong(phone, opened) for _ in range(2)]
+    assert [(answer.outcome, answer.la_error, answer.attempts_left) for answer in answers] == [
+        (TRY_AGAIN, -1, 1),
+        (LOCKED_OUT, -8, 0),
+    ]
+    assert not any(answer.token or answer.profile_id for answer in answers)
+
+    denial = caller.begin(phone).denial
+    assert (denial.la_error, denial.reason) == (-8, "BIOMETRY_LOCKOUT")
+    assert not caller.can_evaluate(phone).can_evaluate
+
+
+def test_a_success_sets_the_count_to_zero(caller, phone):
+    opened = caller.begin(phone)
+    for _ in range(2):
+        assert caller.submit_wrong(phone, opened).outcome == TRY_AGAIN
+    assert caller.can_evaluate(phone).biometry_attempts_left == 3
+    assert caller.submit(phone, opened).outcome == SUCCEEDED
+    assert caller.can_evaluate(phone).biometry_attempts_left == 5
+
+
+def test_the_count_is_the_devices_in_all_applications(caller, other_caller):
+    phone, same_phone = Phone(), Phone()
+    same_phone.device_id = phone.device_id
+    caller.bind(phone)
+    other_caller.bind(same_phone)
+    opened = caller.begin(phone)
+    for _ in range(3):
+        caller.submit_wrong(phone, opened)
+    assert other_caller.can_evaluate(same_phone).biometry_attempts_left == 2
+
+
+def test_the_device_owner_ends_a_lockout(caller):
+    phone = Phone(BIOMETRY, DEVICE_OWNER)
+    caller.bind(phone)
+    lock_out(caller, phone)
+    opened = caller.begin(phone)
+    assert list(opened.factors) == [DEVICE_OWNER]
+    assert caller.submit(phone, opened, factor=DEVICE_OWNER).outcome == SUCCEEDED
+    assert caller.can_evaluate(phone).biometry_attempts_left == 5
+
+
+def test_a_lockout_between_begin_and_submit(caller, phone):
+    opened = caller.begin(phone)
+    lock_out(caller, phone)
+    answer = caller.submit(phone, opened)
+    assert (answer.outcome, answer.la_error) == (LOCKED_OUT, -8)
+    assert not answer.token
+
+
+def test_of_parallel_wrong_proofs_five_are_counted(caller, phone):
+    requests = []
+    for _ in range(10):
+        opened = caller.begin(phone)
+        requests.append(caller.attempt(phone, opened, key=phone.wrong_proof(opened.signing_input)))
+    outcomes = [answer.outcome for answer in all_at_once(caller.evaluations.SubmitAttempt, requests)]
+    assert outcomes.count(TRY_AGAIN) == 4
+    assert outcomes.count(LOCKED_OUT) == 6
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        bytes(64),
+        b"\xff" * 64,
+        b"\x30\x06\x02\x01\x01\x02\x01\x01",
+        b"\x30\x06\x02\x01\x00\x02\x01\x00",
+        b"\x30\x80\x02\x01\x01\x02\x01\x01\x00\x00",
+    ],
+    ids=["zeros", "over the order", "one and one", "zero and zero", "indefinite length"],
+)
+def test_a_signature_that_is_none_is_a_wrong_one(caller, phone, signature):
+    opened = caller.begin(phone)
+    proof = evaluation_pb2.KeyProof(signature=signature, factor=BIOMETRY)
+    answer = caller.submit(phone, opened, key=proof)
+    assert (answer.outcome, answer.la_error) == (TRY_AGAIN, -1)
+
+
+# What the device reports (R10, R11, R21)
+
+
+@pytest.mark.parametrize(
+    ("la_error", "outcome", "result", "cost"),
+    [
+        (-1, TRY_AGAIN, evaluation_pb2.RESULT_FAILED, 1),
+        (-2, CANCELED, evaluation_pb2.RESULT_CANCEL, 0),
+        (-3, FALLBACK, evaluation_pb2.RESULT_FALLBACK, 0),
+        (-4, CANCELED, evaluation_pb2.RESULT_OTHER, 0),
+        (-5, FAILED, evaluation_pb2.RESULT_OTHER, 0),
+        (-6, FAILED, evaluation_pb2.RESULT_OTHER, 0),
+        (-7, FAILED, evaluation_pb2.RESULT_OTHER, 0),
+        (-9, CANCELED, evaluation_pb2.RESULT_OTHER, 0),
+        (-10, INVALID_CONTEXT, evaluation_pb2.RESULT_OTHER, 0),
+        (-4711, FAILED, evaluation_pb2.RESULT_OTHER, 0),
+    ],
+)
+def test_a_report_may_cost_and_never_grants(caller, phone, la_error, outcome, result, cost):
+    answer = caller.submit(phone, caller.begin(phone), report=la_error)
+    assert (answer.outcome, answer.result) == (outcome, result)
+    assert not answer.token
+    assert not answer.profile_id
+    assert caller.can_evaluate(phone).biometry_attempts_left == 5 - cost
+
+
+def test_after_a_cancel_the_evaluation_can_be_tried_again(caller, phone):
+    opened = caller.begin(phone)
+    assert caller.submit(phone, opened, report=types_pb2.LA_ERROR_USER_CANCEL).outcome == CANCELED
+    assert caller.submit(phone, opened).outcome == SUCCEEDED
+
+
+# Domain state (R22-R25)
+
+
+@pytest.mark.parametrize("domain_state", [b"another finger", b""], ids=["other", "none"])
+def test_a_changed_domain_state_needs_another_factor(caller, domain_state):
+    phone = Phone(BIOMETRY, DEVICE_OWNER)
+    caller.bind(phone)
+    opened = caller.begin(phone)
+    answer = caller.submit(phone, opened, posture=phone.posture(domain_state=domain_state))
+    assert answer.outcome == FACTOR_REQUIRED
+    assert answer.domain_state == types_pb2.DOMAIN_STATE_VERDICT_CHANGED
+    assert not answer.token
+    assert caller.can_evaluate(phone).biometry_attempts_left == 5
+
+
+def test_a_change_that_was_undone_is_none(caller, phone):
+    changed = caller.can_evaluate(phone, domain_state=b"another finger")
+    assert changed.domain_state == types_pb2.DOMAIN_STATE_VERDICT_CHANGED
+    assert caller.login(phone).outcome == SUCCEEDED
+
+
+# Revoked, unknown, wrong: nothing tells them apart (R36, R37)
+
+
+def test_revoked_between_begin_and_submit(caller, phone):
+    opened = caller.begin(phone)
+    caller.revoke(phone.binding)
+    answer = caller.submit(phone, opened)
+    assert (answer.outcome, answer.la_error) == (TRY_AGAIN, -1)
+    assert not answer.token
+    assert not answer.profile_id
+
+
+def test_an_unknown_binding_answers_as_a_known_one_with_a_wrong_key(caller):
+    known, unknown = Phone(), Phone()
+    caller.bind(known)
+    unknown_id = known.binding.binding_id[::-1]
+    assert dialogue(caller, known, known.binding.binding_id) == dialogue(caller, unknown, unknown_id)
+
+
+def test_a_revoked_binding_answers_as_an_active_one_with_a_wrong_key(caller):
+    active, revoked = Phone(), Phone()
+    caller.bind(active)
+    caller.bind(revoked)
+    caller.revoke(revoked.binding)
+    assert dialogue(caller, active, active.binding.binding_id) == dialogue(caller, revoked, revoked.binding.binding_id)
+
+
+def test_another_applications_binding_is_as_unknown_as_any(caller, other_caller, phone):
+    owner_sees_before = caller.can_evaluate(phone).biometry_attempts_left
+    stranger = Phone()
+    known = Phone()
+    other_caller.bind(known)
+    told = dialogue(other_caller, stranger, phone.binding.binding_id)
+    assert told == dialogue(other_caller, known, known.binding.binding_id)
+    assert caller.can_evaluate(phone).biometry_attempts_left == owner_sees_before
+
+
+def dialogue(caller, phone, binding_id):
+    """All that somebody without the key gets to see, through three wrong attempts, two more, and the lockout.
+
+    Whoever has no key has not seen the phone's domain state either, and sends one of its own making.
+    """
+    posture = phone.posture(domain_state=b"a guess")
+    seen = []
+    for wrong_attempts in (3, 2):
+        opened = caller.begin(phone, binding_id=binding_id, posture=posture)
+        seen.append(shape(opened))
+        for _ in range(wrong_attempts):
+            seen.append(shape(caller.submit_wrong(phone, opened, posture=posture)))
+    seen.append(shape(caller.begin(phone, binding_id=binding_id, posture=posture)))
+    seen.append(
+        shape(
+            caller.evaluations.CanEvaluatePolicy(
+                evaluation_pb2.CanEvaluatePolicyRequest(
+                    application_id=caller.application_id, policy="login", binding_id=binding_id, posture=posture
+                )
+            )
+        )
+    )
+    assert [each.get("outcome") for each in seen[1:4]] == ["OUTCOME_TRY_AGAIN", "OUTCOME_TRY_AGAIN", "OUTCOME_FAILED"]
+    assert [each.get("outcome") for each in seen[5:7]] == ["OUTCOME_TRY_AGAIN", "OUTCOME_LOCKED_OUT"]
+    return seen
+
+
+def shape(message):
+    """Every field of an answer, with the length in place of what is random, and no time of day."""
+    fields = MessageToDict(message)
+    for random in ("evaluation", "challenge", "signingInput"):
+        if random in fields:
+            fields[random] = len(fields[random])
+    assert ("expiresAt" in fields) == ("evaluation" in fields)
+    fields.pop("expiresAt", None)
+    return fields
+
+
+# Preconditions (R1, R6)
+
+
+def test_can_evaluate_says_what_begin_does(caller, phone):
+    answer = caller.can_evaluate(phone)
+    assert answer.can_evaluate
+    assert list(answer.factors) == [BIOMETRY]
+    assert answer.biometry_attempts_left == 5
+    denied = caller.can_evaluate(phone, passcode_set=False)
+    assert not denied.can_evaluate
+    assert denied.denial == caller.begin(phone, posture=phone.posture(passcode_set=False)).denial
+
+
+@pytest.mark.parametrize("policy", ["deviceOwnerAuthenticationWithBiometrics", "deviceOwnerAuthentication", "login"])
+def test_a_policy_can_be_asked_for_before_a_binding_exists(caller, policy):
+    assert caller.can_evaluate(Phone(), policy).can_evaluate
+
+
+def test_an_unknown_policy_is_refused(caller, phone):
+    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="policy"):
+        caller.begin(phone, "logon")
+
+
+def lock_out(caller, phone):
+    """Five wrong proofs: three in one evaluation, two in the next."""
+    for wrong_attempts in (3, 2):
+        opened = caller.begin(phone)
+        for _ in range(wrong_attempts):
+            answer = caller.submit_wrong(phone, opened)
+    assert answer.outcome == LOCKED_OUT
+
+
+def assert_invalid_context(answer):
+    assert (answer.outcome, answer.la_error) == (INVALID_CONTEXT, types_pb2.LA_ERROR_INVALID_CONTEXT)
+    assert not answer.token
+    assert not answer.profile_id

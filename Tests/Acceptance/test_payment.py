@@ -1,0 +1,140 @@
+"""Payments: what was approved is what is paid, once (R38, R39)."""
+
+import grpc
+import pytest
+
+from support.caller import COFFEE, all_at_once, new_caller
+from support.errors import refused
+from support.stubs import evaluation_pb2, types_pb2
+
+PARALLEL_CONSUMPTIONS = 50
+
+SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+
+
+def changed(**fields):
+    transaction = types_pb2.Transaction()
+    transaction.CopyFrom(COFFEE)
+    for field, value in fields.items():
+        setattr(transaction, field, value)
+    return transaction
+
+
+OTHER_TRANSACTIONS = [
+    changed(amount="4.2"),
+    changed(amount="42.0"),
+    changed(currency="USD"),
+    changed(payee="Cafe Touchstone"),
+    # The same to the eye, other bytes: e and a combining accent.
+    changed(payee="Cafe\u0301 Touchstone"),
+    changed(reference="order-2"),
+]
+
+
+def test_a_payment(caller, phone):
+    answer = caller.pay(phone)
+    assert answer.outcome == SUCCEEDED
+    assert answer.profile_id == phone.binding.profile_id
+
+    claims = caller.introspect(answer.token).claims
+    assert claims.transaction == COFFEE
+    assert claims.single_use
+
+    consumed = caller.consume(answer.token)
+    assert (consumed.consumed, consumed.reason) == (True, "")
+    assert consumed.claims == claims
+    assert not caller.introspect(answer.token).active
+
+
+def test_a_payment_needs_a_transaction_and_a_login_takes_none(caller, phone):
+    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="transaction"):
+        caller.begin(phone, "payment")
+    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="transaction"):
+        caller.begin(phone, "login", transaction=COFFEE)
+
+
+@pytest.mark.parametrize("os_version", ["8.4", ""])
+def test_a_payment_needs_a_device_with_domain_state(caller, phone, os_version):
+    posture = phone.posture(os_version=os_version, domain_state=b"")
+    opened = caller.begin(phone, "payment", transaction=COFFEE, posture=posture)
+    assert opened.denial.la_error == types_pb2.LA_ERROR_BIOMETRY_NOT_AVAILABLE
+    assert not opened.evaluation
+
+
+@pytest.mark.parametrize("transaction", OTHER_TRANSACTIONS, ids=str)
+def test_a_signature_covers_every_field_of_its_transaction(caller, phone, transaction):
+    approved = caller.begin(phone, "payment", transaction=COFFEE)
+    other = caller.begin(phone, "payment", transaction=transaction)
+    assert approved.signing_input != other.signing_input
+    answer = caller.submit(phone, other, key=phone.proof(approved.signing_input))
+    assert answer.outcome == evaluation_pb2.OUTCOME_TRY_AGAIN
+    assert not answer.token
+
+
+def test_a_signature_for_a_login_pays_nothing(caller, phone):
+    login = caller.begin(phone, "login")
+    payment = caller.begin(phone, "payment", transaction=COFFEE)
+    assert caller.submit(phone, payment, key=phone.proof(login.signing_input)).outcome != SUCCEEDED
+
+
+def test_a_phone_may_log_in_and_pay_at_once(caller, phone):
+    login = caller.begin(phone)
+    payment = caller.begin(phone, "payment", transaction=COFFEE)
+    attempts = [caller.attempt(phone, login), caller.attempt(phone, payment)]
+    answers = all_at_once(caller.evaluations.SubmitAttempt, attempts)
+    assert [answer.outcome for answer in answers] == [SUCCEEDED, SUCCEEDED]
+
+
+# Consumption
+
+
+def test_a_token_is_consumed_once(caller, phone):
+    token = caller.pay(phone).token
+    assert caller.consume(token).consumed
+    again = caller.consume(token)
+    assert (again.consumed, again.reason) == (False, "ALREADY_CONSUMED")
+    assert not again.HasField("claims")
+
+
+def test_of_parallel_consumptions_one_succeeds(server, caller, phone):
+    request = caller.consumption(caller.pay(phone).token)
+    callers = [caller, *(new_caller(server, caller.application_id) for _ in range(3))]
+    calls = [
+        callers[index % len(callers)].tokens.ConsumeToken.future(request) for index in range(PARALLEL_CONSUMPTIONS)
+    ]
+    reasons = [call.result().reason for call in calls]
+    assert sorted(reasons) == ["", *["ALREADY_CONSUMED"] * (PARALLEL_CONSUMPTIONS - 1)]
+
+
+@pytest.mark.parametrize("transaction", [*OTHER_TRANSACTIONS, None], ids=str)
+def test_another_transaction_consumes_nothing(caller, phone, transaction):
+    token = caller.pay(phone).token
+    answer = caller.consume(token, transaction)
+    assert (answer.consumed, answer.reason) == (False, "TRANSACTION_MISMATCH")
+    assert caller.consume(token).consumed
+
+
+def test_a_login_token_is_no_payment_token(caller, phone):
+    token = caller.login(phone).token
+    for transaction in (COFFEE, None):
+        answer = caller.consume(token, transaction)
+        assert (answer.consumed, answer.reason) == (False, "INVALID")
+
+
+def test_a_token_is_nothing_to_another_application(caller, other_caller, phone):
+    token = caller.pay(phone).token
+    answer = other_caller.consume(token)
+    assert (answer.consumed, answer.reason) == (False, "INVALID")
+    assert caller.consume(token).consumed
+
+
+def test_a_revoked_token_is_not_consumed(caller, phone):
+    token = caller.pay(phone).token
+    caller.revoke_token(token)
+    assert caller.consume(token).reason == "REVOKED"
+
+
+def test_a_revoked_bindings_token_is_not_consumed(caller, phone):
+    token = caller.pay(phone).token
+    caller.revoke(phone.binding)
+    assert caller.consume(token).reason == "REVOKED"

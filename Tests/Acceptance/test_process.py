@@ -1,0 +1,154 @@
+"""The process: how it starts, serves many at once, and ends."""
+
+import signal
+import threading
+
+import grpc
+import pytest
+
+from support import wire
+from support.caller import all_at_once, from_threads, new_caller
+from support.phone import Phone
+from support.stubs import evaluation_pb2, tokens_pb2
+
+SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+
+
+@pytest.mark.parametrize("shards", [1, 4])
+def test_it_serves_on_a_free_port_and_ends_on_sigterm(start, shards):
+    server = start(arguments=["--shards", str(shards)])
+    host, port = server.address.rsplit(":", 1)
+    assert host == "127.0.0.1"
+    assert int(port) > 0
+    phone = Phone()
+    caller = new_caller(server)
+    caller.bind(phone)
+    assert caller.login(phone).outcome == SUCCEEDED
+    server.terminate()
+
+
+def test_it_ends_on_sigint(start):
+    server = start()
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(10) == 0
+
+
+def test_it_ends_while_clients_are_connected_and_idle(start):
+    server = start()
+    for _ in range(5):
+        grpc.channel_ready_future(server.channel()).result(10)
+    server.terminate()
+
+
+def test_it_ends_under_load_without_dropping_a_call(start):
+    """Every call gets an answer, or surely never reached the service; and every success stays one."""
+    server = start()
+    answered, lost = [], []
+    under_way = threading.Barrier(9)
+
+    def log_in_until_the_end(_):
+        caller = new_caller(server, "shop")
+        phone = Phone()
+        caller.bind(phone)
+        waited = False
+        while True:
+            try:
+                request = caller.attempt(phone, caller.begin(phone))
+                answered.append((request, caller.evaluations.SubmitAttempt(request)))
+            except grpc.RpcError as error:
+                lost.append(error)
+                return
+            if not waited:
+                under_way.wait(30)
+                waited = True
+
+    clients = [threading.Thread(target=log_in_until_the_end, args=(index,)) for index in range(8)]
+    for client in clients:
+        client.start()
+    under_way.wait(30)
+    server.process.send_signal(signal.SIGTERM)
+    for client in clients:
+        client.join(30)
+        assert not client.is_alive()
+    assert server.process.wait(30) == 0, server.errors
+
+    assert len(answered) >= 8
+    assert all(answer.outcome == SUCCEEDED for _, answer in answered)
+    assert [error.code() for error in lost] == [grpc.StatusCode.UNAVAILABLE] * len(clients)
+    # grpcio's words for a connection that was never made; a cut one says otherwise.
+    assert all("connect" in error.details() for error in lost), [error.details() for error in lost]
+
+    caller = new_caller(start(), "shop")
+    replays = all_at_once(caller.evaluations.SubmitAttempt, [request for request, _ in answered])
+    assert {reply.outcome for reply in replays} == {evaluation_pb2.OUTCOME_INVALID_CONTEXT}
+
+
+def test_many_connections_with_many_calls_at_once(server):
+    """8 connections, 25 logins at a time on each: every one succeeds, and as whom it should."""
+
+    def log_in(_):
+        caller = new_caller(server)
+        phones = [Phone() for _ in range(25)]
+        for phone in phones:
+            caller.bind(phone)
+        requests = [caller.attempt(phone, caller.begin(phone)) for phone in phones]
+        answers = all_at_once(caller.evaluations.SubmitAttempt, requests)
+        assert [answer.outcome for answer in answers] == [SUCCEEDED] * len(phones)
+        assert [answer.profile_id for answer in answers] == [phone.binding.profile_id for phone in phones]
+        return [answer.token for answer in answers]
+
+    tokens = [token for tokens in from_threads(8, log_in) for token in tokens]
+    assert len(set(tokens)) == 200
+
+
+def test_more_calls_than_streams_on_one_connection(caller):
+    request = tokens_pb2.GetSigningKeysRequest()
+    answers = all_at_once(caller.tokens.GetSigningKeys, [request] * 1000)
+    assert len({answer.jwk_set for answer in answers}) == 1
+
+
+def test_a_deadline_that_has_passed(caller):
+    with pytest.raises(grpc.RpcError) as raised:
+        caller.tokens.GetSigningKeys(tokens_pb2.GetSigningKeysRequest(), timeout=1e-6)
+    assert raised.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+def test_a_canceled_call_leaves_the_connection_whole(caller, phone):
+    calls = [caller.tokens.GetSigningKeys.future(tokens_pb2.GetSigningKeysRequest()) for _ in range(100)]
+    for call in calls:
+        call.cancel()
+    assert caller.login(phone).outcome == SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/touchstone.v1.TokenService/Nothing",
+        "/touchstone.v2.TokenService/GetSigningKeys",
+        "/touchstone.v1.tokenservice/GetSigningKeys",
+        "/touchstone.v1.TokenService/GetSigningKeys/",
+        "/",
+        "/" + "x" * 4000,
+    ],
+)
+def test_an_unknown_method_is_unimplemented(server, path):
+    call = server.channel().unary_unary(path, bytes, bytes)
+    with pytest.raises(grpc.RpcError) as raised:
+        call(b"", timeout=10)
+    assert raised.value.code() == grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_many_clients_malformed_and_well_formed_at_once(server):
+    """What one connection sends wrong, no other feels."""
+
+    def misbehave_or_log_in(index):
+        if index % 2:
+            channel = server.channel()
+            errors = [wire.error_of(channel, "SubmitAttempt", b"\xff" * 100) for _ in range(50)]
+            return {error.code() for error in errors} == {grpc.StatusCode.INVALID_ARGUMENT}
+        caller = new_caller(server)
+        phone = Phone()
+        caller.bind(phone)
+        return all(caller.login(phone).outcome == SUCCEEDED for _ in range(25))
+
+    assert all(from_threads(8, misbehave_or_log_in))

@@ -1,0 +1,224 @@
+"""Tokens: verified offline by PyJWT and the published keys, and asked about online (R32, R40)."""
+
+import base64
+import hashlib
+import json
+import time
+
+import jwt
+import pytest
+
+from support.caller import COFFEE, new_caller, wait_until
+from support.phone import BIOMETRY, DEVICE_OWNER, Phone
+from support.stubs import tokens_pb2, types_pb2
+
+LOGIN_TOKEN_SECONDS = 300
+PAYMENT_TOKEN_SECONDS = 120
+
+
+def key_set(caller):
+    response = caller.tokens.GetSigningKeys(tokens_pb2.GetSigningKeysRequest())
+    return json.loads(response.jwk_set)
+
+
+def verified(caller, token, audience=None):
+    """The claims, as a service sees them that knows the published keys alone."""
+    keys = jwt.PyJWKSet.from_dict(key_set(caller))
+    key = keys[jwt.get_unverified_header(token)["kid"]]
+    return jwt.decode(
+        token,
+        key,
+        algorithms=["ES256"],
+        audience=audience or caller.application_id,
+        options={"require": ["iss", "aud", "sub", "iat", "exp", "jti"]},
+    )
+
+
+def encoded(content):
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def test_published_keys_are_named_by_their_thumbprints(caller):
+    keys = key_set(caller)["keys"]
+    assert keys
+    for key in keys:
+        assert (key["kty"], key["crv"], key["alg"], key["use"]) == ("EC", "P-256", "ES256", "sig")
+        assert "d" not in key
+        # RFC 7638, section 3: the required members alone, in order, without white space.
+        members = json.dumps({name: key[name] for name in ("crv", "kty", "x", "y")}, separators=(",", ":"))
+        assert key["kid"] == encoded(hashlib.sha256(members.encode()).digest())
+
+
+def test_a_login_token_verifies_offline(caller, phone):
+    answer = caller.login(phone)
+    header = jwt.get_unverified_header(answer.token)
+    assert set(header) == {"typ", "alg", "kid"}
+    assert (header["typ"], header["alg"]) == ("JWT", "ES256")
+
+    claims = verified(caller, answer.token)
+    assert claims["iss"] == "touchstone"
+    assert claims["aud"] == caller.application_id
+    assert claims["sub"] == phone.binding.profile_id
+    assert claims["acr"] == "login"
+    assert claims["amr"] == ["hwk", "fpt"]
+    assert claims["bnd"] == phone.binding.binding_id
+    assert "txn" not in claims
+    assert abs(claims["iat"] - time.time()) < 30
+    assert claims["exp"] == claims["iat"] + LOGIN_TOKEN_SECONDS == answer.token_expires_at.seconds
+
+
+def test_a_payment_token_names_its_transaction(caller, phone):
+    tea = types_pb2.Transaction(amount="3.10", currency="EUR", payee="Café Touchstone", reference="order-1")
+    coffee, coffee_again, other = (
+        verified(caller, caller.pay(phone, transaction).token) for transaction in (COFFEE, COFFEE, tea)
+    )
+    assert len(base64.urlsafe_b64decode(coffee["txn"] + "=")) == hashlib.sha256().digest_size
+    assert coffee["txn"] == coffee_again["txn"] != other["txn"]
+    assert len({coffee["jti"], coffee_again["jti"], other["jti"]}) == 3
+    assert coffee["acr"] == "payment"
+    assert coffee["exp"] == coffee["iat"] + PAYMENT_TOKEN_SECONDS
+
+
+def test_the_methods_tell_how(caller):
+    phone = Phone(BIOMETRY, DEVICE_OWNER)
+    caller.bind(phone)
+    answer = caller.submit(phone, caller.begin(phone), factor=DEVICE_OWNER)
+    assert verified(caller, answer.token)["amr"] == ["hwk", "user"]
+
+
+def test_a_token_is_not_for_another_audience(caller, phone):
+    with pytest.raises(jwt.InvalidAudienceError):
+        verified(caller, caller.login(phone).token, audience="somebody else")
+
+
+# Introspection
+
+
+def test_introspection_tells_what_the_token_holds(caller, phone):
+    token = caller.login(phone).token
+    offline = verified(caller, token)
+    answer = caller.introspect(token)
+    assert answer.active
+    claims = answer.claims
+    assert claims.token_id == offline["jti"]
+    assert claims.application_id == offline["aud"]
+    assert claims.profile_id == offline["sub"]
+    assert claims.binding_id == offline["bnd"]
+    assert claims.policy == offline["acr"]
+    assert list(claims.methods) == offline["amr"]
+    assert (claims.issued_at.seconds, claims.expires_at.seconds) == (offline["iat"], offline["exp"])
+    assert not claims.HasField("transaction")
+    assert not claims.single_use
+
+
+def assert_inactive(answer):
+    assert answer == tokens_pb2.IntrospectTokenResponse()
+
+
+def test_another_applications_token_is_inactive(caller, other_caller, phone):
+    assert_inactive(other_caller.introspect(caller.login(phone).token))
+
+
+def test_a_revoked_token_is_inactive(caller, phone):
+    token, other = caller.login(phone).token, caller.login(phone).token
+    caller.revoke_token(token)
+    caller.revoke_token(token)
+    assert_inactive(caller.introspect(token))
+    assert caller.introspect(other).active
+
+
+def test_another_application_revokes_nothing(caller, other_caller, phone):
+    token = caller.login(phone).token
+    other_caller.revoke_token(token)
+    assert caller.introspect(token).active
+
+
+def test_a_revoked_bindings_tokens_are_inactive(caller, phone):
+    token = caller.login(phone).token
+    caller.revoke(phone.binding)
+    assert_inactive(caller.introspect(token))
+
+
+def test_an_expired_token_is_inactive(start):
+    caller = new_caller(start(configuration={"token_lifetime_seconds": 1}))
+    phone = Phone()
+    caller.bind(phone)
+    login, payment = caller.login(phone), caller.pay(phone)
+    wait_until(payment.token_expires_at)
+    assert_inactive(caller.introspect(login.token))
+    assert caller.consume(payment.token).reason == "EXPIRED"
+
+
+def parts(token):
+    return token.split(".")
+
+
+def with_header(token, **changes):
+    header, claims, signature = parts(token)
+    fields = json.loads(base64.urlsafe_b64decode(header + "=="))
+    fields.update(changes)
+    return ".".join([encoded(json.dumps(fields, separators=(",", ":")).encode()), claims, signature])
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda token: with_header(token, alg="none"),
+        lambda token: ".".join(parts(with_header(token, alg="none"))[:2]) + ".",
+        lambda token: with_header(token, alg="HS256"),
+        lambda token: with_header(token, alg="ES384"),
+        lambda token: with_header(token, jwk={"kty": "EC"}),
+        lambda token: with_header(token, jku="https://example.com/keys"),
+        lambda token: with_header(token, x5u="https://example.com/key"),
+        lambda token: with_header(token, kid="another"),
+        lambda token: token + "=",
+        lambda token: token + "." + parts(token)[2],
+        lambda token: token[:-1],
+        lambda token: " " + token,
+        lambda token: token + "\n",
+        lambda token: token.replace(".", "..", 1),
+        lambda token: ".".join(parts(token)[:2]),
+        lambda token: "..",
+        lambda token: "x" * 4096,
+    ],
+    ids=[
+        "alg none",
+        "alg none without a signature",
+        "HS256",
+        "ES384",
+        "jwk",
+        "jku",
+        "x5u",
+        "unknown kid",
+        "padding",
+        "four parts",
+        "cut",
+        "leading blank",
+        "trailing newline",
+        "empty part",
+        "two parts",
+        "dots",
+        "letters",
+    ],
+)
+def test_a_forged_token_is_inactive(caller, phone, forge):
+    token = caller.login(phone).token
+    assert_inactive(caller.introspect(forge(token)))
+    assert caller.introspect(token).active
+
+
+def test_base64url_has_one_spelling(caller, phone):
+    """The last character of 64 bytes holds 4 bits that decode to nothing: only zeros there are the token (R40)."""
+    token = caller.login(phone).token
+    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    index = alphabet.index(token[-1])
+    assert index % 16 == 0
+    for spare_bits in range(1, 16):
+        assert_inactive(caller.introspect(token[:-1] + alphabet[index + spare_bits]))
+
+
+def test_a_token_signed_by_a_stranger_is_inactive(caller, phone):
+    token = caller.login(phone).token
+    claims = jwt.decode(token, options={"verify_signature": False})
+    forged = jwt.encode(claims, Phone().keys[BIOMETRY], "ES256", headers=jwt.get_unverified_header(token))
+    assert_inactive(caller.introspect(forged))
