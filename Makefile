@@ -42,9 +42,10 @@ test-acceptance: release $(python_environment)/installed ## Run the tests by sto
 	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Acceptance
 
 .PHONY: bench
-bench: release $(python_environment)/installed ## Measure the service under load on this machine
+bench: release ## Measure the service under load on this machine; DURATION=10s for each load
+	@deploy/install-packages test
 	$(build_release) --product touchstone-load
-	$(python) Tests/Benchmarks/measure.py
+	@python3 Tests/Benchmarks/measure.py
 
 .PHONY: release
 release: deps ## Build the service for use: .build/release/touchstone
