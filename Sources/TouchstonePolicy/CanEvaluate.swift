@@ -10,7 +10,7 @@ extension EvaluationPolicy {
   public func preflight(posture: DevicePosture, binding: BindingStanding?, device: BiometryStanding) -> Preflight {
     let conditions = Conditions(policy: self, posture: posture, binding: binding, device: device)
     return Preflight(
-      denial: conditions.denial, domainState: conditions.verdict, factors: conditions.usableFactors,
-      biometryAttemptsLeft: conditions.biometryAttemptsLeft)
+      denial: conditions.denial, domainState: binding == nil ? nil : conditions.verdict,
+      factors: conditions.usableFactors, biometryAttemptsLeft: conditions.biometryAttemptsLeft)
   }
 }

@@ -8,15 +8,15 @@ struct Conditions {
   let binding: BindingStanding?
   /// Replaced while an attempt is decided. The verdict stays what it was when the attempt came in.
   var device: BiometryStanding
-  /// `nil`: there is no binding to have a baseline.
-  let verdict: DomainStateVerdict?
+  /// Without a binding: as without a baseline.
+  let verdict: DomainStateVerdict
 
   init(policy: EvaluationPolicy, posture: DevicePosture, binding: BindingStanding?, device: BiometryStanding) {
     self.policy = policy
     self.posture = posture
     self.binding = binding
     self.device = device
-    verdict = binding.map { .compare(baseline: $0.baseline, posture: posture, device: device) }
+    verdict = .compare(baseline: binding?.baseline, posture: posture, device: device)
   }
 
   /// By the count kept here, by the device's own word, or because the count is beyond what this policy allows though
@@ -36,7 +36,7 @@ struct Conditions {
   }
 
   func isUsable(_ factor: Factor) -> Bool {
-    obstacle(to: factor) == nil && isProvable(factor, whileDomainStateIsChanged: verdict?.isChanged ?? false)
+    obstacle(to: factor) == nil && isProvable(factor, whileDomainStateIsChanged: verdict.isChanged)
   }
 
   /// Why the policy cannot be evaluated; `nil` where it can.
@@ -69,14 +69,12 @@ struct Conditions {
     return binding?.canProve(factor, under: policy, whileDomainStateIsChanged: isChanged) ?? true
   }
 
-  /// A system without domain state is refused; so is one that has it, but gives none, where there is nothing to
-  /// compare and no lockout to excuse it (R27). With a baseline, none given is a change (R22), not a refusal.
+  /// A system without domain state is refused; so is a device that could give one and did not, where there is no
+  /// baseline (R27). With one, silence is a change (R22), not a refusal; and a locked device is excused.
   private var domainStateObstacle: Denial? {
     guard policy.comparesDomainState else { return nil }
     guard posture.supports(.domainState) else { return .domainStateRequired }
-    let hasNothingToCompare = verdict == nil || verdict == .neverRecorded
-    let isExcused = device.isLockedOut || posture.isBiometryLockedOut
-    return posture.domainState.isEmpty && hasNothingToCompare && !isExcused ? .domainStateRequired : nil
+    return posture.domainState.isEmpty && verdict == .neverRecorded ? .domainStateRequired : nil
   }
 }
 

@@ -184,6 +184,7 @@ import TouchstonePolicy
       # With a baseline, none given is a change: the evaluation opens and asks for another factor.
       9.0 no-state | set | 0 | payment => yes | changed | - | 5
       # A locked device cannot say, and is excused.
+      9.0 no-state        | none             | 5! | payment => yes                 | .       | owner | 0
       9.0 no-state locked | presence no-base | 5! | payment => yes                 | unknown | owner | 0
       9.0 no-state locked | none             | 0  | payment => yes                 | .       | owner | 0
       9.0 no-state        | set              | 5! | payment => -8 BIOMETRY_LOCKOUT | unknown | -     | 0
