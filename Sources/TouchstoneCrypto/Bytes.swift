@@ -1,0 +1,29 @@
+// Random bytes, digests and comparison: what every other file here begins with.
+
+import Crypto
+import Glibc
+
+/// Bytes of the kernel's generator (getentropy(3)), fit for keys.
+///
+/// - Precondition: `count` is at most 256, the most that one call gives.
+public func randomBytes(_ count: Int) -> [UInt8] {
+  [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+    precondition(getentropy(buffer.baseAddress, count) == 0, "no entropy: \(count) bytes asked for, errno \(errno)")
+    filled = count
+  }
+}
+
+/// SHA-256 (FIPS 180-4), 32 bytes.
+public func sha256(_ bytes: [UInt8]) -> [UInt8] {
+  Array(SHA256.hash(data: bytes))
+}
+
+/// Whether two byte strings are equal, in a time that depends on their lengths alone.
+public func constantTimeEquals(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+  guard left.count == right.count else { return false }
+  var difference: UInt8 = 0
+  for index in left.indices {
+    difference |= left[index] ^ right[index]
+  }
+  return difference == 0
+}

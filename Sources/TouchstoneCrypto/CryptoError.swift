@@ -1,0 +1,23 @@
+// What this module refuses, and why.
+
+/// Key material that cannot be used. Neither the code nor the message ever holds a byte of it.
+public struct CryptoError: Error, Sendable, Hashable, CustomStringConvertible {
+  public enum Code: Sendable, Hashable {
+    /// Not one of the accepted encodings of a P-256 public key, or not a point of the curve.
+    case invalidPublicKey
+    /// Not a P-256 private key in PKCS#8 or SEC 1 PEM.
+    case invalidPrivateKey
+    /// A symmetric key of the wrong length, or evidently not random.
+    case invalidSecret
+  }
+
+  public var code: Code
+  public var message: String
+
+  public init(code: Code, message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  public var description: String { message }
+}

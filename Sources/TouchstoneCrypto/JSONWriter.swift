@@ -1,0 +1,67 @@
+// Writes the small JSON objects of RFC 7515 to 7519: the same members always give the same bytes.
+
+/// One object, its members in the order of the calls, without white space.
+struct JSONObjectWriter {
+  private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
+
+  /// The object as far as it was written by another writer, to go on from.
+  init(continuing prefix: [UInt8]) {
+    bytes = prefix
+  }
+
+  init() {}
+
+  mutating func write(_ name: StaticString, _ value: String) {
+    beginMember(name)
+    appendString(value)
+  }
+
+  mutating func write(_ name: StaticString, _ value: Int64) {
+    beginMember(name)
+    bytes += String(value).utf8
+  }
+
+  mutating func write(_ name: StaticString, _ values: [String]) {
+    beginMember(name)
+    bytes.append(UInt8(ascii: "["))
+    for (index, value) in values.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      appendString(value)
+    }
+    bytes.append(UInt8(ascii: "]"))
+  }
+
+  consuming func finish() -> [UInt8] {
+    bytes.append(UInt8(ascii: "}"))
+    return bytes
+  }
+
+  private mutating func beginMember(_ name: StaticString) {
+    if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+    bytes.append(UInt8(ascii: "\""))
+    name.withUTF8Buffer { bytes += $0 }
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ":"))
+  }
+
+  /// Escapes what RFC 8259 section 7 demands and nothing else; all other text stands as UTF-8.
+  private mutating func appendString(_ text: String) {
+    bytes.append(UInt8(ascii: "\""))
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        bytes.append(UInt8(ascii: "\\"))
+        bytes.append(byte)
+      case 0..<0x20:
+        bytes += "\\u00".utf8
+        bytes.append(Self.hexDigits[Int(byte >> 4)])
+        bytes.append(Self.hexDigits[Int(byte & 0xf)])
+      default:
+        bytes.append(byte)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  static let hexDigits = Array("0123456789abcdef".utf8)
+}

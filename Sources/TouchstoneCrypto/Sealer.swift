@@ -1,0 +1,60 @@
+// Sealing: state that the service hands out instead of storing it (R34).
+
+import Crypto
+
+/// Authenticated encryption with AES-256-GCM (NIST SP 800-38D), one derived key per message.
+///
+///     version 1 (1 byte) ‖ key id (4) ‖ salt (16) ‖ nonce (12) ‖ ciphertext ‖ tag (16)
+///
+/// GCM with random nonces is safe for 2^32 messages under one key: at 10,000 a second five days. Each message therefore has its own
+/// key, HMAC-SHA-256(sealing key, label ‖ salt), with salt and nonce drawn anew. Only a repetition of both, 224
+/// bits, would do harm; after thirty years at that rate (2^43 messages) its probability is below 2^-138.
+public struct Sealer: Sendable {
+  /// What sealing adds to a plaintext.
+  public static let overheadByteCount = headerByteCount + saltByteCount + nonceByteCount + tagByteCount
+
+  private let keys: SealingKeys
+  private let header: [UInt8]
+
+  public init(keys: SealingKeys) {
+    self.keys = keys
+    header = [Self.version] + keys.active.id
+  }
+
+  /// - Parameter context: what the plaintext is bound to; authenticated, not contained.
+  public func seal(_ plaintext: [UInt8], context: [UInt8]) -> [UInt8] {
+    let random = randomBytes(Self.saltByteCount + Self.nonceByteCount)
+    let salt = random.prefix(Self.saltByteCount)
+    // Fails only for a nonce or key of a wrong length, or a plaintext beyond 64 GiB.
+    let box = try! AES.GCM.seal(
+      plaintext, using: keys.active.messageKey(salt: salt),
+      nonce: AES.GCM.Nonce(data: random.dropFirst(Self.saltByteCount)), authenticating: context)
+
+    var sealed: [UInt8] = []
+    sealed.reserveCapacity(plaintext.count + Self.overheadByteCount)
+    sealed += header
+    sealed += salt
+    sealed += box.combined!
+    return sealed
+  }
+
+  /// `nil` for whatever was not sealed by one of the keys for this very context; no word on the reason.
+  public func open(_ sealed: [UInt8], context: [UInt8]) -> [UInt8]? {
+    guard sealed.count >= Self.overheadByteCount, sealed[0] == Self.version else { return nil }
+    let keyID = sealed[1..<Self.headerByteCount]
+    guard let key = keys.accepted.first(where: { $0.id.elementsEqual(keyID) }) else { return nil }
+    let salt = sealed[Self.headerByteCount..<Self.headerByteCount + Self.saltByteCount]
+    let combined = sealed[(Self.headerByteCount + Self.saltByteCount)...]
+    guard
+      let box = try? AES.GCM.SealedBox(combined: combined),
+      let plaintext = try? AES.GCM.open(box, using: key.messageKey(salt: salt), authenticating: context)
+    else { return nil }
+    return Array(plaintext)
+  }
+
+  private static let version: UInt8 = 1
+  private static let headerByteCount = 1 + SealingKey.idByteCount
+  private static let saltByteCount = 16
+  private static let nonceByteCount = 12
+  private static let tagByteCount = 16
+}

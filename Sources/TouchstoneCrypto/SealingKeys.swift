@@ -1,0 +1,73 @@
+// The keys that evaluations and tickets are sealed under, and how one follows another.
+
+import Crypto
+
+/// A 256-bit key for sealing.
+public struct SealingKey: Sendable {
+  public static let byteCount = 32
+
+  /// Stands in front of what the key sealed. Derived from the key, so that a file can be renamed freely.
+  let id: [UInt8]
+  /// HMAC-SHA-256 with the key already absorbed: deriving from it costs two compressions fewer.
+  private let derivation: Secret<HMAC<SHA256>>
+
+  /// - Parameter bytes: 32 of them, random. Another length or one repeated byte throws `.invalidSecret`.
+  public init(bytes: [UInt8]) throws(CryptoError) {
+    try requireRandomLooking(bytes, count: Self.byteCount, name: "sealing key")
+    self.init(SymmetricKey(data: bytes))
+  }
+
+  public static func random() -> SealingKey {
+    SealingKey(SymmetricKey(size: .bits256))
+  }
+
+  private init(_ key: SymmetricKey) {
+    let keyed = HMAC<SHA256>(key: key)
+    derivation = Secret(keyed)
+    id = Array(keyed.code(for: Self.idLabel).prefix(Self.idByteCount))
+  }
+
+  /// The key of one message, from its salt.
+  func messageKey(salt: some Collection<UInt8>) -> SymmetricKey {
+    SymmetricKey(data: derivation.value.code(for: Self.messageLabel + salt))
+  }
+
+  static let idByteCount = 4
+
+  private static let idLabel = Array("touchstone sealing key id".utf8)
+  /// With the salt below one block of SHA-256 less its padding, 55 bytes.
+  private static let messageLabel = Array("touchstone sealed message 1".utf8)
+}
+
+/// One key seals; it and the others open.
+public struct SealingKeys: Sendable {
+  public let active: SealingKey
+  /// The active one first.
+  public let accepted: [SealingKey]
+
+  /// - Parameter others: the keys before it, whose seals are still about, and the one after it, which other replicas may
+  ///   already use.
+  public init(active: SealingKey, others: [SealingKey] = []) {
+    self.active = active
+    accepted = [active] + others
+  }
+}
+
+extension HMAC {
+  /// A code of `message` under the key that this value has absorbed; the value stays as it is.
+  func code(for message: [UInt8]) -> MAC {
+    var authenticator = self
+    authenticator.update(data: message)
+    return authenticator.finalize()
+  }
+}
+
+/// Wrong lengths and one repeated byte (a file of zeros after a crash) are no key.
+func requireRandomLooking(_ bytes: [UInt8], count: Int, name: String) throws(CryptoError) {
+  guard bytes.count == count else {
+    throw CryptoError(code: .invalidSecret, message: "\(name): \(bytes.count) bytes instead of \(count)")
+  }
+  guard bytes.contains(where: { $0 != bytes[0] }) else {
+    throw CryptoError(code: .invalidSecret, message: "\(name): one repeated byte is not a random key")
+  }
+}

@@ -1,0 +1,114 @@
+// What a token says (R40), and how it stands in the payload.
+
+/// The claims of RFC 7519 section 4.1, RFC 8176 and this service. Times are Unix seconds.
+public struct TokenClaims: Sendable, Hashable {
+  /// `iss`
+  public var issuer: String
+  /// `aud`: the application. Compare its bytes: Swift's `==` holds for canonically equivalent strings too.
+  public var audience: String
+  /// `sub`: the profile.
+  public var subject: String
+  /// `iat`
+  public var issuedAt: Int64
+  /// `exp`
+  public var expiresAt: Int64
+  /// `jti`: 16 random bytes in base64url.
+  public var tokenID: String
+  /// `amr`: see `AuthenticationMethod`.
+  public var methods: [String]
+  /// `acr`: the policy's name.
+  public var policy: String
+  /// `bnd`: the binding.
+  public var bindingID: String
+  /// `txn`: SHA-256 of the approved transaction's canonical bytes, 32 of them; `nil` for a login.
+  public var transactionDigest: [UInt8]?
+
+  public init(
+    issuer: String, audience: String, subject: String, issuedAt: Int64, expiresAt: Int64, tokenID: String,
+    methods: [String], policy: String, bindingID: String, transactionDigest: [UInt8]? = nil
+  ) {
+    self.issuer = issuer
+    self.audience = audience
+    self.subject = subject
+    self.issuedAt = issuedAt
+    self.expiresAt = expiresAt
+    self.tokenID = tokenID
+    self.methods = methods
+    self.policy = policy
+    self.bindingID = bindingID
+    self.transactionDigest = transactionDigest
+  }
+
+  /// A fresh `jti`.
+  public static func makeTokenID() -> String {
+    Base64URL.encode(randomBytes(16))
+  }
+}
+
+/// Authentication method references (RFC 8176 section 2).
+public enum AuthenticationMethod {
+  public static let hardwareKey = "hwk"
+  public static let fingerprint = "fpt"
+  public static let face = "face"
+  public static let iris = "iris"
+  public static let voice = "vbm"
+  public static let pin = "pin"
+  public static let userPresence = "user"
+  public static let multiple = "mfa"
+}
+
+extension TokenClaims {
+  /// The payload's first member, the same in every token of an issuer.
+  static func payloadPrefix(issuer: String) -> JSONObjectWriter {
+    var writer = JSONObjectWriter()
+    writer.write("iss", issuer)
+    return writer
+  }
+
+  /// The payload: `prefix` and the members that follow it.
+  func payload(after prefix: JSONObjectWriter) -> [UInt8] {
+    var writer = prefix
+    writer.write("aud", audience)
+    writer.write("sub", subject)
+    writer.write("iat", issuedAt)
+    writer.write("exp", expiresAt)
+    writer.write("jti", tokenID)
+    writer.write("amr", methods)
+    writer.write("acr", policy)
+    writer.write("bnd", bindingID)
+    if let transactionDigest {
+      writer.write("txn", Base64URL.encode(transactionDigest))
+    }
+    return writer.finish()
+  }
+
+  /// `nil` where a claim is missing or of another type. Claims not known here are passed over, so that a newer replica's
+  /// tokens can be read.
+  init?(payload: [UInt8]) {
+    guard
+      let members = JSONObjectReader.read(payload),
+      case .string(let issuer) = members["iss"],
+      case .string(let audience) = members["aud"],
+      case .string(let subject) = members["sub"],
+      case .integer(let issuedAt) = members["iat"],
+      case .integer(let expiresAt) = members["exp"],
+      case .string(let tokenID) = members["jti"],
+      case .strings(let methods) = members["amr"],
+      case .string(let policy) = members["acr"],
+      case .string(let bindingID) = members["bnd"]
+    else { return nil }
+    self.init(
+      issuer: issuer, audience: audience, subject: subject, issuedAt: issuedAt, expiresAt: expiresAt, tokenID: tokenID,
+      methods: methods, policy: policy, bindingID: bindingID)
+
+    switch members["txn"] {
+    case nil:
+      transactionDigest = nil
+    case .string(let text):
+      guard let digest = Base64URL.decode(text), digest.count == 32 else { return nil }
+      transactionDigest = digest
+    default:
+      return nil
+    }
+  }
+}

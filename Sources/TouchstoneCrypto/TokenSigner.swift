@@ -1,0 +1,35 @@
+// Issues tokens: JWT (RFC 7519) in JWS compact serialization (RFC 7515), ES256 (RFC 7518 section 3.4).
+
+import Crypto
+
+/// Signs with the active key, for one issuer.
+public struct TokenSigner: Sendable {
+  private let key: SigningKey
+  private let issuer: String
+  private let payloadPrefix: JSONObjectWriter
+
+  public init(keys: SigningKeys, issuer: String) {
+    key = keys.active
+    self.issuer = issuer
+    payloadPrefix = TokenClaims.payloadPrefix(issuer: issuer)
+  }
+
+  /// `header.payload.signature`. Claims that make it longer than `TokenVerifier.maximumByteCount` give a token that no
+  /// verifier takes; identifiers of up to 128 bytes never do.
+  ///
+  /// - Precondition: the claims name this signer's issuer.
+  public func sign(_ claims: TokenClaims) -> String {
+    precondition(claims.issuer == issuer, "a signer signs for its own issuer alone")
+    let payload = claims.payload(after: payloadPrefix)
+    var token: [UInt8] = []
+    token.reserveCapacity(
+      key.headerSegment.count + Base64URL.encodedCount(payload.count) + 1 + TokenVerifier.signatureSegmentByteCount)
+    token += key.headerSegment
+    Base64URL.append(payload, to: &token)
+    // Fails only where memory or the system's generator does.
+    let signature = try! key.privateKey.value.signature(for: token)
+    token.append(UInt8(ascii: "."))
+    Base64URL.append(Array(signature.rawRepresentation), to: &token)
+    return String(decoding: token, as: UTF8.self)
+  }
+}
