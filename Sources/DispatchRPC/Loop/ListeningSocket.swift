@@ -105,13 +105,3 @@ final class ListeningSocket {
     }
   }
 }
-
-/// Answers leave at once: we write whole batches anyway.
-func setNoDelay(_ descriptor: Int32) {
-  setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY)
-}
-
-private func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32) {
-  var on: Int32 = 1
-  setsockopt(descriptor, level, name, &on, socklen_t(MemoryLayout<Int32>.size))
-}

@@ -1,0 +1,323 @@
+// The client's end of a connection, on its shard.
+
+import CEpoll
+import CNGHTTP2
+import Glibc
+
+/// Confined to its shard. `RPCClientConnection` is its handle for everybody else.
+final class ClientConnection: HTTP2Connection {
+  enum TimerKind {
+    static let connect: UInt32 = 1
+    static let keepalive: UInt32 = 2
+    static let streamDeadline: UInt32 = 3
+  }
+
+  private enum State {
+    case connecting
+    /// The socket is up; the server's SETTINGS are awaited.
+    case handshaking
+    case connected(maxConcurrentStreams: Int)
+    case goingAway
+    case closed
+  }
+
+  /// As the server's: enough for several answers before a WINDOW_UPDATE.
+  private static let streamWindowBytes: UInt32 = 256 << 10
+  private static let connectionWindowBytes: Int32 = 4 << 20
+  private static let keepalivePing: UInt64 = 0x6B65_6570_6C69_7665
+
+  private let configuration: RPCClientConfiguration
+  private let authority: String
+  private let events: @Sendable (RPCConnectionEvent) -> Void
+  private var state = State.connecting
+  private var streams: [Int32: ClientStream] = [:]
+  private var keepalive: KeepaliveStateMachine?
+
+  init(
+    shard: RPCShard, transport: any Transport, authority: String, configuration: RPCClientConfiguration,
+    events: @escaping @Sendable (RPCConnectionEvent) -> Void
+  ) {
+    self.configuration = configuration
+    self.authority = authority
+    self.events = events
+    super.init(shard: shard, transport: transport, session: .client(callbacks: ClientCallbacks.table))
+  }
+
+  /// The socket is connecting; it becomes writable when it is done.
+  func start() {
+    guard register(for: .writable) else {
+      close("the kernel cannot watch another descriptor")
+      return
+    }
+    setTimer(TimerKind.connect, after: configuration.connectTimeout)
+  }
+
+  var maxHeaderListBytes: Int { configuration.maxHeaderListBytes }
+
+  override func ready(_ readiness: Readiness) {
+    guard case .connecting = state else {
+      super.ready(readiness)
+      return
+    }
+    socketConnected()
+  }
+
+  override func didReceive() {
+    keepalive?.received(at: shard.now)
+    guard case .connected(let known) = state else { return }
+    let maximum = session.remoteMaxConcurrentStreams
+    if maximum != known {
+      state = .connected(maxConcurrentStreams: maximum)
+      events(.maxConcurrentStreamsChanged(maximum))
+    }
+  }
+
+  override func didClose(_ reason: String) {
+    state = .closed
+    let lost = streams
+    streams = [:]
+    for stream in lost.values { connectionLost(stream, reason) }
+    let closed = RPCError(code: .unavailable, message: reason)
+    let events = events
+    shard.execute { events(.closed(closed)) }
+  }
+
+  override func timerExpired(_ tag: TimerTag) {
+    switch tag.kind {
+    case TimerKind.connect: close("not connected in time")
+    case TimerKind.keepalive: keepAlive()
+    case TimerKind.streamDeadline: deadlinePassed(stream: tag.streamID)
+    default: super.timerExpired(tag)
+    }
+  }
+}
+
+// MARK: - Connecting
+
+extension ClientConnection {
+  private func socketConnected() {
+    var code: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    getsockopt(transport.descriptor, SOL_SOCKET, SO_ERROR, &code, &length)
+    guard code == 0 else {
+      close(String(cString: strerror(code)))
+      return
+    }
+    state = .handshaking
+    session.submitSettings(
+      [
+        nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
+        nghttp2_settings_entry(
+          settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: Self.streamWindowBytes),
+        nghttp2_settings_entry(
+          settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
+          value: UInt32(clamping: configuration.maxHeaderListBytes)),
+      ],
+      connectionWindowBytes: Self.connectionWindowBytes)
+    scheduleWrite()
+  }
+
+  func settingsReceived() {
+    guard case .handshaking = state else { return }
+    cancelTimer(TimerKind.connect)
+    let maximum = session.remoteMaxConcurrentStreams
+    state = .connected(maxConcurrentStreams: maximum)
+    events(.connected(maxConcurrentStreams: maximum))
+    guard let settings = configuration.keepalive else { return }
+    keepalive = KeepaliveStateMachine(settings, now: shard.now)
+    setTimer(TimerKind.keepalive, after: settings.interval)
+  }
+
+  func goawayReceived() {
+    switch state {
+    case .connected, .handshaking:
+      state = .goingAway
+      events(.goingAway)
+    case .connecting, .goingAway, .closed:
+      break
+    }
+  }
+
+  private func keepAlive() {
+    let next: MonotonicTime
+    switch keepalive?.timerExpired(at: shard.now, hasCalls: !streams.isEmpty) {
+    case .giveUp:
+      close("the server does not answer a keepalive PING")
+      return
+    case .probe(let until):
+      session.submitPing(Self.keepalivePing)
+      scheduleWrite()
+      next = until
+    case .wait(let until):
+      next = until
+    case nil:
+      return
+    }
+    setTimer(TimerKind.keepalive, after: shard.now.duration(to: next))
+  }
+}
+
+// MARK: - Calls
+
+extension ClientConnection {
+  func start(
+    _ request: RPCClientRequest, call: RPCClientCall,
+    completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void
+  ) {
+    let stream = ClientStream(message: request.message, completion: completion)
+    if let refusal = refusal() {
+      stream.complete(.failure(refusal), on: shard)
+      return
+    }
+    if let deadline = request.deadline, deadline <= .now() {
+      stream.complete(.failure(Self.deadlineExceeded), on: shard)
+      return
+    }
+    guard let id = submit(request, stream) else {
+      stream.complete(
+        .failure(.unprocessed("the connection's stream identifiers are used up")), on: shard)
+      return
+    }
+    streams[id] = stream
+    call.streamID = id
+    if let deadline = request.deadline {
+      stream.timer = setStreamTimer(TimerKind.streamDeadline, stream: id, at: deadline)
+    }
+    scheduleWrite()
+  }
+
+  func cancel(_ call: RPCClientCall) {
+    guard let id = call.streamID, let stream = streams[id], !stream.isComplete else { return }
+    fail(stream, id, RPCError(code: .cancelled, message: "cancelled by the caller"))
+  }
+
+  /// Why no call can start now.
+  private func refusal() -> RPCError? {
+    switch state {
+    case .connected(let maximum):
+      streams.count < maximum ? nil : .unprocessed("the connection has \(streams.count) calls, as many as allowed")
+    case .connecting, .handshaking: .unprocessed("the connection is not established")
+    case .goingAway: .unprocessed("the server is going away")
+    case .closed: .unprocessed("the connection is closed")
+    }
+  }
+
+  private func submit(_ request: RPCClientRequest, _ stream: ClientStream) -> Int32? {
+    shard.headerBlock.removeAll()
+    shard.headerBlock.add(":method", "POST")
+    shard.headerBlock.add(":scheme", "http")
+    shard.headerBlock.add(":path", request.path)
+    shard.headerBlock.add(":authority", authority)
+    if let deadline = request.deadline {
+      let now = MonotonicTime.now()
+      let left = deadline > now ? deadline.nanoseconds - now.nanoseconds : 0
+      shard.headerBlock.add("grpc-timeout") { GRPCTimeout.write(nanoseconds: left, into: &$0) }
+    }
+    shard.headerBlock.add("te", "trailers")
+    shard.headerBlock.add("content-type", "application/grpc")
+    shard.headerBlock.add("user-agent", configuration.userAgent)
+    shard.headerBlock.add(request.metadata)
+    let pointer = Unmanaged.passUnretained(stream).toOpaque()
+    let body = nghttp2_data_provider(
+      source: nghttp2_data_source(ptr: pointer), read_callback: ClientCallbacks.readRequest)
+    return shard.headerBlock.withFields { session.submitRequest($0, $1, body: body, userData: pointer) }
+  }
+
+  private static var deadlineExceeded: RPCError {
+    RPCError(code: .deadlineExceeded, message: "the deadline passed")
+  }
+
+  private func deadlinePassed(stream id: Int32) {
+    guard let stream = streams[id] else { return }
+    stream.timer = nil
+    fail(stream, id, Self.deadlineExceeded)
+  }
+
+  /// Ends the call here and tells the server.
+  private func fail(_ stream: ClientStream, _ id: Int32, _ error: RPCError) {
+    guard !stream.isComplete else { return }
+    stream.complete(.failure(error), on: shard)
+    session.submitReset(.cancel, stream: id)
+    scheduleWrite()
+  }
+
+  private func connectionLost(_ stream: ClientStream, _ reason: String) {
+    if let timer = stream.timer { shard.cancelTimer(timer) }
+    let error = RPCError(code: .unavailable, message: reason, isUnprocessed: !stream.isSent)
+    stream.complete(.failure(error), on: shard)
+  }
+}
+
+// MARK: - What the server does
+
+extension ClientConnection {
+  func headReceived(_ stream: ClientStream, id: Int32) {
+    if let refusal = stream.head.refusal() { fail(stream, id, refusal) }
+  }
+
+  func dataReceived(_ stream: ClientStream, id: Int32, _ bytes: UnsafeRawBufferPointer) {
+    session.consume(bytes.count, ofStream: id)
+    guard !stream.isComplete else { return }
+    do throws(MessageDeframer.Fault) {
+      try stream.response.append(bytes, limit: configuration.maxResponseMessageBytes)
+    } catch {
+      fail(stream, id, Self.error(error))
+    }
+  }
+
+  func streamClosed(_ id: Int32, code: HTTP2ErrorCode) {
+    guard let stream = streams.removeValue(forKey: id) else { return }
+    if let timer = stream.timer { shard.cancelTimer(timer) }
+    guard !stream.isComplete else { return }
+    stream.complete(result(of: stream, code), on: shard)
+  }
+
+  private func result(of stream: ClientStream, _ code: HTTP2ErrorCode) -> Result<RPCResponse, RPCError> {
+    if !stream.isSent { return .failure(.unprocessed("the call was not sent")) }
+    if code != .noError { return .failure(Self.error(resetWith: code)) }
+    switch stream.head.outcome() {
+    case .failure(let error): return .failure(error)
+    case .success(let trailing): return Self.response(stream, trailing)
+    }
+  }
+
+  private static func response(_ stream: ClientStream, _ trailing: Metadata) -> Result<RPCResponse, RPCError> {
+    switch stream.response.completeness {
+    case .complete where !stream.response.isCompressed:
+      return .success(
+        RPCResponse(
+          message: stream.response.message, initialMetadata: stream.head.initialMetadata.decoded(),
+          trailingMetadata: trailing))
+    case .complete:
+      return .failure(RPCError(code: .internalError, message: "the response is compressed, unasked"))
+    case .missing:
+      return .failure(RPCError(code: .internalError, message: "the call succeeded without a response message"))
+    case .truncated:
+      return .failure(RPCError(code: .internalError, message: "the response message ends early"))
+    }
+  }
+
+  private static func error(_ fault: MessageDeframer.Fault) -> RPCError {
+    switch fault {
+    case .tooLarge(let bytes):
+      RPCError(code: .resourceExhausted, message: "the response has \(bytes) bytes, more than allowed")
+    case .extraMessage:
+      RPCError(code: .internalError, message: "a unary call has one response message; there are more")
+    case .malformedFlag:
+      RPCError(code: .internalError, message: "the message's compression flag is neither 0 nor 1")
+    }
+  }
+
+  private static func error(resetWith code: HTTP2ErrorCode) -> RPCError {
+    RPCError(
+      code: RPCCode(resetWith: code), message: "the stream was reset, HTTP/2 error code \(code.rawValue)",
+      isUnprocessed: code == .refusedStream)
+  }
+}
+
+extension RPCError {
+  /// The call never left, so it may be tried elsewhere.
+  static func unprocessed(_ message: String) -> RPCError {
+    RPCError(code: .unavailable, message: message, isUnprocessed: true)
+  }
+}

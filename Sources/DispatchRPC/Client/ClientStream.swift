@@ -1,0 +1,28 @@
+// One call on a client connection, from its request to its completion.
+
+import CNGHTTP2
+
+/// Confined to the connection's shard. nghttp2 carries a raw pointer to it; the connection holds it until nghttp2 is done.
+final class ClientStream {
+  var request: OutgoingMessage
+  var head = ResponseHead()
+  var response = MessageDeframer()
+  /// Its HEADERS are with the socket or on their way: the server may have seen the call.
+  var isSent = false
+  var timer: RPCShard.TimerHandle?
+  private var completion: (@Sendable (Result<RPCResponse, RPCError>) -> Void)?
+
+  init(message: [UInt8], completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void) {
+    self.request = OutgoingMessage(message)
+    self.completion = completion
+  }
+
+  var isComplete: Bool { completion == nil }
+
+  /// The first result counts. The caller hears of it outside of nghttp2's callbacks.
+  func complete(_ result: Result<RPCResponse, RPCError>, on shard: RPCShard) {
+    guard let completion else { return }
+    self.completion = nil
+    shard.execute { completion(result) }
+  }
+}

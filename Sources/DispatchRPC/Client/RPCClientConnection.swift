@@ -1,0 +1,143 @@
+// The handle of a client connection: callable from any thread.
+
+import Synchronization
+
+/// One HTTP/2 connection to a gRPC server (h2c, prior knowledge), with many calls at once. Events and completions run on
+/// its loop. It connects once: a new attempt is a new connection, and when to make one is the pool's affair.
+///
+/// Released without `close()`, it closes itself.
+public final class RPCClientConnection: Sendable {
+  private let loop: RPCShard
+  private let core: ShardConfined<ClientConnectionSlot>
+
+  public init(
+    address: SocketAddress, loop: RPCShard, configuration: RPCClientConfiguration,
+    events: @escaping @Sendable (RPCConnectionEvent) -> Void
+  ) {
+    self.loop = loop
+    core = ShardConfined(
+      ClientConnectionSlot(address: address, shard: loop, configuration: configuration, events: events))
+  }
+
+  deinit {
+    let core = core
+    loop.execute { core.value.close() }
+  }
+
+  /// Once; later calls do nothing. `connected` or `closed` follows.
+  public func connect() {
+    let core = core
+    loop.execute { core.value.connect() }
+  }
+
+  /// Running calls fail with UNAVAILABLE; `closed` follows.
+  public func close() {
+    let core = core
+    loop.execute { core.value.close() }
+  }
+
+  /// - Parameter completion: runs once, on the loop.
+  @discardableResult
+  public func start(
+    _ request: RPCClientRequest, completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void
+  ) -> RPCClientCall {
+    let call = RPCClientCall(loop: loop, core: core)
+    if loop.isCurrent {
+      core.value.start(request, call: call, completion: completion)
+    } else {
+      let core = core
+      loop.execute { core.value.start(request, call: call, completion: completion) }
+    }
+    return call
+  }
+}
+
+/// One call that was started.
+public final class RPCClientCall: @unchecked Sendable {
+  // Sendable because: `streamID` is touched only on the loop, the rest is constant.
+
+  private let loop: RPCShard
+  private let core: ShardConfined<ClientConnectionSlot>
+  var streamID: Int32?
+
+  init(loop: RPCShard, core: ShardConfined<ClientConnectionSlot>) {
+    self.loop = loop
+    self.core = core
+  }
+
+  /// From any thread. The call fails with CANCELLED and the server hears of it, unless it already ended.
+  public func cancel() {
+    loop.execute { self.core.value.cancel(self) }
+  }
+}
+
+/// The connection before, while and after there is one. Confined to the shard.
+final class ClientConnectionSlot {
+  private enum State {
+    case idle
+    case open(ClientConnection)
+    case closed
+  }
+
+  private let address: SocketAddress
+  private let shard: RPCShard
+  private let configuration: RPCClientConfiguration
+  private let events: @Sendable (RPCConnectionEvent) -> Void
+  private var state = State.idle
+
+  init(
+    address: SocketAddress, shard: RPCShard, configuration: RPCClientConfiguration,
+    events: @escaping @Sendable (RPCConnectionEvent) -> Void
+  ) {
+    self.address = address
+    self.shard = shard
+    self.configuration = configuration
+    self.events = events
+  }
+
+  func connect() {
+    guard case .idle = state else { return }
+    guard let transport = SocketTransport(connectingTo: address) else {
+      state = .closed
+      events(.closed(RPCError(code: .unavailable, message: "cannot connect to \(address)")))
+      return
+    }
+    let connection = ClientConnection(
+      shard: shard, transport: transport, authority: configuration.authority ?? address.description,
+      configuration: configuration, events: events)
+    state = .open(connection)
+    connection.start()
+  }
+
+  func close() {
+    switch state {
+    case .idle: events(.closed(RPCError(code: .unavailable, message: "closed before it was connected")))
+    case .open(let connection): connection.close("closed by the client")
+    case .closed: return
+    }
+    state = .closed
+  }
+
+  func start(
+    _ request: RPCClientRequest, call: RPCClientCall,
+    completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void
+  ) {
+    guard case .open(let connection) = state else {
+      shard.execute { completion(.failure(.unprocessed("the connection is not established"))) }
+      return
+    }
+    connection.start(request, call: call, completion: completion)
+  }
+
+  func cancel(_ call: RPCClientCall) {
+    if case .open(let connection) = state { connection.cancel(call) }
+  }
+}
+
+extension SocketTransport {
+  /// A socket that is connecting; `nil` when that failed at once.
+  convenience init?(connectingTo address: SocketAddress) {
+    guard let descriptor = makeConnectingSocket(address) else { return nil }
+    self.init(descriptor: descriptor)
+  }
+}

@@ -1,0 +1,41 @@
+// What a call takes and gives on the client.
+
+/// One unary call to make.
+public struct RPCClientRequest: Sendable {
+  /// `/package.Service/Method`.
+  public var path: String
+  public var message: [UInt8]
+  public var metadata: Metadata
+  /// Sent as `grpc-timeout`; the call fails with DEADLINE_EXCEEDED when it passes. `nil`: never.
+  public var deadline: MonotonicTime?
+
+  public init(path: String, message: [UInt8], metadata: Metadata = [], deadline: MonotonicTime? = nil) {
+    self.path = path
+    self.message = message
+    self.metadata = metadata
+    self.deadline = deadline
+  }
+}
+
+/// A successful answer.
+public struct RPCResponse: Hashable, Sendable {
+  public var message: [UInt8]
+  public var initialMetadata: Metadata
+  public var trailingMetadata: Metadata
+
+  public init(message: [UInt8], initialMetadata: Metadata = [], trailingMetadata: Metadata = []) {
+    self.message = message
+    self.initialMetadata = initialMetadata
+    self.trailingMetadata = trailingMetadata
+  }
+}
+
+/// What a connection tells its owner, on its shard. `closed` comes exactly once, and last.
+public enum RPCConnectionEvent: Sendable {
+  /// The server's SETTINGS are here: calls may start.
+  case connected(maxConcurrentStreams: Int)
+  case maxConcurrentStreamsChanged(Int)
+  /// The server sent GOAWAY: running calls end, no more start.
+  case goingAway
+  case closed(RPCError)
+}

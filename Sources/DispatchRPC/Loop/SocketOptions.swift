@@ -1,0 +1,28 @@
+// Small things done to descriptors.
+
+import CEpoll
+import Glibc
+
+/// Answers leave at once: we write whole batches anyway.
+func setNoDelay(_ descriptor: Int32) {
+  setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY)
+}
+
+func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32) {
+  var on: Int32 = 1
+  setsockopt(descriptor, level, name, &on, socklen_t(MemoryLayout<Int32>.size))
+}
+
+/// Connecting, without waiting for it; `nil` when it fails at once.
+func makeConnectingSocket(_ address: SocketAddress) -> Int32? {
+  let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+  let descriptor = socket(address.family, type, 0)
+  guard descriptor >= 0 else { return nil }
+  setNoDelay(descriptor)
+  let result = address.withSocketAddress { connect(descriptor, $0, $1) }
+  guard result == 0 || errno == EINPROGRESS else {
+    close(descriptor)
+    return nil
+  }
+  return descriptor
+}
