@@ -18,8 +18,7 @@ struct CanonicalBytes {
 
   /// Traps beyond 4 GiB; every field was bounded long before it comes here.
   mutating func append(_ field: some Collection<UInt8>) {
-    let count = UInt32(field.count)
-    bytes.append(contentsOf: [24, 16, 8, 0].lazy.map { UInt8(truncatingIfNeeded: count >> $0) })
+    withUnsafeBytes(of: UInt32(field.count).bigEndian) { bytes.append(contentsOf: $0) }
     bytes.append(contentsOf: field)
   }
 }

@@ -32,7 +32,7 @@ struct Conditions {
 
   /// Usable now, in the policy's order.
   var usableFactors: [Factor] {
-    policy.factors.filter(isUsable)
+    policy.factors.filter { isUsable($0) }
   }
 
   func isUsable(_ factor: Factor) -> Bool {
@@ -44,11 +44,15 @@ struct Conditions {
   /// A changed domain state is never the reason. The phone itself would say yes, and the evaluation must open, so that
   /// its attempt can answer which other factor is needed (R25).
   var denial: Denial? {
-    let canEvaluate = policy.factors.contains {
-      obstacle(to: $0) == nil && isProvable($0, whileDomainStateIsChanged: false)
+    var first: Denial?
+    for factor in policy.factors {
+      if let obstacle = obstacle(to: factor) {
+        first = first ?? obstacle
+      } else if isProvable(factor, whileDomainStateIsChanged: false) {
+        return nil
+      }
     }
-    guard !canEvaluate else { return nil }
-    return policy.factors.lazy.compactMap(obstacle).first ?? .noUsableFactor
+    return first ?? .noUsableFactor
   }
 
   /// What on the device stands in the factor's way: R1 in its order, then R27.

@@ -31,9 +31,12 @@ extension BindingStanding {
       return policy.acceptsProfileTouchID && !isChanged
     }
     // All, not any: the rules are told the factor that was proven, not which key of it signed.
-    let keys = keyProtections.lazy.filter { $0.factor == factor }
-    return !keys.isEmpty
-      && keys.allSatisfy { $0.meets(policy.requiredKeyProtection) && !(isChanged && $0.isUnlockedByBiometrics) }
+    var isHeld = false
+    for key in keyProtections where key.factor == factor {
+      guard key.meets(policy.requiredKeyProtection), !(isChanged && key.isUnlockedByBiometrics) else { return false }
+      isHeld = true
+    }
+    return isHeld
   }
 }
 

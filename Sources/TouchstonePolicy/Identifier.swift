@@ -23,13 +23,16 @@ public enum Identifier {
 
   /// Unicode's category Cc: C0, DEL and C1.
   private static func containsControlCharacter(_ text: String) -> Bool {
-    var previous: UInt8 = 0
-    for byte in text.utf8 {
-      // U+0080 to U+009F are C2 80 to C2 9F in UTF-8, and C2 is never a second byte.
-      let isC1 = previous == 0xC2 && (0x80...0x9F).contains(byte)
-      if byte < 0x20 || byte == 0x7F || isC1 { return true }
-      previous = byte
+    var text = text
+    return text.withUTF8 { bytes in
+      var previous: UInt8 = 0
+      for byte in bytes {
+        // U+0080 to U+009F are C2 80 to C2 9F in UTF-8, and C2 is never a second byte.
+        let isC1 = previous == 0xC2 && (0x80...0x9F).contains(byte)
+        if byte < 0x20 || byte == 0x7F || isC1 { return true }
+        previous = byte
+      }
+      return false
     }
-    return false
   }
 }
