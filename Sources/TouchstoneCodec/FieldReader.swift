@@ -26,7 +26,11 @@ struct FieldReader: FieldMapper {
   }
 
   func field(_ value: inout [UInt8], _ c: inout ProtobufCBinaryData) {
-    value = Array(UnsafeBufferPointer(start: c.data, count: c.len))
+    guard let data = c.data else { return }
+    value = [UInt8](unsafeUninitializedCapacity: c.len) { buffer, count in
+      buffer.baseAddress!.initialize(from: data, count: c.len)
+      count = c.len
+    }
   }
 
   func field(_ value: inout Bool, _ c: inout protobuf_c_boolean) {

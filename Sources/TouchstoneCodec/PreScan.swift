@@ -9,21 +9,24 @@ internal import CProtobufC
 /// - A singular submessage given twice is refused: it would have to be merged, and protobuf-c 1.4 merges wrongly.
 /// - A known field with another wire type than the schema's is refused, not kept as unknown.
 struct PreScan: ~Copyable {
-  /// Field numbers have 29 bits (protobuf, "Assigning Field Numbers").
-  static let maximumFieldNumber: UInt64 = (1 << 29) - 1
+  private typealias Field = UnsafePointer<ProtobufCFieldDescriptor>
 
-  private let limits: DecodingLimits
   private var fieldsLeft: Int
   private var unknownFieldsLeft: Int
   private var position: UnsafePointer<UInt8>
+  /// The field being read, where it is known; for the error.
+  private var field: Field?
+
+  /// The message being read, and in `frames` those around it, outermost first.
+  private var current: Frame
   private let frames: UnsafeMutablePointer<Frame>
   private var depth = 1
+  private let maximumDepth: Int
 
-  /// One message on the way from the outermost to the one being read.
   private struct Frame {
     let descriptor: UnsafePointer<ProtobufCMessageDescriptor>
     /// The field of the message around it that holds it.
-    let field: UnsafePointer<ProtobufCFieldDescriptor>?
+    let field: Field?
     let end: UnsafePointer<UInt8>
     /// Bit n: the singular submessage of field n was seen. The generated messages have far fewer than 64 fields.
     var seen: UInt64 = 0
@@ -35,39 +38,50 @@ struct PreScan: ~Copyable {
   ) throws(DecodingError) {
     guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
     guard let frames = scratch.allocate(Frame.self, count: limits.maximumDepth) else {
-      throw DecodingError(code: .outOfBudget, field: "", reason: "no room to read it")
+      throw DecodingError(code: .outOfBudget, field: "", reason: "has no room to be read")
     }
-    frames.initialize(to: Frame(descriptor: descriptor, field: nil, end: start + bytes.count))
-    var scan = PreScan(at: start, frames: frames, limits: limits)
-    try scan.run()
+    let outermost = Frame(descriptor: descriptor, field: nil, end: start + bytes.count)
+    var scan = PreScan(at: start, outermost: outermost, frames: frames, limits: limits)
+    do throws(Fault) {
+      try scan.run()
+    } catch {
+      throw DecodingError(code: error.code, field: scan.path, reason: error.reason(limits))
+    }
   }
 
-  private init(at start: UnsafePointer<UInt8>, frames: UnsafeMutablePointer<Frame>, limits: DecodingLimits) {
-    self.limits = limits
+  private init(
+    at start: UnsafePointer<UInt8>, outermost: Frame, frames: UnsafeMutablePointer<Frame>, limits: DecodingLimits
+  ) {
     self.fieldsLeft = limits.maximumFields
     self.unknownFieldsLeft = limits.maximumUnknownFields
     self.position = start
+    self.current = outermost
     self.frames = frames
+    self.maximumDepth = limits.maximumDepth
   }
 
-  private mutating func run() throws(DecodingError) {
+  private mutating func run() throws(Fault) {
     while true {
-      if position < end {
+      if position < current.end {
         try scanField()
       } else if depth > 1 {
-        depth -= 1
+        leaveMessage()
       } else {
         return
       }
     }
   }
 
-  /// Of the message being read.
-  private var end: UnsafePointer<UInt8> { frames[depth - 1].end }
+  /// Of the field being read, or of its message where that is all that is known.
+  private var path: String {
+    let path = (0..<(depth - 1)).map { frames[$0].field } + [current.field, field]
+    return path.compactMap { $0.map { String(cString: $0.pointee.name) } }.joined(separator: ".")
+  }
 }
 
 // MARK: Fields
 
+// Inlined, because an answer has microseconds for all it does and this is done for each of its fields.
 extension PreScan {
   private enum WireType: UInt64 {
     case varint = 0
@@ -76,177 +90,188 @@ extension PreScan {
     case fixed32 = 5
   }
 
-  private mutating func scanField() throws(DecodingError) {
-    try spendField(nil)
-    let key = try varint(nil)
-    let number = key >> 3
-    guard number > 0, number <= Self.maximumFieldNumber else {
-      throw malformed(nil, "has a field of number \(number)")
-    }
-    guard let wireType = WireType(rawValue: key & 7) else {
-      throw malformed(nil, "has a field of wire type \(key & 7)")
-    }
-    let descriptor = frames[depth - 1].descriptor
-    if let index = Self.index(of: UInt32(truncatingIfNeeded: number), in: descriptor) {
-      try scan(descriptor.pointee.fields + index, index, wireType)
+  @inline(__always)
+  private mutating func scanField() throws(Fault) {
+    field = nil
+    try spendField()
+    let key = try varint()
+    // Field numbers have 29 bits.
+    guard case 1..<(1 << 29) = key >> 3 else { throw .fieldNumber }
+    guard let wireType = WireType(rawValue: key & 7) else { throw .wireType }
+    if let index = Self.index(of: UInt32(truncatingIfNeeded: key >> 3), in: current.descriptor.pointee) {
+      try scan(current.descriptor.pointee.fields + index, index, wireType)
     } else {
       try skipUnknown(wireType)
     }
   }
 
-  private mutating func scan(
-    _ field: UnsafePointer<ProtobufCFieldDescriptor>, _ index: Int, _ wireType: WireType
-  ) throws(DecodingError) {
-    switch (field.pointee.type, wireType) {
-    case (PROTOBUF_C_TYPE_STRING, .lengthDelimited):
-      try scanText(field)
-    case (PROTOBUF_C_TYPE_BYTES, .lengthDelimited):
-      position += try length(field)
-    case (PROTOBUF_C_TYPE_MESSAGE, .lengthDelimited):
+  @inline(__always)
+  private mutating func scan(_ field: Field, _ index: Int, _ wireType: WireType) throws(Fault) {
+    self.field = field
+    switch field.pointee.type {
+    case PROTOBUF_C_TYPE_STRING:
+      guard wireType == .lengthDelimited else { throw .wireType }
+      try scanText()
+    case PROTOBUF_C_TYPE_BYTES:
+      guard wireType == .lengthDelimited else { throw .wireType }
+      position += try length()
+    case PROTOBUF_C_TYPE_MESSAGE:
+      guard wireType == .lengthDelimited else { throw .wireType }
       try enterMessage(field, index)
-    case (_, .varint) where Self.isVarint(field.pointee.type):
-      _ = try varint(field)
-    case (_, .lengthDelimited) where Self.isVarint(field.pointee.type) && Self.isRepeated(field):
-      try scanPacked(field)
+    case PROTOBUF_C_TYPE_BOOL, PROTOBUF_C_TYPE_ENUM, PROTOBUF_C_TYPE_INT32, PROTOBUF_C_TYPE_INT64,
+      PROTOBUF_C_TYPE_UINT32, PROTOBUF_C_TYPE_UINT64:
+      if wireType == .lengthDelimited, Self.isRepeated(field) {
+        try scanPacked()
+      } else {
+        guard wireType == .varint else { throw .wireType }
+        _ = try varint()
+      }
     default:
-      throw malformed(field, "has wire type \(wireType.rawValue)")
+      // The schema has no fixed-width, zigzag or floating-point fields.
+      throw .wireType
     }
   }
 
-  private mutating func scanText(_ field: UnsafePointer<ProtobufCFieldDescriptor>) throws(DecodingError) {
-    let count = try length(field)
-    defer { position += count }
+  private mutating func scanText() throws(Fault) {
+    let count = try length()
     switch TextDefect(in: UnsafeRawBufferPointer(start: position, count: count)) {
-    case nil: return
-    case .nul: throw error(.invalidText, field, "must not contain NUL")
-    case .invalidUTF8: throw error(.invalidText, field, "is not valid UTF-8")
+    case nil: position += count
+    case .nul: throw .nul
+    case .invalidUTF8: throw .invalidUTF8
     }
   }
 
-  private mutating func enterMessage(
-    _ field: UnsafePointer<ProtobufCFieldDescriptor>, _ index: Int
-  ) throws(DecodingError) {
-    let count = try length(field)
+  private mutating func enterMessage(_ field: Field, _ index: Int) throws(Fault) {
+    let count = try length()
     if !Self.isRepeated(field) {
       let bit: UInt64 = 1 << UInt64(index)
-      if frames[depth - 1].seen & bit != 0 { throw malformed(field, "is given twice") }
-      frames[depth - 1].seen |= bit
+      if current.seen & bit != 0 { throw .givenTwice }
+      current.seen |= bit
     }
-    guard depth < limits.maximumDepth else {
-      throw error(.tooComplex, field, "is nested more than \(limits.maximumDepth) messages deep")
-    }
+    guard depth < maximumDepth else { throw .tooDeep }
     let descriptor = field.pointee.descriptor.assumingMemoryBound(to: ProtobufCMessageDescriptor.self)
-    (frames + depth).initialize(to: Frame(descriptor: descriptor, field: field, end: position + count))
+    (frames + (depth - 1)).initialize(to: current)
+    current = Frame(descriptor: descriptor, field: field, end: position + count)
     depth += 1
   }
 
-  private mutating func scanPacked(_ field: UnsafePointer<ProtobufCFieldDescriptor>) throws(DecodingError) {
-    let count = try length(field)
-    let packedEnd = position + count
-    while position < packedEnd {
-      try spendField(field)
-      _ = try varint(field)
-    }
-    if position > packedEnd { throw malformed(field, "is truncated") }
+  private mutating func leaveMessage() {
+    depth -= 1
+    current = frames[depth - 1]
   }
 
-  private mutating func skipUnknown(_ wireType: WireType) throws(DecodingError) {
-    unknownFieldsLeft -= 1
-    guard unknownFieldsLeft >= 0 else {
-      throw error(.tooComplex, nil, "has more than \(limits.maximumUnknownFields) unknown fields")
+  private mutating func scanPacked() throws(Fault) {
+    let count = try length()
+    let end = position + count
+    while position < end {
+      try spendField()
+      _ = try varint()
     }
+    // The last one must not reach beyond.
+    if position > end { throw .truncated }
+  }
+
+  private mutating func skipUnknown(_ wireType: WireType) throws(Fault) {
+    unknownFieldsLeft -= 1
+    guard unknownFieldsLeft >= 0 else { throw .tooManyUnknownFields }
     switch wireType {
-    case .varint: _ = try varint(nil)
-    case .lengthDelimited: position += try length(nil)
+    case .varint: _ = try varint()
+    case .lengthDelimited: position += try length()
     case .fixed64: try skip(8)
     case .fixed32: try skip(4)
     }
   }
 
-  private mutating func spendField(_ field: UnsafePointer<ProtobufCFieldDescriptor>?) throws(DecodingError) {
+  @inline(__always)
+  private mutating func spendField() throws(Fault) {
     fieldsLeft -= 1
-    guard fieldsLeft >= 0 else {
-      throw error(.tooComplex, field, "has more than \(limits.maximumFields) fields")
-    }
+    guard fieldsLeft >= 0 else { throw .tooManyFields }
   }
 
-  private static func index(
-    of number: UInt32, in descriptor: UnsafePointer<ProtobufCMessageDescriptor>
-  ) -> Int? {
-    let count = Int(descriptor.pointee.n_fields)
-    guard let fields = descriptor.pointee.fields else { return nil }
+  @inline(__always)
+  private static func index(of number: UInt32, in descriptor: ProtobufCMessageDescriptor) -> Int? {
+    guard let fields = descriptor.fields else { return nil }
     // Most messages number their fields from 1 without gaps.
     let guess = Int(number) - 1
-    if guess < count, fields[guess].id == number { return guess }
-    return (0..<count).first { fields[$0].id == number }
+    if guess < descriptor.n_fields, fields[guess].id == number { return guess }
+    return (0..<Int(descriptor.n_fields)).first { fields[$0].id == number }
   }
 
-  private static func isRepeated(_ field: UnsafePointer<ProtobufCFieldDescriptor>) -> Bool {
+  private static func isRepeated(_ field: Field) -> Bool {
     field.pointee.label == PROTOBUF_C_LABEL_REPEATED
-  }
-
-  /// The schema has no fixed-width, zigzag or floating-point fields.
-  private static func isVarint(_ type: ProtobufCType) -> Bool {
-    switch type {
-    case PROTOBUF_C_TYPE_BOOL, PROTOBUF_C_TYPE_ENUM, PROTOBUF_C_TYPE_INT32, PROTOBUF_C_TYPE_INT64,
-      PROTOBUF_C_TYPE_UINT32, PROTOBUF_C_TYPE_UINT64:
-      true
-    default: false
-    }
   }
 }
 
 // MARK: Bytes
 
 extension PreScan {
+  @inline(__always)
+  private mutating func varint() throws(Fault) -> UInt64 {
+    guard position < current.end, position.pointee < 0x80 else { return try longVarint() }
+    defer { position += 1 }
+    return UInt64(position.pointee)
+  }
+
   /// At most ten bytes and 64 bits.
-  private mutating func varint(_ field: UnsafePointer<ProtobufCFieldDescriptor>?) throws(DecodingError) -> UInt64 {
-    let end = end
+  private mutating func longVarint() throws(Fault) -> UInt64 {
     var value: UInt64 = 0
     var shift: UInt64 = 0
-    while position < end {
+    while position < current.end {
       let byte = position.pointee
       position += 1
+      // Of the tenth byte only the lowest bit is left.
+      guard shift < 63 || byte <= 1 else { throw .longVarint }
       value |= UInt64(byte & 0x7F) << shift
-      if byte < 0x80 {
-        // Of the tenth byte only the lowest bit is left.
-        if shift == 63, byte > 1 { break }
-        return value
-      }
+      if byte < 0x80 { return value }
       shift += 7
-      if shift > 63 { break }
     }
-    throw malformed(field, "has a varint that is truncated or too long")
+    throw .truncated
   }
 
   /// The length of what follows, which is there.
-  private mutating func length(_ field: UnsafePointer<ProtobufCFieldDescriptor>?) throws(DecodingError) -> Int {
-    let length = try varint(field)
-    guard length <= UInt64(end - position) else { throw malformed(field, "is truncated") }
+  @inline(__always)
+  private mutating func length() throws(Fault) -> Int {
+    let length = try varint()
+    guard length <= UInt64(current.end - position) else { throw .truncated }
     return Int(length)
   }
 
-  private mutating func skip(_ count: Int) throws(DecodingError) {
-    guard count <= end - position else { throw malformed(nil, "is truncated") }
+  private mutating func skip(_ count: Int) throws(Fault) {
+    guard count <= current.end - position else { throw .truncated }
     position += count
   }
 }
 
-// MARK: Errors
+// MARK: Faults
 
 extension PreScan {
-  private func malformed(
-    _ field: UnsafePointer<ProtobufCFieldDescriptor>?, _ reason: String
-  ) -> DecodingError {
-    error(.malformed, field, reason)
-  }
+  /// Trivial, so that throwing it costs the loop nothing; the words come later.
+  private enum Fault: Error {
+    case truncated, longVarint, fieldNumber, wireType, givenTwice
+    case nul, invalidUTF8
+    case tooDeep, tooManyFields, tooManyUnknownFields
 
-  /// `field` is the one at fault in the message being read; `nil` blames that message.
-  private func error(
-    _ code: DecodingError.Code, _ field: UnsafePointer<ProtobufCFieldDescriptor>?, _ reason: String
-  ) -> DecodingError {
-    let path = (1..<depth).map { frames[$0].field } + [field]
-    let names = path.compactMap { $0.map { String(cString: $0.pointee.name) } }
-    return DecodingError(code: code, field: names.joined(separator: "."), reason: reason)
+    var code: DecodingError.Code {
+      switch self {
+      case .truncated, .longVarint, .fieldNumber, .wireType, .givenTwice: .malformed
+      case .nul, .invalidUTF8: .invalidText
+      case .tooDeep, .tooManyFields, .tooManyUnknownFields: .tooComplex
+      }
+    }
+
+    func reason(_ limits: DecodingLimits) -> String {
+      switch self {
+      case .truncated: "is truncated"
+      case .longVarint: "has a varint of more than 64 bits"
+      case .fieldNumber: "has a field number that is none"
+      case .wireType: "has the wrong wire type"
+      case .givenTwice: "is given twice"
+      case .nul: "must not contain NUL"
+      case .invalidUTF8: "is not valid UTF-8"
+      case .tooDeep: "is nested deeper than \(limits.maximumDepth) messages"
+      case .tooManyFields: "has more than \(limits.maximumFields) fields"
+      case .tooManyUnknownFields: "has more than \(limits.maximumUnknownFields) unknown fields"
+      }
+    }
   }
 }

@@ -9,42 +9,41 @@ enum TextDefect {
 
   /// `nil` where nothing is.
   init?(in text: UnsafeRawBufferPointer) {
-    guard let start = text.baseAddress else { return nil }
-    var rest = UnsafeRawBufferPointer(start: start, count: text.count)[...]
-    while let position = Self.firstUnusual(in: rest) {
-      if text[position] == 0 {
+    var position = 0
+    while let unusual = Self.firstUnusual(in: text, from: position) {
+      if text[unusual] == 0 {
         self = .nul
         return
       }
-      guard let length = Self.sequenceLength(text[position...]) else {
+      guard let length = Self.sequenceLength(in: text, at: unusual) else {
         self = .invalidUTF8
         return
       }
-      rest = rest[(position + length)...]
+      position = unusual + length
     }
     return nil
   }
 
-  /// The first byte that is NUL or not ASCII, found eight at a time.
-  private static func firstUnusual(in text: Slice<UnsafeRawBufferPointer>) -> Int? {
-    let highBits: UInt64 = 0x8080_8080_8080_8080
-    let lowBits: UInt64 = 0x0101_0101_0101_0101
-    let bytes = text.base
-    var position = text.startIndex
-    while text.endIndex - position >= 8 {
-      let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+  /// The first byte that is NUL or not ASCII.
+  private static func firstUnusual(in text: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    var position = start
+    while text.count - position >= 8 {
+      let word = text.loadUnaligned(fromByteOffset: position, as: UInt64.self)
       // A byte's high bit is set if it was set before, or if taking one from it borrowed: from 0.
-      if (word | (word &- lowBits)) & highBits != 0 { break }
+      if (word | (word &- 0x0101_0101_0101_0101)) & 0x8080_8080_8080_8080 != 0 { break }
       position += 8
     }
-    return (position..<text.endIndex).first { bytes[$0] == 0 || bytes[$0] >= 0x80 }
+    while position < text.count {
+      if text[position] == 0 || text[position] >= 0x80 { return position }
+      position += 1
+    }
+    return nil
   }
 
-  /// Bytes of the multi-byte sequence at the front; `nil` where it is none. The Unicode Standard's table 3-7.
-  private static func sequenceLength(_ text: Slice<UnsafeRawBufferPointer>) -> Int? {
-    let lead = text.base[text.startIndex]
+  /// Bytes of the multi-byte sequence that begins here; `nil` where none does. The Unicode Standard's table 3-7.
+  private static func sequenceLength(in text: UnsafeRawBufferPointer, at start: Int) -> Int? {
     let (length, second): (Int, ClosedRange<UInt8>)
-    switch lead {
+    switch text[start] {
     case 0xC2...0xDF: (length, second) = (2, 0x80...0xBF)
     case 0xE0: (length, second) = (3, 0xA0...0xBF)
     case 0xE1...0xEC, 0xEE...0xEF: (length, second) = (3, 0x80...0xBF)
@@ -54,8 +53,8 @@ enum TextDefect {
     case 0xF4: (length, second) = (4, 0x80...0x8F)
     default: return nil
     }
-    guard text.count >= length, second.contains(text.base[text.startIndex + 1]) else { return nil }
-    let rest = text.base[(text.startIndex + 2)..<(text.startIndex + length)]
+    guard text.count - start >= length, second.contains(text[start + 1]) else { return nil }
+    let rest = text[(start + 2)..<(start + length)]
     return rest.allSatisfy { (0x80...0xBF).contains($0) } ? length : nil
   }
 }
