@@ -29,7 +29,7 @@ public final class SimulatedPhone: Sendable {
   private let replyQueue = DispatchQueue(label: "SimulatedPhone.replies", attributes: .concurrent)
 
   /// - Parameters:
-  ///   - deviceModel: "iPhone10,4", the last with a home button and iOS 16.
+  ///   - deviceModel: as `uname` has it; "iPhone10,4" is an iPhone 8.
   ///   - enrolled: names of fingers, at most five, or of faces, at most two.
   ///   - seed: makes keys and domain states reproducible; `nil`: the system's randomness. Signatures always differ.
   ///   - clock: time since any fixed point, never running backwards.
