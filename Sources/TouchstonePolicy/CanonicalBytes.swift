@@ -22,3 +22,26 @@ struct CanonicalBytes {
     bytes.append(contentsOf: field)
   }
 }
+
+/// Reads the fields back, in order. `nil` wherever the bytes are not of this encoding.
+struct CanonicalBytesReader {
+  private var rest: ArraySlice<UInt8>
+
+  var isAtEnd: Bool { rest.isEmpty }
+
+  init(_ bytes: [UInt8]) {
+    rest = bytes[...]
+  }
+
+  mutating func readBytes() -> ArraySlice<UInt8>? {
+    guard rest.count >= 4 else { return nil }
+    let count = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+    guard rest.count - 4 >= count else { return nil }
+    defer { rest = rest.dropFirst(4 + count) }
+    return rest.dropFirst(4).prefix(count)
+  }
+
+  mutating func readText() -> String? {
+    readBytes().flatMap { String(validating: $0, as: UTF8.self) }
+  }
+}

@@ -25,11 +25,22 @@ public struct Transaction: Sendable, Hashable {
     self.reference = reference
   }
 
+  /// What `canonicalBytes` were made of; `nil` for any others.
+  public init?(canonicalBytes: [UInt8]) {
+    var reader = CanonicalBytesReader(canonicalBytes)
+    guard reader.readText() == Self.tag.description, let amount = reader.readText(), let currency = reader.readText(),
+      let payee = reader.readText(), let reference = reader.readText(), reader.isAtEnd
+    else { return nil }
+    self.init(amount: amount, currency: currency, payee: payee, reference: reference)
+  }
+
+  private static let tag: StaticString = "touchstone transaction v1"
+
   /// Five fields, each 4 bytes of length (big-endian) and then its UTF-8: the tag `touchstone transaction v1`, amount,
   /// currency, payee, reference. Never empty.
   public var canonicalBytes: [UInt8] {
     var encoding = CanonicalBytes(
-      tag: "touchstone transaction v1", capacity: 64 + payee.utf8.count + reference.utf8.count)
+      tag: Self.tag, capacity: 64 + payee.utf8.count + reference.utf8.count)
     encoding.append(amount)
     encoding.append(currency)
     encoding.append(payee)

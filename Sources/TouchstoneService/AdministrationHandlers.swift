@@ -1,0 +1,126 @@
+// AdministrationService: for operators and support staff.
+
+internal import DispatchRPC
+internal import TouchstoneCodec
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension TouchstoneService {
+  private static let administrationService = "/touchstone.v1.AdministrationService"
+
+  func registerAdministration(_ router: inout RPCRouter) {
+    let service = Self.administrationService
+    register("\(service)/GetProfile", in: &router, handler: getProfile)
+    register("\(service)/UnlockDevice", in: &router, handler: unlockDevice)
+    register("\(service)/ListEvents", in: &router, handler: listEvents)
+    registerUnserved("\(service)/UnlockSecret", V1.UnlockSecretRequest.self, in: &router)
+    registerUnserved("\(service)/EraseProfile", V1.EraseProfileRequest.self, in: &router)
+    registerUnserved("\(service)/WatchEvents", V1.WatchEventsRequest.self, in: &router)
+    registerUnserved("\(service)/ExplainEvaluation", V1.ExplainEvaluationRequest.self, in: &router)
+  }
+
+  // MARK: GetProfile
+
+  /// Active ones are at most 16 (R29); this many revoked ones are shown beside them.
+  private static let profileBindingLimit = 100
+
+  @Sendable private func getProfile(
+    _ request: V1.GetProfileRequest, _ exchange: Exchange<V1.GetProfileResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.identifier(request.applicationID, "application_id")
+    validator.identifier(request.profileID, "profile_id")
+    try validator.finish()
+    store.bindings(
+      applicationID: request.applicationID, profileID: request.profileID, includingRevoked: true, after: nil,
+      limit: Self.profileBindingLimit,
+      completion: exchange.then { [self] bindings throws(RequestError) in
+        guard !bindings.isEmpty else { throw .notFound("nothing is known of this profile in this application") }
+        let response = V1.GetProfileResponse(bindings: bindings.map(V1.Binding.init))
+        addDevices(of: Set(bindings.map(\.deviceID)).sorted()[...], to: response, for: exchange)
+      })
+  }
+
+  private func addDevices(
+    of deviceIDs: ArraySlice<String>, to response: V1.GetProfileResponse, for exchange: Exchange<V1.GetProfileResponse>
+  ) {
+    guard let deviceID = deviceIDs.first else { return exchange.answer(response) }
+    store.device(
+      id: deviceID,
+      completion: exchange.then { [self] device in
+        var response = response
+        response.devices.append(
+          V1.DeviceStanding(
+            deviceID: device.deviceID, biometryFailures: device.biometry.consecutiveFailures,
+            biometryLockedOut: device.biometry.isLockedOut))
+        addDevices(of: deviceIDs.dropFirst(), to: response, for: exchange)
+      })
+  }
+
+  // MARK: UnlockDevice
+
+  @Sendable private func unlockDevice(
+    _ request: V1.UnlockDeviceRequest, _ exchange: Exchange<V1.UnlockDeviceResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.identifier(request.applicationID, "application_id")
+    validator.identifier(request.deviceID, "device_id")
+    validator.text(request.reason, "reason", bytes: Self.reasonTextBytes)
+    try validator.finish()
+    unlock(request, exchange, round: 0)
+  }
+
+  /// Only a device that speaks for somebody in this application, since its count is shared by all (R8).
+  private func unlock(
+    _ request: V1.UnlockDeviceRequest, _ exchange: Exchange<V1.UnlockDeviceResponse>, round: Int
+  ) {
+    store.activeBinding(
+      applicationID: request.applicationID, deviceID: request.deviceID,
+      completion: exchange.then { [self] binding throws(RequestError) in
+        guard let binding else { throw .notFound("no binding of this application is on this device") }
+        store.device(
+          id: request.deviceID,
+          completion: exchange.then { [self] device in
+            guard device.biometry != BiometryStanding() else { return exchange.answer(V1.UnlockDeviceResponse()) }
+            var unlocked = device
+            unlocked.biometry = BiometryStanding()
+            let event = EventDraft.device(
+              unlocked: request.deviceID, applicationID: request.applicationID, profileID: binding.profileID,
+              reason: request.reason, caller: exchange.caller, time: clock())
+            commit(
+              ChangeSet(changes: [.putDevice(unlocked)], events: [event]), round: round, for: exchange,
+              conflicted: { [self] in unlock(request, exchange, round: round + 1) },
+              committed: { exchange.answer(V1.UnlockDeviceResponse()) })
+          })
+      })
+  }
+
+  // MARK: ListEvents
+
+  private static let defaultEventCount = 100
+  private static let maximumEventCount: UInt32 = 1_000
+  private static let maximumKindPrefixes = 32
+
+  @Sendable private func listEvents(
+    _ request: V1.ListEventsRequest, _ exchange: Exchange<V1.ListEventsResponse>
+  ) throws(RequestError) {
+    let filter = request.filter ?? V1.EventFilter()
+    var validator = RequestValidator()
+    validator.identifier(filter.applicationID, "filter.application_id")
+    validator.optionalIdentifier(filter.profileID, "filter.profile_id")
+    if filter.kinds.count > Self.maximumKindPrefixes {
+      validator.refuse("filter.kinds", "must be at most \(Self.maximumKindPrefixes)")
+    }
+    for (index, kind) in filter.kinds.enumerated() { validator.identifier(kind, "filter.kinds[\(index)]") }
+    if request.pageSize > Self.maximumEventCount { validator.refuse("page_size", "must be at most 1000") }
+    try validator.finish()
+    store.events(
+      matching: EventFilter(
+        applicationID: filter.applicationID, profileID: filter.profileID, kindPrefixes: filter.kinds),
+      afterSequence: request.afterSequence,
+      limit: request.pageSize == 0 ? Self.defaultEventCount : Int(request.pageSize),
+      completion: exchange.then { events in
+        exchange.answer(V1.ListEventsResponse(events: events.map(V1.Event.init)))
+      })
+  }
+}

@@ -1,0 +1,111 @@
+// What goes into the audit log, and under which name (R41). Never a secret, a signature, a token or a domain state.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension EventDraft {
+  enum EvaluationKind: String {
+    case denied = "evaluation.denied"
+    case succeeded = "evaluation.succeeded"
+    case failed = "evaluation.failed"
+    case lockedOut = "evaluation.locked_out"
+    case canceled = "evaluation.canceled"
+    case fallback = "evaluation.fallback"
+    case factorRequired = "evaluation.factor_required"
+    /// The evaluation was unknown, expired, used, or not this caller's.
+    case refused = "evaluation.refused"
+    case invalidated = "evaluation.invalidated"
+
+    init(_ outcome: Outcome) {
+      switch outcome {
+      case .succeeded: self = .succeeded
+      case .tryAgain, .failed: self = .failed
+      case .canceled: self = .canceled
+      case .fallback: self = .fallback
+      case .lockedOut: self = .lockedOut
+      case .factorRequired: self = .factorRequired
+      case .invalidContext: self = .refused
+      }
+    }
+  }
+
+  /// - Parameters:
+  ///   - subject: `nil` where the evaluation could not be opened, so that nobody is known.
+  ///   - reason: a stable word, not a text.
+  static func evaluation(
+    _ kind: EvaluationKind, policy: String, applicationID: String, subject: Subject?, reason: String? = nil,
+    factor: Factor? = nil, caller: Caller, time: UnixTime
+  ) -> EventDraft {
+    var details = [EventDetail(key: "policy", value: policy)]
+    if let factor { details.append(EventDetail(key: "factor", value: factor.auditName)) }
+    if let reason { details.append(EventDetail(key: "reason", value: reason)) }
+    let binding = subject?.binding
+    return EventDraft(
+      time: time, kind: kind.rawValue, applicationID: applicationID, profileID: binding?.profileID ?? "",
+      deviceID: binding?.deviceID ?? "", bindingID: binding?.bindingID ?? "", caller: caller.identity, details: details)
+  }
+
+  enum BindingKind: String {
+    case denied = "binding.denied"
+    case refused = "binding.refused"
+    case created = "binding.created"
+    case revoked = "binding.revoked"
+  }
+
+  static func binding(
+    _ kind: BindingKind, applicationID: String, profileID: String, deviceID: String, bindingID: String = "",
+    reason: String? = nil, caller: Caller, time: UnixTime
+  ) -> EventDraft {
+    EventDraft(
+      time: time, kind: kind.rawValue, applicationID: applicationID, profileID: profileID, deviceID: deviceID,
+      bindingID: bindingID, caller: caller.identity,
+      details: reason.map { [EventDetail(key: "reason", value: $0)] } ?? [])
+  }
+
+  static func binding(
+    _ kind: BindingKind, _ record: BindingRecord, reason: String? = nil, caller: Caller, time: UnixTime
+  ) -> EventDraft {
+    binding(
+      kind, applicationID: record.applicationID, profileID: record.profileID, deviceID: record.deviceID,
+      bindingID: record.bindingID, reason: reason, caller: caller, time: time)
+  }
+
+  enum TokenKind: String {
+    case consumed = "token.consumed"
+    case refused = "token.refused"
+    case revoked = "token.revoked"
+  }
+
+  static func token(
+    _ kind: TokenKind, applicationID: String, profileID: String = "", bindingID: String = "", tokenID: String = "",
+    reason: String? = nil, caller: Caller, time: UnixTime
+  ) -> EventDraft {
+    var details: [EventDetail] = []
+    if !tokenID.isEmpty { details.append(EventDetail(key: "token_id", value: tokenID)) }
+    if let reason { details.append(EventDetail(key: "reason", value: reason)) }
+    return EventDraft(
+      time: time, kind: kind.rawValue, applicationID: applicationID, profileID: profileID, bindingID: bindingID,
+      caller: caller.identity, details: details)
+  }
+
+  static func device(
+    unlocked deviceID: String, applicationID: String, profileID: String, reason: String, caller: Caller, time: UnixTime
+  ) -> EventDraft {
+    EventDraft(
+      time: time, kind: "device.unlocked", applicationID: applicationID, profileID: profileID, deviceID: deviceID,
+      caller: caller.identity, details: [EventDetail(key: "reason", value: reason)])
+  }
+}
+
+extension Factor {
+  var auditName: String {
+    switch self {
+    case .biometry: "biometry"
+    case .deviceOwner: "device_owner"
+    case .passcode: "passcode"
+    case .gesture: "gesture"
+    case .passkey: "passkey"
+    case .primary: "primary"
+    }
+  }
+}

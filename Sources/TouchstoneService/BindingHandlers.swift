@@ -1,0 +1,170 @@
+// BindingService: which device may speak for which profile, and with what key.
+
+internal import DispatchRPC
+internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension TouchstoneService {
+  private static let bindingService = "/touchstone.v1.BindingService"
+
+  func registerBindings(_ router: inout RPCRouter) {
+    let service = Self.bindingService
+    register("\(service)/BeginBinding", in: &router, handler: beginBinding)
+    register("\(service)/CompleteBinding", in: &router) { [self] request, exchange throws(RequestError) in
+      try EnrolmentFlow.start(request, exchange, service: self)
+    }
+    register("\(service)/GetBinding", in: &router, handler: getBinding)
+    register("\(service)/ListBindings", in: &router, handler: listBindings)
+    register("\(service)/RevokeBinding", in: &router, handler: revokeBinding)
+    registerUnserved("\(service)/AcceptDomainState", V1.AcceptDomainStateRequest.self, in: &router)
+  }
+
+  // MARK: BeginBinding
+
+  @Sendable private func beginBinding(
+    _ request: V1.BeginBindingRequest, _ exchange: Exchange<V1.BeginBindingResponse>
+  ) throws(RequestError) {
+    let now = clock()
+    var validator = RequestValidator()
+    validator.identifier(request.applicationID, "application_id")
+    validator.identifier(request.profileID, "profile_id")
+    validator.identifier(request.deviceID, "device_id")
+    let isFresh = validator.isFresh(request.primary, "primary", under: configuration.enrolment, at: now)
+    let posture = validator.posture(request.posture)
+    try validator.finish()
+
+    func deny(_ reason: String, _ outcome: @escaping @Sendable () throws(RequestError) -> Void) {
+      let event = EventDraft.binding(
+        .denied, applicationID: request.applicationID, profileID: request.profileID, deviceID: request.deviceID,
+        reason: reason, caller: exchange.caller, time: now)
+      record(event, for: exchange, committed: outcome)
+    }
+    guard isFresh else {
+      let reason = RequestError.Reason.primaryAuthenticationTooOld
+      return deny(reason.rawValue) { () throws(RequestError) in
+        throw .failedPrecondition(reason, "the person must log in again before a device is bound")
+      }
+    }
+    if let denial = configuration.enrolment.preflight(posture: posture) {
+      return deny(denial.reason.rawValue) {
+        exchange.answer(V1.BeginBindingResponse(denial: V1.Denial(denial)))
+      }
+    }
+    let ticket = SealedTicket(
+      key: ExpiringKey(expiresAt: now + configuration.enrolment.ticketLifetime, id: .random()),
+      challenge: randomBytes(Self.challengeBytes), profileID: request.profileID, deviceID: request.deviceID)
+    exchange.answer(
+      V1.BeginBindingResponse(
+        ticket: sealer.seal(ticket, for: exchange.caller, applicationID: request.applicationID),
+        challenge: ticket.challenge, signingInput: ticket.signingInput(applicationID: request.applicationID),
+        expiresAt: V1.Timestamp(ticket.key.expiresAt)))
+  }
+
+  // MARK: GetBinding, ListBindings
+
+  /// `nil` where it is another application's.
+  private func binding<Response>(
+    _ bindingID: String, of applicationID: String, for exchange: Exchange<Response>,
+    then body: @escaping @Sendable (BindingRecord) throws(RequestError) -> Void
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.identifier(applicationID, "application_id")
+    validator.identifier(bindingID, "binding_id")
+    try validator.finish()
+    subject(bindingID: bindingID, applicationID: applicationID, evaluation: nil, for: exchange) {
+      subject throws(RequestError) in
+      guard let binding = subject.binding else { throw .notFound("there is no such binding in this application") }
+      try body(binding)
+    }
+  }
+
+  @Sendable private func getBinding(
+    _ request: V1.GetBindingRequest, _ exchange: Exchange<V1.GetBindingResponse>
+  ) throws(RequestError) {
+    try binding(request.bindingID, of: request.applicationID, for: exchange) { binding in
+      exchange.answer(V1.GetBindingResponse(binding: V1.Binding(binding)))
+    }
+  }
+
+  private static let defaultPageSize = 50
+  private static let maximumPageSize: UInt32 = 100
+
+  @Sendable private func listBindings(
+    _ request: V1.ListBindingsRequest, _ exchange: Exchange<V1.ListBindingsResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.identifier(request.applicationID, "application_id")
+    validator.identifier(request.profileID, "profile_id")
+    if request.pageSize > Self.maximumPageSize { validator.refuse("page_size", "must be at most 100") }
+    // A page token is the last binding's id: it tells nothing that the page did not.
+    validator.optionalIdentifier(request.pageToken, "page_token")
+    try validator.finish()
+
+    let pageSize = request.pageSize == 0 ? Self.defaultPageSize : Int(request.pageSize)
+    store.bindings(
+      applicationID: request.applicationID, profileID: request.profileID, includingRevoked: request.includeRevoked,
+      after: request.pageToken.isEmpty ? nil : request.pageToken, limit: pageSize + 1,
+      completion: exchange.then { records in
+        let page = records.prefix(pageSize)
+        let next = records.count > pageSize ? page.last?.bindingID : nil
+        exchange.answer(V1.ListBindingsResponse(bindings: page.map(V1.Binding.init), nextPageToken: next ?? ""))
+      })
+  }
+
+  // MARK: RevokeBinding
+
+  static let reasonTextBytes = 0...256
+
+  @Sendable private func revokeBinding(
+    _ request: V1.RevokeBindingRequest, _ exchange: Exchange<V1.RevokeBindingResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.text(request.reason, "reason", bytes: Self.reasonTextBytes)
+    try validator.finish()
+    try revoke(request, exchange, round: 0)
+  }
+
+  /// Idempotent: a binding that is revoked already stays so, without another event.
+  private func revoke(
+    _ request: V1.RevokeBindingRequest, _ exchange: Exchange<V1.RevokeBindingResponse>, round: Int
+  ) throws(RequestError) {
+    try binding(request.bindingID, of: request.applicationID, for: exchange) { [self] binding in
+      guard !binding.isRevoked else { return exchange.answer(V1.RevokeBindingResponse()) }
+      var revoked = binding
+      revoked.isRevoked = true
+      let event = EventDraft.binding(
+        .revoked, binding, reason: request.reason.isEmpty ? nil : request.reason, caller: exchange.caller,
+        time: clock())
+      commit(
+        ChangeSet(changes: [.putBinding(revoked)], events: [event]), round: round, for: exchange,
+        conflicted: { [self] in
+          do throws(RequestError) { try revoke(request, exchange, round: round + 1) } catch { exchange.refuse(error) }
+        },
+        committed: { exchange.answer(V1.RevokeBindingResponse()) })
+    }
+  }
+}
+
+extension RequestValidator {
+  fileprivate mutating func isFresh(
+    _ primary: V1.PrimaryAuthentication?, _ field: String, under policy: EnrolmentPolicy, at now: UnixTime
+  ) -> Bool {
+    guard let primary else {
+      refuse(field, "is required")
+      return false
+    }
+    text(primary.method, "\(field).method", bytes: 1...32)
+    let count = violations.count
+    let authenticatedAt = time(primary.authenticatedAt, "\(field).authenticated_at")
+    guard violations.count == count else { return false }
+    switch policy.primaryVerdict(authenticatedAt: authenticatedAt, now: now) {
+    case .fresh: return true
+    case .tooOld: return false
+    case .inFuture:
+      refuse("\(field).authenticated_at", "lies in the future")
+      return false
+    }
+  }
+}

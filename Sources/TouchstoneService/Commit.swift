@@ -1,0 +1,39 @@
+// Compare-and-set, from the service's side: decide, commit, and on a conflict read anew and decide again.
+
+internal import TouchstoneCodec
+internal import TouchstoneStore
+
+/// How often a call decides anew before it gives up with ABORTED. Every round in which this call lost, another one
+/// won, so this many only come together on one device that a crowd hammers at.
+let maximumDecisionRounds = 32
+
+extension TouchstoneService {
+  /// Runs `committed` on the shard once the changes are durable, or `conflicted` where something changed since it was read.
+  func commit<Response>(
+    _ changeSet: ChangeSet, round: Int, for exchange: Exchange<Response>,
+    conflicted: @escaping @Sendable () -> Void,
+    committed: @escaping @Sendable () throws(RequestError) -> Void
+  ) {
+    store.commit(changeSet) { result in
+      exchange.onShard {
+        switch result {
+        case .success:
+          do throws(RequestError) { try committed() } catch { exchange.refuse(error) }
+        case .failure(let error) where error.code == .conflict && round + 1 < maximumDecisionRounds:
+          conflicted()
+        case .failure(let error):
+          exchange.refuse(exchange.logged(error))
+        }
+      }
+    }
+  }
+
+  /// Writes events that have no effect beside them, then runs `committed`.
+  func record<Response>(
+    _ event: EventDraft, for exchange: Exchange<Response>,
+    committed: @escaping @Sendable () throws(RequestError) -> Void
+  ) {
+    store.commit(
+      ChangeSet(events: [event]), completion: exchange.then { (_: Void) throws(RequestError) in try committed() })
+  }
+}

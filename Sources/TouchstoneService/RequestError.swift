@@ -1,0 +1,86 @@
+// What is wrong with a call, as opposed to what the policy decided: that stands in the answer.
+
+internal import DispatchRPC
+internal import TouchstoneCodec
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// A refused call: a gRPC status with machine-readable details (google.rpc.Status in `grpc-status-details-bin`).
+struct RequestError: Error {
+  var code: RPCCode
+  var message: String
+  var violations: [FieldViolation] = []
+  /// ErrorInfo's reason: upper snake case, stable.
+  var reason: Reason?
+
+  enum Reason: String {
+    case primaryAuthenticationTooOld = "PRIMARY_AUTHENTICATION_TOO_OLD"
+    case ticketInvalid = "TICKET_INVALID"
+    case deviceBoundToAnotherProfile = "DEVICE_BOUND_TO_ANOTHER_PROFILE"
+    case tooManyBindings = "TOO_MANY_BINDINGS"
+  }
+
+  static func invalidArgument(_ violations: [FieldViolation]) -> RequestError {
+    let message = violations.map { "\($0.field): \($0.reason)" }.joined(separator: "; ")
+    return RequestError(code: .invalidArgument, message: message, violations: violations)
+  }
+
+  static func invalidArgument(field: String, _ reason: String) -> RequestError {
+    invalidArgument([FieldViolation(field: field, reason: reason)])
+  }
+
+  static func failedPrecondition(_ reason: Reason, _ message: String) -> RequestError {
+    RequestError(code: .failedPrecondition, message: message, reason: reason)
+  }
+
+  static func notFound(_ message: String) -> RequestError {
+    RequestError(code: .notFound, message: message)
+  }
+}
+
+extension RequestError {
+  /// A request that could not be decoded.
+  init(_ error: DecodingError) {
+    switch error.code {
+    case .malformed, .invalidText:
+      self = .invalidArgument(field: error.field, error.reason)
+    case .tooComplex, .outOfBudget:
+      // Refused for its size, which the field at hand can still tell.
+      self = .invalidArgument(field: error.field, error.reason)
+    }
+  }
+
+  /// The store's message is for the log; a caller learns only whether to try again.
+  init(_ error: StoreError) {
+    switch error.code {
+    case .conflict:
+      self.init(code: .aborted, message: "too many changes at once; try again")
+    case .unavailable:
+      self.init(code: .unavailable, message: "the store is not available")
+    case .inDoubt:
+      self.init(code: .unavailable, message: "the outcome is not known; a retry is safe")
+    case .corrupt:
+      self.init(code: .dataLoss, message: "the store is damaged")
+    }
+  }
+
+  static let errorDomain = "touchstone"
+
+  var rpcError: RPCError {
+    var details: [RPCDetail.Detail] = []
+    if !violations.isEmpty {
+      let fields = violations.map { RPCDetail.BadRequest.FieldViolation(field: $0.field, description: $0.reason) }
+      details.append(.badRequest(RPCDetail.BadRequest(fieldViolations: fields)))
+    }
+    if let reason {
+      details.append(.errorInfo(RPCDetail.ErrorInfo(reason: reason.rawValue, domain: Self.errorDomain)))
+    }
+    var error = RPCError(code: code, message: message)
+    if !details.isEmpty {
+      let status = RPCDetail.Status(code: Int32(code.rawValue), message: message, details: details)
+      // A status that cannot be encoded (text with NUL in a field's name) goes without its details.
+      if let bytes = try? status.encoded() { error.metadata.append("grpc-status-details-bin", binary: bytes) }
+    }
+    return error
+  }
+}

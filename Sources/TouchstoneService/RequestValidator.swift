@@ -1,0 +1,129 @@
+// From what a caller sent to what the rules take. Everything wrong is named, by its field's path.
+
+internal import TouchstoneCodec
+internal import TouchstonePolicy
+
+/// Collects violations while it translates; `finish` refuses the request if there were any.
+///
+/// Each function answers a value that is only good if `finish` does not throw.
+struct RequestValidator {
+  private(set) var violations: [FieldViolation] = []
+
+  mutating func refuse(_ field: String, _ reason: String) {
+    violations.append(FieldViolation(field: field, reason: reason))
+  }
+
+  func finish() throws(RequestError) {
+    if !violations.isEmpty { throw .invalidArgument(violations) }
+  }
+
+  // MARK: Identifiers and text
+
+  mutating func identifier(_ text: String, _ field: String) {
+    if let reason = Identifier.violation(in: text) { refuse(field, reason) }
+  }
+
+  mutating func optionalIdentifier(_ text: String, _ field: String) {
+    if !text.isEmpty { identifier(text, field) }
+  }
+
+  mutating func text(_ text: String, _ field: String, bytes: ClosedRange<Int>) {
+    if !bytes.contains(text.utf8.count) {
+      refuse(field, "must be \(bytes.lowerBound) to \(bytes.upperBound) bytes, is \(text.utf8.count)")
+    }
+  }
+
+  mutating func opaque(_ bytes: [UInt8], _ field: String, count: ClosedRange<Int>) {
+    if !count.contains(bytes.count) {
+      refuse(field, "must be \(count.lowerBound) to \(count.upperBound) bytes, is \(bytes.count)")
+    }
+  }
+
+  // MARK: Posture
+
+  /// `evaluatedPolicyDomainState` is a hash on every OS so far; types.proto allows this much.
+  static let maximumDomainStateBytes = 256
+  static let maximumModelBytes = 64
+
+  mutating func posture(_ message: V1.DevicePosture?, _ field: String = "posture") -> DevicePosture {
+    guard let message else {
+      refuse(field, "is required")
+      return DevicePosture.empty
+    }
+    var posture = DevicePosture.empty
+    if let platform = Platform(wireName: message.platform) {
+      posture.platform = platform
+    } else {
+      refuse("\(field).platform", "must be one of \(Platform.wireNames.joined(separator: ", ")), or empty")
+    }
+    if !message.osVersion.isEmpty {
+      posture.osVersion = OSVersion(message.osVersion)
+      if posture.osVersion == nil { refuse("\(field).os_version", "must be one to three numbers with points") }
+    }
+    text(message.deviceModel, "\(field).device_model", bytes: 0...Self.maximumModelBytes)
+    posture.biometryType = biometryType(message.biometryType, "\(field).biometry_type")
+    posture.isBiometryAvailable = message.biometryAvailable
+    posture.isBiometryEnrolled = message.biometryEnrolled
+    posture.isBiometryLockedOut = message.biometryLockedOut
+    posture.isPasscodeSet = message.passcodeSet
+    opaque(message.domainState, "\(field).domain_state", count: 0...Self.maximumDomainStateBytes)
+    posture.domainState = message.domainState
+    return posture
+  }
+
+  private mutating func biometryType(_ type: V1.BiometryType, _ field: String) -> BiometryType {
+    guard let raw = UInt8(exactly: type.rawValue), let known = BiometryType(rawValue: raw) else {
+      refuse(field, "\(type.rawValue) is not a biometry type")
+      return .unspecified
+    }
+    return known
+  }
+
+  // MARK: Transaction
+
+  /// `nil` where the policy takes none and none was given.
+  mutating func transaction(
+    _ message: V1.Transaction?, for policy: EvaluationPolicy, _ field: String = "transaction"
+  ) -> Transaction? {
+    switch (message, policy.requiresTransaction) {
+    case (nil, false):
+      return nil
+    case (nil, true):
+      refuse(field, "is required by policy \(policy.name)")
+      return nil
+    case (_?, false):
+      refuse(field, "is not taken by policy \(policy.name)")
+      return nil
+    case (let message?, true):
+      return transaction(message, field)
+    }
+  }
+
+  mutating func transaction(_ message: V1.Transaction, _ field: String) -> Transaction {
+    let transaction = Transaction(
+      amount: message.amount, currency: message.currency, payee: message.payee, reference: message.reference)
+    if let violation = transaction.violation() { refuse("\(field).\(violation.field)", violation.reason) }
+    return transaction
+  }
+
+  // MARK: Time
+
+  mutating func time(_ message: V1.Timestamp?, _ field: String) -> UnixTime {
+    guard let message else {
+      refuse(field, "is required")
+      return UnixTime(microseconds: 0)
+    }
+    guard let time = UnixTime(message) else {
+      refuse(field, "is not a valid timestamp")
+      return UnixTime(microseconds: 0)
+    }
+    return time
+  }
+}
+
+extension DevicePosture {
+  /// A device that said nothing: the rules deny it everything.
+  static let empty = DevicePosture(
+    platform: .unspecified, osVersion: nil, biometryType: .unspecified, isBiometryAvailable: false,
+    isBiometryEnrolled: false, isBiometryLockedOut: false, isPasscodeSet: false, domainState: [])
+}

@@ -1,0 +1,209 @@
+// What the service hands out sealed, instead of storing it: an evaluation (R34) and a binding ticket (R28).
+//
+// The format is the service's own and never leaves it in the clear: fields in a fixed order, each variable one behind
+// its length in 4 bytes, big-endian. Only authentic bytes are ever parsed.
+
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// An open evaluation, as it travels with the caller.
+struct SealedEvaluation: Hashable {
+  /// Its identity in the store, once an attempt was made.
+  var key: ExpiringKey
+  /// 32 random bytes.
+  var challenge: [UInt8]
+  var policyName: String
+  var policyRevision: UInt64
+  var bindingID: String
+  var transaction: Transaction?
+  var prompt: Prompt
+
+  /// For `purpose`, which the signature covers, see `EvaluationPolicy`.
+  func signingInput(applicationID: String, policy: EvaluationPolicy) -> [UInt8] {
+    EvaluationTerms(
+      challenge: challenge, applicationID: applicationID, bindingID: bindingID, policyName: policyName,
+      purpose: policy.purpose, transaction: transaction
+    ).signingInput
+  }
+}
+
+/// What the person is shown (R18).
+struct Prompt: Hashable {
+  var localizedReason: String
+  /// `nil`: the default title.
+  var fallbackTitle: String?
+  var cancelTitle: String?
+}
+
+/// Leave to bind one device to one profile.
+struct SealedTicket: Hashable {
+  var key: ExpiringKey
+  /// 32 random bytes.
+  var challenge: [UInt8]
+  var profileID: String
+  var deviceID: String
+
+  func signingInput(applicationID: String) -> [UInt8] {
+    BindingTerms(challenge: challenge, applicationID: applicationID, profileID: profileID, deviceID: deviceID)
+      .signingInput
+  }
+}
+
+/// Seals for one caller and one application: opened for any other, the bytes are not authentic.
+struct ContentSealer: Sendable {
+  private let sealer: Sealer
+
+  private enum Kind: UInt8 {
+    case evaluation = 1
+    case ticket
+  }
+
+  init(_ sealer: Sealer) {
+    self.sealer = sealer
+  }
+
+  func seal(_ evaluation: SealedEvaluation, for caller: Caller, applicationID: String) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.write(evaluation.key)
+    writer.write(evaluation.challenge)
+    writer.write(evaluation.policyName)
+    writer.write(evaluation.policyRevision)
+    writer.write(evaluation.bindingID)
+    writer.write(optional: evaluation.transaction) { writer, transaction in
+      writer.write(transaction.amount)
+      writer.write(transaction.currency)
+      writer.write(transaction.payee)
+      writer.write(transaction.reference)
+    }
+    writer.write(evaluation.prompt.localizedReason)
+    writer.write(optional: evaluation.prompt.fallbackTitle) { $0.write($1) }
+    writer.write(optional: evaluation.prompt.cancelTitle) { $0.write($1) }
+    return sealer.seal(writer.bytes, context: Self.context(.evaluation, caller, applicationID))
+  }
+
+  func openEvaluation(_ sealed: [UInt8], for caller: Caller, applicationID: String) -> SealedEvaluation? {
+    guard let bytes = sealer.open(sealed, context: Self.context(.evaluation, caller, applicationID)) else { return nil }
+    var reader = ByteReader(bytes)
+    return SealedEvaluation(
+      key: reader.readKey(), challenge: reader.readBytes(), policyName: reader.readString(),
+      policyRevision: reader.readInteger(), bindingID: reader.readString(),
+      transaction: reader.readOptional { reader in
+        Transaction(
+          amount: reader.readString(), currency: reader.readString(), payee: reader.readString(),
+          reference: reader.readString())
+      },
+      prompt: Prompt(
+        localizedReason: reader.readString(), fallbackTitle: reader.readOptional { $0.readString() },
+        cancelTitle: reader.readOptional { $0.readString() }))
+  }
+
+  func seal(_ ticket: SealedTicket, for caller: Caller, applicationID: String) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.write(ticket.key)
+    writer.write(ticket.challenge)
+    writer.write(ticket.profileID)
+    writer.write(ticket.deviceID)
+    return sealer.seal(writer.bytes, context: Self.context(.ticket, caller, applicationID))
+  }
+
+  func openTicket(_ sealed: [UInt8], for caller: Caller, applicationID: String) -> SealedTicket? {
+    guard let bytes = sealer.open(sealed, context: Self.context(.ticket, caller, applicationID)) else { return nil }
+    var reader = ByteReader(bytes)
+    return SealedTicket(
+      key: reader.readKey(), challenge: reader.readBytes(), profileID: reader.readString(),
+      deviceID: reader.readString())
+  }
+
+  /// Format version, kind, caller, application: authenticated, not stored.
+  private static func context(_ kind: Kind, _ caller: Caller, _ applicationID: String) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.write(integer: formatVersion)
+    writer.write(integer: kind.rawValue)
+    writer.write(caller.identity)
+    writer.write(applicationID)
+    return writer.bytes
+  }
+
+  /// Changes with the fields above: what an older version sealed is then no longer authentic.
+  private static let formatVersion: UInt8 = 1
+}
+
+private struct ByteWriter {
+  /// Room for an evaluation without a transaction, so that most grow no further.
+  private(set) var bytes: [UInt8] = { () -> [UInt8] in
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(256)
+    return bytes
+  }()
+
+  mutating func write(integer: some FixedWidthInteger) {
+    withUnsafeBytes(of: integer.bigEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  mutating func write(_ integer: UInt64) {
+    write(integer: integer)
+  }
+
+  mutating func write(_ bytes: [UInt8]) {
+    write(integer: UInt32(bytes.count))
+    self.bytes.append(contentsOf: bytes)
+  }
+
+  mutating func write(_ text: String) {
+    write(integer: UInt32(text.utf8.count))
+    bytes.append(contentsOf: text.utf8)
+  }
+
+  mutating func write(_ key: ExpiringKey) {
+    write(integer: key.expiresAt.microseconds)
+    write(integer: key.id.high)
+    write(integer: key.id.low)
+  }
+
+  mutating func write<Value>(optional value: Value?, _ body: (inout ByteWriter, Value) -> Void) {
+    write(integer: UInt8(value == nil ? 0 : 1))
+    if let value { body(&self, value) }
+  }
+}
+
+/// Reads what `ByteWriter` wrote. The bytes are authentic, so a wrong length is a broken invariant of ours.
+private struct ByteReader {
+  private let bytes: [UInt8]
+  private var position = 0
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  mutating func readInteger<Integer: FixedWidthInteger>() -> Integer {
+    let size = MemoryLayout<Integer>.size
+    defer { position += size }
+    return bytes[position..<position + size].reduce(0) { $0 << 8 | Integer($1) }
+  }
+
+  mutating func readBytes() -> [UInt8] {
+    Array(readSlice())
+  }
+
+  mutating func readString() -> String {
+    String(decoding: readSlice(), as: UTF8.self)
+  }
+
+  mutating func readKey() -> ExpiringKey {
+    ExpiringKey(
+      expiresAt: UnixTime(microseconds: Int64(bitPattern: readInteger())),
+      id: UniqueID(high: readInteger(), low: readInteger()))
+  }
+
+  mutating func readOptional<Value>(_ body: (inout ByteReader) -> Value) -> Value? {
+    let isPresent: UInt8 = readInteger()
+    return isPresent == 1 ? body(&self) : nil
+  }
+
+  private mutating func readSlice() -> ArraySlice<UInt8> {
+    let count: UInt32 = readInteger()
+    defer { position += Int(count) }
+    return bytes[position..<position + Int(count)]
+  }
+}

@@ -1,0 +1,25 @@
+// What an installation may set. Everything has a safe default.
+
+public import TouchstonePolicy
+
+public struct ServiceConfiguration: Sendable {
+  /// The `iss` of every token.
+  public var issuer = "touchstone"
+  public var policies: [EvaluationPolicy] = EvaluationPolicy.builtIn
+  public var enrolment = EnrolmentPolicy()
+
+  public init() {}
+}
+
+/// The policies by name, and nothing else: a name that is not here is refused.
+struct PolicyBook: Sendable {
+  private let policies: [String: EvaluationPolicy]
+
+  init(_ policies: [EvaluationPolicy]) {
+    self.policies = Dictionary(uniqueKeysWithValues: policies.map { ($0.name, $0) })
+  }
+
+  subscript(name: String) -> EvaluationPolicy? {
+    policies[name]
+  }
+}

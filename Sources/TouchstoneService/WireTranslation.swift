@@ -1,0 +1,129 @@
+// The same words on both sides of the service: the rules' values and the wire's.
+
+internal import TouchstoneCodec
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension Platform {
+  static let wireNames = ["ios", "ipados", "macos", "android", "web"]
+
+  init?(wireName: String) {
+    switch wireName {
+    case "": self = .unspecified
+    case "ios": self = .iOS
+    case "ipados": self = .iPadOS
+    case "macos": self = .macOS
+    case "android": self = .android
+    case "web": self = .web
+    default: return nil
+    }
+  }
+}
+
+extension V1.Factor {
+  init(_ factor: Factor) {
+    self.init(rawValue: Int32(factor.rawValue))
+  }
+}
+
+extension Factor {
+  init?(_ factor: V1.Factor) {
+    guard let raw = UInt8(exactly: factor.rawValue) else { return nil }
+    self.init(rawValue: raw)
+  }
+}
+
+extension KeyProtection {
+  init?(_ protection: V1.KeyProtection) {
+    guard let raw = UInt8(exactly: protection.rawValue) else { return nil }
+    self.init(rawValue: raw)
+  }
+}
+
+extension V1.LAError {
+  init(_ code: LAErrorCode?) {
+    self.init(rawValue: code?.rawValue ?? 0)
+  }
+}
+
+extension V1.DomainStateVerdict {
+  init(_ verdict: DomainStateVerdict?) {
+    self.init(rawValue: Int32(verdict?.rawValue ?? 0))
+  }
+}
+
+extension V1.Outcome {
+  init(_ outcome: Outcome) {
+    self.init(rawValue: Int32(outcome.rawValue))
+  }
+}
+
+extension V1.Result {
+  /// Five plain results for callers that need no more (R19).
+  init(outcome: Outcome, code: LAErrorCode?) {
+    switch (outcome, code) {
+    case (.succeeded, _): self = .success
+    case (_, .authenticationFailed): self = .failed
+    case (_, .userCancel): self = .cancel
+    case (_, .userFallback): self = .fallback
+    default: self = .other
+    }
+  }
+}
+
+extension V1.Denial {
+  init(_ denial: Denial) {
+    self.init(
+      laError: V1.LAError(denial.code), reason: denial.reason.rawValue,
+      retryAfter: denial.retryAfter.map(V1.Duration.init))
+  }
+}
+
+extension V1.Duration {
+  init(_ duration: Duration) {
+    let (seconds, attoseconds) = duration.components
+    self.init(seconds: seconds, nanoseconds: Int32(attoseconds / 1_000_000_000))
+  }
+}
+
+extension V1.Timestamp {
+  init(_ time: UnixTime) {
+    let seconds = time.seconds
+    self.init(seconds: seconds, nanoseconds: Int32((time.microseconds - seconds * 1_000_000) * 1_000))
+  }
+}
+
+extension UnixTime {
+  /// `nil` outside the years 1 to 9999, or where the nanoseconds are none.
+  init?(_ timestamp: V1.Timestamp) {
+    self.init(seconds: timestamp.seconds, nanoseconds: timestamp.nanoseconds)
+  }
+}
+
+extension V1.Binding {
+  init(_ record: BindingRecord) {
+    self.init(
+      bindingID: record.bindingID, applicationID: record.applicationID, profileID: record.profileID,
+      deviceID: record.deviceID, deviceName: record.deviceName, state: record.isRevoked ? .revoked : .active,
+      domainStateRecorded: record.baseline != nil, createdAt: V1.Timestamp(record.createdAt),
+      lastUsedAt: record.lastUsedAt.map(V1.Timestamp.init),
+      biometryType: V1.BiometryType(rawValue: Int32(record.biometryType.rawValue)))
+    switch record.credential {
+    case .hardwareKeys(let keys):
+      credential = .hardwareKey
+      protections = keys.map { V1.KeyProtection(rawValue: Int32($0.protection.rawValue)) }
+    case .profileTouchID:
+      credential = .profileTouchID
+    }
+  }
+}
+
+extension V1.Event {
+  init(_ record: EventRecord) {
+    let event = record.event
+    self.init(
+      sequence: record.sequence, time: V1.Timestamp(event.time), kind: event.kind, applicationID: event.applicationID,
+      profileID: event.profileID, deviceID: event.deviceID, bindingID: event.bindingID, caller: event.caller,
+      details: Dictionary(event.details.map { ($0.key, $0.value) }) { _, last in last }, hash: record.hash)
+  }
+}

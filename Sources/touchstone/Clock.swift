@@ -1,0 +1,9 @@
+internal import Glibc
+internal import TouchstonePolicy
+
+/// The machine's wall clock: the one place that asks for the time of day.
+func systemTime() -> UnixTime {
+  var now = timespec()
+  clock_gettime(CLOCK_REALTIME, &now)
+  return UnixTime(microseconds: Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1_000)
+}

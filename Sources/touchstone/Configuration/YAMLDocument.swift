@@ -1,0 +1,150 @@
+// YAML by libyaml: a tree of nodes, each with its place in the file.
+//
+// Yams would do, but it needs Foundation, and Foundation's ICU would treble the binary.
+
+internal import CYAML
+
+/// One value of a YAML file, and where it stands.
+struct YAMLNode {
+  enum Content {
+    case scalar(String)
+    case sequence([YAMLNode])
+    /// In the file's order; no key twice.
+    case mapping([(key: YAMLKey, value: YAMLNode)])
+  }
+
+  var content: Content
+  var place: YAMLPlace
+}
+
+struct YAMLKey {
+  var name: String
+  var place: YAMLPlace
+}
+
+/// Counted from 1, as editors do.
+struct YAMLPlace: Hashable {
+  var line: Int
+  var column: Int
+}
+
+struct YAMLError: Error {
+  var message: String
+  var place: YAMLPlace
+}
+
+extension YAMLNode {
+  /// A configuration is written by hand; anything deeper or larger than this is a mistake or an attack.
+  private static let maximumDepth = 16
+  private static let maximumNodes = 100_000
+
+  /// The file's one document; an empty file is an empty mapping.
+  static func parse(_ text: [UInt8]) throws(YAMLError) -> YAMLNode {
+    var parser = yaml_parser_t()
+    guard yaml_parser_initialize(&parser) == 1 else {
+      throw YAMLError(message: "out of memory", place: YAMLPlace(line: 1, column: 1))
+    }
+    defer { yaml_parser_delete(&parser) }
+    let result: Result<YAMLNode, YAMLError> = text.withUnsafeBufferPointer { buffer in
+      withUnsafeMutablePointer(to: &parser) { parser in
+        yaml_parser_set_input_string(parser, buffer.baseAddress, buffer.count)
+        return Result { () throws(YAMLError) in
+          var reader = EventReader(parser: parser)
+          return try reader.readDocument()
+        }
+      }
+    }
+    return try result.get()
+  }
+
+  /// Turns libyaml's events into nodes. The parser outlives it: see `parse`.
+  private struct EventReader {
+    let parser: UnsafeMutablePointer<yaml_parser_t>
+    var nodes = 0
+
+    struct Event {
+      var type: yaml_event_type_t
+      var place: YAMLPlace
+      var scalar: String?
+    }
+
+    mutating func readDocument() throws(YAMLError) -> YAMLNode {
+      var event = try next()
+      while event.type == YAML_STREAM_START_EVENT || event.type == YAML_DOCUMENT_START_EVENT { event = try next() }
+      if event.type == YAML_STREAM_END_EVENT { return YAMLNode(content: .mapping([]), place: event.place) }
+      let node = try read(event, depth: 0)
+      _ = try next()
+      let end = try next()
+      guard end.type == YAML_STREAM_END_EVENT else {
+        throw YAMLError(message: "a configuration is one document", place: end.place)
+      }
+      return node
+    }
+
+    private mutating func read(_ event: Event, depth: Int) throws(YAMLError) -> YAMLNode {
+      nodes += 1
+      guard depth < YAMLNode.maximumDepth, nodes < YAMLNode.maximumNodes else {
+        throw YAMLError(message: "nested too deep, or too large", place: event.place)
+      }
+      switch event.type {
+      case YAML_SCALAR_EVENT:
+        return YAMLNode(content: .scalar(event.scalar ?? ""), place: event.place)
+      case YAML_SEQUENCE_START_EVENT:
+        return YAMLNode(content: .sequence(try readSequence(depth: depth)), place: event.place)
+      case YAML_MAPPING_START_EVENT:
+        return YAMLNode(content: .mapping(try readMapping(depth: depth)), place: event.place)
+      default:
+        throw YAMLError(message: "anchors and aliases are not taken", place: event.place)
+      }
+    }
+
+    private mutating func readSequence(depth: Int) throws(YAMLError) -> [YAMLNode] {
+      var nodes: [YAMLNode] = []
+      var event = try next()
+      while event.type != YAML_SEQUENCE_END_EVENT {
+        nodes.append(try read(event, depth: depth + 1))
+        event = try next()
+      }
+      return nodes
+    }
+
+    private mutating func readMapping(depth: Int) throws(YAMLError) -> [(key: YAMLKey, value: YAMLNode)] {
+      var entries: [(key: YAMLKey, value: YAMLNode)] = []
+      var names: Set<String> = []
+      var event = try next()
+      while event.type != YAML_MAPPING_END_EVENT {
+        guard let name = event.scalar else { throw YAMLError(message: "a key must be a word", place: event.place) }
+        guard names.insert(name).inserted else {
+          throw YAMLError(message: "\"\(name)\" stands here twice", place: event.place)
+        }
+        let key = YAMLKey(name: name, place: event.place)
+        entries.append((key, try read(try next(), depth: depth + 1)))
+        event = try next()
+      }
+      return entries
+    }
+
+    private mutating func next() throws(YAMLError) -> Event {
+      var event = yaml_event_t()
+      guard yaml_parser_parse(parser, &event) == 1 else { throw parserError() }
+      defer { yaml_event_delete(&event) }
+      var scalar: String?
+      if event.type == YAML_SCALAR_EVENT {
+        let bytes = UnsafeBufferPointer(start: event.data.scalar.value, count: event.data.scalar.length)
+        scalar = String(decoding: bytes, as: UTF8.self)
+      }
+      return Event(type: event.type, place: YAMLPlace(event.start_mark), scalar: scalar)
+    }
+
+    private func parserError() -> YAMLError {
+      let problem = parser.pointee.problem.map { String(cString: $0) } ?? "not YAML"
+      return YAMLError(message: problem, place: YAMLPlace(parser.pointee.problem_mark))
+    }
+  }
+}
+
+extension YAMLPlace {
+  fileprivate init(_ mark: yaml_mark_t) {
+    self.init(line: Int(mark.line) + 1, column: Int(mark.column) + 1)
+  }
+}

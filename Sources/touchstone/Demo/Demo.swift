@@ -1,0 +1,69 @@
+// `touchstone demo`: the service and a simulated phone, from the first binding to a lockout and back.
+
+internal import ArgumentParser
+internal import Dispatch
+internal import FoundationEssentials
+internal import Glibc
+internal import Logging
+internal import TouchstoneClient
+
+struct Demo: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Watch a simulated phone bind, log in, pay, lock itself out and recover.",
+    discussion: """
+      Starts the service on a free port with data of its own, which is removed afterwards. Exits 0 only if every \
+      answer was what the rules say.
+      """)
+
+  func run() throws {
+    do throws(Failure) {
+      let directory = try TemporaryDirectory()
+      var configuration = ProcessConfiguration()
+      configuration.listen = "127.0.0.1:0"
+      configuration.dataDirectory = directory.path + "/data"
+      let service = try RunningService.start(configuration, logger: standardErrorLogger())
+      Task {
+        let hasPassed = await Self.tell(service)
+        service.stop(grace: .seconds(5)) {
+          directory.remove()
+          Glibc.exit(hasPassed ? 0 : ExitStatus.wrongAnswer.rawValue)
+        }
+      }
+    } catch {
+      fail(error)
+    }
+    dispatchMain()
+  }
+
+  private static func tell(_ service: RunningService) async -> Bool {
+    let client = TouchstoneClient(configuration: TouchstoneClientConfiguration(target: "\(service.address)"))
+    let narrator = Narrator()
+    narrator.title("touchstone serves on \(service.address); \(DemoStory.cast)")
+    do throws(WrongAnswer) {
+      try await DemoStory(client: client, narrator: narrator).tell()
+      narrator.title("Every answer was as the rules say.")
+    } catch {
+      narrator.failure(error)
+    }
+    await client.close()
+    return narrator.failures == 0
+  }
+}
+
+/// A directory of the demo's own under the system's temporary one.
+private final class TemporaryDirectory: Sendable {
+  let path: String
+
+  init() throws(Failure) {
+    var template = Array("/tmp/touchstone-demo-XXXXXX".utf8CString)
+    guard mkdtemp(&template) != nil else {
+      throw Failure(status: .unwritableData, message: "no temporary directory: \(String(cString: strerror(errno)))")
+    }
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// With all that is in it. What cannot be removed is left to the system's own cleaning.
+  func remove() {
+    try? FileManager.default.removeItem(atPath: path)
+  }
+}

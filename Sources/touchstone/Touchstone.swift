@@ -1,0 +1,11 @@
+// The command line: one binary, a subcommand for each job.
+
+internal import ArgumentParser
+
+@main
+struct Touchstone: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "touchstone",
+    abstract: "Server-side policy for biometric login and payment.",
+    subcommands: [Serve.self, Demo.self, Audit.self])
+}
