@@ -10,7 +10,9 @@ public struct SoftwareKey: Sendable {
 
   /// A key from the system's randomness.
   public init() {
-    self.init(P256.Signing.PrivateKey(compactRepresentable: false))
+    // The library's own generator checks each new key at four times the price; load needs many.
+    var generator = SystemRandomNumberGenerator()
+    self.init(using: &generator)
   }
 
   /// A key from the given randomness: the same generator in the same state gives the same key.
