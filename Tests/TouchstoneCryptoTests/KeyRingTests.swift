@@ -1,0 +1,197 @@
+// How keys come to be, are read again, rotated, and refused where others could have seen them.
+
+import Dispatch
+import Glibc
+import Synchronization
+import Testing
+
+@testable import TouchstoneCrypto
+
+@Suite struct KeyRingTests {
+  @Test func `the first start makes keys and the next reads them`() throws {
+    let directory = TemporaryDirectory()
+    let first = try KeyRing.loadOrCreate(directory: directory.keys)
+    let second = try KeyRing.loadOrCreate(directory: directory.keys)
+    #expect(isSame(first, second))
+
+    let other = TemporaryDirectory()
+    #expect(try !isSame(first, KeyRing.loadOrCreate(directory: other.keys)))
+  }
+
+  @Test func `only the owner can read what was made`() throws {
+    let directory = TemporaryDirectory()
+    _ = try KeyRing.loadOrCreate(directory: directory.keys)
+    #expect(directory.listing() == ["pepper", "sealing", "sealing/1.key", "signing", "signing/1.pem"])
+    for name in ["", "sealing", "signing"] { #expect(directory.mode(name) == 0o700) }
+    for name in ["pepper", "sealing/1.key", "signing/1.pem"] { #expect(directory.mode(name) == 0o600) }
+    #expect(directory.read("pepper").count == 32)
+    #expect(directory.read("sealing/1.key").count == 32)
+    #expect(String(decoding: directory.read("signing/1.pem"), as: UTF8.self).hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
+  }
+
+  @Test func `parallel first starts agree`() throws {
+    let directory = TemporaryDirectory()
+    let rings = Mutex<[Result<KeyRing, KeyRingError>]>([])
+    DispatchQueue.concurrentPerform(iterations: 16) { _ in
+      let ring = Result { () throws(KeyRingError) in try KeyRing.loadOrCreate(directory: directory.keys) }
+      rings.withLock { $0.append(ring) }
+    }
+    let loaded = try rings.withLock { $0 }.map { try $0.get() }
+    #expect(loaded.count == 16)
+    #expect(loaded.allSatisfy { isSame($0, loaded[0]) })
+    #expect(directory.listing() == ["pepper", "sealing", "sealing/1.key", "signing", "signing/1.pem"])
+  }
+
+  @Test func `a first start that was cut short is completed`() throws {
+    let directory = TemporaryDirectory()
+    let first = try KeyRing.loadOrCreate(directory: directory.keys)
+    directory.remove("signing/1.pem")
+    directory.write("signing/.new-unfinished", [1, 2, 3])
+    let second = try KeyRing.loadOrCreate(directory: directory.keys)
+    #expect(second.signing.active.keyID != first.signing.active.keyID)
+    #expect(second.pepper.digest(of: [], purpose: "") == first.pepper.digest(of: [], purpose: ""))
+  }
+
+  @Test func `the number decides: highest is active, lower and next are accepted`() throws {  // R40
+    let directory = TemporaryDirectory()
+    let first = try KeyRing.loadOrCreate(directory: directory.keys)
+    let oldSealer = Sealer(keys: first.sealing)
+    let (nextSigning, nextSealing) = (SigningKey.random(), randomBytes(32))
+    directory.write("signing/10.next.pem", Array(nextSigning.pem.utf8))
+    directory.write("sealing/10.next.key", nextSealing)
+
+    let announced = try KeyRing.loadOrCreate(directory: directory.keys)
+    #expect(announced.signing.active.keyID == first.signing.active.keyID)
+    #expect(announced.signing.jwkSet.contains(nextSigning.keyID))
+
+    directory.rename("signing/10.next.pem", to: "signing/10.pem")
+    directory.rename("sealing/10.next.key", to: "sealing/10.key")
+    let rotated = try KeyRing.loadOrCreate(directory: directory.keys)
+    #expect(rotated.signing.active.keyID == nextSigning.keyID)
+    #expect(rotated.signing.jwkSet.contains(first.signing.active.keyID))
+    let newSealer = Sealer(keys: rotated.sealing)
+    #expect(newSealer.open(oldSealer.seal([1], context: []), context: []) == [1])
+    #expect(Sealer(keys: announced.sealing).open(newSealer.seal([2], context: []), context: []) == [2])
+
+    directory.remove("signing/1.pem")
+    directory.remove("sealing/1.key")
+    let retired = try KeyRing.loadOrCreate(directory: directory.keys)
+    #expect(retired.signing.accepted.map(\.keyID) == [nextSigning.keyID])
+    #expect(Sealer(keys: retired.sealing).open(oldSealer.seal([3], context: []), context: []) == nil)
+  }
+
+  @Test(arguments: ["", "signing", "sealing", "pepper", "sealing/1.key", "signing/1.pem"], [0o040, 0o020, 0o004, 0o001])
+  func `what others may touch is refused`(name: String, extra: Int) throws {
+    let directory = TemporaryDirectory()
+    _ = try KeyRing.loadOrCreate(directory: directory.keys)
+    directory.setMode(name, directory.mode(name)! | mode_t(extra))
+    expectError(.exposed, at: name, in: directory)
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root can give files away"), arguments: ["", "signing", "pepper", "signing/1.pem"])
+  func `what belongs to a stranger is refused`(name: String) throws {
+    let directory = TemporaryDirectory()
+    _ = try KeyRing.loadOrCreate(directory: directory.keys)
+    directory.setOwner(name, 12345)
+    expectError(.foreignOwner, at: name, in: directory)
+  }
+
+  @Test(arguments: ["", "signing", "sealing", "pepper", "sealing/1.key", "signing/1.pem"])
+  func `no symbolic link is followed`(name: String) throws {
+    let directory = TemporaryDirectory()
+    _ = try KeyRing.loadOrCreate(directory: directory.keys)
+    directory.replaceByLink(name)
+    expectError(.wrongFileType, at: name, in: directory)
+  }
+
+  @Test func `a pipe or a directory in a file's place is refused`() throws {
+    let directory = TemporaryDirectory()
+    _ = try KeyRing.loadOrCreate(directory: directory.keys)
+    directory.remove("pepper")
+    mkfifo("\(directory.keys)/pepper", 0o600)
+    expectError(.wrongFileType, at: "pepper", in: directory)
+    directory.remove("pepper")
+    mkdir("\(directory.keys)/pepper", 0o700)
+    expectError(.wrongFileType, at: "pepper", in: directory)
+  }
+
+  @Test(arguments: [
+    ("pepper", []), ("pepper", randomBytes(31)), ("pepper", randomBytes(33)),
+    ("pepper", [UInt8](repeating: 0, count: 32)),
+    ("sealing/1.key", []), ("sealing/1.key", randomBytes(31)), ("sealing/1.key", randomBytes(33)),
+    ("sealing/1.key", [UInt8](repeating: 0xff, count: 32)),
+    ("signing/1.pem", []), ("signing/1.pem", Array("nonsense".utf8)), ("signing/1.pem", randomBytes(100)),
+    ("signing/1.pem", [UInt8](repeating: UInt8(ascii: "A"), count: 1025)),
+  ] as [(String, [UInt8])])
+  func `a malformed file is refused and left as it is`(name: String, content: [UInt8]) throws {
+    let directory = TemporaryDirectory()
+    _ = try KeyRing.loadOrCreate(directory: directory.keys)
+    directory.remove(name)
+    directory.write(name, content)
+    expectError(.malformed, at: name, in: directory)
+    #expect(directory.read(name) == content)
+  }
+
+  @Test func `a lost pepper is not replaced`() throws {
+    let directory = TemporaryDirectory()
+    _ = try KeyRing.loadOrCreate(directory: directory.keys)
+    directory.remove("pepper")
+    expectError(.missing, at: "pepper", in: directory)
+    #expect(!directory.listing().contains("pepper"))
+  }
+
+  @Test(arguments: ["signing/2.pem.bak", "signing/02.pem", "signing/0.pem", "signing/-1.pem", "signing/2.key", "sealing/2.pem", "signing/next.pem", "signing/1.next.next.pem"])
+  func `a file whose name says nothing is refused`(name: String) throws {
+    let directory = TemporaryDirectory()
+    _ = try KeyRing.loadOrCreate(directory: directory.keys)
+    directory.write(name, Array(SigningKey.random().pem.utf8))
+    expectError(.unexpectedFile, at: name, in: directory)
+  }
+
+  @Test func `one key in two files is refused`() throws {
+    let directory = TemporaryDirectory()
+    _ = try KeyRing.loadOrCreate(directory: directory.keys)
+    directory.write("signing/2.pem", directory.read("signing/1.pem"))
+    expectError(.duplicateKey, at: "signing/2.pem", in: directory)
+  }
+
+  @Test func `a key to come does not sign, even alone`() throws {
+    let directory = TemporaryDirectory()
+    _ = try KeyRing.loadOrCreate(directory: directory.keys)
+    directory.rename("signing/1.pem", to: "signing/2.next.pem")
+    expectError(.noActiveKey, at: "signing", in: directory)
+  }
+
+  @Test func `forgotten keys are noticed`() throws {
+    let directory = TemporaryDirectory()
+    _ = try KeyRing.loadOrCreate(directory: directory.keys)
+    for number in 2...17 { directory.write("sealing/\(number).key", randomBytes(32)) }
+    expectError(.tooManyKeys, at: "sealing", in: directory)
+  }
+
+  @Test func `a missing parent is named`() {
+    let error = #expect(throws: KeyRingError.self) { try KeyRing.loadOrCreate(directory: "/nonexistent/keys") }
+    #expect(error?.code == .system)
+    #expect(error?.description == "/nonexistent/keys: mkdir: No such file or directory")
+  }
+
+  /// Loading fails with this code and names this file.
+  private func expectError(
+    _ code: KeyRingError.Code, at name: String, in directory: borrowing TemporaryDirectory,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let (keys, path) = (directory.keys, directory.path(of: name))
+    let error = #expect(throws: KeyRingError.self, sourceLocation: sourceLocation) {
+      try KeyRing.loadOrCreate(directory: keys)
+    }
+    #expect(error?.code == code, sourceLocation: sourceLocation)
+    #expect(error?.path == path, sourceLocation: sourceLocation)
+  }
+}
+
+/// Same signing keys, sealing keys and pepper, as far as use can tell.
+private func isSame(_ left: KeyRing, _ right: KeyRing) -> Bool {
+  left.signing.jwkSet == right.signing.jwkSet
+    && Sealer(keys: right.sealing).open(Sealer(keys: left.sealing).seal([1], context: []), context: []) == [1]
+    && left.pepper.digest(of: [1], purpose: "") == right.pepper.digest(of: [1], purpose: "")
+}
