@@ -9,7 +9,7 @@ import Testing
   @Test(arguments: UInt64(1)...60)
   func keepsItsPromises(seed: UInt64) {
     var world = World(seed: seed)
-    for _ in 0..<2000 where world.violation == nil { world.step() }
+    for _ in 0..<1000 where world.violation == nil { world.step() }
     world.finish()
     #expect(world.violation == nil, "seed \(seed)")
   }

@@ -1,0 +1,66 @@
+// What a client is told once, and what each call may say otherwise.
+
+internal import DispatchPool
+public import DispatchRPC
+
+public struct TouchstoneClientConfiguration: Sendable {
+  /// "host:port" or "[IPv6 address]:port". Names are resolved anew for each connection.
+  public var target: String
+  /// Kept open from the first call on. Calls go to the connection with the fewest: as many as the service has
+  /// shards let it use all of them.
+  public var minimumConnections: Int
+  /// More are opened when every stream of those that are there is taken.
+  public var maximumConnections: Int
+  /// Threads' worth of work with sockets; connections take turns.
+  public var eventLoops: Int
+  /// Calls that may wait for a stream. The next one fails with RESOURCE_EXHAUSTED.
+  public var maximumWaitingCalls = 1024
+  /// From the call to its answer, waits and retries included, where the call does not say.
+  public var defaultTimeout = Duration.seconds(10)
+  /// Sent with each call: `authorization` and the like.
+  public var metadata: Metadata
+  var backoff = BackoffConfiguration()
+
+  public init(
+    target: String, minimumConnections: Int = 1, maximumConnections: Int = 8, eventLoops: Int = 1,
+    metadata: Metadata = []
+  ) {
+    self.target = target
+    self.minimumConnections = minimumConnections
+    self.maximumConnections = maximumConnections
+    self.eventLoops = eventLoops
+    self.metadata = metadata
+  }
+
+  /// The least that RFC 9113 §6.5.2 recommends a server to allow.
+  private static let assumedStreamsPerConnection = 100
+
+  var pool: PoolConfiguration {
+    PoolConfiguration(
+      minimumConnections: minimumConnections, maximumConnections: maximumConnections,
+      maximumWaiting: maximumWaitingCalls, assumedCapacity: Self.assumedStreamsPerConnection, backoff: backoff)
+  }
+}
+
+public struct CallOptions: Sendable {
+  public static let `default` = CallOptions()
+
+  /// `nil`: the client's default.
+  public var timeout: Duration?
+  /// Wait for a connection while the service is out of reach, instead of failing with UNAVAILABLE
+  /// (grpc/grpc doc/wait-for-ready.md).
+  public var waitForReady: Bool
+  /// For the texts in the answer, as in Accept-Language (RFC 9110 §12.5.4): "zh-Hans, en;q=0.5".
+  public var languages: String?
+  /// Beside the client's.
+  public var metadata: Metadata
+
+  public init(
+    timeout: Duration? = nil, waitForReady: Bool = false, languages: String? = nil, metadata: Metadata = []
+  ) {
+    self.timeout = timeout
+    self.waitForReady = waitForReady
+    self.languages = languages
+    self.metadata = metadata
+  }
+}
