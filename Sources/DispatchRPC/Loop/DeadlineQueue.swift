@@ -39,13 +39,11 @@ struct DeadlineQueue<Payload> {
     return Handle(slot: UInt32(slot), generation: slots[slot].generation)
   }
 
-  /// False when the entry is no longer there.
-  @discardableResult
-  mutating func remove(_ handle: Handle) -> Bool {
+  /// Nothing happens when the entry is no longer there.
+  mutating func remove(_ handle: Handle) {
     let slot = Int(handle.slot)
-    guard slot < slots.count, slots[slot].generation == handle.generation else { return false }
+    guard slot < slots.count, slots[slot].generation == handle.generation else { return }
     removeEntry(at: slots[slot].position)
-    return true
   }
 
   /// Takes out the earliest entry if its time has come.

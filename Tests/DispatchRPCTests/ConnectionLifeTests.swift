@@ -1,0 +1,134 @@
+// How connections begin and end: connecting, keepalive, the orderly stop.
+
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import DispatchRPC
+
+@Suite(.timeLimit(.minutes(1))) struct ConnectionLifeTests {
+  @Test func nobodyListens() async throws {
+    let gone = try await addressOfAServerThatStopped()
+    let client = TestClient(gone)
+    client.connection.connect()
+    #expect(await client.closed().code == .unavailable)
+    let error = await failure { () throws(RPCError) in try await client.call("Echo") }
+    #expect(error.isUnprocessed)
+  }
+
+  @Test func aServerThatNeverSpeaksIsGivenUp() async throws {
+    let silent = try ListeningSocket(host: "127.0.0.1", port: 0)
+    var configuration = RPCClientConfiguration()
+    configuration.connectTimeout = .milliseconds(50)
+    let client = TestClient(silent.address, configuration)
+    client.connection.connect()
+    #expect(await client.closed().message == "not connected in time")
+  }
+
+  @Test func closingIsToldOnce() async throws {
+    let client = try await Loopback().connect()
+    client.connection.close()
+    client.connection.close()
+    client.connection.connect()
+    _ = await client.closed()
+    _ = await failure { () throws(RPCError) in try await client.call("Echo") }
+    #expect(client.events.count == 0)
+  }
+
+  @Test func keepaliveLeavesALivingServerAlone() async throws {
+    var configuration = RPCClientConfiguration()
+    configuration.keepalive = .init(interval: .milliseconds(10), timeout: .seconds(5), withoutCalls: true)
+    let loopback = try Loopback()
+    let client = try await loopback.connect(configuration)
+    let error = await failure { () throws(RPCError) in try await client.call("Hold", timeout: .milliseconds(150)) }
+    #expect(error.code == .deadlineExceeded)
+    try await client.expectEcho([1])
+  }
+
+  @Test func stoppingLetsRunningCallsEnd() async throws {
+    let loopback = try Loopback()
+    let client = try await loopback.connect()
+    async let answer = client.call("Hold")
+    let held = await loopback.held.next()
+    let stopped = Box<Void>()
+    loopback.server.shutDown(grace: .seconds(30)) { stopped.put(()) }
+    guard case .goingAway = await client.events.next() else { return #expect(Bool(false), "GOAWAY comes first") }
+    let refused = await failure { () throws(RPCError) in try await client.call("Echo") }
+    #expect(refused.isUnprocessed)
+    #expect(stopped.count == 0)
+    held.respond([7])
+    #expect(try await answer.message == [7])
+    await stopped.next()
+    _ = await client.closed()
+  }
+
+  @Test func theGraceEnds() async throws {
+    let loopback = try Loopback()
+    let client = try await loopback.connect()
+    let result = Box<Result<RPCResponse, RPCError>>()
+    client.connection.start(RPCClientRequest(path: "/test/Hold", message: [])) { result.put($0) }
+    _ = await loopback.held.next()
+    await loopback.shutDown(grace: .milliseconds(30))
+    #expect(await loopback.cancellations.next() == .connectionLost)
+    guard case .failure(let error) = await result.next() else { return #expect(Bool(false), "nobody answered") }
+    #expect(error.code == .unavailable)
+  }
+
+  @Test func stoppingAnIdleServerIsQuick() async throws {
+    let loopback = try Loopback()
+    await loopback.shutDown(grace: .seconds(30))
+    #expect(throws: RPCServerError.self) { try loopback.server.listen(host: "127.0.0.1", port: 0) }
+  }
+
+  @Test(arguments: 1...5)
+  func stoppingUnderLoadLosesNoCall(_ round: Int) async throws {
+    let loopback = try Loopback()
+    let answered = Box<Void>()
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 {
+        guard let client = try? await loopback.connect() else { continue }
+        for _ in 0..<5 {
+          group.addTask {
+            while true {
+              do throws(RPCError) {
+                _ = try await client.call(round.isMultiple(of: 2) ? "Echo" : "Later", [1])
+                answered.put(())
+              } catch {
+                // Only what was surely not taken up may fail.
+                #expect(error.isUnprocessed, "\(error)")
+                return
+              }
+            }
+          }
+        }
+      }
+      for _ in 0..<500 { await answered.next() }
+      await loopback.shutDown(grace: .seconds(30))
+    }
+  }
+
+  @Test func connectionsBeyondTheLimitAreClosed() async throws {
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.maxConnections = 1
+    let loopback = try Loopback(configuration)
+    let first = try await loopback.connect()
+    let second = TestClient(loopback.address)
+    second.connection.connect()
+    #expect(await second.closed().code == .unavailable)
+    try await first.expectEcho([1])
+  }
+
+  @Test func aDroppedServerClosesItsConnections() async throws {
+    var loopback: Loopback? = try Loopback()
+    let client = TestClient(try #require(loopback?.address))
+    try await client.connect()
+    loopback = nil
+    #expect(await client.closed().code == .unavailable)
+  }
+
+  private func addressOfAServerThatStopped() async throws -> SocketAddress {
+    let loopback = try Loopback()
+    await loopback.shutDown(grace: .zero)
+    return loopback.address
+  }
+}

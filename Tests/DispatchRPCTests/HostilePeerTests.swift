@@ -1,0 +1,132 @@
+// Bytes that no honest client sends, and peers that stall: the connection ends, the server lives.
+
+import Testing
+
+@testable import DispatchRPC
+
+@Suite(.timeLimit(.minutes(1))) struct HostilePeerTests {
+  @Test(arguments: [
+    Array("GET / HTTP/1.1\r\nHost: x\r\n\r\n".utf8),
+    [0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3] + [UInt8](repeating: 7, count: 40),
+    [UInt8](repeating: 0, count: 100), [UInt8](repeating: 0xFF, count: 100_000),
+    Frame.preface + [UInt8](repeating: 0xFF, count: 100_000),
+    Frame.preface + Frame(type: 1, flags: 4, stream: 1, payload: [0xFF, 0xFF, 0xFF, 0xFF]).bytes,
+    Frame.preface + Frame.data(1, [1]).bytes, Frame.preface + Frame(type: 8, payload: [0]).bytes,
+    Frame.preface + Frame.headers(2, Frame.call("/test/Echo")).bytes,
+  ])
+  func garbageEndsTheConnection(_ bytes: [UInt8]) async throws {
+    let loopback = try Loopback()
+    #expect(await RawPeer(loopback.address).exchange(bytes) != nil)
+    try await expectAlive(loopback)
+  }
+
+  @Test(arguments: [[], Array("PRI * HTTP/2.0\r\n".utf8)])
+  func aPrefaceThatDoesNotComeInTime(_ bytes: [UInt8]) async throws {
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.handshakeTimeout = .milliseconds(50)
+    let loopback = try Loopback(configuration)
+    #expect(await RawPeer(loopback.address).exchange(bytes) != nil)
+    try await expectAlive(loopback)
+  }
+
+  @Test(arguments: [
+    Frame.headers(1, Frame.call("/test/Echo"), flags: 0).bytes,
+    Frame.headers(1, Frame.call("/test/Echo")).bytes,
+    Frame.headers(1, Frame.call("/test/Echo")).bytes + Frame.data(1, [0, 0, 0]).bytes,
+  ])
+  func aRequestThatStallsIsReset(_ bytes: [UInt8]) async throws {
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.requestTimeout = .milliseconds(50)
+    configuration.housekeepingInterval = .milliseconds(20)
+    let loopback = try Loopback(configuration)
+    let frames = await RawPeer(loopback.address).exchange(Frame.preface + bytes) {
+      $0.contains { $0.type == 3 && $0.stream == 1 }
+    }
+    #expect(frames.contains { $0.type == 3 && $0.stream == 1 })
+  }
+
+  @Test func anIdleConnectionIsAskedToLeave() async throws {
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.idleTimeout = .milliseconds(50)
+    configuration.housekeepingInterval = .milliseconds(20)
+    let client = try await Loopback(configuration).connect()
+    guard case .goingAway = await client.events.next() else { return #expect(Bool(false), "GOAWAY comes first") }
+    _ = await client.closed()
+  }
+
+  @Test(arguments: [
+    Attack("rapid reset", 1_500) { Frame.headers($0, Frame.call("/test/Hold")).bytes + Frame.reset($0).bytes },
+    Attack("ping flood", 1_000) { _ in Frame.ping().bytes },
+    Attack("settings flood", 1_000) { _ in Frame.settings().bytes },
+    Attack("empty data", 200) { id in
+      (id == 1 ? Frame.headers(1, Frame.call("/test/Echo")).bytes : []) + Frame.data(1, []).bytes
+    },
+    Attack("window overflow", 1_500) {
+      Frame.headers($0, Frame.call("/test/Hold")).bytes + Frame.windowUpdate($0, 0x7FFF_FFFF).bytes
+    },
+    Attack("header bombs without end", 200) { id in
+      id == 1
+        ? Frame.headers(1, Frame.call("/test/Echo"), flags: 0).bytes
+        : Frame.continuation(1, Array(Frame.headers(1, [("a", "b")]).payload)).bytes
+    },
+  ])
+  func abuseEndsTheConnection(_ attack: Attack) async throws {
+    let loopback = try Loopback()
+    let answer = await RawPeer(loopback.address).exchange(Frame.preface + attack.bytes)
+    let received = try #require(answer, "the connection stays open")
+    if attack.name != "header bombs without end" {
+      // The GOAWAY may be lost to the reset that our unread bytes cause.
+      let codes = Frame.parse(received).compactMap(\.goawayCode)
+      #expect(codes.allSatisfy { $0 == .enhanceYourCalm }, "\(codes.map(\.rawValue))")
+    }
+    try await expectAlive(loopback)
+  }
+
+  @Test(
+    arguments: [
+      ([0, 0, 0, 0, 1, 7, 0, 0, 0, 0, 0], "13"), ([], "13"), ([0, 0, 0, 0, 9, 1], "13"), ([9, 0, 0, 0, 0], "13"),
+      ([1, 0, 0, 0, 0], "13"), ([0, 0xFF, 0xFF, 0xFF, 0xFF], "8"),
+    ] as [([UInt8], String)])
+  func aBodyThatIsNotOneMessage(_ body: [UInt8], status: String) async throws {
+    let loopback = try Loopback()
+    let request = Frame.headers(1, Frame.call("/test/Echo")).bytes + Frame.data(1, body, flags: Frame.endStream).bytes
+    let frames = await RawPeer(loopback.address).exchange(Frame.preface + request) {
+      $0.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 }
+    }
+    let answer = try #require(frames.first { $0.stream == 1 && $0.type == 1 })
+    // `grpc-status` is a new literal field with its value in plain or Huffman-coded digits.
+    #expect(answer.payload.containsValue(status))
+  }
+
+  /// One connection with one request that must still work.
+  private func expectAlive(_ loopback: Loopback) async throws {
+    try await loopback.connect().expectEcho([1])
+  }
+}
+
+/// Many frames; the closure gets odd stream identifiers in ascending order.
+struct Attack: Sendable, CustomTestStringConvertible {
+  let name: String
+  let bytes: [UInt8]
+
+  init(_ name: String, _ count: Int, _ frames: (UInt32) -> [UInt8]) {
+    self.name = name
+    bytes = (0..<UInt32(count)).flatMap { frames($0 * 2 + 1) }
+  }
+
+  var testDescription: String { name }
+}
+
+extension [UInt8] {
+  /// A header value of decimal digits at the end of `grpc-status`, as HPACK may spell it: plain, or Huffman-coded where
+  /// that is no longer (RFC 7541 appendix B: '1' is 00001, '3' is 011001, '8' is 011110).
+  fileprivate func containsValue(_ digits: String) -> Bool {
+    let huffman: [String: [UInt8]] = ["13": [0x82, 0x0B, 0x3F], "8": [0x81, 0x7B]]
+    let plain = [UInt8(digits.utf8.count)] + Array(digits.utf8)
+    return contains(run: plain) || huffman[digits].map { contains(run: $0) } == true
+  }
+
+  private func contains(run: [UInt8]) -> Bool {
+    indices.contains { self[$0...].starts(with: run) }
+  }
+}

@@ -1,0 +1,131 @@
+// The pure machines: deadlines, abuse, drain, keepalive.
+
+import Testing
+
+@testable import DispatchRPC
+
+private func seconds(_ value: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: value * 1_000_000_000) }
+
+@Suite struct DeadlineQueueTests {
+  @Test func givesBackInOrderWhatHasExpired() {
+    var queue = DeadlineQueue<String>()
+    _ = queue.add("third", at: seconds(3))
+    _ = queue.add("first", at: seconds(1))
+    _ = queue.add("second", at: seconds(2))
+    #expect(queue.earliest == seconds(1))
+    #expect(queue.popExpired(at: seconds(2)) == "first")
+    #expect(queue.popExpired(at: seconds(2)) == "second")
+    #expect(queue.popExpired(at: seconds(2)) == nil)
+    #expect(queue.popExpired(at: seconds(3)) == "third")
+    #expect(queue.isEmpty)
+  }
+
+  @Test func aStaleHandleRemovesNothing() {
+    var queue = DeadlineQueue<String>()
+    let first = queue.add("first", at: seconds(1))
+    queue.remove(first)
+    _ = queue.add("in the same slot", at: seconds(1))
+    queue.remove(first)
+    #expect(queue.count == 1)
+  }
+
+  @Test(arguments: 1...8 as ClosedRange<UInt64>)
+  func agreesWithASortedList(_ seed: UInt64) {
+    var random = SplitMix(state: seed)
+    var queue = DeadlineQueue<Int>()
+    var model: [(time: MonotonicTime, payload: Int, handle: DeadlineQueue<Int>.Handle)] = []
+    for payload in 0..<2_000 {
+      let time = MonotonicTime(nanoseconds: random.next() % 1_000)
+      if random.next() % 3 == 0, !model.isEmpty {
+        let victim = model.remove(at: Int(random.next() % UInt64(model.count)))
+        queue.remove(victim.handle)
+      } else {
+        model.append((time, payload, queue.add(payload, at: time)))
+      }
+      #expect(queue.earliest == model.map(\.time).min())
+    }
+    var popped: [Int] = []
+    while let payload = queue.popExpired(at: .distantFuture) { popped.append(payload) }
+    let times = Dictionary(uniqueKeysWithValues: model.map { ($0.payload, $0.time) })
+    #expect(popped.map { times[$0]! } == model.map(\.time).sorted())
+    #expect(Set(popped) == Set(times.keys))
+  }
+}
+
+private struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+    return value ^ (value >> 31)
+  }
+}
+
+@Suite struct AbuseMonitorTests {
+  private var limits: AbuseLimits {
+    var limits = AbuseLimits()
+    limits.resets = .init(burst: 3, perSecond: 2)
+    limits.emptyData = .init(burst: 1, perSecond: 0)
+    return limits
+  }
+
+  @Test func toleratesABurstThenARate() {
+    var monitor = AbuseMonitor(limits: limits, now: seconds(0))
+    for _ in 0..<3 { #expect(monitor.record(.reset, at: seconds(0)) == .tolerated) }
+    #expect(monitor.record(.reset, at: seconds(0)) == .abusive)
+    for _ in 0..<2 { #expect(monitor.record(.reset, at: seconds(1)) == .tolerated) }
+    #expect(monitor.record(.reset, at: seconds(1)) == .abusive)
+  }
+
+  @Test func savesUpNoMoreThanTheBurst() {
+    var monitor = AbuseMonitor(limits: limits, now: seconds(0))
+    for _ in 0..<3 { #expect(monitor.record(.reset, at: seconds(1_000_000)) == .tolerated) }
+    #expect(monitor.record(.reset, at: seconds(1_000_000)) == .abusive)
+  }
+
+  @Test func countsEachKindAlone() {
+    var monitor = AbuseMonitor(limits: limits, now: seconds(0))
+    #expect(monitor.record(.emptyData, at: seconds(0)) == .tolerated)
+    #expect(monitor.record(.emptyData, at: seconds(9)) == .abusive)
+    #expect(monitor.record(.reset, at: seconds(9)) == .tolerated)
+  }
+}
+
+@Suite struct DrainStateMachineTests {
+  @Test func warnsOnceThenRefusesOnce() {
+    var drain = DrainStateMachine()
+    #expect(drain.warningSeen() == .nothing)
+    #expect(!drain.isDraining)
+    #expect(drain.drain() == .warn)
+    #expect(drain.drain() == .nothing)
+    #expect(drain.isDraining)
+    #expect(drain.warningSeen() == .refuseNewStreams)
+    #expect(drain.warningSeen() == .nothing)
+    #expect(drain.drain() == .nothing)
+  }
+}
+
+@Suite struct KeepaliveStateMachineTests {
+  private let settings = RPCClientConfiguration.Keepalive(interval: .seconds(10), timeout: .seconds(5))
+
+  @Test func probesASilentServerAndGivesUp() {
+    var keepalive = KeepaliveStateMachine(settings, now: seconds(0))
+    #expect(keepalive.timerExpired(at: seconds(10), hasCalls: true) == .probe(until: seconds(15)))
+    #expect(keepalive.timerExpired(at: seconds(15), hasCalls: true) == .giveUp)
+  }
+
+  @Test func anyByteIsAnAnswer() {
+    var keepalive = KeepaliveStateMachine(settings, now: seconds(0))
+    #expect(keepalive.timerExpired(at: seconds(10), hasCalls: true) == .probe(until: seconds(15)))
+    keepalive.received(at: seconds(12))
+    #expect(keepalive.timerExpired(at: seconds(15), hasCalls: true) == .wait(until: seconds(22)))
+  }
+
+  @Test func leavesAConnectionWithoutCallsAlone() {
+    var keepalive = KeepaliveStateMachine(settings, now: seconds(0))
+    #expect(keepalive.timerExpired(at: seconds(10), hasCalls: false) == .wait(until: seconds(20)))
+  }
+}
