@@ -35,8 +35,9 @@ struct Serve: ParsableCommand {
   func run() throws {
     do throws(Failure) {
       let service = try RunningService.start(try effectiveConfiguration(), logger: standardErrorLogger())
-      printLine("listening on \(service.address)")
+      // Before the line: whoever reads it may signal at once.
       StopSignals.stop(service)
+      printLine("listening on \(service.address)")
     } catch {
       fail(error)
     }
