@@ -52,14 +52,13 @@ enum ArrowTable {
       "touchstone",
       [
         "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy", "TouchstoneCrypto",
-        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "SimulatedPhone",
-        "CYAML",
+        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "SimulatedPhone", "CYAML",
       ],
-      packages: ["ArgumentParser", "Logging"], system: platform),
+      packages: ["ArgumentParser", "Logging"], system: platform.union(["FoundationEssentials"])),
     ArrowRow(
       "touchstone-load",
       ["TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "SimulatedPhone"],
-      packages: ["ArgumentParser", "Histogram"], system: platform),
+      packages: ["ArgumentParser", "Histogram"], system: platform.union(["FoundationEssentials"])),
   ]
 
   /// Each C library has one facade; nobody else touches its pointers.

@@ -48,6 +48,12 @@ struct ArrowTests {
     #expect(importers == ArrowTable.facades[library])
   }
 
+  @Test("Neither executable carries Foundation's ICU", arguments: ["touchstone", "touchstone-load"])
+  func executables(target: String) throws {
+    let linked = ArrowTable.reach(of: target).union([target])
+    #expect(linked.filter { ArrowTable.row($0)?.system.contains("Foundation") == true } == [])
+  }
+
   @Test("Hot targets go without Foundation", arguments: ArrowTable.withoutFoundation)
   func foundation(target: String) throws {
     let imported = try PackageTree.sources(of: target).flatMap { ImportScanner.imports(in: $0.text) }.map(\.module)
