@@ -18,9 +18,10 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-func tests(_ target: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func tests(_ target: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
   .testTarget(
-    name: "\(target)Tests", dependencies: [.target(name: target)] + dependencies, swiftSettings: settings)
+    name: "\(target)Tests", dependencies: [.target(name: target)] + dependencies, exclude: exclude,
+    swiftSettings: settings)
 }
 
 let package = Package(
@@ -91,7 +92,7 @@ let package = Package(
     tests("DispatchRPC", ["CNGHTTP2"]),
     tests("DispatchPool"),
     tests("TouchstonePolicy"),
-    tests("TouchstoneCodec", ["CTouchstoneProto", "CProtobufC"]),
+    tests("TouchstoneCodec", ["CTouchstoneProto", "CProtobufC"], exclude: ["crosscheck"]),
     .target(
       name: "StoreConformance", dependencies: ["TouchstoneStore", "TouchstonePolicy"],
       path: "Tests/Support/StoreConformance", swiftSettings: settings),

@@ -1,0 +1,83 @@
+// The codec against Google's implementation of protobuf in Python: thousands of random messages of every type.
+
+import Foundation
+import Testing
+
+@testable import TouchstoneCodec
+
+@Suite struct CrossCheckTests {
+  @Test func pythonAndSwiftReadAndWriteTheSame() throws {
+    let seed = Int.random(in: 0..<1_000_000)
+    let directory = FileManager.default.temporaryDirectory.appending(path: "crosscheck-\(UUID())")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let sent = directory.appending(path: "sent").path
+    let received = directory.appending(path: "received").path
+
+    let generated = try crossCheck("generate", "--seed", "\(seed)", "--out", sent)
+    try #require(generated.status == 0, "seed \(seed): \(generated.output)")
+    try answer(messagesIn: sent, to: received)
+    let verified = try crossCheck("verify", "--sent", sent, "--received", received)
+    #expect(verified.status == 0, "seed \(seed): \(verified.output)")
+  }
+
+  /// Decodes every message in one file and writes to the other what it saw, as crosscheck.py describes it.
+  private func answer(messagesIn sent: String, to received: String) throws {
+    let types = Dictionary(uniqueKeysWithValues: AnyMessageType.all.map { ($0.name, $0) })
+    let coder = MessageCoder(limits: .answers)
+    var blobs = Blobs(reading: try Data(contentsOf: URL(filePath: sent)))
+    var answers = Blobs()
+    while let name = blobs.next(), let bytes = blobs.next() {
+      let type = try #require(types[String(decoding: name, as: UTF8.self)])
+      answers.append(name)
+      do {
+        let (description, bytes) = try type.roundTrip([UInt8](bytes), coder)
+        for blob in [Data("accepted".utf8), Data(description.utf8), Data(bytes)] { answers.append(blob) }
+      } catch {
+        for blob in [Data("refused".utf8), Data("\(error)".utf8), Data()] { answers.append(blob) }
+      }
+    }
+    try answers.data.write(to: URL(filePath: received))
+  }
+
+  private func crossCheck(_ command: String, _ arguments: String...) throws -> (status: Int32, output: String) {
+    let tests = URL(filePath: #filePath).deletingLastPathComponent()
+    let script = tests.appending(path: "crosscheck/crosscheck.py").path
+    let protos = tests.appending(path: "../../Protos").path
+    let python = ProcessInfo.processInfo.environment["TOUCHSTONE_PYTHON"] ?? "python3"
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = [python, script, command, "--protos", protos] + arguments
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    let text = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return (process.terminationStatus, String(decoding: text, as: UTF8.self))
+  }
+}
+
+/// Byte strings in a file, each after its length (4 bytes, little endian).
+private struct Blobs {
+  private(set) var data = Data()
+  private var position = 0
+
+  init() {}
+
+  init(reading data: Data) {
+    self.data = data
+  }
+
+  mutating func append(_ blob: Data) {
+    withUnsafeBytes(of: UInt32(blob.count).littleEndian) { data.append(contentsOf: $0) }
+    data.append(blob)
+  }
+
+  mutating func next() -> Data? {
+    guard position < data.count else { return nil }
+    let count = data.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: position, as: UInt32.self).littleEndian }
+    defer { position += 4 + Int(count) }
+    return data[(position + 4)..<(position + 4 + Int(count))]
+  }
+}

@@ -1,0 +1,309 @@
+"""Checks the Swift codec against Google's implementation of protobuf, both ways.
+
+    crosscheck.py generate --protos DIR --seed N --out FILE    writes random messages of every type
+    crosscheck.py verify --protos DIR --sent FILE --received FILE
+
+Between the two, Swift decodes each message, writes down what it sees in its properties, and encodes it anew. `verify`
+parses the new bytes and compares both with the original.
+
+A file is a sequence of records, a record a sequence of blobs, a blob its length (4 bytes, little endian) and its bytes:
+  sent:      message type, bytes
+  received:  message type, "accepted" or "refused", the properties as text, bytes
+"""
+
+import argparse
+import itertools
+import random
+import struct
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+try:
+    import grpc_tools
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    from google.protobuf.descriptor import FieldDescriptor
+    from google.protobuf.message import DecodeError
+    from grpc_tools import protoc
+except ImportError as error:
+    sys.exit(f"crosscheck.py needs the Python packages protobuf and grpcio-tools: {error}")
+
+# At least; more where chance left a field out.
+MESSAGES_PER_TYPE = 40
+# Damaged copies of each message: those that Swift accepts, it must read as Python does.
+DAMAGED_PER_MESSAGE = 2
+# How often each field of each type must have been sent with a value.
+COVERAGE = 5
+
+# Words that Swift writes in capitals, except at the front of a name; and one name that is longer in Swift.
+ACRONYMS = {"id", "json", "jwk", "la", "os", "url"}
+RENAMED = {"nanos": "nanoseconds"}
+
+MAXIMA = {
+    FieldDescriptor.CPPTYPE_INT32: (-(1 << 31), (1 << 31) - 1),
+    FieldDescriptor.CPPTYPE_INT64: (-(1 << 63), (1 << 63) - 1),
+    FieldDescriptor.CPPTYPE_UINT32: (0, (1 << 32) - 1),
+    FieldDescriptor.CPPTYPE_UINT64: (0, (1 << 64) - 1),
+}
+
+
+# --- schema ---
+
+
+def load(protos):
+    """All message types of the .proto files, by full name."""
+    well_known = Path(grpc_tools.__file__).parent / "_proto"
+    files = sorted(str(path.relative_to(protos)) for path in Path(protos).rglob("*.proto"))
+    with tempfile.TemporaryDirectory() as directory:
+        out = Path(directory) / "descriptors"
+        arguments = ["protoc", f"-I{protos}", f"-I{well_known}", "--include_imports", f"--descriptor_set_out={out}"]
+        if protoc.main(arguments + files) != 0:
+            sys.exit("protoc refused the .proto files")
+        descriptors = descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes())
+    # A pool of its own: other packages may have registered google.rpc in the default one.
+    pool = descriptor_pool.DescriptorPool()
+    types = {}
+    for file in descriptors.file:
+        added = pool.AddSerializedFile(file.SerializeToString()) or pool.FindFileByName(file.name)
+        for descriptor in added.message_types_by_name.values():
+            collect(descriptor, types)
+    return types
+
+
+def collect(descriptor, types):
+    types[descriptor.full_name] = message_factory.GetMessageClass(descriptor)
+    for nested in descriptor.nested_types:
+        if not nested.GetOptions().map_entry:
+            collect(nested, types)
+
+
+def is_map(field):
+    return field.message_type is not None and field.message_type.GetOptions().map_entry
+
+
+def is_message(field):
+    return field.cpp_type == FieldDescriptor.CPPTYPE_MESSAGE
+
+
+# --- random messages ---
+
+
+class Generator:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.coverage = Counter()
+
+    def message(self, cls, density):
+        """`density` is the chance of a field to be set."""
+        message = cls()
+        chosen = {self.random.choice(oneof.fields) for oneof in cls.DESCRIPTOR.oneofs}
+        for field in cls.DESCRIPTOR.fields:
+            eligible = field.containing_oneof is None or field in chosen
+            if eligible and self.random.random() < density:
+                self.fill(message, field, density)
+                self.coverage[field.full_name] += 1
+        return message
+
+    def covers(self, cls):
+        return all(self.coverage[field.full_name] >= COVERAGE for field in cls.DESCRIPTOR.fields)
+
+    def fill(self, message, field, density):
+        if is_map(field):
+            for _ in range(self.random.randint(1, 4)):
+                getattr(message, field.name)[self.text(0)] = self.text(0)
+        elif is_message(field) and field.is_repeated:
+            for _ in range(self.random.randint(1, 3)):
+                getattr(message, field.name).append(self.submessage(field, density))
+        elif is_message(field):
+            getattr(message, field.name).CopyFrom(self.submessage(field, density))
+            getattr(message, field.name).SetInParent()
+        elif field.is_repeated:
+            getattr(message, field.name).extend(self.scalar(field, 0) for _ in range(self.random.randint(1, 5)))
+        else:
+            setattr(message, field.name, self.scalar(field, 1))
+
+    def submessage(self, field, density):
+        return self.message(message_factory.GetMessageClass(field.message_type), density)
+
+    def scalar(self, field, minimum):
+        """`minimum` is 1 where the default would be the same as absence."""
+        if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
+            return True if minimum else self.random.random() < 0.5
+        if field.cpp_type == FieldDescriptor.CPPTYPE_ENUM:
+            known = [value.number for value in field.enum_type.values if value.number or not minimum]
+            return self.random.choice(known + [77, -77, (1 << 31) - 1, -(1 << 31)])
+        if field.type == FieldDescriptor.TYPE_BYTES:
+            return self.random.randbytes(self.random.choice([minimum, 1, 16, 32, 200]))
+        if field.type == FieldDescriptor.TYPE_STRING:
+            return self.text(minimum)
+        low, high = MAXIMA[field.cpp_type]
+        return self.random.choice([high, low or 1, 1, self.random.randint(1, 127), self.random.randint(1, high)])
+
+    def text(self, minimum):
+        # No combining characters: Swift's dictionary takes canonically equivalent keys for one.
+        alphabet = self.random.choice(["ab.-_09", "指纹登录支付", "éßñ", "🔒👍", "a\u0001\u007f\u07ff\u0800\uffff\U0010ffff"])
+        length = self.random.choice([minimum, 1, 7, 8, 15, 16, 40])
+        return "".join(self.random.choice(alphabet) for _ in range(length))
+
+    def unknown_fields(self):
+        """What a newer peer may send: one field of each wire type, by numbers that no message has."""
+        return b"".join([
+            key(1000, 0) + b"\x96\x01",
+            key(1001, 1) + bytes(8),
+            key(1002, 2) + b"\x03a\x00\xff",
+            key(1003, 5) + bytes(4),
+        ])
+
+    def damaged(self, data):
+        data = bytearray(data)
+        for _ in range(self.random.randint(1, 3)):
+            at = self.random.randrange(len(data) + 1)
+            change = self.random.randrange(4)
+            if change == 0 and at < len(data):
+                data[at] ^= 1 << self.random.randrange(8)
+            elif change == 1:
+                data.insert(at, self.random.randrange(256))
+            elif change == 2:
+                del data[at : at + self.random.randint(1, 4)]
+            else:
+                length = self.random.randint(1, 12)
+                data[at:at] = data[self.random.randrange(len(data) + 1) :][:length]
+        return bytes(data)
+
+
+def key(number, wire_type):
+    value = number << 3 | wire_type
+    return bytes([value & 0x7F | 0x80, value >> 7])
+
+
+def generate(arguments):
+    generator = Generator(arguments.seed)
+    types = load(arguments.protos)
+    with open(arguments.out, "wb") as out:
+        for name, cls in sorted(types.items()):
+            for index in itertools.count():
+                if index >= MESSAGES_PER_TYPE and generator.covers(cls):
+                    break
+                data = generator.message(cls, density=[1, 0.8, 0.3][index % 3]).SerializeToString()
+                if index % 10 == 9:
+                    data += generator.unknown_fields()
+                write(out, name.encode(), data)
+                for _ in range(DAMAGED_PER_MESSAGE):
+                    write(out, name.encode(), generator.damaged(data))
+
+
+# --- comparison ---
+
+
+def camel(name):
+    first, *rest = RENAMED.get(name, name).split("_")
+    return first + "".join(word.upper() if word in ACRONYMS else word.capitalize() for word in rest)
+
+
+def describe(message):
+    """The same text that Swift's test makes of the properties it sees."""
+    parts = {}
+    for field in message.DESCRIPTOR.fields:
+        value = getattr(message, field.name)
+        if is_map(field):
+            pairs = sorted(f"{key.encode().hex()}:{item.encode().hex()}" for key, item in value.items())
+            parts[camel(field.name)] = "{" + ",".join(pairs) + "}"
+        elif field.is_repeated:
+            parts[camel(field.name)] = "[" + ",".join(describe_value(field, item) for item in value) + "]"
+        elif not field.has_presence or message.HasField(field.name):
+            parts[camel(field.name)] = describe_value(field, value)
+    return "(" + ",".join(f"{name}:{parts[name]}" for name in sorted(parts)) + ")"
+
+
+def describe_value(field, value):
+    if is_message(field):
+        return describe(value)
+    if field.type == FieldDescriptor.TYPE_STRING:
+        return '"' + value.encode().hex() + '"'
+    if field.type == FieldDescriptor.TYPE_BYTES:
+        return "[" + ",".join(str(byte) for byte in value) + "]"
+    return str(value).lower()
+
+
+def parsed(cls, data):
+    try:
+        message = cls.FromString(data)
+    except DecodeError:
+        return None
+    message.DiscardUnknownFields()
+    return message
+
+
+def verify(arguments):
+    types = load(arguments.protos)
+    sent = list(records(arguments.sent, 2))
+    received = list(records(arguments.received, 4))
+    if len(sent) != len(received):
+        sys.exit(f"sent {len(sent)} messages, received {len(received)}")
+    accepted = Counter()
+    for index, ((name, data), (name_back, verdict, text, data_back)) in enumerate(zip(sent, received)):
+        undamaged = index % (1 + DAMAGED_PER_MESSAGE) == 0
+        fault = None
+        if name != name_back:
+            fault = f"came back as {name_back.decode()}"
+        elif verdict == b"accepted":
+            accepted[undamaged] += 1
+            fault = difference(types[name.decode()], data, text.decode(), data_back)
+        elif undamaged:
+            fault = f"was refused: {text.decode()}"
+        if fault:
+            sys.exit(f"message {index}, {name.decode()} {data.hex()}: {fault}")
+    print(f"{accepted[True]} messages of {len(types)} types, and {accepted[False]} damaged ones that were accepted")
+
+
+def difference(cls, data, text, data_back):
+    message = parsed(cls, data)
+    if message is None:
+        return "was accepted, and Python refuses it"
+    if describe(message) != text:
+        return f"was read as {text}, not {describe(message)}"
+    if parsed(cls, data_back) != message:
+        return f"was encoded as {data_back.hex()}"
+    return None
+
+
+# --- files ---
+
+
+def write(out, *blobs):
+    for blob in blobs:
+        out.write(struct.pack("<I", len(blob)) + blob)
+
+
+def records(path, size):
+    data = Path(path).read_bytes()
+    position, record = 0, []
+    while position < len(data):
+        (length,) = struct.unpack_from("<I", data, position)
+        position += 4
+        record.append(data[position : position + length])
+        position += length
+        if len(record) == size:
+            yield record
+            record = []
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers(required=True)
+    command = commands.add_parser("generate")
+    command.add_argument("--protos", required=True)
+    command.add_argument("--seed", type=int, required=True)
+    command.add_argument("--out", required=True)
+    command.set_defaults(run=generate)
+    command = commands.add_parser("verify")
+    command.add_argument("--protos", required=True)
+    command.add_argument("--sent", required=True)
+    command.add_argument("--received", required=True)
+    command.set_defaults(run=verify)
+    arguments = parser.parse_args()
+    arguments.run(arguments)
+
+
+main()
