@@ -69,7 +69,7 @@ import Testing
     var head = RequestHead()
     for (name, value) in all {
       Array(name.utf8).withUnsafeBytes { name in
-        Array(value.utf8).withUnsafeBytes { head.add(name, $0, routes: routes, limit: 1_000) }
+        Array(value.utf8).withUnsafeBytes { head.add(name, $0, limit: 1_000) { routes.find($0) } }
       }
     }
     return head

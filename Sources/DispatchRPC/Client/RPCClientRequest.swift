@@ -9,7 +9,7 @@ public struct RPCClientRequest: Sendable {
   /// Sent as `grpc-timeout`; the call fails with DEADLINE_EXCEEDED when it passes. `nil`: never.
   public var deadline: MonotonicTime?
 
-  public init(path: String, message: [UInt8], metadata: Metadata = [], deadline: MonotonicTime? = nil) {
+  public init(path: String, message: [UInt8], metadata: Metadata = Metadata(), deadline: MonotonicTime? = nil) {
     self.path = path
     self.message = message
     self.metadata = metadata
@@ -23,7 +23,7 @@ public struct RPCResponse: Hashable, Sendable {
   public var initialMetadata: Metadata
   public var trailingMetadata: Metadata
 
-  public init(message: [UInt8], initialMetadata: Metadata = [], trailingMetadata: Metadata = []) {
+  public init(message: [UInt8], initialMetadata: Metadata = Metadata(), trailingMetadata: Metadata = Metadata()) {
     self.message = message
     self.initialMetadata = initialMetadata
     self.trailingMetadata = trailingMetadata

@@ -74,7 +74,9 @@ public final class RPCServerCall: @unchecked Sendable {
     }
   }
 
-  public func respond(_ message: [UInt8], initialMetadata: Metadata = [], trailingMetadata: Metadata = []) {
+  public func respond(
+    _ message: [UInt8], initialMetadata: Metadata = Metadata(), trailingMetadata: Metadata = Metadata()
+  ) {
     answer(.message(message, initial: initialMetadata, trailing: trailingMetadata))
   }
 

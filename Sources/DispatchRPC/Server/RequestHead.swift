@@ -34,14 +34,17 @@ struct RequestHead {
   private var isTooLarge = false
   private var hasMalformedTimeout = false
 
-  /// Fields beyond `limit` (RFC 9113 §6.5.2) are counted and dropped.
-  mutating func add(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, routes: RouteTable, limit: Int) {
+  /// Fields beyond `limit` (RFC 9113 §6.5.2) are counted and dropped. `findRoute` is asked for the path.
+  mutating func add(
+    _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, limit: Int,
+    findRoute: (UnsafeRawBufferPointer) -> Int?
+  ) {
     listBytes += name.count + value.count + 32
     guard listBytes <= limit else {
       isTooLarge = true
       return
     }
-    guard !read(name, value, routes) else { return }
+    guard !read(name, value, findRoute) else { return }
     metadata.append(name, value)
   }
 
@@ -57,13 +60,13 @@ struct RequestHead {
 
   /// True when the field is ours and no metadata.
   private mutating func read(
-    _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ routes: RouteTable
+    _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ findRoute: (UnsafeRawBufferPointer) -> Int?
   ) -> Bool {
     switch name.count {
     case 2 where name.equals("te"):
       takesTrailers = value.equals("trailers")
     case 5 where name.equals(":path"):
-      route = routes.find(value)
+      route = findRoute(value)
     case 7 where name.equals(":method"):
       isPost = value.equals("POST")
     case 12 where name.equals("content-type"):

@@ -9,71 +9,47 @@ enum ServerCallbacks {
   /// Reads a response for DATA frames; the source is the stream. nghttp2 drops it when the stream closes.
   static let readResponse: nghttp2_data_source_read_callback = { _, _, buffer, capacity, flags, source, userData in
     let stream = source!.pointee.ptr.assumingMemoryBound(to: ServerStream.self)
-    let (count, isLast) = connection(userData).readResponse(stream, to: buffer!, capacity: capacity)
-    if isLast {
-      // The trailers end the stream, not this frame.
-      flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
+    return withConnection(userData) { connection in
+      let (count, isLast) = connection.readResponse(stream, to: buffer!, capacity: capacity)
+      if isLast {
+        // The trailers end the stream, not this frame.
+        flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
+      }
+      return count
     }
-    return count
   }
 
-  /// Events of a frame that opens no request: trailers, PING and the like. Taken as the frame is complete.
+  /// A frame is complete.
   private static let onFrame: nghttp2_on_frame_recv_callback = { _, frame, userData in
-    let connection = connection(userData)
-    let header = frame!.pointee.hd
-    let endsStream = header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
-    switch nghttp2_frame_type(UInt32(header.type)) {
-    case NGHTTP2_HEADERS:
-      guard let stream = stream(header.stream_id, of: connection) else { break }
-      if frame!.pointee.headers.cat == NGHTTP2_HCAT_REQUEST { connection.headersReceived(stream) }
-      if endsStream { connection.requestEnded(stream) }
-    case NGHTTP2_DATA:
-      if header.length == 0 && !endsStream { connection.record(.emptyData) }
-      if endsStream, let stream = stream(header.stream_id, of: connection) { connection.requestEnded(stream) }
-    case NGHTTP2_SETTINGS:
-      connection.settingsReceived()
-    case NGHTTP2_PING:
-      if header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0 {
-        connection.pingAcknowledged(withUnsafeBytes(of: frame!.pointee.ping.opaque_data) { $0.load(as: UInt64.self) })
-      } else {
-        connection.record(.controlFrame)
-      }
-    case NGHTTP2_PRIORITY:
-      connection.record(.controlFrame)
-    default:
-      break
-    }
+    withConnection(userData) { received(frame!, on: $0) }
     return 0
   }
 
   private static let onInvalidFrame: nghttp2_on_invalid_frame_recv_callback = { _, _, _, userData in
-    connection(userData).record(.invalidFrame)
+    withConnection(userData) { $0.record(.invalidFrame) }
     return 0
   }
 
   private static let onBeginHeaders: nghttp2_on_begin_headers_callback = { _, frame, userData in
     if frame!.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
-      connection(userData).streamOpened(frame!.pointee.hd.stream_id)
+      withConnection(userData) { $0.streamOpened(frame!.pointee.hd.stream_id) }
     }
     return 0
   }
 
   private static let onHeader: nghttp2_on_header_callback = {
     _, frame, name, nameCount, value, valueCount, _, userData in
-    let connection = connection(userData)
-    // A unary request's trailers mean nothing to us.
-    guard frame!.pointee.headers.cat == NGHTTP2_HCAT_REQUEST,
-      let stream = stream(frame!.pointee.hd.stream_id, of: connection)
-    else { return 0 }
-    stream.pointee.head.add(
-      UnsafeRawBufferPointer(start: name, count: nameCount), UnsafeRawBufferPointer(start: value, count: valueCount),
-      routes: connection.server.routes, limit: connection.server.configuration.maxHeaderListBytes)
+    withConnection(userData) { connection in
+      connection.headerReceived(
+        frame!.pointee.hd.stream_id, UnsafeRawBufferPointer(start: name, count: nameCount),
+        UnsafeRawBufferPointer(start: value, count: valueCount))
+    }
     return 0
   }
 
   private static let onData: nghttp2_on_data_chunk_recv_callback = { _, _, id, data, count, userData in
-    let connection = connection(userData)
-    if let stream = stream(id, of: connection) {
+    withConnection(userData) { connection in
+      guard let stream = stream(id, of: connection) else { return }
       connection.dataReceived(stream, UnsafeRawBufferPointer(start: data, count: count))
     }
     return 0
@@ -81,23 +57,52 @@ enum ServerCallbacks {
 
   private static let onFrameSent: nghttp2_on_frame_send_callback = { _, frame, userData in
     let header = frame!.pointee.hd
-    let isEnd = header.type == NGHTTP2_HEADERS.rawValue && header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
-    guard isEnd else { return 0 }
-    let connection = connection(userData)
-    if let stream = stream(header.stream_id, of: connection) { connection.responseSent(stream) }
+    guard header.type == NGHTTP2_HEADERS.rawValue, endsStream(header) else { return 0 }
+    withConnection(userData) { connection in
+      if let stream = stream(header.stream_id, of: connection) { connection.responseSent(stream) }
+    }
     return 0
   }
 
   private static let onStreamClose: nghttp2_on_stream_close_callback = { _, id, code, userData in
-    let connection = connection(userData)
-    if let stream = stream(id, of: connection) { connection.streamClosed(stream, code: code) }
+    withConnection(userData) { connection in
+      if let stream = stream(id, of: connection) { connection.streamClosed(stream, code: code) }
+    }
     return 0
   }
 
-  /// The connection outlives its session, which is what calls us.
+  private static func received(_ frame: UnsafePointer<nghttp2_frame>, on connection: ServerConnection) {
+    let header = frame.pointee.hd
+    switch nghttp2_frame_type(UInt32(header.type)) {
+    case NGHTTP2_HEADERS:
+      guard let stream = stream(header.stream_id, of: connection) else { break }
+      if frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST { connection.headersReceived(stream) }
+      if endsStream(header) { connection.requestEnded(stream) }
+    case NGHTTP2_DATA:
+      let isEmpty = header.length == frame.pointee.data.padlen
+      if isEmpty && !endsStream(header) { connection.record(.emptyData) }
+      if endsStream(header), let stream = stream(header.stream_id, of: connection) { connection.requestEnded(stream) }
+    case NGHTTP2_SETTINGS:
+      connection.settingsReceived()
+    case NGHTTP2_PING where header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0:
+      connection.pingAcknowledged(withUnsafeBytes(of: frame.pointee.ping.opaque_data) { $0.load(as: UInt64.self) })
+    case NGHTTP2_PING, NGHTTP2_PRIORITY:
+      connection.record(.controlFrame)
+    default:
+      break
+    }
+  }
+
+  private static func endsStream(_ header: nghttp2_frame_hd) -> Bool {
+    header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+  }
+
+  /// The connection outlives its session, which is what calls us: so without counting references.
   @inline(__always)
-  private static func connection(_ userData: UnsafeMutableRawPointer?) -> ServerConnection {
-    Unmanaged<ServerConnection>.fromOpaque(userData!).takeUnretainedValue()
+  private static func withConnection<Result>(
+    _ userData: UnsafeMutableRawPointer?, _ body: (ServerConnection) -> Result
+  ) -> Result {
+    Unmanaged<ServerConnection>.fromOpaque(userData!)._withUnsafeGuaranteedRef(body)
   }
 
   /// `nil` for a stream that nghttp2 already closed.

@@ -32,6 +32,8 @@ final class ServerConnection: HTTP2Connection {
   private var idleSince: MonotonicTime
   private var bufferedResponseBytes = 0
   private var firstStream: Stream?
+  /// The one whose headers are coming in; the blocks of two streams never mix (RFC 9113 §4.3).
+  private var openingStream: Stream?
   private var firstReady: Stream?
   private var lastReady: Stream?
 
@@ -114,10 +116,18 @@ extension ServerConnection {
     stream.pointee.next = firstStream
     firstStream?.pointee.previous = stream
     firstStream = stream
+    openingStream = stream
     session.setUserData(stream, ofStream: id)
   }
 
+  /// Those of trailers are passed over: a unary request's mean nothing to us.
+  func headerReceived(_ id: Int32, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+    guard let stream = openingStream, stream.pointee.id == id else { return }
+    stream.pointee.head.add(name, value, limit: server.configuration.maxHeaderListBytes) { server.routes.find($0) }
+  }
+
   func headersReceived(_ stream: Stream) {
+    openingStream = nil
     if let refusal = stream.pointee.head.refusal() {
       refuse(stream, refusal)
     } else if let timeout = stream.pointee.head.timeout {
@@ -294,7 +304,8 @@ extension ServerConnection {
 
   /// A response of trailers only.
   private func sendStatus(
-    _ code: RPCCode, _ message: String, metadata: Metadata = [], acceptedEncodings: Bool = false, on stream: Stream
+    _ code: RPCCode, _ message: String, metadata: Metadata = Metadata(), acceptedEncodings: Bool = false,
+    on stream: Stream
   ) {
     shard.headerBlock.removeAll()
     ResponseFields.addHead(to: &shard.headerBlock)
@@ -445,6 +456,7 @@ extension ServerConnection {
     bufferedResponseBytes -= stream.pointee.response.messageBytes
     server.bufferedRequestBytes -= stream.pointee.request.message.count
     unlink(stream)
+    if openingStream == stream { openingStream = nil }
     if isInReadyList(stream) {
       stream.pointee.isClosed = true
     } else {

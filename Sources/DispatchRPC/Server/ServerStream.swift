@@ -47,11 +47,11 @@ struct ServerStream {
     since = now
   }
 
-  /// For another call; keeps the request's storage.
-  mutating func reuse(id: Int32, now: MonotonicTime) {
+  /// Lets go of all it holds but the request's storage.
+  mutating func clear() {
     var request = self.request
     request.reset()
-    self = ServerStream(id: id, now: now)
+    self = ServerStream(id: 0, now: since)
     self.request = request
   }
 }
@@ -71,7 +71,8 @@ struct ServerStreamPool: ~Copyable {
 
   mutating func take(id: Int32, now: MonotonicTime) -> UnsafeMutablePointer<ServerStream> {
     if let stream = free.popLast() {
-      stream.pointee.reuse(id: id, now: now)
+      stream.pointee.id = id
+      stream.pointee.since = now
       return stream
     }
     let stream = UnsafeMutablePointer<ServerStream>.allocate(capacity: 1)
@@ -84,8 +85,7 @@ struct ServerStreamPool: ~Copyable {
       Self.destroy(stream)
       return
     }
-    // Lets go of what it holds now, not when it is used again.
-    stream.pointee.reuse(id: 0, now: stream.pointee.since)
+    stream.pointee.clear()
     free.append(stream)
   }
 

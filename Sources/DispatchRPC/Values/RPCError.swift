@@ -11,7 +11,7 @@ public struct RPCError: Error, Hashable, Sendable {
   /// never sent), so that it may be retried whatever it does (gRFC A6, "transparent retries").
   public var isUnprocessed: Bool
 
-  public init(code: RPCCode, message: String, metadata: Metadata = [], isUnprocessed: Bool = false) {
+  public init(code: RPCCode, message: String, metadata: Metadata = Metadata(), isUnprocessed: Bool = false) {
     self.code = code
     self.message = message
     self.metadata = metadata
