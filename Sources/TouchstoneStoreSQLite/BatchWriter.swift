@@ -163,14 +163,14 @@ final class BatchWriter {
 
   private func version(ofBinding id: String) throws(SQLiteError) -> RecordVersion {
     let key = ByteString(id)
-    if let known = effects.bindings[key]?.version ?? committed.binding(key).version { return known }
+    if let known = effects.bindings[key]?.version ?? committed.version(ofBinding: key) { return known }
     return try reader.binding(id: id)?.version ?? 0
   }
 
   private func version(ofDevice id: String) throws(SQLiteError) -> RecordVersion {
     let key = ByteString(id)
     if let changed = effects.devices[key] { return changed?.version ?? 0 }
-    if let known = committed.device(key).version { return known }
+    if let known = committed.version(ofDevice: key) { return known }
     return try reader.device(id: id)?.version ?? 0
   }
 

@@ -1,5 +1,6 @@
 // What a cache can say of a record, and what it needs to know of one.
 
+internal import Glibc
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
@@ -44,7 +45,13 @@ struct ByteString: Hashable, Sendable {
   }
 
   static func == (left: ByteString, right: ByteString) -> Bool {
-    left.text.utf8.elementsEqual(right.text.utf8)
+    var left = left.text
+    var right = right.text
+    return left.withUTF8 { left in
+      right.withUTF8 { right in
+        left.count == right.count && (left.isEmpty || memcmp(left.baseAddress!, right.baseAddress!, left.count) == 0)
+      }
+    }
   }
 
   func hash(into hasher: inout Hasher) {

@@ -58,6 +58,16 @@ final class CommittedState: Sendable {
     partition(of: key).state.withLock { $0.tokens.lookUp(key) }
   }
 
+  /// 0: there is no such record. `nil`: ask the database.
+  func version(ofBinding id: ByteString) -> RecordVersion? {
+    partition(of: id).state.withLock { $0.bindings.version(of: id) }
+  }
+
+  /// 0: there is no such record. `nil`: ask the database.
+  func version(ofDevice id: ByteString) -> RecordVersion? {
+    partition(of: id).state.withLock { $0.devices.version(of: id) }
+  }
+
   // MARK: Filling: what was read from the database is kept, unless something was published meanwhile
 
   func fillingBinding<Failure>(
@@ -87,7 +97,7 @@ final class CommittedState: Sendable {
       partition(of: id).state.withLock { $0.bindings.publish(binding, for: id) }
     }
     for (id, time) in effects.bindingUses {
-      partition(of: id).state.withLock { $0.bindings.publish(for: id) { $0.lastUsedAt = time } }
+      partition(of: id).state.withLock { $0.bindings.publish(for: id) { $0?.lastUsedAt = time } }
     }
     for (id, device) in effects.devices {
       partition(of: id).state.withLock { $0.devices.publish(device, for: id) }

@@ -15,11 +15,11 @@ enum DatabaseFile {
       guard errno == ENOENT else { throw .unwritable(path, errno) }
       try create(in: directory)
     }
-    let size = try inspectHeader(path: path)
+    try inspectHeader(path: path)
     do throws(SQLiteError) {
       let connection = try SQLiteConnection(path: path, access: .readWrite, virtualFileSystem: virtualFileSystem)
       try connection.setCheckpointsOnClose(false)
-      try check(connection, in: directory, fileBytes: size)
+      try check(connection)
       try connection.setCheckpointsOnClose(true)
       return connection
     } catch {
@@ -49,10 +49,10 @@ enum DatabaseFile {
     try directory.synchronizeEntries()
   }
 
-  /// Reads the header without SQLite, which might already repair what it opens. Answers the file's size in bytes.
+  /// Reads the header without SQLite, which might already repair what it opens.
   ///
   /// https://www.sqlite.org/fileformat2.html#the_database_header
-  private static func inspectHeader(path: String) throws(StoreOpenError) -> Int64 {
+  private static func inspectHeader(path: String) throws(StoreOpenError) {
     let file = try FileDescriptor(opening: path, flags: O_RDWR)
     var header = [UInt8](repeating: 0, count: 100)
     let count = pread(file.number, &header, header.count, 0)
@@ -71,21 +71,14 @@ enum DatabaseFile {
         message: "\(path): written by a newer version (schema \(version), this one knows \(Schema.version)); upgrade")
     }
     guard version == Schema.version else { throw .corrupt(path, "its schema \(version) was never in use") }
-    return Int64(lseek(file.number, 0, SEEK_END))
   }
 
-  private static func check(
-    _ connection: SQLiteConnection, in directory: DataDirectory, fileBytes: Int64
-  ) throws(SQLiteError) {
+  /// A file that is shorter than its header says is refused by SQLite itself.
+  private static func check(_ connection: SQLiteConnection) throws(SQLiteError) {
     func require(_ condition: Bool, _ finding: String) throws(SQLiteError) {
       if !condition { throw SQLiteError(code: .corrupt, message: finding) }
     }
     let bytes = try connection.integer("PRAGMA page_count") * connection.integer("PRAGMA page_size")
-    // With a log beside it, pages may be there alone.
-    var log = stat()
-    if stat(directory.writeAheadLogPath, &log) != 0 || log.st_size == 0 {
-      try require(fileBytes >= bytes, "\(bytes - fileBytes) bytes are missing at its end")
-    }
     if bytes <= fullCheckMaximumBytes {
       let finding = try Statement("PRAGMA quick_check(1)", on: connection).first { row in row.text() }
       try require(finding == "ok", finding ?? "it cannot be checked")

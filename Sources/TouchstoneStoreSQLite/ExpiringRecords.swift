@@ -10,7 +10,7 @@ internal import TouchstoneStore
 struct ExpiringRecords<Record: VersionedRecord> {
   private let capacity: Int
   /// By the second of their expiry: dropping the first of them is dropping a dictionary.
-  private var seconds: [Int64: [UniqueID: Record]] = [:]
+  private var seconds: [Int64: [ExpiringKey: Record]] = [:]
   private(set) var count = 0
   /// All rows with this expiry or a later one are here.
   private(set) var isCompleteFrom: UnixTime
@@ -23,12 +23,12 @@ struct ExpiringRecords<Record: VersionedRecord> {
 
   func lookUp(_ key: ExpiringKey) -> CacheLookup<Record> {
     guard key.expiresAt >= isCompleteFrom else { return .unknown }
-    return CacheLookup(seconds[key.expiresAt.seconds]?[key.id])
+    return CacheLookup(seconds[key.expiresAt.seconds]?[key])
   }
 
   mutating func publish(_ record: Record, for key: ExpiringKey) {
     guard key.expiresAt >= isCompleteFrom else { return }
-    if seconds[key.expiresAt.seconds, default: [:]].updateValue(record, forKey: key.id) == nil { count += 1 }
+    if seconds[key.expiresAt.seconds, default: [:]].updateValue(record, forKey: key) == nil { count += 1 }
     while count > capacity, let first = seconds.keys.min() {
       forget(before: UnixTime(seconds: first + 1))
     }

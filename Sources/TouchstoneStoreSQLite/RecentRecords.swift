@@ -30,6 +30,12 @@ struct RecentRecords<Record: VersionedRecord> {
     return CacheLookup(known)
   }
 
+  /// 0: there is no such record. `nil`: ask the database.
+  func version(of id: ByteString) -> RecordVersion? {
+    guard let slot = young.index(forKey: id) else { return old[id].map { $0?.version ?? 0 } }
+    return young.values[slot]?.version ?? 0
+  }
+
   /// `nil`: there is no such record.
   mutating func publish(_ record: Record?, for id: ByteString) {
     revision += 1
@@ -38,11 +44,13 @@ struct RecentRecords<Record: VersionedRecord> {
   }
 
   /// Changes a record that is here.
-  mutating func publish(for id: ByteString, _ change: (inout Record) -> Void) {
+  mutating func publish(for id: ByteString, _ change: (inout Record?) -> Void) {
     revision += 1
-    guard case .present(var record) = lookUp(id) else { return }
-    change(&record)
-    young[id] = .some(record)
+    if let slot = young.index(forKey: id) {
+      change(&young.values[slot])
+    } else if let slot = old.index(forKey: id) {
+      change(&old.values[slot])
+    }
   }
 
   /// `revision`: from before the database was read.

@@ -1,0 +1,79 @@
+// The store's calls for tests: awaited instead of called back.
+
+public import TouchstonePolicy
+public import TouchstoneStore
+
+extension Store {
+  public func attemptRecords(
+    bindingID: String, evaluation: ExpiringKey? = nil
+  ) async throws(StoreError) -> AttemptRecords {
+    try await result { attemptRecords(bindingID: bindingID, evaluation: evaluation, completion: $0) }
+  }
+
+  public func enrolmentRecords(
+    applicationID: String = Sample.application, profileID: String = "alice", deviceID: String = "phone-1",
+    ticket: ExpiringKey = .sample()
+  ) async throws(StoreError) -> EnrolmentRecords {
+    try await result {
+      enrolmentRecords(
+        applicationID: applicationID, profileID: profileID, deviceID: deviceID, ticket: ticket, completion: $0)
+    }
+  }
+
+  public func device(id: String) async throws(StoreError) -> DeviceRecord {
+    try await result { device(id: id, completion: $0) }
+  }
+
+  public func activeBinding(
+    applicationID: String = Sample.application, deviceID: String
+  ) async throws(StoreError) -> BindingRecord? {
+    try await result { activeBinding(applicationID: applicationID, deviceID: deviceID, completion: $0) }
+  }
+
+  public func token(_ key: ExpiringKey) async throws(StoreError) -> TokenRecord? {
+    try await result { token(key, completion: $0) }
+  }
+
+  public func bindings(
+    applicationID: String = Sample.application, profileID: String = "alice", includingRevoked: Bool = false,
+    after: String? = nil, limit: Int = 100
+  ) async throws(StoreError) -> [BindingRecord] {
+    try await result {
+      bindings(
+        applicationID: applicationID, profileID: profileID, includingRevoked: includingRevoked, after: after,
+        limit: limit, completion: $0)
+    }
+  }
+
+  public func events(
+    matching filter: EventFilter = EventFilter(applicationID: ""), afterSequence: UInt64 = 0, limit: Int = 1_000
+  ) async throws(StoreError) -> [EventRecord] {
+    try await result { events(matching: filter, afterSequence: afterSequence, limit: limit, completion: $0) }
+  }
+
+  public func eventChainHead() async throws(StoreError) -> EventChain.Head {
+    try await result { eventChainHead(completion: $0) }
+  }
+
+  public func commit(_ changes: Change..., events: [EventDraft] = []) async throws(StoreError) {
+    let changeSet = ChangeSet(changes: changes, events: events)
+    try await result { commit(changeSet, completion: $0) }
+  }
+
+  public func sweep(before time: UnixTime) async throws(StoreError) -> SweepResult {
+    try await result { sweep(before: time, completion: $0) }
+  }
+
+  public func close() async {
+    await withCheckedContinuation { continuation in close { continuation.resume() } }
+  }
+
+  private func result<Value: Sendable>(
+    _ call: (@escaping Completion<Value>) -> Void
+  ) async throws(StoreError) -> Value {
+    let result = await withCheckedContinuation { continuation in
+      call { continuation.resume(returning: $0) }
+    }
+    return try result.get()
+  }
+}

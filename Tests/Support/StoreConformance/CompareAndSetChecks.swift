@@ -1,0 +1,165 @@
+// A change set is done whole where everything is as it was read, or not at all.
+
+internal import Testing
+internal import TouchstonePolicy
+public import TouchstoneStore
+
+extension StoreConformance {
+  static let compareAndSetChecks: [Check] = [
+    Check(name: "every record is refused at any version but its own, and nothing of the change set is visible") {
+      store in
+      let key = ExpiringKey.sample()
+      let records: [(RecordVersion) -> Change] = [
+        { .putBinding(.sample("b-1", version: $0)) },
+        { .putDevice(.sample("phone-1", failures: 1, version: $0)) },
+        { .putProfile(ProfileRecord(applicationID: Sample.application, profileID: "alice", version: $0)) },
+        { .putEvaluation(EvaluationRecord(key: key, version: $0)) },
+        { .putToken(TokenRecord(key: key, state: .issued, transaction: [1], version: $0)) },
+      ]
+      for put in records {
+        try await expectRefused(put(1), by: store)
+        try await store.commit(put(0))
+        try await expectRefused(put(0), by: store)
+        try await expectRefused(put(2), by: store)
+        try await store.commit(put(1))
+        try await expectRefused(put(1), by: store)
+      }
+    },
+
+    Check(name: "a condition on a version holds at that version alone") { store in
+      try await store.commit(
+        .putBinding(.sample("b-1", device: "phone-1")), .putDevice(.sample("phone-1", failures: 1)))
+      let conditions: [(RecordVersion) -> Change] = [
+        { .requireBinding(id: "b-1", version: $0) }, { .requireDevice(id: "phone-1", version: $0) },
+        { .touchBinding(id: "b-1", version: $0, lastUsedAt: Sample.now) },
+      ]
+      for condition in conditions {
+        try await store.commit(condition(1))
+        try await expectRefused(condition(0), by: store)
+        try await expectRefused(condition(2), by: store)
+      }
+      try await store.commit(.requireBinding(id: "b-2", version: 0), .requireDevice(id: "phone-2", version: 0))
+    },
+
+    Check(name: "conditions are looked at before anything is written, in whatever order they stand") { store in
+      let device = DeviceRecord.sample("phone-1", failures: 1)
+      try await store.commit(.putDevice(device), .requireDevice(id: "phone-1", version: 0))
+      #expect(try await store.device(id: "phone-1").version == 1)
+    },
+
+    Check(name: "a binding's use is kept without a new version, and no older write takes it back") { store in
+      let binding = BindingRecord.sample("b-1")
+      let used = Sample.now + .seconds(60)
+      try await store.commit(.putBinding(binding))
+      try await store.commit(.touchBinding(id: "b-1", version: 1, lastUsedAt: used))
+      let touched = try await store.attemptRecords(bindingID: "b-1").binding
+      #expect(touched == binding.stored.with { $0.lastUsedAt = used })
+      // Read before it was used.
+      try await store.commit(.putBinding(binding.stored))
+      let put = try await store.attemptRecords(bindingID: "b-1").binding
+      #expect(put == binding.stored.stored.with { $0.lastUsedAt = used })
+    },
+
+    // R28
+    Check(name: "of parallel uses of a ticket one wins, and later ones lose") { store in
+      let ticket = ExpiringKey.sample()
+      #expect(try await !store.enrolmentRecords(ticket: ticket).isTicketUsed)
+      #expect(await successes(of: 50) { _ in try await store.commit(.useTicket(ticket)) } == 1)
+      #expect(try await store.enrolmentRecords(ticket: ticket).isTicketUsed)
+      try await expectRefused(.useTicket(ticket), by: store)
+    },
+
+    // R35
+    Check(name: "of parallel identical attempts one succeeds, and each leaves the others' effects alone") { store in
+      let key = ExpiringKey.sample()
+      let finished = EvaluationRecord(key: key, standing: EvaluationStanding(isFinished: true))
+      let won = await successes(of: 50) { number in
+        try await store.commit(
+          .putEvaluation(finished), .putDevice(.sample("phone-\(number)", failures: 1)), events: [.sample()])
+      }
+      #expect(won == 1)
+      var devices = 0
+      for number in 0..<50 { devices += Int(try await store.device(id: "phone-\(number)").version) }
+      #expect(devices == 1)
+      #expect(try await store.events().count == 1)
+    },
+
+    // R39
+    Check(name: "of parallel consumptions of a token one succeeds") { store in
+      let key = ExpiringKey.sample()
+      try await store.commit(.putToken(TokenRecord(key: key, state: .issued, transaction: [1], version: 0)))
+      let consumed = TokenRecord(key: key, state: .consumed, transaction: [1], version: 1)
+      #expect(await successes(of: 50) { _ in try await store.commit(.putToken(consumed)) } == 1)
+      #expect(try await store.token(key)?.state == .consumed)
+    },
+
+    // R8
+    Check(name: "no count is lost where all read anew after a conflict") { store async throws in
+      let counted = await successes(of: 40) { _ in
+        while true {
+          var device = try await store.device(id: "phone-1")
+          device.biometry.consecutiveFailures += 1
+          do {
+            return try await store.commit(.putDevice(device))
+          } catch let error as StoreError where error.code == .conflict {
+            continue
+          }
+        }
+      }
+      #expect(counted == 40)
+      #expect(try await store.device(id: "phone-1").biometry.consecutiveFailures == 40)
+    },
+
+    Check(name: "what was answered is what is read next") { store in
+      for version in 0..<20 as Range<RecordVersion> {
+        let device = DeviceRecord.sample("phone-1", failures: UInt32(version), version: version)
+        try await store.commit(.putDevice(device))
+        #expect(try await store.device(id: "phone-1").version == version + 1)
+      }
+    },
+  ]
+
+  /// Refused as a conflict, together with what stands beside it in its change set.
+  static func expectRefused(
+    _ change: Change, by store: any Store, sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    let bystander = "bystander \(UniqueID.random())"
+    let events = try await store.events().count
+    let refusal = await errorCode {
+      try await store.commit(.putDevice(.sample(bystander, failures: 1)), change, events: [.sample()])
+    }
+    #expect(refusal == .conflict, sourceLocation: sourceLocation)
+    #expect(try await store.device(id: bystander).version == 0, sourceLocation: sourceLocation)
+    #expect(try await store.events().count == events, sourceLocation: sourceLocation)
+  }
+
+  /// What the store refused the call with; `nil` where it did not.
+  public static func errorCode(of call: () async throws -> Void) async -> StoreError.Code? {
+    do {
+      try await call()
+      return nil
+    } catch let error as StoreError {
+      return error.code
+    } catch {
+      Issue.record(error)
+      return nil
+    }
+  }
+
+  /// How many of so many calls at a time did not throw.
+  static func successes(of count: Int, _ call: @escaping @Sendable (Int) async throws -> Void) async -> Int {
+    await withTaskGroup(of: Bool.self) { group in
+      for number in 0..<count {
+        group.addTask {
+          do {
+            try await call(number)
+            return true
+          } catch {
+            return false
+          }
+        }
+      }
+      return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+    }
+  }
+}

@@ -1,0 +1,72 @@
+// The audit log: numbered without gaps, chained, found by filter (R41).
+
+internal import Testing
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension StoreConformance {
+  static let eventChecks: [Check] = [
+    Check(name: "an empty log ends where the chain begins") { store async throws in
+      #expect(try await store.eventChainHead() == .genesis)
+      #expect(try await store.events() == [])
+    },
+
+    Check(name: "events keep all their fields and their order within a change set") { store in
+      let events = [
+        EventDraft.sample("a", details: []),
+        .sample("b", details: [EventDetail(key: "", value: ""), EventDetail(key: "ключ", value: "\0\n\u{1F512}")]),
+        .sample("c", application: "", profile: "", details: (10..<40).map { EventDetail(key: "\($0)", value: "v") }),
+      ]
+      try await store.commit(events: events)
+      let records = try await store.events()
+      #expect(records.map(\.event) == events)
+      #expect(records.map(\.sequence) == [1, 2, 3])
+    },
+
+    Check(name: "parallel commits, refused ones among them, leave a chain that verifies, without gaps") { store in
+      try await store.commit(.putDevice(.sample("taken", failures: 0)))
+      let accepted = await successes(of: 60) { number in
+        let device = number.isMultiple(of: 3) ? "taken" : "phone-\(number)"
+        try await store.commit(
+          .putDevice(.sample(device, failures: 1)), events: [.sample("first"), .sample("second")])
+      }
+      #expect(accepted == 40)
+      let records = try await store.events()
+      #expect(records.map(\.sequence) == Array(1...80))
+      #expect(records.map(\.event.kind) == (0..<40).flatMap { _ in ["first", "second"] })
+      var verifier = EventChainVerifier()
+      for record in records { try verifier.verify(record) }
+      try verifier.conclude(at: await store.eventChainHead())
+    },
+
+    Check(name: "events are found by application, profile and kind") { store in
+      try await store.commit(events: [
+        .sample("binding.created", profile: "alice"), .sample("evaluation.failed", profile: "bob"),
+        .sample("evaluation.succeeded", profile: "alice"),
+        .sample("evaluation.succeeded", application: "com.example.shop", profile: "alice"),
+      ])
+      let found: [(EventFilter, [UInt64])] = [
+        (EventFilter(applicationID: ""), [1, 2, 3, 4]),
+        (EventFilter(applicationID: Sample.application), [1, 2, 3]),
+        (EventFilter(applicationID: Sample.application, profileID: "alice"), [1, 3]),
+        (EventFilter(applicationID: "com.example.shop", profileID: "bob"), []),
+        (EventFilter(applicationID: Sample.application, kindPrefixes: ["evaluation."]), [2, 3]),
+        (EventFilter(applicationID: "", kindPrefixes: ["binding.", "evaluation.s"]), [1, 3, 4]),
+        (EventFilter(applicationID: "", kindPrefixes: ["created"]), []),
+      ]
+      for (filter, sequences) in found {
+        #expect(try await store.events(matching: filter).map(\.sequence) == sequences)
+      }
+    },
+
+    Check(name: "events are read in pages, from after a sequence") { store in
+      try await store.commit(events: (0..<10).map { EventDraft.sample($0.isMultiple(of: 2) ? "even" : "odd") })
+      let even = EventFilter(applicationID: "", kindPrefixes: ["even"])
+      #expect(try await store.events(afterSequence: 3, limit: 4).map(\.sequence) == [4, 5, 6, 7])
+      #expect(try await store.events(matching: even, afterSequence: 3, limit: 2).map(\.sequence) == [5, 7])
+      #expect(try await store.events(afterSequence: 10) == [])
+      #expect(try await store.events(afterSequence: .max) == [])
+      #expect(try await store.events(limit: 0) == [])
+    },
+  ]
+}

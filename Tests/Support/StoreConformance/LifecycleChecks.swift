@@ -1,0 +1,82 @@
+// Sweeping and closing.
+
+internal import Testing
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension StoreConformance {
+  static let lifecycleChecks: [Check] = [
+    Check(name: "a sweep drops what expired before its time, and nothing else") { store in
+      let limit = Sample.now
+      let expired = ExpiringKey.sample(expiresAt: limit + .microseconds(-1))
+      let alive = ExpiringKey.sample(expiresAt: limit)
+      for key in [expired, alive] {
+        try await store.commit(
+          .putEvaluation(EvaluationRecord(key: key)), .useTicket(key),
+          .putToken(TokenRecord(key: key, state: .revoked, transaction: [], version: 0)))
+      }
+      #expect(try await store.sweep(before: limit) == SweepResult(removedRows: 3, hasMore: false))
+      for (key, isThere) in [(expired, false), (alive, true)] {
+        #expect(try await (store.attemptRecords(bindingID: "b-1", evaluation: key).evaluation != nil) == isThere)
+        #expect(try await (store.token(key) != nil) == isThere)
+        #expect(try await store.enrolmentRecords(ticket: key).isTicketUsed == isThere)
+      }
+      #expect(try await store.sweep(before: limit) == SweepResult(removedRows: 0, hasMore: false))
+    },
+
+    Check(name: "a long sweep goes in steps and says that there is more") { store in
+      let count = 5_000
+      for _ in 0..<count / 500 {
+        let evaluations = (0..<500).map { _ in Change.putEvaluation(EvaluationRecord(key: .sample())) }
+        try await commit(evaluations, to: store)
+      }
+      var steps = [try await store.sweep(before: Sample.now + .seconds(200))]
+      while steps.last?.hasMore == true { steps.append(try await store.sweep(before: Sample.now + .seconds(200))) }
+      #expect(steps.count > 1)
+      #expect(steps.map(\.removedRows).reduce(0, +) == count)
+    },
+
+    Check(name: "a stand-in device is forgotten after a day without a failure, a device never") { store in
+      let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody")
+      try await store.commit(.putDevice(.sample(standIn, failures: 5)), .putDevice(.sample("phone-1", failures: 5)))
+      // The store's own clock says when a device was written: a year is enough for any.
+      #expect(try await store.sweep(before: Sample.now).removedRows == 0)
+      let muchLater = UnixTime(seconds: 32_503_680_000)
+      #expect(try await store.sweep(before: muchLater).removedRows == 1)
+      #expect(try await store.device(id: standIn) == DeviceRecord(deviceID: standIn))
+      #expect(try await store.device(id: "phone-1").version == 1)
+      try await store.commit(.putDevice(.sample(standIn, failures: 1)))
+    },
+
+    Check(name: "closing finishes what was accepted and refuses what comes after") { store in
+      await withTaskGroup(of: Void.self) { group in
+        for number in 0..<50 {
+          group.addTask {
+            let refusal = await errorCode {
+              try await store.commit(.putDevice(.sample("phone-\(number)", failures: 1)))
+            }
+            #expect(refusal == nil || refusal == .unavailable)
+          }
+        }
+        group.addTask { await store.close() }
+      }
+      let calls: [@Sendable () async throws -> Void] = [
+        { try await store.commit(.putDevice(.sample("late", failures: 1))) },
+        { _ = try await store.attemptRecords(bindingID: "b-1") },
+        { _ = try await store.device(id: "phone-1") },
+        { _ = try await store.bindings() },
+        { _ = try await store.events() },
+        { _ = try await store.sweep(before: Sample.now) },
+      ]
+      for call in calls { #expect(await errorCode(of: call) == .unavailable) }
+      await store.close()
+    },
+  ]
+
+  private static func commit(_ changes: [Change], to store: any Store) async throws {
+    let result = await withCheckedContinuation { continuation in
+      store.commit(ChangeSet(changes: changes)) { continuation.resume(returning: $0) }
+    }
+    try result.get()
+  }
+}

@@ -1,0 +1,103 @@
+// What is put is what is read: every field, every size, byte for byte.
+
+internal import Testing
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension StoreConformance {
+  static let recordChecks: [Check] = [
+    Check(name: "a binding is stored with all its fields and the next version") { store in
+      let full = BindingRecord.sample("full", lastUsedAt: Sample.now + .seconds(5))
+      let bare = BindingRecord.sample("bare", credential: .profileTouchID(digest: [UInt8](repeating: 9, count: 32)))
+        .with {
+          $0.baseline = nil; $0.deviceName = ""
+        }
+      try await store.commit(.putBinding(full), .putBinding(bare))
+      for binding in [full, bare] {
+        #expect(try await store.attemptRecords(bindingID: binding.bindingID).binding == binding.stored)
+      }
+      #expect(try await store.bindings() == [bare.stored, full.stored])
+    },
+
+    Check(name: "a binding keeps each of its keys") { store in
+      let keys = KeyProtection.allCases.map {
+        HardwareKeyRecord(publicKey: [4] + [UInt8](repeating: $0.rawValue, count: 64), protection: $0)
+      }
+      let binding = BindingRecord.sample("b-1", credential: .hardwareKeys(keys))
+      try await store.commit(.putBinding(binding))
+      #expect(try await store.bindings() == [binding.stored])
+    },
+
+    Check(name: "a device that was never seen has version 0") { store async throws in
+      #expect(try await store.device(id: "phone-1") == DeviceRecord(deviceID: "phone-1"))
+    },
+
+    Check(name: "a device's standing is stored, up to its largest count") { store in
+      let device = DeviceRecord.sample("phone-1", failures: .max)
+      try await store.commit(.putDevice(device))
+      #expect(try await store.device(id: "phone-1") == .sample("phone-1", failures: .max, version: 1))
+    },
+
+    Check(name: "an attempt's records come with the binding's device and the evaluation") { store in
+      let key = ExpiringKey.sample()
+      let evaluation = EvaluationRecord(key: key, standing: EvaluationStanding(failures: 2, isFinished: true))
+      #expect(try await store.attemptRecords(bindingID: "b-1", evaluation: key).evaluation == nil)
+      try await store.commit(
+        .putBinding(.sample("b-1", device: "phone-1")), .putDevice(.sample("phone-1", failures: 2)),
+        .putEvaluation(evaluation))
+      let records = try await store.attemptRecords(bindingID: "b-1", evaluation: key)
+      #expect(records.binding?.deviceID == "phone-1")
+      #expect(records.device == .sample("phone-1", failures: 2, version: 1))
+      #expect(records.evaluation == EvaluationRecord(key: key, standing: evaluation.standing, version: 1))
+      #expect(try await store.attemptRecords(bindingID: "b-1").evaluation == nil)
+    },
+
+    // R37
+    Check(name: "an unknown binding's failures are counted on a stand-in device") { store in
+      let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody")
+      let unknown = try await store.attemptRecords(bindingID: "nobody")
+      #expect(unknown == AttemptRecords(binding: nil, device: DeviceRecord(deviceID: standIn), evaluation: nil))
+      try await store.commit(.putDevice(.sample(standIn, failures: 3)))
+      let counted = try await store.attemptRecords(bindingID: "nobody")
+      #expect(counted.device == .sample(standIn, failures: 3, version: 1))
+    },
+
+    Check(name: "a token's state and transaction are stored") { store in
+      for (state, transaction) in [
+        (TokenRecord.State.issued, [UInt8](repeating: 0xA5, count: 16_384)), (.consumed, [0]), (.revoked, []),
+      ] {
+        let token = TokenRecord(key: .sample(), state: state, transaction: transaction, version: 0)
+        #expect(try await store.token(token.key) == nil)
+        try await store.commit(.putToken(token))
+        #expect(
+          try await store.token(token.key)
+            == TokenRecord(key: token.key, state: state, transaction: transaction, version: 1))
+      }
+    },
+
+    Check(name: "keys that differ in expiry alone are different keys") { store in
+      let id = UniqueID.random()
+      let early = ExpiringKey(expiresAt: Sample.now, id: id)
+      let late = ExpiringKey(expiresAt: Sample.now + .microseconds(1), id: id)
+      try await store.commit(.putToken(TokenRecord(key: early, state: .issued, transaction: [], version: 0)))
+      #expect(try await store.token(late) == nil)
+      #expect(try await store.token(early) != nil)
+    },
+
+    Check(name: "identifiers are compared byte for byte, at any length they may have") { store in
+      let ids = ["é", "e\u{301}", "É", "é ", String(repeating: "指", count: 42), String(repeating: "x", count: 128)]
+      for (count, id) in ids.enumerated() {
+        try await store.commit(
+          .putDevice(.sample(id, failures: UInt32(count))),
+          .putBinding(.sample(id, application: id, profile: id, device: id)),
+          .putProfile(ProfileRecord(applicationID: id, profileID: id)))
+      }
+      for (count, id) in ids.enumerated() {
+        #expect(try await store.device(id: id).biometry.consecutiveFailures == UInt32(count))
+        let bindings = try await store.bindings(applicationID: id, profileID: id)
+        #expect(bindings.map { Array($0.bindingID.utf8) } == [Array(id.utf8)])
+        #expect(try await store.enrolmentRecords(applicationID: id, profileID: id).profile.version == 1)
+      }
+    },
+  ]
+}

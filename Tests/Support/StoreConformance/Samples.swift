@@ -1,0 +1,69 @@
+// Records as examples: give what matters to the test, the rest is plausible.
+
+public import TouchstonePolicy
+public import TouchstoneStore
+
+public enum Sample {
+  public static let application = "com.example.bank"
+  public static let now = UnixTime(seconds: 1_700_000_000)
+}
+
+extension ExpiringKey {
+  /// Never the same one twice.
+  public static func sample(expiresAt: UnixTime = Sample.now + .seconds(120)) -> ExpiringKey {
+    ExpiringKey(expiresAt: expiresAt, id: .random())
+  }
+}
+
+extension BindingRecord {
+  public static func sample(
+    _ bindingID: String, application: String = Sample.application, profile: String = "alice",
+    device: String? = nil, credential: CredentialRecord = .hardwareKeys([.sample]), isRevoked: Bool = false,
+    lastUsedAt: UnixTime? = nil, version: RecordVersion = 0
+  ) -> BindingRecord {
+    BindingRecord(
+      bindingID: bindingID, applicationID: application, profileID: profile, deviceID: device ?? "phone of \(bindingID)",
+      deviceName: "Alice’s iPhone", biometryType: .touchID, credential: credential, isRevoked: isRevoked,
+      baseline: DomainStateBaseline(domainState: [1, 2, 3], osMajorVersion: 17), createdAt: Sample.now,
+      lastUsedAt: lastUsedAt, version: version)
+  }
+
+  public func revoked() -> BindingRecord {
+    with { $0.isRevoked = true }
+  }
+
+  public func with(_ change: (inout BindingRecord) -> Void) -> BindingRecord {
+    var copy = self
+    change(&copy)
+    return copy
+  }
+
+  /// As the store has it after it was put.
+  public var stored: BindingRecord {
+    with { $0.version += 1 }
+  }
+}
+
+extension HardwareKeyRecord {
+  public static let sample = HardwareKeyRecord(
+    publicKey: [4] + [UInt8](repeating: 7, count: 64), protection: .biometryCurrentSet)
+}
+
+extension DeviceRecord {
+  public static func sample(_ deviceID: String, failures: UInt32, version: RecordVersion = 0) -> DeviceRecord {
+    DeviceRecord(
+      deviceID: deviceID, biometry: BiometryStanding(consecutiveFailures: failures, isLockedOut: failures >= 5),
+      version: version)
+  }
+}
+
+extension EventDraft {
+  public static func sample(
+    _ kind: String = "evaluation.succeeded", application: String = Sample.application, profile: String = "alice",
+    details: [EventDetail] = [EventDetail(key: "factor", value: "biometry")]
+  ) -> EventDraft {
+    EventDraft(
+      time: Sample.now, kind: kind, applicationID: application, profileID: profile, deviceID: "phone-1",
+      bindingID: "b-1", caller: "spiffe://example.org/login", details: details)
+  }
+}

@@ -1,0 +1,152 @@
+import Glibc
+import StoreConformance
+import Synchronization
+import Testing
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneStoreSQLite
+
+/// What was answered is there, whatever happens next; what was not may be.
+struct DurabilityTests {
+  @Test func everythingIsThereAfterClosingAndOpening() async throws {
+    try await withTemporaryDirectory { directory in
+      let key = ExpiringKey.sample()
+      let first = try SQLiteStore.open(directory: directory)
+      try await first.commit(
+        .putBinding(.sample("b-1", device: "phone-1")), .putDevice(.sample("phone-1", failures: 2)),
+        .putEvaluation(EvaluationRecord(key: key)), .useTicket(key),
+        .putToken(TokenRecord(key: key, state: .issued, transaction: [1], version: 0)), events: [.sample()])
+      await first.close()
+
+      let second = try SQLiteStore.open(directory: directory)
+      let records = try await second.attemptRecords(bindingID: "b-1", evaluation: key)
+      #expect(records.binding?.version == 1)
+      #expect(records.device.version == 1)
+      #expect(records.evaluation?.version == 1)
+      #expect(try await second.token(key)?.version == 1)
+      #expect(try await second.enrolmentRecords(ticket: key).isTicketUsed)
+      try await second.commit(events: [.sample()])
+      #expect(try await second.events().map(\.sequence) == [1, 2])
+      await second.close()
+    }
+  }
+
+  /// The process dies at any moment: what its files hold then is opened by another one.
+  @Test func everyAnsweredCommitIsInACopyOfTheFilesTakenMeanwhile() async throws {
+    try await withTemporaryDirectory { directory in
+      try await withTemporaryDirectory { copy in
+        let store = try SQLiteStore.open(directory: directory)
+        let answered = Counter()
+        var answeredBeforeCopy = 0
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for writer in 0..<8 {
+            group.addTask {
+              for number in 0..<100 {
+                try await store.commit(
+                  .putDevice(.sample("phone-\(writer)-\(number)", failures: 1)), events: [.sample()])
+                answered.add()
+              }
+            }
+          }
+          while answered.value < 200 { await Task.yield() }
+          answeredBeforeCopy = answered.value
+          // The log last: it only grows here, as it would on a disk whose power went.
+          for name in ["touchstone.db", "touchstone.db-wal"] {
+            try File.write(try File.read("\(directory)/\(name)"), to: "\(copy)/\(name)")
+          }
+          try await group.waitForAll()
+        }
+        await store.close()
+
+        let reopened = try SQLiteStore.open(directory: copy)
+        let events = try await reopened.events()
+        #expect(events.count >= answeredBeforeCopy)
+        var verifier = EventChainVerifier()
+        for event in events { try verifier.verify(event) }
+        // Each commit is there whole: as many devices as events.
+        var devices = 0
+        for writer in 0..<8 {
+          for number in 0..<100 { devices += Int(try await reopened.device(id: "phone-\(writer)-\(number)").version) }
+        }
+        #expect(devices == events.count)
+        await reopened.close()
+      }
+    }
+  }
+
+  @Test func commitsThatWaitTogetherShareATransaction() async throws {
+    try await withTemporaryDirectory { directory in
+      let store = try SQLiteStore.open(directory: directory)
+      let count = 1_000
+      await withCheckedContinuation { continuation in
+        let answered = Counter()
+        for number in 0..<count {
+          store.commit(ChangeSet(changes: [.putDevice(.sample("phone-\(number)", failures: 1))])) { result in
+            #expect(throws: Never.self) { try result.get() }
+            if answered.add() == count { continuation.resume() }
+          }
+        }
+      }
+      #expect(store.statistics.commits == UInt64(count))
+      #expect(store.statistics.transactions < UInt64(count / 10))
+      await store.close()
+    }
+  }
+
+  @Test func overTheBoundOfWaitingWritesTheAnswerIsImmediate() async throws {
+    try await withTemporaryDirectory { directory in
+      var options = SQLiteStoreOptions()
+      options.maximumWaitingWrites = 10
+      options.maximumBatchWrites = 2
+      let store = try SQLiteStore.open(directory: directory, options: options)
+      let outcomes = await withTaskGroup(of: StoreError.Code?.self) { group in
+        for number in 0..<500 {
+          group.addTask {
+            await StoreConformance.errorCode {
+              try await store.commit(.putDevice(.sample("phone-\(number)", failures: 1)))
+            }
+          }
+        }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+      let refused = outcomes.count { $0 == .unavailable }
+      let made = outcomes.count { $0 == nil }
+      #expect(made + refused == 500)
+      #expect(store.statistics.commits == UInt64(made))
+      #expect(store.statistics.overloads == UInt64(refused))
+      await store.close()
+    }
+  }
+
+  /// Checkpoints run beside the commits, and the log starts anew.
+  @Test func theWriteAheadLogDoesNotGrowWithoutEnd() async throws {
+    try await withTemporaryDirectory { directory in
+      let store = try SQLiteStore.open(directory: directory)
+      let value = String(repeating: "x", count: 100_000)
+      for _ in 0..<40 {
+        let events = (0..<20).map { _ in EventDraft.sample(details: [EventDetail(key: "filler", value: value)]) }
+        try await store.commit(events: events)
+      }
+      #expect(store.statistics.checkpoints > 0)
+      // Some 20,000 pages were written.
+      #expect(store.statistics.walFrames < 4 * CheckpointSchedule.startFrames)
+      var verifier = EventChainVerifier()
+      for event in try await store.events() { try verifier.verify(event) }
+      #expect(verifier.verifiedCount == 800)
+      await store.close()
+    }
+  }
+}
+
+/// Counts across tasks.
+private final class Counter: Sendable {
+  private let count = Atomic<Int>(0)
+
+  var value: Int { count.load(ordering: .sequentiallyConsistent) }
+
+  @discardableResult
+  func add() -> Int {
+    count.add(1, ordering: .sequentiallyConsistent).newValue
+  }
+}

@@ -1,0 +1,109 @@
+import StoreConformance
+import Testing
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneStoreSQLite
+
+/// What memory holds is what is committed, and it holds so much and no more.
+struct RecentRecordsTests {
+  private var records = RecentRecords<DeviceRecord>(capacity: 8)
+
+  @Test mutating func whatWasNeverSeenIsUnknownAndWhatIsNotThereIsAbsent() {
+    #expect(state("a") == "unknown")
+    records.fill(nil, for: ByteString("a"), readAt: records.revision)
+    #expect(state("a") == "absent")
+    #expect(records.version(of: ByteString("a")) == 0)
+    #expect(records.version(of: ByteString("b")) == nil)
+  }
+
+  /// The writer published while a reader was reading: the reader may have seen what was there before.
+  @Test mutating func whatWasReadBeforeAPublicationIsNotKept() {
+    let revision = records.revision
+    records.publish(.sample("a", failures: 2, version: 2), for: ByteString("a"))
+    records.fill(.sample("a", failures: 1, version: 1), for: ByteString("a"), readAt: revision)
+    #expect(state("a") == "version 2")
+  }
+
+  @Test mutating func aChangeOfWhatIsHereIsSeenAndOfOthersIsNot() {
+    records.publish(.sample("a", failures: 1, version: 1), for: ByteString("a"))
+    records.publish(for: ByteString("a")) { $0?.version = 7 }
+    records.publish(for: ByteString("b")) { $0?.version = 7 }
+    #expect(state("a") == "version 7")
+    #expect(state("b") == "unknown")
+  }
+
+  @Test mutating func itStaysWithinItsBoundAndKeepsWhatIsUsed() {
+    records.publish(.sample("hot", failures: 0, version: 1), for: ByteString("hot"))
+    for number in 0..<1_000 {
+      records.publish(.sample("\(number)", failures: 0, version: 1), for: ByteString("\(number)"))
+      #expect(records.count <= 8)
+      #expect(state("hot") == "version 1")
+    }
+    #expect(state("0") == "unknown")
+    #expect(state("999") == "version 1")
+  }
+
+  private mutating func state(_ id: String) -> String {
+    records.lookUp(ByteString(id)).summary
+  }
+}
+
+struct ExpiringRecordsTests {
+  private var records = ExpiringRecords<EvaluationRecord>(capacity: 10, isCompleteFrom: UnixTime(seconds: 100))
+
+  @Test mutating func fromTheCompletePartOnWhatIsNotHereIsNowhere() {
+    let before = key(at: 99)
+    let after = key(at: 100)
+    #expect(records.lookUp(before).summary == "unknown")
+    #expect(records.lookUp(after).summary == "absent")
+    for key in [before, after] { records.publish(EvaluationRecord(key: key, version: 1), for: key) }
+    #expect(records.lookUp(before).summary == "unknown")
+    #expect(records.lookUp(after).summary == "version 1")
+    #expect(records.count == 1)
+  }
+
+  @Test mutating func overItsBoundWhatExpiresFirstGoesAndIsUnknownFromThenOn() {
+    let keys = (0..<20).map { key(at: 100 + $0) }
+    for key in keys.reversed() { records.publish(EvaluationRecord(key: key, version: 1), for: key) }
+    #expect(records.count == 10)
+    #expect(keys.map { records.lookUp($0).summary } == (0..<20).map { $0 < 10 ? "unknown" : "version 1" })
+    #expect(records.lookUp(key(at: 115)).summary == "absent")
+    #expect(records.lookUp(key(at: 105)).summary == "unknown")
+  }
+
+  @Test mutating func whatMayBeSweptIsUnknown() {
+    let keys = (0..<4).map { key(at: 100 + $0) }
+    for key in keys { records.publish(EvaluationRecord(key: key, version: 1), for: key) }
+    records.forget(before: UnixTime(seconds: 102))
+    #expect(keys.map { records.lookUp($0).summary } == ["unknown", "unknown", "version 1", "version 1"])
+  }
+
+  private func key(at seconds: Int64) -> ExpiringKey {
+    .sample(expiresAt: UnixTime(seconds: seconds))
+  }
+}
+
+struct RecordCodingTests {
+  @Test(arguments: [
+    [], [UInt8](repeating: 1, count: 1), [1, 65], [9, 0], [1, 2, 3],
+  ])
+  func keysThatWereNeverWrittenAreNotRead(_ bytes: [UInt8]) {
+    #expect([HardwareKeyRecord](encoded: bytes) == (bytes.isEmpty ? [] : nil))
+  }
+
+  @Test(arguments: [[0], [0, 0, 0, 1], [0, 0, 0, 0], [255, 255, 255, 255, 0, 0, 0, 0]] as [[UInt8]])
+  func detailsThatWereNeverWrittenAreNotRead(_ bytes: [UInt8]) {
+    #expect([EventDetail](encoded: bytes) == nil)
+  }
+}
+
+extension CacheLookup where Record: VersionedRecord {
+  fileprivate var summary: String {
+    switch self {
+    case .present(let record): "version \(record.version)"
+    case .absent: "absent"
+    case .unknown: "unknown"
+    }
+  }
+}
