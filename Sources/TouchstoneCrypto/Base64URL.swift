@@ -16,36 +16,31 @@ public enum Base64URL {
 
   static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
     text.reserveCapacity(text.count + encodedCount(bytes.count))
+    let alphabet = alphabet
     var index = 0
-    while index + 3 <= bytes.count {
-      let group = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
-      text.append(character(group >> 18))
-      text.append(character(group >> 12))
-      text.append(character(group >> 6))
-      text.append(character(group))
+    while index + 2 < bytes.count {
+      let group = Int(bytes[index]) << 16 | Int(bytes[index + 1]) << 8 | Int(bytes[index + 2])
+      text.append(alphabet[group >> 18])
+      text.append(alphabet[group >> 12 & 0x3f])
+      text.append(alphabet[group >> 6 & 0x3f])
+      text.append(alphabet[group & 0x3f])
       index += 3
     }
-    switch bytes.count - index {
-    case 1:
-      let group = UInt32(bytes[index]) << 16
-      text.append(character(group >> 18))
-      text.append(character(group >> 12))
-    case 2:
-      let group = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8
-      text.append(character(group >> 18))
-      text.append(character(group >> 12))
-      text.append(character(group >> 6))
-    default:
-      break
-    }
+    guard index < bytes.count else { return }
+    let hasTwo = index + 1 < bytes.count
+    let group = Int(bytes[index]) << 16 | (hasTwo ? Int(bytes[index + 1]) << 8 : 0)
+    text.append(alphabet[group >> 18])
+    text.append(alphabet[group >> 12 & 0x3f])
+    if hasTwo { text.append(alphabet[group >> 6 & 0x3f]) }
   }
 
   static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     guard text.count % 4 != 1 else { return nil }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.count * 3 / 4)
+    let sextets = sextets
     var pending: UInt32 = 0
-    var pendingBits = 0
+    var pendingBits: UInt32 = 0
     for character in text {
       let value = sextets[Int(character)]
       guard value != invalid else { return nil }
@@ -53,10 +48,10 @@ public enum Base64URL {
       pendingBits += 6
       if pendingBits >= 8 {
         pendingBits -= 8
-        bytes.append(UInt8(truncatingIfNeeded: pending >> UInt32(pendingBits)))
+        bytes.append(UInt8(truncatingIfNeeded: pending >> pendingBits))
       }
     }
-    let unused = pending & (1 << UInt32(pendingBits) - 1)
+    let unused = pending & ((1 << pendingBits) - 1)
     return unused == 0 ? bytes : nil
   }
 
@@ -75,8 +70,4 @@ public enum Base64URL {
     }
     return table
   }()
-
-  private static func character(_ sextet: UInt32) -> UInt8 {
-    alphabet[Int(sextet & 0x3f)]
-  }
 }
