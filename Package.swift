@@ -103,7 +103,7 @@ let package = Package(
       "TouchstoneService",
       [
         "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto",
-        "DispatchRPC", "LocalAuthentication", "SimulatedPhone",
+        "DispatchRPC", "SimulatedPhone",
       ]),
     tests("TouchstoneClient", ["TouchstoneCodec", "DispatchRPC", "DispatchPool"]),
     tests("SimulatedPhone", [crypto]),

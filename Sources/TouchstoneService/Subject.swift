@@ -1,6 +1,7 @@
 // Whose evaluation it is: a binding that is there, or the stand-in that answers alike (R37).
 
 internal import TouchstoneCodec
+internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
@@ -11,16 +12,20 @@ struct Subject: Sendable {
   var device: DeviceRecord
   var evaluation: EvaluationRecord?
 
-  /// As the rules see the binding. An unknown one looks like one whose key guards the current set and whose
-  /// biometrics did not change; no proof on it is ever right.
+  /// As the rules see the binding. An unknown one looks like a real one to somebody without its phone: a domain state
+  /// that is guessed is not the baseline, and no proof is right.
   func standing(for posture: DevicePosture) -> BindingStanding {
     guard let binding else {
       return BindingStanding(
         isActive: false, keyProtections: [.biometryCurrentSet], holdsProfileTouchID: false,
-        baseline: .recorded(from: posture))
+        baseline: DomainStateBaseline(
+          domainState: Self.unguessableDomainState, osMajorVersion: posture.osVersion?.major ?? 0))
     }
     return binding.standing
   }
+
+  /// No device's.
+  private static let unguessableDomainState = randomBytes(32)
 }
 
 extension BindingRecord {

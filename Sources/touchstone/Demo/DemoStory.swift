@@ -248,7 +248,7 @@ extension DemoStory {
     }
     try narrator.expect(answer.outcome == outcome, "outcome \(outcome.name), not \(answer.outcome.name)")
     let code = answer.laError == .unspecified ? "" : ", LAError \(answer.laError.rawValue)"
-    let left = answer.attemptsLeft == 0 ? "" : ", \(answer.attemptsLeft) left"
+    let left = outcome == .succeeded || answer.attemptsLeft == 0 ? "" : ", \(answer.attemptsLeft) left"
     narrator.call(name, answer.outcome.name + code + left)
     return answer
   }

@@ -17,7 +17,7 @@ final class Narrator: Sendable {
   }
 
   func call(_ name: String, _ answer: String) {
-    printLine("  \(name.padded(to: 30)) → \(answer)")
+    printLine("  \(name.padded(to: 42)) → \(answer)")
   }
 
   /// What happens on the phone, without a call.

@@ -1,0 +1,106 @@
+// One run: bind the phones, let them loose, stop the clock, add up.
+
+internal import Histogram
+internal import TouchstoneClient
+
+struct Load {
+  let target: String
+  let scenario: Scenario
+  let connections: Int
+  let streams: Int
+  let warmup: Duration
+  let duration: Duration
+
+  func run() async throws(LoadError) -> Report {
+    var configuration = TouchstoneClientConfiguration(target: target)
+    configuration.minimumConnections = connections
+    configuration.maximumConnections = connections
+    let client = TouchstoneClient(configuration: configuration)
+    let phones = try await bindPhones(client)
+    let begin = ContinuousClock.now + warmup
+    let window = MeasuredWindow(begin: begin, end: begin + duration)
+    let tallies = await withTaskGroup(of: Tally.self) { group in
+      for phone in phones {
+        group.addTask { await Self.drive(phone, scenario, client, window) }
+      }
+      var sum = Tally()
+      for await tally in group { sum.add(tally) }
+      return sum
+    }
+    await client.close()
+    return Report(load: self, tally: tallies)
+  }
+
+  /// A binding for every phone, made in parallel.
+  private func bindPhones(_ client: TouchstoneClient) async throws(LoadError) -> [LoadPhone] {
+    let run = UInt64.random(in: .min ... .max)
+    let results = await withTaskGroup(of: Result<LoadPhone, LoadError>.self) { group in
+      for index in 0..<connections * streams {
+        group.addTask {
+          do throws(LoadError) {
+            return .success(try await LoadPhone.bind(name: "load-\(run)-\(index)", client))
+          } catch {
+            return .failure(error)
+          }
+        }
+      }
+      var results: [Result<LoadPhone, LoadError>] = []
+      for await result in group { results.append(result) }
+      return results
+    }
+    var phones: [LoadPhone] = []
+    for result in results { phones.append(try result.get()) }
+    return phones
+  }
+
+  private static func drive(
+    _ phone: LoadPhone, _ scenario: Scenario, _ client: TouchstoneClient, _ window: MeasuredWindow
+  ) async -> Tally {
+    var tally = Tally()
+    var begin = ContinuousClock.now
+    while begin < window.end {
+      let hasSucceeded =
+        switch scenario {
+        case .login: await phone.logIn(client)
+        case .preflight: await phone.preflight(client)
+        }
+      let end = ContinuousClock.now
+      if begin >= window.begin, end <= window.end { tally.record(hasSucceeded, begin.duration(to: end)) }
+      begin = end
+    }
+    return tally
+  }
+}
+
+/// What is counted: what began and ended within it.
+struct MeasuredWindow: Sendable {
+  var begin: ContinuousClock.Instant
+  var end: ContinuousClock.Instant
+}
+
+/// What one phone saw, or all of them.
+struct Tally: Sendable {
+  private(set) var completed = 0
+  private(set) var errors = 0
+  /// In microseconds; a call that takes longer than a minute counts as one minute.
+  private(set) var latency = Histogram<UInt32>(highestTrackableValue: maximumMicroseconds)
+
+  private static let maximumMicroseconds: UInt64 = 60_000_000
+
+  mutating func record(_ hasSucceeded: Bool, _ duration: Duration) {
+    guard hasSucceeded else {
+      errors += 1
+      return
+    }
+    completed += 1
+    let (seconds, attoseconds) = duration.components
+    let microseconds = UInt64(seconds) * 1_000_000 + UInt64(attoseconds / 1_000_000_000_000)
+    latency.record(min(microseconds, Self.maximumMicroseconds))
+  }
+
+  mutating func add(_ other: Tally) {
+    completed += other.completed
+    errors += other.errors
+    latency.add(other.latency)
+  }
+}

@@ -1,0 +1,108 @@
+// `touchstone-load`: simulated phones with real keys, as fast as the service answers.
+
+internal import ArgumentParser
+internal import Dispatch
+internal import Glibc
+internal import TouchstoneClient
+
+@main
+struct TouchstoneLoad: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "touchstone-load",
+    abstract: "Load a running Touchstone with simulated phones.",
+    discussion: """
+      Closed loop: connections × streams phones, each of which starts anew when it was answered. A login is a \
+      BeginEvaluation, a signature by the phone's own P-256 key and a SubmitAttempt, and counts only where it succeeded.
+      """)
+
+  @Option(help: ArgumentHelp("The service.", valueName: "host:port"))
+  var target = "127.0.0.1:7443"
+
+  @Option(help: "What every phone does: \(Scenario.allCases.map(\.rawValue).joined(separator: " or ")).")
+  var scenario = Scenario.login
+
+  @Option(help: "HTTP/2 connections.")
+  var connections = 8
+
+  @Option(help: "Calls in flight on each connection.")
+  var streams = 10
+
+  @Option(help: ArgumentHelp("How long to measure: 10s, 500ms, 2m.", valueName: "time"))
+  var duration = LoadDuration(value: .seconds(10))
+
+  @Option(help: ArgumentHelp("How long to run before measuring.", valueName: "time"))
+  var warmup = LoadDuration(value: .seconds(1))
+
+  @Flag(help: "One JSON object on stdout instead of text.")
+  var json = false
+
+  /// Beyond these, one load process is no longer what limits.
+  private static let connectionRange = 1...10_000
+  private static let streamRange = 1...1_000
+  private static let maximumPhones = 100_000
+
+  func validate() throws {
+    guard Self.connectionRange.contains(connections) else {
+      throw ValidationError("--connections must be from 1 to \(Self.connectionRange.upperBound)")
+    }
+    guard Self.streamRange.contains(streams) else {
+      throw ValidationError("--streams must be from 1 to \(Self.streamRange.upperBound)")
+    }
+    guard connections * streams <= Self.maximumPhones else {
+      throw ValidationError("--connections times --streams must be at most \(Self.maximumPhones)")
+    }
+  }
+
+  func run() throws {
+    signal(SIGPIPE, SIG_IGN)
+    Task {
+      do throws(LoadError) {
+        let report = try await Load(
+          target: target, scenario: scenario, connections: connections, streams: streams, warmup: warmup.value,
+          duration: duration.value
+        ).run()
+        print(json ? report.json : report.text)
+        fflush(stdout)
+        exit(report.completed > 0 ? 0 : 1)
+      } catch {
+        fputs("touchstone-load: \(error.message)\n", stderr)
+        exit(1)
+      }
+    }
+    dispatchMain()
+  }
+}
+
+enum Scenario: String, CaseIterable, ExpressibleByArgument {
+  /// BeginEvaluation, signature, SubmitAttempt.
+  case login
+  /// CanEvaluatePolicy.
+  case preflight
+}
+
+/// A time with its unit: "10s", "500ms", "2m".
+struct LoadDuration: ExpressibleByArgument {
+  var value: Duration
+
+  var defaultValueDescription: String { "\(value.components.seconds)s" }
+
+  init(value: Duration) {
+    self.value = value
+  }
+
+  init?(argument: String) {
+    let digits = argument.prefix { $0.isASCII && $0.isNumber }
+    guard let number = Int64(digits), number > 0 || digits == "0", number <= 1_000_000 else { return nil }
+    switch argument.dropFirst(digits.count) {
+    case "ms": value = .milliseconds(number)
+    case "s", "": value = .seconds(number)
+    case "m": value = .seconds(number * 60)
+    default: return nil
+    }
+  }
+}
+
+/// Why there is nothing to report.
+struct LoadError: Error {
+  var message: String
+}
