@@ -74,9 +74,11 @@ import Testing
     #expect(error.code == .unavailable)
   }
 
-  @Test func stoppingAnIdleServerIsQuick() async throws {
+  @Test func stoppingAnIdleServerIsQuickAndMayBeAskedTwice() async throws {
     let loopback = try Loopback()
-    await loopback.shutDown(grace: .seconds(30))
+    async let first: Void = loopback.shutDown(grace: .seconds(30))
+    async let second: Void = loopback.shutDown(grace: .seconds(30))
+    _ = await (first, second)
     #expect(throws: RPCServerError.self) { try loopback.server.listen(host: "127.0.0.1", port: 0) }
   }
 

@@ -122,8 +122,9 @@ extension RPCServerCall {
 
   /// The deadline passed. True when it is for the server to answer; false when the handler's answer is on its way.
   func expire() -> Bool {
+    guard !mark(.answered).contains(.answered) else { return false }
     cancel(.deadline)
-    return !mark(.answered).contains(.answered)
+    return true
   }
 
   /// The stream is gone, or about to be forgotten. The handler hears of it outside of nghttp2's callbacks.

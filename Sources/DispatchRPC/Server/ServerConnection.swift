@@ -61,6 +61,9 @@ final class ServerConnection: HTTP2Connection {
         nghttp2_settings_entry(
           settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
           value: UInt32(clamping: server.configuration.maxHeaderListBytes)),
+        // Spares nghttp2 the dependency tree that nobody uses any more (RFC 9218 §2.1).
+        nghttp2_settings_entry(
+          settings_id: Int32(NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES.rawValue), value: 1),
       ],
       connectionWindowBytes: Self.connectionWindowBytes)
     setTimer(TimerKind.housekeeping, after: housekeepingInterval)

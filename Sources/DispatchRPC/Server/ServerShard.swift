@@ -16,7 +16,7 @@ final class ServerShard {
 
   private var connections: [ObjectIdentifier: ServerConnection] = [:]
   private var isStopping = false
-  private var onEmpty: (@Sendable () -> Void)?
+  private var onEmpty: [@Sendable () -> Void] = []
 
   init(
     shard: RPCShard, configuration: RPCServerConfiguration, routes: RouteTable, connectionCount: ConnectionCount
@@ -47,7 +47,7 @@ final class ServerShard {
   /// Asks all connections to leave; `completion` runs when they have.
   func drain(completion: @escaping @Sendable () -> Void) {
     isStopping = true
-    onEmpty = completion
+    onEmpty.append(completion)
     for connection in connections.values { connection.drain() }
     reportIfEmpty()
   }
@@ -64,9 +64,10 @@ final class ServerShard {
   }
 
   private func reportIfEmpty() {
-    guard connections.isEmpty, let onEmpty else { return }
-    self.onEmpty = nil
-    onEmpty()
+    guard connections.isEmpty else { return }
+    let completions = onEmpty
+    onEmpty = []
+    for completion in completions { completion() }
   }
 }
 
