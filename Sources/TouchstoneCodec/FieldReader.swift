@@ -22,15 +22,11 @@ extension MappedMessage {
 /// Reads what protobuf-c unpacked. The pre-scan went before: text is valid UTF-8 without NUL.
 struct FieldReader: FieldMapper {
   func field(_ value: inout String, _ c: inout UnsafeMutablePointer<CChar>?) {
-    value = Self.text(c)
+    if let c, c.pointee != 0 { value = String(cString: c) }
   }
 
   func field(_ value: inout [UInt8], _ c: inout ProtobufCBinaryData) {
-    guard let data = c.data else { return }
-    value = [UInt8](unsafeUninitializedCapacity: c.len) { buffer, count in
-      buffer.baseAddress!.initialize(from: data, count: c.len)
-      count = c.len
-    }
+    if c.len > 0 { value = Array(UnsafeBufferPointer(start: c.data, count: c.len)) }
   }
 
   func field(_ value: inout Bool, _ c: inout protobuf_c_boolean) {
