@@ -1,7 +1,6 @@
 // `touchstone serve`: the service, until it is told to stop.
 
 internal import ArgumentParser
-internal import Dispatch
 internal import DispatchRPC
 internal import Glibc
 internal import Logging
@@ -32,16 +31,22 @@ struct Serve: ParsableCommand {
     }
   }
 
+  /// A call that runs longer than this is cut: supervisors send SIGKILL after 30 s or so.
+  private static let grace = Duration.seconds(20)
+
   func run() throws {
+    // Before any thread is made, since threads inherit the mask.
+    let signals = StopSignals()
     do throws(Failure) {
       let service = try RunningService.start(try effectiveConfiguration(), logger: standardErrorLogger())
-      // Before the line: whoever reads it may signal at once.
-      StopSignals.stop(service)
       printLine("listening on \(service.address)")
+      _ = signals.wait()
+      service.stop(grace: Self.grace) { Glibc.exit(EXIT_SUCCESS) }
     } catch {
       fail(error)
     }
-    dispatchMain()
+    // A second signal means at once.
+    Glibc.exit(128 + signals.wait())
   }
 
   private func effectiveConfiguration() throws(Failure) -> ProcessConfiguration {
@@ -71,30 +76,24 @@ func standardErrorLogger() -> Logger {
   Logger(label: "touchstone") { StreamLogHandler.standardError(label: $0) }
 }
 
-/// SIGTERM and SIGINT, turned into an orderly end.
-private enum StopSignals {
-  /// A call that runs longer than this is cut: supervisors send SIGKILL after 30 s or so.
-  private static let grace = Duration.seconds(20)
+/// SIGTERM and SIGINT, blocked from now on and taken by whoever waits: none is lost, however early it comes.
+private struct StopSignals {
+  private var set = sigset_t()
 
-  /// Kept for the life of the process. Guard: both are touched on the main thread alone, by `stop` before
-  /// `dispatchMain` and by the handlers on the main queue after it.
-  private nonisolated(unsafe) static var sources: [any DispatchSourceSignal] = []
-  private nonisolated(unsafe) static var isStopping = false
-
-  static func stop(_ service: RunningService) {
+  init() {
     // A peer that is gone is an error of the write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
-    for number in [SIGTERM, SIGINT] {
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
-      source.setEventHandler {
-        // A second signal means at once.
-        if isStopping { exit(128 + number) }
-        isStopping = true
-        service.stop(grace: grace) { exit(0) }
-      }
-      source.activate()
-      sources.append(source)
-    }
+    sigemptyset(&set)
+    sigaddset(&set, SIGTERM)
+    sigaddset(&set, SIGINT)
+    pthread_sigmask(SIG_BLOCK, &set, nil)
+  }
+
+  /// The number of the next one. Blocks the thread, which has nothing else to do.
+  func wait() -> Int32 {
+    var set = set
+    var number: Int32 = 0
+    while sigwait(&set, &number) != 0 {}
+    return number
   }
 }

@@ -1,7 +1,7 @@
 """What one call costs, and how many there are in a second: the service under touchstone-load on this machine.
 
 Prints one line for each load. CPU is the server's own, user and system, over all its threads, divided by the calls
-that were answered. Two of the loads pin the server to one core and the load to the others,.
+that were answered. Two of the loads pin the server to one core and the load to the others.
 """
 
 import json
@@ -64,7 +64,8 @@ def start_server(load, data_directory):
 def run_load(load, address):
     command = [BUILD / "touchstone-load", "--target", address, "--scenario", load.scenario]
     command += ["--connections", str(load.connections), "--streams", str(load.streams)]
-    command += ["--duration", DURATION, "--json"]
+    # Without warm-up: every call that costs the server CPU is counted.
+    command += ["--duration", DURATION, "--warmup", "0s", "--json"]
     if load.is_pinned:
         command = [*pinned_to(CORES[1:]), *command]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
