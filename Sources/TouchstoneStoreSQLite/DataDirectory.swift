@@ -9,7 +9,8 @@ final class DataDirectory: Sendable {
   /// flock(2): the kernel lets go of it however the process ends.
   private let lock: FileDescriptor
 
-  var databasePath: String { "\(path)/touchstone.db" }
+  static let databaseName = "touchstone.db"
+  var databasePath: String { "\(path)/\(Self.databaseName)" }
   var writeAheadLogPath: String { "\(databasePath)-wal" }
   /// A database that is not complete yet.
   var newDatabasePath: String { "\(databasePath).new" }

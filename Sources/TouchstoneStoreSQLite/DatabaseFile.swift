@@ -52,8 +52,8 @@ enum DatabaseFile {
   /// Reads the header without SQLite, which might already repair what it opens.
   ///
   /// https://www.sqlite.org/fileformat2.html#the_database_header
-  private static func inspectHeader(path: String) throws(StoreOpenError) {
-    let file = try FileDescriptor(opening: path, flags: O_RDWR)
+  static func inspectHeader(path: String, isWritten: Bool = true) throws(StoreOpenError) {
+    let file = try FileDescriptor(opening: path, flags: isWritten ? O_RDWR : O_RDONLY)
     var header = [UInt8](repeating: 0, count: 100)
     let count = pread(file.number, &header, header.count, 0)
     guard count >= 0 else { throw .unwritable(path, errno) }

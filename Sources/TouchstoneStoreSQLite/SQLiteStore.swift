@@ -14,7 +14,9 @@ public final class SQLiteStore: Store {
   private let directory: DataDirectory
   private let committed: CommittedState
   private let readers: ReaderPool
-  private let lists: ListReader
+  private let bindingLists: ListReader
+  /// Of its own: a search through a long log holds up nothing but other searches.
+  private let eventLists: ListReader
   private let writes: WriterQueue
   private let isClosed = Atomic<Bool>(false)
 
@@ -42,7 +44,8 @@ public final class SQLiteStore: Store {
       evaluationsCompleteFrom: try connection.firstTimeWithoutRows(in: "evaluations"),
       tokensCompleteFrom: try connection.firstTimeWithoutRows(in: "tokens"))
     readers = try ReaderPool(path: directory.databasePath)
-    lists = try ListReader(path: directory.databasePath)
+    bindingLists = try ListReader(path: directory.databasePath)
+    eventLists = try ListReader(path: directory.databasePath)
     writes = WriterQueue(
       writer: try BatchWriter(on: connection, committed: committed),
       checkpointer: try Checkpointer(
@@ -109,7 +112,7 @@ public final class SQLiteStore: Store {
     applicationID: String, profileID: String, includingRevoked: Bool, after: String?, limit: Int,
     completion: @escaping Completion<[BindingRecord]>
   ) {
-    lists.read(completion) { lists throws(SQLiteError) in
+    bindingLists.read(completion) { lists throws(SQLiteError) in
       try lists.records.bindings(
         applicationID: applicationID, profileID: profileID, includingRevoked: includingRevoked, after: after,
         limit: max(0, limit))
@@ -119,13 +122,13 @@ public final class SQLiteStore: Store {
   public func events(
     matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<[EventRecord]>
   ) {
-    lists.read(completion) { lists throws(SQLiteError) in
+    eventLists.read(completion) { lists throws(SQLiteError) in
       try lists.events.events(matching: filter, afterSequence: afterSequence, limit: limit)
     }
   }
 
   public func eventChainHead(completion: @escaping Completion<EventChain.Head>) {
-    lists.read(completion) { lists throws(SQLiteError) in try lists.events.head() }
+    eventLists.read(completion) { lists throws(SQLiteError) in try lists.events.head() }
   }
 
   // MARK: Writing
@@ -140,12 +143,14 @@ public final class SQLiteStore: Store {
 
   public func close(completion: @escaping @Sendable () -> Void) {
     isClosed.store(true, ordering: .releasing)
-    lists.close { [self] in
-      readers.close()
-      // The last connection empties the log into the database; only then may another process have the directory.
-      writes.close { [self] in
-        directory.unlock()
-        completion()
+    bindingLists.close { [self] in
+      eventLists.close { [self] in
+        readers.close()
+        // The last connection empties the log into the database; only then may another process have the directory.
+        writes.close { [self] in
+          directory.unlock()
+          completion()
+        }
       }
     }
   }

@@ -34,6 +34,37 @@ struct DiskFailureTests {
     }
   }
 
+  /// After a failed fsync no one can tell what the disk holds.
+  @Test func afterAFailedFsyncTheCommitIsInDoubtAndNothingIsWrittenAnyMore() async throws {
+    try await withTemporaryDirectory { directory in
+      var options = SQLiteStoreOptions()
+      options.virtualFileSystem = FailingDisk.register()
+      let store = try SQLiteStore.open(directory: directory, options: options)
+      try await store.commit(.putDevice(.sample("before", failures: 1)), events: [.sample()])
+
+      FailingDisk.failsToSynchronize = true
+      let lost = await StoreConformance.errorCode {
+        try await store.commit(.putDevice(.sample("lost", failures: 1)), events: [.sample()])
+      }
+      FailingDisk.failsToSynchronize = false
+      let later = await StoreConformance.errorCode {
+        try await store.commit(.putDevice(.sample("later", failures: 1)))
+      }
+      #expect(lost == .inDoubt)
+      #expect(later == .unavailable)
+      // Memory does not show what may not be on the disk.
+      #expect(try await store.device(id: "before").version == 1)
+      #expect(try await store.device(id: "lost").version == 0)
+      await store.close()
+
+      let reopened = try SQLiteStore.open(directory: directory)
+      #expect(try await reopened.device(id: "before").version == 1)
+      #expect(try await reopened.device(id: "later").version == 0)
+      try await reopened.commit(.putDevice(.sample("later", failures: 1)), events: [.sample()])
+      await reopened.close()
+    }
+  }
+
   @Test(arguments: [
     (ResultCode.full, StoreError.Code.unavailable, false),
     (.busy, .unavailable, false),
