@@ -103,7 +103,8 @@ let package = Package(
       "TouchstoneService",
       [
         "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto",
-        "DispatchRPC", "SimulatedPhone",
+        "DispatchRPC", "SimulatedPhone", "StoreConformance", .product(name: "Logging", package: "swift-log"),
+        .product(name: "InMemoryLogging", package: "swift-log"),
       ]),
     tests("TouchstoneClient", ["TouchstoneCodec", "DispatchRPC", "DispatchPool"]),
     tests("SimulatedPhone", [crypto]),

@@ -1,0 +1,209 @@
+// A store in memory that keeps every promise of `Store`, until a test tells it how to fail.
+
+import Dispatch
+import Synchronization
+import TouchstonePolicy
+import TouchstoneStore
+
+final class MemoryStore: Store {
+  /// When completions run: before the call returns, as from a cache, or later, on a thread of the store's own.
+  enum Delivery {
+    case immediate
+    case later
+  }
+
+  private struct State {
+    var records = StoredRecords()
+    /// What reads are answered from while it is there: as it was then.
+    var staleRecords: StoredRecords?
+    var commitFailures = Failures()
+    var readFailure: StoreError?
+    /// Runs once, right before the next commit is compared.
+    var beforeCommit: (@Sendable (inout StoredRecords) -> Void)?
+    var commitCount = 0
+    var isClosed = false
+  }
+
+  private struct Failures {
+    var error: StoreError?
+    /// `nil`: for ever.
+    var remaining: Int?
+
+    mutating func next() -> StoreError? {
+      guard let error, remaining != 0 else { return nil }
+      remaining = remaining.map { $0 - 1 }
+      return error
+    }
+  }
+
+  private let state = Mutex(State())
+  private let delivery: Delivery
+  private let queue = DispatchQueue(label: "test.store")
+
+  init(delivery: Delivery = .immediate) {
+    self.delivery = delivery
+  }
+
+  // MARK: What tests see and switch
+
+  var records: StoredRecords { state.withLock { $0.records } }
+  /// Refused ones, too.
+  var commitCount: Int { state.withLock { $0.commitCount } }
+
+  /// - Parameter times: `nil`: for ever.
+  func failCommits(_ code: StoreError.Code, times: Int? = nil) {
+    let error = StoreError(code: code, message: Self.privateMessage)
+    state.withLock { $0.commitFailures = Failures(error: error, remaining: times) }
+  }
+
+  func failReads(_ code: StoreError.Code) {
+    state.withLock { $0.readFailure = StoreError(code: code, message: Self.privateMessage) }
+  }
+
+  /// What no caller may ever read.
+  static let privateMessage = "disk /var/lib/secret is full"
+
+  /// From now on reads answer as things stand now, until a commit finds that they changed since: a stale cache.
+  func freezeReads() {
+    state.withLock { $0.staleRecords = $0.records }
+  }
+
+  /// Something that happens between a call's last read and its commit.
+  func beforeNextCommit(_ body: @escaping @Sendable (inout StoredRecords) -> Void) {
+    state.withLock { $0.beforeCommit = body }
+  }
+
+  /// Something that another replica did.
+  func change(_ changes: Change...) throws(StoreError) {
+    try state.withLock { state throws(StoreError) in try state.records.apply(ChangeSet(changes: changes)) }
+  }
+
+  // MARK: Store
+
+  func attemptRecords(
+    bindingID: String, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>
+  ) {
+    read(completion) { records in
+      let binding = records.binding(bindingID)
+      let deviceID = binding?.deviceID ?? DeviceRecord.standInID(forUnknownBinding: bindingID)
+      return AttemptRecords(
+        binding: binding, device: records.device(deviceID), evaluation: evaluation.flatMap { records.evaluations[$0] })
+    }
+  }
+
+  func enrolmentRecords(
+    applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey,
+    completion: @escaping Completion<EnrolmentRecords>
+  ) {
+    read(completion) { records in
+      EnrolmentRecords(
+        profile: records.profile(applicationID, profileID),
+        deviceBinding: records.activeBinding(applicationID, onDevice: deviceID),
+        activeBindingCount: records.bindings(applicationID, profileID).count,
+        isTicketUsed: records.usedTickets.contains(ticket))
+    }
+  }
+
+  func device(id: String, completion: @escaping Completion<DeviceRecord>) {
+    read(completion) { $0.device(id) }
+  }
+
+  func activeBinding(applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>) {
+    read(completion) { $0.activeBinding(applicationID, onDevice: deviceID) }
+  }
+
+  func token(_ key: ExpiringKey, completion: @escaping Completion<TokenRecord?>) {
+    read(completion) { $0.tokens[key] }
+  }
+
+  func bindings(
+    applicationID: String, profileID: String, includingRevoked: Bool, after: String?, limit: Int,
+    completion: @escaping Completion<[BindingRecord]>
+  ) {
+    read(completion) { records in
+      let all = records.bindings(applicationID, profileID, includingRevoked: includingRevoked)
+      let following = all.filter { $0.bindingID.utf8.lexicographicallyFollows(after?.utf8) }
+      return Array(following.prefix(limit))
+    }
+  }
+
+  func events(
+    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<[EventRecord]>
+  ) {
+    read(completion) { records in
+      Array(records.events.filter { $0.sequence > afterSequence && filter.admits($0.event) }.prefix(limit))
+    }
+  }
+
+  func eventChainHead(completion: @escaping Completion<EventChain.Head>) {
+    read(completion) { $0.chain.head }
+  }
+
+  func commit(_ changeSet: ChangeSet, completion: @escaping Completion<Void>) {
+    let result = state.withLock { state -> Result<Void, StoreError> in
+      state.commitCount += 1
+      if state.isClosed { return .failure(Self.closed) }
+      let before = state.beforeCommit
+      state.beforeCommit = nil
+      before?(&state.records)
+      do throws(StoreError) {
+        if let failure = state.commitFailures.next() { throw failure }
+        try state.records.apply(changeSet)
+        return .success(())
+      } catch {
+        if error.code == .conflict { state.staleRecords = nil }
+        return .failure(error)
+      }
+    }
+    deliver(result, to: completion)
+  }
+
+  func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>) {
+    let result = state.withLock { state -> Result<SweepResult, StoreError> in
+      if state.isClosed { return .failure(Self.closed) }
+      return .success(SweepResult(removedRows: state.records.sweep(before: time), hasMore: false))
+    }
+    deliver(result, to: completion)
+  }
+
+  func close(completion: @escaping @Sendable () -> Void) {
+    state.withLock { $0.isClosed = true }
+    queue.async(execute: completion)
+  }
+
+  // MARK: Answering
+
+  private static let closed = StoreError(code: .unavailable, message: "closed")
+
+  private func read<Value: Sendable>(_ completion: @escaping Completion<Value>, _ value: (StoredRecords) -> Value) {
+    let result = state.withLock { state -> Result<Value, StoreError> in
+      if state.isClosed { return .failure(Self.closed) }
+      if let failure = state.readFailure { return .failure(failure) }
+      return .success(value(state.staleRecords ?? state.records))
+    }
+    deliver(result, to: completion)
+  }
+
+  private func deliver<Value: Sendable>(_ result: Result<Value, StoreError>, to completion: @escaping Completion<Value>)
+  {
+    switch delivery {
+    case .immediate: completion(result)
+    case .later: queue.async { completion(result) }
+    }
+  }
+}
+
+extension EventFilter {
+  fileprivate func admits(_ event: EventDraft) -> Bool {
+    guard kindPrefixes.isEmpty || kindPrefixes.contains(where: event.kind.hasPrefix) else { return false }
+    guard !applicationID.isEmpty else { return true }
+    return Identifier.areEqual(event.applicationID, applicationID)
+      && (profileID.isEmpty || Identifier.areEqual(event.profileID, profileID))
+  }
+}
+
+extension String.UTF8View {
+  fileprivate func lexicographicallyFollows(_ other: String.UTF8View?) -> Bool {
+    other.map { $0.lexicographicallyPrecedes(self) } ?? true
+  }
+}

@@ -1,0 +1,128 @@
+// What a store holds, in plain dictionaries, and its one law: a change set is done whole, or not at all.
+
+import TouchstonePolicy
+import TouchstoneStore
+
+struct StoredRecords: Sendable {
+  /// Identifiers are compared byte for byte, which `String` does not.
+  typealias Name = [UInt8]
+
+  struct ProfileName: Hashable {
+    var application: Name
+    var profile: Name
+  }
+
+  private(set) var bindings: [Name: BindingRecord] = [:]
+  private(set) var devices: [Name: DeviceRecord] = [:]
+  private(set) var profiles: [ProfileName: ProfileRecord] = [:]
+  private(set) var evaluations: [ExpiringKey: EvaluationRecord] = [:]
+  private(set) var tokens: [ExpiringKey: TokenRecord] = [:]
+  private(set) var usedTickets: Set<ExpiringKey> = []
+  private(set) var events: [EventRecord] = []
+  private(set) var chain = EventChain()
+
+  // MARK: Reading
+
+  func binding(_ id: String) -> BindingRecord? { bindings[Array(id.utf8)] }
+
+  func device(_ id: String) -> DeviceRecord { devices[Array(id.utf8)] ?? DeviceRecord(deviceID: id) }
+
+  func profile(_ applicationID: String, _ profileID: String) -> ProfileRecord {
+    profiles[ProfileName(application: Array(applicationID.utf8), profile: Array(profileID.utf8))]
+      ?? ProfileRecord(applicationID: applicationID, profileID: profileID)
+  }
+
+  /// Ordered by id.
+  func bindings(_ applicationID: String, _ profileID: String, includingRevoked: Bool = false) -> [BindingRecord] {
+    bindings.values
+      .filter {
+        Identifier.areEqual($0.applicationID, applicationID) && Identifier.areEqual($0.profileID, profileID)
+          && (includingRevoked || !$0.isRevoked)
+      }
+      .sorted { $0.bindingID.utf8.lexicographicallyPrecedes($1.bindingID.utf8) }
+  }
+
+  func activeBinding(_ applicationID: String, onDevice deviceID: String) -> BindingRecord? {
+    bindings.values.first {
+      !$0.isRevoked && Identifier.areEqual($0.applicationID, applicationID)
+        && Identifier.areEqual($0.deviceID, deviceID)
+    }
+  }
+
+  // MARK: Changing
+
+  mutating func apply(_ changeSet: ChangeSet) throws(StoreError) {
+    var next = self
+    for change in changeSet.changes { try require(change) }
+    for change in changeSet.changes { try next.write(change) }
+    for event in changeSet.events { next.events.append(next.chain.append(event)) }
+    self = next
+  }
+
+  mutating func sweep(before time: UnixTime) -> Int {
+    let count = evaluations.count + tokens.count + usedTickets.count
+    evaluations = evaluations.filter { $0.key.expiresAt >= time }
+    tokens = tokens.filter { $0.key.expiresAt >= time }
+    usedTickets = usedTickets.filter { $0.expiresAt >= time }
+    return count - evaluations.count - tokens.count - usedTickets.count
+  }
+
+  private func require(_ change: Change) throws(StoreError) {
+    let isAsRead =
+      switch change {
+      case .putBinding(let record): version(ofBinding: record.bindingID) == record.version
+      case .putDevice(let record): device(record.deviceID).version == record.version
+      case .putProfile(let record): profile(record.applicationID, record.profileID).version == record.version
+      case .putEvaluation(let record): (evaluations[record.key]?.version ?? 0) == record.version
+      case .putToken(let record): (tokens[record.key]?.version ?? 0) == record.version
+      case .useTicket(let key): !usedTickets.contains(key)
+      case .touchBinding(let id, let version, _), .requireBinding(let id, let version):
+        self.version(ofBinding: id) == version
+      case .requireDevice(let id, let version): device(id).version == version
+      }
+    if !isAsRead { throw StoreError(code: .conflict, message: "not as it was read") }
+  }
+
+  private func version(ofBinding id: String) -> RecordVersion { binding(id)?.version ?? 0 }
+
+  private mutating func write(_ change: Change) throws(StoreError) {
+    switch change {
+    case .putBinding(var record):
+      record.version += 1
+      record.lastUsedAt = [record.lastUsedAt, binding(record.bindingID)?.lastUsedAt].compactMap(\.self).max()
+      bindings[Array(record.bindingID.utf8)] = record
+      try requireSoleHolder(record)
+    case .putDevice(var record):
+      record.version += 1
+      devices[Array(record.deviceID.utf8)] = record
+    case .putProfile(var record):
+      record.version += 1
+      let name = ProfileName(application: Array(record.applicationID.utf8), profile: Array(record.profileID.utf8))
+      profiles[name] = record
+    case .putEvaluation(var record):
+      record.version += 1
+      evaluations[record.key] = record
+    case .putToken(var record):
+      record.version += 1
+      tokens[record.key] = record
+    case .useTicket(let key):
+      usedTickets.insert(key)
+    case .touchBinding(let id, _, let lastUsedAt):
+      bindings[Array(id.utf8)]?.lastUsedAt = lastUsedAt
+    case .requireBinding, .requireDevice:
+      break
+    }
+  }
+
+  /// A device speaks for one profile in an application (R29), and a ProfileTouchID for one binding (R30).
+  private func requireSoleHolder(_ record: BindingRecord) throws(StoreError) {
+    guard !record.isRevoked else { return }
+    let holders = bindings.values.filter { other in
+      guard !other.isRevoked, Identifier.areEqual(other.applicationID, record.applicationID) else { return false }
+      if Identifier.areEqual(other.deviceID, record.deviceID) { return true }
+      guard case .profileTouchID = record.credential else { return false }
+      return other.credential == record.credential
+    }
+    if holders.count > 1 { throw StoreError(code: .conflict, message: "another active binding holds it") }
+  }
+}

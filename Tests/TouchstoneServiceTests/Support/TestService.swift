@@ -1,0 +1,129 @@
+// The service behind a real server on the loopback interface, and connections to it.
+
+import DispatchRPC
+import InMemoryLogging
+import Logging
+import Synchronization
+import Testing
+import TouchstoneCodec
+import TouchstoneCrypto
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneService
+
+/// Ends with the test: the server closes what is left.
+final class TestService: Sendable {
+  static let applicationID = "com.example.bank"
+
+  let store: MemoryStore
+  let clock: TestClock
+  let log: InMemoryLogHandler
+  private let server: RPCServer
+  private let connections: [RPCClientConnection]
+  private let callCount = Atomic<Int>(0)
+
+  /// - Parameters:
+  ///   - keys: shared with another service where both are replicas of one.
+  ///   - connections: calls take turns on them, and each has a shard of the server to itself.
+  static func start(
+    store: MemoryStore = MemoryStore(), clock: TestClock = TestClock(), keys: KeyRing = .ephemeral(),
+    connections: Int = 1, _ configure: (inout ServiceConfiguration) -> Void = { _ in }
+  ) async throws -> TestService {
+    var configuration = ServiceConfiguration()
+    configure(&configuration)
+    let log = InMemoryLogHandler()
+    let service = TouchstoneService(
+      configuration: configuration, store: store, keys: keys, shardCount: connections, cores: 2,
+      logger: Logger(label: "test") { _ in log }, clock: { clock.now })
+    let server = RPCServer(configuration: RPCServerConfiguration(shards: connections), router: service.router) {
+      service.wakeUpEnded(on: $0)
+    }
+    let address = try server.listen(host: "127.0.0.1", port: 0)
+    var connected: [RPCClientConnection] = []
+    for _ in 0..<connections { connected.append(try await connect(to: address)) }
+    return TestService(store, clock, log, server, connected)
+  }
+
+  private init(
+    _ store: MemoryStore, _ clock: TestClock, _ log: InMemoryLogHandler, _ server: RPCServer,
+    _ connections: [RPCClientConnection]
+  ) {
+    self.store = store
+    self.clock = clock
+    self.log = log
+    self.server = server
+    self.connections = connections
+  }
+
+  private static func connect(to address: SocketAddress) async throws -> RPCClientConnection {
+    let (events, continuation) = AsyncStream<RPCConnectionEvent>.makeStream()
+    let connection = RPCClientConnection(
+      address: address, loop: RPCShard(label: "test.client"), configuration: RPCClientConfiguration()
+    ) { continuation.yield($0) }
+    connection.connect()
+    for await event in events {
+      guard case .connected = event else { break }
+      return connection
+    }
+    throw RPCError(code: .unavailable, message: "no connection")
+  }
+
+  /// - Parameter method: "TokenService/ConsumeToken".
+  func call<Request: WireMessage, Response: WireMessage>(
+    _ method: String, _ request: Request, answer: Response.Type = Response.self
+  ) async throws -> Response {
+    let number = callCount.add(1, ordering: .relaxed).oldValue
+    let call = RPCClientRequest(path: "/touchstone.v1.\(method)", message: try request.encoded())
+    let result = await withCheckedContinuation { done in
+      connections[number % connections.count].start(call) { done.resume(returning: $0) }
+    }
+    return try Response.decoded(from: try result.get().message)
+  }
+
+  var events: [EventDraft] { store.records.events.map(\.event) }
+}
+
+/// Makes the same call many times at once.
+func inParallel<Value: Sendable>(
+  _ count: Int, _ call: @escaping @Sendable () async throws -> Value
+) async throws -> [Value] {
+  try await withThrowingTaskGroup(of: Value.self) { group in
+    for _ in 0..<count { group.addTask { try await call() } }
+    return try await group.reduce(into: []) { $0.append($1) }
+  }
+}
+
+/// The error of a call that must fail.
+func refusal<Value>(
+  sourceLocation: SourceLocation = #_sourceLocation, _ call: () async throws -> Value
+) async -> RPCError {
+  do {
+    let answer = try await call()
+    Issue.record("expected an error, not \(answer)", sourceLocation: sourceLocation)
+  } catch let error as RPCError {
+    return error
+  } catch {
+    Issue.record(error, sourceLocation: sourceLocation)
+  }
+  return RPCError(code: .ok, message: "")
+}
+
+extension RPCError {
+  /// What BadRequest names.
+  var fields: [String] {
+    for case .badRequest(let request) in details { return request.fieldViolations.map(\.field) }
+    return []
+  }
+
+  /// What ErrorInfo says.
+  var reason: String? {
+    for case .errorInfo(let info) in details { return info.reason }
+    return nil
+  }
+
+  private var details: [RPCDetail.Detail] {
+    guard let bytes = metadata.firstBinary("grpc-status-details-bin") else { return [] }
+    return (try? RPCDetail.Status.decoded(from: bytes))?.details ?? []
+  }
+}
