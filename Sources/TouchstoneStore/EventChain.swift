@@ -78,6 +78,7 @@ extension [UInt8] {
   /// Four bytes of length, big-endian, and the text's UTF-8.
   package mutating func append(lengthPrefixed text: String) {
     append(bigEndian: UInt32(text.utf8.count))
-    append(contentsOf: text.utf8)
+    var text = text
+    text.withUTF8 { append(contentsOf: $0) }
   }
 }

@@ -10,8 +10,8 @@ enum Schema {
 
   /// Everything that expires has its expiry in front of its key: inserts append, and sweeping drops a range.
   ///
-  /// When a binding was last used stands in a table of its own: every login writes it, and rows of ten bytes keep
-  /// the pages that logins dirty few.
+  /// When a binding was last used stands in a table of its own, a row for each: every login writes it, and rows of ten
+  /// bytes keep the pages that logins dirty few.
   private static let tables = """
     CREATE TABLE bindings (
       number INTEGER PRIMARY KEY,
@@ -37,7 +37,7 @@ enum Schema {
 
     CREATE TABLE binding_uses (
       binding_number INTEGER PRIMARY KEY,
-      last_used_at INTEGER NOT NULL
+      last_used_at INTEGER
     ) STRICT;
 
     CREATE TABLE devices (

@@ -13,6 +13,7 @@ final class WriteStatements {
   /// A key.
   let useTicket: Statement
   private let putBinding: Statement
+  private let addUse: Statement
   private let keepLatestUse: Statement
   private let putDevice: Statement
   private let putProfile: Statement
@@ -25,16 +26,12 @@ final class WriteStatements {
     begin = try prepare("BEGIN IMMEDIATE")
     commit = try prepare("COMMIT")
     rollback = try prepare("ROLLBACK")
-    touchBinding = try prepare(
-      """
-      INSERT INTO binding_uses (binding_number, last_used_at) SELECT number, ?2 FROM bindings WHERE binding_id = ?1
-      ON CONFLICT DO UPDATE SET last_used_at = excluded.last_used_at
-      """)
+    let isOfBinding = "binding_number = (SELECT number FROM bindings WHERE binding_id = ?1)"
+    touchBinding = try prepare("UPDATE binding_uses SET last_used_at = ?2 WHERE \(isOfBinding)")
     keepLatestUse = try prepare(
-      """
-      INSERT INTO binding_uses (binding_number, last_used_at) SELECT number, ?2 FROM bindings WHERE binding_id = ?1
-      ON CONFLICT DO UPDATE SET last_used_at = max(last_used_at, excluded.last_used_at)
-      """)
+      "UPDATE binding_uses SET last_used_at = max(coalesce(last_used_at, ?2), ?2) WHERE \(isOfBinding)")
+    addUse = try prepare(
+      "INSERT OR IGNORE INTO binding_uses (binding_number) SELECT number FROM bindings WHERE binding_id = ?")
     useTicket = try prepare("INSERT OR IGNORE INTO used_tickets (expires_at, id) VALUES (?, ?)")
     putBinding = try prepare(
       """
@@ -69,6 +66,7 @@ final class WriteStatements {
       putBinding.bindNull().bindNull()
     }
     try putBinding.bind(binding.createdAt).bind(binding.version).run()
+    try addUse.bind(binding.bindingID).run()
     if let lastUsedAt = binding.lastUsedAt { try keepLatestUse.bind(binding.bindingID).bind(lastUsedAt).run() }
   }
 
