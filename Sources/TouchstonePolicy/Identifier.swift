@@ -18,13 +18,13 @@ public enum Identifier {
   /// Byte for byte. `==` on `String` is not: to it, "é" is the same composed and decomposed, so that two accounts
   /// would be one.
   public static func areEqual(_ left: String, _ right: String) -> Bool {
-    left.utf8.elementsEqual(right.utf8)
+    left.utf8.count == right.utf8.count
+      && withBytes(of: left) { left in withBytes(of: right) { right in left.elementsEqual(right) } }
   }
 
   /// Unicode's category Cc: C0, DEL and C1.
   private static func containsControlCharacter(_ text: String) -> Bool {
-    var text = text
-    return text.withUTF8 { bytes in
+    withBytes(of: text) { bytes in
       var previous: UInt8 = 0
       for byte in bytes {
         // U+0080 to U+009F are C2 80 to C2 9F in UTF-8, and C2 is never a second byte.
@@ -34,5 +34,11 @@ public enum Identifier {
       }
       return false
     }
+  }
+
+  /// In one piece: to iterate over `String.UTF8View` asks for the string's form at every byte.
+  private static func withBytes<Result>(of text: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+    var text = text
+    return text.withUTF8(body)
   }
 }

@@ -10,18 +10,42 @@ public struct OSVersion: Sendable, Hashable, Comparable {
     self.patch = patch
   }
 
-  /// "9", "9.3" or "9.3.5"; `nil` for all else.
-  public init?(_ text: some StringProtocol) {
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-    guard (1...3).contains(parts.count) else { return nil }
-    var numbers: [UInt32] = []
-    for part in parts {
-      // `UInt32("+9")` is 9: digits alone are a version.
-      guard part.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let number = UInt32(part)
-      else { return nil }
-      numbers.append(number)
+  /// "9", "9.3" or "9.3.5"; `nil` for all else, signs and spaces too.
+  ///
+  /// Read byte by byte, since every preflight does it: by `split` and `UInt32(_:)` it took a fifth of the call.
+  public init?(_ text: String) {
+    self.init(0)
+    var numbers = 0
+    var hasDigit = false
+    var number: UInt32 = 0
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"):
+        let (product, hasOverflowed) = number.multipliedReportingOverflow(by: 10)
+        let (sum, hasCarried) = product.addingReportingOverflow(UInt32(byte - UInt8(ascii: "0")))
+        guard !hasOverflowed, !hasCarried else { return nil }
+        number = sum
+        hasDigit = true
+      case UInt8(ascii: "."):
+        guard hasDigit, numbers < 2 else { return nil }
+        set(number, at: numbers)
+        numbers += 1
+        number = 0
+        hasDigit = false
+      default:
+        return nil
+      }
     }
-    self.init(numbers[0], numbers.count > 1 ? numbers[1] : 0, numbers.count > 2 ? numbers[2] : 0)
+    guard hasDigit else { return nil }
+    set(number, at: numbers)
+  }
+
+  private mutating func set(_ number: UInt32, at index: Int) {
+    switch index {
+    case 0: major = number
+    case 1: minor = number
+    default: patch = number
+    }
   }
 
   public static func < (left: OSVersion, right: OSVersion) -> Bool {

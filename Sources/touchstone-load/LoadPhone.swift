@@ -32,7 +32,7 @@ struct LoadPhone: Sendable {
       guard let binding = completed.binding else { throw TouchstoneError(code: .internalError, message: "no binding") }
       return LoadPhone(key: key, bindingID: binding.bindingID)
     } catch {
-      throw LoadError(message: "a phone could not be bound: \(error.code): \(error.message)")
+      throw LoadError(description: "a phone could not be bound: \(error.code): \(error.message)")
     }
   }
 

@@ -1,5 +1,7 @@
 // What a run found, for people and for scripts.
 
+internal import Histogram
+
 struct Report {
   let scenario: Scenario
   let connections: Int

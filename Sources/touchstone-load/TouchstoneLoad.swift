@@ -62,11 +62,10 @@ struct TouchstoneLoad: ParsableCommand {
           duration: duration.value
         ).run()
         print(json ? report.json : report.text)
-        fflush(stdout)
-        exit(report.completed > 0 ? 0 : 1)
+        // Flushes what was printed.
+        Glibc.exit(report.completed > 0 ? EXIT_SUCCESS : EXIT_FAILURE)
       } catch {
-        fputs("touchstone-load: \(error.message)\n", stderr)
-        exit(1)
+        Self.exit(withError: error)
       }
     }
     dispatchMain()
@@ -103,6 +102,6 @@ struct LoadDuration: ExpressibleByArgument {
 }
 
 /// Why there is nothing to report.
-struct LoadError: Error {
-  var message: String
+struct LoadError: Error, CustomStringConvertible {
+  var description: String
 }
