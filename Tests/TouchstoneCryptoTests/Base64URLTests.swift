@@ -5,7 +5,8 @@ import TouchstoneCrypto
 
 @Suite struct Base64URLTests {
   @Test(arguments: [
-    ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"), ("foobar", "Zm9vYmFy"),
+    ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"),
+    ("foobar", "Zm9vYmFy"),
   ])
   func `the vectors of RFC 4648 section 10, without padding`(plain: String, encoded: String) {
     #expect(Base64URL.encode(Array(plain.utf8)) == encoded)

@@ -11,7 +11,8 @@ import Testing
     writer.write("a", Int64.min)
     writer.write("c", ["y", "z"])
     writer.write("d", [String]())
-    #expect(String(decoding: writer.finish(), as: UTF8.self) == #"{"b":"x","a":-9223372036854775808,"c":["y","z"],"d":[]}"#)
+    #expect(
+      String(decoding: writer.finish(), as: UTF8.self) == #"{"b":"x","a":-9223372036854775808,"c":["y","z"],"d":[]}"#)
     #expect(JSONObjectWriter().finish() == Array("{}".utf8))
   }
 

@@ -80,7 +80,8 @@ import Testing
     #expect(Sealer(keys: retired.sealing).open(oldSealer.seal([3], context: []), context: []) == nil)
   }
 
-  @Test(arguments: ["", "signing", "sealing", "pepper", "sealing/1.key", "signing/1.pem"], [0o040, 0o020, 0o004, 0o001])
+  @Test(
+    arguments: ["", "signing", "sealing", "pepper", "sealing/1.key", "signing/1.pem"], [0o040, 0o020, 0o004, 0o001])
   func `what others may touch is refused`(name: String, extra: Int) throws {
     let directory = TemporaryDirectory()
     _ = try KeyRing.loadOrCreate(directory: directory.keys)
@@ -88,7 +89,9 @@ import Testing
     expectError(.exposed, at: name, in: directory)
   }
 
-  @Test(.enabled(if: geteuid() == 0, "only root can give files away"), arguments: ["", "signing", "pepper", "signing/1.pem"])
+  @Test(
+    .enabled(if: geteuid() == 0, "only root can give files away"),
+    arguments: ["", "signing", "pepper", "signing/1.pem"])
   func `what belongs to a stranger is refused`(name: String) throws {
     let directory = TemporaryDirectory()
     _ = try KeyRing.loadOrCreate(directory: directory.keys)
@@ -115,14 +118,15 @@ import Testing
     expectError(.wrongFileType, at: "pepper", in: directory)
   }
 
-  @Test(arguments: [
-    ("pepper", []), ("pepper", randomBytes(31)), ("pepper", randomBytes(33)),
-    ("pepper", [UInt8](repeating: 0, count: 32)),
-    ("sealing/1.key", []), ("sealing/1.key", randomBytes(31)), ("sealing/1.key", randomBytes(33)),
-    ("sealing/1.key", [UInt8](repeating: 0xff, count: 32)),
-    ("signing/1.pem", []), ("signing/1.pem", Array("nonsense".utf8)), ("signing/1.pem", randomBytes(100)),
-    ("signing/1.pem", [UInt8](repeating: UInt8(ascii: "A"), count: 1025)),
-  ] as [(String, [UInt8])])
+  @Test(
+    arguments: [
+      ("pepper", []), ("pepper", randomBytes(31)), ("pepper", randomBytes(33)),
+      ("pepper", [UInt8](repeating: 0, count: 32)),
+      ("sealing/1.key", []), ("sealing/1.key", randomBytes(31)), ("sealing/1.key", randomBytes(33)),
+      ("sealing/1.key", [UInt8](repeating: 0xff, count: 32)),
+      ("signing/1.pem", []), ("signing/1.pem", Array("nonsense".utf8)), ("signing/1.pem", randomBytes(100)),
+      ("signing/1.pem", [UInt8](repeating: UInt8(ascii: "A"), count: 1025)),
+    ] as [(String, [UInt8])])
   func `a malformed file is refused and left as it is`(name: String, content: [UInt8]) throws {
     let directory = TemporaryDirectory()
     _ = try KeyRing.loadOrCreate(directory: directory.keys)
@@ -140,7 +144,10 @@ import Testing
     #expect(!directory.listing().contains("pepper"))
   }
 
-  @Test(arguments: ["signing/2.pem.bak", "signing/02.pem", "signing/0.pem", "signing/-1.pem", "signing/2.key", "sealing/2.pem", "signing/next.pem", "signing/1.next.next.pem"])
+  @Test(arguments: [
+    "signing/2.pem.bak", "signing/02.pem", "signing/0.pem", "signing/-1.pem", "signing/2.key", "sealing/2.pem",
+    "signing/next.pem", "signing/1.next.next.pem",
+  ])
   func `a file whose name says nothing is refused`(name: String) throws {
     let directory = TemporaryDirectory()
     _ = try KeyRing.loadOrCreate(directory: directory.keys)

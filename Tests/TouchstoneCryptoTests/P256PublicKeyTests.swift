@@ -38,29 +38,30 @@ private let fieldPrime = hex("FFFFFFFF00000001000000000000000000000000FFFFFFFFFF
     #expect(try P256PublicKey(bytes: Array(key.derRepresentation)).x963 == expected)
   }
 
-  @Test(arguments: [
-    ("empty", []),
-    ("the identity", [0x00]),
-    ("the identity, padded", [UInt8](repeating: 0, count: 65)),
-    ("the identity in an info", infoPrefix + [UInt8](repeating: 0, count: 65)),
-    ("coordinates of zero", [0x04] + [UInt8](repeating: 0, count: 64)),
-    ("off the curve", [0x04] + x + y.dropLast() + [0x98]),
-    ("coordinates swapped", [0x04] + y + x),
-    ("x is the prime", [0x04] + fieldPrime + y),
-    ("compressed, x is the prime", [0x02] + fieldPrime),
-    ("compressed, x on the twist", [0x02] + [UInt8](repeating: 0, count: 31) + [0x01]),
-    ("hybrid", [0x07] + x + y),
-    ("raw without a mark", x + y),
-    ("unknown mark", [0x05] + x + y),
-    ("compressed mark, both coordinates", [0x03] + x + y),
-    ("uncompressed mark, x alone", [0x04] + x),
-    ("one byte short", [0x04] + x + y.dropLast()),
-    ("trailing byte", [0x04] + x + y + [0x00]),
-    ("info with a trailing byte", infoPrefix + [0x04] + x + y + [0x00]),
-    ("info, one byte short", infoPrefix + [0x04] + x + y.dropLast()),
-    ("compressed point in an uncompressed info", infoPrefix + [0x03] + x),
-    ("uncompressed point in a compressed info", compressedInfoPrefix + [0x04] + x + y),
-  ] as [(String, [UInt8])])
+  @Test(
+    arguments: [
+      ("empty", []),
+      ("the identity", [0x00]),
+      ("the identity, padded", [UInt8](repeating: 0, count: 65)),
+      ("the identity in an info", infoPrefix + [UInt8](repeating: 0, count: 65)),
+      ("coordinates of zero", [0x04] + [UInt8](repeating: 0, count: 64)),
+      ("off the curve", [0x04] + x + y.dropLast() + [0x98]),
+      ("coordinates swapped", [0x04] + y + x),
+      ("x is the prime", [0x04] + fieldPrime + y),
+      ("compressed, x is the prime", [0x02] + fieldPrime),
+      ("compressed, x on the twist", [0x02] + [UInt8](repeating: 0, count: 31) + [0x01]),
+      ("hybrid", [0x07] + x + y),
+      ("raw without a mark", x + y),
+      ("unknown mark", [0x05] + x + y),
+      ("compressed mark, both coordinates", [0x03] + x + y),
+      ("uncompressed mark, x alone", [0x04] + x),
+      ("one byte short", [0x04] + x + y.dropLast()),
+      ("trailing byte", [0x04] + x + y + [0x00]),
+      ("info with a trailing byte", infoPrefix + [0x04] + x + y + [0x00]),
+      ("info, one byte short", infoPrefix + [0x04] + x + y.dropLast()),
+      ("compressed point in an uncompressed info", infoPrefix + [0x03] + x),
+      ("uncompressed point in a compressed info", compressedInfoPrefix + [0x04] + x + y),
+    ] as [(String, [UInt8])])
   func `everything else is refused`(what: String, bytes: [UInt8]) {  // R31
     expectRefusal(of: bytes)
   }

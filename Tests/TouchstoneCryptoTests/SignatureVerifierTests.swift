@@ -79,13 +79,14 @@ private let zero = [UInt8](repeating: 0, count: 32)
     #expect(SignatureVerifier.verify([]) == [])
   }
 
-  @Test(arguments: [
-    ("empty", []),
-    ("63 bytes", RFC6979.r + RFC6979.s.dropLast()),
-    ("65 bytes", RFC6979.r + RFC6979.s + [0]),
-    ("65 bytes, zero in front", [0] + RFC6979.r + RFC6979.s),
-    ("96 bytes", RFC6979.r + RFC6979.s + zero),
-  ] as [(String, [UInt8])])
+  @Test(
+    arguments: [
+      ("empty", []),
+      ("63 bytes", RFC6979.r + RFC6979.s.dropLast()),
+      ("65 bytes", RFC6979.r + RFC6979.s + [0]),
+      ("65 bytes, zero in front", [0] + RFC6979.r + RFC6979.s),
+      ("96 bytes", RFC6979.r + RFC6979.s + zero),
+    ] as [(String, [UInt8])])
   func `raw signatures have 64 bytes`(what: String, signature: [UInt8]) throws {  // R33
     #expect(try !isAccepted(signature))
   }
@@ -105,33 +106,34 @@ private let zero = [UInt8](repeating: 0, count: 32)
   }
 
   /// After the cases of Wycheproof's ecdsa_secp256r1_sha256: every one holds the right r and s, encoded wrongly.
-  @Test(arguments: [
-    ("trailing byte", der(right) + [0]),
-    ("trailing byte inside", der(right + [0])),
-    ("trailing NULL inside", der(right + [0x05, 0x00])),
-    ("one byte short", der(right).dropLast()),
-    ("length one too long", [0x30, UInt8(right.count + 1)] + right),
-    ("length one too short", [0x30, UInt8(right.count - 1)] + right),
-    ("long form of a short length", [0x30, 0x81, UInt8(right.count)] + right),
-    ("longer form yet", [0x30, 0x82, 0x00, UInt8(right.count)] + right),
-    ("indefinite length", [0x30, 0x80] + right + [0, 0]),
-    ("a SET", [0x31, UInt8(right.count)] + right),
-    ("no sequence", right),
-    ("long form inside", der([0x02, 0x81, 0x21, 0x00] + RFC6979.r + integer(RFC6979.s))),
-    ("superfluous zero before r", der([0x02, 0x22, 0x00, 0x00] + RFC6979.r + integer(RFC6979.s))),
-    ("superfluous zero before s", der(integer(RFC6979.r) + [0x02, 0x22, 0x00, 0x00] + RFC6979.s)),
-    ("negative r", der([0x02, 0x20] + RFC6979.r + integer(RFC6979.s))),
-    ("negative s", der(integer(RFC6979.r) + [0x02, 0x20] + RFC6979.s)),
-    ("empty r", der([0x02, 0x00] + integer(RFC6979.s))),
-    ("empty s", der(integer(RFC6979.r) + [0x02, 0x00])),
-    ("r alone", der(integer(RFC6979.r))),
-    ("three integers", der(right + integer([0x01]))),
-    ("r is an OCTET STRING", der([0x04, 0x21, 0x00] + RFC6979.r + integer(RFC6979.s))),
-    ("r is longer than the rest", der([0x02, 0x7f] + RFC6979.r)),
-    ("r of 34 bytes", der([0x02, 0x22, 0x01, 0x00] + RFC6979.r + integer(RFC6979.s))),
-    ("header alone", [0x30]),
-    ("empty sequence", [0x30, 0x00]),
-  ] as [(String, [UInt8])])
+  @Test(
+    arguments: [
+      ("trailing byte", der(right) + [0]),
+      ("trailing byte inside", der(right + [0])),
+      ("trailing NULL inside", der(right + [0x05, 0x00])),
+      ("one byte short", der(right).dropLast()),
+      ("length one too long", [0x30, UInt8(right.count + 1)] + right),
+      ("length one too short", [0x30, UInt8(right.count - 1)] + right),
+      ("long form of a short length", [0x30, 0x81, UInt8(right.count)] + right),
+      ("longer form yet", [0x30, 0x82, 0x00, UInt8(right.count)] + right),
+      ("indefinite length", [0x30, 0x80] + right + [0, 0]),
+      ("a SET", [0x31, UInt8(right.count)] + right),
+      ("no sequence", right),
+      ("long form inside", der([0x02, 0x81, 0x21, 0x00] + RFC6979.r + integer(RFC6979.s))),
+      ("superfluous zero before r", der([0x02, 0x22, 0x00, 0x00] + RFC6979.r + integer(RFC6979.s))),
+      ("superfluous zero before s", der(integer(RFC6979.r) + [0x02, 0x22, 0x00, 0x00] + RFC6979.s)),
+      ("negative r", der([0x02, 0x20] + RFC6979.r + integer(RFC6979.s))),
+      ("negative s", der(integer(RFC6979.r) + [0x02, 0x20] + RFC6979.s)),
+      ("empty r", der([0x02, 0x00] + integer(RFC6979.s))),
+      ("empty s", der(integer(RFC6979.r) + [0x02, 0x00])),
+      ("r alone", der(integer(RFC6979.r))),
+      ("three integers", der(right + integer([0x01]))),
+      ("r is an OCTET STRING", der([0x04, 0x21, 0x00] + RFC6979.r + integer(RFC6979.s))),
+      ("r is longer than the rest", der([0x02, 0x7f] + RFC6979.r)),
+      ("r of 34 bytes", der([0x02, 0x22, 0x01, 0x00] + RFC6979.r + integer(RFC6979.s))),
+      ("header alone", [0x30]),
+      ("empty sequence", [0x30, 0x00]),
+    ] as [(String, [UInt8])])
   func `DER is strict`(what: String, signature: [UInt8]) throws {  // R33
     #expect(try isAccepted(der(right)))
     #expect(try !isAccepted(signature))
