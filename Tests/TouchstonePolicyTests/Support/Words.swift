@@ -11,7 +11,7 @@ extension DevicePosture {
     let system = words.removeFirst().split(separator: "-", maxSplits: 1)
     let isNumber = system[0].first!.isNumber
     self.init(
-      platform: isNumber ? .iOS : Platform(table: String(system[0])), osVersion: OSVersion(system.last!),
+      platform: isNumber ? .iOS : Platform(table: String(system[0])), osVersion: OSVersion(String(system.last!)),
       biometryType: .touchID, isBiometryAvailable: true, isBiometryEnrolled: true, isBiometryLockedOut: false,
       isPasscodeSet: true, domainState: [UInt8]("A".utf8))
     for word in words { apply(word) }
