@@ -6,8 +6,6 @@
 /// beside the commits; the writer copies only the rest that came meanwhile, so that the log starts from its beginning
 /// again and does not grow without end.
 struct CheckpointSchedule {
-  /// 16 MB of log, at 4 KB a frame: enough that pages written often are copied seldom.
-  static let startFrames = 4_000
   /// What the writer copies itself takes about a millisecond.
   static let writerFrames = 250
   /// Where commits outrun the copying, the writer takes the rest after so many rounds.
@@ -19,9 +17,16 @@ struct CheckpointSchedule {
     case copyOnWriter
   }
 
+  /// As many frames are worth copying.
+  private let startFrames: Int
   private var rounds = 0
   /// The log's length at which copying begins.
-  private var nextStart = startFrames
+  private var nextStart: Int
+
+  init(startFrames: Int) {
+    self.startFrames = startFrames
+    nextStart = startFrames
+  }
 
   /// A commit left the log this long.
   mutating func committed(walFrames: Int) -> Action {
@@ -41,12 +46,12 @@ struct CheckpointSchedule {
   /// the next time.
   mutating func copiedOnWriter(copiedFrames: Int, walFrames: Int) {
     rounds = 0
-    nextStart = copiedFrames >= walFrames ? Self.startFrames : walFrames + Self.startFrames
+    nextStart = copiedFrames >= walFrames ? startFrames : walFrames + startFrames
   }
 
   /// A copy failed: nothing is lost, it is tried again when the log has grown.
   mutating func failed(walFrames: Int) {
     rounds = 0
-    nextStart = walFrames + Self.startFrames
+    nextStart = walFrames + startFrames
   }
 }

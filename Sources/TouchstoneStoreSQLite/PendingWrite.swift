@@ -64,6 +64,8 @@ struct BatchFailure: Error, Sendable, Hashable {
 }
 
 extension StoreError {
+  static let overloaded = StoreError(code: .unavailable, message: "too many writes are waiting")
+
   /// After a commit whose outcome is not known.
   static let broken = StoreError(
     code: .unavailable, message: "an earlier commit failed on the disk: check it, then start the service again")

@@ -6,6 +6,10 @@ public struct SQLiteStoreOptions: Sendable, Hashable {
   /// In one transaction: bounds how long the first of a batch waits for the last, to about 5 ms.
   public var maximumBatchWrites = 512
 
+  /// The write-ahead log is copied into the database when it holds so many pages of 4 KB: 16 MB, enough that pages
+  /// written often are copied seldom.
+  public var checkpointFrames = 4_000
+
   // Records in memory, some 35 MB in all: about 1 KB for a binding, 170 bytes for a device, 120 for an evaluation,
   // 300 for a token.
   public var cachedBindings = 16_384

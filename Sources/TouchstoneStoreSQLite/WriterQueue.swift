@@ -1,14 +1,13 @@
 // Group commit: all writes that wait go into one transaction and one fsync; nothing waits for more to come.
 
 internal import Dispatch
-internal import Glibc
 internal import Synchronization
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// The only way to write. Bounded: over the bound a write is refused at once.
 ///
-/// `@unchecked Sendable`: `writer` and `schedule` are touched on `queue` alone.
+/// `@unchecked Sendable`: `writer`, `schedule` and `isBroken` are touched on `queue` alone.
 final class WriterQueue: @unchecked Sendable {
   private struct Waiting {
     var writes: [PendingWrite] = []
@@ -27,11 +26,14 @@ final class WriterQueue: @unchecked Sendable {
   private let answerQueue = DispatchQueue(label: "touchstone.sqlite.answers")
   private let checkpointer: Checkpointer
   private var writer: BatchWriter?
-  private var schedule = CheckpointSchedule()
+  private var schedule: CheckpointSchedule
+  /// A commit's outcome is not known: nothing is written any more, not even by closing.
+  private var isBroken = false
 
   init(writer: BatchWriter, checkpointer: Checkpointer, options: SQLiteStoreOptions) {
     self.writer = writer
     self.checkpointer = checkpointer
+    schedule = CheckpointSchedule(startFrames: options.checkpointFrames)
     maximumWaiting = options.maximumWaitingWrites
     maximumBatch = options.maximumBatchWrites
   }
@@ -41,15 +43,13 @@ final class WriterQueue: @unchecked Sendable {
   func submit(_ write: PendingWrite) {
     let (refusal, mustDrain) = waiting.withLock { waiting -> (StoreError?, Bool) in
       if let refusal = waiting.refusal { return (refusal, false) }
-      guard waiting.writes.count < maximumWaiting else {
-        return (StoreError(code: .unavailable, message: "\(maximumWaiting) writes are waiting already"), false)
-      }
+      guard waiting.writes.count < maximumWaiting else { return (.overloaded, false) }
       waiting.writes.append(write)
       defer { waiting.isDraining = true }
       return (nil, !waiting.isDraining)
     }
     if let refusal {
-      counters.withLock { $0.overloads += refusal == .closed ? 0 : 1 }
+      if refusal == .overloaded { counters.withLock { $0.overloads += 1 } }
       write.fail(refusal)
     } else if mustDrain {
       queue.async { self.drain() }
@@ -60,7 +60,7 @@ final class WriterQueue: @unchecked Sendable {
   func close(completion: @escaping @Sendable () -> Void) {
     waiting.withLock { $0.refusal = .closed }
     queue.async {
-      self.drain()
+      while let batch = self.nextBatch() { self.write(batch) }
       self.answerQueue.async {
         self.checkpointer.close {
           // Last: closing the last connection empties the log into the database.
@@ -75,8 +75,11 @@ final class WriterQueue: @unchecked Sendable {
 
   // MARK: On the queue
 
+  /// One batch at a time, so that a checkpoint gets its turn however many writes wait.
   private func drain() {
-    while let batch = nextBatch() { write(batch) }
+    guard let batch = nextBatch() else { return }
+    write(batch)
+    queue.async { self.drain() }
   }
 
   private func nextBatch() -> [PendingWrite]? {
@@ -96,7 +99,7 @@ final class WriterQueue: @unchecked Sendable {
   }
 
   private func write(_ batch: [PendingWrite]) {
-    guard let writer else { return fail(batch, .closed) }
+    guard let writer, !isBroken else { return fail(batch, isBroken ? .broken : .closed) }
     do throws(BatchFailure) {
       let answers = try writer.write(batch)
       let frames = writer.connection.walFrames
@@ -107,9 +110,16 @@ final class WriterQueue: @unchecked Sendable {
       perform(schedule.committed(walFrames: frames))
     } catch {
       counters.withLock { $0.failedTransactions += 1 }
-      if error.isFinal { waiting.withLock { $0.refusal = $0.refusal ?? .broken } }
       fail(batch, error.answer)
+      if error.isFinal { stop(writer) }
     }
+  }
+
+  private func stop(_ writer: BatchWriter) {
+    isBroken = true
+    waiting.withLock { $0.refusal = $0.refusal ?? .broken }
+    // Only fails where the connection was misused.
+    try? writer.connection.setCheckpointsOnClose(false)
   }
 
   private func fail(_ batch: [PendingWrite], _ error: StoreError) {
@@ -132,7 +142,7 @@ final class WriterQueue: @unchecked Sendable {
   }
 
   private func copied(_ progress: SQLiteConnection.CheckpointProgress?) {
-    guard let writer else { return }
+    guard let writer, !isBroken else { return }
     let frames = writer.connection.walFrames
     guard let progress else { return schedule.failed(walFrames: frames) }
     perform(schedule.copiedBesideCommits(copiedFrames: progress.copiedFrames, walFrames: frames))

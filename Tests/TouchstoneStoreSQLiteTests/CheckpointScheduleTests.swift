@@ -3,8 +3,8 @@ import Testing
 @testable import TouchstoneStoreSQLite
 
 struct CheckpointScheduleTests {
-  private var schedule = CheckpointSchedule()
-  private let start = CheckpointSchedule.startFrames
+  private var schedule = CheckpointSchedule(startFrames: 4_000)
+  private let start = 4_000
   private let little = CheckpointSchedule.writerFrames
 
   @Test mutating func aShortLogIsLeftAlone() {
