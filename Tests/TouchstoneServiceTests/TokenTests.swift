@@ -1,0 +1,193 @@
+import DispatchRPC
+import Testing
+import TouchstoneCodec
+import TouchstoneCrypto
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneService
+
+/// What a token is worth, for how long, to whom, and how often.
+struct TokenTests {
+  // MARK: Login
+
+  // R40
+  @Test func aLoginsTokenIsActiveUntilItExpires() async throws {
+    let service = try await TestService.start()
+    let token = try await service.logIn(service.bind())
+    service.clock.advance(by: .seconds(300) - .microseconds(1))
+    #expect(try await service.introspect(token).active)
+    service.clock.advance(by: .microseconds(1))
+    #expect(try await service.introspect(token) == V1.IntrospectTokenResponse())
+  }
+
+  // R32
+  @Test func noTokenOutlivesItsBinding() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    let (login, payment) = (try await service.logIn(phone), try await service.approve(.dinner, phone))
+    try await service.revoke(phone)
+    #expect(try await service.introspect(login) == V1.IntrospectTokenResponse())
+    #expect(try await service.introspect(payment) == V1.IntrospectTokenResponse())
+    #expect(try await service.consume(payment).reason == "REVOKED")
+  }
+
+  // R32: on the replica that did not revoke it, too, and where the device was bound again.
+  @Test func revocationHoldsOnEveryReplica() async throws {
+    let (store, keys) = (MemoryStore(), KeyRing.ephemeral())
+    let first = try await TestService.start(store: store, keys: keys)
+    let second = try await TestService.start(store: store, keys: keys)
+    let phone = try await first.bind()
+    let token = try await first.logIn(phone)
+    #expect(try await second.introspect(token).active)
+    _ = try await first.bind(phone)
+    #expect(try await !second.introspect(token).active)
+  }
+
+  @Test func aRevokedTokenIsInactiveAndRevokingItAgainChangesNothing() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    let (revoked, other) = (try await service.logIn(phone), try await service.logIn(phone))
+    try await service.revoke(token: revoked)
+    try await service.revoke(token: revoked)
+    #expect(try await !service.introspect(revoked).active)
+    #expect(try await service.introspect(other).active)
+    #expect(service.events.filter { $0.kind == "token.revoked" }.count == 1)
+  }
+
+  // R39
+  @Test func oneApplicationsTokenIsNothingToAnother() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    let (login, payment) = (try await service.logIn(phone), try await service.approve(.dinner, phone))
+    #expect(try await !service.introspect(login, applicationID: "com.example.shop").active)
+    #expect(try await service.consume(payment, applicationID: "com.example.shop").reason == "INVALID")
+    #expect(try await service.consume(payment).consumed)
+  }
+
+  // R40
+  @Test func signingKeysRotateWithOverlap() async throws {
+    let (store, old) = (MemoryStore(), KeyRing.ephemeral())
+    let before = try await TestService.start(store: store, keys: old)
+    let token = try await before.logIn(before.bind())
+    func replica(active: SigningKey, others: [SigningKey]) async throws -> TestService {
+      let keys = KeyRing(
+        signing: SigningKeys(active: active, others: others), sealing: old.sealing, pepper: old.pepper)
+      return try await TestService.start(store: store, keys: keys)
+    }
+    let new = SigningKey.random()
+    #expect(try await replica(active: new, others: [old.signing.active]).introspect(token).active)
+    #expect(try await !replica(active: new, others: []).introspect(token).active)
+  }
+
+  // R40
+  @Test(arguments: ["", ".", "..", "a.b.c", "eyJhbGciOiJub25lIn0.e30."])
+  func whatIsNoTokenIsInactive(_ text: String) async throws {
+    let service = try await TestService.start()
+    guard !text.isEmpty else {
+      return #expect(await refusal { try await service.introspect(text) }.fields == ["token"])
+    }
+    #expect(try await !service.introspect(text).active)
+    #expect(try await service.consume(text).reason == "INVALID")
+    try await service.revoke(token: text)
+    #expect(service.events.map(\.kind) == ["token.refused"])
+  }
+
+  // MARK: Payment
+
+  // R38, R39
+  @Test func aPaymentIsConsumedOnce() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    let token = try await service.approve(.dinner, phone)
+    let claims = try #require(try await service.introspect(token).claims)
+    #expect(claims.singleUse)
+    #expect(claims.transaction == .dinner)
+    #expect(claims.expiresAt == V1.Timestamp(service.clock.now + .seconds(120)))
+    let first = try await service.consume(token)
+    #expect(first.consumed)
+    #expect(first.claims?.profileID == "alice")
+    #expect(try await service.consume(token) == V1.ConsumeTokenResponse(reason: "ALREADY_CONSUMED"))
+    #expect(try await !service.introspect(token).active)
+  }
+
+  // R39
+  @Test(arguments: [MemoryStore.Delivery.immediate, .later])
+  func ofParallelConsumptionsOneSucceeds(_ delivery: MemoryStore.Delivery) async throws {
+    let service = try await TestService.start(store: MemoryStore(delivery: delivery), connections: 2)
+    let token = try await service.approve(.dinner, service.bind())
+    let answers = try await inParallel(24) { try await service.consume(token) }
+    #expect(answers.filter(\.consumed).count == 1)
+    #expect(answers.filter { $0.reason == "ALREADY_CONSUMED" }.count == 23)
+    #expect(service.events.filter { $0.kind == "token.consumed" }.count == 1)
+  }
+
+  // R39: every byte of the transaction counts, and a wrong one does not use up the token.
+  @Test func aPaymentIsConsumedForItsOwnTransactionAlone() async throws {
+    let service = try await TestService.start()
+    let token = try await service.approve(.dinner, service.bind())
+    let others: [V1.Transaction?] = [
+      nil, .dinner.with { $0.amount = "12.5" }, .dinner.with { $0.currency = "USD" },
+      .dinner.with { $0.payee = "noodle house" }, .dinner.with { $0.reference = "order-2" },
+    ]
+    for other in others {
+      #expect(try await service.consume(token, other) == V1.ConsumeTokenResponse(reason: "TRANSACTION_MISMATCH"))
+    }
+    #expect(try await service.consume(token).consumed)
+  }
+
+  // R38
+  @Test func aPaymentExpires() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    let (early, late) = (try await service.approve(.dinner, phone), try await service.approve(.dinner, phone))
+    service.clock.advance(by: .seconds(120) - .microseconds(1))
+    #expect(try await service.consume(early).consumed)
+    service.clock.advance(by: .microseconds(1))
+    #expect(try await service.consume(late).reason == "EXPIRED")
+    #expect(try await service.consume(early).reason == "EXPIRED")
+  }
+
+  @Test func aRevokedPaymentIsNotConsumed() async throws {
+    let service = try await TestService.start()
+    let token = try await service.approve(.dinner, service.bind())
+    try await service.revoke(token: token)
+    #expect(try await service.consume(token).reason == "REVOKED")
+    #expect(try await !service.introspect(token).active)
+  }
+
+  // R39
+  @Test func aLoginsTokenPaysNothing() async throws {
+    let service = try await TestService.start()
+    let token = try await service.logIn(service.bind())
+    #expect(try await service.consume(token).reason == "INVALID")
+    #expect(try await service.consume(token, nil).reason == "INVALID")
+    #expect(try await service.introspect(token).active)
+  }
+
+  // R33, R38
+  @Test func aSignatureApprovesTheTransactionThatItCovers() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    let dinner = try await service.begin(phone, policy: "payment", transaction: .dinner)
+    let yacht = try await service.begin(phone, policy: "payment", transaction: .dinner.with { $0.amount = "9000000" })
+    #expect(try await service.submit(phone, yacht, phone.proof(for: dinner)).outcome == .tryAgain)
+    #expect(try await service.submit(phone, dinner).outcome == .succeeded)
+  }
+
+  // R38
+  @Test func aTransactionGoesWithAPaymentAndWithNothingElse() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    #expect(await refusal { try await service.begin(phone, policy: "payment") }.fields == ["transaction"])
+    #expect(await refusal { try await service.begin(phone, transaction: .dinner) }.fields == ["transaction"])
+  }
+}
+
+extension V1.Transaction {
+  fileprivate func with(_ change: (inout Self) -> Void) -> Self {
+    var copy = self
+    change(&copy)
+    return copy
+  }
+}
