@@ -1,0 +1,197 @@
+import DispatchRPC
+import Testing
+import TouchstoneCodec
+import TouchstonePolicy
+
+@testable import TouchstoneService
+
+/// Everything wrong with a request is named at once, by its field's path.
+struct RequestValidatorTests {
+  // MARK: Identifiers
+
+  @Test(arguments: [
+    ("a", nil), ("com.example.bank", nil), (" ", nil), ("É", nil), ("e\u{301}", nil), ("🔒", nil),
+    (String(repeating: "x", count: 128), nil), (String(repeating: "指", count: 42), nil), ("", "is empty"),
+    (String(repeating: "x", count: 129), "is longer than 128 bytes"),
+    (String(repeating: "指", count: 43), "is longer than 128 bytes"), ("a\0b", "contains a control character"),
+    ("a\n", "contains a control character"), ("\u{7F}", "contains a control character"),
+    ("\u{85}", "contains a control character"),
+  ])
+  func identifiers(_ text: String, _ reason: String?) {
+    var validator = RequestValidator()
+    validator.identifier(text, "profile_id")
+    #expect(validator.violations == (reason.map { [FieldViolation(field: "profile_id", reason: $0)] } ?? []))
+    var optional = RequestValidator()
+    optional.optionalIdentifier(text, "binding_id")
+    #expect(optional.violations.isEmpty == (reason == nil || text.isEmpty))
+  }
+
+  // MARK: Lengths
+
+  @Test(arguments: [(0, false), (1, true), (4, true), (5, false)])
+  func lengthsAreOfBytes(_ count: Int, _ isGood: Bool) {
+    var validator = RequestValidator()
+    validator.opaque([UInt8](repeating: 0, count: count), "ticket", count: 1...4)
+    validator.text(String(repeating: "x", count: count), "token", bytes: 1...4)
+    #expect(validator.violations.map(\.field) == (isGood ? [] : ["ticket", "token"]))
+  }
+
+  @Test func aCharacterMayBeSeveralBytes() {
+    var validator = RequestValidator()
+    validator.text("指", "token", bytes: 1...2)
+    #expect(validator.violations.first?.reason == "must be 1 to 2 bytes, is 3")
+  }
+
+  // MARK: Posture
+
+  @Test func aPostureIsTakenAsItIs() throws {
+    var validator = RequestValidator()
+    let posture = validator.posture(.healthy)
+    try validator.finish()
+    #expect(
+      posture
+        == DevicePosture(
+          platform: .iOS, osVersion: OSVersion(17, 2), biometryType: .touchID, isBiometryAvailable: true,
+          isBiometryEnrolled: true, isBiometryLockedOut: false, isPasscodeSet: true,
+          domainState: Array("the enrolled fingers".utf8)))
+    let flipped = validator.posture(V1.DevicePosture(biometryLockedOut: true))
+    try validator.finish()
+    #expect(flipped.isBiometryLockedOut)
+    #expect(!flipped.isBiometryAvailable && !flipped.isBiometryEnrolled && !flipped.isPasscodeSet)
+  }
+
+  // R2
+  @Test func aDeviceThatSaysNothingIsTheOldest() throws {
+    var validator = RequestValidator()
+    let posture = validator.posture(V1.DevicePosture())
+    try validator.finish()
+    #expect(posture == .empty)
+    #expect(posture.osVersion == nil)
+  }
+
+  @Test(arguments: [
+    (V1.DevicePosture(platform: "tvos"), "platform"), (V1.DevicePosture(osVersion: "9.x"), "os_version"),
+    (V1.DevicePosture(osVersion: "1.2.3.4"), "os_version"), (V1.DevicePosture(osVersion: "-1"), "os_version"),
+    (V1.DevicePosture(osVersion: "4294967296"), "os_version"),
+    (V1.DevicePosture(deviceModel: String(repeating: "x", count: 65)), "device_model"),
+    (V1.DevicePosture(biometryType: V1.BiometryType(rawValue: 6)), "biometry_type"),
+    (V1.DevicePosture(biometryType: V1.BiometryType(rawValue: 258)), "biometry_type"),
+    (V1.DevicePosture(biometryType: V1.BiometryType(rawValue: -1)), "biometry_type"),
+    (V1.DevicePosture(domainState: [UInt8](repeating: 1, count: 257)), "domain_state"),
+  ])
+  func aFieldOfThePosture(_ posture: V1.DevicePosture, _ field: String) {
+    var validator = RequestValidator()
+    _ = validator.posture(posture)
+    #expect(validator.violations.map(\.field) == ["posture.\(field)"])
+  }
+
+  @Test func theLargestPostureIsGood() throws {
+    var validator = RequestValidator()
+    _ = validator.posture(
+      V1.DevicePosture(
+        osVersion: "4294967295.0.0", deviceModel: String(repeating: "x", count: 64),
+        domainState: [UInt8](repeating: 1, count: 256)))
+    try validator.finish()
+  }
+
+  @Test func aPostureIsRequired() {
+    var validator = RequestValidator()
+    #expect(validator.posture(nil) == .empty)
+    #expect(validator.violations.map(\.field) == ["posture"])
+  }
+
+  // MARK: Transaction
+
+  // R38
+  @Test(arguments: [
+    ("login", nil, false), ("login", "taken", true), ("payment", nil, true), ("payment", "taken", false),
+  ])
+  func aTransactionGoesWithAPayment(_ policyName: String, _ payee: String?, _ isRefused: Bool) throws {
+    let policy = try #require(EvaluationPolicy.builtIn.first { $0.name == policyName })
+    var validator = RequestValidator()
+    let message = payee.map { V1.Transaction(amount: "1", currency: "CNY", payee: $0, reference: "r") }
+    let transaction = validator.transaction(message, for: policy)
+    #expect(validator.violations.map(\.field) == (isRefused ? ["transaction"] : []))
+    #expect((transaction != nil) == (policyName == "payment" && payee != nil))
+  }
+
+  // R38
+  @Test(arguments: [
+    (V1.Transaction(currency: "CNY", payee: "p", reference: "r"), "amount"),
+    (V1.Transaction(amount: "-1", currency: "CNY", payee: "p", reference: "r"), "amount"),
+    (V1.Transaction(amount: "1", currency: "cny", payee: "p", reference: "r"), "currency"),
+    (V1.Transaction(amount: "1", currency: "CNY", payee: "p\n", reference: "r"), "payee"),
+    (V1.Transaction(amount: "1", currency: "CNY", payee: "p"), "reference"),
+  ])
+  func aFieldOfTheTransaction(_ transaction: V1.Transaction, _ field: String) {
+    var validator = RequestValidator()
+    _ = validator.transaction(transaction, "transaction")
+    #expect(validator.violations.map(\.field) == ["transaction.\(field)"])
+  }
+
+  // MARK: All of a request
+
+  @Test func violationsAreNamedTogetherAndInOrder() throws {
+    var validator = RequestValidator()
+    validator.identifier("", "application_id")
+    _ = validator.posture(V1.DevicePosture(platform: "tvos", osVersion: "x"))
+    _ = validator.time(nil, "primary.authenticated_at")
+    let error = #expect(throws: RequestError.self) { try validator.finish() }
+    let fields = ["application_id", "posture.platform", "posture.os_version", "primary.authenticated_at"]
+    #expect(error?.code == .invalidArgument)
+    #expect(error?.rpcError.fields == fields)
+    #expect(error?.message.hasPrefix("application_id: is empty; posture.platform: must be one of ios, ") == true)
+  }
+
+  @Test func everyMethodNamesItsFields() async throws {
+    let service = try await TestService.start()
+    func fields<Request: WireMessage>(_ method: String, _ request: Request) async -> [String] {
+      let error = await refusal { try await service.call(method, request, answer: V1.Binding.self) }
+      #expect(error.code == .invalidArgument, "\(method)")
+      return error.fields
+    }
+    #expect(await fields("EvaluationService/CanEvaluatePolicy", V1.CanEvaluatePolicyRequest()) == ["policy"])
+    #expect(
+      await fields("EvaluationService/BeginEvaluation", V1.BeginEvaluationRequest(policy: "login", profileID: "p"))
+        == ["application_id", "binding_id", "profile_id", "localized_reason", "posture"])
+    #expect(
+      await fields("EvaluationService/SubmitAttempt", V1.SubmitAttemptRequest())
+        == ["application_id", "evaluation", "posture", "attempt"])
+    #expect(
+      await fields("EvaluationService/InvalidateEvaluation", V1.InvalidateEvaluationRequest())
+        == ["application_id", "evaluation"])
+    #expect(
+      await fields("BindingService/BeginBinding", V1.BeginBindingRequest())
+        == ["application_id", "profile_id", "device_id", "primary", "posture"])
+    #expect(
+      await fields("BindingService/CompleteBinding", V1.CompleteBindingRequest())
+        == ["application_id", "ticket", "posture", "keys"])
+    #expect(await fields("BindingService/GetBinding", V1.GetBindingRequest()) == ["application_id", "binding_id"])
+    #expect(
+      await fields("BindingService/ListBindings", V1.ListBindingsRequest(pageSize: 101, pageToken: "\n"))
+        == ["application_id", "profile_id", "page_size", "page_token"])
+    #expect(
+      await fields("BindingService/RevokeBinding", V1.RevokeBindingRequest()) == ["application_id", "binding_id"])
+    #expect(await fields("TokenService/IntrospectToken", V1.IntrospectTokenRequest()) == ["application_id", "token"])
+    #expect(await fields("TokenService/ConsumeToken", V1.ConsumeTokenRequest()) == ["application_id", "token"])
+    #expect(await fields("TokenService/RevokeToken", V1.RevokeTokenRequest()) == ["application_id", "token"])
+    #expect(service.store.commitCount == 0)
+  }
+
+  @Test(arguments: [
+    (Attempt.key(V1.KeyProof(signature: [UInt8](repeating: 0, count: 7), factor: .biometry)), "key.signature"),
+    (.key(V1.KeyProof(signature: [UInt8](repeating: 0, count: 73), factor: .biometry)), "key.signature"),
+    (.key(V1.KeyProof(signature: [UInt8](repeating: 0, count: 64), factor: .passcode)), "key.factor"),
+    (.key(V1.KeyProof(signature: [UInt8](repeating: 0, count: 64), factor: .unspecified)), "key.factor"),
+    (.key(V1.KeyProof(signature: [UInt8](repeating: 0, count: 64), factor: V1.Factor(rawValue: 257))), "key.factor"),
+    (.report(V1.DeviceReport()), "report.la_error"),
+  ])
+  func aFieldOfTheAttempt(_ attempt: Attempt, _ field: String) async throws {
+    let service = try await TestService.start()
+    let error = await refusal {
+      try await service.submit(TestPhone(), V1.BeginEvaluationResponse(evaluation: [1]), attempt)
+    }
+    #expect(error.fields == [field])
+    #expect(service.store.commitCount == 0)
+  }
+}
