@@ -54,18 +54,11 @@ final class RunningService: Sendable {
     server.shutDown(grace: grace) { [store] in store.close(completion: completion) }
   }
 
-  static func openStore(_ directory: String) throws(Failure) -> SQLiteStore {
+  private static func openStore(_ directory: String) throws(Failure) -> SQLiteStore {
     do throws(StoreOpenError) {
       return try SQLiteStore.open(directory: directory)
     } catch {
-      let status: ExitStatus =
-        switch error.code {
-        case .locked: .lockedData
-        case .unwritable: .unwritableData
-        case .newerSchema: .newerData
-        case .corrupt: .corruptData
-        }
-      throw Failure(status: status, message: error.message)
+      throw Failure(error)
     }
   }
 

@@ -1,6 +1,7 @@
 // How the process ends, so that whoever started it can tell why. The numbers are those of sysexits.h where it has one.
 
 internal import ArgumentParser
+internal import TouchstoneStore
 
 enum ExitStatus: Int32 {
   /// EX_DATAERR: the data directory holds something damaged, or another program's.
@@ -25,6 +26,19 @@ enum ExitStatus: Int32 {
 struct Failure: Error {
   var status: ExitStatus
   var message: String
+}
+
+extension Failure {
+  init(_ error: StoreOpenError) {
+    message = error.message
+    status =
+      switch error.code {
+      case .locked: .lockedData
+      case .unwritable: .unwritableData
+      case .newerSchema: .newerData
+      case .corrupt: .corruptData
+      }
+  }
 }
 
 extension ParsableCommand {
