@@ -84,6 +84,15 @@ struct StaleReadTests {
     #expect(error.reason == "DEVICE_BOUND_TO_ANOTHER_PROFILE")
   }
 
+  // R29
+  @Test func aLimitThatWasReachedMeanwhileIsFoundOut() async throws {
+    let service = try await TestService.start { $0.enrolment.maximumBindingsPerProfile = 1 }
+    service.store.freezeReads()
+    _ = try await service.bind(TestPhone(deviceID: "phone-1"))
+    let error = await refusal { try await service.bind(TestPhone(deviceID: "phone-2")) }
+    #expect(error.reason == "TOO_MANY_BINDINGS")
+  }
+
   // R39
   @Test func aConsumedTokenIsFoundOut() async throws {
     let service = try await TestService.start()

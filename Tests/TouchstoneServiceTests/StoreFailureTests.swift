@@ -99,7 +99,7 @@ struct StoreFailureTests {
     #expect(service.store.commitCount - commits == maximumDecisionRounds)
     #expect(service.events == events)
     // A caller that tries again is served.
-    service.store.failCommits(.conflict, times: 0)
+    service.store.recover()
     try await call()
   }
 
@@ -161,7 +161,7 @@ struct StoreFailureTests {
       await refusal { try await service.begin(phone, policy: "payment", transaction: .dinner) }.code == .unavailable)
     #expect(await refusal { try await service.beginBinding(phone) }.code == .unavailable)
     #expect(await refusal { try await service.consume("not.a.token") }.code == .unavailable)
-    service.store.failCommits(.unavailable, times: 0)
+    service.store.recover()
     #expect(
       try await service.begin(phone, policy: "payment", transaction: .dinner).denial?.reason == "BIOMETRY_NOT_ENROLLED")
   }

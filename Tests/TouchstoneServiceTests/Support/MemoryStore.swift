@@ -60,6 +60,13 @@ final class MemoryStore: Store {
     state.withLock { $0.readFailure = StoreError(code: code, message: Self.privateMessage) }
   }
 
+  func recover() {
+    state.withLock { state in
+      state.commitFailures = Failures()
+      state.readFailure = nil
+    }
+  }
+
   /// What no caller may ever read.
   static let privateMessage = "disk /var/lib/secret is full"
 
