@@ -91,6 +91,29 @@ import Testing
     #expect(after.isUnprocessed)
   }
 
+  @Test func aLostConnectionIsReportedBeforeItsCallsFail() async throws {
+    let loopback = try Loopback()
+    let heard = Box<String>()
+    let connected = Box<Void>()
+    let connection = RPCClientConnection(
+      address: loopback.address, loop: RPCShard(label: "test.client"), configuration: RPCClientConfiguration()
+    ) { event in
+      switch event {
+      case .connected: connected.put(())
+      case .closed: heard.put("closed")
+      case .goingAway, .maxConcurrentStreamsChanged: break
+      }
+    }
+    connection.connect()
+    await connected.next()
+    for _ in 0..<2 {
+      connection.start(RPCClientRequest(path: "/test/Hold", message: [])) { _ in heard.put("call failed") }
+      _ = await loopback.held.next()
+    }
+    await loopback.shutDown(grace: .zero)
+    #expect(await [heard.next(), heard.next(), heard.next()] == ["closed", "call failed", "call failed"])
+  }
+
   @Test func answersFromOtherThreadsRaceWithCancellation() async throws {
     let loopback = try Loopback()
     let client = try await loopback.connect()

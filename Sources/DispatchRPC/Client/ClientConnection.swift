@@ -76,10 +76,11 @@ final class ClientConnection: HTTP2Connection {
     state = .closed
     let lost = streams
     streams = [:]
-    for stream in lost.values { connectionLost(stream, reason) }
+    // Before the calls, so that a retry of one of them is not sent here again.
     let closed = RPCError(code: .unavailable, message: reason)
     let events = events
     shard.execute { events(.closed(closed)) }
+    for stream in lost.values { connectionLost(stream, reason) }
   }
 
   override func timerExpired(_ tag: TimerTag) {

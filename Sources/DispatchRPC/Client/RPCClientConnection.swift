@@ -30,7 +30,7 @@ public final class RPCClientConnection: Sendable {
     loop.execute { core.value.connect() }
   }
 
-  /// Running calls fail with UNAVAILABLE; `closed` follows.
+  /// `closed` follows, then running calls fail with UNAVAILABLE.
   public func close() {
     let core = core
     loop.execute { core.value.close() }

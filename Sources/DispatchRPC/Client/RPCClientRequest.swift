@@ -30,7 +30,8 @@ public struct RPCResponse: Hashable, Sendable {
   }
 }
 
-/// What a connection tells its owner, on its shard. `closed` comes exactly once, and last.
+/// What a connection tells its owner, on its shard. `closed` comes exactly once, as the last event, and before the calls
+/// that are lost with the connection fail.
 public enum RPCConnectionEvent: Sendable {
   /// The server's SETTINGS are here: calls may start.
   case connected(maxConcurrentStreams: Int)
