@@ -62,6 +62,23 @@ import Testing
     _ = await client.closed()
   }
 
+  @Test func aServerDroppedWhileItStopsStillLetsRunningCallsEnd() async throws {
+    var loopback: Loopback? = try Loopback()
+    let running = try #require(loopback?.held)
+    let client = TestClient(try #require(loopback?.address))
+    try await client.connect()
+    async let answer = client.call("Hold")
+    let held = await running.next()
+    let stopped = Box<Void>()
+    loopback?.server.shutDown(grace: .seconds(30)) { stopped.put(()) }
+    loopback = nil
+    // GOAWAY went out, and what a dropped server would do at once is done.
+    guard case .goingAway = await client.events.next() else { return #expect(Bool(false), "GOAWAY comes first") }
+    held.respond([7])
+    #expect(try await answer.message == [7])
+    await stopped.next()
+  }
+
   @Test func theGraceEnds() async throws {
     let loopback = try Loopback()
     let client = try await loopback.connect()
@@ -109,6 +126,20 @@ import Testing
     }
   }
 
+  @Test func aConnectionThatCannotBeWatchedLeavesTheOthersAlone() async throws {
+    let loop = RPCShard(label: "test.shared-loop")
+    let living = try await Loopback().connect(loop: loop)
+    let events = Box<RPCConnectionEvent>()
+    loop.execute {
+      ClientConnection(
+        shard: loop, transport: UnwatchableTransport(), authority: "test", configuration: RPCClientConfiguration()
+      ) { events.put($0) }.start()
+    }
+    guard case .closed(let error) = await events.next() else { return #expect(Bool(false), "it cannot live") }
+    #expect(error.message == "the kernel cannot watch another descriptor")
+    try await living.expectEcho([1])
+  }
+
   @Test func connectionsBeyondTheLimitAreClosed() async throws {
     var configuration = RPCServerConfiguration(shards: 1)
     configuration.maxConnections = 1
@@ -133,4 +164,14 @@ import Testing
     await loopback.shutDown(grace: .zero)
     return loopback.address
   }
+}
+
+/// epoll refuses it, as it does when the kernel has no watches left.
+private final class UnwatchableTransport: Transport {
+  let descriptor: Int32 = -1
+
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> TransportResult { .ended }
+  func send(_ bytes: UnsafeRawBufferPointer) -> TransportResult { .wouldBlock }
+  func finishSending() {}
+  func close() {}
 }

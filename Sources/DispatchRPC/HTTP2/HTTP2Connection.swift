@@ -30,7 +30,8 @@ class HTTP2Connection: ReadinessHandler {
   let session: HTTP2Session
 
   private var state = State.open
-  private var key: UInt64 = 0
+  /// `nil` until the kernel watches the descriptor.
+  private var key: UInt64?
   private var watched = Readiness.readable
   private var writeIsDue = false
   /// What the socket did not take, from `blockedOffset`.
@@ -80,7 +81,8 @@ class HTTP2Connection: ReadinessHandler {
   /// At most one of a kind; a new one replaces it.
   final func setTimer(_ kind: UInt32, after duration: Duration) {
     cancelTimer(kind)
-    timers[kind] = shard.setTimer(at: shard.now.advanced(by: duration), for: key, tag: TimerTag(kind: kind))
+    timers[kind] = shard.setTimer(
+      at: shard.now.advanced(by: duration), for: registeredKey, tag: TimerTag(kind: kind))
   }
 
   final func cancelTimer(_ kind: UInt32) {
@@ -88,7 +90,12 @@ class HTTP2Connection: ReadinessHandler {
   }
 
   final func setStreamTimer(_ kind: UInt32, stream: Int32, at time: MonotonicTime) -> RPCShard.TimerHandle {
-    shard.setTimer(at: time, for: key, tag: TimerTag(kind: kind, streamID: stream))
+    shard.setTimer(at: time, for: registeredKey, tag: TimerTag(kind: kind, streamID: stream))
+  }
+
+  private var registeredKey: UInt64 {
+    guard let key else { preconditionFailure("a connection has timers only once it is registered") }
+    return key
   }
 
   // MARK: Reading
@@ -152,7 +159,7 @@ class HTTP2Connection: ReadinessHandler {
   private func watch(_ readiness: Readiness) {
     guard readiness != watched else { return }
     watched = readiness
-    shard.watch(key, descriptor: transport.descriptor, for: readiness)
+    shard.watch(registeredKey, descriptor: transport.descriptor, for: readiness)
   }
 
   /// What an earlier write left. False when the connection failed.
@@ -256,7 +263,7 @@ class HTTP2Connection: ReadinessHandler {
     state = .closed
     for timer in timers.values { shard.cancelTimer(timer) }
     timers = [:]
-    shard.unregister(key, descriptor: transport.descriptor)
+    if let key { shard.unregister(key, descriptor: transport.descriptor) }
     transport.close()
     didClose(reason)
   }

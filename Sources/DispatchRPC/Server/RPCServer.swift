@@ -11,7 +11,7 @@ public struct RPCServerError: Error, Hashable, Sendable, CustomStringConvertible
 
 /// A gRPC server for unary calls over HTTP/2 without TLS (h2c, prior knowledge).
 ///
-/// Release it only after `shutDown`; a server that is dropped closes its connections at once.
+/// A server that is dropped closes its connections at once, unless `shutDown` was called, which keeps it until it is done.
 public final class RPCServer: Sendable {
   private struct State: Sendable {
     var acceptors: [ShardConfined<Acceptor>] = []
@@ -65,12 +65,13 @@ public final class RPCServer: Sendable {
     return address
   }
 
-  /// Stops accepting, asks the clients to leave, lets running calls end within the grace, closes what is left.
+  /// Stops accepting, asks the clients to leave, lets running calls end within the grace, closes what is left. Keeps the
+  /// server alive until then.
   ///
   /// - Parameter completion: runs once, on some shard, when no connection is left.
   public func shutDown(grace: Duration, completion: @escaping @Sendable () -> Void) {
     stopAccepting()
-    let remaining = Countdown(parts.count, completion: completion)
+    let remaining = Countdown(parts.count) { withExtendedLifetime(self, completion) }
     let parts = parts
     // By way of the acceptor's shard: what it handed over before arrives before.
     shards[0].execute {

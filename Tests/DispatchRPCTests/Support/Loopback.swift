@@ -42,8 +42,10 @@ final class Loopback: Sendable {
     address = try server.listen(host: "127.0.0.1", port: 0)
   }
 
-  func connect(_ configuration: RPCClientConfiguration = RPCClientConfiguration()) async throws -> TestClient {
-    let client = TestClient(address, configuration, keeping: self)
+  func connect(
+    _ configuration: RPCClientConfiguration = RPCClientConfiguration(), loop: RPCShard = RPCShard(label: "test.client")
+  ) async throws -> TestClient {
+    let client = TestClient(address, configuration, loop: loop, keeping: self)
     try await client.connect()
     return client
   }
@@ -61,13 +63,11 @@ final class TestClient: Sendable {
 
   init(
     _ address: SocketAddress, _ configuration: RPCClientConfiguration = RPCClientConfiguration(),
-    keeping loopback: Loopback? = nil
+    loop: RPCShard = RPCShard(label: "test.client"), keeping loopback: Loopback? = nil
   ) {
     self.loopback = loopback
     let events = events
-    connection = RPCClientConnection(
-      address: address, loop: RPCShard(label: "test.client"), configuration: configuration
-    ) { events.put($0) }
+    connection = RPCClientConnection(address: address, loop: loop, configuration: configuration) { events.put($0) }
   }
 
   /// Until the server's SETTINGS are here.
