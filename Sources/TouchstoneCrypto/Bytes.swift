@@ -17,13 +17,3 @@ public func randomBytes(_ count: Int) -> [UInt8] {
 public func sha256(_ bytes: [UInt8]) -> [UInt8] {
   Array(SHA256.hash(data: bytes))
 }
-
-/// Whether two byte strings are equal, in a time that depends on their lengths alone.
-public func constantTimeEquals(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-  guard left.count == right.count else { return false }
-  var difference: UInt8 = 0
-  for index in left.indices {
-    difference |= left[index] ^ right[index]
-  }
-  return difference == 0
-}

@@ -38,11 +38,6 @@ public struct TokenClaims: Sendable, Hashable {
     self.bindingID = bindingID
     self.transactionDigest = transactionDigest
   }
-
-  /// A fresh `jti`.
-  public static func makeTokenID() -> String {
-    Base64URL.encode(randomBytes(16))
-  }
 }
 
 /// Authentication method references (RFC 8176 section 2).

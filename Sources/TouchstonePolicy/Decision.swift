@@ -15,7 +15,6 @@ public struct Denial: Sendable, Hashable {
     case biometryNotEnrolled = "BIOMETRY_NOT_ENROLLED"
     case biometryLockout = "BIOMETRY_LOCKOUT"
     case domainStateRequired = "DOMAIN_STATE_REQUIRED"
-    case domainStateChanged = "DOMAIN_STATE_CHANGED"
     case noUsableFactor = "NO_USABLE_FACTOR"
   }
 

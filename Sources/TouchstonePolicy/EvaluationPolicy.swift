@@ -6,8 +6,6 @@ public struct EvaluationPolicy: Sendable, Hashable {
   }
 
   public var name: String
-  /// Changes whenever any setting does; an evaluation begun under another one is void (R36).
-  public var revision: UInt64
   public var purpose: Purpose
   /// Accepted factors, best first.
   public var factors: [Factor]
@@ -31,9 +29,8 @@ public struct EvaluationPolicy: Sendable, Hashable {
   /// A payment's token serves once (R38).
   public var isTokenSingleUse: Bool { purpose == .payment }
 
-  public init(name: String, revision: UInt64, purpose: Purpose, factors: [Factor], tokenLifetime: Duration?) {
+  public init(name: String, purpose: Purpose, factors: [Factor], tokenLifetime: Duration?) {
     self.name = name
-    self.revision = revision
     self.purpose = purpose
     self.factors = factors
     self.tokenLifetime = tokenLifetime
@@ -44,18 +41,18 @@ extension EvaluationPolicy {
   /// What every installation has: Apple's two `LAPolicy` names, a login and a payment.
   public static let builtIn: [EvaluationPolicy] = [
     EvaluationPolicy(
-      name: "deviceOwnerAuthenticationWithBiometrics", revision: 1, purpose: .login, factors: [.biometry],
+      name: "deviceOwnerAuthenticationWithBiometrics", purpose: .login, factors: [.biometry],
       tokenLifetime: .seconds(300)),
     deviceOwnerAuthentication,
     EvaluationPolicy(
-      name: "login", revision: 1, purpose: .login, factors: [.biometry, .deviceOwner], tokenLifetime: .seconds(300)),
+      name: "login", purpose: .login, factors: [.biometry, .deviceOwner], tokenLifetime: .seconds(300)),
     payment,
   ]
 
   /// Not known to a phone before iOS 9, though biometrics alone would do there (R2).
   private static var deviceOwnerAuthentication: EvaluationPolicy {
     var policy = EvaluationPolicy(
-      name: "deviceOwnerAuthentication", revision: 1, purpose: .login, factors: [.biometry, .deviceOwner],
+      name: "deviceOwnerAuthentication", purpose: .login, factors: [.biometry, .deviceOwner],
       tokenLifetime: .seconds(300))
     policy.minimumOSVersion = PlatformCapability.deviceOwnerAuthentication.firstVersion
     return policy
@@ -63,7 +60,7 @@ extension EvaluationPolicy {
 
   private static var payment: EvaluationPolicy {
     var policy = EvaluationPolicy(
-      name: "payment", revision: 1, purpose: .payment, factors: [.biometry, .deviceOwner],
+      name: "payment", purpose: .payment, factors: [.biometry, .deviceOwner],
       tokenLifetime: .seconds(120))
     policy.requiresDomainState = true
     return policy

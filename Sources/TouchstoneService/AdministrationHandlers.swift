@@ -21,8 +21,8 @@ extension TouchstoneService {
 
   // MARK: GetProfile
 
-  /// Active ones are at most 16 (R29); this many revoked ones are shown beside them.
-  private static let profileBindingLimit = 100
+  /// How many revoked bindings are shown beside the active ones.
+  private static let revokedBindingLimit = 100
 
   @Sendable private func getProfile(
     _ request: V1.GetProfileRequest, _ exchange: Exchange<V1.GetProfileResponse>
@@ -31,14 +31,35 @@ extension TouchstoneService {
     validator.identifier(request.applicationID, "application_id")
     validator.identifier(request.profileID, "profile_id")
     try validator.finish()
-    store.bindings(
-      applicationID: request.applicationID, profileID: request.profileID, includingRevoked: true, after: nil,
-      limit: Self.profileBindingLimit,
-      completion: exchange.then { [self] bindings throws(RequestError) in
+    bindings(of: request, includingRevoked: false, for: exchange) { [self] active in
+      bindings(of: request, includingRevoked: true, for: exchange) { [self] all throws(RequestError) in
+        let bindings = active + all.filter(\.isRevoked)
         guard !bindings.isEmpty else { throw .notFound("nothing is known of this profile in this application") }
-        let response = V1.GetProfileResponse(bindings: bindings.map(V1.Binding.init))
-        addDevices(of: Set(bindings.map(\.deviceID)).sorted()[...], to: response, for: exchange)
-      })
+        addDevices(
+          of: Self.deviceIDs(bindings)[...], to: V1.GetProfileResponse(bindings: bindings.map(V1.Binding.init)),
+          for: exchange)
+      }
+    }
+  }
+
+  private func bindings(
+    of request: V1.GetProfileRequest, includingRevoked: Bool, for exchange: Exchange<V1.GetProfileResponse>,
+    then body: @escaping @Sendable ([BindingRecord]) throws(RequestError) -> Void
+  ) {
+    // As many as there may be active (R29), and the revoked ones.
+    let limit = configuration.enrolment.maximumBindingsPerProfile + Self.revokedBindingLimit
+    store.bindings(
+      applicationID: request.applicationID, profileID: request.profileID, includingRevoked: includingRevoked,
+      after: nil, limit: limit, completion: exchange.then(body))
+  }
+
+  /// Each once, by bytes: to a `Set` of texts, two spellings of "é" are one.
+  private static func deviceIDs(_ bindings: [BindingRecord]) -> [String] {
+    var ids: [String] = []
+    for binding in bindings where !ids.contains(where: { Identifier.areEqual($0, binding.deviceID) }) {
+      ids.append(binding.deviceID)
+    }
+    return ids
   }
 
   private func addDevices(
@@ -77,7 +98,14 @@ extension TouchstoneService {
     store.activeBinding(
       applicationID: request.applicationID, deviceID: request.deviceID,
       completion: exchange.then { [self] binding throws(RequestError) in
-        guard let binding else { throw .notFound("no binding of this application is on this device") }
+        guard let binding else {
+          let event = EventDraft.device(
+            .refused, request.deviceID, applicationID: request.applicationID, profileID: "",
+            reason: RequestError.Reason.notFound, caller: exchange.caller, time: clock())
+          return record(event, for: exchange) { () throws(RequestError) in
+            throw .notFound("no binding of this application is on this device")
+          }
+        }
         store.device(
           id: request.deviceID,
           completion: exchange.then { [self] device in
@@ -85,7 +113,7 @@ extension TouchstoneService {
             var unlocked = device
             unlocked.biometry = BiometryStanding()
             let event = EventDraft.device(
-              unlocked: request.deviceID, applicationID: request.applicationID, profileID: binding.profileID,
+              .unlocked, request.deviceID, applicationID: request.applicationID, profileID: binding.profileID,
               reason: request.reason, caller: exchange.caller, time: clock())
             commit(
               ChangeSet(changes: [.putDevice(unlocked)], events: [event]), round: round, for: exchange,
@@ -111,7 +139,9 @@ extension TouchstoneService {
     if filter.kinds.count > Self.maximumKindPrefixes {
       validator.refuse("filter.kinds", "must be at most \(Self.maximumKindPrefixes)")
     }
-    for (index, kind) in filter.kinds.enumerated() { validator.identifier(kind, "filter.kinds[\(index)]") }
+    for (index, kind) in filter.kinds.prefix(Self.maximumKindPrefixes).enumerated() {
+      validator.identifier(kind, "filter.kinds[\(index)]")
+    }
     if request.pageSize > Self.maximumEventCount { validator.refuse("page_size", "must be at most 1000") }
     try validator.finish()
     store.events(

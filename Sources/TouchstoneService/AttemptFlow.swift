@@ -28,8 +28,6 @@ struct AttemptFlow: Sendable {
 
   /// A sealed evaluation holds at most a prompt, three identifiers and a transaction: under 2 KiB.
   static let sealedBytes = 1...4_096
-  /// DER of two 32-byte integers is at most 72 bytes; r‖s is 64.
-  private static let signatureBytes = 8...72
 
   // MARK: Open
 
@@ -62,7 +60,7 @@ struct AttemptFlow: Sendable {
   ) throws(RequestError) -> Proof? {
     switch attempt {
     case .key(let key):
-      validator.opaque(key.signature, "key.signature", count: signatureBytes)
+      validator.opaque(key.signature, "key.signature", count: RequestValidator.signatureBytes)
       guard let factor = Factor(key.factor), factor == .biometry || factor == .deviceOwner else {
         validator.refuse("key.factor", "must be FACTOR_BIOMETRY or FACTOR_DEVICE_OWNER")
         return nil
@@ -131,6 +129,11 @@ struct AttemptFlow: Sendable {
   // MARK: Decide and commit
 
   private func decide(_ subject: Subject, isValid: Bool, round: Int) {
+    let now = service.clock()
+    // Asked again in each round: verifying and conflicts take time.
+    guard now < evaluation.key.expiresAt else {
+      return Self.refuseContext(applicationID, exchange, service: service)
+    }
     let attempt: Attempt =
       switch proof {
       case .key(let factor, _): .key(factor: factor, isValid: isValid)
@@ -138,9 +141,10 @@ struct AttemptFlow: Sendable {
       }
     let decision = policy.decide(
       AttemptFacts(
-        posture: posture, binding: subject.standing(for: posture), device: subject.device.biometry,
+        posture: posture,
+        binding: subject.standing(standIns: service.standIns, bindingID: evaluation.bindingID),
+        device: subject.device.biometry,
         evaluation: subject.evaluation?.standing ?? EvaluationStanding(), attempt: attempt))
-    let now = service.clock()
     let grant = decision.outcome == .succeeded ? Grant(subject, self, at: now) : nil
     service.commit(
       changes(subject, decision, grant, at: now), round: round, for: exchange,
@@ -187,7 +191,8 @@ struct AttemptFlow: Sendable {
       retryAfter: decision.retryAfter.map(V1.Duration.init),
       domainState: V1.DomainStateVerdict(decision.domainState))
     if decision.outcome != .invalidContext {
-      response.presentation = V1.Presentation(evaluation.prompt, isFallbackVisible: decision.isFallbackVisible)
+      response.presentation = V1.Presentation(
+        evaluation.prompt, on: posture, isFallbackVisible: decision.isFallbackVisible)
     }
     if let grant {
       response.profileID = grant.binding.profileID
@@ -231,12 +236,14 @@ private struct Grant: Sendable {
 extension BindingRecord {
   /// `amr` (RFC 8176): a hardware key, and what unlocked it. Optic ID is iris.
   fileprivate func authenticationMethods(for factor: Factor?) -> [String] {
-    guard factor == .biometry else { return ["hwk", "user"] }
-    return switch biometryType {
-    case .touchID, .unspecified, .none: ["hwk", "fpt"]
-    case .faceID: ["hwk", "face"]
-    case .opticID: ["hwk", "iris"]
-    case .voice: ["hwk", "vbm"]
-    }
+    guard factor == .biometry else { return [AuthenticationMethod.hardwareKey, AuthenticationMethod.userPresence] }
+    let biometry =
+      switch biometryType {
+      case .touchID, .unspecified, .none: AuthenticationMethod.fingerprint
+      case .faceID: AuthenticationMethod.face
+      case .opticID: AuthenticationMethod.iris
+      case .voice: AuthenticationMethod.voice
+      }
+    return [AuthenticationMethod.hardwareKey, biometry]
   }
 }

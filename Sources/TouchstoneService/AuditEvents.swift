@@ -88,11 +88,17 @@ extension EventDraft {
       caller: caller.identity, details: details)
   }
 
+  enum DeviceKind: String {
+    case unlocked = "device.unlocked"
+    case refused = "device.refused"
+  }
+
   static func device(
-    unlocked deviceID: String, applicationID: String, profileID: String, reason: String, caller: Caller, time: UnixTime
+    _ kind: DeviceKind, _ deviceID: String, applicationID: String, profileID: String, reason: String, caller: Caller,
+    time: UnixTime
   ) -> EventDraft {
     EventDraft(
-      time: time, kind: "device.unlocked", applicationID: applicationID, profileID: profileID, deviceID: deviceID,
+      time: time, kind: kind.rawValue, applicationID: applicationID, profileID: profileID, deviceID: deviceID,
       caller: caller.identity, details: [EventDetail(key: "reason", value: reason)])
   }
 }

@@ -43,7 +43,7 @@ extension TouchstoneService {
     }
     guard isFresh else {
       let reason = RequestError.Reason.primaryAuthenticationTooOld
-      return deny(reason.rawValue) { () throws(RequestError) in
+      return deny(reason) { () throws(RequestError) in
         throw .failedPrecondition(reason, "the person must log in again before a device is bound")
       }
     }
@@ -64,7 +64,7 @@ extension TouchstoneService {
 
   // MARK: GetBinding, ListBindings
 
-  /// `nil` where it is another application's.
+  /// Another application's binding is not found, and that it was asked for is an event (R41).
   private func binding<Response>(
     _ bindingID: String, of applicationID: String, for exchange: Exchange<Response>,
     then body: @escaping @Sendable (BindingRecord) throws(RequestError) -> Void
@@ -74,9 +74,14 @@ extension TouchstoneService {
     validator.identifier(bindingID, "binding_id")
     try validator.finish()
     subject(bindingID: bindingID, applicationID: applicationID, evaluation: nil, for: exchange) {
-      subject throws(RequestError) in
-      guard let binding = subject.binding else { throw .notFound("there is no such binding in this application") }
-      try body(binding)
+      [self] subject throws(RequestError) in
+      if let binding = subject.binding { return try body(binding) }
+      let event = EventDraft.binding(
+        .refused, applicationID: applicationID, profileID: "", deviceID: "", bindingID: bindingID,
+        reason: RequestError.Reason.notFound, caller: exchange.caller, time: clock())
+      record(event, for: exchange) { () throws(RequestError) in
+        throw .notFound("there is no such binding in this application")
+      }
     }
   }
 
@@ -139,9 +144,7 @@ extension TouchstoneService {
         time: clock())
       commit(
         ChangeSet(changes: [.putBinding(revoked)], events: [event]), round: round, for: exchange,
-        conflicted: { [self] in
-          do throws(RequestError) { try revoke(request, exchange, round: round + 1) } catch { exchange.refuse(error) }
-        },
+        conflicted: { [self] () throws(RequestError) in try revoke(request, exchange, round: round + 1) },
         committed: { exchange.answer(V1.RevokeBindingResponse()) })
     }
   }

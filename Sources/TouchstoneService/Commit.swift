@@ -11,18 +11,19 @@ extension TouchstoneService {
   /// Runs `committed` on the shard once the changes are durable, or `conflicted` where something changed since it was read.
   func commit<Response>(
     _ changeSet: ChangeSet, round: Int, for exchange: Exchange<Response>,
-    conflicted: @escaping @Sendable () -> Void,
+    conflicted: @escaping @Sendable () throws(RequestError) -> Void,
     committed: @escaping @Sendable () throws(RequestError) -> Void
   ) {
     store.commit(changeSet) { result in
       exchange.onShard {
-        switch result {
-        case .success:
-          do throws(RequestError) { try committed() } catch { exchange.refuse(error) }
-        case .failure(let error) where error.code == .conflict && round + 1 < maximumDecisionRounds:
-          conflicted()
-        case .failure(let error):
-          exchange.refuse(exchange.logged(error))
+        do throws(RequestError) {
+          switch result {
+          case .success: try committed()
+          case .failure(let error) where error.code == .conflict && round + 1 < maximumDecisionRounds: try conflicted()
+          case .failure(let error): throw exchange.logged(error)
+          }
+        } catch {
+          exchange.refuse(error)
         }
       }
     }

@@ -25,7 +25,6 @@ struct EnrolmentFlow: Sendable {
   private static let deviceNameBytes = 0...128
   /// One for biometrics, one for the device owner.
   private static let maximumKeys = 2
-  private static let signatureBytes = 8...72
 
   // MARK: Open
 
@@ -49,12 +48,17 @@ struct EnrolmentFlow: Sendable {
       service.clock() < ticket.key.expiresAt
     else {
       return refuse(
-        .ticketInvalid, ticketInvalidMessage, applicationID: request.applicationID, ticket: nil, exchange,
+        RequestError.Reason.ticketInvalid, ticketInvalidMessage, applicationID: request.applicationID, ticket: nil,
+        exchange,
         service: service)
     }
-    EnrolmentFlow(
-      service: service, exchange: exchange, request: request, ticket: ticket, posture: posture, keys: keys
-    ).verifyPossession()
+    let flow = EnrolmentFlow(
+      service: service, exchange: exchange, request: request, ticket: ticket, posture: posture, keys: keys)
+    // What held when the ticket was given may not hold now; and a device that is locked has no baseline to give (R24).
+    if let denial = service.configuration.enrolment.preflight(posture: posture) {
+      return flow.refuse(denial.reason.rawValue, "the device cannot be bound now")
+    }
+    flow.verifyPossession()
   }
 
   private static func offeredKeys(
@@ -83,7 +87,7 @@ struct EnrolmentFlow: Sendable {
   private static func offeredKey(
     _ key: V1.HardwareKey, _ field: String, _ validator: inout RequestValidator
   ) -> OfferedKey? {
-    validator.opaque(key.signature, "\(field).signature", count: signatureBytes)
+    validator.opaque(key.signature, "\(field).signature", count: RequestValidator.signatureBytes)
     let protection = KeyProtection(key.protection)
     if protection == nil { validator.refuse("\(field).protection", "is required") }
     do throws(CryptoError) {
@@ -101,16 +105,16 @@ struct EnrolmentFlow: Sendable {
   private static let ticketInvalidMessage = "the ticket is not valid, has expired or was used"
 
   private static func refuse(
-    _ reason: RequestError.Reason, _ message: String, applicationID: String, ticket: SealedTicket?,
+    _ reason: String, _ message: String, applicationID: String, ticket: SealedTicket?,
     _ exchange: Exchange<V1.CompleteBindingResponse>, service: TouchstoneService
   ) {
     let event = EventDraft.binding(
       .refused, applicationID: applicationID, profileID: ticket?.profileID ?? "", deviceID: ticket?.deviceID ?? "",
-      reason: reason.rawValue, caller: exchange.caller, time: service.clock())
+      reason: reason, caller: exchange.caller, time: service.clock())
     service.record(event, for: exchange) { () throws(RequestError) in throw .failedPrecondition(reason, message) }
   }
 
-  private func refuse(_ reason: RequestError.Reason, _ message: String) {
+  private func refuse(_ reason: String, _ message: String) {
     Self.refuse(
       reason, message, applicationID: request.applicationID, ticket: ticket, exchange, service: service)
   }
@@ -126,7 +130,7 @@ struct EnrolmentFlow: Sendable {
       guard !isValid else { return verifyPossession(from: index + 1) }
       let event = EventDraft.binding(
         .refused, applicationID: request.applicationID, profileID: ticket.profileID, deviceID: ticket.deviceID,
-        reason: "POSSESSION_NOT_PROVEN", caller: exchange.caller, time: service.clock())
+        reason: RequestError.Reason.possessionNotProven, caller: exchange.caller, time: service.clock())
       service.record(event, for: exchange) { () throws(RequestError) in
         throw .invalidArgument(field: "keys[\(index)].signature", "does not verify over the ticket's signing_input")
       }
@@ -142,7 +146,10 @@ struct EnrolmentFlow: Sendable {
   }
 
   private func decide(_ records: EnrolmentRecords, round: Int) {
-    guard !records.isTicketUsed else { return refuse(.ticketInvalid, Self.ticketInvalidMessage) }
+    // Asked again in each round: verifying and conflicts take time.
+    guard !records.isTicketUsed, service.clock() < ticket.key.expiresAt else {
+      return refuse(RequestError.Reason.ticketInvalid, Self.ticketInvalidMessage)
+    }
     let decision = service.configuration.enrolment.decide(
       EnrolmentFacts(
         profileID: ticket.profileID, deviceProfileID: records.deviceBinding?.profileID,
@@ -151,9 +158,11 @@ struct EnrolmentFlow: Sendable {
     case .bind:
       bind(records, round: round)
     case .refuse(.deviceSpeaksForAnotherProfile):
-      refuse(.deviceBoundToAnotherProfile, "the device speaks for another profile; replace_existing replaces it")
+      refuse(
+        RequestError.Reason.deviceBoundToAnotherProfile,
+        "the device speaks for another profile; replace_existing replaces it")
     case .refuse(.tooManyBindings):
-      refuse(.tooManyBindings, "the profile has as many devices as it may have; revoke one first")
+      refuse(RequestError.Reason.tooManyBindings, "the profile has as many devices as it may have; revoke one first")
     }
   }
 

@@ -43,9 +43,10 @@ extension TouchstoneService {
       return exchange.answer(V1.CanEvaluatePolicyResponse(preflight))
     }
     subject(bindingID: request.bindingID, applicationID: request.applicationID, evaluation: nil, for: exchange) {
-      subject in
+      [standIns] subject in
       let preflight = policy.preflight(
-        posture: posture, binding: subject.standing(for: posture), device: subject.device.biometry)
+        posture: posture, binding: subject.standing(standIns: standIns, bindingID: request.bindingID),
+        device: subject.device.biometry)
       exchange.answer(V1.CanEvaluatePolicyResponse(preflight))
     }
   }
@@ -63,6 +64,9 @@ extension TouchstoneService {
     let policy = try policy(named: request.policy)
     var validator = RequestValidator()
     validator.identifier(request.applicationID, "application_id")
+    if request.bindingID.isEmpty, !request.profileID.isEmpty {
+      throw RequestError(code: .unimplemented, message: "profile_id: is not served without binding_id by this version")
+    }
     validator.identifier(request.bindingID, "binding_id")
     if !request.profileID.isEmpty { validator.refuse("profile_id", "is taken instead of binding_id, not beside it") }
     validator.text(request.localizedReason, "localized_reason", bytes: Self.reasonBytes)
@@ -78,7 +82,8 @@ extension TouchstoneService {
     subject(bindingID: request.bindingID, applicationID: request.applicationID, evaluation: nil, for: exchange) {
       [self] subject throws(RequestError) in
       let preflight = policy.preflight(
-        posture: posture, binding: subject.standing(for: posture), device: subject.device.biometry)
+        posture: posture, binding: subject.standing(standIns: standIns, bindingID: request.bindingID),
+        device: subject.device.biometry)
       if preflight.denial != nil {
         let event = EventDraft.evaluation(
           .denied, policy: policy.name, applicationID: request.applicationID, subject: subject,
@@ -114,7 +119,7 @@ extension TouchstoneService {
       challenge: evaluation.challenge,
       signingInput: evaluation.signingInput(applicationID: terms.applicationID, policy: policy),
       expiresAt: V1.Timestamp(key.expiresAt), factors: preflight.factors.map(V1.Factor.init),
-      presentation: V1.Presentation(terms.prompt, isFallbackVisible: false),
+      presentation: V1.Presentation(terms.prompt, on: terms.posture, isFallbackVisible: false),
       domainState: V1.DomainStateVerdict(preflight.domainState))
   }
 
@@ -177,11 +182,12 @@ extension V1.BeginEvaluationResponse {
 }
 
 extension V1.Presentation {
-  init(_ prompt: Prompt, isFallbackVisible: Bool) {
+  init(_ prompt: Prompt, on posture: DevicePosture, isFallbackVisible: Bool) {
     let fallbackTitle = prompt.fallbackTitle ?? Self.defaultFallbackTitle
     self.init(
       fallbackTitle: fallbackTitle, fallbackVisible: isFallbackVisible && !fallbackTitle.isEmpty,
-      cancelTitle: prompt.cancelTitle ?? "", localizedReason: prompt.localizedReason)
+      cancelTitle: posture.supports(.customCancelTitle) ? prompt.cancelTitle ?? "" : "",
+      localizedReason: prompt.localizedReason)
   }
 
   /// R18: absent means the system's own title; empty means no button.

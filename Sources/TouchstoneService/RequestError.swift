@@ -11,13 +11,17 @@ struct RequestError: Error {
   var message: String
   var violations: [FieldViolation] = []
   /// ErrorInfo's reason: upper snake case, stable.
-  var reason: Reason?
+  var reason: String?
 
-  enum Reason: String {
-    case primaryAuthenticationTooOld = "PRIMARY_AUTHENTICATION_TOO_OLD"
-    case ticketInvalid = "TICKET_INVALID"
-    case deviceBoundToAnotherProfile = "DEVICE_BOUND_TO_ANOTHER_PROFILE"
-    case tooManyBindings = "TOO_MANY_BINDINGS"
+  /// Beside these, the reasons of denials (`Denial.Reason`).
+  enum Reason {
+    static let primaryAuthenticationTooOld = "PRIMARY_AUTHENTICATION_TOO_OLD"
+    static let ticketInvalid = "TICKET_INVALID"
+    static let deviceBoundToAnotherProfile = "DEVICE_BOUND_TO_ANOTHER_PROFILE"
+    static let tooManyBindings = "TOO_MANY_BINDINGS"
+    /// In events; the caller is told by the field.
+    static let possessionNotProven = "POSSESSION_NOT_PROVEN"
+    static let notFound = "NOT_FOUND"
   }
 
   static func invalidArgument(_ violations: [FieldViolation]) -> RequestError {
@@ -29,7 +33,7 @@ struct RequestError: Error {
     invalidArgument([FieldViolation(field: field, reason: reason)])
   }
 
-  static func failedPrecondition(_ reason: Reason, _ message: String) -> RequestError {
+  static func failedPrecondition(_ reason: String, _ message: String) -> RequestError {
     RequestError(code: .failedPrecondition, message: message, reason: reason)
   }
 
@@ -41,13 +45,7 @@ struct RequestError: Error {
 extension RequestError {
   /// A request that could not be decoded.
   init(_ error: DecodingError) {
-    switch error.code {
-    case .malformed, .invalidText:
-      self = .invalidArgument(field: error.field, error.reason)
-    case .tooComplex, .outOfBudget:
-      // Refused for its size, which the field at hand can still tell.
-      self = .invalidArgument(field: error.field, error.reason)
-    }
+    self = .invalidArgument(field: error.field, error.reason)
   }
 
   /// The store's message is for the log; a caller learns only whether to try again.
@@ -65,6 +63,8 @@ extension RequestError {
   }
 
   static let errorDomain = "touchstone"
+  /// What made the store unavailable is seldom over sooner, and people do not wait much longer.
+  private static let retryDelay = Duration.seconds(1)
 
   var rpcError: RPCError {
     var details: [RPCDetail.Detail] = []
@@ -73,7 +73,10 @@ extension RequestError {
       details.append(.badRequest(RPCDetail.BadRequest(fieldViolations: fields)))
     }
     if let reason {
-      details.append(.errorInfo(RPCDetail.ErrorInfo(reason: reason.rawValue, domain: Self.errorDomain)))
+      details.append(.errorInfo(RPCDetail.ErrorInfo(reason: reason, domain: Self.errorDomain)))
+    }
+    if code == .unavailable {
+      details.append(.retryInfo(RPCDetail.RetryInfo(retryDelay: V1.Duration(Self.retryDelay))))
     }
     var error = RPCError(code: code, message: message)
     if !details.isEmpty {

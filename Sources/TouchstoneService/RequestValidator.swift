@@ -12,7 +12,13 @@ struct RequestValidator {
 
   private(set) var violations: [FieldViolation] = []
 
+  /// So many tell a caller that it is wrong altogether; more would not fit into the trailers of an answer.
+  private static let maximumViolations = 16
+  /// DER of two 32-byte integers is at most 72 bytes; r‖s is 64.
+  static let signatureBytes = 8...72
+
   mutating func refuse(_ field: String, _ reason: String) {
+    guard violations.count < Self.maximumViolations else { return }
     violations.append(FieldViolation(field: field, reason: reason))
   }
 

@@ -5,6 +5,9 @@ public import TouchstonePolicy
 public struct ServiceConfiguration: Sendable {
   /// The `iss` of every token.
   public var issuer = "touchstone"
+  /// So that a token stays below what introspection reads.
+  public static let maximumIssuerBytes = 256
+  /// Of two with one name, the last counts.
   public var policies: [EvaluationPolicy] = EvaluationPolicy.builtIn
   public var enrolment = EnrolmentPolicy()
 
@@ -16,7 +19,7 @@ struct PolicyBook: Sendable {
   private let policies: [String: EvaluationPolicy]
 
   init(_ policies: [EvaluationPolicy]) {
-    self.policies = Dictionary(uniqueKeysWithValues: policies.map { ($0.name, $0) })
+    self.policies = Dictionary(policies.map { ($0.name, $0) }) { _, last in last }
   }
 
   subscript(name: String) -> EvaluationPolicy? {

@@ -19,7 +19,7 @@ final class ShardContext: @unchecked Sendable {
   }
 }
 
-/// Who calls. Plaintext is only served to this machine, and there everyone is `local`.
+/// Who calls. Without TLS nobody says who they are: whoever reaches the port is `local`.
 struct Caller: Sendable, Hashable {
   var identity: String
 
@@ -70,7 +70,8 @@ struct Exchange<Response: WireMessage>: Sendable {
   }
 
   func logged(_ error: StoreError) -> RequestError {
-    if error.code != .conflict {
+    // A store that is away says so to every caller; the log hears it from the store's own side.
+    if error.code == .inDoubt || error.code == .corrupt {
       context.logger.error("the store failed", metadata: ["rpc": "\(call.path)", "error": "\(error.message)"])
     }
     return RequestError(error)

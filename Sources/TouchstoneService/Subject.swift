@@ -1,4 +1,4 @@
-// Whose evaluation it is: a binding that is there, or the stand-in that answers alike (R37).
+// Whose evaluation it is: a binding that is there, or a stand-in that answers alike (R37).
 
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
@@ -12,20 +12,37 @@ struct Subject: Sendable {
   var device: DeviceRecord
   var evaluation: EvaluationRecord?
 
-  /// As the rules see the binding. An unknown one looks like a real one to somebody without its phone: a domain state
-  /// that is guessed is not the baseline, and no proof is right.
-  func standing(for posture: DevicePosture) -> BindingStanding {
-    guard let binding else {
-      return BindingStanding(
-        isActive: false, keyProtections: [.biometryCurrentSet], holdsProfileTouchID: false,
-        baseline: DomainStateBaseline(
-          domainState: Self.unguessableDomainState, osMajorVersion: posture.osVersion?.major ?? 0))
-    }
-    return binding.standing
+  /// As the rules see it.
+  func standing(standIns: StandIns, bindingID: String) -> BindingStanding {
+    binding?.standing ?? standIns.standing(ofUnknown: bindingID)
+  }
+}
+
+/// Unknown bindings, as the rules see them: like real ones to somebody without the phone (R37).
+///
+/// Each has a baseline that no phone has, so that a domain state which is guessed differs from it; some have none, as
+/// some real ones. All of it follows from the binding's id and the service's pepper, so that it is the same at every
+/// time and on every replica.
+struct StandIns: Sendable {
+  private let pepper: Pepper
+
+  /// Out of 256: bindings that were completed without a domain state are rare.
+  private static let shareWithoutBaseline: UInt8 = 16
+  /// Phones were bound under these, so that a newer one shows as a change with the OS.
+  private static let osMajorVersions: ClosedRange<UInt32> = 12...17
+
+  init(pepper: Pepper) {
+    self.pepper = pepper
   }
 
-  /// No device's.
-  private static let unguessableDomainState = randomBytes(32)
+  func standing(ofUnknown bindingID: String) -> BindingStanding {
+    let digest = pepper.digest(of: Array(bindingID.utf8), purpose: "stand-in binding")
+    let version = Self.osMajorVersions.lowerBound + UInt32(digest[1]) % UInt32(Self.osMajorVersions.count)
+    return BindingStanding(
+      isActive: false, keyProtections: [.biometryCurrentSet], holdsProfileTouchID: false,
+      baseline: digest[0] < Self.shareWithoutBaseline
+        ? nil : DomainStateBaseline(domainState: digest, osMajorVersion: version))
+  }
 }
 
 extension BindingRecord {

@@ -35,11 +35,18 @@ extension TouchstoneService {
     var claims: TokenClaims
     var key: ExpiringKey
     var record: TokenRecord?
-    /// Its binding is there and was not revoked (R32).
-    var isBindingActive: Bool
+    /// `nil`: there is none in this application.
+    var binding: BindingRecord?
+
+    /// It is there and was not revoked (R32).
+    var isBindingActive: Bool { binding?.isRevoked == false }
 
     /// A payment's; a login's serves until it expires.
     var isSingleUse: Bool { claims.transactionDigest != nil }
+
+    /// Neither consumed nor revoked. A single-use token's row was written when it was issued: without it, it was used
+    /// and forgotten.
+    var isUnused: Bool { record.map { $0.state == .issued } ?? !isSingleUse }
   }
 
   /// `nil`: not genuine, or another application's.
@@ -56,8 +63,7 @@ extension TouchstoneService {
       completion: exchange.then { [self] record in
         subject(bindingID: claims.bindingID, applicationID: applicationID, evaluation: nil, for: exchange) {
           subject throws(RequestError) in
-          let isActive = subject.binding.map { !$0.isRevoked } ?? false
-          try body(GenuineToken(claims: claims, key: key, record: record, isBindingActive: isActive))
+          try body(GenuineToken(claims: claims, key: key, record: record, binding: subject.binding))
         }
       })
   }
@@ -69,8 +75,7 @@ extension TouchstoneService {
   ) throws(RequestError) {
     try validate(applicationID: request.applicationID, token: request.token)
     try lookUp(request.token, of: request.applicationID, for: exchange) { [clock] token in
-      let isUnused = token?.record.map { $0.state == .issued } ?? true
-      guard let token, isUnused, token.isBindingActive, clock() < token.key.expiresAt else {
+      guard let token, token.isUnused, token.isBindingActive, clock() < token.key.expiresAt else {
         return exchange.answer(V1.IntrospectTokenResponse())
       }
       exchange.answer(V1.IntrospectTokenResponse(active: true, claims: V1.TokenClaims(token)))
@@ -106,16 +111,18 @@ extension TouchstoneService {
           exchange.answer(V1.ConsumeTokenResponse(reason: refusal.rawValue))
         }
       }
-      guard let token, var record = token.record else { return }
+      guard let token, var record = token.record, let binding = token.binding else {
+        preconditionFailure("a token that may be consumed has a row and a binding")
+      }
       record.state = .consumed
+      // The binding must not be revoked meanwhile (R32).
+      let changes: [Change] = [
+        .putToken(record), .requireBinding(id: binding.bindingID, version: binding.version),
+      ]
       commit(
-        ChangeSet(changes: [.putToken(record)], events: [event(.consumed)]), round: round, for: exchange,
-        conflicted: { [self] in
-          do throws(RequestError) {
-            try consume(request, transaction, exchange, round: round + 1)
-          } catch {
-            exchange.refuse(error)
-          }
+        ChangeSet(changes: changes, events: [event(.consumed)]), round: round, for: exchange,
+        conflicted: { [self] () throws(RequestError) in
+          try consume(request, transaction, exchange, round: round + 1)
         },
         committed: {
           exchange.answer(V1.ConsumeTokenResponse(consumed: true, claims: V1.TokenClaims(token)))
@@ -183,9 +190,7 @@ extension TouchstoneService {
         bindingID: token.claims.bindingID, tokenID: token.claims.tokenID, caller: exchange.caller, time: now)
       commit(
         ChangeSet(changes: [.putToken(record)], events: [event]), round: round, for: exchange,
-        conflicted: { [self] in
-          do throws(RequestError) { try revoke(request, exchange, round: round + 1) } catch { exchange.refuse(error) }
-        },
+        conflicted: { [self] () throws(RequestError) in try revoke(request, exchange, round: round + 1) },
         committed: { exchange.answer(V1.RevokeTokenResponse()) })
     }
   }

@@ -18,6 +18,7 @@ public final class TouchstoneService: Sendable {
   let configuration: ServiceConfiguration
   let policies: PolicyBook
   let sealer: ContentSealer
+  let standIns: StandIns
   let signingKeys: SigningKeys
   let tokenSigner: TokenSigner
   let tokenVerifier: TokenVerifier
@@ -35,6 +36,7 @@ public final class TouchstoneService: Sendable {
     self.configuration = configuration
     self.policies = PolicyBook(configuration.policies)
     self.sealer = ContentSealer(Sealer(keys: keys.sealing))
+    self.standIns = StandIns(pepper: keys.pepper)
     self.signingKeys = keys.signing
     self.tokenSigner = TokenSigner(keys: keys.signing, issuer: configuration.issuer)
     self.tokenVerifier = TokenVerifier(keys: keys.signing, issuer: configuration.issuer)

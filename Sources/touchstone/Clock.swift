@@ -1,7 +1,7 @@
 internal import Glibc
 internal import TouchstonePolicy
 
-/// The machine's wall clock: the one place that asks for the time of day.
+/// The machine's wall clock, for the service and the demo's callers.
 func systemTime() -> UnixTime {
   var now = timespec()
   clock_gettime(CLOCK_REALTIME, &now)

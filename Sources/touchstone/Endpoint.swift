@@ -1,5 +1,7 @@
 // HOST:PORT, as a flag or the configuration gives it.
 
+internal import DispatchRPC
+
 struct Endpoint {
   var host: String
   var port: UInt16
@@ -16,8 +18,17 @@ struct Endpoint {
     self.port = port
   }
 
-  /// Reached from this machine alone.
-  var isLoopback: Bool {
-    host == "localhost" || host == "::1" || host.hasPrefix("127.")
+  /// The first address that the name stands for.
+  func resolved() throws(Failure) -> SocketAddress {
+    let addresses: [SocketAddress]
+    do throws(SocketAddressError) {
+      addresses = try SocketAddress.resolve(host: host, port: port)
+    } catch {
+      throw Failure(status: .cannotListen, message: "\(host): \(error.reason)")
+    }
+    guard let address = addresses.first else {
+      throw Failure(status: .cannotListen, message: "\(host) has no address")
+    }
+    return address
   }
 }

@@ -4,6 +4,7 @@ internal import Dispatch
 internal import DispatchRPC
 internal import Glibc
 internal import Logging
+internal import Synchronization
 internal import TouchstoneCrypto
 internal import TouchstoneService
 internal import TouchstoneStore
@@ -18,11 +19,17 @@ final class RunningService: Sendable {
 
   /// Opens the store first: it takes the lock on the data directory, and where it refuses, nothing was changed.
   static func start(_ configuration: ProcessConfiguration, logger: Logger) throws(Failure) -> RunningService {
-    let endpoint = try Endpoint(parsing: configuration.listen)
+    let endpoint = try Endpoint(parsing: configuration.listen).resolved()
+    guard endpoint.isLoopback || configuration.allowsPlaintextBeyondLoopback else {
+      throw Failure(
+        status: .badConfiguration,
+        message: "\(configuration.listen) is reached from beyond this machine: plaintext there needs --allow-plaintext")
+    }
+    raiseDescriptorLimit()
     let cores = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     let shards = configuration.shards == 0 ? cores : configuration.shards
     let store = try openStore(configuration.dataDirectory)
-    let keys = try loadKeys(configuration.dataDirectory)
+    let keys = try loadKeys(configuration.dataDirectory, for: store)
     let service = TouchstoneService(
       configuration: configuration.service, store: store, keys: keys, shardCount: shards, cores: cores, logger: logger,
       clock: systemTime)
@@ -62,18 +69,51 @@ final class RunningService: Sendable {
     }
   }
 
-  private static func loadKeys(_ directory: String) throws(Failure) -> KeyRing {
+  /// Keys are only made for a store in which nothing happened yet: new ones beside old data would void every token and
+  /// ProfileTouchID without a word.
+  private static func loadKeys(_ dataDirectory: String, for store: SQLiteStore) throws(Failure) -> KeyRing {
+    let directory = dataDirectory + "/keys"
+    if access(directory, F_OK) != 0, try !isUntouched(store) {
+      throw Failure(
+        status: .unusableKeys, message: "\(directory) is missing, though the data is in use: restore it from a backup")
+    }
     do throws(KeyRingError) {
-      return try KeyRing.loadOrCreate(directory: directory + "/keys")
+      return try KeyRing.loadOrCreate(directory: directory)
     } catch {
       throw Failure(status: .unusableKeys, message: error.description)
     }
   }
 }
 
+extension RunningService {
+  private static func isUntouched(_ store: SQLiteStore) throws(Failure) -> Bool {
+    // Starting is one thing after the other, so it may block.
+    let answered = DispatchSemaphore(value: 0)
+    let answer = Mutex<Result<EventChain.Head, StoreError>?>(nil)
+    store.eventChainHead { result in
+      answer.withLock { $0 = result }
+      answered.signal()
+    }
+    answered.wait()
+    switch answer.withLock({ $0 }) {
+    case .success(let head): return head == .genesis
+    case .failure(let error): throw Failure(status: .corruptData, message: error.message)
+    case nil: preconditionFailure("signalled without an answer")
+    }
+  }
+
+  /// Every connection is a descriptor, and shells commonly allow 1,024 of them where the system allows many more.
+  private static func raiseDescriptorLimit() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+}
+
 /// Drops what expired, in small steps, now and then.
 private final class Sweeper: Sendable {
-  /// Often enough that a minute's worth of expired rows is the most that waits; a step holds the writer for milliseconds.
+  /// So that few rows wait at a time; a step holds the writer for milliseconds.
   private static let interval = DispatchTimeInterval.seconds(5)
 
   /// The guard of the timer is the queue; cancelling is safe from anywhere.

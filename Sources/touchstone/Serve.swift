@@ -61,12 +61,7 @@ struct Serve: ParsableCommand {
     if let listen { configuration.listen = listen }
     if let dataDir { configuration.dataDirectory = dataDir }
     if let shards { configuration.shards = shards }
-    let endpoint = try Endpoint(parsing: configuration.listen)
-    guard allowPlaintext || endpoint.isLoopback else {
-      throw Failure(
-        status: .badConfiguration,
-        message: "\(configuration.listen) is reached from beyond this machine: plaintext there needs --allow-plaintext")
-    }
+    configuration.allowsPlaintextBeyondLoopback = allowPlaintext
     return configuration
   }
 }

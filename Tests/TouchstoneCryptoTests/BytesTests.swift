@@ -16,13 +16,4 @@ import TouchstoneCrypto
   @Test func `random bytes do not repeat`() {
     #expect(Set((0..<100).map { _ in randomBytes(16) }).count == 100)
   }
-
-  @Test(
-    arguments: [
-      ([], [], true), ([1], [1], true), ([1, 2, 3], [1, 2, 3], true),
-      ([1], [], false), ([1, 2], [1, 3], false), ([1, 2], [2, 2], false), ([0], [0, 0], false),
-    ] as [([UInt8], [UInt8], Bool)])
-  func `bytes compare`(left: [UInt8], right: [UInt8], isEqual: Bool) {
-    #expect(constantTimeEquals(left, right) == isEqual)
-  }
 }

@@ -222,7 +222,7 @@ struct EvaluationTests {
     let old = try await TestService.start(store: store, clock: clock, keys: keys)
     let same = try await TestService.start(store: store, clock: clock, keys: keys)
     let new = try await TestService.start(store: store, clock: clock, keys: keys) { configuration in
-      for index in configuration.policies.indices { configuration.policies[index].revision += 1 }
+      for index in configuration.policies.indices { configuration.policies[index].attemptsPerEvaluation += 1 }
     }
     let without = try await TestService.start(store: store, clock: clock, keys: keys) { $0.policies = [] }
     let phone = try await old.bind()

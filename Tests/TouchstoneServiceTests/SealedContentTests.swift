@@ -119,7 +119,7 @@ struct SealedContentTests {
 extension SealedEvaluation {
   fileprivate func signingInput(for purpose: EvaluationPolicy.Purpose) -> [UInt8] {
     let policy = EvaluationPolicy(
-      name: policyName, revision: policyRevision, purpose: purpose, factors: [.biometry], tokenLifetime: nil)
+      name: policyName, purpose: purpose, factors: [.biometry], tokenLifetime: nil)
     return signingInput(applicationID: "com.example.bank", policy: policy)
   }
 }

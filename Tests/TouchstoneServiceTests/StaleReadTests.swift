@@ -110,10 +110,8 @@ struct StaleReadTests {
     let revoked = try service.revokedRecord(of: phone)
     service.store.beforeNextCommit { try? $0.apply(ChangeSet(changes: [.putBinding(revoked)])) }
     let answer = try await service.consume(token)
-    withKnownIssue("ConsumeToken's change set does not require the binding that it read") {
-      #expect(!answer.consumed)
-      #expect(answer.reason == "REVOKED")
-    }
+    #expect(!answer.consumed)
+    #expect(answer.reason == "REVOKED")
   }
 
   // R34
@@ -124,9 +122,7 @@ struct StaleReadTests {
     service.store.failCommits(.conflict, times: 1)
     service.store.beforeNextCommit { [clock = service.clock] _ in clock.advance(by: .seconds(120)) }
     let answer = try await service.submit(phone, opened)
-    withKnownIssue("an attempt asks for the time once, however many rounds it takes") {
-      #expect(answer.outcome == .invalidContext)
-    }
+    #expect(answer.outcome == .invalidContext)
   }
 
   // R28
@@ -136,9 +132,7 @@ struct StaleReadTests {
     let begun = try await service.beginBinding(phone)
     service.store.failCommits(.conflict, times: 1)
     service.store.beforeNextCommit { [clock = service.clock] _ in clock.advance(by: .seconds(120)) }
-    await withKnownIssue("a binding asks for the time once, however many rounds it takes") {
-      #expect(await refusal { try await service.completeBinding(phone, begun) }.reason == "TICKET_INVALID")
-    }
+    #expect(await refusal { try await service.completeBinding(phone, begun) }.reason == "TICKET_INVALID")
   }
 }
 

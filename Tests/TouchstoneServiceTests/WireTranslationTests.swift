@@ -182,10 +182,20 @@ struct WireTranslationTests {
   ])
   func theFallbackButton(_ given: String?, _ isVisible: Bool, _ title: String, _ isShown: Bool) {
     let presentation = V1.Presentation(
-      Prompt(localizedReason: "Log in", fallbackTitle: given), isFallbackVisible: isVisible)
+      Prompt(localizedReason: "Log in", fallbackTitle: given), on: .empty, isFallbackVisible: isVisible)
     #expect(presentation.fallbackTitle == title)
     #expect(presentation.fallbackVisible == isShown)
     #expect(presentation.localizedReason == "Log in")
+  }
+
+  // R2, R18
+  @Test(arguments: [(OSVersion(9, 3), ""), (OSVersion(10), "Not now"), (nil, "")])
+  func aCancelTitleIsShownFromIOS10On(_ version: OSVersion?, _ title: String) {
+    var posture = DevicePosture.empty
+    posture.platform = .iOS
+    posture.osVersion = version
+    let prompt = Prompt(localizedReason: "Log in", cancelTitle: "Not now")
+    #expect(V1.Presentation(prompt, on: posture, isFallbackVisible: false).cancelTitle == title)
   }
 }
 

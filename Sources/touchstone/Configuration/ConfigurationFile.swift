@@ -11,6 +11,8 @@ struct ProcessConfiguration {
   var dataDirectory = "data"
   /// 0: one for each core.
   var shards = 0
+  /// Only a flag can say so.
+  var allowsPlaintextBeyondLoopback = false
   var service = ServiceConfiguration()
 }
 
@@ -37,6 +39,7 @@ extension ProcessConfiguration {
     defer { fclose(file) }
     var bytes = [UInt8](repeating: 0, count: maximumFileBytes + 1)
     let count = fread(&bytes, 1, bytes.count, file)
+    guard ferror(file) == 0 else { throw ConfigurationError(path: path, message: "cannot be read") }
     guard count <= maximumFileBytes else { throw ConfigurationError(path: path, message: "is larger than 1 MiB") }
     return try parse(Array(bytes.prefix(count)), path: path)
   }
@@ -60,7 +63,7 @@ extension ProcessConfiguration {
       case "listen": listen = try value.text()
       case "data_dir": dataDirectory = try value.text()
       case "shards": shards = try value.integer(in: 1...Self.maximumShards)
-      case "issuer": service.issuer = try value.text()
+      case "issuer": service.issuer = try value.text(maximumBytes: ServiceConfiguration.maximumIssuerBytes)
       case "evaluation_lifetime_seconds":
         let lifetime = Duration.seconds(try value.integer(in: Self.lifetimeSeconds))
         for index in service.policies.indices { service.policies[index].evaluationLifetime = lifetime }
@@ -81,9 +84,12 @@ extension ProcessConfiguration {
 }
 
 extension YAMLNode {
-  fileprivate func text() throws(YAMLError) -> String {
+  fileprivate func text(maximumBytes: Int = .max) throws(YAMLError) -> String {
     guard case .scalar(let text) = content, !text.isEmpty else {
       throw YAMLError(message: "must be a text", place: place)
+    }
+    guard text.utf8.count <= maximumBytes else {
+      throw YAMLError(message: "must be at most \(maximumBytes) bytes", place: place)
     }
     return text
   }

@@ -18,16 +18,11 @@ struct Demo: ParsableCommand {
   func run() throws {
     do throws(Failure) {
       let directory = try TemporaryDirectory()
-      var configuration = ProcessConfiguration()
-      configuration.listen = "127.0.0.1:0"
-      configuration.dataDirectory = directory.path + "/data"
-      let service = try RunningService.start(configuration, logger: standardErrorLogger())
-      Task {
-        let hasPassed = await Self.tell(service)
-        service.stop(grace: .seconds(5)) {
-          directory.remove()
-          Glibc.exit(hasPassed ? 0 : ExitStatus.wrongAnswer.rawValue)
-        }
+      do throws(Failure) {
+        try start(in: directory)
+      } catch {
+        directory.remove()
+        throw error
       }
     } catch {
       fail(error)
@@ -35,18 +30,35 @@ struct Demo: ParsableCommand {
     dispatchMain()
   }
 
+  /// Ends the process when the story is told.
+  private func start(in directory: TemporaryDirectory) throws(Failure) {
+    var configuration = ProcessConfiguration()
+    configuration.listen = "127.0.0.1:0"
+    configuration.dataDirectory = directory.path + "/data"
+    let service = try RunningService.start(configuration, logger: standardErrorLogger())
+    Task {
+      let hasPassed = await Self.tell(service)
+      service.stop(grace: .seconds(5)) {
+        directory.remove()
+        Glibc.exit(hasPassed ? EXIT_SUCCESS : ExitStatus.wrongAnswer.rawValue)
+      }
+    }
+  }
+
   private static func tell(_ service: RunningService) async -> Bool {
     let client = TouchstoneClient(configuration: TouchstoneClientConfiguration(target: "\(service.address)"))
     let narrator = Narrator()
     narrator.title("touchstone serves on \(service.address); \(DemoStory.cast)")
+    var hasPassed = false
     do throws(WrongAnswer) {
       try await DemoStory(client: client, narrator: narrator).tell()
       narrator.title("Every answer was as the rules say.")
+      hasPassed = true
     } catch {
       narrator.failure(error)
     }
     await client.close()
-    return narrator.failures == 0
+    return hasPassed
   }
 }
 

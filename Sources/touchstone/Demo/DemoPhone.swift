@@ -23,7 +23,7 @@ struct DemoPhone {
       domainState: report.domainState)
   }
 
-  /// A new key, and what it is called on the wire.
+  /// A new key of the app's.
   func makeKey(_ protection: SimulatedPhone.KeyProtection) throws(WrongAnswer) -> SimulatedPhone.Key {
     do throws(SimulatedPhone.Failure) {
       return try phone.makeKey(protection: protection, application: Self.application)

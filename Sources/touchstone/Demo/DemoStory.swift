@@ -161,12 +161,12 @@ struct DemoStory {
   private func fingerIsAdded(_ keys: Keys) async throws(WrongAnswer) {
     narrator.title("Somebody adds a finger. The key of the old set is dead, and the service sees the change.")
     phone.phone.enroll("left index")
-    narrator.phone("a second finger is enrolled")
+    narrator.note("(phone) a second finger is enrolled")
     try narrator.expect(!phone.isAlive(keys.biometry), "the key of the old set to be dead")
     let evaluation = try await begin("login", keys)
     try narrator.expect(evaluation.domainState == .changed, "the verdict CHANGED")
     try narrator.expect(evaluation.factors == [.deviceOwner], "the passcode alone to be offered")
-    narrator.call("", "domain state CHANGED: biometrics are no longer offered")
+    narrator.note("domain state CHANGED: biometrics are no longer offered")
     let attempt = try phone.attempt(
       evaluation.signingInput, with: keys.passcode, presenting: .passcode(DemoPhone.passcode))
     try await submit(evaluation, attempt, expecting: .succeeded)

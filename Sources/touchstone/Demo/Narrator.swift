@@ -1,17 +1,11 @@
 // The demo's voice: each call, its answer, and whether that is the answer it had to be.
 
-internal import Synchronization
-
 /// An answer that is not what the rules say. The story cannot go on.
 struct WrongAnswer: Error {
   var message: String
 }
 
-final class Narrator: Sendable {
-  private let failureCount = Atomic<Int>(0)
-
-  var failures: Int { failureCount.load(ordering: .relaxed) }
-
+struct Narrator: Sendable {
   func title(_ text: String) {
     printLine("\n\(text)")
   }
@@ -20,9 +14,9 @@ final class Narrator: Sendable {
     printLine("  \(name.padded(to: 42)) → \(answer)")
   }
 
-  /// What happens on the phone, without a call.
-  func phone(_ text: String) {
-    printLine("  (phone) \(text)")
+  /// What happens without a call, or stands in an answer.
+  func note(_ text: String) {
+    printLine("  \(text)")
   }
 
   /// States what must be so. The line is only seen where it is not.
@@ -31,7 +25,6 @@ final class Narrator: Sendable {
   }
 
   func failure(_ error: WrongAnswer) {
-    failureCount.add(1, ordering: .relaxed)
     printLine("  WRONG: expected \(error.message)")
   }
 }
