@@ -12,6 +12,7 @@ final class ShardContext: @unchecked Sendable {
   let coder = MessageCoder()
   let verifications: VerificationBatch
   let logger: Logger
+  var storeFailures = LogThrottle()
 
   init(workers: VerificationWorkers, logger: Logger) {
     self.verifications = VerificationBatch(workers: workers)
@@ -69,10 +70,12 @@ struct Exchange<Response: WireMessage>: Sendable {
     }
   }
 
+  /// A conflict is the callers' own doing; all else is for the operator.
   func logged(_ error: StoreError) -> RequestError {
-    // A store that is away says so to every caller; the log hears it from the store's own side.
-    if error.code == .inDoubt || error.code == .corrupt {
-      context.logger.error("the store failed", metadata: ["rpc": "\(call.path)", "error": "\(error.message)"])
+    if error.code != .conflict, let suppressed = context.storeFailures.admit(at: .now()) {
+      context.logger.error(
+        "the store failed",
+        metadata: ["rpc": "\(call.path)", "error": "\(error.message)", "suppressed": "\(suppressed)"])
     }
     return RequestError(error)
   }

@@ -152,8 +152,13 @@ struct RequestValidatorTests {
     }
     #expect(await fields("EvaluationService/CanEvaluatePolicy", V1.CanEvaluatePolicyRequest()) == ["policy"])
     #expect(
-      await fields("EvaluationService/BeginEvaluation", V1.BeginEvaluationRequest(policy: "login", profileID: "p"))
-        == ["application_id", "binding_id", "profile_id", "localized_reason", "posture"])
+      await fields("EvaluationService/BeginEvaluation", V1.BeginEvaluationRequest(policy: "login"))
+        == ["application_id", "binding_id", "localized_reason", "posture"])
+    #expect(
+      await fields(
+        "EvaluationService/BeginEvaluation",
+        V1.BeginEvaluationRequest(policy: "login", bindingID: "b", profileID: "p"))
+        == ["application_id", "profile_id", "localized_reason", "posture"])
     #expect(
       await fields("EvaluationService/SubmitAttempt", V1.SubmitAttemptRequest())
         == ["application_id", "evaluation", "posture", "attempt"])
