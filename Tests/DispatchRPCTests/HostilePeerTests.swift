@@ -64,7 +64,8 @@ import Testing
     Attack("window overflow", 1_500) {
       Frame.headers($0, Frame.call("/test/Hold")).bytes + Frame.windowUpdate($0, 0x7FFF_FFFF).bytes
     },
-    Attack("header bombs without end", 200) { id in
+    // nghttp2's own limit: HPACK's state is lost with the block.
+    Attack("header bombs without end", 200, endsWith: .protocolError) { id in
       id == 1
         ? Frame.headers(1, Frame.call("/test/Echo"), flags: 0).bytes
         : Frame.continuation(1, Array(Frame.headers(1, [("a", "b")]).payload)).bytes
@@ -72,13 +73,10 @@ import Testing
   ])
   func abuseEndsTheConnection(_ attack: Attack) async throws {
     let loopback = try Loopback()
+    // The peer reads while it writes, and the server lingers, so that no TCP reset swallows the GOAWAY.
     let answer = await RawPeer(loopback.address).exchange(Frame.preface + attack.bytes)
     let received = try #require(answer, "the connection stays open")
-    if attack.name != "header bombs without end" {
-      // The GOAWAY may be lost to the reset that our unread bytes cause.
-      let codes = Frame.parse(received).compactMap(\.goawayCode)
-      #expect(codes.allSatisfy { $0 == .enhanceYourCalm }, "\(codes.map(\.rawValue))")
-    }
+    #expect(Frame.parse(received).compactMap(\.goawayCode) == [attack.goaway])
     try await expectAlive(loopback)
   }
 
@@ -107,10 +105,15 @@ import Testing
 /// Many frames; the closure gets odd stream identifiers in ascending order.
 struct Attack: Sendable, CustomTestStringConvertible {
   let name: String
+  /// The error code that it is told.
+  let goaway: HTTP2ErrorCode
   let bytes: [UInt8]
 
-  init(_ name: String, _ count: Int, _ frames: (UInt32) -> [UInt8]) {
+  init(
+    _ name: String, _ count: Int, endsWith goaway: HTTP2ErrorCode = .enhanceYourCalm, _ frames: (UInt32) -> [UInt8]
+  ) {
     self.name = name
+    self.goaway = goaway
     bytes = (0..<UInt32(count)).flatMap { frames($0 * 2 + 1) }
   }
 
