@@ -1,6 +1,7 @@
 // How connections begin and end: connecting, keepalive, the orderly stop.
 
 import Dispatch
+import Glibc
 import Synchronization
 import Testing
 
@@ -149,6 +150,17 @@ import Testing
     second.connection.connect()
     #expect(await second.closed().code == .unavailable)
     try await first.expectEcho([1])
+  }
+
+  @Test func aListeningSocketThatCannotBeWatchedIsReported() throws {
+    let listener = try ListeningSocket(host: "127.0.0.1", port: 0)
+    // epoll refuses this one, as it does every one when the kernel has no watches left.
+    let unwatchable = open("/dev/null", O_RDONLY)
+    dup2(unwatchable, listener.descriptor)
+    close(unwatchable)
+    let shard = RPCShard(label: "test.acceptor")
+    let acceptor = Acceptor(listener: listener, shard: shard, parts: [], connectionCount: ConnectionCount(limit: 1))
+    #expect(!shard.sync { acceptor.start() })
   }
 
   @Test func aDroppedServerClosesItsConnections() async throws {

@@ -39,7 +39,11 @@ public final class RPCShard: @unchecked Sendable {
   private var timerIsSetTo = MonotonicTime.distantFuture
   private var writers: [any ReadinessHandler] = []
   private var letters: [Letter] = []
+  /// A handler ran after this round's `onWakeUpEnd`.
+  private var wakeUpEndIsDue = false
 
+  /// Traps when the process has no descriptors left for an event loop.
+  ///
   /// - Parameter label: names the queue in debuggers and crash reports.
   public convenience init(label: String) {
     self.init(label: label, index: 0)
@@ -102,6 +106,12 @@ extension RPCShard {
     queue.async { [weak self] in self?.wakeUp() }
   }
 
+  /// From any thread but the shard's: waits for its turn between two wake-ups.
+  func sync<Result>(_ work: () -> Result) -> Result {
+    precondition(!isCurrent, "a shard that waits for itself waits for ever")
+    return queue.sync(execute: work)
+  }
+
   // MARK: On the shard only
 
   /// The key to unregister with; `nil` when the kernel refuses.
@@ -136,6 +146,11 @@ extension RPCShard {
   func needsWrite(_ handler: any ReadinessHandler) {
     writers.append(handler)
   }
+
+  /// A request was dispatched: `onWakeUpEnd` runs after it, if need be in another round.
+  func needsWakeUpEnd() {
+    wakeUpEndIsDue = true
+  }
 }
 
 extension RPCShard {
@@ -145,6 +160,8 @@ extension RPCShard {
     for _ in 0..<Self.roundsPerWakeUp where !round() {
       return
     }
+    // Descriptors and letters call again by themselves.
+    if wakeUpEndIsDue { queue.async { [weak self] in self?.wakeUp() } }
   }
 
   /// True when there is likely more to do.
@@ -153,10 +170,11 @@ extension RPCShard {
     let hadLetters = readLetters()
     let eventCount = dispatchEvents()
     fireTimers()
+    wakeUpEndIsDue = false
     onWakeUpEnd?(self)
     writeAll()
     setEarliestTimer()
-    return hadLetters || eventCount > 1
+    return hadLetters || eventCount > 1 || wakeUpEndIsDue
   }
 
   private func readLetters() -> Bool {

@@ -27,10 +27,10 @@ final class Acceptor: ReadinessHandler {
     self.connectionCount = connectionCount
   }
 
-  func start() {
-    guard listener.isOpen else { return }
+  /// False when the kernel cannot watch another descriptor.
+  func start() -> Bool {
     key = shard.register(self, descriptor: listener.descriptor, for: .readable)
-    precondition(key != nil, "the kernel cannot watch a listening socket")
+    return key != nil
   }
 
   func stop() {

@@ -24,8 +24,11 @@ public final class RPCServer: Sendable {
   private let connectionCount: ConnectionCount
   private let state = Mutex(State())
 
+  /// Traps when the process has no descriptors left for the event loops.
+  ///
   /// - Parameter onWakeUpEnd: runs on a shard after all requests of one wake-up were dispatched and before the shard
-  ///   writes: what is answered in it goes out in the same write.
+  ///   writes: what is answered in it goes out in the same write. Where the write makes room for requests that waited, it
+  ///   runs again after those.
   public init(
     configuration: RPCServerConfiguration, router: RPCRouter, onWakeUpEnd: (@Sendable (RPCShard) -> Void)? = nil
   ) {
@@ -46,7 +49,8 @@ public final class RPCServer: Sendable {
     for part in parts { part.value.shard.execute { part.value.closeAll() } }
   }
 
-  /// Listens on the first address that the host stands for; may be called for several.
+  /// Listens on the first address that the host stands for; may be called for several. Blocks while the name is looked
+  /// up, so never call it on a shard.
   ///
   /// - Parameter port: 0 for a free one.
   /// - Returns: the address with the real port. Connections are accepted from now on.
@@ -56,12 +60,13 @@ public final class RPCServer: Sendable {
     let address = listener.address
     let acceptor = ShardConfined(
       Acceptor(listener: listener, shard: shards[0], parts: parts, connectionCount: connectionCount))
-    let isStopping = state.withLock { state in
-      if !state.isStopping { state.acceptors.append(acceptor) }
-      return state.isStopping
+    guard shards[0].sync({ acceptor.value.start() }) else {
+      throw RPCServerError(reason: "the kernel cannot watch another listening socket")
     }
-    guard !isStopping else { throw RPCServerError(reason: "the server is shutting down") }
-    shards[0].execute { acceptor.value.start() }
+    guard keep(acceptor) else {
+      shards[0].execute { acceptor.value.stop() }
+      throw RPCServerError(reason: "the server is shutting down")
+    }
     return address
   }
 
@@ -81,6 +86,14 @@ public final class RPCServer: Sendable {
           part.value.closeAll(after: grace)
         }
       }
+    }
+  }
+
+  /// False when it came too late to be stopped with the others.
+  private func keep(_ acceptor: ShardConfined<Acceptor>) -> Bool {
+    state.withLock { state in
+      if !state.isStopping { state.acceptors.append(acceptor) }
+      return !state.isStopping
     }
   }
 

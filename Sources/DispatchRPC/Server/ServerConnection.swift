@@ -231,6 +231,7 @@ extension ServerConnection {
       stream: stream)
     stream.pointee.call = call
     stream.pointee.enter(.running, at: shard.now)
+    shard.needsWakeUpEnd()
     handOver(stream, to: route.handler, call)
   }
 

@@ -131,6 +131,14 @@ final class Box<Value: Sendable>: Sendable {
     }
   }
 
+  /// Those that came and fit, without waiting.
+  func take(where fits: (Value) -> Bool) -> [Value] {
+    state.withLock { state in
+      defer { state.values.removeAll(where: fits) }
+      return state.values.filter(fits)
+    }
+  }
+
   var count: Int { state.withLock { $0.values.count } }
 }
 

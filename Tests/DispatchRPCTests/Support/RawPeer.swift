@@ -80,6 +80,7 @@ struct Frame: Sendable {
   var payload: [UInt8] = []
 
   static let endStream: UInt8 = 1
+  static let acknowledgement: UInt8 = 1
   static let endHeaders: UInt8 = 4
 
   /// The client's preface and an empty SETTINGS.
