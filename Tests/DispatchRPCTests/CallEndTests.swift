@@ -174,6 +174,35 @@ import Testing
     #expect(error.isUnprocessed)
   }
 
+  @Test func requestHeadersThatCannotBeSentFailTheCall() async throws {
+    let client = try await Loopback().connect()
+    let error = await failure { () throws(RPCError) in
+      try await client.call("Echo", [], [("large", String(repeating: "x", count: 100_000))])
+    }
+    #expect(error.code == .resourceExhausted)
+    #expect(!error.isUnprocessed)
+    try await client.expectEcho([1])
+  }
+
+  /// The server bounds what it sends; this is what happens if that should ever fail.
+  @Test func responseHeadersThatCannotBeSentResetTheStream() async throws {
+    let loopback = try Loopback { router in
+      router.register("/test/Oversized") { call, _ in
+        var block = HeaderBlock()
+        block.add(":status", "200")
+        block.add("large", String(repeating: "x", count: 100_000))
+        // The first stream of the connection.
+        block.withFields { call.connection.session.submitResponse(stream: 1, $0, $1, body: nil) }
+        call.connection.scheduleWrite()
+        call.onCancel { _ in call.fail(RPCError(code: .unknown, message: "too late")) }
+      }
+    }
+    let client = try await loopback.connect()
+    let error = await failure { () throws(RPCError) in try await client.call("Oversized") }
+    #expect(error.code == .internalError)
+    try await client.expectEcho([1])
+  }
+
   @Test func headersBeyondTheLimitFailTheCall() async throws {
     let client = try await Loopback().connect()
     let error = await failure { () throws(RPCError) in

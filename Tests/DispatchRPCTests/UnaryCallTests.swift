@@ -35,6 +35,38 @@ import Testing
     #expect(!error.isUnprocessed)
   }
 
+  @Test(arguments: [10, 100_000])
+  func theStatusArrivesHoweverMuchComesWithIt(_ count: Int) async throws {
+    let loopback = try Loopback { router in
+      router.register("/test/FailAtLength") { call, _ in
+        var metadata: Metadata = [("why", "because")]
+        metadata.append("grpc-status-details-bin", binary: [UInt8](repeating: 7, count: count))
+        metadata.append("large", String(repeating: "x", count: count))
+        metadata.append("small", "fits")
+        call.fail(RPCError(code: .aborted, message: String(repeating: "ü", count: count), metadata: metadata))
+      }
+    }
+    let client = try await loopback.connect()
+    let error = await failure { () throws(RPCError) in try await client.call("FailAtLength") }
+    #expect(error.code == .aborted)
+    #expect(error.message == String(repeating: "ü", count: min(count, 512)))
+    let names = error.metadata.entries.map(\.name)
+    #expect(names == (count == 10 ? ["why", "grpc-status-details-bin", "large", "small"] : ["why", "small"]))
+  }
+
+  @Test func metadataBeyondTheLimitIsLeftOutOfAnAnswer() async throws {
+    let loopback = try Loopback { router in
+      router.register("/test/Verbose") { call, message in
+        let metadata: Metadata = [("large", String(repeating: "x", count: 100_000)), ("small", "fits")]
+        call.respond(Array(message), initialMetadata: metadata, trailingMetadata: metadata)
+      }
+    }
+    let response = try await loopback.connect().call("Verbose", [5])
+    #expect(
+      response == RPCResponse(message: [5], initialMetadata: [("small", "fits")], trailingMetadata: [("small", "fits")])
+    )
+  }
+
   @Test func anUnknownMethodIsUnimplemented() async throws {
     let client = try await Loopback().connect()
     let error = await failure { () throws(RPCError) in try await client.call("Nope") }
@@ -70,22 +102,29 @@ import Testing
   }
 
   @Test func answersMadeAtTheEndOfAWakeUpAreSent() async throws {
-    let waiting = Mutex<[RPCServerCall]>([])
-    let answerAll: @Sendable (RPCShard) -> Void = { shard in
-      let calls = waiting.withLock { calls in
-        defer { calls.removeAll { $0.shard === shard } }
-        return calls.filter { $0.shard === shard }
-      }
-      for call in calls { call.respond([]) }
-    }
-    let loopback = try Loopback(
-      adding: { router in router.register("/test/Batch") { call, _ in waiting.withLock { $0.append(call) } } },
-      onWakeUpEnd: answerAll)
-    let client = try await loopback.connect()
+    let client = try await Loopback(batching: RPCServerConfiguration(shards: 2)).connect()
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<60 { group.addTask { _ = try await client.call("Batch") } }
       try await group.waitForAll()
     }
+  }
+
+  @Test func aWakeUpDoesNotEndBeforeTheRequestsThatItsWriteMadeRoomFor() async throws {
+    var configuration = RPCServerConfiguration(shards: 1)
+    // The second request of a read waits until the first one's answer is written; nothing else wakes the server.
+    configuration.maxBufferedResponseBytesPerConnection = 0
+    configuration.housekeepingInterval = .seconds(60)
+    configuration.handshakeTimeout = .seconds(60)
+    let loopback = try Loopback(batching: configuration)
+    let peer = RawPeer(loopback.address)
+    _ = await peer.exchange(Frame.preface) { $0.contains { $0.type == 4 && $0.flags & Frame.acknowledgement != 0 } }
+    let requests =
+      Frame.headers(1, Frame.call("/test/Echo")).bytes
+      + Frame.data(1, [0, 0, 0, 0, 1, 9], flags: Frame.endStream).bytes
+      + Frame.headers(3, Frame.call("/test/Batch")).bytes
+      + Frame.data(3, [0, 0, 0, 0, 0], flags: Frame.endStream).bytes
+    let frames = await peer.exchange(requests) { $0.contains { $0.stream == 3 && $0.flags & Frame.endStream != 0 } }
+    #expect(frames.filter { $0.flags & Frame.endStream != 0 }.map(\.stream) == [1, 3])
   }
 
   @Test func aHandlerRunsOnItsShardAndKnowsItsCaller() async throws {
@@ -112,5 +151,17 @@ import Testing
       calls[try await client.call("Shard").message[0], default: 0] += 1
     }
     #expect(calls == [0: 3, 1: 3, 2: 3])
+  }
+}
+
+extension Loopback {
+  /// With a method `Batch` that a shard answers for all its callers at the end of a wake-up.
+  fileprivate convenience init(batching configuration: RPCServerConfiguration) throws {
+    let waiting = Box<RPCServerCall>()
+    try self.init(
+      configuration, adding: { router in router.register("/test/Batch") { call, _ in waiting.put(call) } },
+      onWakeUpEnd: { shard in
+        for call in waiting.take(where: { $0.shard === shard }) { call.respond([]) }
+      })
   }
 }

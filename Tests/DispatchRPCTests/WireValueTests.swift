@@ -52,6 +52,16 @@ import Testing
     #expect(decode(encoded) == message)
   }
 
+  @Test(arguments: [("x", 1_024), ("ü", 1_024), ("€", 1_023), ("🙂", 1_024)])
+  func cutsLongMessagesBetweenCharacters(_ character: String, keptBytes: Int) {
+    let message = String(repeating: character, count: 2_000)
+    var output: [UInt8] = []
+    PercentEncoding.encode(message, into: &output)
+    let kept = decode(String(decoding: output, as: UTF8.self))
+    #expect(kept.utf8.count == keptBytes)
+    #expect(message.hasPrefix(kept))
+  }
+
   private func decode(_ text: String) -> String {
     Array(text.utf8).withUnsafeBytes { PercentEncoding.decode($0) }
   }

@@ -61,6 +61,15 @@ enum ClientCallbacks {
     return 0
   }
 
+  /// nghttp2 closes the stream after it. Where it was not for the headers themselves, the call may be tried elsewhere.
+  private static let onFrameNotSent: nghttp2_on_frame_not_send_callback = { _, frame, code, userData in
+    let header = frame!.pointee.hd
+    guard header.type == NGHTTP2_HEADERS.rawValue, code == NGHTTP2_ERR_FRAME_SIZE_ERROR.rawValue else { return 0 }
+    let connection = connection(userData)
+    stream(header.stream_id, of: connection).map(connection.requestTooLarge)
+    return 0
+  }
+
   private static let onStreamClose: nghttp2_on_stream_close_callback = { _, id, code, userData in
     connection(userData).streamClosed(id, code: HTTP2ErrorCode(rawValue: code))
     return 0
@@ -87,6 +96,7 @@ enum ClientCallbacks {
     nghttp2_session_callbacks_set_on_header_callback(table, onHeader)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(table, onData)
     nghttp2_session_callbacks_set_on_frame_send_callback(table, onFrameSent)
+    nghttp2_session_callbacks_set_on_frame_not_send_callback(table, onFrameNotSent)
     nghttp2_session_callbacks_set_on_stream_close_callback(table, onStreamClose)
     return table
   }

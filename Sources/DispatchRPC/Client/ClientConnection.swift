@@ -242,6 +242,13 @@ extension ClientConnection {
     scheduleWrite()
   }
 
+  /// Its headers exceed what nghttp2 sends (64 KiB): they would nowhere else fare better.
+  func requestTooLarge(_ stream: ClientStream) {
+    stream.complete(
+      .failure(RPCError(code: .resourceExhausted, message: "the request's headers are too large to be sent")), on: shard
+    )
+  }
+
   private func connectionLost(_ stream: ClientStream, _ reason: String) {
     if let timer = stream.timer { shard.cancelTimer(timer) }
     let error = RPCError(code: .unavailable, message: reason, isUnprocessed: !stream.isSent)

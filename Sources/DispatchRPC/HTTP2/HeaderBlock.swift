@@ -15,15 +15,20 @@ struct HeaderBlock {
   private var fields: [nghttp2_nv] = []
   private var placements: [Placement] = []
   private var bytes: [UInt8] = []
+  /// Names, values and `fieldOverheadBytes` for each field, as RFC 9113 §6.5.2 counts a header list.
+  private var listBytes = 0
+
+  private static let fieldOverheadBytes = 32
 
   mutating func removeAll() {
+    listBytes = 0
     fields.removeAll(keepingCapacity: true)
     placements.removeAll(keepingCapacity: true)
     bytes.removeAll(keepingCapacity: true)
   }
 
   mutating func add(_ name: StaticString, _ value: StaticString) {
-    fields.append(nghttp2_nv(static: name, value))
+    append(nghttp2_nv(static: name, value))
   }
 
   mutating func add(_ name: StaticString, _ value: String) {
@@ -38,24 +43,49 @@ struct HeaderBlock {
     field.valuelen = bytes.count - start
     field.flags = UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue)
     placements.append(Placement(field: fields.count, name: nil, value: start))
-    fields.append(field)
+    append(field)
   }
 
   mutating func add(_ metadata: Metadata) {
-    for entry in metadata.entries {
-      let name = bytes.count
-      bytes.append(contentsOf: entry.name.utf8)
-      let value = bytes.count
-      switch entry.value {
-      case .text(let text): bytes.append(contentsOf: text.utf8)
-      case .binary(let data): Base64.encode(data, into: &bytes)
-      }
-      var field = nghttp2_nv()
-      field.namelen = value - name
-      field.valuelen = bytes.count - value
-      placements.append(Placement(field: fields.count, name: name, value: value))
-      fields.append(field)
+    for entry in metadata.entries { add(entry) }
+  }
+
+  /// As much of the metadata as the whole list has room for. Where that is not all, the error's details go first: they
+  /// are the largest as a rule, and the status says the same in short.
+  mutating func add(_ metadata: Metadata, listLimitBytes limit: Int) {
+    let fitsWhole = metadata.entries.reduce(listBytes) { $0 + Self.listBytes(of: $1) } <= limit
+    for entry in metadata.entries where fitsWhole || entry.name != "grpc-status-details-bin" {
+      if listBytes + Self.listBytes(of: entry) <= limit { add(entry) }
     }
+  }
+
+  private mutating func add(_ entry: Metadata.Entry) {
+    let name = bytes.count
+    bytes.append(contentsOf: entry.name.utf8)
+    let value = bytes.count
+    switch entry.value {
+    case .text(let text): bytes.append(contentsOf: text.utf8)
+    case .binary(let data): Base64.encode(data, into: &bytes)
+    }
+    var field = nghttp2_nv()
+    field.namelen = value - name
+    field.valuelen = bytes.count - value
+    placements.append(Placement(field: fields.count, name: name, value: value))
+    append(field)
+  }
+
+  private mutating func append(_ field: nghttp2_nv) {
+    fields.append(field)
+    listBytes += field.namelen + field.valuelen + Self.fieldOverheadBytes
+  }
+
+  private static func listBytes(of entry: Metadata.Entry) -> Int {
+    let valueBytes =
+      switch entry.value {
+      case .text(let text): text.utf8.count
+      case .binary(let data): Base64.encodedBytes(data.count)
+      }
+    return entry.name.utf8.count + valueBytes + fieldOverheadBytes
   }
 
   /// The pointers are valid during the call.

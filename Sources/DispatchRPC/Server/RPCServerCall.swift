@@ -30,7 +30,7 @@ public final class RPCServerCall: @unchecked Sendable {
   /// From `grpc-timeout`; enforced by the server.
   public let deadline: MonotonicTime?
 
-  private let connection: ServerConnection
+  let connection: ServerConnection
   private let encodedMetadata: EncodedMetadata
   private let marks = Atomic<UInt8>(0)
   /// On the shard only; `nil` once the call is answered or its stream gone.
@@ -74,6 +74,7 @@ public final class RPCServerCall: @unchecked Sendable {
     }
   }
 
+  /// Of the metadata, what does not fit into header lists of 8 KiB each is left out.
   public func respond(
     _ message: [UInt8], initialMetadata: Metadata = Metadata(), trailingMetadata: Metadata = Metadata()
   ) {

@@ -3,6 +3,10 @@
 import CNGHTTP2
 
 enum ResponseFields {
+  /// What we send in one header block, counted as in RFC 9113 §6.5.2. Common clients take this much (gRPC's C core: 8 KiB
+  /// for sure, more by chance), and nghttp2 sends no block above 64 KiB at all.
+  static let listLimitBytes = 8 << 10
+
   // Unsafe only in name: written once before anybody reads, and never freed.
   nonisolated(unsafe) static let head = allocate([
     nghttp2_nv(static: ":status", "200"), nghttp2_nv(static: "content-type", "application/grpc"),

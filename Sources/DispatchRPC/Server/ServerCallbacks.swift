@@ -64,6 +64,15 @@ enum ServerCallbacks {
     return 0
   }
 
+  private static let onFrameNotSent: nghttp2_on_frame_not_send_callback = { _, frame, _, userData in
+    let header = frame!.pointee.hd
+    guard header.type == NGHTTP2_HEADERS.rawValue else { return 0 }
+    withConnection(userData) { connection in
+      if let stream = stream(header.stream_id, of: connection) { connection.responseNotSent(stream) }
+    }
+    return 0
+  }
+
   private static let onStreamClose: nghttp2_on_stream_close_callback = { _, id, code, userData in
     withConnection(userData) { connection in
       if let stream = stream(id, of: connection) { connection.streamClosed(stream, code: code) }
@@ -120,6 +129,7 @@ enum ServerCallbacks {
     nghttp2_session_callbacks_set_on_header_callback(table, onHeader)
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(table, onData)
     nghttp2_session_callbacks_set_on_frame_send_callback(table, onFrameSent)
+    nghttp2_session_callbacks_set_on_frame_not_send_callback(table, onFrameNotSent)
     nghttp2_session_callbacks_set_on_stream_close_callback(table, onStreamClose)
     return table
   }

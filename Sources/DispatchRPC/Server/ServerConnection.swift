@@ -284,7 +284,7 @@ extension ServerConnection {
     }
     shard.headerBlock.removeAll()
     ResponseFields.addHead(to: &shard.headerBlock)
-    shard.headerBlock.add(initial)
+    shard.headerBlock.add(initial, listLimitBytes: ResponseFields.listLimitBytes)
     shard.headerBlock.withFields { session.submitResponse(stream: stream.pointee.id, $0, $1, body: body) }
   }
 
@@ -300,7 +300,7 @@ extension ServerConnection {
     } else {
       shard.headerBlock.removeAll()
       shard.headerBlock.add("grpc-status", "0")
-      shard.headerBlock.add(stream.pointee.trailingMetadata)
+      shard.headerBlock.add(stream.pointee.trailingMetadata, listLimitBytes: ResponseFields.listLimitBytes)
       shard.headerBlock.withFields { session.submitTrailer(stream: stream.pointee.id, $0, $1) }
     }
     return (count, true)
@@ -318,7 +318,7 @@ extension ServerConnection {
       shard.headerBlock.add("grpc-message") { PercentEncoding.encode(message, into: &$0) }
     }
     if acceptedEncodings { shard.headerBlock.add("grpc-accept-encoding", "identity") }
-    shard.headerBlock.add(metadata)
+    shard.headerBlock.add(metadata, listLimitBytes: ResponseFields.listLimitBytes)
     submitHeadersOnly(stream)
   }
 
@@ -333,6 +333,12 @@ extension ServerConnection {
   /// nghttp2 would drop the response if it were reset any sooner.
   func responseSent(_ stream: Stream) {
     if !stream.pointee.isRemoteDone { session.submitReset(.noError, stream: stream.pointee.id) }
+  }
+
+  /// nghttp2 gave up on a header block of the response, so the client would wait in vain.
+  func responseNotSent(_ stream: Stream) {
+    stream.pointee.isLocalDone = true
+    session.submitReset(.internalError, stream: stream.pointee.id)
   }
 }
 

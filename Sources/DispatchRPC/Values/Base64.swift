@@ -2,7 +2,7 @@
 
 enum Base64 {
   static func encode(_ bytes: some Collection<UInt8>, into output: inout [UInt8]) {
-    output.reserveCapacity(output.count + (bytes.count * 4 + 2) / 3)
+    output.reserveCapacity(output.count + encodedBytes(bytes.count))
     var buffer: UInt32 = 0
     var bits = 0
     for byte in bytes {
@@ -17,6 +17,8 @@ enum Base64 {
       output.append(character(UInt8(truncatingIfNeeded: buffer << (6 - bits)) & 0x3F))
     }
   }
+
+  static func encodedBytes(_ count: Int) -> Int { (count * 4 + 2) / 3 }
 
   /// `nil` for a character outside the alphabet, an impossible length, or padding that does not fit. Unused bits of the
   /// last character must be zero, so that every value has one spelling.

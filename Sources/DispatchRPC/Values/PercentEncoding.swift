@@ -1,9 +1,14 @@
 // The percent-encoding of `grpc-message` (PROTOCOL-HTTP2.md, "Status-Message").
 
 enum PercentEncoding {
-  /// Printable ASCII but `%` stays as it is; every other byte of the UTF-8 becomes `%XX`.
+  /// Of the message's UTF-8 before it is encoded. It is for people, and shares its header block with the status, which
+  /// must arrive; encoded it is three times as long at most.
+  static let messageLimitBytes = 1 << 10
+
+  /// Printable ASCII but `%` stays as it is; every other byte of the UTF-8 becomes `%XX`. What is beyond the limit is cut
+  /// off, never inside of a character.
   static func encode(_ message: String, into output: inout [UInt8]) {
-    for byte in message.utf8 {
+    for byte in message[..<end(of: message)].utf8 {
       if (0x20...0x7E).contains(byte), byte != UInt8(ascii: "%") {
         output.append(byte)
       } else {
@@ -32,6 +37,16 @@ enum PercentEncoding {
       }
     }
     return String(decoding: output, as: UTF8.self)
+  }
+
+  /// Where to cut: between two Unicode scalars. (A grapheme cluster may be longer than any limit.)
+  private static func end(of message: String) -> String.Index {
+    let utf8 = message.utf8
+    guard
+      var end = utf8.index(utf8.startIndex, offsetBy: messageLimitBytes, limitedBy: utf8.endIndex)
+    else { return utf8.endIndex }
+    while end.samePosition(in: message.unicodeScalars) == nil { end = utf8.index(before: end) }
+    return end
   }
 
   private static func hexDigit(_ value: UInt8) -> UInt8 {
