@@ -42,7 +42,7 @@ test-acceptance: release $(python_environment)/installed ## Run the tests by sto
 	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Acceptance
 
 .PHONY: bench
-bench: release ## Measure the service under load on this machine; DURATION=10s for each load
+bench: release ## Measure the service under load on this machine; DURATION=10s (or longer than 1s) for each load
 	@deploy/install-packages test
 	$(build_release) --product touchstone-load
 	@python3 Tests/Benchmarks/measure.py
@@ -64,6 +64,11 @@ format: ## Format the Swift sources
 lint: ## Check the format of the Swift sources
 	swift format lint --strict --recursive Package.swift Sources Tests
 
+.PHONY: lint-scripts
+lint-scripts: $(python_environment)/linters ## Check the shell scripts and the Dockerfile
+	$(python_environment)/bin/shellcheck --severity warning .ci/run deploy/install-packages Protos/generate.sh
+	$(python_environment)/bin/hadolint deploy/Dockerfile
+
 .PHONY: deps
 deps: ## Install the system packages that a build lacks
 	@deploy/install-packages build
@@ -73,6 +78,11 @@ $(python_environment)/installed: $(requirements)
 	@echo "Installing the tests' Python packages into $(python_environment)"
 	@rm -rf $(python_environment)
 	@python3 -m venv $(python_environment)
+	@$(python) -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+# Apart from the tests' packages, which are for every processor; not all of these are.
+$(python_environment)/linters: .ci/requirements.txt $(python_environment)/installed
 	@$(python) -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 

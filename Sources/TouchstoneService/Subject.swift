@@ -20,28 +20,25 @@ struct Subject: Sendable {
 
 /// Unknown bindings, as the rules see them: like real ones to somebody without the phone (R37).
 ///
-/// Each has a baseline that no phone has, so that a domain state which is guessed differs from it; some have none, as
-/// some real ones. All of it follows from the binding's id and the service's pepper, so that it is the same at every
-/// time and on every replica.
+/// Each has a baseline that no phone has, so that a domain state which is guessed differs from it. It follows from the
+/// binding's id and the service's pepper, so that it is the same at every time and on every replica. What still tells
+/// them apart: a phone that gives no domain state at all was bound without a baseline, and an unknown one never was.
 struct StandIns: Sendable {
   private let pepper: Pepper
 
-  /// Out of 256: bindings that were completed without a domain state are rare.
-  private static let shareWithoutBaseline: UInt8 = 16
-  /// Phones were bound under these, so that a newer one shows as a change with the OS.
-  private static let osMajorVersions: ClosedRange<UInt32> = 12...17
+  /// As if bound under the newest OS when this was written: an asker who claims a later one sees a change with the OS.
+  private static let osMajorVersion: UInt32 = 26
 
   init(pepper: Pepper) {
     self.pepper = pepper
   }
 
   func standing(ofUnknown bindingID: String) -> BindingStanding {
-    let digest = pepper.digest(of: Array(bindingID.utf8), purpose: "stand-in binding")
-    let version = Self.osMajorVersions.lowerBound + UInt32(digest[1]) % UInt32(Self.osMajorVersions.count)
-    return BindingStanding(
+    BindingStanding(
       isActive: false, keyProtections: [.biometryCurrentSet], holdsProfileTouchID: false,
-      baseline: digest[0] < Self.shareWithoutBaseline
-        ? nil : DomainStateBaseline(domainState: digest, osMajorVersion: version))
+      baseline: DomainStateBaseline(
+        domainState: pepper.digest(of: Array(bindingID.utf8), purpose: "stand-in binding"),
+        osMajorVersion: Self.osMajorVersion))
   }
 }
 

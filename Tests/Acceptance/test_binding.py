@@ -40,23 +40,34 @@ def test_a_ticket_has_a_challenge_and_an_end(caller):
     assert not begun.HasField("denial")
 
 
-@pytest.mark.parametrize(
-    ("posture", "reason", "la_error"),
-    [
-        ({"os_version": "7.1"}, "OS_TOO_OLD", -6),
-        ({"os_version": ""}, "OS_TOO_OLD", -6),
-        ({"passcode_set": False}, "PASSCODE_NOT_SET", -5),
-        ({"biometry_available": False}, "BIOMETRY_NOT_AVAILABLE", -6),
-        ({"biometry_enrolled": False}, "BIOMETRY_NOT_ENROLLED", -7),
-        ({"biometry_locked_out": True}, "BIOMETRY_LOCKOUT", -8),
-    ],
-)
+#: What a device lacks, the denial's reason, and LocalAuthentication's code for it.
+DENIALS = [
+    ({"os_version": "7.1"}, "OS_TOO_OLD", -6),
+    ({"os_version": ""}, "OS_TOO_OLD", -6),
+    ({"passcode_set": False}, "PASSCODE_NOT_SET", -5),
+    ({"biometry_available": False}, "BIOMETRY_NOT_AVAILABLE", -6),
+    ({"biometry_enrolled": False}, "BIOMETRY_NOT_ENROLLED", -7),
+    ({"biometry_locked_out": True}, "BIOMETRY_LOCKOUT", -8),
+]
+
+
+@pytest.mark.parametrize(("posture", "reason", "la_error"), DENIALS)
 def test_a_device_that_cannot_is_denied_without_a_ticket(caller, posture, reason, la_error):
     phone = Phone()
     begun = caller.begin_binding(phone, "profile-1", posture=phone.posture(**posture))
     assert (begun.denial.reason, begun.denial.la_error) == (reason, la_error)
     assert not begun.ticket
     assert not begun.signing_input
+
+
+@pytest.mark.parametrize(("posture", "reason", "la_error"), DENIALS)
+def test_a_device_that_cannot_any_more_is_not_bound(caller, posture, reason, la_error):
+    """Between the ticket and its use the person may have removed the finger, or locked the sensor."""
+    phone = Phone()
+    begun = caller.begin_binding(phone, "profile-1")
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason=reason):
+        caller.bindings.CompleteBinding(caller.completion(phone, begun, posture=phone.posture(**posture)))
+    assert not caller.list_bindings("profile-1", include_revoked=True).bindings
 
 
 # Freshness of the caller's own login (R28)

@@ -1,6 +1,5 @@
 """A data directory that cannot be served from: one clear line, an exit code of its own, and nothing overwritten."""
 
-import hashlib
 import os
 import shutil
 import socket
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.caller import new_caller
+from support.data_directory import contents, database
 from support.phone import Phone
 from support.server import BINARY, run_to_end
 
@@ -32,27 +32,6 @@ def used_directory(start):
     new_caller(server).bind(Phone())
     server.terminate()
     return server.data_directory
-
-
-def database(directory):
-    """The one SQLite database of a data directory."""
-    found = [path for path in directory.rglob("*") if path.is_file() and is_database(path)]
-    assert len(found) == 1, found
-    return found[0]
-
-
-def is_database(path):
-    with path.open("rb") as file:
-        return file.read(16) == b"SQLite format 3\x00"
-
-
-def contents(directory):
-    """Every file by its path, with the hash of what is in it."""
-    return {
-        path.relative_to(directory): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(directory.rglob("*"))
-        if path.is_file()
-    }
 
 
 def assert_refused(directory, exit_code, **options):
@@ -177,7 +156,10 @@ def test_bad_usage(tmp_path, arguments):
         "evaluation_lifetime: 1\n",
         "- a\n- list\n",
         "{",
+        f"issuer: {'x' * 257}\n",
+        f"issuer: {'é' * 129}\n",
     ],
+    ids=lambda text: text[:40],
 )
 def test_a_bad_configuration(tmp_path, text):
     path = tmp_path / "touchstone.yaml"
@@ -195,7 +177,21 @@ def test_a_configuration_that_is_not_there(tmp_path):
     assert str(tmp_path / "nowhere.yaml") in ended.stderr
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0"])
+def test_a_configuration_that_is_a_directory(tmp_path):
+    ended = run_to_end(tmp_path / "data", arguments=["--config", tmp_path])
+    assert ended.returncode == BAD_CONFIGURATION
+    assert str(tmp_path) in ended.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_name_that_only_looks_like_this_machine(tmp_path):
+    """RFC 6761, section 6.4: names below "invalid" never resolve."""
+    ended = run_to_end(tmp_path / "data", arguments=["--listen", "127.evil.invalid:0"])
+    assert ended.returncode == CANNOT_LISTEN
+    assert "127.evil.invalid" in ended.stderr
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:0", "[::]:0", "0:0", "[::ffff:0.0.0.0]:0"])
 def test_plaintext_stays_on_this_machine_unless_told(tmp_path, address):
     ended = run_to_end(tmp_path / "data", arguments=["--listen", address])
     assert ended.returncode == BAD_CONFIGURATION

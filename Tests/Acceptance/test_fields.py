@@ -12,6 +12,9 @@ from support.stubs import METHODS, administration_pb2, bindings_pb2, evaluation_
 
 INVALID_ARGUMENT = grpc.StatusCode.INVALID_ARGUMENT
 
+#: A refusal costs microseconds; this much only where the machine is very busy.
+PROMPT_SECONDS = 5
+
 
 def posture():
     return types_pb2.DevicePosture(platform="ios", os_version="17.4", biometry_type=types_pb2.BIOMETRY_TYPE_FACE_ID)
@@ -207,6 +210,33 @@ def test_too_many_kinds_of_events(caller):
         call(caller, "ListEvents", request)
 
 
+def test_a_person_without_a_device_is_not_served_yet(caller):
+    request = request_for(caller, "BeginEvaluation")
+    request.binding_id, request.profile_id = "", "profile"
+    with refused(grpc.StatusCode.UNIMPLEMENTED):
+        call(caller, "BeginEvaluation", request)
+
+
+def test_five_hundred_kinds_that_are_none(caller):
+    request = request_for(caller, "ListEvents")
+    request.filter.kinds.extend(["\x1f"] * 500)
+    with refused(INVALID_ARGUMENT, field="filter.kinds"):
+        call(caller, "ListEvents", request, timeout=PROMPT_SECONDS)
+
+
+def test_everything_wrong_at_once(caller):
+    """More than the trailers of an answer can name: some fields are, and the answer comes."""
+    request = bindings_pb2.CompleteBindingRequest(device_name="x" * 1000)
+    for field, value in BAD_POSTURES:
+        setattr(request.posture, field, value)
+    for _ in range(100):
+        request.keys.add(public_key=b"none", protection=99)
+    with pytest.raises(grpc.RpcError) as raised:
+        call(caller, "CompleteBinding", request, timeout=PROMPT_SECONDS)
+    assert raised.value.code() == INVALID_ARGUMENT
+    assert "application_id" in violated_fields(raised.value)
+
+
 def test_every_wrong_field_is_named_at_once(caller):
     request = request_for(caller, "BeginEvaluation")
     for path, value in {"binding_id": "", "localized_reason": "", "posture.os_version": "x"}.items():
@@ -234,11 +264,11 @@ def put(request, path, value):
         setattr(message, field, value)
 
 
-def call(caller, method, request):
+def call(caller, method, request, **options):
     stubs = {
         "BindingService": caller.bindings,
         "EvaluationService": caller.evaluations,
         "TokenService": caller.tokens,
         "AdministrationService": caller.administration,
     }
-    return getattr(stubs[METHODS[method].containing_service.name], method)(request)
+    return getattr(stubs[METHODS[method].containing_service.name], method)(request, **options)

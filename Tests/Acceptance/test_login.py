@@ -4,7 +4,7 @@ import grpc
 import pytest
 from google.protobuf.json_format import MessageToDict
 
-from support.caller import all_at_once, new_caller, wait_until
+from support.caller import COFFEE, all_at_once, new_caller, wait_until
 from support.errors import refused
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone, raw_signature, with_high_s
 from support.stubs import evaluation_pb2, types_pb2
@@ -115,6 +115,22 @@ def test_an_expired_evaluation_is_an_invalid_context(start):
     opened = caller.begin(phone)
     wait_until(opened.expires_at)
     assert_invalid_context(caller.submit(phone, opened))
+
+
+@pytest.mark.parametrize("setting", ["evaluation_lifetime_seconds", "token_lifetime_seconds"])
+@pytest.mark.parametrize(("changed", "outcome"), [(False, SUCCEEDED), (True, INVALID_CONTEXT)])
+def test_an_evaluation_holds_under_the_settings_it_was_begun_under(start, setting, changed, outcome):
+    """R36: whoever shortens a lifetime does not want what was begun before to outlive it."""
+    server = start(configuration={setting: 600})
+    caller, phone = new_caller(server, "shop"), Phone()
+    caller.bind(phone)
+    login = caller.begin(phone)
+    payment = caller.begin(phone, "payment", transaction=COFFEE)
+    server.terminate()
+
+    caller = new_caller(start(configuration={setting: 599 if changed else 600}), "shop")
+    assert caller.submit(phone, login).outcome == outcome
+    assert caller.submit(phone, payment).outcome == outcome
 
 
 def test_a_tampered_evaluation_is_invalid_at_every_byte(caller, phone):
@@ -298,11 +314,31 @@ def test_revoked_between_begin_and_submit(caller, phone):
     assert not answer.profile_id
 
 
-def test_an_unknown_binding_answers_as_a_known_one_with_a_wrong_key(caller):
-    known, unknown = Phone(), Phone()
-    caller.bind(known)
-    unknown_id = known.binding.binding_id[::-1]
-    assert dialogue(caller, known, known.binding.binding_id) == dialogue(caller, unknown, unknown_id)
+#: A stranger's guesses at the OS: before, of, and after that of any phone.
+GUESSED_OS_VERSIONS = ["9.3.5", "17.0", "99.0"]
+
+
+@pytest.mark.parametrize("os_version", GUESSED_OS_VERSIONS)
+def test_an_unknown_binding_answers_as_a_known_one_with_a_wrong_key(caller, os_version):
+    known = known_dialogues(caller, os_version)
+    for _ in range(3):
+        assert dialogue(caller, Phone(), unknown_id(caller), os_version) in known
+
+
+def test_an_unknown_binding_has_a_past_as_a_known_one_has(caller):
+    """Whichever versions are guessed, one after the other: the verdicts fit one phone, bound once under one of them."""
+
+    def verdicts(binding_id):
+        phone = Phone()
+        guesses = [phone.posture(os_version=str(version), domain_state=b"a guess") for version in range(9, 30)]
+        return [caller.begin(phone, binding_id=binding_id, posture=guess).domain_state for guess in guesses]
+
+    known = [verdicts(phone.binding.binding_id) for phone in phones_of_every_past(caller)]
+    unknown = [verdicts(unknown_id(caller)) for _ in range(20)]
+    assert [each for each in unknown if each not in known] == []
+    # Few phones give no domain state when they are bound: an answer for those alone would tell.
+    assert [types_pb2.DOMAIN_STATE_VERDICT_NEVER_RECORDED] * len(known[0]) in known
+    assert any(types_pb2.DOMAIN_STATE_VERDICT_CHANGED_WITH_OS in each for each in unknown)
 
 
 def test_a_revoked_binding_answers_as_an_active_one_with_a_wrong_key(caller):
@@ -315,20 +351,40 @@ def test_a_revoked_binding_answers_as_an_active_one_with_a_wrong_key(caller):
 
 def test_another_applications_binding_is_as_unknown_as_any(caller, other_caller, phone):
     owner_sees_before = caller.can_evaluate(phone).biometry_attempts_left
-    stranger = Phone()
-    known = Phone()
-    other_caller.bind(known)
-    told = dialogue(other_caller, stranger, phone.binding.binding_id)
-    assert told == dialogue(other_caller, known, known.binding.binding_id)
+    assert dialogue(other_caller, Phone(), phone.binding.binding_id) in known_dialogues(other_caller)
     assert caller.can_evaluate(phone).biometry_attempts_left == owner_sees_before
 
 
-def dialogue(caller, phone, binding_id):
+def unknown_id(caller):
+    """As long as the id of a binding is, and new."""
+    return caller.bind(Phone()).binding_id[::-1]
+
+
+def phones_of_every_past(caller):
+    """Phones that were bound under any OS since domain state, and one that gave none."""
+    phones = [Phone() for _ in range(9, 27)]
+    for phone, version in zip(phones, range(9, 27), strict=True):
+        phone.os_version = str(version)
+    without_baseline = Phone()
+    without_baseline.domain_state = b""
+    phones.append(without_baseline)
+    for phone in phones:
+        caller.bind(phone)
+    return phones
+
+
+def known_dialogues(caller, os_version="17.4"):
+    """What strangers are told of phones that are bound."""
+    phones = phones_of_every_past(caller)
+    return [dialogue(caller, phone, phone.binding.binding_id, os_version) for phone in phones]
+
+
+def dialogue(caller, phone, binding_id, os_version="17.4"):
     """All that somebody without the key gets to see, through three wrong attempts, two more, and the lockout.
 
     Whoever has no key has not seen the phone's domain state either, and sends one of its own making.
     """
-    posture = phone.posture(domain_state=b"a guess")
+    posture = phone.posture(os_version=os_version, domain_state=b"a guess")
     seen = []
     for wrong_attempts in (3, 2):
         opened = caller.begin(phone, binding_id=binding_id, posture=posture)
@@ -359,6 +415,17 @@ def shape(message):
     assert ("expiresAt" in fields) == ("evaluation" in fields)
     fields.pop("expiresAt", None)
     return fields
+
+
+# What the person is shown (R18)
+
+
+@pytest.mark.parametrize(("os_version", "shown"), [("9.3.5", ""), ("10.0", "Not now"), ("17.4", "Not now")])
+def test_a_title_of_ones_own_for_cancel_needs_ios_10(caller, phone, os_version, shown):
+    posture = phone.posture(os_version=os_version)
+    opened = caller.begin(phone, cancel_title="Not now", posture=posture)
+    assert opened.presentation.cancel_title == shown
+    assert caller.submit_wrong(phone, opened, posture=posture).presentation.cancel_title == shown
 
 
 # Preconditions (R1, R6)

@@ -1,9 +1,11 @@
 """Payments: what was approved is what is paid, once (R38, R39)."""
 
+import threading
+
 import grpc
 import pytest
 
-from support.caller import COFFEE, all_at_once, new_caller
+from support.caller import COFFEE, all_at_once, from_threads, new_caller
 from support.errors import refused
 from support.stubs import evaluation_pb2, types_pb2
 
@@ -138,3 +140,29 @@ def test_a_revoked_bindings_token_is_not_consumed(caller, phone):
     token = caller.pay(phone).token
     caller.revoke(phone.binding)
     assert caller.consume(token).reason == "REVOKED"
+
+
+def test_nothing_is_consumed_once_a_revocation_was_answered(server, caller, phone):
+    """Four relying services consume while the device is revoked: before the answer either may win, after it none."""
+    first_consumed, revoked = threading.Event(), threading.Event()
+    tokens = [[caller.pay(phone).token for _ in range(16)] for _ in range(4)]
+    spare = caller.pay(phone).token
+
+    def consume_or_revoke(index):
+        if index == len(tokens):
+            assert first_consumed.wait(30)
+            caller.revoke(phone.binding)
+            revoked.set()
+            return []
+        own = new_caller(server, caller.application_id)
+        answers = []
+        for token in tokens[index]:
+            was_revoked = revoked.is_set()
+            answers.append((was_revoked, own.consume(token)))
+            first_consumed.set()
+        return answers
+
+    answers = [answer for each in from_threads(len(tokens) + 1, consume_or_revoke) for answer in each]
+    assert {(answer.consumed, answer.reason) for _, answer in answers} <= {(True, ""), (False, "REVOKED")}
+    assert not any(answer.consumed for was_revoked, answer in answers if was_revoked)
+    assert caller.consume(spare).reason == "REVOKED"

@@ -14,6 +14,7 @@ from support.stubs import tokens_pb2, types_pb2
 
 LOGIN_TOKEN_SECONDS = 300
 PAYMENT_TOKEN_SECONDS = 120
+MAXIMUM_ISSUER_BYTES = 256
 
 
 def key_set(caller):
@@ -65,6 +66,14 @@ def test_a_login_token_verifies_offline(caller, phone):
     assert "txn" not in claims
     assert abs(claims["iat"] - time.time()) < 30
     assert claims["exp"] == claims["iat"] + LOGIN_TOKEN_SECONDS == answer.token_expires_at.seconds
+
+
+def test_an_issuer_of_ones_own(start):
+    issuer = "https://touchstone.example/" + "x" * 229
+    assert len(issuer) == MAXIMUM_ISSUER_BYTES
+    caller, phone = new_caller(start(configuration={"issuer": issuer})), Phone()
+    caller.bind(phone)
+    assert verified(caller, caller.login(phone).token)["iss"] == issuer
 
 
 def test_a_payment_token_names_its_transaction(caller, phone):

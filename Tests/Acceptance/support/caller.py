@@ -55,14 +55,14 @@ class Caller:
             )
         )
 
-    def completion(self, phone, begun, *, keys=None, replace_existing=False, application_id=None):
+    def completion(self, phone, begun, *, keys=None, posture=None, replace_existing=False, application_id=None):
         """The request that ends a binding, to be sent once or more often."""
         return bindings_pb2.CompleteBindingRequest(
             application_id=application_id or self.application_id,
             ticket=begun.ticket,
             device_name="Phone",
             keys=phone.hardware_keys(begun.signing_input) if keys is None else keys,
-            posture=phone.posture(),
+            posture=posture or phone.posture(),
             replace_existing=replace_existing,
         )
 
@@ -102,13 +102,14 @@ class Caller:
             )
         )
 
-    def begin(self, phone, policy="login", *, binding_id=None, transaction=None, posture=None):
+    def begin(self, phone, policy="login", *, binding_id=None, cancel_title=None, transaction=None, posture=None):
         return self.evaluations.BeginEvaluation(
             evaluation_pb2.BeginEvaluationRequest(
                 application_id=self.application_id,
                 policy=policy,
                 binding_id=binding_id or phone.binding.binding_id,
                 localized_reason="Log in to the acceptance test",
+            cancel_title=None if cancel_title is None else types_pb2.Title(text=cancel_title),
                 transaction=transaction,
                 posture=posture or phone.posture(),
             )
