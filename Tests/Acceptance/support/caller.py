@@ -109,7 +109,7 @@ class Caller:
                 policy=policy,
                 binding_id=binding_id or phone.binding.binding_id,
                 localized_reason="Log in to the acceptance test",
-            cancel_title=None if cancel_title is None else types_pb2.Title(text=cancel_title),
+                cancel_title=None if cancel_title is None else types_pb2.Title(text=cancel_title),
                 transaction=transaction,
                 posture=posture or phone.posture(),
             )

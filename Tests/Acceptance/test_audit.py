@@ -1,0 +1,114 @@
+"""`touchstone audit verify`: whoever alters the log behind the service's back is found out, at the event (R41)."""
+
+import contextlib
+import sqlite3
+import subprocess
+
+import pytest
+
+from support.caller import new_caller
+from support.data_directory import contents, database
+from support.phone import Phone
+from support.server import BINARY
+
+CORRUPT = 65
+VERIFY_SECONDS = 30
+
+#: A binding and four logins.
+EVENT_COUNT = 5
+
+#: What somebody with the disk may do, and the number of the first event that is not as it was written.
+TAMPERING = {
+    "altered first": ("UPDATE events SET kind = 'binding.revoked' WHERE sequence = 1", 1),
+    "altered profile": ("UPDATE events SET profile_id = 'somebody else' WHERE sequence = 3", 3),
+    "altered time": ("UPDATE events SET time = time + 1 WHERE sequence = 3", 3),
+    "altered details": ("UPDATE events SET details = x'ff' WHERE sequence = 3", 3),
+    "altered hash": ("UPDATE events SET hash = zeroblob(32) WHERE sequence = 3", 3),
+    "altered last": ("UPDATE events SET caller = 'somebody else' WHERE sequence = 5", 5),
+    "dropped first": ("DELETE FROM events WHERE sequence = 1", 1),
+    "dropped in the middle": ("DELETE FROM events WHERE sequence = 3", 3),
+    "dropped last": ("DELETE FROM events WHERE sequence = 5", 5),
+    "dropped all": ("DELETE FROM events", 1),
+    # Numbers are unique: one of two that change places steps aside first.
+    "reordered": (
+        """UPDATE events SET sequence = -2 WHERE sequence = 2; UPDATE events SET sequence = 2 WHERE sequence = 3;
+        UPDATE events SET sequence = 3 WHERE sequence = -2""",
+        2,
+    ),
+    "closed up": (
+        "DELETE FROM events WHERE sequence = 3; UPDATE events SET sequence = sequence - 1 WHERE sequence > 3",
+        3,
+    ),
+}
+
+
+@pytest.fixture
+def used_server(start):
+    server = start()
+    caller, phone = new_caller(server, "shop"), Phone()
+    caller.bind(phone)
+    for _ in range(EVENT_COUNT - 1):
+        caller.login(phone)
+    return server
+
+
+def verify(directory):
+    """The completed process."""
+    command = [BINARY, "audit", "verify", "--data-dir", directory]
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=VERIFY_SECONDS, check=False
+    )
+
+
+def assert_whole(directory, head):
+    """`head`: the last event's hash."""
+    verified = verify(directory)
+    assert (verified.returncode, verified.stderr) == (0, "")
+    assert verified.stdout.startswith(f"{EVENT_COUNT} events")
+    assert head.hex() in verified.stdout
+
+
+def test_an_untouched_log_is_whole_beside_the_running_service_and_after_it(used_server):
+    events = new_caller(used_server, "shop").events()
+    assert [event.sequence for event in events] == list(range(1, EVENT_COUNT + 1))
+    assert_whole(used_server.data_directory, events[-1].hash)
+
+    used_server.terminate()
+    before = contents(used_server.data_directory)
+    assert_whole(used_server.data_directory, events[-1].hash)
+    # Beside these, SQLite may leave its empty write-ahead log.
+    assert before.items() <= contents(used_server.data_directory).items()
+
+
+def test_what_a_killed_service_left_is_whole(used_server):
+    head = new_caller(used_server, "shop").events()[-1].hash
+    used_server.kill()
+    assert_whole(used_server.data_directory, head)
+
+
+@pytest.mark.parametrize(("sql", "sequence"), TAMPERING.values(), ids=TAMPERING)
+def test_tampering_is_found_at_the_event(used_server, sql, sequence):
+    used_server.terminate()
+    tamper(used_server.data_directory, sql)
+    verified = verify(used_server.data_directory)
+    assert verified.returncode == CORRUPT
+    assert verified.stdout == ""
+    assert f"event {sequence} " in verified.stderr
+
+
+def tamper(directory, sql):
+    with contextlib.closing(sqlite3.connect(database(directory))) as connection:
+        connection.executescript(f"BEGIN; {sql}; COMMIT")
+        assert connection.total_changes > 0
+
+
+def test_a_directory_that_is_not_there(tmp_path):
+    verified = verify(tmp_path / "nowhere")
+    assert verified.returncode != 0
+    assert str(tmp_path / "nowhere") in verified.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_without_a_log(tmp_path):
+    assert verify(tmp_path).returncode != 0
+    assert list(tmp_path.iterdir()) == []
