@@ -13,6 +13,7 @@ enum DatabaseFile {
     let path = directory.databasePath
     if access(path, F_OK) != 0 {
       guard errno == ENOENT else { throw .unwritable(path, errno) }
+      try requireNoLogIsLeft(in: directory)
       try create(in: directory)
     }
     try inspectHeader(path: path)
@@ -24,6 +25,22 @@ enum DatabaseFile {
       return connection
     } catch {
       throw StoreOpenError(error, path: path)
+    }
+  }
+
+  /// A log without its database still holds commits that were answered: a new store must not take its place.
+  private static func requireNoLogIsLeft(in directory: DataDirectory) throws(StoreOpenError) {
+    let path = directory.writeAheadLogPath
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      guard errno == ENOENT else { throw .unwritable(path, errno) }
+      return
+    }
+    guard status.st_size == 0 else {
+      throw StoreOpenError(
+        code: .corrupt,
+        message: "\(path): holds committed changes, but \(directory.databasePath) is missing; put it back or restore "
+          + "both from a backup (to begin an empty store, move the log away)")
     }
   }
 
@@ -43,7 +60,7 @@ enum DatabaseFile {
       unlink(path)
       throw StoreOpenError(error, path: path)
     }
-    // A log that was left behind belongs to no database that is still there.
+    // Empty where there is one: `requireNoLogIsLeft`.
     unlink(directory.writeAheadLogPath)
     guard fsync(file.number) == 0, rename(path, directory.databasePath) == 0 else { throw .unwritable(path, errno) }
     try directory.synchronizeEntries()

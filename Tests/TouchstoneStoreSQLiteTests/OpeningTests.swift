@@ -140,6 +140,23 @@ struct OpeningTests {
     }
   }
 
+  /// Without a checkpoint, all that was ever committed may stand in the log alone.
+  @Test func aLogWithoutItsDatabaseIsRefusedAndLeftAsItIs() async throws {
+    try await withTemporaryDirectory { directory in
+      let log = "\(directory)/touchstone.db-wal"
+      try File.write([1, 2, 3], to: log)
+      let error = try #require(openingError(directory))
+      #expect(error.code == .corrupt)
+      #expect(error.message.hasPrefix(log))
+      #expect(error.message.contains("\(directory)/touchstone.db is missing"))
+      #expect(try File.read(log) == [1, 2, 3])
+      #expect(try File.names(in: directory) == ["touchstone.db-wal", "touchstone.lock"])
+
+      try File.write([], to: log)
+      try await SQLiteStore.open(directory: directory).close()
+    }
+  }
+
   /// A store with some of everything, closed.
   private func fill(_ directory: String) async throws {
     let store = try SQLiteStore.open(directory: directory)
