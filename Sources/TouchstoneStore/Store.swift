@@ -42,6 +42,14 @@ public protocol Store: Sendable {
   func commit(_ changeSet: ChangeSet, completion: @escaping Completion<Void>)
 
   /// Drops what expired before `time`, in small steps. Call it now and then.
+  ///
+  /// The latest `time` ever given is kept as a mark, durably and with the rows' removal. A key that expires before the
+  /// mark reads as used from then on, whatever was known of it, for a row that is gone must not let a used challenge or
+  /// ticket work again where the clock is set back (R28, R35):
+  ///
+  /// - an evaluation is there and finished, a token is there and revoked (neither with a version that means anything),
+  ///   a ticket is used;
+  /// - `commit` answers a `putEvaluation`, `putToken` or `useTicket` of such a key with a conflict.
   func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>)
 
   /// Finishes what was accepted, then lets go of the files or connections. Nothing is accepted afterwards.
@@ -51,7 +59,7 @@ public protocol Store: Sendable {
 public struct AttemptRecords: Sendable, Hashable {
   /// `nil`: there is no such binding.
   public var binding: BindingRecord?
-  /// The binding's device, or the stand-in for an unknown binding's (`DeviceRecord.standIn`); version 0 where nothing
+  /// The binding's device, or the stand-in for an unknown binding's (`DeviceRecord.standInID`); version 0 where nothing
   /// is known of it.
   public var device: DeviceRecord
   /// `nil`: not asked for, or no attempt was made in it.
@@ -71,7 +79,7 @@ public struct EnrolmentRecords: Sendable, Hashable {
   public var deviceBinding: BindingRecord?
   /// Active bindings of the profile in this application.
   public var activeBindingCount: Int
-  /// The ticket was used before.
+  /// The ticket was used before, or expires before the latest sweep.
   public var isTicketUsed: Bool
 
   public init(profile: ProfileRecord, deviceBinding: BindingRecord?, activeBindingCount: Int, isTicketUsed: Bool) {

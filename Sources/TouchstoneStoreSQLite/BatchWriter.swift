@@ -1,6 +1,5 @@
 // One transaction for many change sets: each is compared and set, or refused without a trace, in their order.
 
-internal import Glibc
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
@@ -14,36 +13,44 @@ final class BatchWriter {
   private let sweeper: Sweeper
   private var chain: EventChain
   private var effects = BatchEffects()
+  /// Keys that expire earlier count as used; as the sweeps of this batch left it.
+  private var sweptBefore: UnixTime
+  private let clock: @Sendable () -> UnixTime
 
-  init(on connection: SQLiteConnection, committed: CommittedState) throws(SQLiteError) {
+  init(
+    on connection: SQLiteConnection, committed: CommittedState, clock: @escaping @Sendable () -> UnixTime
+  ) throws(SQLiteError) {
     self.connection = connection
     self.committed = committed
+    self.clock = clock
     reader = try RecordReader(on: connection)
     statements = try WriteStatements(on: connection)
     events = try EventLog(on: connection)
     sweeper = try Sweeper(on: connection)
     chain = EventChain(continuing: try events.head())
+    sweptBefore = try reader.sweptBefore()
   }
 
   /// All of the batch in one transaction. Answers one by one what may be delivered now.
   func write(_ batch: [PendingWrite]) throws(BatchFailure) -> [WriteAnswer] {
     let headBefore = chain.head
+    let sweptBefore = sweptBefore
     var answers: [WriteAnswer] = []
     answers.reserveCapacity(batch.count)
     do throws(SQLiteError) {
       effects = BatchEffects()
       try statements.begin.run()
-      let now = UnixTime.now()
+      let now = clock()
       for write in batch { answers.append(try apply(write, now: now)) }
       if chain.head != headBefore { try events.setHead(chain.head) }
     } catch {
-      rollBack(to: headBefore)
+      rollBack(to: headBefore, sweptBefore: sweptBefore)
       throw BatchFailure(beforeCommit: error)
     }
     do throws(SQLiteError) {
       try statements.commit.run()
     } catch {
-      rollBack(to: headBefore)
+      rollBack(to: headBefore, sweptBefore: sweptBefore)
       throw BatchFailure(inCommit: error)
     }
     // Memory never holds what is not durable.
@@ -51,8 +58,9 @@ final class BatchWriter {
     return answers
   }
 
-  private func rollBack(to head: EventChain.Head) {
+  private func rollBack(to head: EventChain.Head, sweptBefore: UnixTime) {
     chain.rewind(to: head)
+    self.sweptBefore = sweptBefore
     // SQLite may have undone it already. Where this fails too, the transaction was still never committed.
     if connection.isInTransaction { try? statements.rollback.run() }
   }
@@ -84,8 +92,9 @@ final class BatchWriter {
   /// One bounded step.
   private func sweep(before time: UnixTime) throws(SQLiteError) -> SweepResult {
     let (result, standIns) = try sweeper.step(before: time)
+    sweptBefore = max(time, sweptBefore)
     for id in standIns { effects.devices[ByteString(id)] = .some(nil) }
-    effects.sweptBefore = max(time, effects.sweptBefore ?? time)
+    effects.sweptBefore = sweptBefore
     return result
   }
 
@@ -93,7 +102,8 @@ final class BatchWriter {
 
   /// What is not as the change wants it. `earlier`: the changes before it in its set, not written yet.
   private func conflict(of change: Change, after earlier: ArraySlice<Change>) throws(SQLiteError) -> String? {
-    switch change {
+    if let key = change.expiringKey, key.expiresAt < sweptBefore { return "expired before the latest sweep" }
+    return switch change {
     case .putBinding(let binding):
       try conflict(ofPutting: binding, after: earlier)
     case .putDevice(let device):
@@ -226,10 +236,14 @@ final class BatchWriter {
   }
 }
 
-extension UnixTime {
-  fileprivate static func now() -> UnixTime {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return UnixTime(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
+extension Change {
+  /// Of what it puts or uses.
+  fileprivate var expiringKey: ExpiringKey? {
+    switch self {
+    case .putEvaluation(let evaluation): evaluation.key
+    case .putToken(let token): token.key
+    case .useTicket(let key): key
+    case .putBinding, .putDevice, .putProfile, .touchBinding, .requireBinding, .requireDevice: nil
+    }
   }
 }

@@ -15,6 +15,7 @@ final class RecordReader {
   private let selectEvaluation: Statement
   private let selectToken: Statement
   private let selectTicket: Statement
+  private let selectSweptBefore: Statement
 
   init(on connection: SQLiteConnection) throws(SQLiteError) {
     func prepare(_ sql: String) throws(SQLiteError) -> Statement { try Statement(sql, on: connection) }
@@ -38,6 +39,7 @@ final class RecordReader {
       "SELECT \(EvaluationRecord.columns) FROM evaluations WHERE expires_at = ? AND id = ?")
     selectToken = try prepare("SELECT \(TokenRecord.columns) FROM tokens WHERE expires_at = ? AND id = ?")
     selectTicket = try prepare("SELECT 1 FROM used_tickets WHERE expires_at = ? AND id = ?")
+    selectSweptBefore = try prepare("SELECT swept_before FROM sweep_mark")
   }
 
   func binding(id: String) throws(SQLiteError) -> BindingRecord? {
@@ -78,15 +80,36 @@ final class RecordReader {
     return ProfileRecord(applicationID: applicationID, profileID: profileID, version: version ?? 0)
   }
 
+  /// Finished, where it may have been swept.
   func evaluation(_ key: ExpiringKey) throws(SQLiteError) -> EvaluationRecord? {
-    try selectEvaluation.bind(key).first(EvaluationRecord.init)
+    let evaluation = try selectEvaluation.bind(key).first(EvaluationRecord.init)
+    guard try isSwept(key) else { return evaluation }
+    return EvaluationRecord(key: key, standing: EvaluationStanding(isFinished: true))
   }
 
+  /// Revoked, where it may have been swept.
   func token(_ key: ExpiringKey) throws(SQLiteError) -> TokenRecord? {
-    try selectToken.bind(key).first(TokenRecord.init)
+    let token = try selectToken.bind(key).first(TokenRecord.init)
+    guard try isSwept(key) else { return token }
+    return TokenRecord(key: key, state: .revoked, transaction: [], version: 0)
   }
 
+  /// Or may have been, and swept.
   func isUsed(ticket key: ExpiringKey) throws(SQLiteError) -> Bool {
-    try selectTicket.bind(key).first { _ in true } ?? false
+    let isUsed = try selectTicket.bind(key).first { _ in true } ?? false
+    if isUsed { return true }
+    return try isSwept(key)
+  }
+
+  /// Rows with an earlier expiry may be gone; it never decreases.
+  func sweptBefore() throws(SQLiteError) -> UnixTime {
+    let time = try selectSweptBefore.first { row in row.time() }
+    guard let time else { throw SQLiteError(code: .corrupt, message: "the sweep has no mark") }
+    return time
+  }
+
+  /// To be asked after the row was: a sweep that comes in between moves the mark, too.
+  private func isSwept(_ key: ExpiringKey) throws(SQLiteError) -> Bool {
+    try key.expiresAt < sweptBefore()
   }
 }

@@ -47,7 +47,7 @@ public final class SQLiteStore: Store {
     bindingLists = try ListReader(path: directory.databasePath)
     eventLists = try ListReader(path: directory.databasePath)
     writes = WriterQueue(
-      writer: try BatchWriter(on: connection, committed: committed),
+      writer: try BatchWriter(on: connection, committed: committed, clock: options.clock),
       checkpointer: try Checkpointer(
         path: directory.databasePath, virtualFileSystem: options.virtualFileSystem),
       options: options)
@@ -217,8 +217,9 @@ extension SQLiteConnection {
     countWALFrames()
   }
 
-  /// No row of the table has this expiry or a later one.
+  /// No row of the table has this expiry or a later one, or had one when it was swept.
   fileprivate func firstTimeWithoutRows(in table: String) throws(SQLiteError) -> UnixTime {
-    UnixTime(microseconds: try integer("SELECT coalesce(max(expires_at) + 1, 0) FROM \(table)"))
+    let afterLastRow = try integer("SELECT coalesce(max(expires_at) + 1, 0) FROM \(table)")
+    return UnixTime(microseconds: max(afterLastRow, try integer("SELECT swept_before FROM sweep_mark")))
   }
 }

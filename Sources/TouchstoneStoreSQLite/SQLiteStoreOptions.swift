@@ -1,6 +1,9 @@
-// A SQLite store's bounds.
+// A SQLite store's bounds and clock.
 
-public struct SQLiteStoreOptions: Sendable, Hashable {
+internal import Glibc
+public import TouchstonePolicy
+
+public struct SQLiteStoreOptions: Sendable {
   /// Above it, writes are refused at once: a second's worth on a slow disk, and a caller waits no longer than that.
   public var maximumWaitingWrites = 8_192
   /// In one transaction: bounds how long the first of a batch waits for the last, to about 5 ms.
@@ -20,10 +23,19 @@ public struct SQLiteStoreOptions: Sendable, Hashable {
   /// SQLite's page cache for the writer; the pages that every commit touches stay in it.
   public var writerCacheKilobytes = 16 * 1_024
 
+  /// Says when a stand-in device was last written, from which its day of life counts. The system's unless told.
+  public var clock: @Sendable () -> UnixTime = Self.systemClock
+
   /// The database may not grow over so many pages of 4 KB: a full disk for tests.
   package var maximumPageCount: Int?
   /// A virtual file system registered with SQLite: a failing disk for tests.
   package var virtualFileSystem: String?
 
   public init() {}
+
+  private static let systemClock: @Sendable () -> UnixTime = {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return UnixTime(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
+  }
 }

@@ -10,6 +10,8 @@ enum Schema {
 
   /// Everything that expires has its expiry in front of its key: inserts append, and sweeping drops a range.
   ///
+  /// Where sweeping has come to stands in `sweep_mark`, as keys before it may have had a row.
+  ///
   /// When a binding was last used stands in a table of its own, a row for each: every login writes it, and rows of ten
   /// bytes keep the pages that logins dirty few.
   private static let tables = """
@@ -93,6 +95,12 @@ enum Schema {
       details BLOB NOT NULL,
       hash BLOB NOT NULL
     ) STRICT;
+
+    CREATE TABLE sweep_mark (
+      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      swept_before INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO sweep_mark VALUES (1, 0);
 
     CREATE TABLE event_chain (
       only_row INTEGER PRIMARY KEY CHECK (only_row = 1),

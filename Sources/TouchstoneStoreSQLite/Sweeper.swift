@@ -40,10 +40,13 @@ final class Sweeper {
     }
   }
 
+  private let raiseMark: Statement
   private let expiring: [Expiring]
   private let deleteStandIns: Statement
 
   init(on connection: SQLiteConnection) throws(SQLiteError) {
+    raiseMark = try Statement(
+      "UPDATE sweep_mark SET swept_before = ?1 WHERE swept_before < ?1", on: connection)
     var expiring: [Expiring] = []
     for table in ["evaluations", "tokens", "used_tickets"] {
       expiring.append(try Expiring(table: table, on: connection))
@@ -57,8 +60,10 @@ final class Sweeper {
       """, on: connection)
   }
 
-  /// Answers also which stand-in devices went.
+  /// Answers also which stand-in devices went. The mark moves with the first step: all before it reads as used, whether
+  /// its row went already or not.
   func step(before time: UnixTime) throws(SQLiteError) -> (result: SweepResult, standIns: [String]) {
+    try raiseMark.bind(time).run()
     var result = SweepResult(removedRows: 0, hasMore: false)
     for table in expiring {
       let step = try table.step(before: time)

@@ -32,6 +32,37 @@ struct DurabilityTests {
     }
   }
 
+  /// R28, R35: whatever the clock says after the start.
+  @Test func whatExpiredBeforeASweepCountsAsUsedAfterClosingAndOpening() async throws {
+    try await withTemporaryDirectory { directory in
+      let key = ExpiringKey.sample()
+      let first = try SQLiteStore.open(directory: directory)
+      try await first.commit(.putEvaluation(EvaluationRecord(key: key)), .useTicket(key))
+      _ = try await first.sweep(before: key.expiresAt + .microseconds(1))
+      await first.close()
+
+      let second = try SQLiteStore.open(directory: directory)
+      try await StoreConformance.expectSpent([key, .sample(expiresAt: key.expiresAt)], in: second)
+      await second.close()
+    }
+  }
+
+  @Test func aStandInDeviceIsForgottenADayAfterItWasWrittenByTheStoresClock() async throws {
+    try await withTemporaryDirectory { directory in
+      var options = SQLiteStoreOptions()
+      options.clock = { Sample.now }
+      let store = try SQLiteStore.open(directory: directory, options: options)
+      let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody")
+      try await store.commit(.putDevice(.sample(standIn, failures: 5)))
+      let day = Sample.now + .seconds(24 * 60 * 60)
+      #expect(try await store.sweep(before: day).removedRows == 0)
+      #expect(try await store.device(id: standIn).version == 1)
+      #expect(try await store.sweep(before: day + .microseconds(1)).removedRows == 1)
+      #expect(try await store.device(id: standIn).version == 0)
+      await store.close()
+    }
+  }
+
   /// The process dies at any moment: what its files hold then is opened by another one.
   @Test func everyAnsweredCommitIsInACopyOfTheFilesTakenMeanwhile() async throws {
     try await withTemporaryDirectory { directory in

@@ -2,7 +2,7 @@
 
 internal import Testing
 internal import TouchstonePolicy
-internal import TouchstoneStore
+public import TouchstoneStore
 
 extension StoreConformance {
   static let lifecycleChecks: [Check] = [
@@ -16,12 +16,35 @@ extension StoreConformance {
           .putToken(TokenRecord(key: key, state: .revoked, transaction: [], version: 0)))
       }
       #expect(try await store.sweep(before: limit) == SweepResult(removedRows: 3, hasMore: false))
-      for (key, isThere) in [(expired, false), (alive, true)] {
-        #expect(try await (store.attemptRecords(bindingID: "b-1", evaluation: key).evaluation != nil) == isThere)
-        #expect(try await (store.token(key) != nil) == isThere)
-        #expect(try await store.enrolmentRecords(ticket: key).isTicketUsed == isThere)
-      }
+      #expect(try await store.token(alive)?.version == 1)
+      #expect(try await store.attemptRecords(bindingID: "b-1", evaluation: alive).evaluation?.version == 1)
+      #expect(try await store.enrolmentRecords(ticket: alive).isTicketUsed)
       #expect(try await store.sweep(before: limit) == SweepResult(removedRows: 0, hasMore: false))
+    },
+
+    // R28, R35: the clock may be set back, or a commit be late.
+    Check(name: "what expired before a sweep counts as used, whether it was or not") { store in
+      let used = ExpiringKey.sample(expiresAt: Sample.now + .seconds(10))
+      try await store.commit(
+        .putEvaluation(EvaluationRecord(key: used)), .useTicket(used),
+        .putToken(TokenRecord(key: used, state: .issued, transaction: [1], version: 0)))
+      _ = try await store.sweep(before: Sample.now + .seconds(20))
+      try await expectSpent([used, .sample(expiresAt: Sample.now + .seconds(19))], in: store)
+      try await expectUnspent(.sample(expiresAt: Sample.now + .seconds(20)), in: store)
+    },
+
+    Check(name: "an earlier sweep does not take back what a later one said") { store in
+      _ = try await store.sweep(before: Sample.now + .seconds(20))
+      _ = try await store.sweep(before: Sample.now)
+      try await expectSpent([.sample(expiresAt: Sample.now + .seconds(10))], in: store)
+    },
+
+    Check(name: "a sweep's first step speaks for the rows that it leaves") { store in
+      let keys = (0..<1_500).map { _ in ExpiringKey.sample() }
+      try await commit(
+        keys.map { .putToken(TokenRecord(key: $0, state: .issued, transaction: [], version: 0)) }, to: store)
+      #expect(try await store.sweep(before: Sample.now + .seconds(200)).removedRows < keys.count)
+      for key in keys { #expect(try await store.token(key)?.state == .revoked) }
     },
 
     Check(name: "a long sweep goes in steps and says that there is more") { store in
@@ -72,6 +95,31 @@ extension StoreConformance {
       await store.close()
     },
   ]
+
+  /// Reads as used, and cannot be put at any version.
+  public static func expectSpent(_ keys: [ExpiringKey], in store: any Store) async throws {
+    for key in keys {
+      let evaluation = try await store.attemptRecords(bindingID: "b-1", evaluation: key).evaluation
+      #expect(evaluation?.standing.isFinished == true)
+      #expect(try await store.token(key)?.state == .revoked)
+      #expect(try await store.enrolmentRecords(ticket: key).isTicketUsed)
+      for version in 0...1 as ClosedRange<RecordVersion> {
+        try await expectRefused(.putEvaluation(EvaluationRecord(key: key, version: version)), by: store)
+        try await expectRefused(
+          .putToken(TokenRecord(key: key, state: .consumed, transaction: [], version: version)), by: store)
+      }
+      try await expectRefused(.useTicket(key), by: store)
+    }
+  }
+
+  private static func expectUnspent(_ key: ExpiringKey, in store: any Store) async throws {
+    #expect(try await store.attemptRecords(bindingID: "b-1", evaluation: key).evaluation == nil)
+    #expect(try await store.token(key) == nil)
+    #expect(try await !store.enrolmentRecords(ticket: key).isTicketUsed)
+    try await store.commit(
+      .putEvaluation(EvaluationRecord(key: key)), .useTicket(key),
+      .putToken(TokenRecord(key: key, state: .consumed, transaction: [], version: 0)))
+  }
 
   private static func commit(_ changes: [Change], to store: any Store) async throws {
     let result = await withCheckedContinuation { continuation in
