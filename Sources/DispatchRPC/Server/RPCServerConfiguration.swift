@@ -20,8 +20,11 @@ public struct RPCServerConfiguration: Sendable {
   public var maxRunningCallsPerShard = 4_096
   /// Per shard: requests received in part. Beyond it calls fail with RESOURCE_EXHAUSTED.
   public var maxBufferedRequestBytesPerShard = 64 << 20
-  /// Per connection: answers that the peer has not taken yet. Beyond it its requests wait.
+  /// Per connection: answers that the peer has not taken yet. Beyond it its requests wait, and the answers to those that run
+  /// are replaced by RESOURCE_EXHAUSTED. One answer may go over it.
   public var maxBufferedResponseBytesPerConnection = 8 << 20
+  /// Per shard: as above, over all connections. Beyond it the connections that hold most are closed.
+  public var maxBufferedResponseBytesPerShard = 128 << 20
   /// From accepting to the client's first SETTINGS.
   public var handshakeTimeout = Duration.seconds(10)
   /// From a stream's first header to its whole request.

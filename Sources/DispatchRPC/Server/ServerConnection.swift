@@ -30,7 +30,8 @@ final class ServerConnection: HTTP2Connection {
   private let acceptedAt: MonotonicTime
   private var hasHandshake = false
   private var idleSince: MonotonicTime
-  private var bufferedResponseBytes = 0
+  /// Answers that the client has not taken.
+  private(set) var bufferedResponseBytes = 0
   private var firstStream: Stream?
   /// The one whose headers are coming in; the blocks of two streams never mix (RFC 9113 §4.3).
   private var openingStream: Stream?
@@ -257,10 +258,16 @@ extension ServerConnection {
         sendStatus(.resourceExhausted, "the answer has \(message.count) bytes, more than allowed", on: stream)
         return
       }
+      // Room at dispatch is not room now: all that ran at once may be answered at once.
+      guard hasRoomForAnswers else {
+        sendStatus(.resourceExhausted, "the client has too many answers to read first", on: stream)
+        return
+      }
       enterAnswered(stream)
       stream.pointee.response = OutgoingMessage(message)
       stream.pointee.trailingMetadata = trailing
       bufferedResponseBytes += message.count
+      server.responseBytesChanged(by: message.count)
       submitMessage(stream, initial)
     case .error(let error):
       let code = error.code == .ok ? .unknown : error.code
@@ -464,6 +471,7 @@ extension ServerConnection {
     }
     if let timer = stream.pointee.timer { shard.cancelTimer(timer) }
     bufferedResponseBytes -= stream.pointee.response.messageBytes
+    server.responseBytesChanged(by: -stream.pointee.response.messageBytes)
     server.bufferedRequestBytes -= stream.pointee.request.message.count
     unlink(stream)
     if openingStream == stream { openingStream = nil }

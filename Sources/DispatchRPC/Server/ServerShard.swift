@@ -13,9 +13,12 @@ final class ServerShard {
   let runningCalls = Atomic<Int>(0)
   var streams = ServerStreamPool()
   var bufferedRequestBytes = 0
+  /// Answers that the clients have not taken.
+  private var bufferedResponseBytes = 0
 
   private var connections: [ObjectIdentifier: ServerConnection] = [:]
   private var isStopping = false
+  private var isShedding = false
   private var onEmpty: [@Sendable () -> Void] = []
 
   init(
@@ -44,6 +47,11 @@ final class ServerShard {
     reportIfEmpty()
   }
 
+  func responseBytesChanged(by count: Int) {
+    bufferedResponseBytes += count
+    shedIfNeeded()
+  }
+
   /// Asks all connections to leave; `completion` runs when they have.
   func drain(completion: @escaping @Sendable () -> Void) {
     isStopping = true
@@ -61,6 +69,30 @@ final class ServerShard {
   /// As `closeAll`, when the grace is over; sooner if nobody is left.
   func closeAll(after grace: Duration) {
     for connection in connections.values { connection.close(after: grace) }
+  }
+
+  private var holdsTooManyResponses: Bool {
+    bufferedResponseBytes > configuration.maxBufferedResponseBytesPerShard
+  }
+
+  /// Closes those that hold most rather than refuse whoever comes next: hoarders must not shut the others out. Later, as
+  /// the caller may be in the midst of the very connection.
+  private func shedIfNeeded() {
+    guard !isShedding, holdsTooManyResponses else { return }
+    isShedding = true
+    let confined = ShardConfined(self)
+    shard.execute { confined.value.shed() }
+  }
+
+  private func shed() {
+    isShedding = false
+    closeLargest(by: { $0.bufferedResponseBytes }, while: { holdsTooManyResponses })
+  }
+
+  private func closeLargest(by size: (ServerConnection) -> Int, while isTooMuch: () -> Bool) {
+    while isTooMuch(), let largest = connections.values.max(by: { size($0) < size($1) }), size(largest) > 0 {
+      largest.close("it holds the most of the server's memory")
+    }
   }
 
   private func reportIfEmpty() {
