@@ -1,6 +1,7 @@
 // Reads that may take long, on a connection and a queue of their own.
 
 internal import Dispatch
+internal import Synchronization
 internal import TouchstoneStore
 
 /// `@unchecked Sendable`: `connection` is touched on `queue` alone.
@@ -10,7 +11,12 @@ final class ListReader: @unchecked Sendable {
     let events: EventLog
   }
 
+  /// Above it, reads are refused at once: one may take seconds, and nobody waits for the sum of so many.
+  static let maximumWaiting = 64
+
   private let queue = DispatchQueue(label: "touchstone.sqlite.lists")
+  /// Accepted and not answered yet.
+  private let waiting = Atomic<Int>(0)
   /// `nil` once closed.
   private var lists: Lists?
 
@@ -22,13 +28,23 @@ final class ListReader: @unchecked Sendable {
   func read<Value>(
     _ completion: @escaping StoreCompletion<Value>, _ body: @escaping @Sendable (Lists) throws(SQLiteError) -> Value
   ) {
+    guard waiting.add(1, ordering: .relaxed).newValue <= Self.maximumWaiting else {
+      waiting.subtract(1, ordering: .relaxed)
+      return completion(.failure(.tooManyLists))
+    }
     queue.async {
-      guard let lists = self.lists else { return completion(.failure(.closed)) }
-      do throws(SQLiteError) {
-        completion(.success(try body(lists)))
-      } catch {
-        completion(.failure(StoreError(error)))
-      }
+      let result = self.result(of: body)
+      self.waiting.subtract(1, ordering: .relaxed)
+      completion(result)
+    }
+  }
+
+  private func result<Value>(of body: (Lists) throws(SQLiteError) -> Value) -> Result<Value, StoreError> {
+    guard let lists else { return .failure(.closed) }
+    do throws(SQLiteError) {
+      return .success(try body(lists))
+    } catch {
+      return .failure(StoreError(error))
     }
   }
 
@@ -38,4 +54,8 @@ final class ListReader: @unchecked Sendable {
       completion()
     }
   }
+}
+
+extension StoreError {
+  fileprivate static let tooManyLists = StoreError(code: .unavailable, message: "too many lists are waiting")
 }

@@ -95,6 +95,7 @@ enum Schema {
       details BLOB NOT NULL,
       hash BLOB NOT NULL
     ) STRICT;
+    CREATE INDEX events_of_application ON events (application_id, sequence);
 
     CREATE TABLE sweep_mark (
       only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
