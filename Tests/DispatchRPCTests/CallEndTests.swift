@@ -215,6 +215,7 @@ import Testing
   @Test func answersWaitForAPeerThatDoesNotReadThem() async throws {
     var configuration = RPCServerConfiguration(shards: 1)
     configuration.maxBufferedResponseBytesPerConnection = 1 << 20
+    configuration.maxBufferedRequestBytesPerConnection = 32 << 20
     let client = try await Loopback(configuration).connect()
     let message = [UInt8](repeating: 9, count: 1 << 20)
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -45,10 +45,52 @@ import Testing
     #expect(try await modestAnswer.message == Self.message)
   }
 
+  @Test func unfinishedRequestsAreRefusedBeyondTheConnectionsShare() async throws {
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.maxRequestMessageBytes = 64 << 10
+    configuration.maxBufferedRequestBytesPerConnection = 64 << 10
+    let loopback = try Loopback(configuration)
+    let hoarder = RawPeer(loopback.address)
+    // The fifth goes beyond the share; it is refused, and what it had is let go, so that each next one is refused as well.
+    let frames = await hoarder.exchange(Frame.preface + Self.unfinishedRequests(8, bytes: 16_000)) { frames in
+      frames.count { $0.type == 3 } == 4
+    }
+    #expect(frames.filter { $0.type == 1 }.map(\.stream) == [9, 11, 13, 15])
+    // An honest client's largest request is taken meanwhile.
+    try await loopback.connect().expectEcho([UInt8](repeating: 1, count: 64 << 10))
+  }
+
+  @Test func theConnectionWithMostUnfinishedRequestsIsClosedFirst() async throws {
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.maxRequestMessageBytes = 64 << 10
+    configuration.maxBufferedRequestBytesPerShard = 64 << 10
+    let loopback = try Loopback(configuration)
+    let modest = RawPeer(loopback.address)
+    let part = Frame.headers(1, Frame.call("/test/Echo")).bytes + Frame.data(1, [0, 0, 0, 0, 2, 1]).bytes
+    _ = await modest.exchange(Frame.preface + part) { $0.contains { $0.flags & Frame.acknowledgement != 0 } }
+    #expect(await RawPeer(loopback.address).exchange(Frame.preface + Self.unfinishedRequests(5, bytes: 16_000)) != nil)
+    let answer = await modest.exchange(Frame.data(1, [2], flags: Frame.endStream).bytes) {
+      $0.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 }
+    }
+    #expect(answer.contains { $0.type == 0 && $0.payload == [0, 0, 0, 0, 2, 1, 2] })
+  }
+
+  /// Each lacks its last byte.
+  private static func unfinishedRequests(_ count: UInt32, bytes: Int) -> [UInt8] {
+    let length = UInt16(bytes + 1)
+    let prefix: [UInt8] = [0, 0, 0, UInt8(length >> 8), UInt8(truncatingIfNeeded: length)]
+    let body = prefix + [UInt8](repeating: 1, count: bytes)
+    return (0..<count).flatMap { index -> [UInt8] in
+      let id = index * 2 + 1
+      return Frame.headers(id, Frame.call("/test/Echo")).bytes + Frame.data(id, body).bytes
+    }
+  }
+
   private static func calls(_ count: UInt32) -> [UInt8] {
-    (0..<count).flatMap { index in
-      Frame.headers(index * 2 + 1, Frame.call("/test/Hold")).bytes
-        + Frame.data(index * 2 + 1, [0, 0, 0, 0, 0], flags: Frame.endStream).bytes
+    let body: [UInt8] = [0, 0, 0, 0, 0]
+    return (0..<count).flatMap { index -> [UInt8] in
+      let id = index * 2 + 1
+      return Frame.headers(id, Frame.call("/test/Hold")).bytes + Frame.data(id, body, flags: Frame.endStream).bytes
     }
   }
 }

@@ -18,7 +18,10 @@ public struct RPCServerConfiguration: Sendable {
   /// Per shard: handlers that have not answered yet, whether or not their streams are still open, so that resetting
   /// streams does not buy more work. More calls are answered UNAVAILABLE at once.
   public var maxRunningCallsPerShard = 4_096
-  /// Per shard: requests received in part. Beyond it calls fail with RESOURCE_EXHAUSTED.
+  /// Per connection: requests received in part, or whole and waiting. Beyond it its own calls fail with
+  /// RESOURCE_EXHAUSTED; one request of `maxRequestMessageBytes` is always allowed.
+  public var maxBufferedRequestBytesPerConnection = 1 << 20
+  /// Per shard: as above, over all connections. Beyond it the connections that hold most are closed.
   public var maxBufferedRequestBytesPerShard = 64 << 20
   /// Per connection: answers that the peer has not taken yet. Beyond it its requests wait, and the answers to those that run
   /// are replaced by RESOURCE_EXHAUSTED. One answer may go over it.

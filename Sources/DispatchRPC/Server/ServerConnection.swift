@@ -30,6 +30,8 @@ final class ServerConnection: HTTP2Connection {
   private let acceptedAt: MonotonicTime
   private var hasHandshake = false
   private var idleSince: MonotonicTime
+  /// Requests received in part, or whole and waiting.
+  private(set) var bufferedRequestBytes = 0
   /// Answers that the client has not taken.
   private(set) var bufferedResponseBytes = 0
   private var firstStream: Stream?
@@ -151,10 +153,27 @@ extension ServerConnection {
       refuse(stream, error)
       return
     }
-    server.bufferedRequestBytes += stream.pointee.request.message.count - before
-    if server.bufferedRequestBytes > server.configuration.maxBufferedRequestBytesPerShard {
-      refuse(stream, .resourceExhausted, "the server holds too many unfinished requests")
+    requestBytesChanged(by: stream.pointee.request.message.count - before)
+    if bufferedRequestBytes > requestRoom {
+      refuse(stream, .resourceExhausted, "the connection has too many unfinished requests")
     }
+  }
+
+  /// One request of the largest size always fits.
+  private var requestRoom: Int {
+    max(
+      server.configuration.maxBufferedRequestBytesPerConnection, server.configuration.maxRequestMessageBytes)
+  }
+
+  private func requestBytesChanged(by count: Int) {
+    bufferedRequestBytes += count
+    server.requestBytesChanged(by: count)
+  }
+
+  /// What was received of a request that nobody will answer any more.
+  private func dropRequest(_ stream: Stream) {
+    requestBytesChanged(by: -stream.pointee.request.message.count)
+    stream.pointee.request.reset()
   }
 
   /// The client's side of the stream is complete.
@@ -240,7 +259,7 @@ extension ServerConnection {
   private func handOver(_ stream: Stream, to handler: UnaryHandler, _ call: RPCServerCall) {
     var request = MessageDeframer()
     swap(&request, &stream.pointee.request)
-    server.bufferedRequestBytes -= request.message.count
+    requestBytesChanged(by: -request.message.count)
     request.message.withUnsafeBytes { handler(call, $0) }
     request.reset()
     stream.pointee.request = request
@@ -277,6 +296,7 @@ extension ServerConnection {
 
   private func enterAnswered(_ stream: Stream) {
     stream.pointee.call = nil
+    dropRequest(stream)
     stream.pointee.enter(.answered, at: shard.now)
     scheduleWrite()
   }
@@ -472,7 +492,7 @@ extension ServerConnection {
     if let timer = stream.pointee.timer { shard.cancelTimer(timer) }
     bufferedResponseBytes -= stream.pointee.response.messageBytes
     server.responseBytesChanged(by: -stream.pointee.response.messageBytes)
-    server.bufferedRequestBytes -= stream.pointee.request.message.count
+    dropRequest(stream)
     unlink(stream)
     if openingStream == stream { openingStream = nil }
     if isInReadyList(stream) {

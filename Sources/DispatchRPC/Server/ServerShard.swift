@@ -12,7 +12,8 @@ final class ServerShard {
   /// Handlers that have not answered.
   let runningCalls = Atomic<Int>(0)
   var streams = ServerStreamPool()
-  var bufferedRequestBytes = 0
+  /// Requests received in part, or whole and waiting.
+  private var bufferedRequestBytes = 0
   /// Answers that the clients have not taken.
   private var bufferedResponseBytes = 0
 
@@ -47,6 +48,11 @@ final class ServerShard {
     reportIfEmpty()
   }
 
+  func requestBytesChanged(by count: Int) {
+    bufferedRequestBytes += count
+    shedIfNeeded()
+  }
+
   func responseBytesChanged(by count: Int) {
     bufferedResponseBytes += count
     shedIfNeeded()
@@ -71,6 +77,10 @@ final class ServerShard {
     for connection in connections.values { connection.close(after: grace) }
   }
 
+  private var holdsTooManyRequests: Bool {
+    bufferedRequestBytes > configuration.maxBufferedRequestBytesPerShard
+  }
+
   private var holdsTooManyResponses: Bool {
     bufferedResponseBytes > configuration.maxBufferedResponseBytesPerShard
   }
@@ -78,7 +88,7 @@ final class ServerShard {
   /// Closes those that hold most rather than refuse whoever comes next: hoarders must not shut the others out. Later, as
   /// the caller may be in the midst of the very connection.
   private func shedIfNeeded() {
-    guard !isShedding, holdsTooManyResponses else { return }
+    guard !isShedding, holdsTooManyRequests || holdsTooManyResponses else { return }
     isShedding = true
     let confined = ShardConfined(self)
     shard.execute { confined.value.shed() }
@@ -86,6 +96,7 @@ final class ServerShard {
 
   private func shed() {
     isShedding = false
+    closeLargest(by: { $0.bufferedRequestBytes }, while: { holdsTooManyRequests })
     closeLargest(by: { $0.bufferedResponseBytes }, while: { holdsTooManyResponses })
   }
 
