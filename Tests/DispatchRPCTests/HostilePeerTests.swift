@@ -56,6 +56,16 @@ import Testing
 
   @Test(arguments: [
     Attack("rapid reset", 1_500) { Frame.headers($0, Frame.call("/test/Hold")).bytes + Frame.reset($0).bytes },
+    Attack("rapid reset of refused calls", 1_500) {
+      Frame.headers($0, Frame.call("/test/Nowhere")).bytes + Frame.reset($0).bytes
+    },
+    Attack("rapid reset of calls without a body", 1_500) {
+      Frame.headers($0, Frame.call("/test/Echo"), flags: Frame.endHeaders | Frame.endStream).bytes
+        + Frame.reset($0).bytes
+    },
+    Attack("rapid reset without an error", 1_500) {
+      Frame.headers($0, Frame.call("/test/Hold")).bytes + Frame.reset($0, code: 0).bytes
+    },
     Attack("ping flood", 1_000) { _ in Frame.ping().bytes },
     Attack("settings flood", 1_000) { _ in Frame.settings().bytes },
     Attack("empty data", 200) { id in

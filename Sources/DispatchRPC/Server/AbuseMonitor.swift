@@ -12,7 +12,7 @@ public struct AbuseLimits: Hashable, Sendable {
     }
   }
 
-  /// Streams that ended early by RST_STREAM, from either side (rapid reset, CVE-2023-44487; made-you-reset,
+  /// RST_STREAM from the client, whatever became of the stream, and streams that it made us reset (rapid reset, CVE-2023-44487; made-you-reset,
   /// CVE-2025-8671). Clients reset a stream for each call they cancel or time out, hence the room.
   public var resets = Bucket(burst: 1_000, perSecond: 50)
   /// PING, SETTINGS, PRIORITY and unknown settings (CVE-2019-9512, -9515). C-core probes bandwidth with several PINGs a

@@ -91,6 +91,8 @@ enum ServerCallbacks {
       let isEmpty = header.length == frame.pointee.data.padlen
       if isEmpty && !endsStream(header) { connection.record(.emptyData) }
       if endsStream(header), let stream = stream(header.stream_id, of: connection) { connection.requestEnded(stream) }
+    case NGHTTP2_RST_STREAM:
+      connection.resetReceived(stream(header.stream_id, of: connection), code: frame.pointee.rst_stream.error_code)
     case NGHTTP2_SETTINGS:
       connection.settingsReceived()
     case NGHTTP2_PING where header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0:

@@ -192,8 +192,17 @@ extension ServerConnection {
     }
   }
 
+  /// The client reset a stream, `nil` if it had ended. One that was refused at once cost us as much as any other; only
+  /// NO_ERROR after our answer is good manners (RFC 9113 §8.1).
+  func resetReceived(_ stream: Stream?, code: UInt32) {
+    stream?.pointee.isRemoteReset = true
+    let isAnswered = stream?.pointee.isLocalDone ?? true
+    if code != HTTP2ErrorCode.noError.rawValue || !isAnswered { record(.reset) }
+  }
+
   func streamClosed(_ stream: Stream, code: UInt32) {
-    if code != HTTP2ErrorCode.noError.rawValue && !stream.pointee.isLocalDone { record(.reset) }
+    let isOurReset = code != HTTP2ErrorCode.noError.rawValue && !stream.pointee.isRemoteReset
+    if isOurReset && !stream.pointee.isLocalDone { record(.reset) }
     close(stream, .reset)
   }
 

@@ -21,7 +21,9 @@ struct ServerStream {
   var isClosed = false
   /// The client has sent all it will.
   var isRemoteDone = false
-  /// Our last frame is with nghttp2: the client may reset what is left without being suspected.
+  /// The client has reset it, and that is counted.
+  var isRemoteReset = false
+  /// Our last frame is with nghttp2.
   var isLocalDone = false
   var head = RequestHead()
   var request = MessageDeframer()

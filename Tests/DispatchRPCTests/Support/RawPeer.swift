@@ -94,7 +94,11 @@ struct Frame: Sendable {
     Frame(type: 1, flags: flags, stream: stream, payload: fields.flatMap(literal))
   }
 
-  static func reset(_ stream: UInt32) -> Frame { Frame(type: 3, stream: stream, payload: [0, 0, 0, 8]) }
+  /// With CANCEL.
+  static func reset(_ stream: UInt32, code: UInt32 = 8) -> Frame {
+    Frame(type: 3, stream: stream, payload: bigEndian(code))
+  }
+
   static func settings() -> Frame { Frame(type: 4) }
   static func ping() -> Frame { Frame(type: 6, payload: [1, 2, 3, 4, 5, 6, 7, 8]) }
 
