@@ -75,6 +75,30 @@ import Testing
     #expect(answer.contains { $0.type == 0 && $0.payload == [0, 0, 0, 0, 2, 1, 2] })
   }
 
+  @Test func metadataOfUnfinishedRequestsAreRefusedBeyondTheConnectionsShare() async throws {
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.maxBufferedMetadataBytesPerConnection = 1_000
+    let loopback = try Loopback(configuration)
+    let head = Frame.call("/test/Echo") + (0..<3).map { ("m\($0)", String(repeating: "x", count: 100)) }
+    let ids = (0..<6).map { UInt32($0 * 2 + 1) }
+    // Three fit; the others are refused, and theirs let go.
+    let hoarder = RawPeer(loopback.address)
+    let frames = await hoarder.exchange(Frame.preface + ids.flatMap { Frame.headers($0, head).bytes }) { frames in
+      frames.count { $0.type == 3 } == 3
+    }
+    #expect(frames.filter { $0.type == 1 }.map(\.stream) == [7, 9, 11])
+    // A call that was handed over no longer counts.
+    let end: [UInt8] = [0, 0, 0, 0, 0]
+    let more = Frame.headers(13, head).bytes + Frame.data(13, end, flags: Frame.endStream).bytes
+    _ = await hoarder.exchange(Frame.data(1, end, flags: Frame.endStream).bytes) { frames in
+      frames.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 }
+    }
+    let answers = await hoarder.exchange(more) { frames in
+      frames.contains { $0.stream == 13 && $0.flags & Frame.endStream != 0 }
+    }
+    #expect(answers.contains { $0.stream == 13 && $0.type == 0 })
+  }
+
   /// Each lacks its last byte.
   private static func unfinishedRequests(_ count: UInt32, bytes: Int) -> [UInt8] {
     let length = UInt16(bytes + 1)

@@ -18,6 +18,9 @@ public struct RPCServerConfiguration: Sendable {
   /// Per shard: handlers that have not answered yet, whether or not their streams are still open, so that resetting
   /// streams does not buy more work. More calls are answered UNAVAILABLE at once.
   public var maxRunningCallsPerShard = 4_096
+  /// Per connection: metadata of requests that wait for their end or their turn. Beyond it its own calls fail with
+  /// RESOURCE_EXHAUSTED. 2 KiB for each of its streams: a token and tracing headers.
+  public var maxBufferedMetadataBytesPerConnection = 256 << 10
   /// Per connection: requests received in part, or whole and waiting. Beyond it its own calls fail with
   /// RESOURCE_EXHAUSTED; one request of `maxRequestMessageBytes` is always allowed.
   public var maxBufferedRequestBytesPerConnection = 1 << 20

@@ -48,6 +48,10 @@ struct RequestHead {
     metadata.append(name, value)
   }
 
+  mutating func dropMetadata() {
+    metadata = EncodedMetadata()
+  }
+
   func refusal() -> Refusal? {
     if isTooLarge { return .status(.resourceExhausted, .headersTooLarge) }
     if !isPost { return .http(.methodNotAllowed) }
@@ -100,6 +104,8 @@ struct EncodedMetadata: Sendable {
 
   /// For each field: the lengths of name and value, four bytes each, then both.
   private var bytes: [UInt8] = []
+
+  var byteCount: Int { bytes.count }
 
   mutating func append(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
     if bytes.isEmpty { bytes.reserveCapacity(Self.firstCapacity) }

@@ -30,6 +30,8 @@ final class ServerConnection: HTTP2Connection {
   private let acceptedAt: MonotonicTime
   private var hasHandshake = false
   private var idleSince: MonotonicTime
+  /// Metadata of the calls that have not been handed over.
+  private var bufferedMetadataBytes = 0
   /// Requests received in part, or whole and waiting.
   private(set) var bufferedRequestBytes = 0
   /// Answers that the client has not taken.
@@ -134,8 +136,12 @@ extension ServerConnection {
 
   func headersReceived(_ stream: Stream) {
     openingStream = nil
+    stream.pointee.metadataBytes = stream.pointee.head.metadata.byteCount
+    bufferedMetadataBytes += stream.pointee.metadataBytes
     if let refusal = stream.pointee.head.refusal() {
       refuse(stream, refusal)
+    } else if bufferedMetadataBytes > server.configuration.maxBufferedMetadataBytesPerConnection {
+      refuse(stream, .resourceExhausted, "the connection's unfinished requests have too much metadata")
     } else if let timeout = stream.pointee.head.timeout {
       let deadline = shard.now.advanced(by: .nanoseconds(Int64(clamping: timeout)))
       stream.pointee.deadline = deadline
@@ -170,8 +176,16 @@ extension ServerConnection {
     server.requestBytesChanged(by: count)
   }
 
+  /// The call has it now, or nobody wants it any more.
+  private func dropMetadata(_ stream: Stream) {
+    bufferedMetadataBytes -= stream.pointee.metadataBytes
+    stream.pointee.metadataBytes = 0
+    stream.pointee.head.dropMetadata()
+  }
+
   /// What was received of a request that nobody will answer any more.
   private func dropRequest(_ stream: Stream) {
+    dropMetadata(stream)
     requestBytesChanged(by: -stream.pointee.request.message.count)
     stream.pointee.request.reset()
   }
@@ -259,6 +273,7 @@ extension ServerConnection {
       path: route.path, deadline: stream.pointee.deadline, metadata: stream.pointee.head.metadata, connection: self,
       stream: stream)
     stream.pointee.call = call
+    dropMetadata(stream)
     stream.pointee.enter(.running, at: shard.now)
     shard.needsWakeUpEnd()
     handOver(stream, to: route.handler, call)

@@ -26,6 +26,8 @@ struct ServerStream {
   /// Our last frame is with nghttp2.
   var isLocalDone = false
   var head = RequestHead()
+  /// Of `head`, as they count for the connection.
+  var metadataBytes = 0
   var request = MessageDeframer()
   var response = OutgoingMessage()
   var trailingMetadata = Metadata()
