@@ -67,6 +67,11 @@ import Testing
       Frame.headers($0, Frame.call("/test/Hold")).bytes + Frame.reset($0, code: 0).bytes
     },
     Attack("ping flood", 1_000) { _ in Frame.ping().bytes },
+    Attack("ping acknowledgement flood", 1_000) { _ in
+      Frame(type: 6, flags: Frame.acknowledgement, payload: [1, 2, 3, 4, 5, 6, 7, 8]).bytes
+    },
+    Attack("priority flood", 1_000) { Frame(type: 2, stream: $0, payload: [0, 0, 0, 0, 16]).bytes },
+    Attack("window update flood", 100_000) { _ in Frame.windowUpdate(0, 1).bytes },
     Attack("settings flood", 1_000) { _ in Frame.settings().bytes },
     Attack("empty data", 200) { id in
       (id == 1 ? Frame.headers(1, Frame.call("/test/Echo")).bytes : []) + Frame.data(1, []).bytes

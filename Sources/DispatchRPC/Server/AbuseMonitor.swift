@@ -15,9 +15,11 @@ public struct AbuseLimits: Hashable, Sendable {
   /// RST_STREAM from the client, whatever became of the stream, and streams that it made us reset (rapid reset, CVE-2023-44487; made-you-reset,
   /// CVE-2025-8671). Clients reset a stream for each call they cancel or time out, hence the room.
   public var resets = Bucket(burst: 1_000, perSecond: 50)
-  /// PING, SETTINGS, PRIORITY and unknown settings (CVE-2019-9512, -9515). C-core probes bandwidth with several PINGs a
+  /// PING and SETTINGS (CVE-2019-9512, -9515), their acknowledgements, PRIORITY and GOAWAY. C-core probes bandwidth with several PINGs a
   /// second.
   public var controlFrames = Bucket(burst: 200, perSecond: 10)
+  /// WINDOW_UPDATE. C-core sends one or two for every call and every frame of an answer.
+  public var windowUpdates = Bucket(burst: 10_000, perSecond: 20_000)
   /// DATA frames without data that end no stream (CVE-2019-9518).
   public var emptyData = Bucket(burst: 32, perSecond: 4)
   /// Frames that break the protocol in one stream only.
@@ -31,6 +33,7 @@ struct AbuseMonitor {
   enum Event {
     case reset
     case controlFrame
+    case windowUpdate
     case emptyData
     case invalidFrame
   }
@@ -42,12 +45,14 @@ struct AbuseMonitor {
 
   private var resets: TokenBucket
   private var controlFrames: TokenBucket
+  private var windowUpdates: TokenBucket
   private var emptyData: TokenBucket
   private var invalidFrames: TokenBucket
 
   init(limits: AbuseLimits, now: MonotonicTime) {
     resets = TokenBucket(limits.resets, now: now)
     controlFrames = TokenBucket(limits.controlFrames, now: now)
+    windowUpdates = TokenBucket(limits.windowUpdates, now: now)
     emptyData = TokenBucket(limits.emptyData, now: now)
     invalidFrames = TokenBucket(limits.invalidFrames, now: now)
   }
@@ -57,6 +62,7 @@ struct AbuseMonitor {
       switch event {
       case .reset: resets.take(at: now)
       case .controlFrame: controlFrames.take(at: now)
+      case .windowUpdate: windowUpdates.take(at: now)
       case .emptyData: emptyData.take(at: now)
       case .invalidFrame: invalidFrames.take(at: now)
       }

@@ -19,6 +19,19 @@ enum ServerCallbacks {
     }
   }
 
+  /// A frame's header is here. nghttp2 tells nobody of unknown types, which cost no more than their bytes.
+  private static let onBeginFrame: nghttp2_on_begin_frame_callback = { _, header, userData in
+    switch nghttp2_frame_type(UInt32(header!.pointee.type)) {
+    case NGHTTP2_DATA, NGHTTP2_HEADERS, NGHTTP2_CONTINUATION, NGHTTP2_RST_STREAM:
+      break
+    case NGHTTP2_WINDOW_UPDATE:
+      withConnection(userData) { $0.record(.windowUpdate) }
+    default:
+      withConnection(userData) { $0.record(.controlFrame) }
+    }
+    return 0
+  }
+
   /// A frame is complete.
   private static let onFrame: nghttp2_on_frame_recv_callback = { _, frame, userData in
     withConnection(userData) { received(frame!, on: $0) }
@@ -97,8 +110,6 @@ enum ServerCallbacks {
       connection.settingsReceived()
     case NGHTTP2_PING where header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0:
       connection.pingAcknowledged(withUnsafeBytes(of: frame.pointee.ping.opaque_data) { $0.load(as: UInt64.self) })
-    case NGHTTP2_PING, NGHTTP2_PRIORITY:
-      connection.record(.controlFrame)
     default:
       break
     }
@@ -125,6 +136,7 @@ enum ServerCallbacks {
   private static func makeTable() -> OpaquePointer {
     var table: OpaquePointer?
     guard nghttp2_session_callbacks_new(&table) == 0, let table else { fatalError("out of memory") }
+    nghttp2_session_callbacks_set_on_begin_frame_callback(table, onBeginFrame)
     nghttp2_session_callbacks_set_on_frame_recv_callback(table, onFrame)
     nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(table, onInvalidFrame)
     nghttp2_session_callbacks_set_on_begin_headers_callback(table, onBeginHeaders)

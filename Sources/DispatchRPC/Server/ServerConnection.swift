@@ -222,7 +222,6 @@ extension ServerConnection {
 
   func settingsReceived() {
     hasHandshake = true
-    record(.controlFrame)
   }
 
   func pingAcknowledged(_ payload: UInt64) {
