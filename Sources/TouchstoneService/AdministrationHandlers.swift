@@ -142,7 +142,9 @@ extension TouchstoneService {
     for (index, kind) in filter.kinds.prefix(Self.maximumKindPrefixes).enumerated() {
       validator.identifier(kind, "filter.kinds[\(index)]")
     }
-    if request.pageSize > Self.maximumEventCount { validator.refuse("page_size", "must be at most 1000") }
+    if request.pageSize > Self.maximumEventCount {
+      validator.refuse("page_size", "must be at most \(Self.maximumEventCount)")
+    }
     try validator.finish()
     store.events(
       matching: EventFilter(

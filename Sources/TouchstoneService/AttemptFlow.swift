@@ -40,7 +40,7 @@ struct AttemptFlow: Sendable {
     let posture = validator.posture(request.posture)
     let proof = try proof(request.attempt, &validator)
     try validator.finish()
-    guard let proof else { return }
+    guard let proof else { preconditionFailure("a request without a proof was refused above") }
 
     guard
       let evaluation = service.sealer.openEvaluation(

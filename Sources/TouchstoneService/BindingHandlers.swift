@@ -102,7 +102,9 @@ extension TouchstoneService {
     var validator = RequestValidator()
     validator.identifier(request.applicationID, "application_id")
     validator.identifier(request.profileID, "profile_id")
-    if request.pageSize > Self.maximumPageSize { validator.refuse("page_size", "must be at most 100") }
+    if request.pageSize > Self.maximumPageSize {
+      validator.refuse("page_size", "must be at most \(Self.maximumPageSize)")
+    }
     // A page token is the last binding's id: it tells nothing that the page did not.
     validator.optionalIdentifier(request.pageToken, "page_token")
     try validator.finish()
@@ -151,6 +153,9 @@ extension TouchstoneService {
 }
 
 extension RequestValidator {
+  /// A word such as "password", "otp" or "idv" (bindings.proto).
+  private static let methodBytes = 1...32
+
   fileprivate mutating func isFresh(
     _ primary: V1.PrimaryAuthentication?, _ field: String, under policy: EnrolmentPolicy, at now: UnixTime
   ) -> Bool {
@@ -158,7 +163,7 @@ extension RequestValidator {
       refuse(field, "is required")
       return false
     }
-    text(primary.method, "\(field).method", bytes: 1...32)
+    text(primary.method, "\(field).method", bytes: Self.methodBytes)
     let count = violations.count
     let authenticatedAt = time(primary.authenticatedAt, "\(field).authenticated_at")
     guard violations.count == count else { return false }

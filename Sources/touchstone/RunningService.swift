@@ -5,6 +5,7 @@ internal import DispatchRPC
 internal import Glibc
 internal import Logging
 internal import Synchronization
+internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstoneService
 internal import TouchstoneStore
@@ -35,7 +36,8 @@ final class RunningService: Sendable {
       clock: systemTime)
     var serverConfiguration = RPCServerConfiguration()
     serverConfiguration.shards = shards
-    serverConfiguration.maxRequestMessageBytes = maximumRequestBytes
+    // What the codec would refuse is not worth receiving.
+    serverConfiguration.maxRequestMessageBytes = DecodingLimits.default.maximumBytes
     let server = RPCServer(configuration: serverConfiguration, router: service.router) { service.wakeUpEnded(on: $0) }
     do throws(RPCServerError) {
       let address = try server.listen(host: endpoint.host, port: endpoint.port)
@@ -44,9 +46,6 @@ final class RunningService: Sendable {
       throw Failure(status: .cannotListen, message: "cannot listen on \(configuration.listen): \(error.reason)")
     }
   }
-
-  /// The largest message of the protos, a passkey assertion with its client data, stays far below.
-  private static let maximumRequestBytes = 64 << 10
 
   private init(address: SocketAddress, server: RPCServer, store: SQLiteStore, logger: Logger) {
     self.address = address
