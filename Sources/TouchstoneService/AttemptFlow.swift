@@ -69,7 +69,7 @@ struct AttemptFlow: Sendable {
     case .report(let report):
       if report.laError == .unspecified { validator.refuse("report.la_error", "is required") }
       return .report(LAErrorCode(rawValue: report.laError.rawValue))
-    case .profileTouchID, .passcode, .gesture, .passkey:
+    case .profileTouchID, .passcode, .gesture, .passkey, .primary:
       throw RequestError(code: .unimplemented, message: "attempt: this factor is not served by this version")
     case nil:
       validator.refuse("attempt", "is required")

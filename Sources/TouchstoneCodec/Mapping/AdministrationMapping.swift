@@ -13,6 +13,7 @@ extension V1.SecretStanding: MappedMessage {
     mapper.field(&value.kind, &c.kind)
     mapper.field(&value.failures, &c.failures)
     mapper.field(&value.lockedUntil, &c.locked_until)
+    mapper.field(&value.disabled, &c.disabled)
   }
 }
 

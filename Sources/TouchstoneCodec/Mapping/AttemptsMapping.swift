@@ -102,6 +102,8 @@ extension V1.SubmitAttemptRequest.Attempt: OneOf {
     case TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__ATTEMPT_GESTURE: self = .gesture(V1.GestureProof(c.gesture))
     case TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__ATTEMPT_PASSKEY: self = .passkey(V1.PasskeyProof(c.passkey))
     case TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__ATTEMPT_REPORT: self = .report(V1.DeviceReport(c.report))
+    case TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__ATTEMPT_PRIMARY:
+      self = .primary(V1.PrimaryAuthentication(c.primary))
     default: return nil
     }
   }
@@ -126,6 +128,9 @@ extension V1.SubmitAttemptRequest.Attempt: OneOf {
     case .report(let report):
       c.attempt_case = TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__ATTEMPT_REPORT
       c.report = writer.cMessage(report)
+    case .primary(let primary):
+      c.attempt_case = TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__ATTEMPT_PRIMARY
+      c.primary = writer.cMessage(primary)
     }
   }
 }

@@ -14,6 +14,7 @@ extension V1.CanEvaluatePolicyRequest: MappedMessage {
     mapper.field(&value.policy, &c.policy)
     mapper.field(&value.bindingID, &c.binding_id)
     mapper.field(&value.posture, &c.posture)
+    mapper.field(&value.profileID, &c.profile_id)
   }
 }
 
@@ -30,6 +31,7 @@ extension V1.CanEvaluatePolicyResponse: MappedMessage {
     mapper.field(&value.domainState, &c.domain_state)
     mapper.repeated(&value.factors, &c.factors, &c.n_factors)
     mapper.field(&value.biometryAttemptsLeft, &c.biometry_attempts_left)
+    mapper.repeated(&value.advisories, &c.advisories, &c.n_advisories)
   }
 }
 
@@ -69,6 +71,7 @@ extension V1.BeginEvaluationResponse: MappedMessage {
     mapper.field(&value.presentation, &c.presentation)
     mapper.field(&value.domainState, &c.domain_state)
     mapper.field(&value.denial, &c.denial)
+    mapper.repeated(&value.advisories, &c.advisories, &c.n_advisories)
   }
 }
 

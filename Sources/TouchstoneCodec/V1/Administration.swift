@@ -5,11 +5,16 @@ extension V1 {
     public var kind: SecretKind
     public var failures: UInt32
     public var lockedUntil: Timestamp?
+    /// Until it is set anew.
+    public var disabled: Bool
 
-    public init(kind: SecretKind = .unspecified, failures: UInt32 = 0, lockedUntil: Timestamp? = nil) {
+    public init(
+      kind: SecretKind = .unspecified, failures: UInt32 = 0, lockedUntil: Timestamp? = nil, disabled: Bool = false
+    ) {
       self.kind = kind
       self.failures = failures
       self.lockedUntil = lockedUntil
+      self.disabled = disabled
     }
   }
 

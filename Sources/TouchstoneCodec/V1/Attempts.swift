@@ -116,6 +116,8 @@ extension V1 {
       case gesture(GestureProof)
       case passkey(PasskeyProof)
       case report(DeviceReport)
+      /// The calling service logged the person in itself.
+      case primary(PrimaryAuthentication)
     }
 
     public var applicationID: String

@@ -9,14 +9,18 @@ extension V1 {
     /// Empty before a binding exists.
     public var bindingID: String
     public var posture: DevicePosture?
+    /// Instead of `bindingID`, for a person without a bound device.
+    public var profileID: String
 
     public init(
-      applicationID: String = "", policy: String = "", bindingID: String = "", posture: DevicePosture? = nil
+      applicationID: String = "", policy: String = "", bindingID: String = "", posture: DevicePosture? = nil,
+      profileID: String = ""
     ) {
       self.applicationID = applicationID
       self.policy = policy
       self.bindingID = bindingID
       self.posture = posture
+      self.profileID = profileID
     }
   }
 
@@ -30,16 +34,19 @@ extension V1 {
     public var factors: [Factor]
     /// Biometric attempts left on the device before lockout.
     public var biometryAttemptsLeft: UInt32
+    /// To know of the device, never a refusal: "SLOW_PROMPT".
+    public var advisories: [String]
 
     public init(
       canEvaluate: Bool = false, denial: Denial? = nil, domainState: DomainStateVerdict = .unspecified,
-      factors: [Factor] = [], biometryAttemptsLeft: UInt32 = 0
+      factors: [Factor] = [], biometryAttemptsLeft: UInt32 = 0, advisories: [String] = []
     ) {
       self.canEvaluate = canEvaluate
       self.denial = denial
       self.domainState = domainState
       self.factors = factors
       self.biometryAttemptsLeft = biometryAttemptsLeft
+      self.advisories = advisories
     }
   }
 
@@ -92,11 +99,13 @@ extension V1 {
     public var domainState: DomainStateVerdict
     /// Set where the policy cannot be evaluated now.
     public var denial: Denial?
+    /// As for ``CanEvaluatePolicyResponse``.
+    public var advisories: [String]
 
     public init(
       evaluation: [UInt8] = [], challenge: [UInt8] = [], signingInput: [UInt8] = [],
       expiresAt: Timestamp? = nil, factors: [Factor] = [], presentation: Presentation? = nil,
-      domainState: DomainStateVerdict = .unspecified, denial: Denial? = nil
+      domainState: DomainStateVerdict = .unspecified, denial: Denial? = nil, advisories: [String] = []
     ) {
       self.evaluation = evaluation
       self.challenge = challenge
@@ -106,6 +115,7 @@ extension V1 {
       self.presentation = presentation
       self.domainState = domainState
       self.denial = denial
+      self.advisories = advisories
     }
   }
 

@@ -817,7 +817,7 @@ void   touchstone__v1__rule_trace__free_unpacked
   assert(message->base.descriptor == &touchstone__v1__rule_trace__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor touchstone__v1__secret_standing__field_descriptors[3] =
+static const ProtobufCFieldDescriptor touchstone__v1__secret_standing__field_descriptors[4] =
 {
   {
     "kind",
@@ -855,8 +855,21 @@ static const ProtobufCFieldDescriptor touchstone__v1__secret_standing__field_des
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "disabled",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__SecretStanding, disabled),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__secret_standing__field_indices_by_name[] = {
+  3,   /* field[3] = disabled */
   1,   /* field[1] = failures */
   0,   /* field[0] = kind */
   2,   /* field[2] = locked_until */
@@ -864,7 +877,7 @@ static const unsigned touchstone__v1__secret_standing__field_indices_by_name[] =
 static const ProtobufCIntRange touchstone__v1__secret_standing__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__secret_standing__descriptor =
 {
@@ -874,7 +887,7 @@ const ProtobufCMessageDescriptor touchstone__v1__secret_standing__descriptor =
   "Touchstone__V1__SecretStanding",
   "touchstone.v1",
   sizeof(Touchstone__V1__SecretStanding),
-  3,
+  4,
   touchstone__v1__secret_standing__field_descriptors,
   touchstone__v1__secret_standing__field_indices_by_name,
   1,  touchstone__v1__secret_standing__number_ranges,

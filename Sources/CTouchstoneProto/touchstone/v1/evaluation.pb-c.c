@@ -637,7 +637,7 @@ void   touchstone__v1__invalidate_evaluation_response__free_unpacked
   assert(message->base.descriptor == &touchstone__v1__invalidate_evaluation_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor touchstone__v1__can_evaluate_policy_request__field_descriptors[4] =
+static const ProtobufCFieldDescriptor touchstone__v1__can_evaluate_policy_request__field_descriptors[5] =
 {
   {
     "application_id",
@@ -687,17 +687,30 @@ static const ProtobufCFieldDescriptor touchstone__v1__can_evaluate_policy_reques
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "profile_id",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__CanEvaluatePolicyRequest, profile_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__can_evaluate_policy_request__field_indices_by_name[] = {
   0,   /* field[0] = application_id */
   2,   /* field[2] = binding_id */
   1,   /* field[1] = policy */
   3,   /* field[3] = posture */
+  4,   /* field[4] = profile_id */
 };
 static const ProtobufCIntRange touchstone__v1__can_evaluate_policy_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__can_evaluate_policy_request__descriptor =
 {
@@ -707,14 +720,14 @@ const ProtobufCMessageDescriptor touchstone__v1__can_evaluate_policy_request__de
   "Touchstone__V1__CanEvaluatePolicyRequest",
   "touchstone.v1",
   sizeof(Touchstone__V1__CanEvaluatePolicyRequest),
-  4,
+  5,
   touchstone__v1__can_evaluate_policy_request__field_descriptors,
   touchstone__v1__can_evaluate_policy_request__field_indices_by_name,
   1,  touchstone__v1__can_evaluate_policy_request__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__can_evaluate_policy_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__can_evaluate_policy_response__field_descriptors[5] =
+static const ProtobufCFieldDescriptor touchstone__v1__can_evaluate_policy_response__field_descriptors[6] =
 {
   {
     "can_evaluate",
@@ -776,8 +789,21 @@ static const ProtobufCFieldDescriptor touchstone__v1__can_evaluate_policy_respon
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "advisories",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Touchstone__V1__CanEvaluatePolicyResponse, n_advisories),
+    offsetof(Touchstone__V1__CanEvaluatePolicyResponse, advisories),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__can_evaluate_policy_response__field_indices_by_name[] = {
+  5,   /* field[5] = advisories */
   4,   /* field[4] = biometry_attempts_left */
   0,   /* field[0] = can_evaluate */
   1,   /* field[1] = denial */
@@ -787,7 +813,7 @@ static const unsigned touchstone__v1__can_evaluate_policy_response__field_indice
 static const ProtobufCIntRange touchstone__v1__can_evaluate_policy_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__can_evaluate_policy_response__descriptor =
 {
@@ -797,7 +823,7 @@ const ProtobufCMessageDescriptor touchstone__v1__can_evaluate_policy_response__d
   "Touchstone__V1__CanEvaluatePolicyResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__CanEvaluatePolicyResponse),
-  5,
+  6,
   touchstone__v1__can_evaluate_policy_response__field_descriptors,
   touchstone__v1__can_evaluate_policy_response__field_indices_by_name,
   1,  touchstone__v1__can_evaluate_policy_response__number_ranges,
@@ -946,7 +972,7 @@ const ProtobufCMessageDescriptor touchstone__v1__begin_evaluation_request__descr
   (ProtobufCMessageInit) touchstone__v1__begin_evaluation_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__begin_evaluation_response__field_descriptors[8] =
+static const ProtobufCFieldDescriptor touchstone__v1__begin_evaluation_response__field_descriptors[9] =
 {
   {
     "evaluation",
@@ -1044,8 +1070,21 @@ static const ProtobufCFieldDescriptor touchstone__v1__begin_evaluation_response_
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "advisories",
+    9,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Touchstone__V1__BeginEvaluationResponse, n_advisories),
+    offsetof(Touchstone__V1__BeginEvaluationResponse, advisories),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__begin_evaluation_response__field_indices_by_name[] = {
+  8,   /* field[8] = advisories */
   1,   /* field[1] = challenge */
   7,   /* field[7] = denial */
   6,   /* field[6] = domain_state */
@@ -1058,7 +1097,7 @@ static const unsigned touchstone__v1__begin_evaluation_response__field_indices_b
 static const ProtobufCIntRange touchstone__v1__begin_evaluation_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__begin_evaluation_response__descriptor =
 {
@@ -1068,7 +1107,7 @@ const ProtobufCMessageDescriptor touchstone__v1__begin_evaluation_response__desc
   "Touchstone__V1__BeginEvaluationResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__BeginEvaluationResponse),
-  8,
+  9,
   touchstone__v1__begin_evaluation_response__field_descriptors,
   touchstone__v1__begin_evaluation_response__field_indices_by_name,
   1,  touchstone__v1__begin_evaluation_response__number_ranges,
@@ -1368,7 +1407,7 @@ const ProtobufCMessageDescriptor touchstone__v1__device_report__descriptor =
   (ProtobufCMessageInit) touchstone__v1__device_report__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__submit_attempt_request__field_descriptors[9] =
+static const ProtobufCFieldDescriptor touchstone__v1__submit_attempt_request__field_descriptors[10] =
 {
   {
     "application_id",
@@ -1478,6 +1517,18 @@ static const ProtobufCFieldDescriptor touchstone__v1__submit_attempt_request__fi
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "primary",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Touchstone__V1__SubmitAttemptRequest, attempt_case),
+    offsetof(Touchstone__V1__SubmitAttemptRequest, primary),
+    &touchstone__v1__primary_authentication__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__submit_attempt_request__field_indices_by_name[] = {
   0,   /* field[0] = application_id */
@@ -1487,13 +1538,14 @@ static const unsigned touchstone__v1__submit_attempt_request__field_indices_by_n
   4,   /* field[4] = passcode */
   6,   /* field[6] = passkey */
   8,   /* field[8] = posture */
+  9,   /* field[9] = primary */
   3,   /* field[3] = profile_touch_id */
   7,   /* field[7] = report */
 };
 static const ProtobufCIntRange touchstone__v1__submit_attempt_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__submit_attempt_request__descriptor =
 {
@@ -1503,7 +1555,7 @@ const ProtobufCMessageDescriptor touchstone__v1__submit_attempt_request__descrip
   "Touchstone__V1__SubmitAttemptRequest",
   "touchstone.v1",
   sizeof(Touchstone__V1__SubmitAttemptRequest),
-  9,
+  10,
   touchstone__v1__submit_attempt_request__field_descriptors,
   touchstone__v1__submit_attempt_request__field_indices_by_name,
   1,  touchstone__v1__submit_attempt_request__number_ranges,

@@ -51,10 +51,14 @@ struct  Touchstone__V1__SecretStanding
   Touchstone__V1__SecretKind kind;
   uint32_t failures;
   Google__Protobuf__Timestamp *locked_until;
+  /*
+   * Until it is set anew.
+   */
+  protobuf_c_boolean disabled;
 };
 #define TOUCHSTONE__V1__SECRET_STANDING__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__secret_standing__descriptor) \
-    , TOUCHSTONE__V1__SECRET_KIND__SECRET_KIND_UNSPECIFIED, 0, NULL }
+    , TOUCHSTONE__V1__SECRET_KIND__SECRET_KIND_UNSPECIFIED, 0, NULL, 0 }
 
 
 struct  Touchstone__V1__DeviceStanding

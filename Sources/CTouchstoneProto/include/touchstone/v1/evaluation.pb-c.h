@@ -16,6 +16,7 @@ PROTOBUF_C__BEGIN_DECLS
 
 #include "google/protobuf/duration.pb-c.h"
 #include "google/protobuf/timestamp.pb-c.h"
+#include "touchstone/v1/bindings.pb-c.h"
 #include "touchstone/v1/types.pb-c.h"
 
 typedef struct Touchstone__V1__CanEvaluatePolicyRequest Touchstone__V1__CanEvaluatePolicyRequest;
@@ -97,10 +98,14 @@ struct  Touchstone__V1__CanEvaluatePolicyRequest
    */
   char *binding_id;
   Touchstone__V1__DevicePosture *posture;
+  /*
+   * Instead of binding_id, for a person without a bound device.
+   */
+  char *profile_id;
 };
 #define TOUCHSTONE__V1__CAN_EVALUATE_POLICY_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__can_evaluate_policy_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string }
 
 
 struct  Touchstone__V1__CanEvaluatePolicyResponse
@@ -121,10 +126,15 @@ struct  Touchstone__V1__CanEvaluatePolicyResponse
    * Biometric attempts left on the device before lockout.
    */
   uint32_t biometry_attempts_left;
+  /*
+   * To know of the device, never a refusal: "SLOW_PROMPT" (iOS 10.1 shows the prompt late).
+   */
+  size_t n_advisories;
+  char **advisories;
 };
 #define TOUCHSTONE__V1__CAN_EVALUATE_POLICY_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__can_evaluate_policy_response__descriptor) \
-    , 0, NULL, TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNSPECIFIED, 0,NULL, 0 }
+    , 0, NULL, TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNSPECIFIED, 0,NULL, 0, 0,NULL }
 
 
 struct  Touchstone__V1__BeginEvaluationRequest
@@ -187,10 +197,15 @@ struct  Touchstone__V1__BeginEvaluationResponse
    * Set where the policy cannot be evaluated now.
    */
   Touchstone__V1__Denial *denial;
+  /*
+   * As for CanEvaluatePolicyResponse.
+   */
+  size_t n_advisories;
+  char **advisories;
 };
 #define TOUCHSTONE__V1__BEGIN_EVALUATION_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__begin_evaluation_response__descriptor) \
-    , {0,NULL}, {0,NULL}, {0,NULL}, NULL, 0,NULL, NULL, TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNSPECIFIED, NULL }
+    , {0,NULL}, {0,NULL}, {0,NULL}, NULL, 0,NULL, NULL, TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNSPECIFIED, NULL, 0,NULL }
 
 
 struct  Touchstone__V1__KeyProof
@@ -284,7 +299,8 @@ typedef enum {
   TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__ATTEMPT_PASSCODE = 5,
   TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__ATTEMPT_GESTURE = 6,
   TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__ATTEMPT_PASSKEY = 7,
-  TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__ATTEMPT_REPORT = 8
+  TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__ATTEMPT_REPORT = 8,
+  TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__ATTEMPT_PRIMARY = 10
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__ATTEMPT__CASE)
 } Touchstone__V1__SubmitAttemptRequest__AttemptCase;
 
@@ -305,6 +321,10 @@ struct  Touchstone__V1__SubmitAttemptRequest
     Touchstone__V1__GestureProof *gesture;
     Touchstone__V1__PasskeyProof *passkey;
     Touchstone__V1__DeviceReport *report;
+    /*
+     * The calling service logged the person in itself.
+     */
+    Touchstone__V1__PrimaryAuthentication *primary;
   };
 };
 #define TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__INIT \
