@@ -33,6 +33,12 @@ public struct TouchstoneError: Error, Hashable, Sendable {
     return nil
   }
 
+  /// What to show the person, where the refusal is about them, in the language asked for (google.rpc.LocalizedMessage).
+  public var localizedMessage: String? {
+    for case .localizedMessage(let message) in details { return message.message }
+    return nil
+  }
+
   /// The cause, for a program: upper snake case, stable (google.rpc.ErrorInfo).
   public var reason: String? {
     for case .errorInfo(let info) in details { return info.reason }

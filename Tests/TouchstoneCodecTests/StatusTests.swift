@@ -25,6 +25,7 @@ import Testing
             RPCDetail.PreconditionFailure.Violation(
               type: "BOUND", subject: "device:1", description: "to another profile")
           ])),
+        .localizedMessage(RPCDetail.LocalizedMessage(locale: "zh-Hans", message: "请稍后再试。")),
         .other(RPCDetail.AnyMessage(typeURL: "type.googleapis.com/google.rpc.Help", value: [0x0A, 0])),
       ])
     #expect(try RPCDetail.Status.decoded(from: status.encoded()) == status)

@@ -111,3 +111,16 @@ extension RPCDetail.BadRequest: MappedMessage {
     mapper.repeated(&value.fieldViolations, &c.field_violations, &c.n_field_violations)
   }
 }
+
+extension RPCDetail.LocalizedMessage: MappedMessage {
+  static var empty: Self { Self() }
+
+  static func initialize(_ c: UnsafeMutablePointer<Google__Rpc__LocalizedMessage>) {
+    google__rpc__localized_message__init(c)
+  }
+
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.field(&value.locale, &c.locale)
+    mapper.field(&value.message, &c.message)
+  }
+}

@@ -86,4 +86,16 @@ extension RPCDetail {
       self.fieldViolations = fieldViolations
     }
   }
+
+  /// The same for the person, in the language that the caller asked for.
+  public struct LocalizedMessage: WireMessage {
+    /// BCP 47.
+    public var locale: String
+    public var message: String
+
+    public init(locale: String = "", message: String = "") {
+      self.locale = locale
+      self.message = message
+    }
+  }
 }

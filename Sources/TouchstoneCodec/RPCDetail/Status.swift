@@ -24,6 +24,7 @@ public enum RPCDetail {
     case quotaFailure(QuotaFailure)
     case preconditionFailure(PreconditionFailure)
     case badRequest(BadRequest)
+    case localizedMessage(LocalizedMessage)
     /// Of a type that is not known here, or not readable as what it says it is.
     case other(AnyMessage)
   }
@@ -72,6 +73,7 @@ extension RPCDetail.Detail {
     case .quotaFailure(let message): try RPCDetail.AnyMessage(packing: message, by: coder)
     case .preconditionFailure(let message): try RPCDetail.AnyMessage(packing: message, by: coder)
     case .badRequest(let message): try RPCDetail.AnyMessage(packing: message, by: coder)
+    case .localizedMessage(let message): try RPCDetail.AnyMessage(packing: message, by: coder)
     case .other(let message): message
     }
   }
@@ -87,6 +89,8 @@ extension RPCDetail.Detail {
       self = .preconditionFailure(message)
     } else if let message = packed.unpacked(as: RPCDetail.BadRequest.self) {
       self = .badRequest(message)
+    } else if let message = packed.unpacked(as: RPCDetail.LocalizedMessage.self) {
+      self = .localizedMessage(message)
     } else {
       self = .other(packed)
     }

@@ -89,5 +89,6 @@ extension AnyMessageType {
     AnyMessageType(RPCDetail.QuotaFailure.self), AnyMessageType(RPCDetail.QuotaFailure.Violation.self),
     AnyMessageType(RPCDetail.PreconditionFailure.self), AnyMessageType(RPCDetail.PreconditionFailure.Violation.self),
     AnyMessageType(RPCDetail.BadRequest.self), AnyMessageType(RPCDetail.BadRequest.FieldViolation.self),
+    AnyMessageType(RPCDetail.LocalizedMessage.self),
   ]
 }

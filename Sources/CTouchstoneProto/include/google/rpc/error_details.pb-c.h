@@ -25,6 +25,7 @@ typedef struct Google__Rpc__PreconditionFailure Google__Rpc__PreconditionFailure
 typedef struct Google__Rpc__PreconditionFailure__Violation Google__Rpc__PreconditionFailure__Violation;
 typedef struct Google__Rpc__BadRequest Google__Rpc__BadRequest;
 typedef struct Google__Rpc__BadRequest__FieldViolation Google__Rpc__BadRequest__FieldViolation;
+typedef struct Google__Rpc__LocalizedMessage Google__Rpc__LocalizedMessage;
 
 
 /* --- enums --- */
@@ -163,6 +164,23 @@ struct  Google__Rpc__BadRequest
     , 0,NULL }
 
 
+/*
+ * The same for the person, in the language that the caller asked for.
+ */
+struct  Google__Rpc__LocalizedMessage
+{
+  ProtobufCMessage base;
+  /*
+   * BCP 47.
+   */
+  char *locale;
+  char *message;
+};
+#define GOOGLE__RPC__LOCALIZED_MESSAGE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&google__rpc__localized_message__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
 /* Google__Rpc__ErrorInfo__MetadataEntry methods */
 void   google__rpc__error_info__metadata_entry__init
                      (Google__Rpc__ErrorInfo__MetadataEntry         *message);
@@ -270,6 +288,25 @@ Google__Rpc__BadRequest *
 void   google__rpc__bad_request__free_unpacked
                      (Google__Rpc__BadRequest *message,
                       ProtobufCAllocator *allocator);
+/* Google__Rpc__LocalizedMessage methods */
+void   google__rpc__localized_message__init
+                     (Google__Rpc__LocalizedMessage         *message);
+size_t google__rpc__localized_message__get_packed_size
+                     (const Google__Rpc__LocalizedMessage   *message);
+size_t google__rpc__localized_message__pack
+                     (const Google__Rpc__LocalizedMessage   *message,
+                      uint8_t             *out);
+size_t google__rpc__localized_message__pack_to_buffer
+                     (const Google__Rpc__LocalizedMessage   *message,
+                      ProtobufCBuffer     *buffer);
+Google__Rpc__LocalizedMessage *
+       google__rpc__localized_message__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   google__rpc__localized_message__free_unpacked
+                     (Google__Rpc__LocalizedMessage *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Google__Rpc__ErrorInfo__MetadataEntry_Closure)
@@ -299,6 +336,9 @@ typedef void (*Google__Rpc__BadRequest__FieldViolation_Closure)
 typedef void (*Google__Rpc__BadRequest_Closure)
                  (const Google__Rpc__BadRequest *message,
                   void *closure_data);
+typedef void (*Google__Rpc__LocalizedMessage_Closure)
+                 (const Google__Rpc__LocalizedMessage *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -314,6 +354,7 @@ extern const ProtobufCMessageDescriptor google__rpc__precondition_failure__descr
 extern const ProtobufCMessageDescriptor google__rpc__precondition_failure__violation__descriptor;
 extern const ProtobufCMessageDescriptor google__rpc__bad_request__descriptor;
 extern const ProtobufCMessageDescriptor google__rpc__bad_request__field_violation__descriptor;
+extern const ProtobufCMessageDescriptor google__rpc__localized_message__descriptor;
 
 PROTOBUF_C__END_DECLS
 
