@@ -14,16 +14,18 @@ public struct Sealer: Sendable {
   public static let overheadByteCount = headerByteCount + saltByteCount + nonceByteCount + tagByteCount
 
   private let keys: SealingKeys
+  private let randomness: Randomness
   private let header: [UInt8]
 
-  public init(keys: SealingKeys) {
+  public init(keys: SealingKeys, randomness: Randomness = .system) {
     self.keys = keys
+    self.randomness = randomness
     header = [Self.version] + keys.active.id
   }
 
   /// - Parameter context: what the plaintext is bound to; authenticated, not contained.
   public func seal(_ plaintext: [UInt8], context: [UInt8]) -> [UInt8] {
-    let random = randomBytes(Self.saltByteCount + Self.nonceByteCount)
+    let random = randomness.bytes(Self.saltByteCount + Self.nonceByteCount)
     let salt = random.prefix(Self.saltByteCount)
     // Fails only for a nonce or key of a wrong length, or a plaintext beyond 64 GiB.
     let box = try! AES.GCM.seal(

@@ -8,15 +8,15 @@ internal import TouchstoneStore
 extension TouchstoneService {
   private static let administrationService = "/touchstone.v1.AdministrationService"
 
-  func registerAdministration(_ router: inout RPCRouter) {
+  func registerAdministration(_ methods: inout MethodTable) {
     let service = Self.administrationService
-    register("\(service)/GetProfile", in: &router, handler: getProfile)
-    register("\(service)/UnlockDevice", in: &router, handler: unlockDevice)
-    register("\(service)/ListEvents", in: &router, handler: listEvents)
-    registerUnserved("\(service)/UnlockSecret", V1.UnlockSecretRequest.self, in: &router)
-    registerUnserved("\(service)/EraseProfile", V1.EraseProfileRequest.self, in: &router)
-    registerUnserved("\(service)/WatchEvents", V1.WatchEventsRequest.self, in: &router)
-    registerUnserved("\(service)/ExplainEvaluation", V1.ExplainEvaluationRequest.self, in: &router)
+    register("\(service)/GetProfile", in: &methods, handler: getProfile)
+    register("\(service)/UnlockDevice", in: &methods, handler: unlockDevice)
+    register("\(service)/ListEvents", in: &methods, handler: listEvents)
+    registerUnserved("\(service)/UnlockSecret", V1.UnlockSecretRequest.self, in: &methods)
+    registerUnserved("\(service)/EraseProfile", V1.EraseProfileRequest.self, in: &methods)
+    registerUnserved("\(service)/WatchEvents", V1.WatchEventsRequest.self, in: &methods)
+    registerUnserved("\(service)/ExplainEvaluation", V1.ExplainEvaluationRequest.self, in: &methods)
   }
 
   // MARK: GetProfile

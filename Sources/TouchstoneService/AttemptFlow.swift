@@ -217,7 +217,7 @@ private struct Grant: Sendable {
     guard let binding = subject.binding else { return nil }
     self.binding = binding
     guard let lifetime = flow.policy.tokenLifetime else { return }
-    let tokenID = UniqueID.random()
+    let tokenID = flow.service.randomness.uniqueID()
     let transaction = flow.evaluation.transaction?.canonicalBytes
     let claims = TokenClaims(
       issuer: flow.service.configuration.issuer, audience: flow.applicationID, subject: binding.profileID,

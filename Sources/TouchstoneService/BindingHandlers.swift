@@ -9,16 +9,16 @@ internal import TouchstoneStore
 extension TouchstoneService {
   private static let bindingService = "/touchstone.v1.BindingService"
 
-  func registerBindings(_ router: inout RPCRouter) {
+  func registerBindings(_ methods: inout MethodTable) {
     let service = Self.bindingService
-    register("\(service)/BeginBinding", in: &router, handler: beginBinding)
-    register("\(service)/CompleteBinding", in: &router) { [self] request, exchange throws(RequestError) in
+    register("\(service)/BeginBinding", in: &methods, handler: beginBinding)
+    register("\(service)/CompleteBinding", in: &methods) { [self] request, exchange throws(RequestError) in
       try EnrolmentFlow.start(request, exchange, service: self)
     }
-    register("\(service)/GetBinding", in: &router, handler: getBinding)
-    register("\(service)/ListBindings", in: &router, handler: listBindings)
-    register("\(service)/RevokeBinding", in: &router, handler: revokeBinding)
-    registerUnserved("\(service)/AcceptDomainState", V1.AcceptDomainStateRequest.self, in: &router)
+    register("\(service)/GetBinding", in: &methods, handler: getBinding)
+    register("\(service)/ListBindings", in: &methods, handler: listBindings)
+    register("\(service)/RevokeBinding", in: &methods, handler: revokeBinding)
+    registerUnserved("\(service)/AcceptDomainState", V1.AcceptDomainStateRequest.self, in: &methods)
   }
 
   // MARK: BeginBinding
@@ -53,8 +53,8 @@ extension TouchstoneService {
       }
     }
     let ticket = SealedTicket(
-      key: ExpiringKey(expiresAt: now + configuration.enrolment.ticketLifetime, id: .random()),
-      challenge: randomBytes(Self.challengeBytes), profileID: request.profileID, deviceID: request.deviceID)
+      key: ExpiringKey(expiresAt: now + configuration.enrolment.ticketLifetime, id: randomness.uniqueID()),
+      challenge: randomness.bytes(Self.challengeBytes), profileID: request.profileID, deviceID: request.deviceID)
     exchange.answer(
       V1.BeginBindingResponse(
         ticket: sealer.seal(ticket, for: exchange.caller, applicationID: request.applicationID),

@@ -170,7 +170,7 @@ struct EnrolmentFlow: Sendable {
   private func bind(_ records: EnrolmentRecords, round: Int) {
     let now = service.clock()
     let binding = BindingRecord(
-      bindingID: Base64URL.encode(UniqueID.random().bytes), applicationID: request.applicationID,
+      bindingID: Base64URL.encode(service.randomness.uniqueID().bytes), applicationID: request.applicationID,
       profileID: ticket.profileID, deviceID: ticket.deviceID, deviceName: request.deviceName,
       biometryType: posture.biometryType,
       credential: .hardwareKeys(

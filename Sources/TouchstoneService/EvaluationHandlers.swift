@@ -9,14 +9,14 @@ internal import TouchstoneStore
 extension TouchstoneService {
   private static let evaluationService = "/touchstone.v1.EvaluationService"
 
-  func registerEvaluation(_ router: inout RPCRouter) {
+  func registerEvaluation(_ methods: inout MethodTable) {
     let service = Self.evaluationService
-    register("\(service)/CanEvaluatePolicy", in: &router, handler: canEvaluatePolicy)
-    register("\(service)/BeginEvaluation", in: &router, handler: beginEvaluation)
-    register("\(service)/SubmitAttempt", in: &router) { [self] request, exchange throws(RequestError) in
+    register("\(service)/CanEvaluatePolicy", in: &methods, handler: canEvaluatePolicy)
+    register("\(service)/BeginEvaluation", in: &methods, handler: beginEvaluation)
+    register("\(service)/SubmitAttempt", in: &methods) { [self] request, exchange throws(RequestError) in
       try AttemptFlow.start(request, exchange, service: self)
     }
-    register("\(service)/InvalidateEvaluation", in: &router, handler: invalidateEvaluation)
+    register("\(service)/InvalidateEvaluation", in: &methods, handler: invalidateEvaluation)
   }
 
   func policy(named name: String) throws(RequestError) -> EvaluationPolicy {
@@ -110,9 +110,10 @@ extension TouchstoneService {
   /// Makes the challenge. Nothing is written (R34).
   private func open(_ terms: OpeningTerms, _ preflight: Preflight, caller: Caller) -> V1.BeginEvaluationResponse {
     let policy = terms.policy
-    let key = ExpiringKey(expiresAt: clock() + policy.evaluationLifetime, id: .random())
+    let key = ExpiringKey(expiresAt: clock() + policy.evaluationLifetime, id: randomness.uniqueID())
     let evaluation = SealedEvaluation(
-      key: key, challenge: randomBytes(Self.challengeBytes), policyName: policy.name, policyRevision: policy.revision,
+      key: key, challenge: randomness.bytes(Self.challengeBytes), policyName: policy.name,
+      policyRevision: policy.revision,
       bindingID: terms.bindingID, transaction: terms.transaction, prompt: terms.prompt)
     return V1.BeginEvaluationResponse(
       evaluation: sealer.seal(evaluation, for: caller, applicationID: terms.applicationID),

@@ -4,11 +4,11 @@ internal import DispatchRPC
 internal import TouchstoneCodec
 
 extension TouchstoneService {
-  func registerSecrets(_ router: inout RPCRouter) {
+  func registerSecrets(_ methods: inout MethodTable) {
     let service = "/touchstone.v1.SecretService"
-    registerUnserved("\(service)/SetSecret", V1.SetSecretRequest.self, in: &router)
-    registerUnserved("\(service)/RemoveSecret", V1.RemoveSecretRequest.self, in: &router)
-    registerUnserved("\(service)/GetUnlockSettings", V1.GetUnlockSettingsRequest.self, in: &router)
-    registerUnserved("\(service)/SetUnlockSettings", V1.SetUnlockSettingsRequest.self, in: &router)
+    registerUnserved("\(service)/SetSecret", V1.SetSecretRequest.self, in: &methods)
+    registerUnserved("\(service)/RemoveSecret", V1.RemoveSecretRequest.self, in: &methods)
+    registerUnserved("\(service)/GetUnlockSettings", V1.GetUnlockSettingsRequest.self, in: &methods)
+    registerUnserved("\(service)/SetUnlockSettings", V1.SetUnlockSettingsRequest.self, in: &methods)
   }
 }

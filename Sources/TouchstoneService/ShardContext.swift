@@ -29,7 +29,7 @@ struct Caller: Sendable, Hashable {
 
 /// One RPC in flight: the way back to its caller.
 struct Exchange<Response: WireMessage>: Sendable {
-  let call: RPCServerCall
+  let call: any IncomingCall
   let context: ShardContext
   let caller: Caller
 

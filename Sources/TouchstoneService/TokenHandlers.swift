@@ -9,12 +9,12 @@ internal import TouchstoneStore
 extension TouchstoneService {
   private static let tokenService = "/touchstone.v1.TokenService"
 
-  func registerTokens(_ router: inout RPCRouter) {
+  func registerTokens(_ methods: inout MethodTable) {
     let service = Self.tokenService
-    register("\(service)/IntrospectToken", in: &router, handler: introspectToken)
-    register("\(service)/ConsumeToken", in: &router, handler: consumeToken)
-    register("\(service)/RevokeToken", in: &router, handler: revokeToken)
-    register("\(service)/GetSigningKeys", in: &router) {
+    register("\(service)/IntrospectToken", in: &methods, handler: introspectToken)
+    register("\(service)/ConsumeToken", in: &methods, handler: consumeToken)
+    register("\(service)/RevokeToken", in: &methods, handler: revokeToken)
+    register("\(service)/GetSigningKeys", in: &methods) {
       [signingKeys] (_: V1.GetSigningKeysRequest, exchange: Exchange<V1.GetSigningKeysResponse>) throws(RequestError) in
       exchange.answer(V1.GetSigningKeysResponse(jwkSet: signingKeys.jwkSet))
     }

@@ -2,6 +2,7 @@
 
 public import DispatchRPC
 public import Logging
+internal import Synchronization
 internal import TouchstoneCodec
 public import TouchstoneCrypto
 public import TouchstonePolicy
@@ -10,63 +11,77 @@ public import TouchstoneStore
 /// Everything that a handler needs, wired once.
 ///
 /// Register it with a server of `shardCount` shards: `router` routes its methods, `wakeUpEnded` runs at the end of each
-/// shard's wake-up.
+/// shard's wake-up. In the same process, `methods` does without a server.
 public final class TouchstoneService: Sendable {
-  public typealias Clock = @Sendable () -> UnixTime
-
   let store: any Store
   let configuration: ServiceConfiguration
-  let policies: PolicyBook
   let sealer: ContentSealer
   let standIns: StandIns
   let signingKeys: SigningKeys
   let tokenSigner: TokenSigner
   let tokenVerifier: TokenVerifier
-  let clock: Clock
+  let clock: ServiceEnvironment.Clock
+  let randomness: Randomness
+  private let book: Mutex<PolicyBook>
   private let contexts: [ShardContext]
 
-  /// - Parameters:
-  ///   - shardCount: as many as the RPC server has.
-  ///   - cores: threads that may verify signatures at one time.
+  /// - Parameter shardCount: as many as the RPC server has.
   public init(
-    configuration: ServiceConfiguration, store: any Store, keys: KeyRing, shardCount: Int, cores: Int, logger: Logger,
-    clock: @escaping Clock
+    configuration: ServiceConfiguration, store: any Store, keys: KeyRing, shardCount: Int, logger: Logger,
+    environment: ServiceEnvironment
   ) {
     self.store = store
     self.configuration = configuration
-    self.policies = PolicyBook(configuration.policies)
-    self.sealer = ContentSealer(Sealer(keys: keys.sealing))
+    self.book = Mutex(PolicyBook(configuration.policies))
+    self.sealer = ContentSealer(Sealer(keys: keys.sealing, randomness: environment.randomness))
     self.standIns = StandIns(pepper: keys.pepper)
     self.signingKeys = keys.signing
     self.tokenSigner = TokenSigner(keys: keys.signing, issuer: configuration.issuer)
     self.tokenVerifier = TokenVerifier(keys: keys.signing, issuer: configuration.issuer)
-    self.clock = clock
-    let workers = VerificationWorkers(cores: cores)
+    self.clock = environment.clock
+    self.randomness = environment.randomness
+    let workers = VerificationWorkers(cores: environment.verificationThreads)
     self.contexts = (0..<shardCount).map { _ in ShardContext(workers: workers, logger: logger) }
   }
 
   /// Verifies the signatures that one wake-up brought.
-  public func wakeUpEnded(on shard: RPCShard) {
+  public func wakeUpEnded(on shard: some CallShard) {
     contexts[shard.index].verifications.flush(on: shard)
   }
 
-  /// Every method of touchstone.v1 that is served.
-  public var router: RPCRouter {
-    var router = RPCRouter()
-    registerEvaluation(&router)
-    registerBindings(&router)
-    registerTokens(&router)
-    registerAdministration(&router)
-    registerSecrets(&router)
-    return router
+  // MARK: Policies
+
+  /// As they are now. A call that asks twice may see two.
+  var policies: PolicyBook { book.withLock { $0 } }
+
+  /// From now on these and no others: calls that begin later see all of them. An evaluation that was begun under
+  /// another revision of its policy answers INVALID_CONTEXT (R36).
+  public func replacePolicies(_ policies: [EvaluationPolicy]) {
+    let replacement = PolicyBook(policies)
+    book.withLock { $0 = replacement }
   }
+
+  // MARK: Methods
+
+  /// Every method of touchstone.v1 that is served.
+  public var methods: MethodTable {
+    var methods = MethodTable()
+    registerEvaluation(&methods)
+    registerBindings(&methods)
+    registerTokens(&methods)
+    registerAdministration(&methods)
+    registerSecrets(&methods)
+    return methods
+  }
+
+  public var router: RPCRouter { methods.router }
 
   /// Decodes a request, hands it to `handler` on its shard, and refuses the call where that throws.
   func register<Request: WireMessage, Response: WireMessage>(
-    _ path: String, in router: inout RPCRouter,
+    _ path: String, in methods: inout MethodTable,
     handler: @escaping @Sendable (Request, Exchange<Response>) throws(RequestError) -> Void
   ) {
-    router.register(path) { [contexts] call, bytes in
+    methods.add(path) { [contexts] call, bytes in
       let context = contexts[call.shard.index]
       let exchange = Exchange<Response>(call: call, context: context, caller: .local)
       do throws(RequestError) {
@@ -88,9 +103,16 @@ public final class TouchstoneService: Sendable {
   }
 
   /// For what the protos promise and a later version serves: a malformed request is still told apart.
-  func registerUnserved<Request: WireMessage>(_ path: String, _ request: Request.Type, in router: inout RPCRouter) {
-    register(path, in: &router) { (_: Request, _: Exchange<Request>) throws(RequestError) in
+  func registerUnserved<Request: WireMessage>(_ path: String, _ request: Request.Type, in methods: inout MethodTable) {
+    register(path, in: &methods) { (_: Request, _: Exchange<Request>) throws(RequestError) in
       throw RequestError(code: .unimplemented, message: "\(path) is not served by this version")
     }
+  }
+}
+
+extension Randomness {
+  func uniqueID() -> UniqueID {
+    guard let id = UniqueID(bytes: bytes(16)) else { preconditionFailure("16 bytes make an id") }
+    return id
   }
 }

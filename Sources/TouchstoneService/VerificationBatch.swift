@@ -4,7 +4,6 @@
 // them, the cores that have no shard to run take their part.
 
 internal import Dispatch
-internal import DispatchRPC
 internal import Synchronization
 internal import TouchstoneCrypto
 
@@ -27,7 +26,7 @@ final class VerificationBatch {
   }
 
   /// Verifies what was gathered: part of it here, part of it on cores that are idle.
-  func flush(on shard: RPCShard) {
+  func flush(on shard: some CallShard) {
     // A completion may add a check, so this goes round until nothing is left.
     while !checks.isEmpty {
       let checks = self.checks
@@ -53,7 +52,7 @@ final class VerificationWorkers: Sendable {
     self.cores = cores
   }
 
-  func verify(_ checks: [SignatureCheck], _ completions: [VerificationBatch.Completion], on shard: RPCShard) {
+  func verify(_ checks: [SignatureCheck], _ completions: [VerificationBatch.Completion], on shard: some CallShard) {
     let threads = reserve(upTo: max(1, checks.count / Self.minimumChecksPerWorker))
     let parts = Self.split(checks.count, into: threads)
     for part in parts.dropFirst() {

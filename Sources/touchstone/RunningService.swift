@@ -32,8 +32,8 @@ final class RunningService: Sendable {
     let store = try openStore(configuration.dataDirectory)
     let keys = try loadKeys(configuration.dataDirectory, for: store)
     let service = TouchstoneService(
-      configuration: configuration.service, store: store, keys: keys, shardCount: shards, cores: cores, logger: logger,
-      clock: systemTime)
+      configuration: configuration.service, store: store, keys: keys, shardCount: shards, logger: logger,
+      environment: ServiceEnvironment(cores: cores, clock: systemTime))
     var serverConfiguration = RPCServerConfiguration()
     serverConfiguration.shards = shards
     // What the codec would refuse is not worth receiving.

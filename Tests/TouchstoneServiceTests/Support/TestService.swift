@@ -19,6 +19,7 @@ final class TestService: Sendable {
   let store: MemoryStore
   let clock: TestClock
   let log: InMemoryLogHandler
+  private let service: TouchstoneService
   private let server: RPCServer
   private let connections: [RPCClientConnection]
   private let callCount = Atomic<Int>(0)
@@ -34,24 +35,25 @@ final class TestService: Sendable {
     configure(&configuration)
     let log = InMemoryLogHandler()
     let service = TouchstoneService(
-      configuration: configuration, store: store, keys: keys, shardCount: connections, cores: 2,
-      logger: Logger(label: "test") { _ in log }, clock: { clock.now })
+      configuration: configuration, store: store, keys: keys, shardCount: connections,
+      logger: Logger(label: "test") { _ in log }, environment: ServiceEnvironment(cores: 2, clock: { clock.now }))
     let server = RPCServer(configuration: RPCServerConfiguration(shards: connections), router: service.router) {
       service.wakeUpEnded(on: $0)
     }
     let address = try server.listen(host: "127.0.0.1", port: 0)
     var connected: [RPCClientConnection] = []
     for _ in 0..<connections { connected.append(try await connect(to: address)) }
-    return TestService(store, clock, log, server, connected)
+    return TestService(store, clock, log, service, server, connected)
   }
 
   private init(
-    _ store: MemoryStore, _ clock: TestClock, _ log: InMemoryLogHandler, _ server: RPCServer,
-    _ connections: [RPCClientConnection]
+    _ store: MemoryStore, _ clock: TestClock, _ log: InMemoryLogHandler, _ service: TouchstoneService,
+    _ server: RPCServer, _ connections: [RPCClientConnection]
   ) {
     self.store = store
     self.clock = clock
     self.log = log
+    self.service = service
     self.server = server
     self.connections = connections
   }
@@ -79,6 +81,10 @@ final class TestService: Sendable {
       connections[number % connections.count].start(call) { done.resume(returning: $0) }
     }
     return try Response.decoded(from: try result.get().message)
+  }
+
+  func replacePolicies(_ policies: [EvaluationPolicy]) {
+    service.replacePolicies(policies)
   }
 
   var events: [EventDraft] { store.records.events.map(\.event) }

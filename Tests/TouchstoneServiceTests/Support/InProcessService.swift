@@ -1,0 +1,102 @@
+// The service without a server: one thread, one shard, and a seed instead of chance.
+
+import DispatchRPC
+import Logging
+import Synchronization
+import TouchstoneCodec
+import TouchstoneCrypto
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneService
+
+/// Calls are answered before `call` returns.
+final class InProcessService {
+  let service: TouchstoneService
+  private let shard = InProcessShard()
+  private let methods: MethodTable
+
+  init(seed: UInt64, keys: KeyRing, store: any Store = MemoryStore(), clock: TestClock = TestClock()) {
+    var environment = ServiceEnvironment(cores: 1) { clock.now }
+    environment.randomness = .seeded(seed)
+    service = TouchstoneService(
+      configuration: ServiceConfiguration(), store: store, keys: keys, shardCount: 1, logger: Logger(label: "test"),
+      environment: environment)
+    methods = service.methods
+  }
+
+  func call<Request: WireMessage, Response: WireMessage>(
+    _ method: String, _ request: Request, metadata: [String: String] = [:], answer: Response.Type = Response.self
+  ) throws -> Response {
+    let call = InProcessCall(path: "/touchstone.v1.\(method)", shard: shard, metadata: metadata)
+    try request.encoded().withUnsafeBytes { methods.dispatch(call, $0) }
+    repeat { service.wakeUpEnded(on: shard) } while shard.runNext()
+    guard let answer = call.answer.withLock({ $0 }) else {
+      throw RPCError(code: .internalError, message: "not answered")
+    }
+    return try Response.decoded(from: answer.get())
+  }
+}
+
+/// Runs on the caller's thread.
+private final class InProcessShard: CallShard {
+  private let waiting = Mutex<[@Sendable () -> Void]>([])
+
+  var index: Int { 0 }
+  var isCurrent: Bool { true }
+
+  func execute(_ work: @escaping @Sendable () -> Void) {
+    waiting.withLock { $0.append(work) }
+  }
+
+  /// False where nothing waits.
+  func runNext() -> Bool {
+    guard let work = waiting.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { return false }
+    work()
+    return true
+  }
+}
+
+private final class InProcessCall: IncomingCall {
+  let path: String
+  let shard: InProcessShard
+  let answer = Mutex<Result<[UInt8], RPCError>?>(nil)
+  private let values: [String: String]
+
+  init(path: String, shard: InProcessShard, metadata: [String: String]) {
+    self.path = path
+    self.shard = shard
+    values = metadata
+  }
+
+  var isCancelled: Bool { false }
+
+  func metadata(_ name: String) -> String? { values[name] }
+  func respond(_ message: [UInt8]) { answer.withLock { $0 = $0 ?? .success(message) } }
+  func fail(_ error: RPCError) { answer.withLock { $0 = $0 ?? .failure(error) } }
+}
+
+extension Randomness {
+  /// The same bytes for the same seed (SplitMix64).
+  static func seeded(_ seed: UInt64) -> Randomness {
+    let state = SeededState(seed)
+    return Randomness { count in (0..<count).map { _ in state.nextByte() } }
+  }
+}
+
+private final class SeededState: Sendable {
+  private let state: Mutex<UInt64>
+
+  init(_ seed: UInt64) {
+    state = Mutex(seed)
+  }
+
+  func nextByte() -> UInt8 {
+    state.withLock { state in
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+      return UInt8(truncatingIfNeeded: mixed ^ (mixed >> 31))
+    }
+  }
+}
