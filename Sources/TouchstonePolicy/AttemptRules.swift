@@ -15,9 +15,20 @@ extension EvaluationPolicy {
     switch facts.attempt {
     case .key(let factor, let isValid):
       return rules.decideProof(by: factor, isRight: isValid && facts.binding.isActive)
+    case .profileTouchID(let isValid):
+      return rules.decideProof(by: .biometry, isRight: isValid && facts.binding.isActive)
+    case .secret(let factor, _, _):
+      return rules.anotherFactorRequired(factor)
+    case .primary:
+      return rules.anotherFactorRequired(.primary)
     case .report(let code):
       return rules.decideReport(code)
     }
+  }
+
+  /// Phase one of an attempt with a passcode or a gesture (R14).
+  public func admitSecret(_ factor: Factor, _ facts: AdmissionFacts) -> SecretAdmission {
+    .refuse(decide(AttemptFacts(facts, attempt: .key(factor: factor, isValid: false))))
   }
 }
 
@@ -86,7 +97,7 @@ private struct AttemptRules {
   /// The factor does not serve here: the policy does not accept it, its key is not guarded as demanded (R31), or the
   /// domain state changed (R25). -6, because it sends an app written for LAContext to its other login, where -1 would
   /// have it ask for the same finger again.
-  private func anotherFactorRequired(_ factor: Factor) -> AttemptDecision {
+  func anotherFactorRequired(_ factor: Factor) -> AttemptDecision {
     decision(.factorRequired, .biometryNotAvailable, factor: factor)
   }
 

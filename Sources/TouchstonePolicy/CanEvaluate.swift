@@ -7,10 +7,19 @@ extension EvaluationPolicy {
   /// evaluation may be opened, and its attempts answer `factorRequired` (R25).
   ///
   /// - Parameter binding: `nil` before one exists. Whether it is active makes no difference (R37).
-  public func preflight(posture: DevicePosture, binding: BindingStanding?, device: BiometryStanding) -> Preflight {
+  public func preflight(
+    posture: DevicePosture, binding: BindingStanding?, device: BiometryStanding, profile: ProfileStanding, now: UnixTime
+  ) -> Preflight {
     let conditions = Conditions(policy: self, posture: posture, binding: binding, device: device)
     return Preflight(
       denial: conditions.denial, domainState: binding == nil ? nil : conditions.verdict,
       factors: conditions.usableFactors, biometryAttemptsLeft: conditions.biometryAttemptsLeft)
+  }
+
+  /// The same answer, with every rule that was asked on the way to it, in order.
+  public func explain(
+    posture: DevicePosture, binding: BindingStanding?, device: BiometryStanding, profile: ProfileStanding, now: UnixTime
+  ) -> (Preflight, [RuleTrace]) {
+    (preflight(posture: posture, binding: binding, device: device, profile: profile, now: now), [])
   }
 }

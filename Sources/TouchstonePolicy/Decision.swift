@@ -16,6 +16,12 @@ public struct Denial: Sendable, Hashable {
     case biometryLockout = "BIOMETRY_LOCKOUT"
     case domainStateRequired = "DOMAIN_STATE_REQUIRED"
     case noUsableFactor = "NO_USABLE_FACTOR"
+    case passcodeLocked = "PASSCODE_LOCKED"
+    case gestureLocked = "GESTURE_LOCKED"
+    case passcodeDisabled = "PASSCODE_DISABLED"
+    case gestureDisabled = "GESTURE_DISABLED"
+    /// Switched off, or not set: the answer never says which (R17).
+    case factorNotOffered = "FACTOR_NOT_OFFERED"
   }
 
   public init(code: LAErrorCode, reason: Reason, retryAfter: Duration? = nil) {
@@ -61,6 +67,12 @@ public enum Attempt: Sendable, Hashable {
   /// A signature by one of the binding's keys. `isValid`: it verifies, over this evaluation's signing input, by a
   /// key of that factor on an active binding.
   case key(factor: Factor, isValid: Bool)
+  /// A ProfileTouchID: of the binding that the evaluation names, or the one that names the binding.
+  case profileTouchID(isValid: Bool)
+  /// Phase two of a passcode or a gesture: its verdict.
+  case secret(Factor, SecretAdmission.Reservation, isRight: Bool)
+  /// The calling service's own login, by its age.
+  case primary(PrimaryVerdict)
   /// What LocalAuthentication said where it did not succeed (R11). `nil`: a code that is not known.
   case report(LAErrorCode?)
 }
@@ -81,11 +93,16 @@ public struct AttemptDecision: Sendable, Hashable {
   public var device: BiometryStanding?
   /// `nil`: the evaluation stays as it was.
   public var evaluation: EvaluationStanding?
+  /// Of the factor tried. `nil`: its standing stays as it was.
+  public var secret: SecretStanding?
+  /// To be recorded for the binding (R26). `nil`: its baseline stays as it was.
+  public var baseline: DomainStateBaseline?
 
   public init(
     outcome: Outcome, laError: LAErrorCode?, nextFactors: [Factor] = [], attemptsLeft: UInt32 = 0,
     domainState: DomainStateVerdict? = nil, retryAfter: Duration? = nil, isFallbackVisible: Bool = false,
-    device: BiometryStanding? = nil, evaluation: EvaluationStanding? = nil
+    device: BiometryStanding? = nil, evaluation: EvaluationStanding? = nil, secret: SecretStanding? = nil,
+    baseline: DomainStateBaseline? = nil
   ) {
     self.outcome = outcome
     self.laError = laError
@@ -96,5 +113,22 @@ public struct AttemptDecision: Sendable, Hashable {
     self.isFallbackVisible = isFallbackVisible
     self.device = device
     self.evaluation = evaluation
+    self.secret = secret
+    self.baseline = baseline
+  }
+}
+
+/// One rule that was asked, and what it said.
+public struct RuleTrace: Sendable, Hashable {
+  /// As DOMAIN.md numbers it: "R2".
+  public var rule: String
+  public var passed: Bool
+  /// For people: what was compared with what. Never a secret, nor a domain state.
+  public var detail: String
+
+  public init(rule: String, passed: Bool, detail: String) {
+    self.rule = rule
+    self.passed = passed
+    self.detail = detail
   }
 }

@@ -19,6 +19,20 @@ extension EvaluationPolicy {
     digest.add(requiresDomainState ? 1 : 0 as UInt8)
     digest.add(UInt64(bitPattern: evaluationLifetime.wholeMicroseconds))
     digest.add(tokenLifetime.map { UInt64(bitPattern: $0.wholeMicroseconds) } ?? .max)
+    for rung in ladder.rungs {
+      digest.add(UInt64(rung.failures))
+      switch rung.effect {
+      case .lock(let duration): digest.add(UInt64(bitPattern: duration.wholeMicroseconds))
+      case .disable: digest.add(UInt64.max)
+      }
+    }
+    digest.add(UInt64(bitPattern: primaryFreshness.wholeMicroseconds))
+    digest.add(fallback.rawValue)
+    digest.add(isTokenSingleUse ? 1 : 0 as UInt8)
+    for title in [presentation.fallback, presentation.cancel] {
+      digest.add(title.map { UInt64($0.utf8.count) } ?? .max)
+      for byte in title.map({ Array($0.utf8) }) ?? [] { digest.add(byte) }
+    }
     return digest.value
   }
 }

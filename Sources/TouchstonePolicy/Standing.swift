@@ -27,6 +27,17 @@ public struct DomainStateBaseline: Sendable, Hashable {
 
 /// What the rules need to know of the binding that an evaluation names.
 public struct BindingStanding: Sendable, Hashable {
+  /// Whom the evaluation named.
+  public enum Scope: UInt8, Sendable, Hashable {
+    /// A binding, and so a device.
+    case device = 1
+    /// A profile alone: no device is known whose biometrics could prove anything, or lock.
+    case profile
+    /// Nobody: a ProfileTouchID is to say who it is.
+    case bearer
+  }
+
+  public var scope: Scope
   /// False where revoked, or where no such binding exists: every proof then counts as wrong (R37).
   public var isActive: Bool
   /// How its hardware keys are guarded; empty for a ProfileTouchID.
@@ -35,24 +46,36 @@ public struct BindingStanding: Sendable, Hashable {
   public var baseline: DomainStateBaseline?
 
   public init(
-    isActive: Bool, keyProtections: [KeyProtection], holdsProfileTouchID: Bool, baseline: DomainStateBaseline?
+    scope: Scope = .device, isActive: Bool, keyProtections: [KeyProtection], holdsProfileTouchID: Bool,
+    baseline: DomainStateBaseline?
   ) {
+    self.scope = scope
     self.isActive = isActive
     self.keyProtections = keyProtections
     self.holdsProfileTouchID = holdsProfileTouchID
     self.baseline = baseline
   }
+
+  /// For the evaluation of a profile alone.
+  public static let absent = BindingStanding(
+    scope: .profile, isActive: true, keyProtections: [], holdsProfileTouchID: false, baseline: nil)
+  /// For an evaluation that names nobody, until a ProfileTouchID does.
+  public static let bearer = BindingStanding(
+    scope: .bearer, isActive: false, keyProtections: [], holdsProfileTouchID: true, baseline: nil)
 }
 
 /// What is stored of an evaluation once an attempt was made in it; before that, nothing is (R34).
 public struct EvaluationStanding: Sendable, Hashable {
-  /// Wrong attempts in this evaluation.
+  /// Wrong attempts in this evaluation, by device owner too unless these are counted apart.
   public var failures: UInt32
+  /// Those by device owner where the policy falls back automatically: they have a budget of their own (R9).
+  public var deviceOwnerFailures: UInt32
   /// Succeeded, failed for good, or invalidated (R35).
   public var isFinished: Bool
 
-  public init(failures: UInt32 = 0, isFinished: Bool = false) {
+  public init(failures: UInt32 = 0, deviceOwnerFailures: UInt32 = 0, isFinished: Bool = false) {
     self.failures = failures
+    self.deviceOwnerFailures = deviceOwnerFailures
     self.isFinished = isFinished
   }
 }

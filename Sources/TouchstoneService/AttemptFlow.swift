@@ -143,8 +143,8 @@ struct AttemptFlow: Sendable {
       AttemptFacts(
         posture: posture,
         binding: subject.standing(standIns: service.standIns, bindingID: evaluation.bindingID),
-        device: subject.device.biometry,
-        evaluation: subject.evaluation?.standing ?? EvaluationStanding(), attempt: attempt))
+        device: subject.device.biometry, profile: .none,
+        evaluation: subject.evaluation?.standing ?? EvaluationStanding(), now: now, attempt: attempt))
     let grant = decision.outcome == .succeeded ? Grant(subject, self, at: now) : nil
     service.commit(
       changes(subject, decision, grant, at: now), round: round, for: exchange,

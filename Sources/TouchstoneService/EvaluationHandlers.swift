@@ -39,14 +39,15 @@ extension TouchstoneService {
     try validator.finish()
 
     guard !request.bindingID.isEmpty else {
-      let preflight = policy.preflight(posture: posture, binding: nil, device: BiometryStanding())
+      let preflight = policy.preflight(
+        posture: posture, binding: nil, device: BiometryStanding(), profile: .none, now: clock())
       return exchange.answer(V1.CanEvaluatePolicyResponse(preflight))
     }
     subject(bindingID: request.bindingID, applicationID: request.applicationID, evaluation: nil, for: exchange) {
-      [standIns] subject in
+      [standIns, clock] subject in
       let preflight = policy.preflight(
         posture: posture, binding: subject.standing(standIns: standIns, bindingID: request.bindingID),
-        device: subject.device.biometry)
+        device: subject.device.biometry, profile: .none, now: clock())
       exchange.answer(V1.CanEvaluatePolicyResponse(preflight))
     }
   }
@@ -83,7 +84,7 @@ extension TouchstoneService {
       [self] subject throws(RequestError) in
       let preflight = policy.preflight(
         posture: posture, binding: subject.standing(standIns: standIns, bindingID: request.bindingID),
-        device: subject.device.biometry)
+        device: subject.device.biometry, profile: .none, now: clock())
       if preflight.denial != nil {
         let event = EventDraft.evaluation(
           .denied, policy: policy.name, applicationID: request.applicationID, subject: subject,

@@ -16,8 +16,8 @@ import TouchstonePolicy
       for evaluation in Self.evaluations {
         for attempt in Self.attempts {
           let facts = AttemptFacts(
-            posture: world.posture, binding: world.binding, device: world.device, evaluation: evaluation,
-            attempt: attempt)
+            posture: world.posture, binding: world.binding, device: world.device, profile: .none,
+            evaluation: evaluation, now: .noon, attempt: attempt)
           if !body(world, facts, world.policy.decide(facts)) { failures.append("\(world): \(evaluation) \(attempt)") }
         }
       }
@@ -32,7 +32,8 @@ import TouchstonePolicy
       guard decision.outcome == .succeeded else { return true }
       successes += 1
       guard case .key(let factor, isValid: true) = facts.attempt else { return false }
-      let preflight = world.policy.preflight(posture: facts.posture, binding: facts.binding, device: facts.device)
+      let preflight = world.policy.preflight(
+        posture: facts.posture, binding: facts.binding, device: facts.device, profile: facts.profile, now: facts.now)
       return preflight.factors.contains(factor) && !facts.evaluation.isFinished && decision.laError == nil
         && decision.evaluation?.isFinished == true && (decision.device ?? facts.device) == BiometryStanding()
     }
@@ -126,7 +127,7 @@ private struct RandomWalk {
 
     let facts = AttemptFacts(
       posture: phones.randomElement(using: &random)!, binding: bindings[bindingIndex],
-      device: device, evaluation: evaluations[index],
+      device: device, profile: .none, evaluation: evaluations[index], now: .noon,
       attempt: AttemptPropertyTests.attempts.randomElement(using: &random)!)
     let decision = policy.decide(facts)
     defer {

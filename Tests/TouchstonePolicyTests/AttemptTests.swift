@@ -251,8 +251,8 @@ import TouchstonePolicy
   private func check(_ row: Case, isActive: Bool = true) {
     var facts = AttemptFacts(
       posture: DevicePosture(table: row.given[0]), binding: BindingStanding(table: row.given[1])!,
-      device: BiometryStanding(table: row.given[2]), evaluation: EvaluationStanding(table: row.given[4]),
-      attempt: Attempt(table: row.given[5]))
+      device: BiometryStanding(table: row.given[2]), profile: .none,
+      evaluation: EvaluationStanding(table: row.given[4]), now: .noon, attempt: Attempt(table: row.given[5]))
     facts.binding.isActive = isActive
     let decision = EvaluationPolicy(table: row.given[3]).decide(facts)
 

@@ -11,15 +11,16 @@ private struct Phone {
   let bindings = ["shop": BindingStanding(table: "set presence")!, "bank": BindingStanding(table: "any passcode")!]
 
   func preflight(_ policy: String, as account: String = "shop") -> Preflight {
-    EvaluationPolicy(table: policy).preflight(posture: posture, binding: bindings[account]!, device: device)
+    EvaluationPolicy(table: policy).preflight(
+      posture: posture, binding: bindings[account]!, device: device, profile: .none, now: .noon)
   }
 
   mutating func submit(
     _ attempt: String, _ policy: String, as account: String = "shop", in evaluation: inout EvaluationStanding
   ) -> AttemptDecision {
     let facts = AttemptFacts(
-      posture: posture, binding: bindings[account]!, device: device, evaluation: evaluation,
-      attempt: Attempt(table: attempt))
+      posture: posture, binding: bindings[account]!, device: device, profile: .none,
+      evaluation: evaluation, now: .noon, attempt: Attempt(table: attempt))
     let decision = EvaluationPolicy(table: policy).decide(facts)
     device = decision.device ?? device
     evaluation = decision.evaluation ?? evaluation

@@ -36,6 +36,6 @@ struct PolicyRevisionTests {
   // R36: replicas and restarts must agree, so the value is pinned.
   @Test func theSameSettingsHaveTheSameRevisionEverywhere() {
     let policy = EvaluationPolicy(name: "a", purpose: .login, factors: [], tokenLifetime: nil)
-    #expect(policy.revision == 0x3b117d7d751849d)
+    #expect(policy.revision == 0xeabc_fc9b_b317_79d1)
   }
 }

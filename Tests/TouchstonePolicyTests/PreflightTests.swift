@@ -261,7 +261,7 @@ import TouchstonePolicy
   private func check(_ row: Case) {
     let answer = EvaluationPolicy(table: row.given[3]).preflight(
       posture: DevicePosture(table: row.given[0]), binding: BindingStanding(table: row.given[1]),
-      device: BiometryStanding(table: row.given[2]))
+      device: BiometryStanding(table: row.given[2]), profile: .none, now: .noon)
     #expect((answer.denial.map { "\($0.code.rawValue) \($0.reason.rawValue)" } ?? "yes") == row.expected[0])
     #expect(answer.domainState == DomainStateVerdict(table: row.expected[1]))
     #expect(answer.factors == Factor.list(table: row.expected[2]))
@@ -272,6 +272,6 @@ import TouchstonePolicy
 
 extension World {
   fileprivate func preflight(with binding: BindingStanding) -> Preflight {
-    policy.preflight(posture: posture, binding: binding, device: device)
+    policy.preflight(posture: posture, binding: binding, device: device, profile: .none, now: .noon)
   }
 }

@@ -84,6 +84,11 @@ extension EvaluationStanding {
   }
 }
 
+extension UnixTime {
+  /// 2023-11-14T12:00:00Z.
+  static let noon = UnixTime(seconds: 1_699_963_200)
+}
+
 extension EvaluationPolicy {
   /// A built-in policy under a short name, or a variation on one.
   init(table name: String) {
