@@ -46,6 +46,7 @@ let package = Package(
     .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+    .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
     .systemLibrary(name: "CEpoll"),
     .target(name: "CTouchstoneProto", dependencies: ["CProtobufC"]),
 
@@ -58,7 +59,7 @@ let package = Package(
     library("TouchstoneCodec", ["CTouchstoneProto", "CProtobufC"]),
     library("TouchstoneStore", ["TouchstonePolicy", crypto]),
     library("TouchstoneStoreSQLite", ["TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
-    library("TouchstoneCrypto", [crypto]),
+    library("TouchstoneCrypto", ["CArgon2", crypto]),
 
     // Where they meet.
     library(

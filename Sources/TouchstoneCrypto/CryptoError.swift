@@ -9,6 +9,10 @@ public struct CryptoError: Error, Sendable, Hashable, CustomStringConvertible {
     case invalidPrivateKey
     /// A symmetric key of the wrong length, or evidently not random.
     case invalidSecret
+    /// Stored bytes that are no password's verifier: damaged, or of a newer version.
+    case invalidVerifier
+    /// The machine has none left.
+    case outOfMemory
   }
 
   public var code: Code

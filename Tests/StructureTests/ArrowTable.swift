@@ -30,7 +30,8 @@ enum ArrowTable {
     ArrowRow("TouchstoneStore", ["TouchstonePolicy"], packages: ["Crypto"], system: platform),
     ArrowRow("TouchstoneStoreSQLite", ["TouchstoneStore", "TouchstonePolicy", "CSQLite"], system: platform),
 
-    ArrowRow("TouchstoneCrypto", packages: ["Crypto"], system: platform.union(["FoundationEssentials"])),
+    ArrowRow(
+      "TouchstoneCrypto", ["CArgon2"], packages: ["Crypto"], system: platform.union(["FoundationEssentials"])),
 
     // Transport: knows nothing of Touchstone.
     ArrowRow("DispatchRPC", ["CNGHTTP2", "CEpoll"], system: platform),
@@ -68,6 +69,7 @@ enum ArrowTable {
     "CNGHTTP2": ["DispatchRPC"],
     "CEpoll": ["DispatchRPC"],
     "CSQLite": ["TouchstoneStoreSQLite"],
+    "CArgon2": ["TouchstoneCrypto"],
     "CYAML": ["touchstone"],
   ]
 

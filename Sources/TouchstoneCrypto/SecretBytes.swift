@@ -1,0 +1,51 @@
+// What a person knows, while it is checked.
+
+import Glibc
+
+/// Bytes that are wiped as soon as nobody holds them any more, and that no description shows.
+///
+/// Copies that were made before it (the request's text) are out of its reach.
+public final class SecretBytes: @unchecked Sendable, CustomStringConvertible, CustomReflectable {
+  // Sendable because: the bytes are written in `init` and `deinit` alone.
+
+  private let buffer: UnsafeMutableRawBufferPointer
+
+  public init(_ bytes: some Collection<UInt8>) {
+    buffer = .allocate(byteCount: bytes.count, alignment: 1)
+    buffer.copyBytes(from: bytes)
+  }
+
+  deinit {
+    Self.wipe(buffer)
+    buffer.deallocate()
+  }
+
+  public var count: Int { buffer.count }
+
+  /// The bytes must not be kept.
+  public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    body(UnsafeRawBufferPointer(buffer))
+  }
+
+  /// Takes as long for equal contents as for others; the lengths are no secret.
+  public func isEqual(to other: SecretBytes) -> Bool {
+    areEqualInConstantTime(UnsafeRawBufferPointer(buffer), UnsafeRawBufferPointer(other.buffer))
+  }
+
+  /// In a way that no optimiser leaves out.
+  static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
+    guard let start = buffer.baseAddress else { return }
+    explicit_bzero(start, buffer.count)
+  }
+
+  public var description: String { "(secret)" }
+  public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
+}
+
+/// Looks at every byte, whatever the ones before it were. Unequal lengths end it at once.
+func areEqualInConstantTime(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+  guard left.count == right.count else { return false }
+  var difference: UInt8 = 0
+  for index in 0..<left.count { difference |= left[index] ^ right[index] }
+  return difference == 0
+}
