@@ -1,0 +1,184 @@
+// What there is to tell a person (R20), before it is put into a language's words.
+
+/// One thing to say. Which sensor the device has is known beside it.
+enum Occasion: Sendable, Hashable, CaseIterable {
+  // Why the device cannot be asked.
+  case updateNeeded
+  case devicePasscodeMissing
+  case biometryNotAvailable
+  case biometryNotEnrolled
+  case biometryPaused
+  case deviceNotSuited
+  case noWayYet
+  case wayNotOffered
+
+  // Of a secret that the service verifies.
+  case passcodePaused
+  case gesturePaused
+  case passcodeDisabled
+  case gestureDisabled
+
+  // What came of an attempt.
+  case biometryNotRecognized
+  case deviceOwnerNotConfirmed
+  case passcodeDidNotMatch
+  case gestureDidNotMatch
+  case passkeyDidNotMatch
+  case biometryGaveUp
+  case deviceOwnerGaveUp
+  case biometryChanged
+  case biometryChangedWithUpdate
+  case canceled
+  case interrupted
+  case canceledByApp
+  case otherWayChosen
+  case otherWayNeeded
+  case requestEnded
+
+  // What only a device reports.
+  case companionOutOfReach
+  case accessoryNotPaired
+  case accessoryNotConnected
+  case didNotFit
+  case cannotBeShownNow
+  case unexpected
+
+  // Why a call was refused.
+  case signInTooOld
+  case deviceOfAnotherAccount
+  case tooManyDevices
+  case passcodeTooSimple
+  case gestureTooSimple
+  case entriesDiffer
+  case deviceNotSetUp
+  case otherWayMustComeFirst
+  case busy
+}
+
+/// What the message goes on with, in its last sentence.
+enum FollowUp: Sendable, Hashable {
+  /// The sentence said it all.
+  case nothing
+  /// The other ways that are left; where there are none, as the sentence stands.
+  case otherWays
+  /// The other ways that are left; where there are none, to start again.
+  case otherWaysOrStartAgain
+  /// The other ways that are left; where there are none, to look for one.
+  case otherWaysOrAnother
+  case tryAgain
+  case startAgain
+}
+
+extension Occasion {
+  var followUp: FollowUp {
+    switch self {
+    case .biometryNotRecognized, .deviceOwnerNotConfirmed, .passcodeDidNotMatch, .gestureDidNotMatch,
+      .passkeyDidNotMatch, .didNotFit, .entriesDiffer, .deviceNotSetUp, .busy:
+      .tryAgain
+    case .requestEnded:
+      .startAgain
+    case .biometryGaveUp, .deviceOwnerGaveUp, .unexpected:
+      .otherWaysOrStartAgain
+    case .updateNeeded, .biometryNotAvailable, .biometryPaused, .deviceNotSuited, .noWayYet, .wayNotOffered,
+      .biometryChanged, .biometryChangedWithUpdate, .otherWayChosen, .otherWayNeeded:
+      .otherWaysOrAnother
+    case .devicePasscodeMissing, .biometryNotEnrolled, .passcodePaused, .gesturePaused, .passcodeDisabled,
+      .gestureDisabled, .companionOutOfReach, .accessoryNotPaired, .accessoryNotConnected:
+      .otherWays
+    case .canceled, .interrupted, .canceledByApp, .cannotBeShownNow, .signInTooOld, .deviceOfAnotherAccount,
+      .tooManyDevices, .passcodeTooSimple, .gestureTooSimple, .otherWayMustComeFirst:
+      .nothing
+    }
+  }
+}
+
+// MARK: Which occasion it is
+
+extension Occasion {
+  init(_ reason: Denial.Reason) {
+    switch reason {
+    case .osTooOld: self = .updateNeeded
+    case .passcodeNotSet: self = .devicePasscodeMissing
+    case .biometryNotAvailable: self = .biometryNotAvailable
+    case .biometryNotEnrolled: self = .biometryNotEnrolled
+    case .biometryLockout: self = .biometryPaused
+    case .domainStateRequired: self = .deviceNotSuited
+    case .noUsableFactor: self = .noWayYet
+    case .passcodeLocked: self = .passcodePaused
+    case .gestureLocked: self = .gesturePaused
+    case .passcodeDisabled: self = .passcodeDisabled
+    case .gestureDisabled: self = .gestureDisabled
+    case .factorNotOffered: self = .wayNotOffered
+    }
+  }
+
+  /// - Parameter factor: the one tried; `nil`: a report, which is of biometrics.
+  /// - Returns: `nil` where the attempt succeeded: there the application has the word.
+  init?(_ decision: AttemptDecision, by factor: Factor?) {
+    switch decision.outcome {
+    case .succeeded: return nil
+    case .tryAgain: self = .notRight(factor)
+    case .failed: self.init(failedWith: decision.laError, by: factor)
+    case .canceled: self.init(canceledWith: decision.laError)
+    case .fallback: self = .otherWayChosen
+    case .lockedOut: self = .locked(factor, isDisabled: decision.retryAfter == nil)
+    case .factorRequired: self.init(otherFactorRequiredBy: decision, insteadOf: factor)
+    case .invalidContext: self = .requestEnded
+    }
+  }
+
+  private static func notRight(_ factor: Factor?) -> Occasion {
+    switch factor {
+    case .biometry, nil: .biometryNotRecognized
+    case .deviceOwner: .deviceOwnerNotConfirmed
+    case .passcode: .passcodeDidNotMatch
+    case .gesture: .gestureDidNotMatch
+    case .passkey: .passkeyDidNotMatch
+    case .primary: .signInTooOld
+    }
+  }
+
+  private static func locked(_ factor: Factor?, isDisabled: Bool) -> Occasion {
+    switch factor {
+    case .passcode: isDisabled ? .passcodeDisabled : .passcodePaused
+    case .gesture: isDisabled ? .gestureDisabled : .gesturePaused
+    case .biometry, .deviceOwner, .passkey, .primary, nil: .biometryPaused
+    }
+  }
+
+  private init(failedWith code: LAErrorCode?, by factor: Factor?) {
+    switch code {
+    case .authenticationFailed: self = factor == .deviceOwner ? .deviceOwnerGaveUp : .biometryGaveUp
+    case .passcodeNotSet: self = .devicePasscodeMissing
+    case .biometryNotAvailable: self = .biometryNotAvailable
+    case .biometryNotEnrolled: self = .biometryNotEnrolled
+    case .biometryLockout: self = .biometryPaused
+    case .companionNotAvailable: self = .companionOutOfReach
+    case .biometryNotPaired: self = .accessoryNotPaired
+    case .biometryDisconnected: self = .accessoryNotConnected
+    case .invalidDimensions: self = .didNotFit
+    case .notInteractive: self = .cannotBeShownNow
+    case .userFallback: self = .otherWayChosen
+    case .userCancel, .systemCancel, .appCancel: self.init(canceledWith: code)
+    case .invalidContext: self = .requestEnded
+    case nil: self = .unexpected
+    }
+  }
+
+  private init(canceledWith code: LAErrorCode?) {
+    switch code {
+    case .systemCancel: self = .interrupted
+    case .appCancel: self = .canceledByApp
+    default: self = .canceled
+    }
+  }
+
+  private init(otherFactorRequiredBy decision: AttemptDecision, insteadOf factor: Factor?) {
+    let isOnDevice = factor == nil || factor == .biometry || factor == .deviceOwner
+    switch decision.domainState {
+    case .changed? where isOnDevice: self = .biometryChanged
+    case .changedWithOS? where isOnDevice: self = .biometryChangedWithUpdate
+    default: self = decision.laError == .authenticationFailed && isOnDevice ? .biometryGaveUp : .otherWayNeeded
+    }
+  }
+}
