@@ -75,7 +75,7 @@ extension RequestError {
     if let reason {
       details.append(.errorInfo(RPCDetail.ErrorInfo(reason: reason, domain: Self.errorDomain)))
     }
-    if code == .unavailable {
+    if code == .unavailable || code == .resourceExhausted {
       details.append(.retryInfo(RPCDetail.RetryInfo(retryDelay: V1.Duration(Self.retryDelay))))
     }
     var error = RPCError(code: code, message: message)

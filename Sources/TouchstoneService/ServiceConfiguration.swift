@@ -1,5 +1,6 @@
 // What an installation may set. Everything has a safe default.
 
+public import TouchstoneCrypto
 public import TouchstonePolicy
 
 public struct ServiceConfiguration: Sendable {
@@ -10,6 +11,8 @@ public struct ServiceConfiguration: Sendable {
   /// Of two with one name, the last counts.
   public var policies: [EvaluationPolicy] = EvaluationPolicy.builtIn
   public var enrolment = EnrolmentPolicy()
+  /// What a guess at a passcode or gesture costs (R16).
+  public var secretHashing = PasswordHasher.Parameters.standard
 
   public init() {}
 }

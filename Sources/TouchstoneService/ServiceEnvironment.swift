@@ -1,5 +1,6 @@
 // What a service takes from the machine it runs on: time, chance and threads.
 
+internal import Dispatch
 public import TouchstoneCrypto
 public import TouchstonePolicy
 
@@ -13,10 +14,34 @@ public struct ServiceEnvironment: Sendable {
   /// Threads that may verify signatures at one time, the shards among them. With one, a shard verifies its own, inside of
   /// `TouchstoneService.wakeUpEnded`.
   public var verificationThreads: Int
+  /// Where passcodes and gestures are hashed.
+  public var secrets: any SecretExecutor
+  public var timer: any DelayedExecutor
 
   /// - Parameter cores: of the machine.
   public init(cores: Int, clock: @escaping Clock) {
+    self.init(
+      clock: clock, verificationThreads: cores, secrets: SecretWorkers(threads: max(1, cores / 2)),
+      timer: DispatchTimer())
+  }
+
+  public init(
+    clock: @escaping Clock, verificationThreads: Int, secrets: any SecretExecutor, timer: any DelayedExecutor
+  ) {
     self.clock = clock
-    verificationThreads = cores
+    self.verificationThreads = verificationThreads
+    self.secrets = secrets
+    self.timer = timer
+  }
+}
+
+/// Dispatch's timers, on a queue of their own.
+public struct DispatchTimer: DelayedExecutor {
+  private let queue = DispatchQueue(label: "touchstone.timer")
+
+  public init() {}
+
+  public func after(_ delay: Duration, _ work: @escaping @Sendable () -> Void) {
+    queue.asyncAfter(deadline: .now() + .microseconds(Int(delay.wholeMicroseconds)), execute: work)
   }
 }

@@ -13,6 +13,7 @@ final class ShardContext: @unchecked Sendable {
   let verifications: VerificationBatch
   let logger: Logger
   var storeFailures = LogThrottle()
+  var cryptoFailures = LogThrottle()
 
   init(workers: VerificationWorkers, logger: Logger) {
     self.verifications = VerificationBatch(workers: workers)

@@ -22,6 +22,7 @@ public final class TouchstoneService: Sendable {
   let tokenVerifier: TokenVerifier
   let clock: ServiceEnvironment.Clock
   let randomness: Randomness
+  let secretChecks: SecretChecks
   private let book: Mutex<PolicyBook>
   private let contexts: [ShardContext]
 
@@ -40,6 +41,10 @@ public final class TouchstoneService: Sendable {
     self.tokenVerifier = TokenVerifier(keys: keys.signing, issuer: configuration.issuer)
     self.clock = environment.clock
     self.randomness = environment.randomness
+    self.secretChecks = SecretChecks(
+      hasher: PasswordHasher(
+        pepper: keys.pepper, parameters: configuration.secretHashing, randomness: environment.randomness),
+      executor: environment.secrets, gate: SecretGate(timer: environment.timer))
     let workers = VerificationWorkers(cores: environment.verificationThreads)
     self.contexts = (0..<shardCount).map { _ in ShardContext(workers: workers, logger: logger) }
   }

@@ -17,7 +17,8 @@ final class InProcessService {
   private let methods: MethodTable
 
   init(seed: UInt64, keys: KeyRing, store: any Store = MemoryStore(), clock: TestClock = TestClock()) {
-    var environment = ServiceEnvironment(cores: 1) { clock.now }
+    var environment = ServiceEnvironment(
+      clock: { clock.now }, verificationThreads: 1, secrets: InlineSecrets(), timer: NoTimer())
     environment.randomness = .seeded(seed)
     service = TouchstoneService(
       configuration: ServiceConfiguration(), store: store, keys: keys, shardCount: 1, logger: Logger(label: "test"),
@@ -55,6 +56,18 @@ private final class InProcessShard: CallShard {
     work()
     return true
   }
+}
+
+/// Hashes before `run` returns.
+struct InlineSecrets: SecretExecutor {
+  func reserve() -> Bool { true }
+  func run(_ work: @escaping @Sendable () -> Void) { work() }
+  func release() {}
+}
+
+/// With one call at a time, nobody ever waits.
+private struct NoTimer: DelayedExecutor {
+  func after(_ delay: Duration, _ work: @escaping @Sendable () -> Void) {}
 }
 
 private final class InProcessCall: IncomingCall {
