@@ -27,6 +27,11 @@ public struct AttemptFacts: Sendable {
       posture: facts.posture, binding: facts.binding, device: facts.device, profile: facts.profile,
       evaluation: facts.evaluation, now: facts.now, attempt: attempt)
   }
+
+  var admission: AdmissionFacts {
+    AdmissionFacts(
+      posture: posture, binding: binding, device: device, profile: profile, evaluation: evaluation, now: now)
+  }
 }
 
 /// All that the admission of a secret is decided on: the facts of an attempt that has no verdict yet.

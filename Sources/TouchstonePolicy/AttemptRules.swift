@@ -1,131 +1,198 @@
-// One attempt: what to answer, what to count, what to remember (R5, R7, R8, R10, R11, R21, R25, R35, R37).
+// One attempt: what to answer, what to count, what to remember (R5, R7–R12, R21, R25, R35–R38).
 //
 // Holds for every decision: `nextFactors` are those that this evaluation can go on with, best first, and none once it
 // is finished; only a right proof on an active binding succeeds; whatever is not counted leaves all standings as they
 // were.
 
 extension EvaluationPolicy {
-  /// One attempt in an evaluation of this policy.
+  /// One attempt in an evaluation of this policy. Of a passcode or a gesture, phase two.
   public func decide(_ facts: AttemptFacts) -> AttemptDecision {
-    guard !facts.evaluation.isFinished else {
-      // Says nothing of the device or the binding: the caller may not be the one that finished it.
-      return AttemptDecision(outcome: .invalidContext, laError: .invalidContext)
-    }
-    let rules = AttemptRules(policy: self, facts: facts)
-    switch facts.attempt {
-    case .key(let factor, let isValid):
-      return rules.decideProof(by: factor, isRight: isValid && facts.binding.isActive)
-    case .profileTouchID(let isValid):
-      return rules.decideProof(by: .biometry, isRight: isValid && facts.binding.isActive)
-    case .secret(let factor, _, _):
-      return rules.anotherFactorRequired(factor)
-    case .primary:
-      return rules.anotherFactorRequired(.primary)
-    case .report(let code):
-      return rules.decideReport(code)
-    }
+    var trace = NoTrace()
+    return AttemptRules(policy: self, facts: facts.admission).decide(facts.attempt, &trace)
   }
 
-  /// Phase one of an attempt with a passcode or a gesture (R14).
-  public func admitSecret(_ factor: Factor, _ facts: AdmissionFacts) -> SecretAdmission {
-    .refuse(decide(AttemptFacts(facts, attempt: .key(factor: factor, isValid: false))))
+  /// The same decision, with every rule that was asked on the way to it, in order.
+  public func explainAttempt(_ facts: AttemptFacts) -> (AttemptDecision, [RuleTrace]) {
+    var trace = RecordedTrace()
+    let decision = AttemptRules(policy: self, facts: facts.admission).decide(facts.attempt, &trace)
+    return (decision, trace.rows)
   }
 }
 
-private struct AttemptRules {
+struct AttemptRules {
   let policy: EvaluationPolicy
-  let facts: AttemptFacts
-  let conditions: Conditions
+  let binding: BindingStanding
+  /// As the attempt found them.
+  let before: Conditions
 
-  init(policy: EvaluationPolicy, facts: AttemptFacts) {
+  init(policy: EvaluationPolicy, facts: AdmissionFacts) {
     self.policy = policy
-    self.facts = facts
-    conditions = Conditions(policy: policy, posture: facts.posture, binding: facts.binding, device: facts.device)
+    binding = facts.binding
+    before = Conditions(
+      policy: policy, posture: facts.posture, binding: facts.binding, device: facts.device, profile: facts.profile,
+      evaluation: facts.evaluation, now: facts.now)
+  }
+
+  func decide(_ attempt: Attempt, _ trace: inout some RuleTracer) -> AttemptDecision {
+    if case .secret(let factor, let reservation, let isRight) = attempt {
+      return decideSecret(factor, reservation, isRight: isRight, &trace)
+    }
+    guard isOpen(&trace) else { return .invalidContext }
+    switch attempt {
+    case .key(let factor, let isValid):
+      return decideProof(by: factor, .key, isRight: checkProof(isValid: isValid, &trace), &trace)
+    case .profileTouchID(let isValid):
+      return decideProof(by: .biometry, .profileTouchID, isRight: checkProof(isValid: isValid, &trace), &trace)
+    case .primary(let verdict):
+      return decidePrimary(verdict, &trace)
+    case .report(let code):
+      return decideReport(code, &trace)
+    case .secret:
+      preconditionFailure("decided above")
+    }
+  }
+
+  func isOpen(_ trace: inout some RuleTracer) -> Bool {
+    let isFinished = before.evaluation.isFinished
+    return trace.check("R35", !isFinished, "the evaluation is \(isFinished ? "finished" : "open")")
+  }
+
+  /// On a binding that is not active, right is wrong (R37).
+  func checkProof(isValid: Bool, _ trace: inout some RuleTracer) -> Bool {
+    trace.record("R11", isValid, "the proof is \(isValid ? "right" : "wrong")")
+    return trace.check("R37", binding.isActive, "the binding is\(binding.isActive ? "" : " not") active") && isValid
   }
 
   // MARK: Proofs
 
   /// A wrong proof is judged before the binding's credentials and domain state are: whoever cannot sign learns nothing
   /// of them (R37).
-  func decideProof(by factor: Factor, isRight: Bool) -> AttemptDecision {
-    guard policy.factors.contains(factor), factor.isProvenByDeviceKey else { return anotherFactorRequired(factor) }
-    if let obstacle = conditions.obstacle(to: factor) { return refuse(factor, for: obstacle) }
-    guard isRight else { return countFailure(of: factor) }
-    guard conditions.isUsable(factor) else { return anotherFactorRequired(factor) }
-    return succeed(by: factor)
-  }
-
-  /// A success by device owner ends a lockout (R4, R12); one by biometry was on an unlocked device (R7). So both leave
-  /// the device without failures.
-  private func succeed(by factor: Factor) -> AttemptDecision {
-    let cleared = BiometryStanding()
-    return decision(
-      .succeeded, nil, factor: factor, device: cleared,
-      evaluation: EvaluationStanding(failures: facts.evaluation.failures, isFinished: true))
-  }
-
-  /// One more failure of the device and of the evaluation (R7, R8). While the device is locked, only the evaluation
-  /// counts: it cannot be locked more.
-  private func countFailure(of factor: Factor) -> AttemptDecision {
-    var device = facts.device
-    if !device.isLockedOut {
-      device.consecutiveFailures += 1
-      device.isLockedOut = device.consecutiveFailures >= policy.failuresBeforeLockout
+  ///
+  /// - Parameter credential: what proves it; `nil` where the device did not say.
+  private func decideProof(
+    by factor: Factor, _ credential: DeviceCredential?, isRight: Bool, _ trace: inout some RuleTracer
+  ) -> AttemptDecision {
+    guard factor.isProvenByDeviceKey else { return anotherFactorRequired(.biometry, before) }
+    let usability = before.usability(of: factor, by: credential, &trace)
+    switch usability {
+    case .obstructed(let obstacle): return refuse(factor, for: obstacle, before)
+    case .outOfPlace, .spent: return anotherFactorRequired(factor, before)
+    case .unproven, .suspended, .usable: break
     }
-    let locksNow = device.isLockedOut && !facts.device.isLockedOut
-    var evaluation = EvaluationStanding(failures: facts.evaluation.failures + 1)
-    evaluation.isFinished =
-      evaluation.failures >= policy.attemptsPerEvaluation || (locksNow && !canGoOn(with: device))
-
-    let outcome: Outcome = locksNow ? .lockedOut : evaluation.isFinished ? .failed : .tryAgain
-    let code = locksNow ? lockoutCode : .authenticationFailed
-    return decision(outcome, code, factor: factor, device: device, evaluation: evaluation)
+    guard isRight else { return countFailure(of: factor) }
+    guard case .usable = usability else { return anotherFactorRequired(factor, before) }
+    return succeed(by: factor, before)
   }
 
-  /// Where the device locks, an evaluation that accepts device owner goes on with it (R9).
-  private func canGoOn(with device: BiometryStanding) -> Bool {
-    !usableFactors(with: device).isEmpty
+  /// Only the age is to be judged: the service vouches that the caller said it.
+  private func decidePrimary(_ verdict: PrimaryVerdict, _ trace: inout some RuleTracer) -> AttemptDecision {
+    switch before.usability(of: .primary, &trace) {
+    case .obstructed(let obstacle): return refuse(.primary, for: obstacle, before)
+    case .outOfPlace, .spent, .unproven, .suspended: return anotherFactorRequired(.primary, before)
+    case .usable: break
+    }
+    let isFresh = trace.check("R28", verdict == .fresh, "the caller's own login is \(verdict)")
+    guard checkProof(isValid: isFresh, &trace) else {
+      return decision(.failed, .authenticationFailed, by: .primary, before)
+    }
+    return succeed(by: .primary, before)
   }
 
-  // MARK: Refusals, uncounted
+  /// - Parameter conditions: with what the success has cleared already.
+  func succeed(by factor: Factor, _ conditions: Conditions) -> AttemptDecision {
+    var after = conditions
+    after.evaluation.isFinished = true
+    if before.scope == .device && factor.clearsBiometricFailures { after.device = BiometryStanding() }
+    var success = decision(.succeeded, nil, by: factor, after)
+    success.baseline = newBaseline(after: factor)
+    return success
+  }
+
+  /// One more failure of the device and of the evaluation (R7, R8). While the device is locked, or where it is not known
+  /// which one it is, only the evaluation counts.
+  private func countFailure(of factor: Factor) -> AttemptDecision {
+    var after = before
+    if before.scope == .device && !before.device.isLockedOut {
+      after.device.consecutiveFailures += 1
+      after.device.isLockedOut = after.device.consecutiveFailures >= policy.failuresBeforeLockout
+    }
+    let locksNow = after.device.isLockedOut && !before.device.isLockedOut
+    let budgetLeft = countInEvaluation(factor, &after)
+    switch policy.fallback {
+    case .button: after.evaluation.isFinished = budgetLeft == 0 || (locksNow && !after.canGoOn)
+    case .automatic: after.evaluation.isFinished = (budgetLeft == 0 || locksNow) && !after.canGoOn
+    }
+
+    if locksNow { return decision(.lockedOut, lockoutCode, by: factor, after) }
+    let outcome: Outcome =
+      after.evaluation.isFinished ? .failed : budgetLeft == 0 ? .factorRequired : .tryAgain
+    return decision(outcome, .authenticationFailed, by: factor, after)
+  }
+
+  /// What is left of the budget that the factor counts against. Device owner has one of its own where it is what
+  /// biometrics fall back to (R9).
+  private func countInEvaluation(_ factor: Factor, _ after: inout Conditions) -> UInt32 {
+    if policy.fallback == .automatic && factor == .deviceOwner {
+      after.evaluation.deviceOwnerFailures += 1
+      return after.budgetLeft(after: after.evaluation.deviceOwnerFailures)
+    }
+    after.evaluation.failures += 1
+    return after.budgetLeft(after: after.evaluation.failures)
+  }
+
+  // MARK: Refusals
 
   /// What held at the beginning no longer does (R5). The evaluation stays open: it may hold again in a moment.
-  private func refuse(_ factor: Factor, for obstacle: Denial) -> AttemptDecision {
-    decision(obstacle.reason == .biometryLockout ? .lockedOut : .failed, obstacle.code, factor: factor)
+  func refuse(_ factor: Factor, for obstacle: Denial, _ after: Conditions) -> AttemptDecision {
+    var refusal = decision(.failed, obstacle.code, by: factor, after)
+    refusal.retryAfter = obstacle.retryAfter
+    switch obstacle.reason {
+    case .passcodeLocked, .gestureLocked, .passcodeDisabled, .gestureDisabled:
+      refusal.outcome = .lockedOut
+    case .biometryLockout:
+      // A policy that falls back by itself goes on at once (R9).
+      refusal.outcome = policy.fallback == .automatic && after.canGoOn ? .factorRequired : .lockedOut
+    case .osTooOld, .passcodeNotSet, .biometryNotAvailable, .biometryNotEnrolled, .domainStateRequired,
+      .noUsableFactor, .factorNotOffered:
+      break
+    }
+    return refusal
   }
 
-  /// The factor does not serve here: the policy does not accept it, its key is not guarded as demanded (R31), or the
-  /// domain state changed (R25). -6, because it sends an app written for LAContext to its other login, where -1 would
-  /// have it ask for the same finger again.
-  func anotherFactorRequired(_ factor: Factor) -> AttemptDecision {
-    decision(.factorRequired, .biometryNotAvailable, factor: factor)
+  /// The factor does not serve here: the policy does not accept it, its key is not guarded as demanded (R31), it is not
+  /// offered (R17), or the domain state changed (R25). -6, because it sends an app written for LAContext to its other
+  /// login, where -1 would have it ask for the same finger again.
+  func anotherFactorRequired(_ factor: Factor, _ after: Conditions) -> AttemptDecision {
+    decision(.factorRequired, .biometryNotAvailable, by: factor, after)
   }
 
   // MARK: Reports
 
   /// The device's word for what went wrong: it can cost, never grant (R10, R11, R21).
-  func decideReport(_ code: LAErrorCode?) -> AttemptDecision {
+  private func decideReport(_ code: LAErrorCode?, _ trace: inout some RuleTracer) -> AttemptDecision {
+    trace.record("R11", false, "a report (\(code.map { "\($0.rawValue)" } ?? "unknown")) proves nothing")
     switch code {
     case .authenticationFailed:
       // Of biometrics wherever the policy asks for them; the code does not tell.
       let factor: Factor = policy.factors.contains(.biometry) ? .biometry : .deviceOwner
-      return decideProof(by: factor, isRight: false)
+      return decideProof(by: factor, nil, isRight: false, &trace)
     case .biometryLockout:
-      var locked = facts.device
-      locked.isLockedOut = true
-      return decision(.lockedOut, lockoutCode, device: locked)
+      var after = before
+      if before.scope == .device { after.device.isLockedOut = true }
+      return decision(.lockedOut, lockoutCode, by: .biometry, after)
     case .userFallback:
-      var fallback = decision(.fallback, code)
+      var fallback = decision(.fallback, code, by: .biometry, before)
       fallback.nextFactors.removeAll { $0 == .biometry }
       return fallback
     case .userCancel, .systemCancel, .appCancel:
-      return decision(.canceled, code)
+      return decision(.canceled, code, by: .biometry, before)
     case .invalidContext:
-      return decision(
-        .invalidContext, code, evaluation: EvaluationStanding(failures: facts.evaluation.failures, isFinished: true))
+      var after = before
+      after.evaluation.isFinished = true
+      return decision(.invalidContext, code, by: .biometry, after)
     case .passcodeNotSet, .biometryNotAvailable, .biometryNotEnrolled, .companionNotAvailable, .biometryNotPaired,
       .biometryDisconnected, .invalidDimensions, .notInteractive, nil:
-      return decision(.failed, code)
+      return decision(.failed, code, by: .biometry, before)
     }
   }
 
@@ -133,44 +200,60 @@ private struct AttemptRules {
 
   /// - Parameters:
   ///   - factor: the one tried; biometrics where the attempt does not tell.
-  ///   - device: its standing after the attempt; `nil`: as before.
-  ///   - evaluation: likewise.
-  private func decision(
-    _ outcome: Outcome, _ code: LAErrorCode?, factor: Factor = .biometry, device: BiometryStanding? = nil,
-    evaluation: EvaluationStanding? = nil
+  ///   - after: what the attempt leaves behind.
+  func decision(
+    _ outcome: Outcome, _ code: LAErrorCode?, by factor: Factor, _ after: Conditions
   ) -> AttemptDecision {
-    let deviceAfter = device ?? facts.device
-    let evaluationAfter = evaluation ?? facts.evaluation
+    let secret = after.profile.secret(for: factor)
     return AttemptDecision(
       outcome: outcome, laError: code,
-      nextFactors: evaluationAfter.isFinished ? [] : usableFactors(with: deviceAfter),
-      attemptsLeft: attemptsLeft(with: factor, device: deviceAfter, evaluation: evaluationAfter),
-      domainState: conditions.verdict,
-      isFallbackVisible: evaluationAfter.failures > 0,
-      device: deviceAfter == facts.device ? nil : deviceAfter,
-      evaluation: evaluationAfter == facts.evaluation ? nil : evaluationAfter)
-  }
-
-  /// Before the device locks. Device owner works on a locked device, too: there it is the evaluation that ends.
-  private func attemptsLeft(
-    with factor: Factor, device: BiometryStanding, evaluation: EvaluationStanding
-  ) -> UInt32 {
-    let after = conditions(with: device)
-    guard factor == .deviceOwner && after.isBiometryLockedOut else { return after.biometryAttemptsLeft }
-    return policy.attemptsPerEvaluation - min(evaluation.failures, policy.attemptsPerEvaluation)
-  }
-
-  private func usableFactors(with device: BiometryStanding) -> [Factor] {
-    conditions(with: device).usableFactors
-  }
-
-  private func conditions(with device: BiometryStanding) -> Conditions {
-    var after = conditions
-    after.device = device
-    return after
+      nextFactors: after.evaluation.isFinished ? [] : after.usableFactors,
+      attemptsLeft: after.attemptsLeft(with: factor),
+      domainState: after.namedVerdict,
+      isFallbackVisible: policy.fallback == .button && after.evaluation.failures > 0,
+      device: after.device == before.device ? nil : after.device,
+      evaluation: after.evaluation == before.evaluation ? nil : after.evaluation,
+      secret: secret == before.profile.secret(for: factor) ? nil : secret)
   }
 
   private var lockoutCode: LAErrorCode {
-    Denial.biometryLockout(on: facts.posture).code
+    Denial.biometryLockout(on: before.posture).code
+  }
+}
+
+extension AttemptDecision {
+  /// Says nothing of the device or the binding: the caller may not be the one that finished the evaluation.
+  static let invalidContext = AttemptDecision(outcome: .invalidContext, laError: .invalidContext)
+}
+
+extension Conditions {
+  /// With some factor.
+  fileprivate var canGoOn: Bool {
+    var trace = NoTrace()
+    return !offer(&trace).factors.isEmpty
+  }
+
+  /// Before the factor locks. Device owner works on a locked device, too: there it is the evaluation that ends, as it is
+  /// where device owner has a budget of its own.
+  fileprivate func attemptsLeft(with factor: Factor) -> UInt32 {
+    switch factor {
+    case .deviceOwner where policy.fallback == .automatic: budgetLeft(after: evaluation.deviceOwnerFailures)
+    case .deviceOwner where isBiometryLockedOut: budgetLeft(after: evaluation.failures)
+    case .passcode, .gesture:
+      profile.settings.isEnabled(factor) && profile.secret(for: factor).isSet
+        ? rules.attemptsLeft(with: profile.secret(for: factor), at: now) : 0
+    case .primary: 0
+    case .biometry, .deviceOwner, .passkey: biometryAttemptsLeft
+    }
+  }
+}
+
+extension Factor {
+  /// Biometry, whose own failures they are, and what ends a lockout: device owner and passcode (R4, R12).
+  fileprivate var clearsBiometricFailures: Bool {
+    switch self {
+    case .biometry, .deviceOwner, .passcode: true
+    case .gesture, .passkey, .primary: false
+    }
   }
 }

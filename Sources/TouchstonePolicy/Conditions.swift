@@ -6,18 +6,36 @@ struct Conditions {
   let posture: DevicePosture
   /// `nil`: none exists yet, and any credential could still be made.
   let binding: BindingStanding?
-  /// Replaced while an attempt is decided. The verdict stays what it was when the attempt came in.
+  /// The standings are replaced while an attempt is decided. The verdict stays what it was when the attempt came in.
   var device: BiometryStanding
+  var profile: ProfileStanding
+  var evaluation: EvaluationStanding
+  let now: UnixTime
   /// Without a binding: as without a baseline.
   let verdict: DomainStateVerdict
 
-  init(policy: EvaluationPolicy, posture: DevicePosture, binding: BindingStanding?, device: BiometryStanding) {
+  init(
+    policy: EvaluationPolicy, posture: DevicePosture, binding: BindingStanding?, device: BiometryStanding,
+    profile: ProfileStanding, evaluation: EvaluationStanding, now: UnixTime
+  ) {
     self.policy = policy
     self.posture = posture
     self.binding = binding
     self.device = device
+    self.profile = profile
+    self.evaluation = evaluation
+    self.now = now
     verdict = .compare(baseline: binding?.baseline, posture: posture, device: device)
   }
+
+  var scope: BindingStanding.Scope { binding?.scope ?? .device }
+
+  /// To answer with: only where a binding was named is there something to compare.
+  var namedVerdict: DomainStateVerdict? {
+    binding?.scope == .device ? verdict : nil
+  }
+
+  // MARK: Biometrics of the device
 
   /// By the count kept here, by the device's own word, or because the count is beyond what this policy allows though
   /// a more patient one left the device open.
@@ -25,76 +43,207 @@ struct Conditions {
     device.isLockedOut || posture.isBiometryLockedOut || device.consecutiveFailures >= policy.failuresBeforeLockout
   }
 
-  /// Zero exactly where biometrics are locked.
+  /// Before the device locks, and zero where it is locked. Where it is not known which device that is, before the
+  /// evaluation ends.
   var biometryAttemptsLeft: UInt32 {
-    isBiometryLockedOut ? 0 : policy.failuresBeforeLockout - device.consecutiveFailures
+    switch scope {
+    case .device: isBiometryLockedOut ? 0 : policy.failuresBeforeLockout - device.consecutiveFailures
+    case .bearer: isBiometryLockedOut ? 0 : budgetLeft(after: evaluation.failures)
+    case .profile: 0
+    }
   }
 
-  /// Usable now, in the policy's order.
-  var usableFactors: [Factor] {
-    policy.factors.filter { isUsable($0) }
+  /// Of one evaluation (R7).
+  func budgetLeft(after failures: UInt32) -> UInt32 {
+    policy.attemptsPerEvaluation - min(failures, policy.attemptsPerEvaluation)
   }
 
-  func isUsable(_ factor: Factor) -> Bool {
-    obstacle(to: factor) == nil && isProvable(factor, whileDomainStateIsChanged: verdict.isChanged)
+  /// An evaluation that falls back by itself goes on when the budget of a device's factor is spent, but not with that
+  /// factor (R9). One with a button has ended.
+  private func isSpent(_ factor: Factor) -> Bool {
+    guard policy.fallback == .automatic else { return false }
+    switch factor {
+    case .biometry: return budgetLeft(after: evaluation.failures) == 0
+    case .deviceOwner: return budgetLeft(after: evaluation.deviceOwnerFailures) == 0
+    case .passcode, .gesture, .passkey, .primary: return false
+    }
   }
 
-  /// Why the policy cannot be evaluated; `nil` where it can.
-  ///
-  /// A changed domain state is never the reason. The phone itself would say yes, and the evaluation must open, so that
-  /// its attempt can answer which other factor is needed (R25).
-  var denial: Denial? {
-    var first: Denial?
-    for factor in policy.factors {
-      if let obstacle = obstacle(to: factor) {
-        first = first ?? obstacle
-      } else if isProvable(factor, whileDomainStateIsChanged: false) {
-        return nil
+  // MARK: One factor
+
+  /// What a factor is worth in this policy, now.
+  enum Usability {
+    case usable
+    /// The domain state changed: another factor must come first (R25). It keeps no evaluation from opening. The phone
+    /// itself would say yes, and an attempt is to answer which other factor is needed.
+    case suspended
+    /// Its budget in this evaluation is.
+    case spent
+    /// By the device, or by a lock: it may be otherwise in a moment.
+    case obstructed(Denial)
+    /// The binding or the profile has nothing to prove it with, or has it switched off.
+    case unproven(Denial)
+    /// Not in this policy, nor in an evaluation that names whom this one does.
+    case outOfPlace(Denial)
+  }
+
+  /// - Parameter credential: what is to prove it; `nil`: whatever the binding holds.
+  func usability(
+    of factor: Factor, by credential: DeviceCredential? = nil, _ trace: inout some RuleTracer
+  ) -> Usability {
+    trace.turn(to: factor)
+    guard policy.accepts(factor, by: credential, &trace) else { return .outOfPlace(.noUsableFactor) }
+    guard isInScope(factor) else {
+      trace.record("R31", false, "the evaluation names no \(scope == .bearer ? "profile" : "device")")
+      return .outOfPlace(factor.isSecret ? .factorNotOffered : .noUsableFactor)
+    }
+    if let oldest = policy.minimumOSVersion {
+      guard trace.check("R2", posture.runs(atLeast: oldest), "needs \(oldest.text), runs \(posture.systemText)") else {
+        return .obstructed(.osTooOld)
       }
     }
-    return first ?? .noUsableFactor
-  }
-
-  /// What on the device stands in the factor's way: R1 in its order, then R27.
-  func obstacle(to factor: Factor) -> Denial? {
-    if let oldest = policy.minimumOSVersion, !posture.runs(atLeast: oldest) { return .osTooOld }
+    if let obstacle = deviceObstacle(to: factor, &trace) ?? domainStateObstacle(&trace) {
+      return .obstructed(obstacle)
+    }
+    guard !isSpent(factor) else {
+      trace.record("R9", false, "its \(policy.attemptsPerEvaluation) attempts of this evaluation are spent")
+      return .spent
+    }
     switch factor {
-    case .biometry:
-      return posture.biometryObstacle(isLockedOut: isBiometryLockedOut) ?? domainStateObstacle
-    case .deviceOwner:
-      return posture.deviceOwnerObstacle ?? domainStateObstacle
-    case .passcode, .gesture, .passkey, .primary:
-      return nil
+    case .biometry, .deviceOwner: return usabilityOfKeys(for: factor, by: credential, &trace)
+    case .passcode, .gesture: return usabilityOfSecret(factor, &trace)
+    case .primary: return .usable
+    case .passkey: return .outOfPlace(.noUsableFactor)
     }
   }
 
-  private func isProvable(_ factor: Factor, whileDomainStateIsChanged isChanged: Bool) -> Bool {
-    guard factor.isProvenByDeviceKey else { return false }
-    return binding?.canProve(factor, under: policy, whileDomainStateIsChanged: isChanged) ?? true
+  /// Who names no binding has no device, and who names nobody has nothing but the ProfileTouchID.
+  private func isInScope(_ factor: Factor) -> Bool {
+    switch scope {
+    case .device: true
+    case .profile: !factor.isProvenByDeviceKey
+    case .bearer: factor == .biometry
+    }
+  }
+
+  private func deviceObstacle(to factor: Factor, _ trace: inout some RuleTracer) -> Denial? {
+    switch factor {
+    case .biometry: posture.biometryObstacle(isLockedOut: isBiometryLockedOut, &trace)
+    case .deviceOwner: posture.deviceOwnerObstacle(&trace)
+    case .passcode, .gesture, .passkey, .primary: nil
+    }
   }
 
   /// A system without domain state is refused; so is a device that could give one and did not, where there is no
   /// baseline (R27). With one, silence is a change (R22), not a refusal; and a locked device is excused.
-  private var domainStateObstacle: Denial? {
+  private func domainStateObstacle(_ trace: inout some RuleTracer) -> Denial? {
     guard policy.comparesDomainState else { return nil }
-    guard posture.supports(.domainState) else { return .domainStateRequired }
-    return posture.domainState.isEmpty && verdict == .neverRecorded ? .domainStateRequired : nil
+    let couldGive = posture.supports(.domainState)
+    let isMissing = posture.domainState.isEmpty && verdict == .neverRecorded
+    let given = couldGive && !isMissing
+    return trace.check("R27", given, "a domain state is required, and\(given ? "" : " not") given")
+      ? nil : .domainStateRequired
+  }
+
+  private func usabilityOfKeys(
+    for factor: Factor, by credential: DeviceCredential?, _ trace: inout some RuleTracer
+  ) -> Usability {
+    let proof = binding?.proof(of: factor, by: credential, under: policy) ?? factor.bestProof
+    guard trace.check("R31", proof != .none, "the binding \(proof == .none ? "cannot" : "can") prove it to this policy")
+    else { return .unproven(.noUsableFactor) }
+    guard proof == .unlockedByBiometrics else { return .usable }
+    let isOn = profile.settings.isBiometryEnabled
+    guard trace.check("R17", isOn, "unlocking by biometrics is switched \(isOn ? "on" : "off")") else {
+      return .unproven(.factorNotOffered)
+    }
+    return trace.check("R25", !verdict.isChanged, "the domain state is \(verdict)") ? .usable : .suspended
+  }
+
+  private func usabilityOfSecret(_ factor: Factor, _ trace: inout some RuleTracer) -> Usability {
+    let isOn = profile.settings.isEnabled(factor)
+    let secret = profile.secret(for: factor)
+    guard trace.check("R17", isOn && secret.isSet, "is \(isOn ? "on" : "off"), and\(secret.isSet ? "" : " not") set")
+    else { return .unproven(.factorNotOffered) }
+    let obstacle = rules.obstacle(to: factor, secret, at: now)
+    trace.record("R13", obstacle == nil, "\(rules.state(of: secret, at: now).text) after \(secret.failures) failures")
+    return obstacle.map { .obstructed($0) } ?? .usable
+  }
+
+  var rules: SecretRules { SecretRules(ladder: policy.ladder) }
+
+  // MARK: All of them
+
+  /// What an evaluation may begin or go on with.
+  struct Offer {
+    fileprivate(set) var factors: FactorSet = []
+    /// Why no evaluation can begin; `nil` where one can.
+    fileprivate(set) var denial: Denial?
+  }
+
+  /// The denial is the first obstacle in the policy's order; only where none is in the way, that there is nothing to
+  /// prove it with. It says when to come again wherever any factor can be waited for.
+  func offer(_ trace: inout some RuleTracer) -> Offer {
+    var offer = Offer()
+    var obstacle: Denial?
+    var absence: Denial?
+    var retryAfter: Duration?
+    var canBegin = false
+    for factor in policy.factors {
+      // The caller's own login is what an evaluation ends with, not why one begins.
+      let isReason = factor != .primary || policy.factors.count == 1
+      switch usability(of: factor, &trace) {
+      case .usable:
+        offer.factors.insert(FactorSet(factor))
+        canBegin = canBegin || isReason
+      case .suspended: canBegin = canBegin || isReason
+      case .spent: break
+      case .obstructed(let denial):
+        if let wait = denial.retryAfter, isReason { retryAfter = min(wait, retryAfter ?? wait) }
+        obstacle = obstacle ?? denial
+      case .unproven(let denial), .outOfPlace(let denial): absence = absence ?? denial
+      }
+    }
+    if !canBegin {
+      offer.denial = obstacle ?? absence ?? .noUsableFactor
+      offer.denial?.retryAfter = retryAfter
+    }
+    return offer
+  }
+
+  var usableFactors: [Factor] {
+    var trace = NoTrace()
+    return inOrder(offer(&trace).factors)
+  }
+
+  /// The profile's preferred one, then the policy's order, and the caller's own login last (R17).
+  func inOrder(_ factors: FactorSet) -> [Factor] {
+    var ordered: [Factor] = []
+    guard !factors.isEmpty else { return ordered }
+    ordered.reserveCapacity(factors.count)
+    let preferred = profile.settings.preferred
+    if let preferred, factors.contains(preferred) { ordered.append(preferred) }
+    for factor in policy.factors where factors.contains(factor) && factor != preferred && factor != .primary {
+      ordered.append(factor)
+    }
+    if factors.contains(.primary) { ordered.append(.primary) }
+    return ordered
   }
 }
 
 extension Factor {
-  /// Proven by a signature of the binding's hardware key.
+  /// Proven by what the bound device holds: a hardware key, or a ProfileTouchID in its place.
   var isProvenByDeviceKey: Bool {
     switch self {
     case .biometry, .deviceOwner: true
     case .passcode, .gesture, .passkey, .primary: false
     }
   }
-}
 
-extension EvaluationPolicy {
-  /// Payment requires domain state, whatever the setting says (R38).
-  var comparesDomainState: Bool {
-    requiresDomainState || purpose == .payment
+  /// Verified by the service, and locked by a ladder.
+  var isSecret: Bool {
+    switch self {
+    case .passcode, .gesture: true
+    case .biometry, .deviceOwner, .passkey, .primary: false
+    }
   }
 }

@@ -117,18 +117,3 @@ public struct AttemptDecision: Sendable, Hashable {
     self.baseline = baseline
   }
 }
-
-/// One rule that was asked, and what it said.
-public struct RuleTrace: Sendable, Hashable {
-  /// As DOMAIN.md numbers it: "R2".
-  public var rule: String
-  public var passed: Bool
-  /// For people: what was compared with what. Never a secret, nor a domain state.
-  public var detail: String
-
-  public init(rule: String, passed: Bool, detail: String) {
-    self.rule = rule
-    self.passed = passed
-    self.detail = detail
-  }
-}

@@ -22,7 +22,8 @@ public struct EnrolmentPolicy: Sendable, Hashable {
   /// Why this device cannot be bound now (R1, R2); `nil` where it can. A locked one cannot: it has no domain state to
   /// give as the baseline.
   public func preflight(posture: DevicePosture) -> Denial? {
-    posture.biometryObstacle(isLockedOut: posture.isBiometryLockedOut)
+    var trace = NoTrace()
+    return posture.biometryObstacle(isLockedOut: posture.isBiometryLockedOut, &trace)
   }
 
   /// What completing the binding does to the bindings that exist (R29).

@@ -48,6 +48,11 @@ public struct OSVersion: Sendable, Hashable, Comparable {
     }
   }
 
+  /// "9.3", or "9.3.5".
+  var text: String {
+    patch == 0 ? "\(major).\(minor)" : "\(major).\(minor).\(patch)"
+  }
+
   public static func < (left: OSVersion, right: OSVersion) -> Bool {
     (left.major, left.minor, left.patch) < (right.major, right.minor, right.patch)
   }

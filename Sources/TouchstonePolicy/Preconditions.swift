@@ -2,20 +2,44 @@
 
 extension DevicePosture {
   /// The first obstacle to biometrics in R1's order; `nil` where there is none.
-  func biometryObstacle(isLockedOut: Bool) -> Denial? {
-    guard supports(biometryType == .faceID ? .faceID : .touchID) else { return .osTooOld }
-    guard isPasscodeSet else { return .passcodeNotSet }
-    guard isBiometryAvailable, biometryType != .none else { return .biometryNotAvailable }
-    guard isBiometryEnrolled else { return .biometryNotEnrolled }
-    guard !isLockedOut else { return .biometryLockout(on: self) }
+  func biometryObstacle(isLockedOut: Bool, _ trace: inout some RuleTracer) -> Denial? {
+    let sensor = biometryType == .faceID ? PlatformCapability.faceID : .touchID
+    guard trace.check("R2", supports(sensor), "needs \(sensor.firstVersion.text), runs \(systemText)") else {
+      return .osTooOld
+    }
+    guard checkPasscodeIsSet(&trace) else { return .passcodeNotSet }
+    let hasSensor = isBiometryAvailable && biometryType != .none
+    guard trace.check("R1", hasSensor, "the sensor \(hasSensor ? "works" : "is missing, broken or off")") else {
+      return .biometryNotAvailable
+    }
+    guard trace.check("R1", isBiometryEnrolled, "something is\(isBiometryEnrolled ? "" : " not") enrolled") else {
+      return .biometryNotEnrolled
+    }
+    guard trace.check("R4", !isLockedOut, "biometrics are\(isLockedOut ? "" : " not") locked out") else {
+      let lockout = Denial.biometryLockout(on: self)
+      trace.record("R3", false, "a lockout is \(lockout.code.rawValue) to \(systemText)")
+      return lockout
+    }
     return nil
   }
 
   /// The first obstacle to device-owner authentication: it needs no sensor, and is how a lockout ends (R4).
-  var deviceOwnerObstacle: Denial? {
-    guard supports(.deviceOwnerAuthentication) else { return .osTooOld }
-    guard isPasscodeSet else { return .passcodeNotSet }
-    return nil
+  func deviceOwnerObstacle(_ trace: inout some RuleTracer) -> Denial? {
+    let capability = PlatformCapability.deviceOwnerAuthentication
+    guard trace.check("R2", supports(capability), "needs \(capability.firstVersion.text), runs \(systemText)") else {
+      return .osTooOld
+    }
+    return checkPasscodeIsSet(&trace) ? nil : .passcodeNotSet
+  }
+
+  private func checkPasscodeIsSet(_ trace: inout some RuleTracer) -> Bool {
+    trace.check("R1", isPasscodeSet, "the device has \(isPasscodeSet ? "a" : "no") passcode")
+  }
+
+  /// "iOS 9.3".
+  var systemText: String {
+    let version = osVersion?.text ?? "of no known version"
+    return platform == .unspecified ? "a system \(version)" : "\(platform) \(version)"
   }
 }
 

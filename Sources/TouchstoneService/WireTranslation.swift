@@ -61,13 +61,7 @@ extension V1.Outcome {
 extension V1.Result {
   /// Five plain results for callers that need no more (R19).
   init(outcome: Outcome, code: LAErrorCode?) {
-    switch (outcome, code) {
-    case (.succeeded, _): self = .success
-    case (_, .authenticationFailed): self = .failed
-    case (_, .userCancel): self = .cancel
-    case (_, .userFallback): self = .fallback
-    default: self = .other
-    }
+    self.init(rawValue: Int32(PlainResult(outcome: outcome, code: code).rawValue))
   }
 }
 
@@ -119,8 +113,12 @@ extension V1.Binding {
 }
 
 extension V1.Event {
+  /// Of an erased one, number and hash are all there is.
   init(_ record: EventRecord) {
-    let event = record.event
+    guard let event = record.event else {
+      self.init(sequence: record.sequence, hash: record.hash)
+      return
+    }
     self.init(
       sequence: record.sequence, time: V1.Timestamp(event.time), kind: event.kind, applicationID: event.applicationID,
       profileID: event.profileID, deviceID: event.deviceID, bindingID: event.bindingID, caller: event.caller,

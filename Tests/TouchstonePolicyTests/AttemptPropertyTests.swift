@@ -59,7 +59,7 @@ import TouchstonePolicy
     let failures = forEach { world, facts, decision in
       let device = decision.device ?? facts.device
       let evaluation = decision.evaluation ?? facts.evaluation
-      let counted = evaluation.failures - facts.evaluation.failures
+      let counted = evaluation.allFailures - facts.evaluation.allFailures
       let countedOnDevice = Int(device.consecutiveFailures) - Int(facts.device.consecutiveFailures)
       let rules: [Bool] = [
         counted <= 1,
@@ -71,7 +71,8 @@ import TouchstonePolicy
         countedOnDevice < 1 || device.isLockedOut == (device.consecutiveFailures >= world.policy.failuresBeforeLockout),
         // The budget.
         !facts.evaluation.isFinished || decision.evaluation == nil && decision.device == nil,
-        counted == 0 || evaluation.isFinished || evaluation.failures < world.policy.attemptsPerEvaluation,
+        counted == 0 || evaluation.isFinished || evaluation.failures < world.policy.attemptsPerEvaluation
+          || world.policy.fallback == .automatic && !decision.nextFactors.contains(.biometry),
         decision.outcome != .tryAgain || counted == 1 && !evaluation.isFinished,
         // What is offered can be used; a finished evaluation offers nothing.
         decision.nextFactors.isEmpty || !evaluation.isFinished,
@@ -96,6 +97,10 @@ import TouchstonePolicy
     }
     #expect(walk.successes > 0 && walk.lockouts > 0)
   }
+}
+
+extension EvaluationStanding {
+  fileprivate var allFailures: UInt32 { failures + deviceOwnerFailures }
 }
 
 /// A device with two bindings, one of them revoked now and then, and four evaluations that are begun anew when they are

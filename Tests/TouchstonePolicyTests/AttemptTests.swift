@@ -207,10 +207,10 @@ import TouchstonePolicy
       9.3 | set presence | 0 | bio           | 0 | owner right    => factorRequired -6 | bio   | 5 | same | = | =
       9.3 | set presence | 0 | bio           | 0 | owner wrong    => factorRequired -6 | bio   | 5 | same | = | =
       9.3 | set presence | 0 | owner         | 0 | bio right      => factorRequired -6 | owner | 5 | same | = | =
-      9.3 | set          | 0 | all           | 0 | passcode right => factorRequired -6 | bio   | 5 | same | = | =
-      9.3 | set          | 0 | all           | 0 | gesture right  => factorRequired -6 | bio   | 5 | same | = | =
-      9.3 | set          | 0 | all           | 0 | passkey right  => factorRequired -6 | bio   | 5 | same | = | =
-      9.3 | set          | 0 | all           | 0 | primary right  => factorRequired -6 | bio   | 5 | same | = | =
+      9.3 | set          | 0 | all           | 0 | passcode right => factorRequired -6 | bio,primary | 5 | same | = | =
+      9.3 | set          | 0 | all           | 0 | gesture right  => factorRequired -6 | bio,primary | 5 | same | = | =
+      9.3 | set          | 0 | all           | 0 | passkey right  => factorRequired -6 | bio,primary | 5 | same | = | =
+      9.3 | set          | 0 | all           | 0 | primary right  => factorRequired -6 | bio,primary | 5 | same | = | =
       # A proof claimed right for a key that is not there is none.
       9.3 | set          | 0 | login         | 0 | owner right    => factorRequired -6 | bio   | 5 | same | = | =
       9.3 | keyless      | 0 | login         | 0 | bio right      => factorRequired -6 | -     | 5 | same | = | =

@@ -60,7 +60,7 @@ private struct Phone {
 
     // 5. Not even the right finger unlocks; a wrong passcode costs an attempt of the evaluation alone.
     var third3 = EvaluationStanding()
-    #expect(phone.submit("bio right", "apple", in: &third3).outcome == .lockedOut)
+    #expect(phone.submit("bio right", "apple", in: &third3).outcome == .factorRequired)
     #expect(phone.submit("owner wrong", "apple", in: &third3).outcome == .tryAgain)
     #expect(phone.device == BiometryStanding(consecutiveFailures: 5, isLockedOut: true))
 

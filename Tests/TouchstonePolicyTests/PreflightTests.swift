@@ -225,11 +225,11 @@ import TouchstonePolicy
       9.3 | touch-id     | 0 | set-only      => -6 NO_USABLE_FACTOR | same | -         | 5
       9.3 | touch-id     | 0 | passcode-only => yes                 | same | bio       | 5
       9.3 | touch-id     | 0 | owner         => -6 NO_USABLE_FACTOR | same | -         | 5
-      # Factors that no device key proves are not offered by it.
-      9.3 | set presence | 0 | all           => yes                 | same | bio,owner | 5
-      9.3 | none         | 0 | all           => yes                 | .    | bio,owner | 5
-      9.3 | set          | 0 | secrets       => -6 NO_USABLE_FACTOR | same | -         | 5
-      9.3 | none         | 0 | secrets       => -6 NO_USABLE_FACTOR | .    | -         | 5
+      # Secrets are offered where they are set (R17); the caller's own login always, and last.
+      9.3 | set presence | 0 | all           => yes                 | same | bio,owner,primary | 5
+      9.3 | none         | 0 | all           => yes                 | .    | bio,owner,primary | 5
+      9.3 | set          | 0 | secrets       => -6 FACTOR_NOT_OFFERED | same | -       | 5
+      9.3 | none         | 0 | secrets       => -6 FACTOR_NOT_OFFERED | .    | -       | 5
       """))
   func credentials(_ row: Case) { check(row) }
 

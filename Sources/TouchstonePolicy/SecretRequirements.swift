@@ -1,0 +1,82 @@
+// What may be a passcode, a gesture (R16), or a ProfileTouchID (R30). A violation goes behind the field's name ("is
+// empty"), and says nothing of the secret itself.
+
+public enum Passcode {
+  /// In Unicode scalars: neither normalised nor folded, so that every keyboard's output is its own.
+  public static let lengths = 4...64
+  /// One character over and over is no secret.
+  public static let fewestDistinctScalars = 2
+
+  public static func violation(in passcode: String) -> String? {
+    let scalars = passcode.unicodeScalars
+    guard lengths.contains(scalars.count) else {
+      return "does not have \(lengths.lowerBound) to \(lengths.upperBound) characters"
+    }
+    guard let first = scalars.first, scalars.contains(where: { $0 != first }) else {
+      return "has fewer than \(fewestDistinctScalars) distinct characters"
+    }
+    return nil
+  }
+}
+
+public enum Gesture {
+  public static let lengths = 4...9
+  /// Of the 3 × 3 grid, row by row.
+  public static let dots: ClosedRange<UInt32> = 0...8
+
+  public static func violation(in points: [UInt32]) -> String? {
+    guard lengths.contains(points.count) else {
+      return "does not have \(lengths.lowerBound) to \(lengths.upperBound) points"
+    }
+    guard points.allSatisfy(dots.contains) else { return "has a point that is none of the dots 0 to 8" }
+    guard Set(points).count == points.count else { return "has a point twice" }
+    return nil
+  }
+}
+
+public enum ProfileTouchID {
+  /// 128 bits at least: it is found by its digest alone, among all of an application.
+  public static let lengths = 16...128
+  /// Any shorter name stands in many a random text.
+  public static let shortestTellingName = 3
+
+  /// Whoever chose it may have chosen badly; what is evidently guessable is refused.
+  public static func violation(in bytes: [UInt8], profileID: String, deviceID: String) -> String? {
+    guard lengths.contains(bytes.count) else {
+      return "does not have \(lengths.lowerBound) to \(lengths.upperBound) bytes"
+    }
+    if isCounter(bytes) { return "is guessable: one byte repeated, or a counter" }
+    if isPrintable(bytes) && (bytes.contains(name: profileID) || bytes.contains(name: deviceID)) {
+      return "is guessable: text with the profile or the device in it"
+    }
+    return nil
+  }
+
+  /// Every byte is as far from the one before: none, up, down, or in steps, round 256.
+  private static func isCounter(_ bytes: [UInt8]) -> Bool {
+    let step = bytes[1] &- bytes[0]
+    return zip(bytes, bytes.dropFirst()).allSatisfy { $1 &- $0 == step }
+  }
+
+  private static func isPrintable(_ bytes: [UInt8]) -> Bool {
+    guard let text = String(validating: bytes, as: UTF8.self) else { return false }
+    return Identifier.violation(in: text, maximumBytes: lengths.upperBound) == nil
+  }
+}
+
+extension [UInt8] {
+  /// Upper and lower case of ASCII alike: the next guess after "alice" is "Alice".
+  fileprivate func contains(name: String) -> Bool {
+    let name = Array(name.utf8)
+    guard name.count >= ProfileTouchID.shortestTellingName, name.count <= count else { return false }
+    return (0...(count - name.count)).contains { start in
+      zip(self[start...], name).allSatisfy { $0.lowercased == $1.lowercased }
+    }
+  }
+}
+
+extension UInt8 {
+  fileprivate var lowercased: UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+  }
+}

@@ -1,0 +1,155 @@
+// Passcode and gesture: when one may be tried, and what a verdict changes (R13–R15). The failure comes first: an attempt
+// is counted, and that written, before its secret is verified; only a success takes it back.
+
+/// The ladder at work on one secret, in an evaluation or outside of one.
+public struct SecretRules: Sendable {
+  public let ladder: Ladder
+
+  /// Longest time from an admission to its verdict; what has not answered by then is lost. A verification takes tens of
+  /// milliseconds, and waits for its turn behind few others.
+  public static let verificationTimeLimit: Duration = .seconds(10)
+
+  public init(ladder: Ladder) {
+    self.ladder = ladder
+  }
+
+  public enum State: Sendable, Hashable {
+    case open
+    /// It locks unless one of those in flight is right.
+    case pending
+    case locked(retryAfter: Duration)
+    case disabled
+
+    /// "locked for 60.0 seconds".
+    var text: String {
+      switch self {
+      case .open: "open"
+      case .pending: "waiting for a verdict"
+      case .locked(let retryAfter): "locked for \(retryAfter)"
+      case .disabled: "disabled until set anew"
+      }
+    }
+  }
+
+  public func state(of standing: SecretStanding, at now: UnixTime) -> State {
+    let isDisabled = standing.lock == .untilSetAnew || ladder.isDisabled(after: standing.failures)
+    guard isDisabled || standing.remainingLock(at: now) != nil else { return .open }
+    if standing.isAwaitingVerdict(at: now) { return .pending }
+    if !isDisabled, let remaining = standing.remainingLock(at: now) { return .locked(retryAfter: remaining) }
+    return .disabled
+  }
+
+  public enum Admission: Sendable, Hashable {
+    /// Write the standing durably, then verify, then settle.
+    case verify(SecretAdmission.Reservation, SecretStanding)
+    /// The whole budget is in flight: ask again when a verdict is in.
+    case wait
+    /// Neither verified nor counted.
+    case refuse(Denial)
+  }
+
+  /// - Parameter factor: passcode or gesture, for the reason of a refusal.
+  public func admit(_ factor: Factor, _ standing: SecretStanding, at now: UnixTime) -> Admission {
+    guard standing.isSet else { return .refuse(.factorNotOffered) }
+    if let obstacle = obstacle(to: factor, standing, at: now) { return .refuse(obstacle) }
+    guard state(of: standing, at: now) == .open else { return .wait }
+
+    var counted = standing
+    counted.failures += 1
+    counted.inFlight = (standing.isAwaitingVerdict(at: now) ? standing.inFlight : 0) + 1
+    counted.inFlightUntil = now + Self.verificationTimeLimit
+    switch ladder.effect(ofFailure: counted.failures) {
+    case .lock(let duration): counted.lock = .until(now + duration)
+    case .disable: counted.lock = .untilSetAnew
+    // A lock that has run out stays: it holds again where the clock is set back (R15).
+    case nil: break
+    }
+    return .verify(
+      SecretAdmission.Reservation(generation: counted.generation, failures: counted.failures), counted)
+  }
+
+  /// What the verdict of an admitted attempt makes of the standing that it finds.
+  ///
+  /// Right is right, however many others were wrong meanwhile; wrong was counted at its admission. The caller sees to it
+  /// that the verdict is about the secret that is set now.
+  public func settle(
+    _ standing: SecretStanding, _ reservation: SecretAdmission.Reservation, isRight: Bool
+  ) -> SecretStanding {
+    var settled = standing
+    if isRight && standing.isSet {
+      settled.clear()
+    } else if standing.generation == reservation.generation {
+      settled.inFlight -= min(standing.inFlight, 1)
+    }
+    return settled
+  }
+
+  /// Up to the next rung; none while it is locked, or may come to be.
+  public func attemptsLeft(with standing: SecretStanding, at now: UnixTime) -> UInt32 {
+    guard state(of: standing, at: now) == .open else { return 0 }
+    return ladder.failuresToNextRung(after: standing.failures)
+  }
+
+  /// Why the secret cannot be tried now; `nil` where it can, be it after a wait.
+  func obstacle(to factor: Factor, _ standing: SecretStanding, at now: UnixTime) -> Denial? {
+    switch state(of: standing, at: now) {
+    case .open, .pending: nil
+    case .locked(let retryAfter): .secretLocked(factor, retryAfter: retryAfter)
+    case .disabled: .secretDisabled(factor)
+    }
+  }
+}
+
+extension SecretStanding {
+  /// Of an admission that can still answer. A rest longer than any has means that the clock was set back: it counts as
+  /// lost, so that nobody waits for it.
+  fileprivate func isAwaitingVerdict(at now: UnixTime) -> Bool {
+    inFlight > 0 && now < inFlightUntil && inFlightUntil - now <= SecretRules.verificationTimeLimit
+  }
+
+  fileprivate func remainingLock(at now: UnixTime) -> Duration? {
+    guard case .until(let end) = lock, now < end else { return nil }
+    return end - now
+  }
+
+  /// Without failures or lock, and of another generation.
+  mutating func clear() {
+    self = SecretStanding(isSet: isSet, generation: generation &+ 1)
+  }
+}
+
+extension Ladder {
+  fileprivate func isDisabled(after failures: UInt32) -> Bool {
+    guard let last = rungs.last, last.effect == .disable else { return false }
+    return failures >= last.failures
+  }
+
+  /// Between two rungs, and before the first: none.
+  fileprivate func effect(ofFailure count: UInt32) -> Effect? {
+    for rung in rungs where rung.failures == count { return rung.effect }
+    guard let last = rungs.last, count > last.failures else { return nil }
+    return last.effect
+  }
+
+  fileprivate func failuresToNextRung(after failures: UInt32) -> UInt32 {
+    for rung in rungs where rung.failures > failures { return rung.failures - failures }
+    return 1
+  }
+}
+
+extension Denial {
+  /// -1: to an app written for LAContext, a wrong passcode.
+  static func secretLocked(_ factor: Factor, retryAfter: Duration) -> Denial {
+    Denial(
+      code: .authenticationFailed, reason: factor == .gesture ? .gestureLocked : .passcodeLocked,
+      retryAfter: retryAfter)
+  }
+
+  /// Waiting does not help.
+  static func secretDisabled(_ factor: Factor) -> Denial {
+    Denial(code: .authenticationFailed, reason: factor == .gesture ? .gestureDisabled : .passcodeDisabled)
+  }
+
+  /// Switched off, or not set: one answer, so that it does not say which (R17).
+  static let factorNotOffered = Denial(code: .biometryNotAvailable, reason: .factorNotOffered)
+}
