@@ -12,6 +12,8 @@ struct RequestError: Error {
   var violations: [FieldViolation] = []
   /// ErrorInfo's reason: upper snake case, stable.
   var reason: String?
+  /// What the person is told; `nil` where it is nothing to them (R20).
+  var refusal: CallRefusal?
 
   /// Beside these, the reasons of denials (`Denial.Reason`).
   enum Reason {
@@ -33,8 +35,10 @@ struct RequestError: Error {
     invalidArgument([FieldViolation(field: field, reason: reason)])
   }
 
-  static func failedPrecondition(_ reason: String, _ message: String) -> RequestError {
-    RequestError(code: .failedPrecondition, message: message, reason: reason)
+  static func failedPrecondition(
+    _ reason: String, _ message: String, _ refusal: CallRefusal? = nil
+  ) -> RequestError {
+    RequestError(code: .failedPrecondition, message: message, reason: reason, refusal: refusal)
   }
 
   static func notFound(_ message: String) -> RequestError {
@@ -66,7 +70,7 @@ extension RequestError {
   /// What made the store unavailable is seldom over sooner, and people do not wait much longer.
   private static let retryDelay = Duration.seconds(1)
 
-  var rpcError: RPCError {
+  func rpcError(in language: Language) -> RPCError {
     var details: [RPCDetail.Detail] = []
     if !violations.isEmpty {
       let fields = violations.map { RPCDetail.BadRequest.FieldViolation(field: $0.field, description: $0.reason) }
@@ -78,6 +82,11 @@ extension RequestError {
     if code == .unavailable || code == .resourceExhausted {
       details.append(.retryInfo(RPCDetail.RetryInfo(retryDelay: V1.Duration(Self.retryDelay))))
     }
+    if let refusal = refusal ?? (isTransient ? .busy : nil) {
+      let message = Message(refusal, in: language)
+      details.append(
+        .localizedMessage(RPCDetail.LocalizedMessage(locale: message.language.tag, message: message.text)))
+    }
     var error = RPCError(code: code, message: message)
     if !details.isEmpty {
       let status = RPCDetail.Status(code: Int32(code.rawValue), message: message, details: details)
@@ -85,5 +94,13 @@ extension RequestError {
       if let bytes = try? status.encoded() { error.metadata.append("grpc-status-details-bin", binary: bytes) }
     }
     return error
+  }
+
+  /// A moment later the same call may well succeed.
+  private var isTransient: Bool {
+    switch code {
+    case .unavailable, .resourceExhausted, .aborted: true
+    default: false
+    }
   }
 }

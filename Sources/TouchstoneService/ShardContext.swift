@@ -45,7 +45,7 @@ struct Exchange<Response: WireMessage>: Sendable {
   }
 
   func refuse(_ error: RequestError) {
-    call.fail(error.rpcError)
+    call.fail(error.rpcError(in: language))
   }
 
   /// Runs on the call's shard: now, if this is it.

@@ -139,7 +139,7 @@ struct RequestValidatorTests {
     let error = #expect(throws: RequestError.self) { try validator.finish() }
     let fields = ["application_id", "posture.platform", "posture.os_version", "primary.authenticated_at"]
     #expect(error?.code == .invalidArgument)
-    #expect(error?.rpcError.fields == fields)
+    #expect(error?.rpcError(in: .default).fields == fields)
     #expect(error?.message.hasPrefix("application_id: is empty; posture.platform: must be one of ios, ") == true)
   }
 

@@ -1,0 +1,24 @@
+// What the person is told, in the language that the caller asked for (R20).
+
+internal import DispatchRPC
+internal import TouchstoneCodec
+internal import TouchstonePolicy
+
+extension Exchange {
+  /// Of the person: the call's `accept-language`.
+  var language: Language { Language(acceptLanguage: call.metadata("accept-language")) }
+}
+
+extension V1.LocalizedText {
+  init(_ message: Message) {
+    self.init(locale: message.language.tag, text: message.text)
+  }
+}
+
+extension V1.Denial {
+  /// - Parameter biometry: what the device has; it is named in the message.
+  init(_ denial: Denial, biometry: BiometryType, in language: Language) {
+    self.init(denial)
+    message = V1.LocalizedText(Message(denial, biometry: biometry, in: language))
+  }
+}
