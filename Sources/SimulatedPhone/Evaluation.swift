@@ -1,11 +1,31 @@
 // An app's request that the owner prove to be present, and the prompt that it becomes.
 
 extension SimulatedPhone {
-  /// What has to be proven. The raw values are those of `LAPolicy` (LAContext.h).
-  public enum Policy: Int, Sendable, Hashable, CaseIterable {
-    case deviceOwnerAuthenticationWithBiometrics = 1
-    /// Biometrics or the phone's passcode. iOS 9.
-    case deviceOwnerAuthentication = 2
+  /// What has to be proven.
+  public enum Policy: Sendable, Hashable, CaseIterable {
+    /// `LAPolicy.deviceOwnerAuthenticationWithBiometrics`.
+    case deviceOwnerAuthenticationWithBiometrics
+    /// `LAPolicy.deviceOwnerAuthentication`: biometrics or the phone's passcode. iOS 9.
+    case deviceOwnerAuthentication
+    /// The phone's passcode alone. Access controls ask for it; there is no such `LAPolicy`.
+    case devicePasscode
+
+    /// Any of these meets it.
+    public var factors: Set<Factor> {
+      switch self {
+      case .deviceOwnerAuthenticationWithBiometrics: [.biometry]
+      case .deviceOwnerAuthentication: [.biometry, .passcode]
+      case .devicePasscode: [.passcode]
+      }
+    }
+
+    init(_ factors: Set<Factor>) {
+      switch (factors.contains(.biometry), factors.contains(.passcode)) {
+      case (true, false): self = .deviceOwnerAuthenticationWithBiometrics
+      case (false, true): self = .devicePasscode
+      default: self = .deviceOwnerAuthentication
+      }
+    }
   }
 
   public struct EvaluationRequest: Sendable, Hashable {
@@ -60,6 +80,8 @@ extension SimulatedPhone {
     }
 
     public let sheet: Sheet
+    /// Face ID gives up after two faces that it does not know; the sheet stays, with its buttons.
+    public let isSensing: Bool
     public let application: String
     public let localizedReason: String
     /// `nil`: the button is not there.
@@ -69,10 +91,11 @@ extension SimulatedPhone {
     /// Whether the prompt has room for this: no finger is typed, and no absent button tapped.
     public func allows(_ action: PersonAction) -> Bool {
       switch (action, sheet) {
-      case (.present(.finger), .touchID), (.present(.face), .faceID), (.present(.passcode), .passcode): true
+      case (.present(.finger), .touchID), (.present(.face), .faceID): isSensing
+      case (.present(.passcode), .passcode): true
       case (.present, _): false
       case (.tapFallback, _): fallbackTitle != nil
-      case (.tapCancel, _), (.leaveApp, _): true
+      case (.tapCancel, _), (.pressHome, _), (.lockScreen, _), (.leaveApp, _), (.takeCall, _): true
       }
     }
   }

@@ -28,8 +28,13 @@ extension SimulatedPhone {
     case present(Presentation)
     case tapCancel
     case tapFallback
-    /// Goes to another app: the system takes the prompt away.
+    // After each of these the system takes the prompt away.
+    case pressHome
+    case lockScreen
+    /// Goes to another app.
     case leaveApp
+    /// A call comes in, and is taken.
+    case takeCall
   }
 
   /// A person who answers prompts: first by the script, one action after the other, then by habit.
@@ -42,23 +47,28 @@ extension SimulatedPhone {
     public var habitAtSensor: PersonAction?
     /// Done at every request for the passcode once the script has ended; `nil`: nothing.
     public var habitAtPasscode: PersonAction?
+    /// Done at every prompt whose sensor has given up, once the script has ended; `nil`: nothing.
+    public var habitWithoutSensor: PersonAction?
 
     public init(
-      script: [PersonAction] = [], habitAtSensor: PersonAction? = nil, habitAtPasscode: PersonAction? = nil
+      script: [PersonAction] = [], habitAtSensor: PersonAction? = nil, habitAtPasscode: PersonAction? = nil,
+      habitWithoutSensor: PersonAction? = nil
     ) {
       self.script = script
       self.habitAtSensor = habitAtSensor
       self.habitAtPasscode = habitAtPasscode
+      self.habitWithoutSensor = habitWithoutSensor
     }
 
     /// Nobody: every prompt stands until `SimulatedPhone.perform(_:)`.
     public static let absent = Person()
 
-    /// Presents the same finger or face every time, and types the same passcode where it is asked for.
+    /// Presents the same finger or face every time, types the same passcode where it is asked for, and cancels where
+    /// neither is of use.
     public static func presenting(_ presentation: Presentation, passcode: String? = nil) -> Person {
       Person(
-        habitAtSensor: .present(presentation),
-        habitAtPasscode: passcode.map { .present(.passcode($0)) })
+        habitAtSensor: .present(presentation), habitAtPasscode: passcode.map { .present(.passcode($0)) },
+        habitWithoutSensor: .tapCancel)
     }
   }
 }
@@ -70,7 +80,13 @@ extension SimulatedPhone.Person {
       let action = script.removeFirst()
       if prompt.allows(action) { return action }
     }
-    let habit = prompt.sheet == .passcode ? habitAtPasscode : habitAtSensor
-    return habit.flatMap { prompt.allows($0) ? $0 : nil }
+    return habit(at: prompt).flatMap { prompt.allows($0) ? $0 : nil }
+  }
+
+  private func habit(at prompt: SimulatedPhone.Prompt) -> SimulatedPhone.PersonAction? {
+    switch prompt.sheet {
+    case .passcode: habitAtPasscode
+    case .touchID, .faceID: prompt.isSensing ? habitAtSensor : habitWithoutSensor
+    }
   }
 }

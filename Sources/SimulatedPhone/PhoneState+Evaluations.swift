@@ -1,17 +1,17 @@
 // Evaluations: from an app's request over the prompts to the end.
 
 extension PhoneState {
-  /// Wrong attempts after which an evaluation gives up on the sensor.
-  static let failuresPerEvaluation = 3
-  /// No more prompts wait for the screen than this: a test that piles up more has lost count of its contexts.
-  static let maximumOpenEvaluations = 64
+  /// Wrong attempts after which an evaluation gives up on the sensor: three fingers, two faces (LAPolicy.h).
+  static func failuresPerEvaluation(on biometryType: Phone.BiometryType) -> Int {
+    biometryType == .faceID ? 2 : 3
+  }
 
   struct Evaluation: Sendable {
     let id: Phone.EvaluationID
     let request: Phone.EvaluationRequest
     var failures = 0
-    /// The person chose the passcode, or the sensor has had its chances.
-    var isPasscodeDue = false
+    /// The person chose the passcode.
+    var isPasscodeChosen = false
   }
 
   struct Ending: Sendable {
@@ -22,29 +22,31 @@ extension PhoneState {
   enum OnBegin {
     /// Decided without a prompt.
     case ended(Result<Phone.Authentication, Phone.Failure>)
-    case open(Phone.EvaluationID)
+    /// A prompt is on the screen. One that stood there before is gone.
+    case open(Phone.EvaluationID, replacing: Ending?)
   }
 
   mutating func begin(_ request: Phone.EvaluationRequest, at now: Duration) -> OnBegin {
-    if let obstacle = obstacle(to: request.policy) { return .ended(.failure(obstacle)) }
+    if let obstacle = obstacle(to: request.policy, for: request.application) { return .ended(.failure(obstacle)) }
     if isRecentUnlockEnough(for: request, at: now) {
       return .ended(.success(authentication(by: .biometry, for: request)))
     }
     if request.isInteractionForbidden { return .ended(.failure(.notInteractive)) }
-    guard evaluations.count < Self.maximumOpenEvaluations else { return .ended(.failure(.systemCancel)) }
+    let replaced = evaluation.map { _ in end(.failure(.systemCancel)) }
     evaluationsBegun += 1
     let id = Phone.EvaluationID(number: evaluationsBegun)
-    evaluations.append(Evaluation(id: id, request: request))
-    return .open(id)
+    evaluation = Evaluation(id: id, request: request)
+    return .open(id, replacing: replaced)
   }
 
   /// The prompt on the screen.
   func prompt(at now: Duration) -> Phone.Prompt? {
-    guard let evaluation = evaluations.first else { return nil }
+    guard let evaluation else { return nil }
     switch stage(of: evaluation, at: now) {
     case .over: return nil
-    case .sensor: return prompt(for: evaluation, on: biometryType == .faceID ? .faceID : .touchID)
-    case .passcode: return prompt(for: evaluation, on: .passcode)
+    case .sensor(let isSensing):
+      return prompt(for: evaluation, on: biometryType == .faceID ? .faceID : .touchID, isSensing: isSensing)
+    case .passcode: return prompt(for: evaluation, on: .passcode, isSensing: false)
     }
   }
 
@@ -56,83 +58,96 @@ extension PhoneState {
 
   /// A person does something at the prompt on the screen.
   mutating func act(_ action: Phone.PersonAction, at now: Duration) -> OnAct {
-    guard let prompt = prompt(at: now), prompt.allows(action) else { return .ignored }
+    guard let evaluation, let prompt = prompt(at: now), prompt.allows(action) else { return .ignored }
     switch action {
-    case .tapCancel: return endFirst(.failure(.userCancel))
-    case .leaveApp: return endFirst(.failure(.systemCancel))
+    case .tapCancel: return .ended(end(.failure(.userCancel)))
+    case .pressHome, .lockScreen, .leaveApp, .takeCall: return .ended(end(.failure(.systemCancel)))
     case .tapFallback:
-      if evaluations[0].request.policy == .deviceOwnerAuthenticationWithBiometrics {
-        return endFirst(.failure(.userFallback))
-      }
-      evaluations[0].isPasscodeDue = true
+      guard evaluation.request.policy.factors.contains(.passcode) else { return .ended(end(.failure(.userFallback))) }
+      self.evaluation?.isPasscodeChosen = true
     case .present(let presentation):
-      switch authenticate(presentation, at: now) {
-      case .success(let factor): return endFirst(.success(factor))
+      switch authenticate(presentation, for: evaluation.request.application, at: now) {
+      case .success(let factor): return .ended(end(.success(factor)))
       case .failure(let failure):
-        evaluations[0].failures += 1
+        if presentation.factor == .biometry { self.evaluation?.failures += 1 }
         if let ending = endAfterFailure(failure, of: presentation.factor) { return .ended(ending) }
       }
     }
-    return endFirstIfOver(at: now).map(OnAct.ended) ?? self.prompt(at: now).map(OnAct.prompting) ?? .ignored
+    return endIfOver(at: now).map(OnAct.ended) ?? self.prompt(at: now).map(OnAct.prompting) ?? .ignored
   }
 
-  /// Ends the first evaluation where nothing can come of it any more: the finger is gone, the sensor locked.
-  mutating func endFirstIfOver(at now: Duration) -> Ending? {
-    guard let first = evaluations.first, case .over(let failure) = stage(of: first, at: now) else { return nil }
-    return removeFirst(.failure(failure))
+  /// Ends the evaluation where nothing can come of it any more: the finger is gone, the sensor locked.
+  mutating func endIfOver(at now: Duration) -> Ending? {
+    guard let evaluation, case .over(let failure) = stage(of: evaluation, at: now) else { return nil }
+    return end(.failure(failure))
   }
 
   /// The app takes its request back. `nil`: it had ended.
   mutating func cancel(_ id: Phone.EvaluationID, _ failure: Phone.Failure) -> Ending? {
-    guard let index = evaluations.firstIndex(where: { $0.id == id }) else { return nil }
-    evaluations.remove(at: index)
-    return Ending(id: id, result: .failure(failure))
+    evaluation?.id == id ? end(.failure(failure)) : nil
   }
 }
 
 extension PhoneState {
   private enum Stage {
-    case sensor
+    case sensor(isSensing: Bool)
     case passcode
     case over(Phone.Failure)
   }
 
   /// Asked anew at every step: what held when the evaluation began may not hold now.
   private func stage(of evaluation: Evaluation, at now: Duration) -> Stage {
-    if let obstacle = obstacle(to: evaluation.request.policy) { return .over(obstacle) }
-    switch evaluation.request.policy {
-    case .deviceOwnerAuthenticationWithBiometrics:
-      return sensorObstacle.map(Stage.over) ?? .sensor
-    case .deviceOwnerAuthentication:
-      if !evaluation.isPasscodeDue, sensorObstacle == nil { return .sensor }
-      return attempts.isPasscodeLocked(at: now) ? .over(.authenticationFailed) : .passcode
+    let request = evaluation.request
+    if let obstacle = obstacle(to: request.policy, for: request.application) { return .over(obstacle) }
+    let sensorObstacle = sensorObstacle(for: request.application)
+    guard request.policy.factors.contains(.passcode) else {
+      return sensorObstacle.map(Stage.over) ?? .sensor(isSensing: hasAttemptsLeft(evaluation))
     }
+    let usesSensor = request.policy.factors.contains(.biometry) && sensorObstacle == nil
+    if usesSensor, !evaluation.isPasscodeChosen, hasAttemptsLeft(evaluation) { return .sensor(isSensing: true) }
+    return attempts.isPasscodeLocked(at: now) ? .over(.authenticationFailed) : .passcode
   }
 
-  /// With biometrics alone the third failure is the last; with the passcode behind it, it only changes the prompt.
+  private func hasAttemptsLeft(_ evaluation: Evaluation) -> Bool {
+    evaluation.failures < Self.failuresPerEvaluation(on: biometryType)
+  }
+
+  /// With biometrics alone the third wrong finger is the last. Face ID leaves its buttons standing instead, and where
+  /// the passcode may follow, only the prompt changes.
   private mutating func endAfterFailure(_ failure: Phone.Failure, of factor: Phone.Factor) -> Ending? {
-    guard factor == .biometry, evaluations[0].failures >= Self.failuresPerEvaluation else { return nil }
-    if evaluations[0].request.policy == .deviceOwnerAuthentication {
-      evaluations[0].isPasscodeDue = true
-      return nil
-    }
-    return removeFirst(.failure(failure))
+    guard let evaluation, factor == .biometry, biometryType == .touchID, !hasAttemptsLeft(evaluation),
+      !evaluation.request.policy.factors.contains(.passcode)
+    else { return nil }
+    return end(.failure(failure))
   }
 
   private func isRecentUnlockEnough(for request: Phone.EvaluationRequest, at now: Duration) -> Bool {
-    guard request.allowedReuse > .zero, sensorObstacle == nil, let lastBiometricUnlock else { return false }
+    guard request.allowedReuse > .zero, request.policy.factors.contains(.biometry),
+      sensorObstacle(for: request.application) == nil, let lastBiometricUnlock
+    else { return false }
     return now - lastBiometricUnlock <= min(request.allowedReuse, Phone.EvaluationRequest.maximumReuse)
   }
 
-  private func prompt(for evaluation: Evaluation, on sheet: Phone.Prompt.Sheet) -> Phone.Prompt {
+  private func prompt(
+    for evaluation: Evaluation, on sheet: Phone.Prompt.Sheet, isSensing: Bool
+  ) -> Phone.Prompt {
     let request = evaluation.request
-    let fallbackTitle = request.fallbackTitle ?? "Enter Password"
-    // Hidden until the first failure, and pointless where the passcode is asked for already.
-    let showsFallback = sheet != .passcode && evaluation.failures > 0 && !fallbackTitle.isEmpty
+    let offersPasscode = request.policy.factors.contains(.passcode)
+    let fallbackTitle = request.fallbackTitle ?? (offersPasscode ? "Enter Passcode" : "Enter Password")
     let cancelTitle = osVersion >= .withCancelTitle ? request.cancelTitle : nil
     return Phone.Prompt(
-      sheet: sheet, application: request.application, localizedReason: request.localizedReason,
-      fallbackTitle: showsFallback ? fallbackTitle : nil, cancelTitle: cancelTitle ?? "Cancel")
+      sheet: sheet, isSensing: isSensing, application: request.application, localizedReason: request.localizedReason,
+      fallbackTitle: showsFallback(evaluation, on: sheet) && !fallbackTitle.isEmpty ? fallbackTitle : nil,
+      cancelTitle: cancelTitle ?? "Cancel")
+  }
+
+  /// Hidden until the first wrong finger or the second wrong face, and pointless where the passcode is asked for already.
+  private func showsFallback(_ evaluation: Evaluation, on sheet: Phone.Prompt.Sheet) -> Bool {
+    switch sheet {
+    case .touchID: evaluation.failures > 0
+    case .faceID: !hasAttemptsLeft(evaluation)
+    case .passcode: false
+    }
   }
 
   private func authentication(
@@ -141,12 +156,9 @@ extension PhoneState {
     Phone.Authentication(factor: factor, application: request.application, phoneSecret: secret)
   }
 
-  private mutating func endFirst(_ result: Result<Phone.Factor, Phone.Failure>) -> OnAct {
-    .ended(removeFirst(result))
-  }
-
-  private mutating func removeFirst(_ result: Result<Phone.Factor, Phone.Failure>) -> Ending {
-    let evaluation = evaluations.removeFirst()
-    return Ending(id: evaluation.id, result: result.map { authentication(by: $0, for: evaluation.request) })
+  /// Only where there is one.
+  private mutating func end(_ result: Result<Phone.Factor, Phone.Failure>) -> Ending {
+    guard let ended = evaluation.take() else { preconditionFailure("no evaluation is open") }
+    return Ending(id: ended.id, result: result.map { authentication(by: $0, for: ended.request) })
   }
 }

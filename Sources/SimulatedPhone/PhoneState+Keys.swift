@@ -3,20 +3,19 @@
 extension PhoneState {
   struct KeyRecord: Sendable {
     let key: SoftwareKey
-    let protection: Phone.KeyProtection
     let application: String
+    var accessGuard: AccessGuard
   }
 
-  /// Fails where nobody could ever open the key: no passcode, or nothing enrolled for `biometryCurrentSet`.
   mutating func makeKey(
-    _ protection: Phone.KeyProtection, application: String
+    _ accessControl: Phone.AccessControl, application: String
   ) -> Result<Phone.Key, Phone.Failure> {
-    guard passcode != nil else { return .failure(.passcodeNotSet) }
-    if protection == .biometryCurrentSet, enrolled.isEmpty { return .failure(.biometryNotEnrolled) }
+    let accessGuard = AccessGuard(accessControl)
+    if let obstacle = obstacle(toMaking: accessGuard) { return .failure(obstacle) }
     let key = SoftwareKey(using: &randomness)
-    keys[key.publicKeyX963] = KeyRecord(key: key, protection: protection, application: application)
+    keys[key.publicKeyX963] = KeyRecord(key: key, application: application, accessGuard: accessGuard)
     return .success(
-      Phone.Key(publicKeyX963: key.publicKeyX963, protection: protection, application: application))
+      Phone.Key(publicKeyX963: key.publicKeyX963, accessControl: accessControl, application: application))
   }
 
   mutating func deleteKey(_ key: Phone.Key) {
@@ -28,25 +27,28 @@ extension PhoneState {
     _ key: Phone.Key, presenting presentation: Phone.Presentation, at now: Duration
   ) -> Result<SoftwareKey, Phone.SigningError> {
     guard let record = keys[key.publicKeyX963] else { return .failure(.keyNotFound) }
-    guard record.protection.factors.contains(presentation.factor) else {
-      return .failure(.notAuthenticated(.authenticationFailed))
-    }
-    return authenticate(presentation, at: now)
+    // One attempt cannot meet two demands.
+    guard record.accessGuard.demand(after: [presentation.factor]) == nil
+    else { return .failure(.notAuthenticated(.authenticationFailed)) }
+    return authenticate(presentation, for: record.application, at: now)
       .map { _ in record.key }
       .mapError(Phone.SigningError.notAuthenticated)
   }
 
-  /// Opens a key by what was proven before: on this phone, to this app, by a factor that the key takes.
-  func open(_ key: Phone.Key, after authentication: Phone.Authentication) -> Result<SoftwareKey, Phone.SigningError> {
+  /// Opens a key by what was proven before: on this phone, to this app, by factors that the key takes.
+  func open(
+    _ key: Phone.Key, after authentications: [Phone.Authentication]
+  ) -> Result<SoftwareKey, Phone.SigningError> {
     guard let record = keys[key.publicKeyX963] else { return .failure(.keyNotFound) }
-    guard authentication.phoneSecret == secret, authentication.application == record.application,
-      record.protection.factors.contains(authentication.factor)
+    guard record.accessGuard.demand(after: proven(by: authentications, to: record.application)) == nil
     else { return .failure(.notAuthenticated(.authenticationFailed)) }
     return .success(record.key)
   }
 
-  /// For good: enrolling the same finger again brings none of them back.
-  mutating func destroyKeysOfCurrentSet() {
-    keys = keys.filter { $0.value.protection != .biometryCurrentSet }
+  /// What is still to be proven before the key signs; `nil`: nothing, or there is no such key.
+  func demand(of key: Phone.Key, after authentications: [Phone.Authentication]) -> Phone.Policy? {
+    keys[key.publicKeyX963].flatMap { record in
+      record.accessGuard.demand(after: proven(by: authentications, to: record.application)).map(Phone.Policy.init)
+    }
   }
 }

@@ -25,11 +25,15 @@ struct PhoneState: Sendable {
   /// Tells this phone from all others.
   let secret: [UInt8]
   var randomness: PhoneRandomness
-  /// In the order in which they were asked for; the first is on the screen.
-  var evaluations: [Evaluation] = []
+  /// On the screen, which has room for one prompt.
+  var evaluation: Evaluation?
   var evaluationsBegun = 0
   /// By public key.
   var keys: [[UInt8]: KeyRecord] = [:]
+  var keychain: [Phone.KeychainItem.ID: KeychainRecord] = [:]
+  var keychainItemsAdded = 0
+  /// Apps that their owner does not let use Face ID.
+  private(set) var applicationsWithoutFaceID: Set<String> = []
 
   init(
     deviceModel: String, biometryType: Phone.BiometryType, osVersion: Phone.OSVersion, passcode: String?,
@@ -51,14 +55,14 @@ extension PhoneState {
   mutating func enroll(_ template: String) -> Bool {
     guard enrolled.count < Self.enrollmentCapacity(of: biometryType), enrolled.insert(template).inserted
     else { return false }
-    destroyKeysOfCurrentSet()
+    destroyWhatDiesWithCurrentSet()
     return true
   }
 
   /// - Returns: whether this one was enrolled.
   mutating func remove(_ template: String) -> Bool {
     guard enrolled.remove(template) != nil else { return false }
-    destroyKeysOfCurrentSet()
+    destroyWhatDiesWithCurrentSet()
     return true
   }
 
@@ -67,7 +71,15 @@ extension PhoneState {
   mutating func setPasscode(_ passcode: String?) {
     self.passcode = passcode
     attempts.passcodeMatched()
-    if passcode == nil { keys.removeAll() }
+    if passcode == nil { destroyWhatDiesWithPasscode() }
+  }
+
+  mutating func setFaceID(isAllowed: Bool, for application: String) {
+    if isAllowed {
+      applicationsWithoutFaceID.remove(application)
+    } else {
+      applicationsWithoutFaceID.insert(application)
+    }
   }
 
   mutating func upgrade(to version: Phone.OSVersion, rewritingDomainState: Bool) {
@@ -78,12 +90,14 @@ extension PhoneState {
 
 // What an app may ask without a prompt.
 extension PhoneState {
-  private var isBiometryAvailable: Bool {
+  /// - Parameter application: `nil`: the system itself, which needs nobody's leave.
+  private func isBiometryAvailable(to application: String?) -> Bool {
     guard sensor == .working else { return false }
     switch biometryType {
     case .none: return false
     case .touchID: return osVersion >= .withTouchID
-    case .faceID: return osVersion >= .withFaceID
+    case .faceID:
+      return osVersion >= .withFaceID && !(application.map(applicationsWithoutFaceID.contains) ?? false)
     }
   }
 
@@ -91,28 +105,29 @@ extension PhoneState {
   private var reportsLockout: Bool { osVersion >= .withDeviceOwner }
 
   /// `canEvaluatePolicy`: `nil` where the policy can be evaluated.
-  func obstacle(to policy: Phone.Policy) -> Phone.Failure? {
+  func obstacle(to policy: Phone.Policy, for application: String?) -> Phone.Failure? {
     switch policy {
+    case .devicePasscode: return passcode == nil ? .passcodeNotSet : nil
     case .deviceOwnerAuthentication:
       if osVersion < .withDeviceOwner { return .biometryNotAvailable }
       return passcode == nil ? .passcodeNotSet : nil
     case .deviceOwnerAuthenticationWithBiometrics:
       if osVersion < .withTouchID { return .biometryNotAvailable }
       if passcode == nil { return .passcodeNotSet }
-      if !isBiometryAvailable { return .biometryNotAvailable }
+      if !isBiometryAvailable(to: application) { return .biometryNotAvailable }
       if enrolled.isEmpty { return .biometryNotEnrolled }
       return attempts.isBiometryLockedOut && reportsLockout ? .biometryLockout : nil
     }
   }
 
   /// Why the sensor would not even look at a finger: as `obstacle`, and the lock that old systems keep to themselves.
-  var sensorObstacle: Phone.Failure? {
-    obstacle(to: .deviceOwnerAuthenticationWithBiometrics)
+  func sensorObstacle(for application: String?) -> Phone.Failure? {
+    obstacle(to: .deviceOwnerAuthenticationWithBiometrics, for: application)
       ?? (attempts.isBiometryLockedOut ? .authenticationFailed : nil)
   }
 
   func domainState(for application: String) -> [UInt8]? {
-    guard osVersion >= .withDeviceOwner, sensorObstacle == nil else { return nil }
+    guard osVersion >= .withDeviceOwner, sensorObstacle(for: application) == nil else { return nil }
     let salt = DomainState.salt(application: application, phoneSecret: secret, format: domainStateFormat)
     return DomainState.digest(of: enrolled, salt: salt)
   }
@@ -120,7 +135,7 @@ extension PhoneState {
   func report(for application: String) -> Phone.Report {
     Phone.Report(
       platform: "ios", osVersion: osVersion.description, deviceModel: deviceModel, biometryType: biometryType,
-      isBiometryAvailable: isBiometryAvailable, isBiometryEnrolled: !enrolled.isEmpty,
+      isBiometryAvailable: isBiometryAvailable(to: application), isBiometryEnrolled: !enrolled.isEmpty,
       isBiometryLockedOut: attempts.isBiometryLockedOut && reportsLockout, isPasscodeSet: passcode != nil,
       domainState: domainState(for: application) ?? [])
   }
@@ -128,28 +143,28 @@ extension PhoneState {
 
 // Attempts.
 extension PhoneState {
-  /// One attempt, counted: at an evaluation, at a key, at the lock screen.
+  /// One attempt, counted: at an evaluation, at a key, at the lock screen (for no application).
   mutating func authenticate(
-    _ presentation: Phone.Presentation, at now: Duration
+    _ presentation: Phone.Presentation, for application: String?, at now: Duration
   ) -> Result<Phone.Factor, Phone.Failure> {
     switch presentation {
-    case .finger(let template): senseBiometry(template, by: .touchID)
-    case .face(let template): senseBiometry(template, by: .faceID)
+    case .finger(let template): senseBiometry(template, by: .touchID, for: application)
+    case .face(let template): senseBiometry(template, by: .faceID, for: application)
     case .passcode(let typed): checkPasscode(typed, at: now)
     }
   }
 
   /// An attempt at the lock screen.
   mutating func unlock(_ presentation: Phone.Presentation, at now: Duration) -> Result<Phone.Factor, Phone.Failure> {
-    let result = authenticate(presentation, at: now)
+    let result = authenticate(presentation, for: nil, at: now)
     if case .success(.biometry) = result { lastBiometricUnlock = now }
     return result
   }
 
   private mutating func senseBiometry(
-    _ template: String, by type: Phone.BiometryType
+    _ template: String, by type: Phone.BiometryType, for application: String?
   ) -> Result<Phone.Factor, Phone.Failure> {
-    if let sensorObstacle { return .failure(sensorObstacle) }
+    if let obstacle = sensorObstacle(for: application) { return .failure(obstacle) }
     guard type == biometryType else { return .failure(.biometryNotAvailable) }
     if enrolled.contains(template) {
       attempts.biometryMatched()
@@ -157,7 +172,7 @@ extension PhoneState {
     }
     attempts.biometryMismatched()
     // The attempt that locks is answered by the lock, where the OS has a code for it.
-    return .failure(sensorObstacle ?? .authenticationFailed)
+    return .failure(sensorObstacle(for: application) ?? .authenticationFailed)
   }
 
   /// Not looked at and not counted while the passcode rests.

@@ -68,27 +68,32 @@ extension SimulatedPhone {
     transition { core, _ in core.person = person }
   }
 
-  /// Destroys all keys of `biometryCurrentSet`, where it changes anything.
+  /// Where it changes anything, keys and items of `biometryCurrentSet` are gone.
   /// - Returns: `false` where this finger or face is enrolled already or the sensor has no room for another.
   @discardableResult
   public func enroll(_ name: String) -> Bool {
     transition { core, _ in core.state.enroll(name) }
   }
 
-  /// Destroys all keys of `biometryCurrentSet`, where it changes anything.
+  /// Where it changes anything, keys and items of `biometryCurrentSet` are gone.
   /// - Returns: `false` where no such finger or face was enrolled.
   @discardableResult
   public func remove(_ name: String) -> Bool {
     transition { core, _ in core.state.remove(name) }
   }
 
-  /// Sets, changes or (`nil`) removes the passcode. Removing it destroys all keys.
+  /// Sets, changes or (`nil`) removes the passcode. What has an access control goes with it.
   public func setPasscode(_ passcode: String?) {
     transition { core, _ in core.state.setPasscode(passcode) }
   }
 
   public func setSensor(_ condition: SensorCondition) {
     transition { core, _ in core.state.sensor = condition }
+  }
+
+  /// The switch that iOS keeps for each app that asked for Face ID; on until it is switched off. Touch ID has none.
+  public func setFaceID(isAllowed: Bool, for application: String) {
+    transition { core, _ in core.state.setFaceID(isAllowed: isAllowed, for: application) }
   }
 
   /// - Parameter rewritingDomainState: the new OS computes the domain state in another way, as some have done.
@@ -100,8 +105,9 @@ extension SimulatedPhone {
 // What an app may ask without a prompt.
 extension SimulatedPhone {
   /// `canEvaluatePolicy`: `nil` where the policy can be evaluated.
-  public func obstacle(to policy: Policy) -> Failure? {
-    read { state, _ in state.obstacle(to: policy) }
+  /// - Parameter application: `nil`: one that may use the sensor.
+  public func obstacle(to policy: Policy, for application: String? = nil) -> Failure? {
+    read { state, _ in state.obstacle(to: policy, for: application) }
   }
 
   /// 32 bytes; `nil` where the phone gives none: nothing enrolled, sensor unusable or locked, before iOS 9.
@@ -116,7 +122,8 @@ extension SimulatedPhone {
 
 // Evaluations.
 extension SimulatedPhone {
-  /// `evaluatePolicy`: prompts where needed, one prompt at a time.
+  /// `evaluatePolicy`: prompts where needed. The screen has room for one prompt: the one that stood there before ends
+  /// with `systemCancel`, whichever app's it was.
   /// - Parameter reply: called once, on a queue of the phone's own; that may be before this returns.
   /// - Returns: what `cancel(_:)` takes; `nil` where it was decided without a prompt.
   @discardableResult
@@ -126,8 +133,9 @@ extension SimulatedPhone {
       case .ended(let result):
         replyQueue.async { reply(result) }
         return nil
-      case .open(let id):
+      case .open(let id, let replaced):
         core.replies[id] = reply
+        if let replaced { deliver(replaced, of: &core) }
         return id
       }
     }
@@ -174,7 +182,12 @@ extension SimulatedPhone {
 extension SimulatedPhone {
   /// - Throws: `passcodeNotSet`; `biometryNotEnrolled` for `biometryCurrentSet`.
   public func makeKey(protection: KeyProtection, application: String) throws(Failure) -> Key {
-    try transition { core, _ in core.state.makeKey(protection, application: application) }.get()
+    try makeKey(accessControl: AccessControl(protection), application: application)
+  }
+
+  /// - Throws: `passcodeNotSet` and `biometryNotEnrolled`, where nobody could ever open it.
+  public func makeKey(accessControl: AccessControl, application: String) throws(Failure) -> Key {
+    try transition { core, _ in core.state.makeKey(accessControl, application: application) }.get()
   }
 
   public func deleteKey(_ key: Key) {
@@ -192,9 +205,59 @@ extension SimulatedPhone {
   /// Signs for who has just been authenticated, in the same app on this phone.
   /// - Returns: ECDSA with SHA-256, as DER.
   public func sign(
-    _ message: [UInt8], with key: Key, after authentication: Authentication
+    _ message: [UInt8], with key: Key, after authentications: [Authentication]
   ) throws(SigningError) -> [UInt8] {
-    try read { state, _ in state.open(key, after: authentication) }.get().sign(message)
+    try read { state, _ in state.open(key, after: authentications) }.get().sign(message)
+  }
+
+  /// What is still to be proven before the key signs; `nil`: nothing, or there is no such key.
+  public func demand(of key: Key, after authentications: [Authentication]) -> Policy? {
+    read { state, _ in state.demand(of: key, after: authentications) }
+  }
+}
+
+// The keychain: every app sees its own.
+extension SimulatedPhone {
+  /// - Parameters:
+  ///   - itemClass: `kSecClass`, which no query crosses.
+  ///   - identity: the names of the attributes by which an item is told from others of its class.
+  public func addItem(
+    _ itemClass: String, _ attributes: KeychainItem.Attributes, identity: Set<String>, content: KeychainContent,
+    application: String
+  ) throws(KeychainError) -> KeychainItem {
+    try transition { core, _ in
+      core.state.addItem(itemClass, attributes, identity: identity, content: content, application: application)
+    }.get()
+  }
+
+  /// In the order in which they were added.
+  /// - Parameter query: empty: all of the class.
+  public func items(
+    _ itemClass: String, matching query: KeychainItem.Attributes, application: String
+  ) -> [KeychainItem] {
+    read { state, _ in state.items(itemClass, matching: query, application: application) }
+  }
+
+  /// What is in the item, for who has just been authenticated in the same app on this phone; empty where it is a key.
+  public func data(
+    of item: KeychainItem, after authentications: [Authentication]
+  ) throws(KeychainError) -> [UInt8] {
+    try read { state, _ in state.open(item.id, after: authentications) }.get()
+  }
+
+  /// What is still to be proven before the item opens; `nil`: nothing, or there is no such item.
+  public func demand(of item: KeychainItem, after authentications: [Authentication]) -> Policy? {
+    read { state, _ in state.demand(of: item.id, after: authentications) }
+  }
+
+  /// - Parameter data: `nil`: as it was.
+  public func updateItem(_ item: KeychainItem, _ changes: KeychainItem.Attributes, data: [UInt8]? = nil) {
+    transition { core, _ in core.state.updateItem(item.id, changes, data: data) }
+  }
+
+  /// Asks nobody, as on a phone. A key goes with its item.
+  public func deleteItem(_ item: KeychainItem) {
+    transition { core, _ in core.state.deleteItem(item.id) }
   }
 }
 
@@ -218,7 +281,7 @@ extension SimulatedPhone {
   /// prompt has room for, and every such action uses up an attempt, changes the sheet or ends the evaluation.
   private func settle(_ core: inout Core, at now: Duration) {
     while true {
-      if let ending = core.state.endFirstIfOver(at: now) {
+      if let ending = core.state.endIfOver(at: now) {
         deliver(ending, of: &core)
         continue
       }

@@ -70,6 +70,9 @@ struct EvaluationTests {
       [(wrong, .failed(.authenticationFailed))]),
     Dialogue("Cancel", .biometrics, [(.tapCancel, .failed(.userCancel))]),
     Dialogue("Another app comes to the front", .biometrics, [(.leaveApp, .failed(.systemCancel))]),
+    Dialogue("The home button", .biometrics, [(wrong, .sensor(fallback: true)), (.pressHome, .failed(.systemCancel))]),
+    Dialogue("The screen is locked", .biometrics, [(.lockScreen, .failed(.systemCancel))]),
+    Dialogue("A call", .biometrics, [(.takeCall, .failed(.systemCancel))]),
     Dialogue(
       "No fallback before the first failure", .biometrics,
       [(.tapFallback, .nothing), (wrong, .sensor(fallback: true)), (.tapFallback, .failed(.userFallback))]),
@@ -104,12 +107,51 @@ struct EvaluationTests {
       ]),
     Dialogue(
       "Cancel at the passcode", .deviceOwner, failuresBefore: 5, [(.tapCancel, .failed(.userCancel))]),
+    Dialogue(
+      "A call at the passcode", .deviceOwner, failuresBefore: 5, [(.takeCall, .failed(.systemCancel))]),
   ]
 
-  @Test(arguments: biometrics + deviceOwner)
+  static let devicePasscode: [Dialogue] = [
+    Dialogue("Never asks the sensor", .devicePasscode, [(right, .nothing), (typesRight, .succeeded(.passcode))])
+  ]
+
+  @Test(arguments: biometrics + deviceOwner + devicePasscode)
   func dialogue(_ dialogue: Dialogue) async {
     let phone = Phone.owned(dialogue.osVersion)
     for _ in 0..<dialogue.failuresBefore { phone.unlock(presenting: .stranger) }
+    await hold(dialogue, on: phone)
+  }
+
+  private static let face = Phone.PersonAction.present(.face("anna"))
+  private static let sister = Phone.PersonAction.present(.face("anna's sister"))
+
+  /// Apple: after two wrong faces the fallback is offered and Face ID stops; the fifth locks.
+  static let faces: [Dialogue] = [
+    Dialogue("A face", .biometrics, [(face, .succeeded(.biometry))]),
+    Dialogue(
+      "The second wrong face stops the sensor and shows the fallback", .biometrics,
+      [
+        (sister, .sensor(fallback: false)), (.tapFallback, .nothing), (sister, .sensor(fallback: true)),
+        (face, .nothing), (.tapFallback, .failed(.userFallback)),
+      ]),
+    Dialogue(
+      "Without a fallback only cancel is left", withoutFallback,
+      [(sister, .sensor(fallback: false)), (sister, .sensor(fallback: false)), (.tapCancel, .failed(.userCancel))]),
+    Dialogue(
+      "The fifth wrong face locks", .biometrics, failuresBefore: 4, [(sister, .failed(.biometryLockout))]),
+    Dialogue(
+      "After two wrong faces the passcode", .deviceOwner,
+      [(sister, .sensor(fallback: false)), (sister, .passcode), (typesRight, .succeeded(.passcode))]),
+  ]
+
+  @Test(arguments: faces)
+  func face(_ dialogue: Dialogue) async {
+    let phone = Phone.looking()
+    for _ in 0..<dialogue.failuresBefore { phone.unlock(presenting: .face("anna's sister")) }
+    await hold(dialogue, on: phone)
+  }
+
+  private func hold(_ dialogue: Dialogue, on phone: Phone) async {
     let result = await withCheckedContinuation { continuation in
       phone.evaluate(dialogue.request) { continuation.resume(returning: $0) }
       for (index, exchange) in dialogue.exchanges.enumerated() {
@@ -142,22 +184,37 @@ struct EvaluationTests {
     #expect(phone.prompt?.fallbackTitle == "Use gesture")
   }
 
-  @Test("The system's own fallback title")
-  func defaultTitle() {
+  @Test(
+    "The system's own fallback titles",
+    arguments: [
+      (Phone.EvaluationRequest.biometrics, "Enter Password"), (.deviceOwner, "Enter Passcode"),
+    ])
+  func defaultTitle(request: Phone.EvaluationRequest, title: String) {
     let phone = Phone.owned()
-    phone.evaluate(.biometrics) { _ in }
+    phone.evaluate(request) { _ in }
     phone.touch("stranger's")
-    #expect(phone.prompt?.fallbackTitle == "Enter Password")
+    #expect(phone.prompt?.fallbackTitle == title)
   }
 
-  @Test("Faces on a phone that looks")
-  func face() async {
-    let phone = Phone(
-      deviceModel: "iPhone15,2", biometryType: .faceID, passcode: "2580", enrolled: ["anna"],
-      person: .presenting(.face("anna")))
+  @Test("A stranger to Face ID gives up where the sensor does")
+  func strangerAtFaceID() async {
+    let phone = Phone.looking(person: .presenting(.face("anna's sister")))
+    #expect(await phone.evaluate(.biometrics) == .failure(.userCancel))
+    #expect(await phone.evaluate(.biometrics) == .failure(.userCancel))
+    #expect(await phone.evaluate(.biometrics) == .failure(.biometryLockout))
+  }
+
+  @Test("An app without leave to use Face ID is told that there is none, and may still ask for the passcode")
+  func withoutLeave() async {
+    let phone = Phone.looking(person: .presenting(.face("anna"), passcode: "2580"))
+    phone.setFaceID(isAllowed: false, for: Phone.shop)
+    #expect(await phone.evaluate(.biometrics) == .failure(.biometryNotAvailable))
+    #expect(await phone.evaluate(.deviceOwner).map(\.factor) == .success(.passcode))
+    #expect(!phone.report(for: Phone.shop).isBiometryAvailable)
+    #expect(phone.domainState(for: Phone.shop) == nil)
+    #expect(phone.obstacle(to: .deviceOwnerAuthenticationWithBiometrics, for: Phone.bank) == nil)
+    phone.setFaceID(isAllowed: true, for: Phone.shop)
     #expect(await phone.evaluate(.biometrics).map(\.factor) == .success(.biometry))
-    phone.setPerson(.presenting(.face("anna's sister")))
-    #expect(await phone.evaluate(.biometrics).map(\.factor) == .failure(.authenticationFailed))
   }
 
   @Test("What held at the beginning may not hold now")
@@ -176,20 +233,27 @@ struct EvaluationTests {
     #expect(broken == .failure(.biometryNotAvailable))
   }
 
-  @Test("One prompt at a time: the second waits for the first, and learns what the first did to the phone")
-  func queue() async {
+  @Test("The screen has room for one prompt: a new one ends the one before, whichever app asked")
+  func replacement() async {
     let phone = Phone.owned()
-    for _ in 0..<4 { phone.unlock(presenting: .stranger) }
     var bank = Phone.EvaluationRequest.biometrics
     bank.application = Phone.bank
-    async let second = withCheckedContinuation { continuation in
-      phone.evaluate(.deviceOwner) { _ in }
-      phone.evaluate(bank) { continuation.resume(returning: $0) }
-      #expect(phone.prompt?.application == Phone.shop)
-      phone.touch("stranger's")
-      phone.perform(.tapCancel)
+    let replaced = await withCheckedContinuation { continuation in
+      phone.evaluate(.deviceOwner) { continuation.resume(returning: $0) }
+      phone.evaluate(bank) { _ in }
     }
-    #expect(await second == .failure(.biometryLockout))
+    #expect(replaced == .failure(.systemCancel))
+    #expect(phone.prompt?.application == Phone.bank)
+  }
+
+  @Test("What is decided without a prompt leaves the one on the screen alone")
+  func noReplacement() async {
+    let phone = Phone.owned()
+    phone.evaluate(.biometrics) { _ in }
+    var silent = Phone.EvaluationRequest.biometrics
+    silent.isInteractionForbidden = true
+    #expect(await phone.evaluate(silent) == .failure(.notInteractive))
+    #expect(phone.prompt != nil)
   }
 
   @Test("The app may take its request back, once")
@@ -219,10 +283,17 @@ struct EvaluationTests {
     #expect(await phone.evaluate(request) == .failure(.notInteractive))
   }
 
-  @Test("More prompts than the screen's queue holds are turned away")
-  func bound() async {
+  @Test("Of many evaluations at once each is answered once, and one prompt at most is left")
+  func parallel() async {
     let phone = Phone.owned()
-    for _ in 0..<64 { phone.evaluate(.biometrics) { _ in } }
-    #expect(await phone.evaluate(.biometrics) == .failure(.systemCancel))
+    let replies = await withTaskGroup(of: Result<Phone.Authentication, Phone.Failure>.self) { group in
+      for _ in 0..<100 { group.addTask { await phone.evaluate(.biometrics) } }
+      // The last one stands until somebody comes; nobody knows which it is.
+      for await reply in group.prefix(99) { #expect(reply == .failure(.systemCancel)) }
+      phone.touch("thumb")
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(replies.map { $0.map(\.factor) } == [.success(.biometry)])
+    #expect(phone.prompt == nil)
   }
 }

@@ -130,19 +130,77 @@ struct KeyTests {
     let phone = Phone.owned(person: .presenting(.thumb))
     let key = try phone.makeKey(protection: .biometryAny, application: Phone.shop)
     let authentication = try await phone.evaluate(.biometrics).get()
-    #expect(try isValid(phone.sign(Self.message, with: key, after: authentication), of: key))
+    #expect(try isValid(phone.sign(Self.message, with: key, after: [authentication]), of: key))
 
     let refusal = Phone.SigningError.notAuthenticated(.authenticationFailed)
     let foreign = try phone.makeKey(protection: .biometryAny, application: Phone.bank)
-    #expect(throws: refusal) { try phone.sign(Self.message, with: foreign, after: authentication) }
+    #expect(throws: refusal) { try phone.sign(Self.message, with: foreign, after: [authentication]) }
     let byPasscode = try phone.makeKey(protection: .devicePasscode, application: Phone.shop)
-    #expect(throws: refusal) { try phone.sign(Self.message, with: byPasscode, after: authentication) }
+    #expect(throws: refusal) { try phone.sign(Self.message, with: byPasscode, after: [authentication]) }
     let another = Phone.owned()
     let anothersKey = try another.makeKey(protection: .biometryAny, application: Phone.shop)
-    #expect(throws: refusal) { try another.sign(Self.message, with: anothersKey, after: authentication) }
+    #expect(throws: refusal) { try another.sign(Self.message, with: anothersKey, after: [authentication]) }
     #expect(throws: Phone.SigningError.keyNotFound) {
-      try another.sign(Self.message, with: key, after: authentication)
+      try another.sign(Self.message, with: key, after: [authentication])
     }
+  }
+
+  // MARK: Combined conditions
+
+  @Test("Where any condition is enough, each opens the key, and it outlives the current set by the others")
+  func anyCondition() throws {
+    let phone = Phone.owned()
+    let key = try phone.makeKey(
+      accessControl: .init([.biometryCurrentSet, .devicePasscode]), application: Phone.shop)
+    #expect(key.accessControl.factors == [.biometry, .passcode])
+    for presentation in [Phone.Presentation.thumb, .rightPasscode] {
+      #expect(try isValid(phone.sign(Self.message, with: key, presenting: presentation), of: key))
+    }
+    phone.enroll("index")
+    #expect(throws: Phone.SigningError.notAuthenticated(.authenticationFailed)) {
+      try phone.sign(Self.message, with: key, presenting: .thumb)
+    }
+    #expect(try isValid(phone.sign(Self.message, with: key, presenting: .rightPasscode), of: key))
+  }
+
+  @Test("Where all conditions are needed, one attempt is not enough, and one dead condition destroys the key")
+  func allConditions() async throws {
+    let phone = Phone.owned(person: .presenting(.thumb, passcode: "2580"))
+    let control = Phone.AccessControl([.biometryCurrentSet, .devicePasscode], combination: .all)
+    let key = try phone.makeKey(accessControl: control, application: Phone.shop)
+    for presentation in [Phone.Presentation.thumb, .rightPasscode] {
+      #expect(throws: Phone.SigningError.notAuthenticated(.authenticationFailed)) {
+        try phone.sign(Self.message, with: key, presenting: presentation)
+      }
+    }
+    #expect(phone.demand(of: key, after: []) == .deviceOwnerAuthenticationWithBiometrics)
+    let finger = try await phone.evaluate(.biometrics).get()
+    #expect(phone.demand(of: key, after: [finger]) == .devicePasscode)
+    let passcode = try await phone.evaluate(.devicePasscode).get()
+    #expect(phone.demand(of: key, after: [finger, passcode]) == nil)
+    #expect(try isValid(phone.sign(Self.message, with: key, after: [passcode, finger]), of: key))
+
+    phone.enroll("index")
+    #expect(throws: Phone.SigningError.keyNotFound) {
+      try phone.sign(Self.message, with: key, after: [finger, passcode])
+    }
+  }
+
+  @Test("What leaves no choice is asked first: it may meet the rest")
+  func order() throws {
+    let phone = Phone.owned()
+    let control = Phone.AccessControl([.userPresence, .devicePasscode], combination: .all)
+    let key = try phone.makeKey(accessControl: control, application: Phone.shop)
+    #expect(phone.demand(of: key, after: []) == .devicePasscode)
+    #expect(try isValid(phone.sign(Self.message, with: key, presenting: .rightPasscode), of: key))
+  }
+
+  @Test("A key without conditions opens to anybody, also without a passcode on the phone")
+  func withoutConditions() throws {
+    let phone = Phone()
+    let key = try phone.makeKey(accessControl: .init(), application: Phone.shop)
+    #expect(phone.demand(of: key, after: []) == nil)
+    #expect(try isValid(phone.sign(Self.message, with: key, after: []), of: key))
   }
 
   @Test("One seed gives the same keys and states, another gives others")

@@ -30,6 +30,12 @@ extension SimulatedPhone {
     SimulatedPhone(
       osVersion: osVersion, passcode: "2580", enrolled: enrolled, person: person, seed: seed, clock: clock.read)
   }
+
+  /// Anna's phone, with Face ID.
+  static func looking(person: Person = .absent) -> SimulatedPhone {
+    SimulatedPhone(
+      deviceModel: "iPhone15,2", biometryType: .faceID, passcode: "2580", enrolled: ["anna"], person: person)
+  }
 }
 
 extension SimulatedPhone.Presentation {
@@ -44,6 +50,7 @@ extension SimulatedPhone.EvaluationRequest {
     .deviceOwnerAuthenticationWithBiometrics, application: SimulatedPhone.shop, localizedReason: "Log in")
   static let deviceOwner = Self(
     .deviceOwnerAuthentication, application: SimulatedPhone.shop, localizedReason: "Log in")
+  static let devicePasscode = Self(.devicePasscode, application: SimulatedPhone.shop, localizedReason: "Log in")
 }
 
 extension SimulatedPhone {

@@ -38,7 +38,7 @@ struct DemoPhone {
   ) throws(WrongAnswer) -> V1.SubmitAttemptRequest.Attempt {
     do throws(SimulatedPhone.SigningError) {
       let signature = try phone.sign(input, with: key, presenting: presentation)
-      let factor: V1.Factor = key.protection.factors.contains(.biometry) ? .biometry : .deviceOwner
+      let factor: V1.Factor = key.accessControl.factors.contains(.biometry) ? .biometry : .deviceOwner
       return .key(V1.KeyProof(signature: signature, factor: factor))
     } catch {
       switch error {

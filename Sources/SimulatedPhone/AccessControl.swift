@@ -1,0 +1,102 @@
+// What a key or an item of the keychain asks of the person before it opens: SecAccessControl.
+
+extension SimulatedPhone {
+  /// One condition (`SecAccessControlCreateFlags`).
+  public enum KeyProtection: Sendable, Hashable, CaseIterable {
+    /// Biometrics, as enrolled when the key was made: any change to them destroys the key.
+    case biometryCurrentSet
+    /// Biometrics, whoever is enrolled at the time.
+    case biometryAny
+    /// Biometrics or passcode.
+    case userPresence
+    case devicePasscode
+
+    /// Any of these opens the key.
+    public var factors: Set<Factor> {
+      switch self {
+      case .biometryCurrentSet, .biometryAny: [.biometry]
+      case .userPresence: [.biometry, .passcode]
+      case .devicePasscode: [.passcode]
+      }
+    }
+  }
+
+  /// Conditions, and what else keeps an item alive.
+  public struct AccessControl: Sendable, Hashable {
+    public enum Combination: Sendable, Hashable {
+      /// One of the conditions is enough (`SecAccessControlCreateFlags.or`).
+      case any
+      /// Each has to be met (`SecAccessControlCreateFlags.and`).
+      case all
+    }
+
+    /// None: opens without asking anybody.
+    public var conditions: Set<KeyProtection>
+    public var combination: Combination
+    /// Gone when the phone's passcode is removed, also without conditions
+    /// (`kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly`).
+    public var isBoundToPasscode: Bool
+
+    public init(
+      _ conditions: Set<KeyProtection> = [], combination: Combination = .any, isBoundToPasscode: Bool = false
+    ) {
+      self.conditions = conditions
+      self.combination = combination
+      self.isBoundToPasscode = isBoundToPasscode
+    }
+
+    public init(_ protection: KeyProtection) {
+      self.init([protection], isBoundToPasscode: true)
+    }
+
+    /// All that can have a part in opening it.
+    public var factors: Set<Factor> {
+      conditions.reduce(into: []) { $0.formUnion($1.factors) }
+    }
+  }
+}
+
+/// An access control at work: what is still alive of it, and what it still asks for.
+struct AccessGuard: Sendable, Hashable {
+  let accessControl: SimulatedPhone.AccessControl
+  private var isOfCurrentSet = true
+
+  init(_ accessControl: SimulatedPhone.AccessControl) {
+    self.accessControl = accessControl
+  }
+
+  /// For good: enrolling the same finger again brings nothing back.
+  mutating func biometryChanged() {
+    isOfCurrentSet = false
+  }
+
+  /// Nobody can open it any more.
+  var isDead: Bool {
+    switch accessControl.combination {
+    case .any: !accessControl.conditions.isEmpty && livingConditions.isEmpty
+    case .all: livingConditions.count < accessControl.conditions.count
+    }
+  }
+
+  var diesWithPasscode: Bool { accessControl.isBoundToPasscode || !accessControl.conditions.isEmpty }
+
+  /// The next thing to be proven after what was; `nil`: it is open.
+  func demand(after proven: Set<SimulatedPhone.Factor>) -> Set<SimulatedPhone.Factor>? {
+    // What leaves no choice first, as it may meet the others; of those biometrics, as phones do.
+    demands.filter { $0.isDisjoint(with: proven) }
+      .min { ($0.count, $0.contains(.biometry) ? 0 : 1) < ($1.count, $1.contains(.biometry) ? 0 : 1) }
+  }
+
+  /// Each a choice of factors, one of which is to be proven.
+  private var demands: [Set<SimulatedPhone.Factor>] {
+    switch accessControl.combination {
+    case _ where livingConditions.isEmpty: []
+    case .any: [livingConditions.reduce(into: []) { $0.formUnion($1.factors) }]
+    case .all: livingConditions.map(\.factors)
+    }
+  }
+
+  private var livingConditions: Set<SimulatedPhone.KeyProtection> {
+    accessControl.conditions.filter { isOfCurrentSet || $0 != .biometryCurrentSet }
+  }
+}

@@ -1,0 +1,43 @@
+// An app's keychain: data under names of the app's choosing, behind the same access controls as keys.
+
+extension SimulatedPhone {
+  /// An item as its app sees it without opening it.
+  public struct KeychainItem: Sendable, Hashable {
+    public struct ID: Sendable, Hashable {
+      let number: Int
+    }
+
+    /// Names and values mean nothing to the phone.
+    public typealias Attributes = [String: [UInt8]]
+
+    public let id: ID
+    /// "genp", "keys": no query finds items of two classes.
+    public let itemClass: String
+    public let attributes: Attributes
+    public let accessControl: AccessControl
+    /// Where the item is a key; other items have data.
+    public let key: Key?
+  }
+
+  public enum KeychainContent: Sendable, Hashable {
+    case data([UInt8], AccessControl)
+    /// A key of the phone's, behind its own access control. It goes when the item is deleted.
+    case key(Key)
+  }
+
+  public enum KeychainError: Error, Sendable, Hashable {
+    /// `errSecItemNotFound`.
+    case itemNotFound
+    /// `errSecDuplicateItem`.
+    case duplicateItem
+    /// Nobody proved to be present.
+    case notAuthenticated(Failure)
+  }
+}
+
+extension SimulatedPhone.KeychainItem {
+  /// Whether the item has all that `query` asks for.
+  func matches(_ query: Attributes) -> Bool {
+    query.allSatisfy { attributes[$0.key] == $0.value }
+  }
+}
