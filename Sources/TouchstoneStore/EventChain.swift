@@ -5,8 +5,11 @@ internal import TouchstonePolicy
 
 /// Numbers events and chains their hashes.
 ///
-/// An event's hash is SHA-256 over the hash before it, its sequence and its content, every field with its length in
-/// front, so that no two events share an encoding. A value: keep a copy of `head` to take appended events back.
+/// An event's hash is SHA-256 over the hash before it, its sequence and its content's digest. That is SHA-256 over a
+/// random salt and the content, every field with its length in front, so that no two events share an encoding. With
+/// salt and content erased, what is left says nothing of them and still chains.
+///
+/// A value: keep a copy of `head` to take appended events back.
 public struct EventChain: Sendable {
   /// Where a chain ends: the last event's number and hash.
   public struct Head: Sendable, Hashable {
@@ -35,10 +38,19 @@ public struct EventChain: Sendable {
   }
 
   /// The event with the next number and its hash; it is the head from now on.
-  public mutating func append(_ event: EventDraft) -> EventRecord {
-    let sequence = head.sequence + 1
-    head = Head(sequence: sequence, hash: hash(of: event, sequence: sequence))
-    return EventRecord(sequence: sequence, event: event, hash: head.hash)
+  ///
+  /// - Parameter salt: random, of this event alone.
+  public mutating func append(_ event: EventDraft, salt: UniqueID) -> EventRecord {
+    advance(over: Self.digest(of: event, salt: salt, encoding: &encoding))
+    return EventRecord(sequence: head.sequence, content: .whole(event, salt: salt), hash: head.hash)
+  }
+
+  /// Moves the head over an event, whether its content is there or erased.
+  mutating func advance(over content: EventRecord.Content) {
+    switch content {
+    case .whole(let event, let salt): advance(over: Self.digest(of: event, salt: salt, encoding: &encoding))
+    case .erased(let digest): advance(over: digest)
+    }
   }
 
   /// Takes back all that was appended since `head` was this one.
@@ -46,10 +58,25 @@ public struct EventChain: Sendable {
     self.head = head
   }
 
-  private mutating func hash(of event: EventDraft, sequence: UInt64) -> [UInt8] {
+  /// SHA-256 over the salt and all fields of the event; 32 bytes.
+  static func contentDigest(of event: EventDraft, salt: UniqueID) -> [UInt8] {
+    var encoding: [UInt8] = []
+    return [UInt8](digest(of: event, salt: salt, encoding: &encoding))
+  }
+
+  private mutating func advance(over digest: some Sequence<UInt8>) {
+    let sequence = head.sequence + 1
     encoding.removeAll(keepingCapacity: true)
     encoding.append(contentsOf: head.hash)
     encoding.append(bigEndian: sequence)
+    encoding.append(contentsOf: digest)
+    head = Head(sequence: sequence, hash: [UInt8](SHA256.hash(of: encoding)))
+  }
+
+  private static func digest(of event: EventDraft, salt: UniqueID, encoding: inout [UInt8]) -> SHA256.Digest {
+    encoding.removeAll(keepingCapacity: true)
+    encoding.append(bigEndian: salt.high)
+    encoding.append(bigEndian: salt.low)
     encoding.append(bigEndian: UInt64(bitPattern: event.time.microseconds))
     encoding.append(lengthPrefixed: event.kind)
     encoding.append(lengthPrefixed: event.applicationID)
@@ -62,10 +89,16 @@ public struct EventChain: Sendable {
       encoding.append(lengthPrefixed: detail.key)
       encoding.append(lengthPrefixed: detail.value)
     }
-    return encoding.withUnsafeBytes { bytes in
+    return SHA256.hash(of: encoding)
+  }
+}
+
+extension SHA256 {
+  fileprivate static func hash(of bytes: [UInt8]) -> Digest {
+    bytes.withUnsafeBytes { bytes in
       var digest = SHA256()
       digest.update(bufferPointer: bytes)
-      return [UInt8](digest.finalize())
+      return digest.finalize()
     }
   }
 }

@@ -1,9 +1,10 @@
 // Reads an audit log from its beginning and names the first event that is not as it was written (R41).
 
-/// Takes events one by one; keeps nothing but the chain's head.
+/// Takes events one by one; keeps the chain's head, and a bit for each event where any was erased.
 ///
 /// The chain alone cannot show that events are missing at its very end: compare with a head that was noted elsewhere
-/// (`conclude(at:)`).
+/// (`conclude(at:)`). Nor can it show that a content was removed by anyone but an erasure: at last, ask for the
+/// accounts (`requireAccounts()`).
 public struct EventChainVerifier: Sendable {
   /// What is wrong, at the first event where anything is.
   public enum Fault: Error, Sendable, Hashable, CustomStringConvertible {
@@ -13,36 +14,50 @@ public struct EventChainVerifier: Sendable {
     case missing(sequence: UInt64)
     /// It stands after a later event, or twice.
     case outOfOrder(sequence: UInt64)
+    /// It stands behind the log's end.
+    case unexpected(sequence: UInt64)
+    /// Its content was removed, and no erasure accounts for that.
+    case removed(sequence: UInt64)
+    /// An erasure says that its content was removed, and it is there.
+    case restored(sequence: UInt64)
 
     public var description: String {
       switch self {
       case .altered(let sequence): "event \(sequence) was altered"
       case .missing(let sequence): "event \(sequence) is missing"
       case .outOfOrder(let sequence): "event \(sequence) is out of order"
+      case .unexpected(let sequence): "event \(sequence) stands behind the end of the log"
+      case .removed(let sequence): "event \(sequence) lost its content without an erasure that accounts for it"
+      case .restored(let sequence): "event \(sequence) has a content that was erased"
       }
     }
   }
 
   private var chain: EventChain
+  /// Erased, and not accounted for yet.
+  private var unaccounted: SequenceSet
   /// How many events were found as they were written.
   public private(set) var verifiedCount: UInt64 = 0
+  /// How many of them are erased.
+  public private(set) var erasedCount: UInt64 = 0
 
   /// `head`: where an earlier verification ended; the beginning of the log unless told.
   public init(continuing head: EventChain.Head = .genesis) {
     chain = EventChain(continuing: head)
+    unaccounted = SequenceSet(after: head.sequence)
   }
 
   /// The last event that was found as it was written.
   public var head: EventChain.Head { chain.head }
 
   public mutating func verify(_ record: EventRecord) throws(Fault) {
-    let expected = chain.head.sequence + 1
-    guard record.sequence <= expected else { throw .missing(sequence: expected) }
-    guard record.sequence == expected else { throw .outOfOrder(sequence: record.sequence) }
-    let headBefore = chain.head
-    guard chain.append(record.event).hash == record.hash else {
-      chain.rewind(to: headBefore)
-      throw .altered(sequence: record.sequence)
+    try follow(record)
+    if record.isErased {
+      unaccounted.insert(record.sequence)
+      erasedCount += 1
+    }
+    for sequence in accountedSequences(of: record) {
+      guard unaccounted.remove(sequence) else { throw .restored(sequence: sequence) }
     }
     verifiedCount += 1
   }
@@ -51,5 +66,75 @@ public struct EventChainVerifier: Sendable {
   public func conclude(at noted: EventChain.Head) throws(Fault) {
     guard head.sequence >= noted.sequence else { throw .missing(sequence: head.sequence + 1) }
     guard head == noted else { throw .altered(sequence: noted.sequence) }
+  }
+
+  /// An event that was appended while the log was read: it may account for others that were erased meanwhile. It does
+  /// not count as verified, since what it erased may have been read before.
+  public mutating func takeAccounts(of later: EventRecord) throws(Fault) {
+    try follow(later)
+    for sequence in accountedSequences(of: later) { _ = unaccounted.remove(sequence) }
+  }
+
+  public var hasUnaccounted: Bool { unaccounted.first != nil }
+
+  /// After the last account: no content is gone without one.
+  public func requireAccounts() throws(Fault) {
+    if let sequence = unaccounted.first { throw .removed(sequence: sequence) }
+  }
+
+  private mutating func follow(_ record: EventRecord) throws(Fault) {
+    let expected = chain.head.sequence + 1
+    guard record.sequence <= expected else { throw .missing(sequence: expected) }
+    guard record.sequence == expected else { throw .outOfOrder(sequence: record.sequence) }
+    let headBefore = chain.head
+    chain.advance(over: record.content)
+    guard chain.head.hash == record.hash else {
+      chain.rewind(to: headBefore)
+      throw .altered(sequence: record.sequence)
+    }
+  }
+
+  /// Without those before the start, of which nothing is known here.
+  private func accountedSequences(of record: EventRecord) -> [UInt64] {
+    guard let event = record.event else { return [] }
+    return ProfileErasure.sequences(accountedBy: event).filter { unaccounted.covers($0) && $0 < record.sequence }
+  }
+}
+
+/// A bit for each number after the first up to the largest that is in.
+private struct SequenceSet: Sendable {
+  private static let bitsPerWord: UInt64 = 64
+
+  private let lowerBound: UInt64
+  private var words: [UInt64] = []
+
+  init(after lowerBound: UInt64) {
+    self.lowerBound = lowerBound
+  }
+
+  func covers(_ sequence: UInt64) -> Bool { sequence > lowerBound }
+
+  var first: UInt64? {
+    guard let word = words.firstIndex(where: { $0 != 0 }) else { return nil }
+    return lowerBound + UInt64(word) * Self.bitsPerWord + UInt64(words[word].trailingZeroBitCount)
+  }
+
+  mutating func insert(_ sequence: UInt64) {
+    let (word, bit) = place(of: sequence)
+    if word >= words.count { words.append(contentsOf: repeatElement(0, count: word + 1 - words.count)) }
+    words[word] |= bit
+  }
+
+  /// False where it was not in.
+  mutating func remove(_ sequence: UInt64) -> Bool {
+    let (word, bit) = place(of: sequence)
+    guard word < words.count, words[word] & bit != 0 else { return false }
+    words[word] &= ~bit
+    return true
+  }
+
+  private func place(of sequence: UInt64) -> (word: Int, bit: UInt64) {
+    let offset = sequence - lowerBound
+    return (Int(offset / Self.bitsPerWord), 1 << (offset % Self.bitsPerWord))
   }
 }

@@ -2,7 +2,7 @@
 
 public import TouchstonePolicy
 
-/// Starts at 1 when a record is first written; 0 stands for "not there yet".
+/// Starts at 1 when a record is first written (but see `ProfileRecord`); 0 stands for "not there yet".
 public typealias RecordVersion = UInt64
 
 /// 16 random bytes: unguessable, so also unique.
@@ -114,16 +114,51 @@ public struct DeviceRecord: Sendable, Hashable {
   }
 }
 
-/// One account in one application. Its version guards what must hold over all of its bindings (R29).
+/// A passcode or a gesture: what it is verified against, and how its attempts stand.
+public struct SecretRecord: Sendable, Hashable {
+  /// An Argon2id hash with its parameters and salt, encoded.
+  public var verifier: [UInt8]
+  public var standing: SecretStanding
+  public var setAt: UnixTime
+
+  public init(verifier: [UInt8], standing: SecretStanding, setAt: UnixTime) {
+    self.verifier = verifier
+    self.standing = standing
+    self.setAt = setAt
+  }
+}
+
+/// One account in one application. Its version guards its secrets and settings, and what must hold over all of its
+/// bindings (R29).
+///
+/// After an erasure, a profile's first version is above that of every profile that was erased: what was read before
+/// can not be taken for what is there now.
 public struct ProfileRecord: Sendable, Hashable {
   public var applicationID: String
   public var profileID: String
+  public var settings: UnlockSettings
+  /// `nil`: never set, or erased.
+  public var passcode: SecretRecord?
+  public var gesture: SecretRecord?
   public var version: RecordVersion
 
-  public init(applicationID: String, profileID: String, version: RecordVersion = 0) {
+  public init(
+    applicationID: String, profileID: String, settings: UnlockSettings = UnlockSettings(),
+    passcode: SecretRecord? = nil, gesture: SecretRecord? = nil, version: RecordVersion = 0
+  ) {
     self.applicationID = applicationID
     self.profileID = profileID
+    self.settings = settings
+    self.passcode = passcode
+    self.gesture = gesture
     self.version = version
+  }
+
+  /// As the rules see it.
+  public var standing: ProfileStanding {
+    ProfileStanding(
+      settings: settings, passcode: passcode?.standing ?? SecretStanding(),
+      gesture: gesture?.standing ?? SecretStanding())
   }
 }
 

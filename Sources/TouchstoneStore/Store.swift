@@ -12,7 +12,7 @@ public protocol Store: Sendable {
 
   /// All that an attempt rests on, in one round trip. `evaluation`: `nil` where none is asked for.
   func attemptRecords(
-    bindingID: String, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>)
+    for subject: AttemptSubject, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>)
 
   /// All that completing a binding rests on. `ticket`: the key that `Change.useTicket` will use.
   func enrolmentRecords(
@@ -41,7 +41,7 @@ public protocol Store: Sendable {
   /// Completes when the change set is durable, or was refused whole.
   func commit(_ changeSet: ChangeSet, completion: @escaping Completion<Void>)
 
-  /// Drops what expired before `time`, in small steps. Call it now and then.
+  /// Drops what expired before `time`, and the stand-ins that may be forgotten, in small steps. Call it now and then.
   ///
   /// The latest `time` ever given is kept as a mark, durably and with the rows' removal. A key that expires before the
   /// mark reads as used from then on, whatever was known of it, for a row that is gone must not let a used challenge or
@@ -54,22 +54,6 @@ public protocol Store: Sendable {
 
   /// Finishes what was accepted, then lets go of the files or connections. Nothing is accepted afterwards.
   func close(completion: @escaping @Sendable () -> Void)
-}
-
-public struct AttemptRecords: Sendable, Hashable {
-  /// `nil`: there is no such binding.
-  public var binding: BindingRecord?
-  /// The binding's device, or the stand-in for an unknown binding's (`DeviceRecord.standInID`); version 0 where nothing
-  /// is known of it.
-  public var device: DeviceRecord
-  /// `nil`: not asked for, or no attempt was made in it.
-  public var evaluation: EvaluationRecord?
-
-  public init(binding: BindingRecord?, device: DeviceRecord, evaluation: EvaluationRecord?) {
-    self.binding = binding
-    self.device = device
-    self.evaluation = evaluation
-  }
 }
 
 public struct EnrolmentRecords: Sendable, Hashable {
@@ -116,14 +100,6 @@ public struct SweepResult: Sendable, Hashable {
   }
 }
 
-extension DeviceRecord {
-  /// Where the failures of attempts on an unknown binding are counted, so that they look like a known one's (R37).
-  /// No device can have this id: identifiers hold no control characters.
-  public static func standInID(forUnknownBinding bindingID: String) -> String {
-    "\u{1}\(bindingID)"
-  }
-}
-
 /// Why a store could not do as asked.
 public struct StoreError: Error, Sendable, Hashable {
   public enum Code: UInt8, Sendable, Hashable {
@@ -154,8 +130,8 @@ public struct StoreOpenError: Error, Sendable, Hashable {
     case locked
     /// No permission, a read-only disk, no such place.
     case unwritable
-    /// Written by a newer Touchstone.
-    case newerSchema
+    /// Written by a newer or an earlier Touchstone, in a form that this one does not read.
+    case otherSchema
     /// Not a database, another application's, or damaged.
     case corrupt
   }

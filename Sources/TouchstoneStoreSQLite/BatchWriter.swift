@@ -11,10 +11,19 @@ final class BatchWriter {
   private let statements: WriteStatements
   private let events: EventLog
   private let sweeper: Sweeper
+  private let eraser: ProfileEraser
   private var chain: EventChain
   private var effects = BatchEffects()
-  /// Keys that expire earlier count as used; as the sweeps of this batch left it.
-  private var sweptBefore: UnixTime
+  private var marks: Marks
+
+  /// As this batch left them.
+  private struct Marks {
+    /// Keys that expire earlier count as used.
+    var sweptBefore: UnixTime
+    /// New profiles get a higher version: the erased ones' are not given again.
+    var highestErasedVersion: RecordVersion
+  }
+
   private let clock: @Sendable () -> UnixTime
 
   init(
@@ -27,14 +36,15 @@ final class BatchWriter {
     statements = try WriteStatements(on: connection)
     events = try EventLog(on: connection)
     sweeper = try Sweeper(on: connection)
+    eraser = try ProfileEraser(on: connection)
     chain = EventChain(continuing: try events.head())
-    sweptBefore = try reader.sweptBefore()
+    marks = Marks(sweptBefore: try reader.sweptBefore(), highestErasedVersion: try eraser.mark())
   }
 
   /// All of the batch in one transaction. Answers one by one what may be delivered now.
   func write(_ batch: [PendingWrite]) throws(BatchFailure) -> [WriteAnswer] {
     let headBefore = chain.head
-    let sweptBefore = sweptBefore
+    let marksBefore = marks
     var answers: [WriteAnswer] = []
     answers.reserveCapacity(batch.count)
     do throws(SQLiteError) {
@@ -44,13 +54,13 @@ final class BatchWriter {
       for write in batch { answers.append(try apply(write, now: now)) }
       if chain.head != headBefore { try events.setHead(chain.head) }
     } catch {
-      rollBack(to: headBefore, sweptBefore: sweptBefore)
+      rollBack(to: headBefore, marksBefore)
       throw BatchFailure(beforeCommit: error)
     }
     do throws(SQLiteError) {
       try statements.commit.run()
     } catch {
-      rollBack(to: headBefore, sweptBefore: sweptBefore)
+      rollBack(to: headBefore, marksBefore)
       throw BatchFailure(inCommit: error)
     }
     // Memory never holds what is not durable.
@@ -58,17 +68,17 @@ final class BatchWriter {
     return answers
   }
 
-  private func rollBack(to head: EventChain.Head, sweptBefore: UnixTime) {
+  private func rollBack(to head: EventChain.Head, _ marks: Marks) {
     chain.rewind(to: head)
-    self.sweptBefore = sweptBefore
+    self.marks = marks
     // SQLite may have undone it already. Where this fails too, the transaction was still never committed.
     if connection.isInTransaction { try? statements.rollback.run() }
   }
 
   private func apply(_ write: PendingWrite, now: UnixTime) throws(SQLiteError) -> WriteAnswer {
     switch write {
-    case .commit(let changeSet, let completion):
-      if let conflict = try apply(changeSet, now: now) { return .refused(completion, conflict) }
+    case .commit(let changeSet, let found, let completion):
+      if let conflict = try apply(changeSet, found: found, now: now) { return .refused(completion, conflict) }
       return .committed(completion)
     case .sweep(let time, let completion):
       return .swept(completion, try sweep(before: time))
@@ -77,32 +87,42 @@ final class BatchWriter {
 
   /// Answers the conflict for which the change set was refused; nothing of it is in the batch then.
   ///
-  /// - Parameter now: kept with devices, for sweeping.
-  private func apply(_ changeSet: ChangeSet, now: UnixTime) throws(SQLiteError) -> StoreError? {
+  /// - Parameters:
+  ///   - found: for each of its erasures, in their order.
+  ///   - now: kept with devices and profiles, for sweeping.
+  private func apply(
+    _ changeSet: ChangeSet, found: [FoundEvents], now: UnixTime
+  ) throws(SQLiteError) -> StoreError? {
     for (index, change) in changeSet.changes.enumerated() {
       if let conflict = try conflict(of: change, after: changeSet.changes[..<index]) {
         return StoreError(code: .conflict, message: conflict)
       }
     }
     for change in changeSet.changes { try write(change, now: now) }
-    for event in changeSet.events { try events.append(chain.append(event)) }
+    for (erasure, found) in zip(changeSet.erasures, found) { try erase(erasure, found) }
+    for event in changeSet.events { try append(event) }
     return nil
+  }
+
+  private func append(_ event: EventDraft) throws(SQLiteError) {
+    try events.append(chain.append(event, salt: .random()))
   }
 
   /// One bounded step.
   private func sweep(before time: UnixTime) throws(SQLiteError) -> SweepResult {
-    let (result, standIns) = try sweeper.step(before: time)
-    sweptBefore = max(time, sweptBefore)
-    for id in standIns { effects.devices[ByteString(id)] = .some(nil) }
-    effects.sweptBefore = sweptBefore
-    return result
+    let step = try sweeper.step(before: time)
+    marks.sweptBefore = max(time, marks.sweptBefore)
+    for id in step.standInDevices { effects.devices[ByteString(id)] = .some(nil) }
+    for key in step.standInProfiles { effects.profiles[key] = .some(nil) }
+    effects.sweptBefore = marks.sweptBefore
+    return step.result
   }
 
   // MARK: Conditions
 
   /// What is not as the change wants it. `earlier`: the changes before it in its set, not written yet.
   private func conflict(of change: Change, after earlier: ArraySlice<Change>) throws(SQLiteError) -> String? {
-    if let key = change.expiringKey, key.expiresAt < sweptBefore { return "expired before the latest sweep" }
+    if let key = change.expiringKey, key.expiresAt < marks.sweptBefore { return "expired before the latest sweep" }
     return switch change {
     case .putBinding(let binding):
       try conflict(ofPutting: binding, after: earlier)
@@ -110,8 +130,7 @@ final class BatchWriter {
       mismatch("device", try version(ofDevice: device.deviceID), device.version)
     case .putProfile(let profile):
       mismatch(
-        "profile", try reader.profile(applicationID: profile.applicationID, profileID: profile.profileID).version,
-        profile.version)
+        "profile", try version(ofProfile: profile.profileID, applicationID: profile.applicationID), profile.version)
     case .putEvaluation(let evaluation):
       mismatch("evaluation", try version(ofEvaluation: evaluation.key), evaluation.version)
     case .putToken(let token):
@@ -122,6 +141,10 @@ final class BatchWriter {
       mismatch("binding", try self.version(ofBinding: id), version)
     case .requireDevice(let id, let version):
       mismatch("device", try self.version(ofDevice: id), version)
+    case .requireProfile(let applicationID, let profileID, let version):
+      mismatch("profile", try self.version(ofProfile: profileID, applicationID: applicationID), version)
+    case .eraseProfile:
+      nil
     }
   }
 
@@ -173,7 +196,8 @@ final class BatchWriter {
 
   private func version(ofBinding id: String) throws(SQLiteError) -> RecordVersion {
     let key = ByteString(id)
-    if let known = effects.bindings[key]?.version ?? committed.version(ofBinding: key) { return known }
+    if let changed = effects.bindings[key] { return changed?.version ?? 0 }
+    if let known = committed.version(ofBinding: key) { return known }
     return try reader.binding(id: id)?.version ?? 0
   }
 
@@ -182,6 +206,13 @@ final class BatchWriter {
     if let changed = effects.devices[key] { return changed?.version ?? 0 }
     if let known = committed.version(ofDevice: key) { return known }
     return try reader.device(id: id)?.version ?? 0
+  }
+
+  private func version(ofProfile id: String, applicationID: String) throws(SQLiteError) -> RecordVersion {
+    let key = ProfileKey(applicationID: applicationID, profileID: id)
+    if let changed = effects.profiles[key] { return changed?.version ?? 0 }
+    if let known = committed.version(of: key) { return known }
+    return try reader.profile(applicationID: applicationID, profileID: id)?.version ?? 0
   }
 
   private func version(ofEvaluation key: ExpiringKey) throws(SQLiteError) -> RecordVersion {
@@ -203,15 +234,16 @@ final class BatchWriter {
       try statements.put(binding)
       let key = ByteString(binding.bindingID)
       // Read back: it may have been used since the caller read it, and the later use stays.
-      effects.bindings[key] = try reader.binding(id: binding.bindingID)
+      effects.bindings[key] = .some(try reader.binding(id: binding.bindingID))
       effects.bindingUses[key] = nil
     case .putDevice(var device):
       device.version += 1
-      try statements.put(device, updatedAt: now)
+      try statements.put(device, at: now)
       effects.devices[ByteString(device.deviceID)] = .some(device)
     case .putProfile(var profile):
-      profile.version += 1
-      try statements.put(profile)
+      profile.version = 1 + (profile.version == 0 ? marks.highestErasedVersion : profile.version)
+      try statements.put(profile, at: now)
+      effects.profiles[ProfileKey(applicationID: profile.applicationID, profileID: profile.profileID)] = .some(profile)
     case .putEvaluation(var evaluation):
       evaluation.version += 1
       try statements.put(evaluation)
@@ -228,11 +260,30 @@ final class BatchWriter {
       if effects.bindings[key] == nil {
         effects.bindingUses[key] = lastUsedAt
       } else {
-        effects.bindings[key]?.lastUsedAt = lastUsedAt
+        effects.bindings[key]??.lastUsedAt = lastUsedAt
       }
-    case .requireBinding, .requireDevice:
+    case .requireBinding, .requireDevice, .requireProfile, .eraseProfile:
       break
     }
+  }
+
+  private func erase(_ erasure: ProfileErasure, _ found: FoundEvents) throws(SQLiteError) {
+    let removed = try eraser.removeRecords(of: erasure)
+    for id in removed.bindings {
+      effects.bindings[ByteString(id)] = .some(nil)
+      effects.bindingUses[ByteString(id)] = nil
+    }
+    for id in removed.devices { effects.devices[ByteString(id)] = .some(nil) }
+    for key in removed.profiles { effects.profiles[key] = .some(nil) }
+    marks.highestErasedVersion = max(removed.highestVersion, marks.highestErasedVersion)
+
+    let later = try events.sequences(naming: erasure, after: found.searchedThrough, through: chain.head.sequence)
+    var erased: [UInt64] = []
+    for sequence in found.sequences + later {
+      if try events.erase(sequence: sequence) { erased.append(sequence) }
+    }
+    for account in erasure.accounts(ofErased: erased) { try append(account) }
+    effects.containErasure = true
   }
 }
 
@@ -243,7 +294,18 @@ extension Change {
     case .putEvaluation(let evaluation): evaluation.key
     case .putToken(let token): token.key
     case .useTicket(let key): key
-    case .putBinding, .putDevice, .putProfile, .touchBinding, .requireBinding, .requireDevice: nil
+    case .putBinding, .putDevice, .putProfile, .touchBinding, .requireBinding, .requireDevice, .requireProfile,
+      .eraseProfile:
+      nil
+    }
+  }
+}
+
+extension ChangeSet {
+  /// Almost always none.
+  var erasures: [ProfileErasure] {
+    changes.compactMap { change in
+      if case .eraseProfile(let erasure) = change { erasure } else { nil }
     }
   }
 }

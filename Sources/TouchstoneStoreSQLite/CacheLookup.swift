@@ -33,6 +33,7 @@ protocol VersionedRecord: Sendable {
 
 extension BindingRecord: VersionedRecord {}
 extension DeviceRecord: VersionedRecord {}
+extension ProfileRecord: VersionedRecord {}
 extension EvaluationRecord: VersionedRecord {}
 extension TokenRecord: VersionedRecord {}
 
@@ -57,5 +58,16 @@ struct ByteString: Hashable, Sendable {
   func hash(into hasher: inout Hasher) {
     var text = text
     text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+  }
+}
+
+/// A profile is one account in one application.
+struct ProfileKey: Hashable, Sendable {
+  let application: ByteString
+  let profile: ByteString
+
+  init(applicationID: String, profileID: String) {
+    application = ByteString(applicationID)
+    profile = ByteString(profileID)
   }
 }

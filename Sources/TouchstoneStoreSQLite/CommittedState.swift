@@ -10,8 +10,9 @@ final class CommittedState: Sendable {
   static let partitionCount = 16
 
   private struct Partition {
-    var bindings: RecentRecords<BindingRecord>
-    var devices: RecentRecords<DeviceRecord>
+    var bindings: RecentRecords<ByteString, BindingRecord>
+    var devices: RecentRecords<ByteString, DeviceRecord>
+    var profiles: RecentRecords<ProfileKey, ProfileRecord>
     var evaluations: ExpiringRecords<EvaluationRecord>
     var tokens: ExpiringRecords<TokenRecord>
   }
@@ -34,6 +35,7 @@ final class CommittedState: Sendable {
         Partition(
           bindings: RecentRecords(capacity: share(options.cachedBindings)),
           devices: RecentRecords(capacity: share(options.cachedDevices)),
+          profiles: RecentRecords(capacity: share(options.cachedProfiles)),
           evaluations: ExpiringRecords(
             capacity: share(options.cachedEvaluations), isCompleteFrom: evaluationsCompleteFrom),
           tokens: ExpiringRecords(capacity: share(options.cachedTokens), isCompleteFrom: tokensCompleteFrom)))
@@ -48,6 +50,10 @@ final class CommittedState: Sendable {
 
   func device(_ id: ByteString) -> CacheLookup<DeviceRecord> {
     partition(of: id).state.withLock { $0.devices.lookUp(id) }
+  }
+
+  func profile(_ key: ProfileKey) -> CacheLookup<ProfileRecord> {
+    partition(of: key).state.withLock { $0.profiles.lookUp(key) }
   }
 
   func evaluation(_ key: ExpiringKey) -> CacheLookup<EvaluationRecord> {
@@ -66,6 +72,11 @@ final class CommittedState: Sendable {
   /// 0: there is no such record. `nil`: ask the database.
   func version(ofDevice id: ByteString) -> RecordVersion? {
     partition(of: id).state.withLock { $0.devices.version(of: id) }
+  }
+
+  /// 0: there is no such record. `nil`: ask the database.
+  func version(of profile: ProfileKey) -> RecordVersion? {
+    partition(of: profile).state.withLock { $0.profiles.version(of: profile) }
   }
 
   // MARK: Filling: what was read from the database is kept, unless something was published meanwhile
@@ -90,6 +101,16 @@ final class CommittedState: Sendable {
     return device
   }
 
+  func fillingProfile<Failure>(
+    _ key: ProfileKey, _ read: () throws(Failure) -> ProfileRecord?
+  ) throws(Failure) -> ProfileRecord? {
+    let partition = partition(of: key)
+    let revision = partition.state.withLock { $0.profiles.revision }
+    let profile = try read()
+    partition.state.withLock { $0.profiles.fill(profile, for: key, readAt: revision) }
+    return profile
+  }
+
   // MARK: Publishing: the writer, after a commit and before it is answered
 
   func publish(_ effects: BatchEffects) {
@@ -101,6 +122,9 @@ final class CommittedState: Sendable {
     }
     for (id, device) in effects.devices {
       partition(of: id).state.withLock { $0.devices.publish(device, for: id) }
+    }
+    for (key, profile) in effects.profiles {
+      partition(of: key).state.withLock { $0.profiles.publish(profile, for: key) }
     }
     for (key, evaluation) in effects.evaluations {
       partition(of: key).state.withLock { $0.evaluations.publish(evaluation, for: key) }
@@ -120,8 +144,8 @@ final class CommittedState: Sendable {
     }
   }
 
-  private func partition(of id: ByteString) -> LockedPartition {
-    partitions[Int(truncatingIfNeeded: UInt(bitPattern: id.hashValue) % UInt(Self.partitionCount))]
+  private func partition(of name: some Hashable) -> LockedPartition {
+    partitions[Int(truncatingIfNeeded: UInt(bitPattern: name.hashValue) % UInt(Self.partitionCount))]
   }
 
   /// Ids are random: their bits are as good as a hash.
@@ -132,12 +156,16 @@ final class CommittedState: Sendable {
 
 /// What a batch has changed so far; committed state once its transaction is.
 struct BatchEffects {
-  var bindings: [ByteString: BindingRecord] = [:]
+  /// `nil`: erased.
+  var bindings: [ByteString: BindingRecord?] = [:]
   /// The latest use; of bindings that may not be in `bindings`.
   var bindingUses: [ByteString: UnixTime] = [:]
   /// `nil`: swept.
   var devices: [ByteString: DeviceRecord?] = [:]
+  /// `nil`: erased or swept.
+  var profiles: [ProfileKey: ProfileRecord?] = [:]
   var evaluations: [ExpiringKey: EvaluationRecord] = [:]
   var tokens: [ExpiringKey: TokenRecord] = [:]
   var sweptBefore: UnixTime?
+  var containErasure = false
 }

@@ -82,12 +82,14 @@ enum DatabaseFile {
     }
     guard field(at: 68) == Schema.applicationID else { throw .corrupt(path, "a database of another application") }
     let version = field(at: 60)
-    guard version <= Schema.version else {
+    guard version > 0 else { throw .corrupt(path, "its schema \(version) was never in use") }
+    guard version == Schema.version else {
+      let advice =
+        version > Schema.version ? "newer version; upgrade" : "earlier version; use that one, or another directory"
       throw StoreOpenError(
-        code: .newerSchema,
-        message: "\(path): written by a newer version (schema \(version), this one knows \(Schema.version)); upgrade")
+        code: .otherSchema,
+        message: "\(path): schema \(version), where this version knows \(Schema.version): written by a(n) \(advice)")
     }
-    guard version == Schema.version else { throw .corrupt(path, "its schema \(version) was never in use") }
   }
 
   /// A file that is shorter than its header says is refused by SQLite itself.

@@ -1,34 +1,50 @@
-// The audit log's table: appended to by the writer, read in pages.
+// The audit log's table: appended to and erased from by the writer, read in pages.
 
+internal import TouchstonePolicy
 internal import TouchstoneStore
 
 /// Confined like its connection.
 final class EventLog {
   private let insert: Statement
+  private let erase: Statement
   private let setHead: Statement
   private let selectHead: Statement
+  private let selectOne: Statement
   private let selectAll: Statement
   private let selectOfApplication: Statement
   private let selectOfProfile: Statement
+  private let selectSequencesOfProfile: Statement
 
   init(on connection: SQLiteConnection) throws(SQLiteError) {
-    insert = try Statement(
-      "INSERT INTO events (\(EventRecord.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", on: connection)
-    setHead = try Statement("UPDATE event_chain SET sequence = ?, hash = ?", on: connection)
-    selectHead = try Statement("SELECT sequence, hash FROM event_chain", on: connection)
-    let select = "SELECT \(EventRecord.columns) FROM events WHERE sequence > ?"
-    selectAll = try Statement("\(select) ORDER BY sequence", on: connection)
-    selectOfApplication = try Statement("\(select) AND application_id = ? ORDER BY sequence", on: connection)
-    selectOfProfile = try Statement(
-      "\(select) AND application_id = ? AND profile_id = ? ORDER BY sequence", on: connection)
+    func prepare(_ sql: String) throws(SQLiteError) -> Statement { try Statement(sql, on: connection) }
+    insert = try prepare(
+      "INSERT INTO events (\(EventRecord.columns)) VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    erase = try prepare(
+      """
+      UPDATE events SET digest = ?2, salt = NULL, time = NULL, kind = NULL, application_id = NULL, profile_id = NULL,
+        device_id = NULL, binding_id = NULL, caller = NULL, details = NULL
+      WHERE sequence = ?1
+      """)
+    setHead = try prepare("UPDATE event_chain SET sequence = ?, hash = ?")
+    selectHead = try prepare("SELECT sequence, hash FROM event_chain")
+    let select = "SELECT kind, \(EventRecord.columns) FROM events"
+    selectOne = try prepare("SELECT \(EventRecord.columns) FROM events WHERE sequence = ?")
+    selectAll = try prepare("\(select) WHERE sequence > ? ORDER BY sequence")
+    let ofApplication = "WHERE \(EventBlock.expression) = ? AND application_id = ?"
+    selectOfApplication = try prepare("\(select) \(ofApplication) AND sequence > ? ORDER BY sequence")
+    let ofProfile = "\(ofApplication) AND profile_id = ? AND sequence > ? ORDER BY sequence"
+    selectOfProfile = try prepare("\(select) \(ofProfile)")
+    selectSequencesOfProfile = try prepare("SELECT sequence FROM events \(ofProfile)")
   }
 
   func append(_ record: EventRecord) throws(SQLiteError) {
-    let event = record.event
-    try insert.bind(record.sequence).bind(event.time).bind(event.kind).bind(event.applicationID).bind(event.profileID)
-      .bind(event.deviceID).bind(event.bindingID).bind(event.caller).bind(event.details.encoded).bind(record.hash)
-      .run()
+    guard case .whole(let event, let salt) = record.content else { preconditionFailure("appended without a content") }
+    try insert.bind(record.sequence).bind(record.hash).bind(salt).bind(event.time).bind(event.kind)
+      .bind(event.applicationID).bind(event.profileID).bind(event.deviceID).bind(event.bindingID).bind(event.caller)
+      .bind(event.details.encoded).run()
   }
+
+  // MARK: The end
 
   /// Kept beside the log, so that events which are cut off its end are missed.
   func setHead(_ head: EventChain.Head) throws(SQLiteError) {
@@ -66,30 +82,82 @@ final class EventLog {
     }
   }
 
+  // MARK: Pages
+
   func events(
     matching filter: EventFilter, afterSequence: UInt64, limit: Int
   ) throws(SQLiteError) -> [EventRecord] {
-    let select = bound(filter, afterSequence: min(afterSequence, UInt64(Int64.max)))
-    defer { select.reset() }
     var events: [EventRecord] = []
-    while events.count < limit, var row = try select.next() {
-      let event = try EventRecord(&row)
-      if filter.includes(kind: event.event.kind) { events.append(event) }
+    if filter.applicationID.isEmpty {
+      try collect(selectAll.bind(min(afterSequence, UInt64(Int64.max))), filter, limit: limit, into: &events)
+    } else {
+      for block in EventBlock.numbers(after: afterSequence, through: try head().sequence) where events.count < limit {
+        try collect(bound(filter, block: block, afterSequence), filter, limit: limit, into: &events)
+      }
     }
     return events
   }
 
-  private func bound(_ filter: EventFilter, afterSequence: UInt64) -> Statement {
-    switch (filter.applicationID, filter.profileID) {
-    case ("", _): selectAll.bind(afterSequence)
-    case (let application, ""): selectOfApplication.bind(afterSequence).bind(application)
-    case (let application, let profile): selectOfProfile.bind(afterSequence).bind(application).bind(profile)
+  private func collect(
+    _ select: Statement, _ filter: EventFilter, limit: Int, into events: inout [EventRecord]
+  ) throws(SQLiteError) {
+    defer { select.reset() }
+    while events.count < limit, var row = try select.next() {
+      // First: most of a log is of other kinds than are looked for.
+      guard filter.includes(kind: row.text()) else { continue }
+      events.append(try EventRecord(&row))
     }
+  }
+
+  private func bound(_ filter: EventFilter, block: UInt64, _ afterSequence: UInt64) -> Statement {
+    guard !filter.profileID.isEmpty else {
+      return selectOfApplication.bind(block).bind(filter.applicationID).bind(afterSequence)
+    }
+    return selectOfProfile.bind(block).bind(filter.applicationID).bind(filter.profileID).bind(afterSequence)
+  }
+
+  // MARK: Erasing
+
+  /// For each erasure, as far as the log goes now.
+  func find(_ erasures: [ProfileErasure]) throws(SQLiteError) -> [FoundEvents] {
+    var found: [FoundEvents] = []
+    for erasure in erasures {
+      let end = try head().sequence
+      found.append(
+        FoundEvents(sequences: try sequences(naming: erasure, after: 0, through: end), searchedThrough: end))
+    }
+    return found
+  }
+
+  /// Of all events after `start` and up to `end` that name the profile, rising.
+  func sequences(
+    naming erasure: ProfileErasure, after start: UInt64, through end: UInt64
+  ) throws(SQLiteError) -> [UInt64] {
+    var sequences: [UInt64] = []
+    for block in EventBlock.numbers(after: start, through: end) {
+      selectSequencesOfProfile.bind(block).bind(erasure.applicationID).bind(erasure.profileID).bind(start)
+      while var row = try selectSequencesOfProfile.next() {
+        sequences.append(UInt64(truncatingIfNeeded: row.integer()))
+      }
+    }
+    return sequences
+  }
+
+  /// Leaves the event's place in the chain. False where it was erased before.
+  func erase(sequence: UInt64) throws(SQLiteError) -> Bool {
+    let digest = try selectOne.bind(sequence).first { row -> [UInt8]? in
+      // What cannot be read was altered: it goes too, and verification still names it.
+      guard let record = try? EventRecord(&row) else { return [] }
+      return record.isErased ? nil : record.content.digest
+    }
+    guard let digest, let digest else { return false }
+    try erase.bind(sequence).bind(digest).run()
+    return true
   }
 }
 
 extension EventFilter {
   func includes(kind: String) -> Bool {
-    kindPrefixes.isEmpty || kindPrefixes.contains { kind.hasPrefix($0) }
+    kindPrefixes.isEmpty || kindPrefixes.contains { kind.utf8.starts(with: $0.utf8) }
   }
 }

@@ -7,12 +7,13 @@ internal import TouchstoneStore
 typealias StoreCompletion<Value> = @Sendable (Result<Value, StoreError>) -> Void
 
 enum PendingWrite: Sendable {
-  case commit(ChangeSet, StoreCompletion<Void>)
+  /// With what was found for each of its erasures.
+  case commit(ChangeSet, [FoundEvents], StoreCompletion<Void>)
   case sweep(before: UnixTime, StoreCompletion<SweepResult>)
 
   func fail(_ error: StoreError) {
     switch self {
-    case .commit(_, let completion): completion(.failure(error))
+    case .commit(_, _, let completion): completion(.failure(error))
     case .sweep(_, let completion): completion(.failure(error))
     }
   }

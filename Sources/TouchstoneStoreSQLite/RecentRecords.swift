@@ -1,4 +1,4 @@
-// Bindings and devices in memory: what was used lately, at most so many.
+// Bindings, devices and profiles in memory: what was used lately, at most so many.
 
 internal import TouchstonePolicy
 internal import TouchstoneStore
@@ -8,13 +8,13 @@ internal import TouchstoneStore
 ///
 /// A value without a lock. It holds exactly what is committed: `publish` comes from the writer after a commit; what a
 /// reader found is taken by `fill` only if nothing was published since that reader began.
-struct RecentRecords<Record: VersionedRecord> {
+struct RecentRecords<Key: Hashable & Sendable, Record: VersionedRecord> {
   /// Counts what was published.
   typealias Revision = UInt64
 
   private let generationCapacity: Int
-  private var young: [ByteString: Record?] = [:]
-  private var old: [ByteString: Record?] = [:]
+  private var young: [Key: Record?] = [:]
+  private var old: [Key: Record?] = [:]
   private(set) var revision: Revision = 0
 
   init(capacity: Int) {
@@ -23,7 +23,7 @@ struct RecentRecords<Record: VersionedRecord> {
 
   var count: Int { young.count + old.count }
 
-  mutating func lookUp(_ id: ByteString) -> CacheLookup<Record> {
+  mutating func lookUp(_ id: Key) -> CacheLookup<Record> {
     if let known = young[id] { return CacheLookup(known) }
     guard let known = old.removeValue(forKey: id) else { return .unknown }
     insert(known, for: id)
@@ -31,20 +31,20 @@ struct RecentRecords<Record: VersionedRecord> {
   }
 
   /// 0: there is no such record. `nil`: ask the database.
-  func version(of id: ByteString) -> RecordVersion? {
+  func version(of id: Key) -> RecordVersion? {
     guard let slot = young.index(forKey: id) else { return old[id].map { $0?.version ?? 0 } }
     return young.values[slot]?.version ?? 0
   }
 
   /// `nil`: there is no such record.
-  mutating func publish(_ record: Record?, for id: ByteString) {
+  mutating func publish(_ record: Record?, for id: Key) {
     revision += 1
     old.removeValue(forKey: id)
     insert(record, for: id)
   }
 
   /// Changes a record that is here.
-  mutating func publish(for id: ByteString, _ change: (inout Record?) -> Void) {
+  mutating func publish(for id: Key, _ change: (inout Record?) -> Void) {
     revision += 1
     if let slot = young.index(forKey: id) {
       change(&young.values[slot])
@@ -54,13 +54,13 @@ struct RecentRecords<Record: VersionedRecord> {
   }
 
   /// `revision`: from before the database was read.
-  mutating func fill(_ record: Record?, for id: ByteString, readAt revision: Revision) {
+  mutating func fill(_ record: Record?, for id: Key, readAt revision: Revision) {
     guard revision == self.revision else { return }
     old.removeValue(forKey: id)
     insert(record, for: id)
   }
 
-  private mutating func insert(_ record: Record?, for id: ByteString) {
+  private mutating func insert(_ record: Record?, for id: Key) {
     if young.count >= generationCapacity, young[id] == nil {
       old = young
       young = Dictionary(minimumCapacity: generationCapacity)

@@ -122,14 +122,90 @@ extension DeviceRecord {
   }
 }
 
+extension ProfileRecord {
+  static let columns = """
+    application_id, profile_id, is_biometry_enabled, is_gesture_enabled, is_passcode_enabled, preferred,
+    settings_updated_at, \(SecretRecord.columnNames(of: "passcode")), \(SecretRecord.columnNames(of: "gesture")),
+    version
+    """
+
+  init(_ row: inout Row) throws(SQLiteError) {
+    self.init(
+      applicationID: row.text(), profileID: row.text(), settings: try UnlockSettings(&row),
+      passcode: SecretRecord(&row), gesture: SecretRecord(&row), version: row.version())
+  }
+}
+
+extension UnlockSettings {
+  fileprivate init(_ row: inout Row) throws(SQLiteError) {
+    self.init(
+      isBiometryEnabled: row.boolean(), isGestureEnabled: row.boolean(), isPasscodeEnabled: row.boolean())
+    if let preferred = row.optionalInteger() {
+      self.preferred = try row.value(Factor(rawValue: UInt8(truncatingIfNeeded: preferred)), "preferred")
+    }
+    updatedAt = row.optionalInteger().map { UnixTime($0) }
+  }
+}
+
+/// A secret stands in its profile's row: its columns begin with its name, and are all NULL where there is none.
+extension SecretRecord {
+  static let columns: [(name: String, type: String)] = [
+    ("verifier", "BLOB"), ("set_at", "INTEGER"), ("is_set", "INTEGER"), ("failures", "INTEGER"),
+    ("locked_until", "INTEGER"), ("is_locked_until_set_anew", "INTEGER"), ("in_flight", "INTEGER"),
+    ("in_flight_until", "INTEGER"), ("generation", "INTEGER"),
+  ]
+
+  static func columnNames(of secret: String) -> String {
+    columns.map { "\(secret)_\($0.name)" }.joined(separator: ", ")
+  }
+
+  init?(_ row: inout Row) {
+    let verifier = row.optionalBlob()
+    let setAt = row.time()
+    let standing = SecretStanding(&row)
+    guard let verifier else { return nil }
+    self.init(verifier: verifier, standing: standing, setAt: setAt)
+  }
+}
+
+extension SecretStanding {
+  fileprivate init(_ row: inout Row) {
+    self.init(isSet: row.boolean(), failures: UInt32(truncatingIfNeeded: row.integer()))
+    let lockedUntil = row.optionalInteger().map { UnixTime($0) }
+    lock = row.boolean() ? .untilSetAnew : lockedUntil.map { .until($0) } ?? .none
+    inFlight = UInt32(truncatingIfNeeded: row.integer())
+    inFlightUntil = row.time()
+    generation = UInt64(truncatingIfNeeded: row.integer())
+  }
+}
+
+extension Statement {
+  @discardableResult
+  func bind(_ secret: SecretRecord?) -> Statement {
+    guard let secret else {
+      for _ in SecretRecord.columns { bindNull() }
+      return self
+    }
+    let standing = secret.standing
+    bind(secret.verifier).bind(secret.setAt).bind(standing.isSet).bind(standing.failures)
+    switch standing.lock {
+    case .none: bindNull().bind(false)
+    case .until(let time): bind(time).bind(false)
+    case .untilSetAnew: bindNull().bind(true)
+    }
+    return bind(standing.inFlight).bind(standing.inFlightUntil).bind(standing.generation)
+  }
+}
+
 extension EvaluationRecord {
-  static let columns = "expires_at, id, failures, is_finished, version"
+  static let columns = "expires_at, id, failures, device_owner_failures, is_finished, version"
 
   init(_ row: inout Row) throws(SQLiteError) {
     self.init(
       key: try row.key(),
       standing: EvaluationStanding(
-        failures: UInt32(truncatingIfNeeded: row.integer()), isFinished: row.boolean()),
+        failures: UInt32(truncatingIfNeeded: row.integer()),
+        deviceOwnerFailures: UInt32(truncatingIfNeeded: row.integer()), isFinished: row.boolean()),
       version: row.version())
   }
 }
@@ -146,17 +222,25 @@ extension TokenRecord {
 }
 
 extension EventRecord {
+  /// All but `sequence`, `digest` and `hash` are NULL where the event is erased; `digest` is NULL where it is not, since
+  /// it follows from the rest.
   static let columns = """
-    sequence, time, kind, application_id, profile_id, device_id, binding_id, caller, details, hash
+    sequence, hash, digest, salt, time, kind, application_id, profile_id, device_id, binding_id, caller, details
     """
 
   init(_ row: inout Row) throws(SQLiteError) {
-    let sequence = UInt64(truncatingIfNeeded: row.integer())
-    let event = EventDraft(
-      time: row.time(), kind: row.text(), applicationID: row.text(), profileID: row.text(), deviceID: row.text(),
-      bindingID: row.text(), caller: row.text(),
-      details: try row.value([EventDetail](encoded: row.blob()), "details"))
-    self.init(sequence: sequence, event: event, hash: row.blob())
+    self.init(
+      sequence: UInt64(truncatingIfNeeded: row.integer()), content: .erased(digest: []), hash: row.blob())
+    if let digest = row.optionalBlob() {
+      content = .erased(digest: digest)
+    } else {
+      let salt = try row.value(UniqueID(bytes: row.blob()), "salt")
+      let event = EventDraft(
+        time: row.time(), kind: row.text(), applicationID: row.text(), profileID: row.text(), deviceID: row.text(),
+        bindingID: row.text(), caller: row.text(),
+        details: try row.value([EventDetail](encoded: row.blob()), "details"))
+      content = .whole(event, salt: salt)
+    }
   }
 }
 

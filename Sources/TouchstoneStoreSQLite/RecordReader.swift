@@ -34,7 +34,8 @@ final class RecordReader {
     countActiveBindings = try prepare(
       "SELECT count(*) FROM bindings WHERE application_id = ? AND profile_id = ? AND NOT is_revoked")
     selectDevice = try prepare("SELECT \(DeviceRecord.columns) FROM devices WHERE device_id = ?")
-    selectProfile = try prepare("SELECT version FROM profiles WHERE application_id = ? AND profile_id = ?")
+    selectProfile = try prepare(
+      "SELECT \(ProfileRecord.columns) FROM profiles WHERE application_id = ? AND profile_id = ?")
     selectEvaluation = try prepare(
       "SELECT \(EvaluationRecord.columns) FROM evaluations WHERE expires_at = ? AND id = ?")
     selectToken = try prepare("SELECT \(TokenRecord.columns) FROM tokens WHERE expires_at = ? AND id = ?")
@@ -74,10 +75,8 @@ final class RecordReader {
     try selectDevice.bind(id).first { row in DeviceRecord(&row) }
   }
 
-  /// Version 0 where the profile is new.
-  func profile(applicationID: String, profileID: String) throws(SQLiteError) -> ProfileRecord {
-    let version = try selectProfile.bind(applicationID).bind(profileID).first { row in row.version() }
-    return ProfileRecord(applicationID: applicationID, profileID: profileID, version: version ?? 0)
+  func profile(applicationID: String, profileID: String) throws(SQLiteError) -> ProfileRecord? {
+    try selectProfile.bind(applicationID).bind(profileID).first(ProfileRecord.init)
   }
 
   /// Finished, where it may have been swept.

@@ -7,7 +7,7 @@ public import TouchstoneStore
 
 /// Durable on every answer: write-ahead log, fsync at each commit, and commits that wait at the same time share one.
 ///
-/// Bindings, devices, evaluations and tokens that were used lately are answered from memory, inside of the call. What
+/// Bindings, devices, profiles, evaluations and tokens that were used lately are answered from memory, inside of the call. What
 /// memory does not know is read on the caller's thread, in tens of microseconds; lists are read on a queue of their own.
 /// Commits are answered on a queue of the store's.
 public final class SQLiteStore: Store {
@@ -58,14 +58,12 @@ public final class SQLiteStore: Store {
   // MARK: Reading
 
   public func attemptRecords(
-    bindingID: String, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>
+    for subject: AttemptSubject, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>
   ) {
     answer(completion) { () throws(StoreError) in
-      let binding = try binding(bindingID)
-      let device = try knownDevice(binding?.deviceID ?? DeviceRecord.standInID(forUnknownBinding: bindingID))
-      var evaluationRecord: EvaluationRecord?
-      if let evaluation { evaluationRecord = try self.evaluation(evaluation) }
-      return AttemptRecords(binding: binding, device: device, evaluation: evaluationRecord)
+      var records = try self.records(of: subject)
+      if let evaluation { records.evaluation = try self.evaluation(evaluation) }
+      return records
     }
   }
 
@@ -76,7 +74,8 @@ public final class SQLiteStore: Store {
     answer(completion) { () throws(StoreError) in
       try readers.read { reader throws(SQLiteError) in
         EnrolmentRecords(
-          profile: try reader.profile(applicationID: applicationID, profileID: profileID),
+          profile: try reader.profile(applicationID: applicationID, profileID: profileID)
+            ?? ProfileRecord(applicationID: applicationID, profileID: profileID),
           deviceBinding: try reader.activeBinding(applicationID: applicationID, deviceID: deviceID),
           activeBindingCount: try reader.activeBindingCount(applicationID: applicationID, profileID: profileID),
           isTicketUsed: try reader.isUsed(ticket: ticket))
@@ -134,7 +133,15 @@ public final class SQLiteStore: Store {
   // MARK: Writing
 
   public func commit(_ changeSet: ChangeSet, completion: @escaping Completion<Void>) {
-    writes.submit(.commit(changeSet, completion))
+    let erasures = changeSet.erasures
+    guard !erasures.isEmpty else { return writes.submit(.commit(changeSet, [], completion)) }
+    // A long log is searched beside the commits, not within one.
+    eventLists.read({ [writes] found in
+      switch found {
+      case .success(let found): writes.submit(.commit(changeSet, found, completion))
+      case .failure(let error): completion(.failure(error))
+      }
+    }) { lists throws(SQLiteError) in try lists.events.find(erasures) }
   }
 
   public func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>) {
@@ -156,6 +163,35 @@ public final class SQLiteStore: Store {
   }
 
   // MARK: From memory, or else from the database
+
+  private func records(of subject: AttemptSubject) throws(StoreError) -> AttemptRecords {
+    switch subject {
+    case .binding(let applicationID, let bindingID):
+      if let binding = try binding(bindingID), Identifier.areEqual(binding.applicationID, applicationID) {
+        return try records(of: binding)
+      }
+      return AttemptRecords(
+        binding: nil, device: try knownDevice(DeviceRecord.standInID(forUnknownBinding: bindingID)),
+        profile: try knownProfile(applicationID, ProfileRecord.standInID(forUnknownBinding: bindingID)),
+        evaluation: nil)
+    case .profile(let applicationID, let profileID):
+      return AttemptRecords(
+        binding: nil, device: .placeholder, profile: try knownProfile(applicationID, profileID), evaluation: nil)
+    case .profileTouchID(let applicationID, let digest):
+      let binding = try readers.read { reader throws(SQLiteError) in
+        try reader.activeBinding(applicationID: applicationID, profileTouchID: digest)
+      }
+      if let binding { return try records(of: binding) }
+      return AttemptRecords(
+        binding: nil, device: .placeholder, profile: .placeholder(in: applicationID), evaluation: nil)
+    }
+  }
+
+  private func records(of binding: BindingRecord) throws(StoreError) -> AttemptRecords {
+    AttemptRecords(
+      binding: binding, device: try knownDevice(binding.deviceID),
+      profile: try knownProfile(binding.applicationID, binding.profileID), evaluation: nil)
+  }
 
   private func binding(_ id: String) throws(StoreError) -> BindingRecord? {
     let key = ByteString(id)
@@ -180,6 +216,22 @@ public final class SQLiteStore: Store {
         try readers.read { reader throws(SQLiteError) in try reader.device(id: id) }
       }
       return device ?? DeviceRecord(deviceID: id)
+    }
+  }
+
+  /// Version 0 where nothing is known of it.
+  private func knownProfile(_ applicationID: String, _ profileID: String) throws(StoreError) -> ProfileRecord {
+    let key = ProfileKey(applicationID: applicationID, profileID: profileID)
+    switch committed.profile(key) {
+    case .present(let profile): return profile
+    case .absent: return ProfileRecord(applicationID: applicationID, profileID: profileID)
+    case .unknown:
+      let profile = try committed.fillingProfile(key) { () throws(StoreError) in
+        try readers.read { reader throws(SQLiteError) in
+          try reader.profile(applicationID: applicationID, profileID: profileID)
+        }
+      }
+      return profile ?? ProfileRecord(applicationID: applicationID, profileID: profileID)
     }
   }
 
@@ -210,6 +262,7 @@ extension SQLiteConnection {
       PRAGMA journal_size_limit = \(64 << 20);
       PRAGMA cache_size = -\(options.writerCacheKilobytes);
       PRAGMA temp_store = MEMORY;
+      PRAGMA secure_delete = ON;
       """)
     if let maximumPageCount = options.maximumPageCount {
       try execute("PRAGMA max_page_count = \(maximumPageCount)")

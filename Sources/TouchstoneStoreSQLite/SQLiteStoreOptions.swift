@@ -13,17 +13,18 @@ public struct SQLiteStoreOptions: Sendable {
   /// written often are copied seldom.
   public var checkpointFrames = 4_000
 
-  // Records in memory, some 35 MB in all: about 1 KB for a binding, 170 bytes for a device, 120 for an evaluation,
-  // 300 for a token.
+  // Records in memory, some 45 MB in all: about 1 KB for a binding, 170 bytes for a device, 600 for a profile with a
+  // secret, 120 for an evaluation, 300 for a token.
   public var cachedBindings = 16_384
   public var cachedDevices = 32_768
+  public var cachedProfiles = 16_384
   public var cachedEvaluations = 65_536
   public var cachedTokens = 16_384
 
   /// SQLite's page cache for the writer; the pages that every commit touches stay in it.
   public var writerCacheKilobytes = 16 * 1_024
 
-  /// Says when a stand-in device was last written, from which its day of life counts. The system's unless told.
+  /// Says when a stand-in was last written, from which its day of life counts. The system's unless told.
   public var clock: @Sendable () -> UnixTime = Self.systemClock
 
   /// The database may not grow over so many pages of 4 KB: a full disk for tests.

@@ -1,16 +1,18 @@
 // The tables, and the marks by which a database file is known to be ours.
 
 internal import CSQLite
+internal import TouchstoneStore
 
 enum Schema {
   /// "Tchs" in ASCII, in the file's header: what tells our database from another application's.
   static let applicationID: Int64 = 0x5463_6873
   /// In the header's user_version; grows with every change of the tables.
-  static let version: Int64 = 1
+  static let version: Int64 = 2
 
   /// Everything that expires has its expiry in front of its key: inserts append, and sweeping drops a range.
   ///
-  /// Where sweeping has come to stands in `sweep_mark`, as keys before it may have had a row.
+  /// Where sweeping has come to stands in `sweep_mark`, as keys before it may have had a row. The highest version of an
+  /// erased profile stands in `erasure_mark`, as a version is never given twice.
   ///
   /// When a binding was last used stands in a table of its own, a row for each: every login writes it, and rows of ten
   /// bytes keep the pages that logins dirty few.
@@ -47,22 +49,31 @@ enum Schema {
       failures INTEGER NOT NULL,
       is_locked_out INTEGER NOT NULL,
       version INTEGER NOT NULL,
-      updated_at INTEGER NOT NULL,
-      is_stand_in INTEGER NOT NULL
+      stand_in_until INTEGER
     ) STRICT, WITHOUT ROWID;
-    CREATE INDEX stand_in_devices ON devices (updated_at) WHERE is_stand_in;
+    CREATE INDEX stand_in_devices ON devices (stand_in_until) WHERE stand_in_until IS NOT NULL;
 
     CREATE TABLE profiles (
       application_id TEXT NOT NULL,
       profile_id TEXT NOT NULL,
+      is_biometry_enabled INTEGER NOT NULL,
+      is_gesture_enabled INTEGER NOT NULL,
+      is_passcode_enabled INTEGER NOT NULL,
+      preferred INTEGER,
+      settings_updated_at INTEGER,
+      \(secretColumns("passcode")),
+      \(secretColumns("gesture")),
       version INTEGER NOT NULL,
+      stand_in_until INTEGER,
       PRIMARY KEY (application_id, profile_id)
     ) STRICT, WITHOUT ROWID;
+    CREATE INDEX stand_in_profiles ON profiles (stand_in_until) WHERE stand_in_until IS NOT NULL;
 
     CREATE TABLE evaluations (
       expires_at INTEGER NOT NULL,
       id BLOB NOT NULL,
       failures INTEGER NOT NULL,
+      device_owner_failures INTEGER NOT NULL,
       is_finished INTEGER NOT NULL,
       version INTEGER NOT NULL,
       PRIMARY KEY (expires_at, id)
@@ -85,23 +96,31 @@ enum Schema {
 
     CREATE TABLE events (
       sequence INTEGER PRIMARY KEY,
-      time INTEGER NOT NULL,
-      kind TEXT NOT NULL,
-      application_id TEXT NOT NULL,
-      profile_id TEXT NOT NULL,
-      device_id TEXT NOT NULL,
-      binding_id TEXT NOT NULL,
-      caller TEXT NOT NULL,
-      details BLOB NOT NULL,
-      hash BLOB NOT NULL
+      hash BLOB NOT NULL,
+      digest BLOB,
+      salt BLOB,
+      time INTEGER,
+      kind TEXT,
+      application_id TEXT,
+      profile_id TEXT,
+      device_id TEXT,
+      binding_id TEXT,
+      caller TEXT,
+      details BLOB
     ) STRICT;
-    CREATE INDEX events_of_application ON events (application_id, sequence);
+    CREATE INDEX events_of_block ON events (\(EventBlock.expression), application_id, profile_id);
 
     CREATE TABLE sweep_mark (
       only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
       swept_before INTEGER NOT NULL
     ) STRICT;
     INSERT INTO sweep_mark VALUES (1, 0);
+
+    CREATE TABLE erasure_mark (
+      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      highest_version INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO erasure_mark VALUES (1, 0);
 
     CREATE TABLE event_chain (
       only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
@@ -110,6 +129,10 @@ enum Schema {
     ) STRICT;
     INSERT INTO event_chain VALUES (1, 0, zeroblob(32));
     """
+
+  private static func secretColumns(_ name: String) -> String {
+    SecretRecord.columns.map { "\(name)_\($0.name) \($0.type)" }.joined(separator: ",\n      ")
+  }
 
   /// All of it in one transaction, on an empty database.
   static func create(on connection: SQLiteConnection) throws(SQLiteError) {

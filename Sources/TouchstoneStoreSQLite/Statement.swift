@@ -68,6 +68,13 @@ final class Statement {
     bind(Int64(truncatingIfNeeded: value))
   }
 
+  /// NULL for `nil`.
+  @discardableResult
+  func bind<Value: FixedWidthInteger>(_ value: Value?) -> Statement {
+    guard let value else { return bindNull() }
+    return bind(value)
+  }
+
   @discardableResult
   func bind(_ value: Bool) -> Statement {
     bind(value ? 1 : Int64(0))

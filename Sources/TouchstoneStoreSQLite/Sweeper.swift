@@ -7,8 +7,17 @@ internal import TouchstoneStore
 final class Sweeper {
   /// Of each table, in one step: about a millisecond.
   static let rowsPerStep = 1_000
-  /// An unknown binding's failures are forgotten after a day without one: nobody's device is unlocked by it.
-  static let standInLifetime = Duration.seconds(24 * 60 * 60)
+
+  struct Step {
+    var result = SweepResult(removedRows: 0, hasMore: false)
+    var standInDevices: [String] = []
+    var standInProfiles: [ProfileKey] = []
+
+    mutating func count(_ removedRows: Int, hasMore: Bool) {
+      result.removedRows += removedRows
+      result.hasMore = result.hasMore || hasMore
+    }
+  }
 
   private struct Expiring {
     /// The key of the first row that one step leaves, if it expired too.
@@ -42,7 +51,8 @@ final class Sweeper {
 
   private let raiseMark: Statement
   private let expiring: [Expiring]
-  private let deleteStandIns: Statement
+  private let deleteStandInDevices: Statement
+  private let deleteStandInProfiles: Statement
 
   init(on connection: SQLiteConnection) throws(SQLiteError) {
     raiseMark = try Statement(
@@ -52,29 +62,37 @@ final class Sweeper {
       expiring.append(try Expiring(table: table, on: connection))
     }
     self.expiring = expiring
-    deleteStandIns = try Statement(
+    deleteStandInDevices = try Statement(
       """
       DELETE FROM devices WHERE device_id IN (
-        SELECT device_id FROM devices WHERE is_stand_in AND updated_at < ? LIMIT \(Self.rowsPerStep))
+        SELECT device_id FROM devices WHERE stand_in_until < ? LIMIT \(Self.rowsPerStep))
       RETURNING device_id
+      """, on: connection)
+    deleteStandInProfiles = try Statement(
+      """
+      DELETE FROM profiles WHERE (application_id, profile_id) IN (
+        SELECT application_id, profile_id FROM profiles WHERE stand_in_until < ? LIMIT \(Self.rowsPerStep))
+      RETURNING application_id, profile_id
       """, on: connection)
   }
 
-  /// Answers also which stand-in devices went. The mark moves with the first step: all before it reads as used, whether
-  /// its row went already or not.
-  func step(before time: UnixTime) throws(SQLiteError) -> (result: SweepResult, standIns: [String]) {
+  /// Answers also which stand-ins went. The mark moves with the first step: all before it reads as used, whether its
+  /// row went already or not.
+  func step(before time: UnixTime) throws(SQLiteError) -> Step {
     try raiseMark.bind(time).run()
-    var result = SweepResult(removedRows: 0, hasMore: false)
+    var step = Step()
     for table in expiring {
-      let step = try table.step(before: time)
-      result.removedRows += step.removedRows
-      result.hasMore = result.hasMore || step.hasMore
+      let removed = try table.step(before: time)
+      step.count(removed.removedRows, hasMore: removed.hasMore)
     }
-    var standIns: [String] = []
-    deleteStandIns.bind(time + (.zero - Self.standInLifetime))
-    while var row = try deleteStandIns.next() { standIns.append(row.text()) }
-    result.removedRows += standIns.count
-    result.hasMore = result.hasMore || standIns.count == Self.rowsPerStep
-    return (result, standIns)
+    deleteStandInDevices.bind(time)
+    while var row = try deleteStandInDevices.next() { step.standInDevices.append(row.text()) }
+    step.count(step.standInDevices.count, hasMore: step.standInDevices.count == Self.rowsPerStep)
+    deleteStandInProfiles.bind(time)
+    while var row = try deleteStandInProfiles.next() {
+      step.standInProfiles.append(ProfileKey(applicationID: row.text(), profileID: row.text()))
+    }
+    step.count(step.standInProfiles.count, hasMore: step.standInProfiles.count == Self.rowsPerStep)
+    return step
   }
 }

@@ -46,9 +46,13 @@ final class WriteStatements {
         is_revoked = excluded.is_revoked, baseline = excluded.baseline,
         baseline_os_major = excluded.baseline_os_major, created_at = excluded.created_at, version = excluded.version
       """)
-    putDevice = try prepare("INSERT OR REPLACE INTO devices VALUES (?, ?, ?, ?, ?, ?)")
-    putProfile = try prepare("INSERT OR REPLACE INTO profiles VALUES (?, ?, ?)")
-    putEvaluation = try prepare("INSERT OR REPLACE INTO evaluations VALUES (?, ?, ?, ?, ?)")
+    putDevice = try prepare("INSERT OR REPLACE INTO devices VALUES (?, ?, ?, ?, ?)")
+    putProfile = try prepare(
+      """
+      INSERT OR REPLACE INTO profiles (\(ProfileRecord.columns), stand_in_until)
+      VALUES (\(ProfileRecord.columns.split(separator: ",").map { _ in "?, " }.joined())?)
+      """)
+    putEvaluation = try prepare("INSERT OR REPLACE INTO evaluations VALUES (?, ?, ?, ?, ?, ?)")
     putToken = try prepare("INSERT OR REPLACE INTO tokens VALUES (?, ?, ?, ?, ?)")
   }
 
@@ -70,26 +74,26 @@ final class WriteStatements {
     if let lastUsedAt = binding.lastUsedAt { try keepLatestUse.bind(binding.bindingID).bind(lastUsedAt).run() }
   }
 
-  func put(_ device: DeviceRecord, updatedAt: UnixTime) throws(SQLiteError) {
+  func put(_ device: DeviceRecord, at time: UnixTime) throws(SQLiteError) {
     try putDevice.bind(device.deviceID).bind(device.biometry.consecutiveFailures).bind(device.biometry.isLockedOut)
-      .bind(device.version).bind(updatedAt).bind(device.isStandIn).run()
+      .bind(device.version).bind(device.standInEnd(writtenAt: time)?.microseconds).run()
   }
 
-  func put(_ profile: ProfileRecord) throws(SQLiteError) {
-    try putProfile.bind(profile.applicationID).bind(profile.profileID).bind(profile.version).run()
+  func put(_ profile: ProfileRecord, at time: UnixTime) throws(SQLiteError) {
+    let settings = profile.settings
+    putProfile.bind(profile.applicationID).bind(profile.profileID).bind(settings.isBiometryEnabled)
+      .bind(settings.isGestureEnabled).bind(settings.isPasscodeEnabled).bind(settings.preferred?.rawValue)
+      .bind(settings.updatedAt?.microseconds).bind(profile.passcode).bind(profile.gesture).bind(profile.version)
+    try putProfile.bind(profile.standInEnd(writtenAt: time)?.microseconds).run()
   }
 
   func put(_ evaluation: EvaluationRecord) throws(SQLiteError) {
-    try putEvaluation.bind(evaluation.key).bind(evaluation.standing.failures).bind(evaluation.standing.isFinished)
-      .bind(evaluation.version).run()
+    let standing = evaluation.standing
+    try putEvaluation.bind(evaluation.key).bind(standing.failures).bind(standing.deviceOwnerFailures)
+      .bind(standing.isFinished).bind(evaluation.version).run()
   }
 
   func put(_ token: TokenRecord) throws(SQLiteError) {
     try putToken.bind(token.key).bind(token.state.rawValue).bind(token.transaction).bind(token.version).run()
   }
-}
-
-extension DeviceRecord {
-  /// Of an unknown binding (`standInID(forUnknownBinding:)`).
-  var isStandIn: Bool { deviceID.utf8.first == 1 }
 }

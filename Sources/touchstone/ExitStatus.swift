@@ -35,7 +35,7 @@ extension Failure {
       switch error.code {
       case .locked: .lockedData
       case .unwritable: .unwritableData
-      case .newerSchema: .newerData
+      case .otherSchema: .newerData
       case .corrupt: .corruptData
       }
   }

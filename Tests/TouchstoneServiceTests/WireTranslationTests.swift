@@ -159,7 +159,7 @@ struct WireTranslationTests {
       time: UnixTime(seconds: 1), kind: "token.refused", applicationID: "a", profileID: "p", deviceID: "d",
       bindingID: "b", caller: "c", details: [EventDetail(key: "reason", value: "EXPIRED")])
     #expect(
-      V1.Event(EventRecord(sequence: 9, event: draft, hash: [1, 2]))
+      V1.Event(EventRecord(sequence: 9, content: .whole(draft, salt: .random()), hash: [1, 2]))
         == V1.Event(
           sequence: 9, time: V1.Timestamp(seconds: 1, nanoseconds: 0), kind: "token.refused", applicationID: "a",
           profileID: "p", deviceID: "d", bindingID: "b", caller: "c", details: ["reason": "EXPIRED"], hash: [1, 2]))

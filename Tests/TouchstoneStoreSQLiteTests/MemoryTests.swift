@@ -7,7 +7,7 @@ import TouchstoneStore
 
 /// What memory holds is what is committed, and it holds so much and no more.
 struct RecentRecordsTests {
-  private var records = RecentRecords<DeviceRecord>(capacity: 8)
+  private var records = RecentRecords<ByteString, DeviceRecord>(capacity: 8)
 
   @Test mutating func whatWasNeverSeenIsUnknownAndWhatIsNotThereIsAbsent() {
     #expect(state("a") == "unknown")

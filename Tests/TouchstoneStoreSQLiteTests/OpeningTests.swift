@@ -87,7 +87,8 @@ struct OpeningTests {
     },
     Damage("another application's", .corrupt, "another application") { $0[68] = 1 },
     Damage("nobody's", .corrupt, "another application") { $0.replaceSubrange(68..<72, with: [0, 0, 0, 0]) },
-    Damage("a newer version's", .newerSchema, "newer version") { $0[63] = 2 },
+    Damage("a newer version's", .otherSchema, "newer version") { $0[63] = 3 },
+    Damage("an earlier version's", .otherSchema, "earlier version") { $0[63] = 1 },
     Damage("no version's", .corrupt, "never in use") { $0[63] = 0 },
   ])
   func whatIsNotOursIsRefusedAndLeftAsItIs(_ damage: Damage) async throws {

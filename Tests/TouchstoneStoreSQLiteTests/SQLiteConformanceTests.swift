@@ -21,6 +21,7 @@ struct SQLiteConformanceTests {
       var options = SQLiteStoreOptions()
       options.cachedBindings = 0
       options.cachedDevices = 0
+      options.cachedProfiles = 0
       options.cachedEvaluations = 0
       options.cachedTokens = 0
       let store = try SQLiteStore.open(directory: directory, options: options)

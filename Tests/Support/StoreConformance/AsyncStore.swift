@@ -5,9 +5,22 @@ public import TouchstoneStore
 
 extension Store {
   public func attemptRecords(
+    for subject: AttemptSubject, evaluation: ExpiringKey? = nil
+  ) async throws(StoreError) -> AttemptRecords {
+    try await result { attemptRecords(for: subject, evaluation: evaluation, completion: $0) }
+  }
+
+  public func attemptRecords(
     bindingID: String, evaluation: ExpiringKey? = nil
   ) async throws(StoreError) -> AttemptRecords {
-    try await result { attemptRecords(bindingID: bindingID, evaluation: evaluation, completion: $0) }
+    try await attemptRecords(
+      for: .binding(applicationID: Sample.application, bindingID: bindingID), evaluation: evaluation)
+  }
+
+  public func profile(
+    _ profileID: String = "alice", applicationID: String = Sample.application
+  ) async throws(StoreError) -> ProfileRecord {
+    try await attemptRecords(for: .profile(applicationID: applicationID, profileID: profileID)).profile
   }
 
   public func enrolmentRecords(

@@ -88,13 +88,12 @@ final class MemoryStore: Store {
   // MARK: Store
 
   func attemptRecords(
-    bindingID: String, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>
+    for subject: AttemptSubject, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>
   ) {
     read(completion) { records in
-      let binding = records.binding(bindingID)
-      let deviceID = binding?.deviceID ?? DeviceRecord.standInID(forUnknownBinding: bindingID)
-      return AttemptRecords(
-        binding: binding, device: records.device(deviceID), evaluation: evaluation.flatMap { records.evaluations[$0] })
+      var attempt = records.attempt(of: subject)
+      attempt.evaluation = evaluation.flatMap { records.evaluations[$0] }
+      return attempt
     }
   }
 
@@ -138,7 +137,7 @@ final class MemoryStore: Store {
     matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<[EventRecord]>
   ) {
     read(completion) { records in
-      Array(records.events.filter { $0.sequence > afterSequence && filter.admits($0.event) }.prefix(limit))
+      Array(records.events.filter { $0.sequence > afterSequence && filter.admits($0) }.prefix(limit))
     }
   }
 
@@ -201,7 +200,8 @@ final class MemoryStore: Store {
 }
 
 extension EventFilter {
-  fileprivate func admits(_ event: EventDraft) -> Bool {
+  fileprivate func admits(_ record: EventRecord) -> Bool {
+    guard let event = record.event else { return self == EventFilter(applicationID: "") }
     guard kindPrefixes.isEmpty || kindPrefixes.contains(where: event.kind.hasPrefix) else { return false }
     guard !applicationID.isEmpty else { return true }
     return Identifier.areEqual(event.applicationID, applicationID)

@@ -10,6 +10,11 @@ struct StoredRecords: Sendable {
   struct ProfileName: Hashable {
     var application: Name
     var profile: Name
+
+    init(_ applicationID: String, _ profileID: String) {
+      application = Array(applicationID.utf8)
+      profile = Array(profileID.utf8)
+    }
   }
 
   private(set) var bindings: [Name: BindingRecord] = [:]
@@ -20,6 +25,7 @@ struct StoredRecords: Sendable {
   private(set) var usedTickets: Set<ExpiringKey> = []
   private(set) var events: [EventRecord] = []
   private(set) var chain = EventChain()
+  private var highestErasedVersion: RecordVersion = 0
 
   // MARK: Reading
 
@@ -28,7 +34,7 @@ struct StoredRecords: Sendable {
   func device(_ id: String) -> DeviceRecord { devices[Array(id.utf8)] ?? DeviceRecord(deviceID: id) }
 
   func profile(_ applicationID: String, _ profileID: String) -> ProfileRecord {
-    profiles[ProfileName(application: Array(applicationID.utf8), profile: Array(profileID.utf8))]
+    profiles[ProfileName(applicationID, profileID)]
       ?? ProfileRecord(applicationID: applicationID, profileID: profileID)
   }
 
@@ -49,14 +55,48 @@ struct StoredRecords: Sendable {
     }
   }
 
+  func attempt(of subject: AttemptSubject) -> AttemptRecords {
+    switch subject {
+    case .binding(let applicationID, let bindingID):
+      if let binding = binding(bindingID), Identifier.areEqual(binding.applicationID, applicationID) {
+        return attempt(of: binding)
+      }
+      return AttemptRecords(
+        binding: nil, device: device(DeviceRecord.standInID(forUnknownBinding: bindingID)),
+        profile: profile(applicationID, ProfileRecord.standInID(forUnknownBinding: bindingID)), evaluation: nil)
+    case .profile(let applicationID, let profileID):
+      return AttemptRecords(
+        binding: nil, device: .placeholder, profile: profile(applicationID, profileID), evaluation: nil)
+    case .profileTouchID(let applicationID, let digest):
+      let holder = bindings.values.first {
+        !$0.isRevoked && Identifier.areEqual($0.applicationID, applicationID)
+          && $0.credential == .profileTouchID(digest: digest)
+      }
+      return holder.map(attempt)
+        ?? AttemptRecords(
+          binding: nil, device: .placeholder, profile: .placeholder(in: applicationID), evaluation: nil)
+    }
+  }
+
+  private func attempt(of binding: BindingRecord) -> AttemptRecords {
+    AttemptRecords(
+      binding: binding, device: device(binding.deviceID), profile: profile(binding.applicationID, binding.profileID),
+      evaluation: nil)
+  }
+
   // MARK: Changing
 
   mutating func apply(_ changeSet: ChangeSet) throws(StoreError) {
     var next = self
     for change in changeSet.changes { try require(change) }
     for change in changeSet.changes { try next.write(change) }
-    for event in changeSet.events { next.events.append(next.chain.append(event)) }
+    for event in changeSet.events { next.append(event) }
     self = next
+  }
+
+  /// Its number is salt enough where nobody guesses, and so every run's hashes are alike.
+  private mutating func append(_ event: EventDraft) {
+    events.append(chain.append(event, salt: UniqueID(high: 0, low: chain.head.sequence)))
   }
 
   mutating func sweep(before time: UnixTime) -> Int {
@@ -79,6 +119,9 @@ struct StoredRecords: Sendable {
       case .touchBinding(let id, let version, _), .requireBinding(let id, let version):
         self.version(ofBinding: id) == version
       case .requireDevice(let id, let version): device(id).version == version
+      case .requireProfile(let applicationID, let profileID, let version):
+        profile(applicationID, profileID).version == version
+      case .eraseProfile: true
       }
     if !isAsRead { throw StoreError(code: .conflict, message: "not as it was read") }
   }
@@ -96,9 +139,8 @@ struct StoredRecords: Sendable {
       record.version += 1
       devices[Array(record.deviceID.utf8)] = record
     case .putProfile(var record):
-      record.version += 1
-      let name = ProfileName(application: Array(record.applicationID.utf8), profile: Array(record.profileID.utf8))
-      profiles[name] = record
+      record.version = 1 + (record.version == 0 ? highestErasedVersion : record.version)
+      profiles[ProfileName(record.applicationID, record.profileID)] = record
     case .putEvaluation(var record):
       record.version += 1
       evaluations[record.key] = record
@@ -109,9 +151,34 @@ struct StoredRecords: Sendable {
       usedTickets.insert(key)
     case .touchBinding(let id, _, let lastUsedAt):
       bindings[Array(id.utf8)]?.lastUsedAt = lastUsedAt
-    case .requireBinding, .requireDevice:
+    case .eraseProfile(let erasure):
+      erase(erasure)
+    case .requireBinding, .requireDevice, .requireProfile:
       break
     }
+  }
+
+  private mutating func erase(_ erasure: ProfileErasure) {
+    let bindings = bindings(erasure.applicationID, erasure.profileID, includingRevoked: true)
+    var profileIDs = [erasure.profileID, ProfileRecord.standInID(forProfile: erasure.profileID)]
+    for binding in bindings {
+      self.bindings[Array(binding.bindingID.utf8)] = nil
+      devices[Array(DeviceRecord.standInID(forUnknownBinding: binding.bindingID).utf8)] = nil
+      profileIDs.append(ProfileRecord.standInID(forUnknownBinding: binding.bindingID))
+    }
+    for profileID in profileIDs {
+      let erased = profiles.removeValue(forKey: ProfileName(erasure.applicationID, profileID))
+      highestErasedVersion = max(erased?.version ?? 0, highestErasedVersion)
+    }
+    var sequences: [UInt64] = []
+    for (index, record) in events.enumerated() {
+      guard let event = record.event, Identifier.areEqual(event.applicationID, erasure.applicationID),
+        Identifier.areEqual(event.profileID, erasure.profileID)
+      else { continue }
+      events[index] = record.erased()
+      sequences.append(record.sequence)
+    }
+    for account in erasure.accounts(ofErased: sequences) { append(account) }
   }
 
   /// A device speaks for one profile in an application (R29), and a ProfileTouchID for one binding (R30).

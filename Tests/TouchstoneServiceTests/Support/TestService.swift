@@ -87,7 +87,7 @@ final class TestService: Sendable {
     service.replacePolicies(policies)
   }
 
-  var events: [EventDraft] { store.records.events.map(\.event) }
+  var events: [EventDraft] { store.records.events.compactMap(\.event) }
 }
 
 /// Makes the same call many times at once.
