@@ -4,6 +4,8 @@ internal import ArgumentParser
 internal import TouchstoneStore
 
 enum ExitStatus: Int32 {
+  /// EX_USAGE: as for a flag that there is not.
+  case usage = 64
   /// EX_DATAERR: the data directory holds something damaged, or another program's.
   case corruptData = 65
   /// EX_UNAVAILABLE: the address cannot be listened on.
@@ -22,9 +24,10 @@ enum ExitStatus: Int32 {
   case wrongAnswer = 70
 }
 
-/// Why the process cannot go on: one line on stderr, and its exit status.
+/// Why the process cannot go on: on stderr, and its exit status.
 struct Failure: Error {
   var status: ExitStatus
+  /// One line, or one for each thing that is wrong.
   var message: String
 }
 
@@ -41,10 +44,19 @@ extension Failure {
   }
 }
 
+extension Failure {
+  init(_ errors: ConfigurationErrors) {
+    status = .badConfiguration
+    message = errors.lines.joined(separator: "\n")
+  }
+
+  var lines: [Substring] { message.split(separator: "\n") }
+}
+
 extension ParsableCommand {
   /// Says what is wrong and ends the process.
   func fail(_ failure: Failure) -> Never {
-    printError("touchstone: \(failure.message)")
+    for line in failure.lines { printError("touchstone: \(line)") }
     Self.exit(withError: ExitCode(failure.status.rawValue))
   }
 }

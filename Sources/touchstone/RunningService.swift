@@ -7,6 +7,7 @@ internal import Logging
 internal import Synchronization
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
+internal import TouchstonePolicy
 internal import TouchstoneService
 internal import TouchstoneStore
 internal import TouchstoneStoreSQLite
@@ -14,6 +15,7 @@ internal import TouchstoneStoreSQLite
 /// The store, the keys, the handlers and the RPC server of one process.
 final class RunningService: Sendable {
   let address: SocketAddress
+  private let service: TouchstoneService
   private let server: RPCServer
   private let store: SQLiteStore
   private let sweeper: Sweeper
@@ -41,17 +43,25 @@ final class RunningService: Sendable {
     let server = RPCServer(configuration: serverConfiguration, router: service.router) { service.wakeUpEnded(on: $0) }
     do throws(RPCServerError) {
       let address = try server.listen(host: endpoint.host, port: endpoint.port)
-      return RunningService(address: address, server: server, store: store, logger: logger)
+      return RunningService(address: address, service: service, server: server, store: store, logger: logger)
     } catch {
       throw Failure(status: .cannotListen, message: "cannot listen on \(configuration.listen): \(error.reason)")
     }
   }
 
-  private init(address: SocketAddress, server: RPCServer, store: SQLiteStore, logger: Logger) {
+  private init(
+    address: SocketAddress, service: TouchstoneService, server: RPCServer, store: SQLiteStore, logger: Logger
+  ) {
     self.address = address
+    self.service = service
     self.server = server
     self.store = store
     self.sweeper = Sweeper(store: store, logger: logger)
+  }
+
+  /// From now on these and no others. An evaluation begun under another revision of its policy is void (R36).
+  func replacePolicies(_ policies: [EvaluationPolicy]) {
+    service.replacePolicies(policies)
   }
 
   /// Refuses new calls, lets the running ones finish, then closes the store.

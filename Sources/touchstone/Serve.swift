@@ -8,7 +8,10 @@ internal import Logging
 struct Serve: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Serve gRPC until SIGTERM.",
-    discussion: "Prints \"listening on HOST:PORT\" when it is ready. SIGTERM or SIGINT drains and exits 0.")
+    discussion: """
+      Prints "listening on HOST:PORT" when it is ready. SIGTERM or SIGINT drains and exits 0. With --config, SIGHUP \
+      reads the policies anew: all of them or, where anything in the file is wrong, none.
+      """)
 
   @Option(help: ArgumentHelp("Address to listen on. Port 0 takes a free one.", valueName: "host:port"))
   var listen: String?
@@ -36,26 +39,29 @@ struct Serve: ParsableCommand {
 
   func run() throws {
     // Before any thread is made, since threads inherit the mask.
-    let signals = StopSignals()
+    let signals = Signals(takesHangUp: config != nil)
     do throws(Failure) {
-      let service = try RunningService.start(try effectiveConfiguration(), logger: standardErrorLogger())
+      let logger = standardErrorLogger()
+      let configuration = try effectiveConfiguration()
+      let service = try RunningService.start(configuration, logger: logger)
       printLine("listening on \(service.address)")
-      _ = signals.wait()
+      var reload = Reload(service: service, served: configuration, logger: logger)
+      while signals.wait() == SIGHUP { reload.run(effectiveConfiguration) }
       service.stop(grace: Self.grace) { Glibc.exit(EXIT_SUCCESS) }
     } catch {
       fail(error)
     }
     // A second signal means at once.
-    Glibc.exit(128 + signals.wait())
+    Glibc.exit(128 + signals.waitToStop())
   }
 
   private func effectiveConfiguration() throws(Failure) -> ProcessConfiguration {
     var configuration = ProcessConfiguration()
     if let config {
-      do throws(ConfigurationError) {
+      do throws(ConfigurationErrors) {
         configuration = try ProcessConfiguration.load(path: config)
       } catch {
-        throw Failure(status: .badConfiguration, message: error.description)
+        throw Failure(error)
       }
     }
     if let listen { configuration.listen = listen }
@@ -71,16 +77,19 @@ func standardErrorLogger() -> Logger {
   Logger(label: "touchstone") { StreamLogHandler.standardError(label: $0) }
 }
 
-/// SIGTERM and SIGINT, blocked from now on and taken by whoever waits: none is lost, however early it comes.
-private struct StopSignals {
+/// SIGTERM, SIGINT and perhaps SIGHUP, blocked from now on and taken by whoever waits: none is lost, however early it
+/// comes.
+private struct Signals {
   private var set = sigset_t()
 
-  init() {
+  /// - Parameter takesHangUp: else it ends the process, as it does where a terminal is closed.
+  init(takesHangUp: Bool) {
     // A peer that is gone is an error of the write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
     sigemptyset(&set)
     sigaddset(&set, SIGTERM)
     sigaddset(&set, SIGINT)
+    if takesHangUp { sigaddset(&set, SIGHUP) }
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
@@ -90,5 +99,13 @@ private struct StopSignals {
     var number: Int32 = 0
     while sigwait(&set, &number) != 0 {}
     return number
+  }
+
+  /// There is nothing left to reload.
+  func waitToStop() -> Int32 {
+    while true {
+      let number = wait()
+      if number != SIGHUP { return number }
+    }
   }
 }

@@ -16,88 +16,116 @@ struct ProcessConfiguration {
   var service = ServiceConfiguration()
 }
 
-struct ConfigurationError: Error {
-  var path: String
-  /// `nil`: the file as a whole.
-  var place: YAMLPlace?
-  var message: String
+/// What is wrong with a configuration file: one thing a line.
+struct ConfigurationErrors: Error {
+  /// "FILE:LINE:COLUMN: MESSAGE", in the file's order; without a place where it is the file as a whole.
+  var lines: [String]
 
-  var description: String {
-    let place = place.map { ":\($0.line):\($0.column)" } ?? ""
-    return "\(path)\(place): \(message)"
+  init(_ path: String, _ message: String) {
+    lines = ["\(path): \(message)"]
+  }
+
+  init(_ path: String, _ errors: [YAMLError]) {
+    lines = errors.sorted { $0.place < $1.place }.map { error in
+      "\(path):\(error.place.line):\(error.place.column): \(error.message)"
+    }
   }
 }
 
 extension ProcessConfiguration {
   /// More is not a configuration.
   private static let maximumFileBytes = 1 << 20
-
-  static func load(path: String) throws(ConfigurationError) -> ProcessConfiguration {
-    guard let file = fopen(path, "r") else {
-      throw ConfigurationError(path: path, message: "cannot be read: \(String(cString: strerror(errno)))")
-    }
-    defer { fclose(file) }
-    var bytes = [UInt8](repeating: 0, count: maximumFileBytes + 1)
-    let count = fread(&bytes, 1, bytes.count, file)
-    guard ferror(file) == 0 else { throw ConfigurationError(path: path, message: "cannot be read") }
-    guard count <= maximumFileBytes else { throw ConfigurationError(path: path, message: "is larger than 1 MiB") }
-    return try parse(Array(bytes.prefix(count)), path: path)
-  }
-
-  static func parse(_ bytes: [UInt8], path: String) throws(ConfigurationError) -> ProcessConfiguration {
-    do throws(YAMLError) {
-      var configuration = ProcessConfiguration()
-      try configuration.apply(try YAMLNode.parse(bytes))
-      return configuration
-    } catch {
-      throw ConfigurationError(path: path, place: error.place, message: error.message)
-    }
-  }
-
-  private mutating func apply(_ root: YAMLNode) throws(YAMLError) {
-    guard case .mapping(let entries) = root.content else {
-      throw YAMLError(message: "must be a mapping of settings", place: root.place)
-    }
-    for (key, value) in entries {
-      switch key.name {
-      case "listen": listen = try value.text()
-      case "data_dir": dataDirectory = try value.text()
-      case "shards": shards = try value.integer(in: 1...Self.maximumShards)
-      case "issuer": service.issuer = try value.text(maximumBytes: ServiceConfiguration.maximumIssuerBytes)
-      case "evaluation_lifetime_seconds":
-        let lifetime = Duration.seconds(try value.integer(in: Self.lifetimeSeconds))
-        for index in service.policies.indices { service.policies[index].evaluationLifetime = lifetime }
-      case "token_lifetime_seconds":
-        let lifetime = Duration.seconds(try value.integer(in: Self.lifetimeSeconds))
-        for index in service.policies.indices { service.policies[index].tokenLifetime = lifetime }
-      case "ticket_lifetime_seconds":
-        service.enrolment.ticketLifetime = .seconds(try value.integer(in: Self.lifetimeSeconds))
-      default:
-        throw YAMLError(message: "\"\(key.name)\" is not a setting", place: key.place)
-      }
-    }
-  }
-
   static let maximumShards = 256
   /// A second, for tests, to an hour: what is open longer is no longer one login.
   private static let lifetimeSeconds = 1...3_600
-}
 
-extension YAMLNode {
-  fileprivate func text(maximumBytes: Int = .max) throws(YAMLError) -> String {
-    guard case .scalar(let text) = content, !text.isEmpty else {
-      throw YAMLError(message: "must be a text", place: place)
+  static func load(path: String) throws(ConfigurationErrors) -> ProcessConfiguration {
+    let bytes: [UInt8]
+    do throws(FileError) {
+      bytes = try readFile(path, maximumBytes: maximumFileBytes)
+    } catch {
+      throw ConfigurationErrors(path, error.message)
     }
-    guard text.utf8.count <= maximumBytes else {
-      throw YAMLError(message: "must be at most \(maximumBytes) bytes", place: place)
+    var reader = SettingReader()
+    var configuration = ProcessConfiguration()
+    do throws(YAMLError) {
+      var errors: [YAMLError] = []
+      let root = try YAMLNode.parse(bytes, errors: &errors)
+      reader.refuse(errors)
+      configuration.apply(root, with: &reader)
+    } catch {
+      throw ConfigurationErrors(path, [error])
     }
-    return text
+    guard reader.errors.isEmpty else { throw ConfigurationErrors(path, reader.errors) }
+    return configuration
   }
 
-  fileprivate func integer(in range: ClosedRange<Int>) throws(YAMLError) -> Int {
-    guard case .scalar(let text) = content, let number = Int(text), range.contains(number) else {
-      throw YAMLError(message: "must be a number from \(range.lowerBound) to \(range.upperBound)", place: place)
+  enum Key: String, CaseIterable {
+    case listen
+    case dataDirectory = "data_dir"
+    case shards
+    case issuer
+    case evaluationLifetime = "evaluation_lifetime_seconds"
+    case tokenLifetime = "token_lifetime_seconds"
+    case ticketLifetime = "ticket_lifetime_seconds"
+    case policies
+  }
+
+  private mutating func apply(_ root: YAMLNode, with reader: inout SettingReader) {
+    let entries = reader.mapping(root, "the configuration", of: Key.allCases.map(\.rawValue)) ?? []
+    var defaults = PolicySection.Defaults()
+    for entry in entries { apply(entry.key.name, entry.value, policies: &defaults, with: &reader) }
+    // Last, whatever the file's order: policies begin with what it says of all of them.
+    for index in service.policies.indices { defaults.apply(to: &service.policies[index]) }
+    if let section = entries.first(where: { $0.key.name == Key.policies.rawValue }) {
+      service.policies += PolicySection(defaults: defaults).read(section.value, with: &reader)
     }
-    return number
+  }
+
+  private mutating func apply(
+    _ name: String, _ node: YAMLNode, policies: inout PolicySection.Defaults, with reader: inout SettingReader
+  ) {
+    switch Key(rawValue: name) {
+    case .listen:
+      Self.set(&listen, Self.readEndpoint(node, name, with: &reader))
+    case .dataDirectory:
+      Self.set(&dataDirectory, reader.text(node, name, bytes: 1...Int(PATH_MAX)))
+    case .shards:
+      Self.set(&shards, reader.integer(node, name, in: 1...Self.maximumShards))
+    case .issuer:
+      Self.set(&service.issuer, reader.text(node, name, bytes: 1...ServiceConfiguration.maximumIssuerBytes))
+    case .evaluationLifetime:
+      policies.evaluationLifetime = Self.readLifetime(node, name, with: &reader)
+    case .tokenLifetime:
+      policies.tokenLifetime = Self.readLifetime(node, name, with: &reader)
+    case .ticketLifetime:
+      Self.set(&service.enrolment.ticketLifetime, Self.readLifetime(node, name, with: &reader))
+    case .policies, nil:
+      break
+    }
+  }
+
+  /// What cannot be read leaves the default.
+  private static func set<Value>(_ target: inout Value, _ read: Value?) {
+    if let read { target = read }
+  }
+
+  private static func readLifetime(
+    _ node: YAMLNode, _ name: String, with reader: inout SettingReader
+  ) -> Duration? {
+    reader.integer(node, name, in: lifetimeSeconds).map { .seconds($0) }
+  }
+
+  private static func readEndpoint(
+    _ node: YAMLNode, _ name: String, with reader: inout SettingReader
+  ) -> String? {
+    guard let text = reader.text(node, name) else { return nil }
+    do throws(Failure) {
+      _ = try Endpoint(parsing: text)
+      return text
+    } catch {
+      reader.refuse(node.place, "\(name): \(error.message)")
+      return nil
+    }
   }
 }

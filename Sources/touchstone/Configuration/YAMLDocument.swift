@@ -9,12 +9,17 @@ struct YAMLNode {
   enum Content {
     case scalar(String)
     case sequence([YAMLNode])
-    /// In the file's order; no key twice.
-    case mapping([(key: YAMLKey, value: YAMLNode)])
+    /// In the file's order; of a key that stands there twice, the first.
+    case mapping([YAMLEntry])
   }
 
   var content: Content
   var place: YAMLPlace
+}
+
+struct YAMLEntry {
+  var key: YAMLKey
+  var value: YAMLNode
 }
 
 struct YAMLKey {
@@ -23,9 +28,13 @@ struct YAMLKey {
 }
 
 /// Counted from 1, as editors do.
-struct YAMLPlace: Hashable {
+struct YAMLPlace: Hashable, Comparable {
   var line: Int
   var column: Int
+
+  static func < (left: YAMLPlace, right: YAMLPlace) -> Bool {
+    (left.line, left.column) < (right.line, right.column)
+  }
 }
 
 struct YAMLError: Error {
@@ -39,28 +48,37 @@ extension YAMLNode {
   private static let maximumNodes = 100_000
 
   /// The file's one document; an empty file is an empty mapping.
-  static func parse(_ text: [UInt8]) throws(YAMLError) -> YAMLNode {
+  ///
+  /// - Parameter errors: gets what is wrong with the document though it can be read: keys that stand somewhere twice.
+  static func parse(_ text: [UInt8], errors: inout [YAMLError]) throws(YAMLError) -> YAMLNode {
     var parser = yaml_parser_t()
     guard yaml_parser_initialize(&parser) == 1 else {
       throw YAMLError(message: "out of memory", place: YAMLPlace(line: 1, column: 1))
     }
     defer { yaml_parser_delete(&parser) }
-    let result: Result<YAMLNode, YAMLError> = text.withUnsafeBufferPointer { buffer in
+    let result: Result<(YAMLNode, [YAMLError]), YAMLError> = text.withUnsafeBufferPointer { buffer in
       withUnsafeMutablePointer(to: &parser) { parser in
         yaml_parser_set_input_string(parser, buffer.baseAddress, buffer.count)
         return Result { () throws(YAMLError) in
           var reader = EventReader(parser: parser)
-          return try reader.readDocument()
+          return (try reader.readDocument(), reader.errors)
         }
       }
     }
-    return try result.get()
+    let (node, found) = try result.get()
+    errors += found
+    return node
   }
 
   /// Turns libyaml's events into nodes. The parser outlives it: see `parse`.
   private struct EventReader {
     let parser: UnsafeMutablePointer<yaml_parser_t>
-    var nodes = 0
+    private(set) var errors: [YAMLError] = []
+    private var nodes = 0
+
+    init(parser: UnsafeMutablePointer<yaml_parser_t>) {
+      self.parser = parser
+    }
 
     struct Event {
       var type: yaml_event_type_t
@@ -108,17 +126,19 @@ extension YAMLNode {
       return nodes
     }
 
-    private mutating func readMapping(depth: Int) throws(YAMLError) -> [(key: YAMLKey, value: YAMLNode)] {
-      var entries: [(key: YAMLKey, value: YAMLNode)] = []
+    private mutating func readMapping(depth: Int) throws(YAMLError) -> [YAMLEntry] {
+      var entries: [YAMLEntry] = []
       var names: Set<String> = []
       var event = try next()
       while event.type != YAML_MAPPING_END_EVENT {
         guard let name = event.scalar else { throw YAMLError(message: "a key must be a word", place: event.place) }
-        guard names.insert(name).inserted else {
-          throw YAMLError(message: "\"\(name)\" stands here twice", place: event.place)
-        }
         let key = YAMLKey(name: name, place: event.place)
-        entries.append((key, try read(try next(), depth: depth + 1)))
+        let value = try read(try next(), depth: depth + 1)
+        if names.insert(name).inserted {
+          entries.append(YAMLEntry(key: key, value: value))
+        } else {
+          errors.append(YAMLError(message: "\"\(name)\" stands here twice", place: key.place))
+        }
         event = try next()
       }
       return entries

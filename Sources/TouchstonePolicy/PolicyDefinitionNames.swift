@@ -1,0 +1,86 @@
+// The words of the configuration, and of all that prints it.
+
+extension EvaluationPolicy.Purpose {
+  public var settingName: String {
+    switch self {
+    case .login: "login"
+    case .payment: "payment"
+    }
+  }
+}
+
+extension Factor {
+  public var settingName: String {
+    switch self {
+    case .biometry: "biometry"
+    case .deviceOwner: "device_owner"
+    case .passcode: "passcode"
+    case .gesture: "gesture"
+    case .passkey: "passkey"
+    case .primary: "primary"
+    }
+  }
+}
+
+extension KeyProtection {
+  public var settingName: String {
+    switch self {
+    case .biometryCurrentSet: "biometry_current_set"
+    case .biometryAny: "biometry_any"
+    case .userPresence: "user_presence"
+    case .devicePasscode: "device_passcode"
+    }
+  }
+}
+
+extension PolicyDefinition.DomainState {
+  public var settingName: String {
+    switch self {
+    case .required: "required"
+    case .compared: "compared"
+    }
+  }
+}
+
+extension EvaluationPolicy.Fallback {
+  public var settingName: String {
+    switch self {
+    case .button: "button"
+    case .automatic: "automatic"
+    }
+  }
+}
+
+extension OSVersion {
+  /// "9", "9.3" or "9.3.5": what reads as this version.
+  public var settingName: String {
+    patch > 0 ? "\(major).\(minor).\(patch)" : minor > 0 ? "\(major).\(minor)" : "\(major)"
+  }
+}
+
+extension Duration {
+  private static let units: [(suffix: String, seconds: Int64)] = [("h", 3_600), ("m", 60), ("s", 1)]
+
+  /// "30s", "5m", "1h": whole numbers of one unit; `nil` for all else.
+  public init?(settingName: String) {
+    let digits = settingName.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    let suffix = settingName.utf8.dropFirst(digits.count)
+    guard let number = Int64(Substring(digits)),
+      let unit = Self.units.first(where: { suffix.elementsEqual($0.suffix.utf8) })
+    else { return nil }
+    let (seconds, hasOverflowed) = number.multipliedReportingOverflow(by: unit.seconds)
+    guard !hasOverflowed, seconds <= Self.maximumReadableSeconds else { return nil }
+    self = .seconds(seconds)
+  }
+
+  /// A century: far beyond every bound, and no sum of times overflows by it.
+  private static let maximumReadableSeconds: Int64 = 36_525 * 86_400
+
+  /// In the greatest unit that has no rest: "90s", "5m". Below a second is cut off.
+  public var settingName: String {
+    let seconds = components.seconds
+    let unit = Self.units.first { seconds != 0 && seconds.isMultiple(of: $0.seconds) }
+    guard let unit else { return "0s" }
+    return "\(seconds / unit.seconds)\(unit.suffix)"
+  }
+}

@@ -1,0 +1,325 @@
+// What makes a definition a policy: every setting within its bounds, no two that contradict each other, and none that
+// nothing would ever come of.
+
+extension PolicyDefinition {
+  /// A word in requests, tokens and logs: as long as the longest of LAPolicy, with room.
+  public static let maximumNameBytes = 64
+  /// NIST SP 800-63B, 5.2.3: biometric authenticators allow no more than ten failures in a row.
+  public static let lockoutBounds = 1...10
+  /// An evaluation ends at the latest where its device locks.
+  public static let attemptBounds = lockoutBounds
+  /// The first second in which something can have happened, to an hour: what is older is no longer one login.
+  public static let lifetimeBounds: ClosedRange<Duration> = .seconds(1) ... .seconds(60 * 60)
+  public static let lockBounds: ClosedRange<Duration> = .seconds(1)...Ladder.longestLock
+  public static let rungBounds = 1...Int(Ladder.maximumFailures)
+  /// Two digits: a build number here would refuse every phone.
+  public static let osMajorBounds: ClosedRange<UInt32> = 1...99
+  /// As for a request's own titles: what a phone's button holds.
+  public static let maximumTitleBytes = 128
+
+  /// The policy that is meant, with the defaults where nothing is written; or all that is wrong with it.
+  public func policy() throws(PolicyDefects) -> EvaluationPolicy {
+    var review = Review(definition: self)
+    review.judge()
+    guard review.defects.isEmpty else { throw PolicyDefects(defects: review.defects) }
+    do throws(UnreadableSetting) {
+      return try build()
+    } catch {
+      throw PolicyDefects(defects: [])
+    }
+  }
+}
+
+private struct Review {
+  typealias Key = PolicyDefinition.Key
+
+  let definition: PolicyDefinition
+  private(set) var defects: [PolicyDefect] = []
+  /// What holds where nothing is written.
+  private let defaults = EvaluationPolicy(name: "", purpose: .login, factors: [], tokenLifetime: nil)
+
+  init(definition: PolicyDefinition) {
+    self.definition = definition
+  }
+
+  mutating func judge() {
+    judgeName()
+    judgePurpose()
+    judgeFactors()
+    judgeAttempts()
+    judgeLadder()
+    judgePrimaryFreshness()
+    judgeDevice()
+    judgeLifetimes()
+    judgeFallback()
+    judgeTitles()
+  }
+
+  // MARK: What it is
+
+  private mutating func judgeName() {
+    let name = definition.name
+    if EvaluationPolicy.builtIn.contains(where: { Identifier.areEqual($0.name, name) }) {
+      refuse([], "is the name of a built-in policy")
+    }
+    let maximum = PolicyDefinition.maximumNameBytes
+    if !(1...maximum).contains(name.utf8.count) || !name.utf8.allSatisfy(Self.isNameByte) {
+      refuse([], "must be 1 to \(maximum) ASCII letters, digits, \"_\", \"-\" or \".\"")
+    }
+  }
+
+  /// What needs no quotes anywhere, and has one spelling only.
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+      true
+    default:
+      false
+    }
+  }
+
+  private mutating func judgePurpose() {
+    if definition.purpose == .absent { refuse(.purpose, "is required: login or payment") }
+  }
+
+  private mutating func judgeFactors() {
+    if definition.factors == .absent { refuse(.factors, "is required: the accepted factors, best first") }
+    guard case .value(let factors) = definition.factors else { return }
+    if factors.isEmpty { refuse(.factors, "must name at least one factor") }
+    var earlier: [Factor] = []
+    for (index, written) in factors.enumerated() {
+      guard case .value(let factor) = written else { continue }
+      if let reason = refusal(of: factor, after: earlier) {
+        refuse([.key(Key.factors.rawValue), .index(index)], "\(factor.settingName) \(reason)")
+      }
+      earlier.append(factor)
+    }
+  }
+
+  private func refusal(of factor: Factor, after earlier: [Factor]) -> String? {
+    if factor == .passkey { return "is not served by this version" }
+    if earlier.contains(factor) { return "stands here twice" }
+    if isPayment == true && !factor.isProvenByDeviceKey {
+      return "cannot pay: only a device's key signs the transaction (biometry, device_owner)"
+    }
+    if earlier.contains(.primary) { return "stands after primary, which is only offered where nothing else is left" }
+    return nil
+  }
+
+  // MARK: Failures
+
+  private mutating func judgeAttempts() {
+    let attempts = judge(.attempts, definition.attempts, within: PolicyDefinition.attemptBounds)
+    let lockoutAfter = judge(.lockoutAfter, definition.lockoutAfter, within: PolicyDefinition.lockoutBounds)
+    require([.biometry, .deviceOwner], for: .attempts, definition.attempts)
+    require([.biometry, .deviceOwner], for: .lockoutAfter, definition.lockoutAfter)
+    guard let attempts = attempts ?? inherited(definition.attempts, defaults.attemptsPerEvaluation),
+      let lockoutAfter = lockoutAfter ?? inherited(definition.lockoutAfter, defaults.failuresBeforeLockout),
+      attempts > lockoutAfter
+    else { return }
+    if definition.attempts == .absent {
+      refuse(.lockoutAfter, "is \(lockoutAfter), less than the \(attempts) attempts of an evaluation")
+    } else {
+      refuse(.attempts, "is \(attempts), more than lockout_after (\(lockoutAfter)): the device locks first")
+    }
+  }
+
+  private func inherited(_ setting: Setting<Int>, _ value: UInt32) -> Int? {
+    setting == .absent ? Int(value) : nil
+  }
+
+  private mutating func judgeLadder() {
+    require([.passcode, .gesture], for: .ladder, definition.ladder)
+    guard case .value(let rungs) = definition.ladder else { return }
+    if rungs.isEmpty { refuse(.ladder, "must have at least one rung") }
+    if rungs.count > PolicyDefinition.rungBounds.count {
+      refuse(.ladder, "has more rungs than failures to count (\(PolicyDefinition.rungBounds.count))")
+    }
+    var failures = 0
+    var longest = Duration.zero
+    var isDisabled = false
+    for (index, rung) in rungs.prefix(PolicyDefinition.rungBounds.count).enumerated() {
+      guard case .value(let rung) = rung else { continue }
+      if isDisabled { refuse(rung: index, nil, "comes after the secret is disabled") }
+      judgeFailures(of: rung, at: index, after: &failures)
+      judgeEffect(of: rung, at: index, after: &longest)
+      isDisabled = isDisabled || rung.disable == .value(true)
+    }
+  }
+
+  private mutating func judgeFailures(of rung: PolicyDefinition.Rung, at index: Int, after earlier: inout Int) {
+    switch rung.failures {
+    case .absent:
+      refuse(rung: index, nil, "says not at how many failures")
+    case .unreadable:
+      break
+    case .value(let failures):
+      let bounds = PolicyDefinition.rungBounds
+      if !bounds.contains(failures) {
+        refuse(rung: index, .failures, "must be \(bounds.lowerBound) to \(bounds.upperBound)")
+      } else if failures <= earlier {
+        refuse(rung: index, .failures, "must be more than the \(earlier) of a rung before")
+      }
+      earlier = max(earlier, failures)
+    }
+  }
+
+  private mutating func judgeEffect(of rung: PolicyDefinition.Rung, at index: Int, after longest: inout Duration) {
+    if rung.disable == .value(false) { refuse(rung: index, .disable, "can only be true, or not be there") }
+    switch (rung.lock, rung.disable) {
+    case (.absent, .absent):
+      refuse(rung: index, nil, "must lock, or disable")
+    case (.value, .value(true)), (.unreadable, .value(true)):
+      refuse(rung: index, .lock, "has no effect on a secret that is disabled")
+    case (.value(let lock), _):
+      let bounds = PolicyDefinition.lockBounds
+      if !bounds.contains(lock) {
+        refuse(rung: index, .lock, Self.reason(bounds))
+      } else if lock < longest {
+        refuse(rung: index, .lock, "is shorter than a lock before (\(longest.settingName))")
+      }
+      longest = max(longest, lock)
+    case (.unreadable, _), (.absent, _):
+      break
+    }
+  }
+
+  private mutating func judgePrimaryFreshness() {
+    judge(.primaryFreshness, definition.primaryFreshness, within: PolicyDefinition.lifetimeBounds)
+    require([.primary], for: .primaryFreshness, definition.primaryFreshness)
+  }
+
+  // MARK: Devices
+
+  private mutating func judgeDevice() {
+    if case .value(let protection) = definition.keyProtection, accepts([protection.factor]) == false {
+      let factor = protection.factor.settingName
+      refuse(.keyProtection, "\(protection.settingName) guards keys of \(factor), which this policy does not accept")
+    }
+    switch definition.domainState {
+    case .value(.required):
+      require([.biometry, .deviceOwner], for: .domainState, definition.domainState)
+    case .value(.compared) where isPayment == true:
+      refuse(.domainState, "must be required where money moves")
+    case .value(.compared), .absent, .unreadable:
+      break
+    }
+    if case .value(let version) = definition.minimumOS, !PolicyDefinition.osMajorBounds.contains(version.major) {
+      let bounds = PolicyDefinition.osMajorBounds
+      refuse(.minimumOS, "must be a version from \(bounds.lowerBound) to \(bounds.upperBound)")
+    }
+  }
+
+  // MARK: Lifetimes
+
+  private mutating func judgeLifetimes() {
+    judge(.evaluationLifetime, definition.evaluationLifetime, within: PolicyDefinition.lifetimeBounds)
+    switch definition.token {
+    case .absent, .unreadable:
+      break
+    case .value(.none):
+      if isPayment == true { refuse(.token, "cannot be none where money moves: the token is what pays") }
+    case .value(.issued(let lifetime, let isSingleUse)):
+      if case .value(let lifetime) = lifetime, !PolicyDefinition.lifetimeBounds.contains(lifetime) {
+        refuse(token: .lifetime, Self.reason(PolicyDefinition.lifetimeBounds))
+      }
+      if isSingleUse == .value(false) && isPayment == true {
+        refuse(token: .singleUse, "cannot be false where money moves: a token pays once")
+      }
+    }
+  }
+
+  // MARK: The prompt
+
+  private mutating func judgeFallback() {
+    guard case .value(let fallback) = definition.fallback else { return }
+    require([.biometry, .deviceOwner], for: .fallback, definition.fallback)
+    guard fallback == .automatic, case .value(let factors) = definition.factors, let first = factors.first,
+      first != .unreadable
+    else { return }
+    if first != .value(.biometry) {
+      refuse(.fallback, "automatic falls back from biometry, which must then be the first factor")
+    } else if factors.count == 1 {
+      refuse(.fallback, "automatic has nothing to fall back to: biometry is the only factor")
+    }
+  }
+
+  private mutating func judgeTitles() {
+    judgeTitle(.fallbackTitle, definition.fallbackTitle)
+    judgeTitle(.cancelTitle, definition.cancelTitle)
+    if definition.fallback == .value(.automatic), definition.fallbackTitle != .absent {
+      refuse(.fallbackTitle, "is never shown where the fallback is automatic")
+    }
+    if definition.cancelTitle == .value("") {
+      refuse(.cancelTitle, "must not be empty; leave it out for the system's own")
+    }
+  }
+
+  private mutating func judgeTitle(_ key: Key, _ title: Setting<String>) {
+    require([.biometry, .deviceOwner], for: key, title)
+    guard case .value(let title) = title, !title.isEmpty else { return }
+    if let reason = Identifier.violation(in: title, maximumBytes: PolicyDefinition.maximumTitleBytes) {
+      refuse(key, reason)
+    }
+  }
+
+  // MARK: What is known
+
+  /// `nil` where it cannot be told.
+  private var isPayment: Bool? {
+    guard case .value(let purpose) = definition.purpose else { return nil }
+    return purpose == .payment
+  }
+
+  /// Whether one of them is among the accepted ones; `nil` where it cannot be told.
+  private func accepts(_ wanted: [Factor]) -> Bool? {
+    guard case .value(let factors) = definition.factors, !factors.isEmpty else { return nil }
+    if factors.contains(where: { wanted.map(Setting.value).contains($0) }) { return true }
+    return factors.contains(.unreadable) ? nil : false
+  }
+
+  // MARK: What is wrong
+
+  /// The value, where it is within the bounds.
+  private mutating func judge(_ key: Key, _ setting: Setting<Int>, within bounds: ClosedRange<Int>) -> Int? {
+    guard case .value(let value) = setting else { return nil }
+    guard bounds.contains(value) else {
+      refuse(key, "must be \(bounds.lowerBound) to \(bounds.upperBound)")
+      return nil
+    }
+    return value
+  }
+
+  private mutating func judge(_ key: Key, _ setting: Setting<Duration>, within bounds: ClosedRange<Duration>) {
+    if case .value(let value) = setting, !bounds.contains(value) { refuse(key, Self.reason(bounds)) }
+  }
+
+  /// A setting that concerns factors of which none is accepted would be written in vain.
+  private mutating func require<Value>(_ factors: [Factor], for key: Key, _ setting: Setting<Value>) {
+    guard setting != .absent, accepts(factors) == false else { return }
+    let names = factors.map(\.settingName).joined(separator: " or ")
+    refuse(key, "has no effect: it concerns \(names), which this policy does not accept")
+  }
+
+  private static func reason(_ bounds: ClosedRange<Duration>) -> String {
+    "must be \(bounds.lowerBound.settingName) to \(bounds.upperBound.settingName)"
+  }
+
+  private mutating func refuse(_ path: [PolicyDefect.Step], _ reason: String) {
+    defects.append(PolicyDefect(path: path, reason: reason))
+  }
+
+  private mutating func refuse(_ key: Key, _ reason: String) {
+    refuse([.key(key.rawValue)], reason)
+  }
+
+  private mutating func refuse(rung index: Int, _ key: PolicyDefinition.RungKey?, _ reason: String) {
+    let rung: [PolicyDefect.Step] = [.key(Key.ladder.rawValue), .index(index)]
+    refuse(rung + (key.map { [.key($0.rawValue)] } ?? []), reason)
+  }
+
+  private mutating func refuse(token key: PolicyDefinition.TokenKey, _ reason: String) {
+    refuse([.key(Key.token.rawValue), .key(key.rawValue)], reason)
+  }
+}

@@ -1,0 +1,68 @@
+// `touchstone policy …`: the policies in force, and what they would decide. Nothing is started, nothing is changed.
+
+internal import ArgumentParser
+internal import TouchstonePolicy
+internal import TouchstoneService
+
+struct Policy: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Look at the policies, and try them on cases.",
+    subcommands: [List.self, Show.self])
+
+  /// Which policies are meant.
+  struct Source: ParsableArguments {
+    @Option(help: ArgumentHelp("YAML settings; without it there are the built-in policies.", valueName: "file"))
+    var config: String?
+
+    func readPolicies() throws(Failure) -> [EvaluationPolicy] {
+      guard let config else { return ProcessConfiguration().service.policies }
+      do throws(ConfigurationErrors) {
+        return try ProcessConfiguration.load(path: config).service.policies
+      } catch {
+        throw Failure(error)
+      }
+    }
+
+    func policy(named name: String) throws(Failure) -> EvaluationPolicy {
+      let policies = try readPolicies()
+      guard let policy = policies.named(name) else {
+        let hint = suggestion(for: name, among: policies.map(\.name))
+        throw Failure(status: .usage, message: "there is no policy \(name.debugDescription)\(hint)")
+      }
+      return policy
+    }
+  }
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "All policies: purpose and factors, best first.")
+
+    @OptionGroup var source: Source
+
+    func run() throws {
+      do throws(Failure) {
+        for line in PolicySheet.list(try source.readPolicies()) { printLine(line) }
+      } catch {
+        fail(error)
+      }
+    }
+  }
+
+  struct Show: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "One policy with every setting in force, as YAML.",
+      discussion: "Under another name it can stand below `policies:` of a configuration, to be changed from there.")
+
+    @OptionGroup var source: Source
+
+    @Argument(help: "The policy's name.")
+    var name: String
+
+    func run() throws {
+      do throws(Failure) {
+        for line in PolicySheet.settings(of: try source.policy(named: name)) { printLine(line) }
+      } catch {
+        fail(error)
+      }
+    }
+  }
+}

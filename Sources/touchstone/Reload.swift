@@ -1,0 +1,86 @@
+// SIGHUP: the configuration is read anew, and the policies of it are served from then on. All or nothing.
+
+internal import Logging
+internal import TouchstonePolicy
+internal import TouchstoneService
+
+struct Reload {
+  let service: RunningService
+  /// What is in force.
+  private(set) var served: ProcessConfiguration
+  let logger: Logger
+
+  init(service: RunningService, served: ProcessConfiguration, logger: Logger) {
+    self.service = service
+    self.served = served
+    self.logger = logger
+  }
+
+  /// - Parameter read: the configuration as it is now, flags applied.
+  mutating func run(_ read: () throws(Failure) -> ProcessConfiguration) {
+    do throws(Failure) {
+      serve(try read())
+    } catch {
+      for line in error.lines { logger.error("configuration refused, policies unchanged", metadata: ["at": "\(line)"]) }
+    }
+  }
+
+  private mutating func serve(_ read: ProcessConfiguration) {
+    let changes = PolicyChanges(from: served.service.policies, to: read.service.policies)
+    service.replacePolicies(read.service.policies)
+    served.service.policies = read.service.policies
+    logger.notice("policies reloaded", metadata: changes.metadata)
+    let waiting = served.settingsOtherThan(in: read)
+    if !waiting.isEmpty {
+      logger.warning(
+        "changed settings wait for a restart", metadata: ["settings": "\(waiting.joined(separator: ", "))"])
+    }
+  }
+}
+
+/// By name, which policies are other ones than before.
+private struct PolicyChanges {
+  private var added: [String] = []
+  /// Evaluations that were begun under them are void (R36).
+  private var changed: [String] = []
+  private var removed: [String] = []
+
+  init(from old: [EvaluationPolicy], to new: [EvaluationPolicy]) {
+    for policy in new {
+      switch old.named(policy.name) {
+      case nil: added.append(policy.name)
+      case let before? where before.revision != policy.revision: changed.append(policy.name)
+      case _?: break
+      }
+    }
+    removed = old.filter { new.named($0.name) == nil }.map(\.name)
+  }
+
+  var metadata: Logger.Metadata {
+    var metadata: Logger.Metadata = [:]
+    for (kind, names) in [("added", added), ("changed", changed), ("removed", removed)] where !names.isEmpty {
+      metadata[kind] = "\(names.joined(separator: ", "))"
+    }
+    return metadata
+  }
+}
+
+extension [EvaluationPolicy] {
+  func named(_ name: String) -> EvaluationPolicy? {
+    first { Identifier.areEqual($0.name, name) }
+  }
+}
+
+extension ProcessConfiguration {
+  /// The names of those that differ, apart from policies: nothing of them changes while the service runs.
+  fileprivate func settingsOtherThan(in read: ProcessConfiguration) -> [String] {
+    let settings: [(Key, Bool)] = [
+      (.listen, listen == read.listen),
+      (.dataDirectory, dataDirectory == read.dataDirectory),
+      (.shards, shards == read.shards),
+      (.issuer, service.issuer == read.service.issuer),
+      (.ticketLifetime, service.enrolment.ticketLifetime == read.service.enrolment.ticketLifetime),
+    ]
+    return settings.filter { !$0.1 }.map(\.0.rawValue)
+  }
+}
