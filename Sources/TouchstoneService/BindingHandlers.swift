@@ -44,12 +44,15 @@ extension TouchstoneService {
     guard isFresh else {
       let reason = RequestError.Reason.primaryAuthenticationTooOld
       return deny(reason) { () throws(RequestError) in
-        throw .failedPrecondition(reason, "the person must log in again before a device is bound")
+        throw .failedPrecondition(
+          reason, "the person must log in again before a device is bound", .primaryAuthenticationTooOld)
       }
     }
     if let denial = configuration.enrolment.preflight(posture: posture) {
       return deny(denial.reason.rawValue) {
-        exchange.answer(V1.BeginBindingResponse(denial: V1.Denial(denial)))
+        exchange.answer(
+          V1.BeginBindingResponse(
+            denial: V1.Denial(denial, biometry: posture.biometryType, in: exchange.language)))
       }
     }
     let ticket = SealedTicket(
@@ -148,31 +151,6 @@ extension TouchstoneService {
         ChangeSet(changes: [.putBinding(revoked)], events: [event]), round: round, for: exchange,
         conflicted: { [self] () throws(RequestError) in try revoke(request, exchange, round: round + 1) },
         committed: { exchange.answer(V1.RevokeBindingResponse()) })
-    }
-  }
-}
-
-extension RequestValidator {
-  /// A word such as "password", "otp" or "idv" (bindings.proto).
-  private static let methodBytes = 1...32
-
-  fileprivate mutating func isFresh(
-    _ primary: V1.PrimaryAuthentication?, _ field: String, under policy: EnrolmentPolicy, at now: UnixTime
-  ) -> Bool {
-    guard let primary else {
-      refuse(field, "is required")
-      return false
-    }
-    text(primary.method, "\(field).method", bytes: Self.methodBytes)
-    let count = violations.count
-    let authenticatedAt = time(primary.authenticatedAt, "\(field).authenticated_at")
-    guard violations.count == count else { return false }
-    switch policy.primaryVerdict(authenticatedAt: authenticatedAt, now: now) {
-    case .fresh: return true
-    case .tooOld: return false
-    case .inFuture:
-      refuse("\(field).authenticated_at", "lies in the future")
-      return false
     }
   }
 }

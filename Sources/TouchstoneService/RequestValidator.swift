@@ -1,6 +1,7 @@
 // From what a caller sent to what the rules take. Everything wrong is named, by its field's path.
 
 internal import TouchstoneCodec
+internal import TouchstoneCrypto
 internal import TouchstonePolicy
 
 /// Collects violations while it translates; `finish` refuses the request if there were any.
@@ -11,6 +12,8 @@ struct RequestValidator {
   typealias FieldPath = () -> String
 
   private(set) var violations: [FieldViolation] = []
+  /// What the person is told of the first that is theirs to mend.
+  private var refusal: CallRefusal?
 
   /// So many tell a caller that it is wrong altogether; more would not fit into the trailers of an answer.
   private static let maximumViolations = 16
@@ -22,8 +25,17 @@ struct RequestValidator {
     violations.append(FieldViolation(field: field, reason: reason))
   }
 
+  /// - Parameter refusal: what the person is told: it is their own entry.
+  mutating func refuse(_ field: String, _ reason: String, telling refusal: CallRefusal) {
+    refuse(field, reason)
+    self.refusal = self.refusal ?? refusal
+  }
+
   func finish() throws(RequestError) {
-    if !violations.isEmpty { throw .invalidArgument(violations) }
+    guard !violations.isEmpty else { return }
+    var error = RequestError.invalidArgument(violations)
+    error.refusal = refusal
+    throw error
   }
 
   // MARK: Identifiers and text
@@ -115,6 +127,90 @@ struct RequestValidator {
     return transaction
   }
 
+  // MARK: Secrets
+
+  /// A passcode that is tried. One of a length that none can have (R16) is a bad request, and no attempt (R10); beyond
+  /// that it is not asked whether it could have been set: "1111" is a wrong passcode.
+  mutating func passcode(_ proof: V1.PasscodeProof, _ field: @autoclosure FieldPath) -> OfferedSecret {
+    let lengths = Passcode.lengths
+    if !lengths.contains(proof.passcode.unicodeScalars.count) {
+      refuse("\(field()).passcode", "must be \(lengths.lowerBound) to \(lengths.upperBound) characters")
+    }
+    return OfferedSecret(kind: .passcode, bytes: SecretBytes(passcode: proof.passcode))
+  }
+
+  /// A gesture that is tried: of a shape that none can have, it is a bad request, too.
+  mutating func gesture(_ proof: V1.GestureProof, _ field: @autoclosure FieldPath) -> OfferedSecret? {
+    if let reason = Gesture.violation(in: proof.points) {
+      refuse("\(field()).points", reason)
+      return nil
+    }
+    return OfferedSecret(kind: .gesture, bytes: SecretBytes(gesture: proof.points))
+  }
+
+  /// Either, as it is tried.
+  mutating func secret(_ message: V1.Secret?, _ field: String) -> OfferedSecret? {
+    switch message?.kind {
+    case .passcode(let proof):
+      return passcode(proof, "\(field).passcode")
+    case .gesture(let proof):
+      return gesture(proof, "\(field).gesture")
+    case nil:
+      refuse(field, "is required: a passcode or a gesture")
+      return nil
+    }
+  }
+
+  /// Either, as it is to be set (R16).
+  mutating func newSecret(_ message: V1.Secret?, _ field: String) -> OfferedSecret? {
+    switch message?.kind {
+    case .passcode(let proof):
+      if let reason = Passcode.violation(in: proof.passcode) {
+        refuse("\(field).passcode.passcode", reason, telling: .passcodeTooSimple)
+        return nil
+      }
+    case .gesture(let proof):
+      if let reason = Gesture.violation(in: proof.points) {
+        refuse("\(field).gesture.points", reason, telling: .gestureTooSimple)
+        return nil
+      }
+    case nil:
+      break
+    }
+    return secret(message, field)
+  }
+
+  // MARK: Primary authentication
+
+  /// A word such as "password", "otp" or "idv" (bindings.proto).
+  static let methodBytes = 1...32
+
+  /// Whether the caller's own login is recent enough; a violation where it lies in the future.
+  ///
+  /// - Parameter freshness: `nil`: as old as for a binding.
+  mutating func isFresh(
+    _ primary: V1.PrimaryAuthentication?, _ field: String, within freshness: Duration? = nil,
+    under enrolment: EnrolmentPolicy, at now: UnixTime
+  ) -> Bool {
+    guard let primary else {
+      refuse(field, "is required")
+      return false
+    }
+    text(primary.method, "\(field).method", bytes: Self.methodBytes)
+    let count = violations.count
+    let authenticatedAt = time(primary.authenticatedAt, "\(field).authenticated_at")
+    guard violations.count == count else { return false }
+    var rules = enrolment
+    rules.primaryFreshness = freshness ?? enrolment.primaryFreshness
+    switch rules.primaryVerdict(authenticatedAt: authenticatedAt, now: now) {
+    case .fresh: return true
+    case .tooOld: return false
+    case .inFuture:
+      refuse("\(field).authenticated_at", "lies in the future")
+      return false
+    }
+  }
+
   // MARK: Time
 
   mutating func time(_ message: V1.Timestamp?, _ field: String) -> UnixTime {
@@ -127,6 +223,18 @@ struct RequestValidator {
       return UnixTime(microseconds: 0)
     }
     return time
+  }
+}
+
+/// A passcode or a gesture that somebody sent.
+struct OfferedSecret: Sendable {
+  /// Passcode or gesture.
+  var kind: Factor
+  var bytes: SecretBytes
+
+  /// Takes as long for equal ones as for others of the same length.
+  func isEqual(to other: OfferedSecret) -> Bool {
+    kind == other.kind && bytes.isEqual(to: other.bytes)
   }
 }
 
