@@ -97,6 +97,9 @@ let package = Package(
     .target(
       name: "StoreConformance", dependencies: ["TouchstoneStore", "TouchstonePolicy"],
       path: "Tests/Support/StoreConformance", swiftSettings: settings),
+    .target(
+      name: "StoreModel", dependencies: ["TouchstoneStore", "TouchstonePolicy"], path: "Tests/Support/StoreModel",
+      swiftSettings: settings),
     tests("TouchstoneStore", ["TouchstonePolicy"]),
     tests("TouchstoneStoreSQLite", ["StoreConformance", "TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
     tests("TouchstoneCrypto", [crypto]),
@@ -104,8 +107,8 @@ let package = Package(
       "TouchstoneService",
       [
         "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto",
-        "DispatchRPC", "SimulatedPhone", "StoreConformance", .product(name: "Logging", package: "swift-log"),
-        .product(name: "InMemoryLogging", package: "swift-log"),
+        "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel",
+        .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
       ]),
     tests("TouchstoneClient", ["TouchstoneCodec", "DispatchRPC", "DispatchPool"]),
     tests("SimulatedPhone", [crypto]),

@@ -1,5 +1,6 @@
 import DispatchRPC
 import SimulatedPhone
+import StoreModel
 import Testing
 import TouchstoneCodec
 import TouchstoneCrypto

@@ -1,4 +1,5 @@
 import DispatchRPC
+import StoreModel
 import Testing
 import TouchstoneCodec
 import TouchstonePolicy

@@ -1,6 +1,7 @@
 // A store in memory that keeps every promise of `Store`, until a test tells it how to fail.
 
 import Dispatch
+import StoreModel
 import Synchronization
 import TouchstonePolicy
 import TouchstoneStore
@@ -90,24 +91,14 @@ final class MemoryStore: Store {
   func attemptRecords(
     for subject: AttemptSubject, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>
   ) {
-    read(completion) { records in
-      var attempt = records.attempt(of: subject)
-      attempt.evaluation = evaluation.flatMap { records.evaluations[$0] }
-      return attempt
-    }
+    read(completion) { $0.attempt(of: subject, evaluation: evaluation) }
   }
 
   func enrolmentRecords(
     applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey,
     completion: @escaping Completion<EnrolmentRecords>
   ) {
-    read(completion) { records in
-      EnrolmentRecords(
-        profile: records.profile(applicationID, profileID),
-        deviceBinding: records.activeBinding(applicationID, onDevice: deviceID),
-        activeBindingCount: records.bindings(applicationID, profileID).count,
-        isTicketUsed: records.usedTickets.contains(ticket))
-    }
+    read(completion) { $0.enrolment(applicationID, profileID, deviceID: deviceID, ticket: ticket) }
   }
 
   func device(id: String, completion: @escaping Completion<DeviceRecord>) {
@@ -119,26 +110,22 @@ final class MemoryStore: Store {
   }
 
   func token(_ key: ExpiringKey, completion: @escaping Completion<TokenRecord?>) {
-    read(completion) { $0.tokens[key] }
+    read(completion) { $0.token(key) }
   }
 
   func bindings(
     applicationID: String, profileID: String, includingRevoked: Bool, after: String?, limit: Int,
     completion: @escaping Completion<[BindingRecord]>
   ) {
-    read(completion) { records in
-      let all = records.bindings(applicationID, profileID, includingRevoked: includingRevoked)
-      let following = all.filter { $0.bindingID.utf8.lexicographicallyFollows(after?.utf8) }
-      return Array(following.prefix(limit))
+    read(completion) {
+      $0.bindings(applicationID, profileID, includingRevoked: includingRevoked, after: after, limit: limit)
     }
   }
 
   func events(
     matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<[EventRecord]>
   ) {
-    read(completion) { records in
-      Array(records.events.filter { $0.sequence > afterSequence && filter.admits($0) }.prefix(limit))
-    }
+    read(completion) { $0.events(matching: filter, afterSequence: afterSequence, limit: limit) }
   }
 
   func eventChainHead(completion: @escaping Completion<EventChain.Head>) {
@@ -196,21 +183,5 @@ final class MemoryStore: Store {
     case .immediate: completion(result)
     case .later: queue.async { completion(result) }
     }
-  }
-}
-
-extension EventFilter {
-  fileprivate func admits(_ record: EventRecord) -> Bool {
-    guard let event = record.event else { return self == EventFilter(applicationID: "") }
-    guard kindPrefixes.isEmpty || kindPrefixes.contains(where: event.kind.hasPrefix) else { return false }
-    guard !applicationID.isEmpty else { return true }
-    return Identifier.areEqual(event.applicationID, applicationID)
-      && (profileID.isEmpty || Identifier.areEqual(event.profileID, profileID))
-  }
-}
-
-extension String.UTF8View {
-  fileprivate func lexicographicallyFollows(_ other: String.UTF8View?) -> Bool {
-    other.map { $0.lexicographicallyPrecedes(self) } ?? true
   }
 }

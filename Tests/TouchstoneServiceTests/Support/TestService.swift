@@ -3,6 +3,7 @@
 import DispatchRPC
 import InMemoryLogging
 import Logging
+import StoreModel
 import Synchronization
 import Testing
 import TouchstoneCodec

@@ -1,45 +1,63 @@
 // What a store holds, in plain dictionaries, and its one law: a change set is done whole, or not at all.
 
-import TouchstonePolicy
-import TouchstoneStore
+public import TouchstonePolicy
+public import TouchstoneStore
 
-struct StoredRecords: Sendable {
+public struct StoredRecords: Sendable {
   /// Identifiers are compared byte for byte, which `String` does not.
-  typealias Name = [UInt8]
+  public typealias Name = [UInt8]
 
-  struct ProfileName: Hashable {
-    var application: Name
-    var profile: Name
+  public struct ProfileName: Hashable, Sendable {
+    public var application: Name
+    public var profile: Name
 
-    init(_ applicationID: String, _ profileID: String) {
+    public init(_ applicationID: String, _ profileID: String) {
       application = Array(applicationID.utf8)
       profile = Array(profileID.utf8)
     }
   }
 
-  private(set) var bindings: [Name: BindingRecord] = [:]
-  private(set) var devices: [Name: DeviceRecord] = [:]
-  private(set) var profiles: [ProfileName: ProfileRecord] = [:]
-  private(set) var evaluations: [ExpiringKey: EvaluationRecord] = [:]
-  private(set) var tokens: [ExpiringKey: TokenRecord] = [:]
-  private(set) var usedTickets: Set<ExpiringKey> = []
-  private(set) var events: [EventRecord] = []
-  private(set) var chain = EventChain()
+  public private(set) var bindings: [Name: BindingRecord] = [:]
+  public private(set) var devices: [Name: DeviceRecord] = [:]
+  public private(set) var profiles: [ProfileName: ProfileRecord] = [:]
+  public private(set) var events: [EventRecord] = []
+  public private(set) var chain = EventChain()
+  private var evaluations: [ExpiringKey: EvaluationRecord] = [:]
+  private var tokens: [ExpiringKey: TokenRecord] = [:]
+  private var usedTickets: Set<ExpiringKey> = []
+  /// What expired before it counts as used; see `Store.sweep`.
+  private var sweepMark: UnixTime?
   private var highestErasedVersion: RecordVersion = 0
+
+  public init() {}
 
   // MARK: Reading
 
-  func binding(_ id: String) -> BindingRecord? { bindings[Array(id.utf8)] }
+  public func binding(_ id: String) -> BindingRecord? { bindings[Array(id.utf8)] }
 
-  func device(_ id: String) -> DeviceRecord { devices[Array(id.utf8)] ?? DeviceRecord(deviceID: id) }
+  public func device(_ id: String) -> DeviceRecord { devices[Array(id.utf8)] ?? DeviceRecord(deviceID: id) }
 
-  func profile(_ applicationID: String, _ profileID: String) -> ProfileRecord {
+  public func profile(_ applicationID: String, _ profileID: String) -> ProfileRecord {
     profiles[ProfileName(applicationID, profileID)]
       ?? ProfileRecord(applicationID: applicationID, profileID: profileID)
   }
 
+  public func evaluation(_ key: ExpiringKey) -> EvaluationRecord? {
+    isSwept(key) ? EvaluationRecord(key: key, standing: EvaluationStanding(isFinished: true)) : evaluations[key]
+  }
+
+  public func token(_ key: ExpiringKey) -> TokenRecord? {
+    isSwept(key) ? TokenRecord(key: key, state: .revoked, transaction: [], version: 0) : tokens[key]
+  }
+
+  public func isUsed(ticket key: ExpiringKey) -> Bool {
+    isSwept(key) || usedTickets.contains(key)
+  }
+
   /// Ordered by id.
-  func bindings(_ applicationID: String, _ profileID: String, includingRevoked: Bool = false) -> [BindingRecord] {
+  public func bindings(
+    _ applicationID: String, _ profileID: String, includingRevoked: Bool = false
+  ) -> [BindingRecord] {
     bindings.values
       .filter {
         Identifier.areEqual($0.applicationID, applicationID) && Identifier.areEqual($0.profileID, profileID)
@@ -48,14 +66,41 @@ struct StoredRecords: Sendable {
       .sorted { $0.bindingID.utf8.lexicographicallyPrecedes($1.bindingID.utf8) }
   }
 
-  func activeBinding(_ applicationID: String, onDevice deviceID: String) -> BindingRecord? {
+  /// A page of them.
+  public func bindings(
+    _ applicationID: String, _ profileID: String, includingRevoked: Bool, after: String?, limit: Int
+  ) -> [BindingRecord] {
+    let all = bindings(applicationID, profileID, includingRevoked: includingRevoked)
+    let following = all.filter { after?.utf8.lexicographicallyPrecedes($0.bindingID.utf8) ?? true }
+    return Array(following.prefix(limit))
+  }
+
+  public func activeBinding(_ applicationID: String, onDevice deviceID: String) -> BindingRecord? {
     bindings.values.first {
       !$0.isRevoked && Identifier.areEqual($0.applicationID, applicationID)
         && Identifier.areEqual($0.deviceID, deviceID)
     }
   }
 
-  func attempt(of subject: AttemptSubject) -> AttemptRecords {
+  public func events(matching filter: EventFilter, afterSequence: UInt64, limit: Int) -> [EventRecord] {
+    Array(events.filter { $0.sequence > afterSequence && filter.admits($0) }.prefix(limit))
+  }
+
+  public func enrolment(
+    _ applicationID: String, _ profileID: String, deviceID: String, ticket: ExpiringKey
+  ) -> EnrolmentRecords {
+    EnrolmentRecords(
+      profile: profile(applicationID, profileID), deviceBinding: activeBinding(applicationID, onDevice: deviceID),
+      activeBindingCount: bindings(applicationID, profileID).count, isTicketUsed: isUsed(ticket: ticket))
+  }
+
+  public func attempt(of subject: AttemptSubject, evaluation: ExpiringKey?) -> AttemptRecords {
+    var records = attempt(of: subject)
+    records.evaluation = evaluation.flatMap { self.evaluation($0) }
+    return records
+  }
+
+  private func attempt(of subject: AttemptSubject) -> AttemptRecords {
     switch subject {
     case .binding(let applicationID, let bindingID):
       if let binding = binding(bindingID), Identifier.areEqual(binding.applicationID, applicationID) {
@@ -86,12 +131,16 @@ struct StoredRecords: Sendable {
 
   // MARK: Changing
 
-  mutating func apply(_ changeSet: ChangeSet) throws(StoreError) {
-    var next = self
+  public mutating func apply(_ changeSet: ChangeSet) throws(StoreError) {
     for change in changeSet.changes { try require(change) }
-    for change in changeSet.changes { try next.write(change) }
-    for event in changeSet.events { next.append(event) }
-    self = next
+    self = try changed(by: changeSet.changes)
+    for event in changeSet.events { append(event) }
+  }
+
+  private func changed(by changes: [Change]) throws(StoreError) -> StoredRecords {
+    var next = self
+    for change in changes { try next.write(change) }
+    return next
   }
 
   /// Its number is salt enough where nobody guesses, and so every run's hashes are alike.
@@ -99,12 +148,21 @@ struct StoredRecords: Sendable {
     events.append(chain.append(event, salt: UniqueID(high: 0, low: chain.head.sequence)))
   }
 
-  mutating func sweep(before time: UnixTime) -> Int {
+  /// All in one step.
+  ///
+  /// - Returns: how many rows went.
+  @discardableResult
+  public mutating func sweep(before time: UnixTime) -> Int {
+    sweepMark = max(sweepMark ?? time, time)
     let count = evaluations.count + tokens.count + usedTickets.count
-    evaluations = evaluations.filter { $0.key.expiresAt >= time }
-    tokens = tokens.filter { $0.key.expiresAt >= time }
-    usedTickets = usedTickets.filter { $0.expiresAt >= time }
+    evaluations = evaluations.filter { !isSwept($0.key) }
+    tokens = tokens.filter { !isSwept($0.key) }
+    usedTickets = usedTickets.filter { !isSwept($0) }
     return count - evaluations.count - tokens.count - usedTickets.count
+  }
+
+  private func isSwept(_ key: ExpiringKey) -> Bool {
+    sweepMark.map { key.expiresAt < $0 } ?? false
   }
 
   private func require(_ change: Change) throws(StoreError) {
@@ -113,9 +171,9 @@ struct StoredRecords: Sendable {
       case .putBinding(let record): version(ofBinding: record.bindingID) == record.version
       case .putDevice(let record): device(record.deviceID).version == record.version
       case .putProfile(let record): profile(record.applicationID, record.profileID).version == record.version
-      case .putEvaluation(let record): (evaluations[record.key]?.version ?? 0) == record.version
-      case .putToken(let record): (tokens[record.key]?.version ?? 0) == record.version
-      case .useTicket(let key): !usedTickets.contains(key)
+      case .putEvaluation(let record): !isSwept(record.key) && (evaluations[record.key]?.version ?? 0) == record.version
+      case .putToken(let record): !isSwept(record.key) && (tokens[record.key]?.version ?? 0) == record.version
+      case .useTicket(let key): !isUsed(ticket: key)
       case .touchBinding(let id, let version, _), .requireBinding(let id, let version):
         self.version(ofBinding: id) == version
       case .requireDevice(let id, let version): device(id).version == version
@@ -191,5 +249,15 @@ struct StoredRecords: Sendable {
       return other.credential == record.credential
     }
     if holders.count > 1 { throw StoreError(code: .conflict, message: "another active binding holds it") }
+  }
+}
+
+extension EventFilter {
+  fileprivate func admits(_ record: EventRecord) -> Bool {
+    guard let event = record.event else { return self == EventFilter(applicationID: "") }
+    guard kindPrefixes.isEmpty || kindPrefixes.contains(where: event.kind.hasPrefix) else { return false }
+    guard !applicationID.isEmpty else { return true }
+    return Identifier.areEqual(event.applicationID, applicationID)
+      && (profileID.isEmpty || Identifier.areEqual(event.profileID, profileID))
   }
 }
