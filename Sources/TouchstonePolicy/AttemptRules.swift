@@ -163,7 +163,10 @@ struct AttemptRules {
   /// offered (R17), or the domain state changed (R25). -6, because it sends an app written for LAContext to its other
   /// login, where -1 would have it ask for the same finger again.
   func anotherFactorRequired(_ factor: Factor, _ after: Conditions) -> AttemptDecision {
-    decision(.factorRequired, .biometryNotAvailable, by: factor, after)
+    var refusal = decision(.factorRequired, .biometryNotAvailable, by: factor, after)
+    // Of a secret that does not serve here, not even its count is told.
+    if factor.isSecret { refusal.attemptsLeft = 0 }
+    return refusal
   }
 
   // MARK: Reports

@@ -44,9 +44,14 @@ extension Platform {
 }
 
 extension BindingStanding {
-  /// "set presence base=B@10": key protections, then what differs. "none" is no binding at all.
+  /// "set presence base=B@10": key protections, then what differs. "none" is no binding at all; "absent" and "bearer"
+  /// are evaluations that name none.
   init?(table text: String) {
     if text == "none" { return nil }
+    if text == "absent" || text == "bearer" {
+      self = text == "absent" ? .absent : .bearer
+      return
+    }
     self.init(
       isActive: true, keyProtections: [], holdsProfileTouchID: false,
       baseline: DomainStateBaseline(domainState: [UInt8]("A".utf8), osMajorVersion: 9))
@@ -62,6 +67,7 @@ extension BindingStanding {
     case "touch-id": holdsProfileTouchID = true
     case "keyless": keyProtections = []
     case "no-base": baseline = nil
+    case "inactive": isActive = false
     case let base where base.hasPrefix("base="):
       let parts = base.dropFirst(5).split(separator: "@")
       baseline = DomainStateBaseline(domainState: [UInt8](parts[0].utf8), osMajorVersion: UInt32(parts[1])!)
@@ -78,9 +84,57 @@ extension BiometryStanding {
 }
 
 extension EvaluationStanding {
-  /// "2": two failures; "3.": three, and finished.
+  /// "2": two failures; "3.": three, and finished; "3+1": one more by device owner, counted apart.
   init(table text: String) {
-    self.init(failures: UInt32(text.filter(\.isNumber))!, isFinished: text.hasSuffix("."))
+    let counts = text.split(separator: "+").map { UInt32($0.filter(\.isNumber))! }
+    self.init(
+      failures: counts[0], deviceOwnerFailures: counts.count > 1 ? counts[1] : 0, isFinished: text.hasSuffix("."))
+  }
+}
+
+extension ProfileStanding {
+  /// "passcode=4 gesture prefers-gesture": secrets that are set and on, with their standings, then what differs. "-" is
+  /// a profile of which nothing is stored.
+  init(table text: String) {
+    self.init()
+    for word in text.words where word != "-" { apply(word) }
+  }
+
+  private mutating func apply(_ word: String) {
+    let parts = word.split(separator: "=")
+    switch parts[0] {
+    case "passcode":
+      settings.isPasscodeEnabled = true
+      passcode = SecretStanding(table: parts.count > 1 ? String(parts[1]) : "0")
+    case "gesture":
+      settings.isGestureEnabled = true
+      gesture = SecretStanding(table: parts.count > 1 ? String(parts[1]) : "0")
+    case "passcode-off": settings.isPasscodeEnabled = false
+    case "gesture-off": settings.isGestureEnabled = false
+    case "passcode-unset": passcode.isSet = false
+    case "biometry-off": settings.isBiometryEnabled = false
+    case "prefers-passcode": settings.preferred = .passcode
+    case "prefers-gesture": settings.preferred = .gesture
+    case "prefers-biometry": settings.preferred = .biometry
+    default: preconditionFailure("no such word of a profile: \(word)")
+    }
+  }
+}
+
+extension SecretStanding {
+  /// "4": four failures; "5!60": five, and locked for a minute from noon on; "10!": disabled; "5!60~1": one of them in
+  /// flight since noon.
+  init(table text: String) {
+    let halves = text.split(separator: "~")
+    let parts = halves[0].split(separator: "!", omittingEmptySubsequences: false)
+    self.init(isSet: true, failures: UInt32(parts[0])!)
+    if parts.count > 1 {
+      lock = parts[1].isEmpty ? .untilSetAnew : .until(.noon + .seconds(Int64(parts[1])!))
+    }
+    if halves.count > 1 {
+      inFlight = UInt32(halves[1])!
+      inFlightUntil = .noon + SecretRules.verificationTimeLimit
+    }
   }
 }
 
@@ -115,8 +169,29 @@ extension EvaluationPolicy {
     case "strict": self = login { $0.failuresBeforeLockout = 3 }
     case "patient": self = login { $0.attemptsPerEvaluation = 10 }
     case "two-tries": self = login { $0.attemptsPerEvaluation = 2 }
+    case "falling": self = login { $0.fallback = .automatic }
+    case "falling-after-two":
+      self = login {
+        $0.fallback = .automatic
+        $0.attemptsPerEvaluation = 2
+      }
+    case "primary": self = login { $0.factors = [.primary] }
+    case "primary-first": self = login { $0.factors = [.primary, .biometry, .passcode] }
+    case "short-ladder":
+      self = login {
+        $0.ladder = Ladder(rungs: [
+          .init(failures: 2, effect: .lock(.seconds(30))), .init(failures: 4, effect: .disable),
+        ])
+      }
+    case "secret-payment": self = builtIn("payment").accepting(Factor.allCases)
     default: preconditionFailure("no such policy: \(name)")
     }
+  }
+
+  private func accepting(_ factors: [Factor]) -> EvaluationPolicy {
+    var policy = self
+    policy.factors = factors
+    return policy
   }
 
   private var withoutDomainStateSetting: EvaluationPolicy {
@@ -127,13 +202,16 @@ extension EvaluationPolicy {
 }
 
 extension Attempt {
-  /// "bio right", "owner wrong", "report -3", "report ?".
+  /// "bio right", "owner wrong", "touch-id right", "primary old", "report -3", "report ?".
+  /// Passcode and gesture here are key proofs of what no key proves: the real ones have two phases.
   init(table text: String) {
     let words = text.words
-    if words[0] == "report" {
-      self = .report(LAErrorCode(table: words[1]))
-    } else {
-      self = .key(factor: Factor(table: words[0]), isValid: words[1] == "right")
+    switch words[0] {
+    case "report": self = .report(LAErrorCode(table: words[1]))
+    case "touch-id": self = .profileTouchID(isValid: words[1] == "right")
+    case "primary" where words[1] != "right":
+      self = .primary(words[1] == "fresh" ? .fresh : words[1] == "old" ? .tooOld : .inFuture)
+    default: self = .key(factor: Factor(table: words[0]), isValid: words[1] == "right")
     }
   }
 }
