@@ -56,6 +56,7 @@ let package = Package(
 
     // The rules, the bytes, the store: each alone.
     library("TouchstonePolicy"),
+    library("DecisionTables", ["TouchstonePolicy"]),
     library("TouchstoneCodec", ["CTouchstoneProto", "CProtobufC"]),
     library("TouchstoneStore", ["TouchstonePolicy", crypto]),
     library("TouchstoneStoreSQLite", ["TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
@@ -93,6 +94,7 @@ let package = Package(
     tests("DispatchRPC", ["CNGHTTP2"]),
     tests("DispatchPool"),
     tests("TouchstonePolicy"),
+    tests("DecisionTables", ["TouchstonePolicy"]),
     tests("TouchstoneCodec", ["CTouchstoneProto", "CProtobufC"], exclude: ["crosscheck"]),
     .target(
       name: "StoreConformance", dependencies: ["TouchstoneStore", "TouchstonePolicy"],

@@ -21,6 +21,8 @@ enum ArrowTable {
   static let rows: [ArrowRow] = [
     // The rules: the standard library and nothing else. No clock, I/O, crypto, locks or logging.
     ArrowRow("TouchstonePolicy"),
+    // Policies tested by tables that people read.
+    ArrowRow("DecisionTables", ["TouchstonePolicy"]),
 
     // Bytes and messages.
     ArrowRow("CTouchstoneProto", ["CProtobufC"]),

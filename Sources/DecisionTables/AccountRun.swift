@@ -1,0 +1,234 @@
+// What happens to an account, played against the rules.
+
+import TouchstonePolicy
+
+extension AccountAttempt {
+  /// - Parameter row: gives policy and posture.
+  func play(_ row: DecisionRow, _ standing: inout Standing) -> Observation {
+    switch self {
+    case .choose(let choice):
+      return Observation(outcome: choice.violation() == nil ? OutcomeWord.accepted : OutcomeWord.refused)
+    case .change(let factor, let isErasure, let authority):
+      return change(factor, isErasure: isErasure, authority, row, &standing)
+    case .turn(let factor, let isOn):
+      var settings = standing.account.profile.settings
+      settings.turn(factor, on: isOn)
+      return apply(settings, &standing)
+    case .prefer(let factor):
+      var settings = standing.account.profile.settings
+      settings.preferred = factor
+      return apply(settings, &standing)
+    case .beginBinding(let login):
+      return beginBinding(login, row, standing)
+    case .completeBinding(let completion):
+      return complete(completion, row, &standing)
+    case .acceptState(let evidence):
+      return accept(evidence, row, &standing)
+    }
+  }
+
+  // MARK: Secrets and switches
+
+  private func change(
+    _ factor: Factor, isErasure: Bool, _ authority: Authority, _ row: DecisionRow, _ standing: inout Standing
+  ) -> Observation {
+    let before = standing.account.profile
+    var observation: Observation
+    let decision = SecretChange.decide(
+      before.secret(for: factor), authority: authority.shown(to: row.policy, at: standing.now),
+      ladder: row.policy.ladder, now: standing.now)
+    switch decision {
+    case .allow:
+      let isProven = if case .primary = authority { true } else { false }
+      observation = Observation(outcome: OutcomeWord.accepted)
+      standing.change(factor, isErasure: isErasure, isProven: isProven)
+    case .refuse(let refusal):
+      observation = Observation(outcome: refusal.word)
+    case .verifyOldSecret:
+      observation = verifyOld(factor, authority, row, &standing)
+      if observation.outcome == OutcomeWord.accepted {
+        standing.change(factor, isErasure: isErasure, isProven: true)
+      }
+    }
+    observation.keepSecrets(of: standing.account.profile, before)
+    return observation
+  }
+
+  /// Counts as an attempt (R16).
+  private func verifyOld(
+    _ factor: Factor, _ authority: Authority, _ row: DecisionRow, _ standing: inout Standing
+  ) -> Observation {
+    let rules = SecretRules(ladder: row.policy.ladder)
+    switch rules.admit(factor, standing.account.profile.secret(for: factor), at: standing.now) {
+    case .verify(let reservation, let counted):
+      let isRight = if case .old(isRight: true) = authority { true } else { false }
+      let settled = rules.settle(counted, reservation, isRight: isRight)
+      standing[secret: factor] = settled
+      if isRight { return Observation(outcome: OutcomeWord.accepted) }
+      var observation = Observation(outcome: OutcomeWord.refused)
+      observation.left = rules.attemptsLeft(with: settled, at: standing.now)
+      if case .locked(let retryAfter) = rules.state(of: settled, at: standing.now) {
+        observation.retryAfter = retryAfter
+      }
+      return observation
+    case .wait:
+      return Observation(outcome: OutcomeWord.wait)
+    case .refuse(let denial):
+      return Observation(denial)
+    }
+  }
+
+  private func apply(_ settings: UnlockSettings, _ standing: inout Standing) -> Observation {
+    guard settings.violation() == nil else { return Observation(outcome: OutcomeWord.refused) }
+    let before = standing.account.profile
+    standing.account.profile = before.changing(settings, at: standing.now)
+    var observation = Observation(outcome: OutcomeWord.accepted)
+    observation.keepSecrets(of: standing.account.profile, before)
+    return observation
+  }
+
+  // MARK: Bindings
+
+  private func beginBinding(_ login: LoginAge, _ row: DecisionRow, _ standing: Standing) -> Observation {
+    switch login.verdict(EnrolmentPolicy().primaryFreshness, at: standing.now) {
+    case .tooOld: return Observation(outcome: OutcomeWord.primaryTooOld)
+    case .inFuture: return Observation(outcome: OutcomeWord.primaryInFuture)
+    case .fresh: break
+    }
+    let denial = EnrolmentPolicy().preflight(posture: row.posture)
+    return denial.map { Observation($0) } ?? Observation(outcome: OutcomeWord.yes)
+  }
+
+  private func complete(
+    _ completion: Completion, _ row: DecisionRow, _ standing: inout Standing
+  ) -> Observation {
+    if let denial = EnrolmentPolicy().preflight(posture: row.posture) { return Observation(denial) }
+    let facts = EnrolmentFacts(
+      profileID: Self.profileID, deviceProfileID: completion.owner, activeBindingCount: completion.bindings,
+      replaceExisting: completion.replacesExisting)
+    switch EnrolmentPolicy().decide(facts) {
+    case .refuse(.deviceSpeaksForAnotherProfile): return Observation(outcome: OutcomeWord.boundToAnother)
+    case .refuse(.tooManyBindings): return Observation(outcome: OutcomeWord.tooManyBindings)
+    case .bind(let revokesExisting):
+      var observation = Observation(outcome: revokesExisting ? OutcomeWord.replaced : OutcomeWord.bound)
+      observation.baseline = .recorded(from: row.posture)
+      standing.account.binding?.isActive = true
+      standing.account.binding?.baseline = observation.baseline
+      return observation
+    }
+  }
+
+  private func accept(_ evidence: Evidence, _ row: DecisionRow, _ standing: inout Standing) -> Observation {
+    let acceptance = EnrolmentPolicy().acceptDomainState(
+      of: row.posture, on: evidence.shown(at: standing.now), now: standing.now)
+    switch acceptance {
+    case .refuse(let refusal): return Observation(outcome: refusal.word)
+    case .accept(let baseline):
+      standing.account.binding?.baseline = baseline
+      var observation = Observation(outcome: OutcomeWord.accepted)
+      observation.baseline = baseline
+      return observation
+    }
+  }
+}
+
+// MARK: Into the rules' own terms
+
+extension AccountAttempt.Choice {
+  fileprivate func violation() -> String? {
+    switch self {
+    case .passcode(let passcode): Passcode.violation(in: passcode)
+    case .gesture(let points): Gesture.violation(in: points)
+    case .profileTouchID(let bytes):
+      ProfileTouchID.violation(
+        in: bytes, profileID: AccountAttempt.profileID, deviceID: AccountAttempt.deviceID)
+    }
+  }
+}
+
+extension AccountAttempt.Authority {
+  fileprivate func shown(to policy: EvaluationPolicy, at now: UnixTime) -> SecretAuthority {
+    switch self {
+    case .none: .none
+    case .old: .oldSecret
+    case .primary(let login): .primary(login.verdict(policy.primaryFreshness, at: now))
+    }
+  }
+}
+
+extension AccountAttempt.Evidence {
+  fileprivate func shown(at now: UnixTime) -> DomainStateEvidence {
+    switch self {
+    case .token(let token, let isForBinding, let isByBiometrics):
+      .token(issuedAt: token.time(at: now), isForBinding: isForBinding, isByBiometrics: isByBiometrics)
+    case .primary(let login):
+      .primary(login.verdict(EnrolmentPolicy().primaryFreshness, at: now))
+    }
+  }
+}
+
+extension LoginAge {
+  func time(at now: UnixTime) -> UnixTime {
+    now + (.zero - age)
+  }
+
+  /// - Parameter freshness: what is asked for.
+  func verdict(_ freshness: Duration, at now: UnixTime) -> PrimaryVerdict {
+    var enrolment = EnrolmentPolicy()
+    enrolment.primaryFreshness = freshness
+    return enrolment.primaryVerdict(authenticatedAt: time(at: now), now: now)
+  }
+}
+
+extension Standing {
+  fileprivate mutating func change(_ factor: Factor, isErasure: Bool, isProven: Bool) {
+    let profile = account.profile
+    account.profile =
+      isErasure
+      ? profile.erasingSecret(factor, at: now) : profile.settingSecret(factor, isProven: isProven, at: now)
+  }
+}
+
+extension UnlockSettings {
+  /// What has no switch stays on.
+  mutating func turn(_ factor: Factor, on isOn: Bool) {
+    switch factor {
+    case .biometry: isBiometryEnabled = isOn
+    case .passcode: isPasscodeEnabled = isOn
+    case .gesture: isGestureEnabled = isOn
+    case .deviceOwner, .passkey, .primary: break
+    }
+  }
+}
+
+extension Observation {
+  fileprivate mutating func keepSecrets(of profile: ProfileStanding, _ before: ProfileStanding) {
+    for factor in [Factor.passcode, .gesture] where profile.secret(for: factor) != before.secret(for: factor) {
+      secrets[factor] = profile.secret(for: factor)
+    }
+  }
+}
+
+extension SecretChange.Refusal {
+  fileprivate var word: String {
+    switch self {
+    case .authorityRequired: OutcomeWord.authorityRequired
+    case .notSet: OutcomeWord.notSet
+    case .primaryTooOld: OutcomeWord.primaryTooOld
+    case .primaryInFuture: OutcomeWord.primaryInFuture
+    }
+  }
+}
+
+extension DomainStateAcceptance.Refusal {
+  fileprivate var word: String {
+    switch self {
+    case .noDomainState: OutcomeWord.noDomainState
+    case .tokenOfAnother: OutcomeWord.tokenOfAnother
+    case .tokenByBiometrics: OutcomeWord.tokenByBiometrics
+    case .tokenTooOld: OutcomeWord.tokenTooOld
+    case .primaryTooOld: OutcomeWord.primaryTooOld
+    case .primaryInFuture: OutcomeWord.primaryInFuture
+    }
+  }
+}
