@@ -125,7 +125,7 @@ extension Ladder {
   }
 
   /// Between two rungs, and before the first: none.
-  fileprivate func effect(ofFailure count: UInt32) -> Effect? {
+  func effect(ofFailure count: UInt32) -> Effect? {
     for rung in rungs where rung.failures == count { return rung.effect }
     guard let last = rungs.last, count > last.failures else { return nil }
     return last.effect

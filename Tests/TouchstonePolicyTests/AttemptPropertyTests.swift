@@ -6,50 +6,57 @@ import TouchstonePolicy
 @Suite struct AttemptPropertyTests {
   static let attempts: [Attempt] =
     Factor.allCases.flatMap { [.key(factor: $0, isValid: true), .key(factor: $0, isValid: false)] }
+    + [.profileTouchID(isValid: true), .profileTouchID(isValid: false), .primary(.fresh), .primary(.tooOld)]
     + LAErrorCode.allCases.map { .report($0) } + [.report(nil)]
-  static let evaluations = ["0", "2", "1."].map(EvaluationStanding.init(table:))
 
-  /// Every world, evaluation and attempt: so many that failures are gathered instead of being expected one by one.
+  /// Every world and attempt: so many that failures are gathered instead of being expected one by one.
   private func forEach(_ body: (World, AttemptFacts, AttemptDecision) -> Bool) -> [String] {
-    var failures: [String] = []
-    for world in Worlds.all {
-      for evaluation in Self.evaluations {
-        for attempt in Self.attempts {
-          let facts = AttemptFacts(
-            posture: world.posture, binding: world.binding, device: world.device, profile: .none,
-            evaluation: evaluation, now: .noon, attempt: attempt)
-          if !body(world, facts, world.policy.decide(facts)) { failures.append("\(world): \(evaluation) \(attempt)") }
-        }
-      }
+    Worlds.all.flatMap { world in
+      (Self.attempts.map { AttemptFacts(world.facts, attempt: $0) } + world.admittedSecrets)
+        .filter { !body(world, $0, world.policy.decide($0)) }
+        .map { "\(world): \($0.attempt)" }
     }
-    return failures
   }
 
   @Test("R11, R25, R37: only a right proof on an active binding, by a factor usable now, succeeds")
   func successNeedsProof() {
-    var successes = 0
+    var successes: Set<Factor> = []
     let failures = forEach { world, facts, decision in
       guard decision.outcome == .succeeded else { return true }
-      successes += 1
-      guard case .key(let factor, isValid: true) = facts.attempt else { return false }
+      guard let factor = facts.attempt.rightFactor, facts.binding.isActive else { return false }
+      successes.insert(factor)
+      // The budget in flight is this very attempt's.
       let preflight = world.policy.preflight(
         posture: facts.posture, binding: facts.binding, device: facts.device, profile: facts.profile, now: facts.now)
-      return preflight.factors.contains(factor) && !facts.evaluation.isFinished && decision.laError == nil
-        && decision.evaluation?.isFinished == true && (decision.device ?? facts.device) == BiometryStanding()
+      let isOffered =
+        preflight.factors.contains(factor) || factor == .primary && world.policy.factors.contains(.primary)
+      return isOffered && !facts.evaluation.isFinished && decision.laError == nil
+        && decision.evaluation?.isFinished == true && (decision.device == nil || decision.device == BiometryStanding())
     }
     #expect(failures.isEmpty)
-    #expect(successes > 0)
+    #expect(successes == [.biometry, .deviceOwner, .passcode, .gesture, .primary])
+  }
+
+  @Test("R12: a success clears the device's failures, unless by gesture or the caller's own login")
+  func clearing() {
+    let failures = forEach { world, facts, decision in
+      guard decision.outcome == .succeeded, let factor = facts.attempt.rightFactor, facts.binding.scope == .device
+      else { return true }
+      let clears = factor != .gesture && factor != .primary
+      return (decision.device ?? facts.device) == (clears ? BiometryStanding() : facts.device)
+    }
+    #expect(failures.isEmpty)
   }
 
   @Test("R37: a binding that is not active answers as an active one does to a wrong proof")
   func inactiveIsWrong() {
     let failures = forEach { world, facts, _ in
-      guard case .key(let factor, isValid: true) = facts.attempt else { return true }
+      guard let wrong = facts.attempt.madeWrong else { return true }
       var inactive = facts
       inactive.binding.isActive = false
-      var wrong = facts
-      wrong.attempt = .key(factor: factor, isValid: false)
-      return world.policy.decide(inactive) == world.policy.decide(wrong)
+      var active = facts
+      active.attempt = wrong
+      return world.policy.decide(inactive) == world.policy.decide(active)
     }
     #expect(failures.isEmpty)
   }
@@ -61,11 +68,13 @@ import TouchstonePolicy
       let evaluation = decision.evaluation ?? facts.evaluation
       let counted = evaluation.allFailures - facts.evaluation.allFailures
       let countedOnDevice = Int(device.consecutiveFailures) - Int(facts.device.consecutiveFailures)
+      let isDeviceKnown = facts.binding.scope == .device
       let rules: [Bool] = [
         counted <= 1,
         countedOnDevice <= Int(counted) && (countedOnDevice >= 0 || decision.outcome == .succeeded),
-        // A failure is counted somewhere, and on the device unless it is locked already.
-        counted == 0 || countedOnDevice == 1 || facts.device.isLockedOut,
+        // A failure is counted somewhere, and on the device unless it is locked already, or not known.
+        counted == 0 || countedOnDevice == 1 || facts.device.isLockedOut || !isDeviceKnown,
+        isDeviceKnown || decision.device == nil && decision.baseline == nil,
         // Nothing but a success unlocks, and a failure that reaches the limit locks.
         device.isLockedOut || !facts.device.isLockedOut || decision.outcome == .succeeded,
         countedOnDevice < 1 || device.isLockedOut == (device.consecutiveFailures >= world.policy.failuresBeforeLockout),
@@ -73,7 +82,10 @@ import TouchstonePolicy
         !facts.evaluation.isFinished || decision.evaluation == nil && decision.device == nil,
         counted == 0 || evaluation.isFinished || evaluation.failures < world.policy.attemptsPerEvaluation
           || world.policy.fallback == .automatic && !decision.nextFactors.contains(.biometry),
-        decision.outcome != .tryAgain || counted == 1 && !evaluation.isFinished,
+        decision.outcome != .tryAgain || (counted == 1 || facts.attempt.isSecret) && !evaluation.isFinished,
+        // A secret costs neither the device nor the evaluation, and nothing else costs a secret.
+        !facts.attempt.isSecret || decision.outcome == .succeeded || counted == 0 && decision.device == nil,
+        facts.attempt.isSecret || decision.secret == nil,
         // What is offered can be used; a finished evaluation offers nothing.
         decision.nextFactors.isEmpty || !evaluation.isFinished,
         decision.nextFactors.allSatisfy(world.policy.factors.contains),
@@ -99,8 +111,47 @@ import TouchstonePolicy
   }
 }
 
+extension Attempt {
+  fileprivate var isSecret: Bool {
+    if case .secret = self { true } else { false }
+  }
+
+  /// What it proves, if it is right.
+  fileprivate var rightFactor: Factor? {
+    switch self {
+    case .key(let factor, isValid: true): factor
+    case .profileTouchID(isValid: true): .biometry
+    case .secret(let factor, _, isRight: true): factor
+    case .primary(.fresh): .primary
+    case .key, .profileTouchID, .secret, .primary, .report: nil
+    }
+  }
+
+  fileprivate var madeWrong: Attempt? {
+    switch self {
+    case .key(let factor, isValid: true): .key(factor: factor, isValid: false)
+    case .profileTouchID(isValid: true): .profileTouchID(isValid: false)
+    case .secret(let factor, let reservation, isRight: true): .secret(factor, reservation, isRight: false)
+    case .primary(.fresh): .primary(.tooOld)
+    case .key, .profileTouchID, .secret, .primary, .report: nil
+    }
+  }
+}
+
 extension EvaluationStanding {
   fileprivate var allFailures: UInt32 { failures + deviceOwnerFailures }
+}
+
+extension World {
+  /// Passcode and gesture where they may be verified, right and wrong.
+  fileprivate var admittedSecrets: [AttemptFacts] {
+    [Factor.passcode, .gesture].flatMap { factor -> [AttemptFacts] in
+      guard case .verify(let reservation, let counted) = policy.admitSecret(factor, facts) else { return [] }
+      var admitted = facts
+      if factor == .passcode { admitted.profile.passcode = counted } else { admitted.profile.gesture = counted }
+      return [true, false].map { AttemptFacts(admitted, attempt: .secret(factor, reservation, isRight: $0)) }
+    }
+  }
 }
 
 /// A device with two bindings, one of them revoked now and then, and four evaluations that are begun anew when they are
@@ -146,7 +197,7 @@ private struct RandomWalk {
     let after = decision.device ?? facts.device
     if facts.evaluation.isFinished && decision.outcome != .invalidContext { return "a finished evaluation went on" }
     if decision.outcome == .succeeded {
-      guard case .key(_, isValid: true) = facts.attempt, facts.binding.isActive else { return "success without proof" }
+      guard facts.attempt.rightFactor != nil, facts.binding.isActive else { return "success without proof" }
       guard after == BiometryStanding() else { return "a success left failures" }
       successes += 1
       failuresWhileOpen = 0

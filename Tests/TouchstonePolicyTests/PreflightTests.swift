@@ -251,7 +251,8 @@ import TouchstonePolicy
         answer.denial == nil || answer.factors.isEmpty,
         answer.denial != nil || !answer.factors.isEmpty || answer.domainState?.isChanged == true,
         answer.biometryAttemptsLeft > 0 || !answer.factors.contains(.biometry),
-        answer.factors == world.policy.factors.filter(answer.factors.contains),
+        Set(answer.factors).isSubset(of: world.policy.factors) && Set(answer.factors).count == answer.factors.count,
+        !answer.factors.dropLast().contains(.primary),
       ]
       return rules.contains(false)
     }
@@ -272,6 +273,6 @@ import TouchstonePolicy
 
 extension World {
   fileprivate func preflight(with binding: BindingStanding) -> Preflight {
-    policy.preflight(posture: posture, binding: binding, device: device, profile: .none, now: .noon)
+    policy.preflight(posture: posture, binding: binding, device: device, profile: profile, now: .noon)
   }
 }

@@ -1,0 +1,27 @@
+extension Ladder {
+  /// Allows what each of them allows, and nothing else: for tries that are part of no evaluation, so that they are no way
+  /// round the ladder of one.
+  ///
+  /// - Returns: the standard one where there is none.
+  public static func strictest(of ladders: [Ladder]) -> Ladder {
+    var rungs: [Rung] = []
+    let highest = ladders.flatMap { $0.rungs.map(\.failures) }.max() ?? 0
+    for failures in stride(from: 1, through: highest, by: 1) {
+      let effects = ladders.compactMap { $0.effect(ofFailure: failures) }
+      guard let effect = effects.max(by: { $1.isStricter(than: $0) }) else { continue }
+      rungs.append(Rung(failures: failures, effect: effect))
+      if effect == .disable { break }
+    }
+    return rungs.isEmpty ? .standard : Ladder(rungs: rungs)
+  }
+}
+
+extension Ladder.Effect {
+  fileprivate func isStricter(than other: Ladder.Effect) -> Bool {
+    switch (self, other) {
+    case (.disable, .lock): true
+    case (.lock(let duration), .lock(let otherDuration)): duration > otherDuration
+    case (_, .disable): false
+    }
+  }
+}
