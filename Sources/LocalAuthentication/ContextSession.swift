@@ -5,21 +5,24 @@ internal import Foundation
 internal import SimulatedPhone
 internal import Synchronization
 
-/// The state of one `LAContext`. Replies hold on to it and not to the context, whose end must end its evaluations.
+/// The state of one `LAContext`. Keys that were fetched with a context hold on to it too.
 final class ContextSession: Sendable {
   struct Settings: Sendable {
     var fallbackTitle: String?
     var cancelTitle: String?
+    var localizedReason = ""
     var allowableReuseSeconds: TimeInterval = 0
     var isInteractionForbidden = false
+    var maxBiometryFailures: NSNumber?
   }
 
   private struct State {
     var settings = Settings()
     var biometryType = LABiometryType.none
     var domainState: Data?
-    /// A context that has succeeded needs no second prompt.
-    var authentication: SimulatedPhone.Authentication?
+    var applicationPassword: Data?
+    /// What was proven needs no second prompt.
+    var authentications: [SimulatedPhone.Authentication] = []
     var isInvalidated = false
     var evaluationsBegun = 0
     var open: [Int: OpenEvaluation] = [:]
@@ -31,7 +34,10 @@ final class ContextSession: Sendable {
     case prompting(SimulatedPhone.EvaluationID)
   }
 
-  private let simulation: LASimulation
+  /// Told once how an evaluation ended: `nil` for success.
+  typealias Reply = @Sendable (LAError?) -> Void
+
+  let simulation: LASimulation
   private let state = Mutex(State())
   /// For replies that no phone was asked for. Concurrent, so that a reply that blocks holds up no other.
   private static let replyQueue = DispatchQueue(label: "LocalAuthentication.replies", attributes: .concurrent)
@@ -50,22 +56,103 @@ final class ContextSession: Sendable {
 
   var domainState: Data? { state.withLock { $0.domainState } }
 
+  var currentDomainState: LADomainState {
+    LADomainState(biometryType: LABiometryType(of: simulation.phone), stateHash: readDomainState())
+  }
+
+  var applicationPassword: Data? { state.withLock { $0.applicationPassword } }
+
+  /// - Returns: whether the context is still valid.
+  func setApplicationPassword(_ password: Data?) -> Bool {
+    state.withLock { state in
+      if !state.isInvalidated { state.applicationPassword = password }
+      return !state.isInvalidated
+    }
+  }
+
+  /// What keys and items may be opened with.
+  var authentications: [SimulatedPhone.Authentication] { state.withLock { $0.authentications } }
+
   /// - Returns: why `policy` cannot be evaluated; `nil`: it can.
   func preflight(_ policy: LAPolicy) -> LAError? {
     state.withLock { state in
       guard !state.isInvalidated else { return LAError(describing: .invalidContext) }
       state.biometryType = LABiometryType(of: simulation.phone)
       guard let simulated = policy.simulated else { return LAError(describing: .companionNotAvailable) }
-      let obstacle = simulation.phone.obstacle(to: simulated)
-      if simulated == .deviceOwnerAuthenticationWithBiometrics {
-        state.domainState = simulation.phone.domainState(for: simulation.application).map { Data($0) }
-      }
+      let obstacle = simulation.phone.obstacle(to: simulated, for: simulation.application)
+      if simulated == .deviceOwnerAuthenticationWithBiometrics { state.domainState = readDomainState() }
       return obstacle.map(LAError.init)
     }
   }
 
-  /// - Parameter reply: `nil` for success. Called once, never on the caller's thread.
-  func evaluate(_ policy: LAPolicy, localizedReason: String, reply: @escaping @Sendable (LAError?) -> Void) {
+  /// - Parameter reply: never called on the caller's thread.
+  func evaluate(_ policy: LAPolicy, localizedReason: String, reply: @escaping Reply) {
+    guard let simulated = policy.simulated else {
+      let isInvalidated = state.withLock { $0.isInvalidated }
+      let error = LAError(describing: isInvalidated ? .invalidContext : .companionNotAvailable)
+      return Self.replyQueue.async { reply(error) }
+    }
+    evaluate(simulated, localizedReason: localizedReason, reply: reply)
+  }
+
+  /// - Parameter reply: never called on the caller's thread.
+  func evaluate(
+    _ accessControl: SimulatedPhone.AccessControl, for operation: LAAccessControlOperation, localizedReason: String,
+    reply: @escaping Reply
+  ) {
+    guard operation.isUse else { return endWithoutPrompt(reply) }
+    prove(localizedReason: localizedReason, reply: reply) { phone, authentications in
+      phone.demand(of: accessControl, after: authentications, application: self.simulation.application)
+    }
+  }
+
+  /// Proves one thing after the other until nothing more is demanded.
+  func prove(
+    localizedReason: String, reply: @escaping Reply,
+    until demand: @escaping @Sendable (SimulatedPhone, [SimulatedPhone.Authentication]) -> SimulatedPhone.Policy?
+  ) {
+    guard let policy = demand(simulation.phone, authentications) else { return endWithoutPrompt(reply) }
+    evaluate(policy, localizedReason: localizedReason) { error in
+      if let error { return reply(error) }
+      self.prove(localizedReason: localizedReason, reply: reply, until: demand)
+    }
+  }
+
+  /// The same for callers that wait, as those of the keychain and of keys do. Blocks while the person is asked.
+  func proveAndWait(
+    until demand: @escaping @Sendable (SimulatedPhone, [SimulatedPhone.Authentication]) -> SimulatedPhone.Policy?
+  ) -> LAError? {
+    let answered = DispatchSemaphore(value: 0)
+    let answer = Mutex<LAError?>(nil)
+    prove(
+      localizedReason: settings.localizedReason,
+      reply: { error in
+        answer.withLock { $0 = error }
+        answered.signal()
+      }, until: demand)
+    answered.wait()
+    return answer.withLock { $0 }
+  }
+
+  func invalidate() {
+    let prompting = state.withLock { state in
+      state.isInvalidated = true
+      state.authentications = []
+      state.applicationPassword = nil
+      defer { state.open.removeAll() }
+      return state.open.values.compactMap { if case .prompting(let id) = $0 { id } else { nil } }
+    }
+    prompting.forEach(simulation.phone.cancel)
+  }
+}
+
+extension ContextSession {
+  private enum OnBegin: Sendable {
+    case replying(LAError?)
+    case asking(SimulatedPhone.EvaluationRequest, number: Int)
+  }
+
+  private func evaluate(_ policy: SimulatedPhone.Policy, localizedReason: String, reply: @escaping Reply) {
     switch begin(policy, localizedReason: localizedReason) {
     case .replying(let error):
       Self.replyQueue.async { reply(error) }
@@ -81,37 +168,24 @@ final class ContextSession: Sendable {
     }
   }
 
-  func invalidate() {
-    let prompting = state.withLock { state in
-      state.isInvalidated = true
-      state.authentication = nil
-      defer { state.open.removeAll() }
-      return state.open.values.compactMap { if case .prompting(let id) = $0 { id } else { nil } }
-    }
-    prompting.forEach(simulation.phone.cancel)
-  }
-}
-
-extension ContextSession {
-  private enum OnBegin: Sendable {
-    case replying(LAError?)
-    case asking(SimulatedPhone.EvaluationRequest, number: Int)
-  }
-
-  private func begin(_ policy: LAPolicy, localizedReason: String) -> OnBegin {
+  private func begin(_ policy: SimulatedPhone.Policy, localizedReason: String) -> OnBegin {
     state.withLock { state in
       guard !state.isInvalidated else { return .replying(LAError(describing: .invalidContext)) }
-      guard let simulated = policy.simulated else { return .replying(LAError(describing: .companionNotAvailable)) }
-      if let authentication = state.authentication, simulated.accepts(authentication.factor) { return .replying(nil) }
+      if state.authentications.contains(where: { policy.factors.contains($0.factor) }) { return .replying(nil) }
       state.evaluationsBegun += 1
       state.open[state.evaluationsBegun] = .starting
       let request = SimulatedPhone.EvaluationRequest(
-        simulated, application: simulation.application, localizedReason: localizedReason,
+        policy, application: simulation.application, localizedReason: localizedReason,
         fallbackTitle: state.settings.fallbackTitle, cancelTitle: state.settings.cancelTitle,
         isInteractionForbidden: state.settings.isInteractionForbidden,
         allowedReuse: state.settings.allowedReuse)
       return .asking(request, number: state.evaluationsBegun)
     }
+  }
+
+  private func endWithoutPrompt(_ reply: @escaping Reply) {
+    let error = state.withLock { $0.isInvalidated } ? LAError(describing: .invalidContext) : nil
+    Self.replyQueue.async { reply(error) }
   }
 
   /// The phone has named the evaluation. Where the context was invalidated meanwhile, it is taken back at once.
@@ -127,11 +201,13 @@ extension ContextSession {
     state.withLock { state in
       state.open[number] = nil
       guard case .success(let authentication) = result, !state.isInvalidated else { return }
-      state.authentication = authentication
-      if authentication.factor == .biometry {
-        state.domainState = simulation.phone.domainState(for: simulation.application).map { Data($0) }
-      }
+      state.authentications.append(authentication)
+      if authentication.factor == .biometry { state.domainState = readDomainState() }
     }
+  }
+
+  private func readDomainState() -> Data? {
+    simulation.phone.domainState(for: simulation.application).map { Data($0) }
   }
 }
 

@@ -5,20 +5,17 @@
 
 /// One authentication of the person in front of the phone. The members are those of LAContext.h.
 ///
-/// Unlike Apple's, it may be used from any thread, and `canEvaluatePolicy` may be called in a reply.
-// @unchecked: NSObject is not Sendable. All mutable state is ContextSession's, behind its mutex.
-open class LAContext: NSObject, @unchecked Sendable {
-  private let session: ContextSession
+/// Like Apple's it is not `Sendable`; yet all of its state is behind a lock, for replies come on other threads.
+/// Unlike Apple's, `canEvaluatePolicy` may be called in a reply.
+open class LAContext: NSObject {
+  let session: ContextSession
 
   /// Belongs to `LASimulation.current`.
   public override init() {
     session = ContextSession(LASimulation.current)
   }
 
-  /// Evaluations still open end with `appCancel`.
-  deinit {
-    session.invalidate()
-  }
+  // MARK: Policies
 
   /// Whether `policy` can be evaluated now. Afterwards `biometryType` is known and, for a biometric policy,
   /// `evaluatedPolicyDomainState`.
@@ -29,14 +26,16 @@ open class LAContext: NSObject, @unchecked Sendable {
     return obstacle == nil
   }
 
+  /// The context lives on until the reply.
   /// - Parameters:
   ///   - localizedReason: not empty; with an empty one the app is stopped, as on a phone.
   ///   - reply: called once, on a private queue.
   open func evaluatePolicy(
-    _ policy: LAPolicy, localizedReason: String, reply: @escaping @Sendable (Bool, (any Error)?) -> Void
+    _ policy: LAPolicy, localizedReason: String, reply: @escaping (Bool, (any Error)?) -> Void
   ) {
     precondition(!localizedReason.isEmpty, "evaluatePolicy needs a localizedReason that is not empty")
-    session.evaluate(policy, localizedReason: localizedReason) { error in reply(error == nil, error) }
+    let reply = Reply(context: self, body: reply)
+    session.evaluate(policy, localizedReason: localizedReason) { reply.call($0) }
   }
 
   /// - Throws: `LAError`.
@@ -49,10 +48,54 @@ open class LAContext: NSObject, @unchecked Sendable {
     }
   }
 
+  // MARK: Access controls
+
+  /// Proves what `accessControl` asks for; keys and items behind it then open with this context and no prompt. What is
+  /// only made asks nobody.
+  /// - Parameters:
+  ///   - localizedReason: not empty; with an empty one the app is stopped, as on a phone.
+  ///   - reply: called once, on a private queue.
+  open func evaluateAccessControl(
+    _ accessControl: SecAccessControl, operation: LAAccessControlOperation, localizedReason: String,
+    reply: @escaping (Bool, (any Error)?) -> Void
+  ) {
+    precondition(!localizedReason.isEmpty, "evaluateAccessControl needs a localizedReason that is not empty")
+    let reply = Reply(context: self, body: reply)
+    session.evaluate(accessControl.simulated, for: operation, localizedReason: localizedReason) { reply.call($0) }
+  }
+
+  /// - Throws: `LAError`.
+  @discardableResult
+  open func evaluateAccessControl(
+    _ accessControl: SecAccessControl, operation: LAAccessControlOperation, localizedReason: String
+  ) async throws -> Bool {
+    try await withCheckedThrowingContinuation { continuation in
+      evaluateAccessControl(accessControl, operation: operation, localizedReason: localizedReason) { success, error in
+        if let error { continuation.resume(throwing: error) } else { continuation.resume(returning: success) }
+      }
+    }
+  }
+
+  /// - Parameter credential: `nil` takes it back.
+  /// - Returns: `false` after `invalidate()`, and for a smart card, which no phone reads.
+  @discardableResult
+  open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
+    type == .applicationPassword && session.setApplicationPassword(credential)
+  }
+
+  @discardableResult
+  open func isCredentialSet(_ type: LACredentialType) -> Bool {
+    type == .applicationPassword && session.applicationPassword != nil
+  }
+
+  // MARK: The end
+
   /// Ends what is open with `appCancel`; from then on all fails with `invalidContext`.
   open func invalidate() {
     session.invalidate()
   }
+
+  // MARK: The prompt
 
   /// `nil`: the system's title; empty: no fallback button.
   open var localizedFallbackTitle: String? {
@@ -66,10 +109,10 @@ open class LAContext: NSObject, @unchecked Sendable {
     set { session.updateSettings { $0.cancelTitle = newValue } }
   }
 
-  /// Seconds since an unlock of the phone by biometrics that make a prompt superfluous; 0: always prompt.
-  open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
-    get { session.settings.allowableReuseSeconds }
-    set { session.updateSettings { $0.allowableReuseSeconds = newValue } }
+  /// Shown where a key or an item of the keychain needs a prompt; policies are given a reason of their own.
+  open var localizedReason: String {
+    get { session.settings.localizedReason }
+    set { session.updateSettings { $0.localizedReason = newValue } }
   }
 
   /// Fail with `notInteractive` rather than prompt.
@@ -78,10 +121,39 @@ open class LAContext: NSObject, @unchecked Sendable {
     set { session.updateSettings { $0.isInteractionForbidden = newValue } }
   }
 
+  /// Seconds since an unlock of the phone by biometrics that make a prompt superfluous; 0: always prompt.
+  open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
+    get { session.settings.allowableReuseSeconds }
+    set { session.updateSettings { $0.allowableReuseSeconds = newValue } }
+  }
+
+  /// Kept and without effect, as since iOS 9.
+  open var maxBiometryFailures: NSNumber? {
+    get { session.settings.maxBiometryFailures }
+    set { session.updateSettings { $0.maxBiometryFailures = newValue } }
+  }
+
+  // MARK: What a context knows
+
   /// `none` until `canEvaluatePolicy` was called, and before iOS 11.
   open var biometryType: LABiometryType { session.biometryType }
 
   /// Opaque; another one after fingers or faces were changed. `nil` unless `canEvaluatePolicy` succeeded for a biometric
   /// policy, or an evaluation by biometrics.
   open var evaluatedPolicyDomainState: Data? { session.domainState }
+
+  /// As of now, without `canEvaluatePolicy`.
+  open var domainState: LADomainState { session.currentDomainState }
+}
+
+/// An app's closure on its way to another thread.
+// @unchecked: it is called once, and nobody else has it any more. As on a phone, what it captured is the app's affair.
+private struct Reply: @unchecked Sendable {
+  /// Keeps the evaluation's context alive.
+  let context: LAContext
+  let body: (Bool, (any Error)?) -> Void
+
+  func call(_ error: LAError?) {
+    body(error == nil, error)
+  }
 }

@@ -15,12 +15,6 @@ extension LAPolicy {
   }
 }
 
-extension SimulatedPhone.Policy {
-  func accepts(_ factor: SimulatedPhone.Factor) -> Bool {
-    self == .deviceOwnerAuthentication || factor == .biometry
-  }
-}
-
 extension LABiometryType {
   /// Apps cannot ask before iOS 11.
   init(of phone: SimulatedPhone) {

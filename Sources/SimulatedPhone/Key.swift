@@ -1,5 +1,7 @@
 // Keys as the Secure Enclave keeps them: made on the phone, never leaving it, signing only for who is present.
 
+internal import Crypto
+
 extension SimulatedPhone {
   /// A handle on a key that stays in its phone.
   public struct Key: Sendable, Hashable {
@@ -15,4 +17,9 @@ extension SimulatedPhone {
     /// Nobody proved to be present.
     case notAuthenticated(Failure)
   }
+}
+
+extension SimulatedPhone.Key {
+  /// What a keychain calls it: SHA-1 of the public key (`kSecAttrApplicationLabel`). 20 bytes.
+  public var applicationLabel: [UInt8] { Array(Insecure.SHA1.hash(data: publicKeyX963)) }
 }

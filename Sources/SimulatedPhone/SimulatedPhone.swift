@@ -18,6 +18,15 @@ public final class SimulatedPhone: Sendable {
     var state: PhoneState
     var person: Person
     var replies: [EvaluationID: Reply] = [:]
+    /// What watchers saw last; two evaluations may look the same.
+    var shown: Shown?
+    var watchers: [Int: AsyncStream<Prompt>.Continuation] = [:]
+    var watchersBegun = 0
+  }
+
+  private struct Shown: Equatable {
+    let evaluation: EvaluationID?
+    let prompt: Prompt
   }
 
   /// Told once how an evaluation ended.
@@ -151,6 +160,21 @@ extension SimulatedPhone {
   /// The prompt on the screen.
   public var prompt: Prompt? { read { state, now in state.prompt(at: now) } }
 
+  /// The prompt on the screen, as soon as there is one, and every change to it: for tests that act when it comes.
+  public var prompts: AsyncStream<Prompt> {
+    AsyncStream { continuation in
+      let number = core.withLock { core in
+        core.watchersBegun += 1
+        core.watchers[core.watchersBegun] = continuation
+        if let shown = core.shown { continuation.yield(shown.prompt) }
+        return core.watchersBegun
+      }
+      continuation.onTermination = { [weak self] _ in
+        self?.core.withLock { core in _ = core.watchers.removeValue(forKey: number) }
+      }
+    }
+  }
+
   /// Somebody does something at the prompt on the screen.
   @discardableResult
   public func perform(_ action: PersonAction) -> Reaction {
@@ -216,6 +240,19 @@ extension SimulatedPhone {
   }
 }
 
+// Access controls that are on nothing yet.
+extension SimulatedPhone {
+  /// What is still to be proven before something behind `accessControl` opens to `application`; `nil`: nothing.
+  public func demand(
+    of accessControl: AccessControl, after authentications: [Authentication], application: String
+  ) -> Policy? {
+    read { state, _ in
+      let proven = state.proven(by: authentications, to: application)
+      return AccessGuard(accessControl).demand(after: proven).map(Policy.init)
+    }
+  }
+}
+
 // The keychain: every app sees its own.
 extension SimulatedPhone {
   /// - Parameters:
@@ -273,6 +310,7 @@ extension SimulatedPhone {
     return core.withLock { core in
       let value = body(&core, now)
       settle(&core, at: now)
+      show(&core, at: now)
       return value
     }
   }
@@ -288,6 +326,13 @@ extension SimulatedPhone {
       guard let prompt = core.state.prompt(at: now), let action = core.person.nextAction(at: prompt) else { return }
       if case .ended(let ending) = core.state.act(action, at: now) { deliver(ending, of: &core) }
     }
+  }
+
+  private func show(_ core: inout Core, at now: Duration) {
+    let shown = core.state.prompt(at: now).map { Shown(evaluation: core.state.evaluation?.id, prompt: $0) }
+    guard shown != core.shown else { return }
+    core.shown = shown
+    if let shown { core.watchers.values.forEach { $0.yield(shown.prompt) } }
   }
 
   private func deliver(_ ending: PhoneState.Ending, of core: inout Core) {

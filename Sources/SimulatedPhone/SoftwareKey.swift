@@ -37,6 +37,16 @@ public struct SoftwareKey: Sendable {
     }
   }
 
+  /// - Parameters:
+  ///   - signature: ECDSA with SHA-256, as DER.
+  ///   - publicKeyX963: 65 bytes.
+  public static func isValid(_ signature: [UInt8], of message: [UInt8], by publicKeyX963: [UInt8]) -> Bool {
+    guard let key = try? P256.Signing.PublicKey(x963Representation: publicKeyX963),
+      let signature = try? P256.Signing.ECDSASignature(derRepresentation: signature)
+    else { return false }
+    return key.isValidSignature(signature, for: SHA256.hash(data: message))
+  }
+
   private init(_ privateKey: P256.Signing.PrivateKey) {
     self.privateKey = privateKey
     self.publicKeyX963 = Array(privateKey.publicKey.x963Representation)

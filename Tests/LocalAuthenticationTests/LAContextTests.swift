@@ -178,25 +178,35 @@ struct LAContextTests {
     #expect(await evaluate(context) == .invalidContext)
   }
 
-  @Test("Letting go of a context takes its prompt away")
-  func release() async {
+  @Test("An app need not hold on to a context: its evaluation does, and only until the reply", .timeLimit(.minutes(1)))
+  func lifetime() async {
     let phone = SimulatedPhone.withThumb()
+    weak var context: LAContext?
     let code: LAError.Code? = await withCheckedContinuation { continuation in
-      context(on: phone).evaluatePolicy(Self.biometrics, localizedReason: "Log in") { _, error in
+      let local = self.context(on: phone)
+      context = local
+      local.evaluatePolicy(Self.biometrics, localizedReason: "Log in") { _, error in
         continuation.resume(returning: (error as? LAError)?.code)
       }
+      #expect(phone.prompt != nil)
+      phone.touch("thumb")
     }
-    #expect(code == .appCancel)
-    #expect(phone.prompt == nil)
+    #expect(code == nil)
+    // The reply's closure is let go of after it was called, on a thread of the phone's.
+    while context != nil { await Task.yield() }
   }
 
   @Test("Whether it ends or is invalidated first, every evaluation is replied to once")
   func raceOfInvalidation() async {
     for _ in 0..<50 {
       let context = context(on: .withThumb(person: Self.owner))
-      async let code = evaluate(context)
-      context.invalidate()
-      #expect([nil, .appCancel, .invalidContext].contains(await code))
+      let code: LAError.Code? = await withCheckedContinuation { continuation in
+        context.evaluatePolicy(Self.biometrics, localizedReason: "Log in") { _, error in
+          continuation.resume(returning: (error as? LAError)?.code)
+        }
+        context.invalidate()
+      }
+      #expect([nil, .appCancel, .invalidContext].contains(code))
     }
   }
 
@@ -233,7 +243,7 @@ struct LAContextTests {
 
   @Test("A subclass may stand in for it, as apps' own tests do")
   func subclass() {
-    final class Denied: LAContext, @unchecked Sendable {
+    final class Denied: LAContext {
       override func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
         error?.pointee = LAError(.biometryNotEnrolled) as NSError
         return false
@@ -242,14 +252,128 @@ struct LAContextTests {
     #expect(SignIn(context: Denied()).title == "Sign in with password")
   }
 
-  // MARK: Numbers
+  // MARK: Credentials
 
-  @Test("The phone's failures and policies have Apple's numbers")
-  func numbers() {
-    for failure in SimulatedPhone.Failure.allCases { #expect(LAError.Code(rawValue: failure.rawValue) != nil) }
-    for policy in SimulatedPhone.Policy.allCases { #expect(LAPolicy(rawValue: policy.rawValue) != nil) }
-    #expect(LATouchIDAuthenticationMaximumAllowableReuseDuration == 300)
-    #expect(SimulatedPhone.EvaluationRequest.maximumReuse == .seconds(300))
+  @Test("A credential is set until it is taken back or the context ends")
+  func credentials() {
+    let context = context(on: .withThumb())
+    #expect(!context.isCredentialSet(.applicationPassword))
+    #expect(context.setCredential(Data("secret".utf8), type: .applicationPassword))
+    #expect(context.isCredentialSet(.applicationPassword))
+    #expect(context.setCredential(nil, type: .applicationPassword))
+    #expect(!context.isCredentialSet(.applicationPassword))
+    #expect(!context.setCredential(Data("1234".utf8), type: .smartCardPIN))
+    context.setCredential(Data("secret".utf8), type: .applicationPassword)
+    context.invalidate()
+    #expect(!context.isCredentialSet(.applicationPassword))
+    #expect(!context.setCredential(Data("secret".utf8), type: .applicationPassword))
+  }
+
+  @Test("A new context is as Apple's is")
+  func defaults() {
+    let context = LAContext()
+    #expect(context.localizedReason == "")
+    #expect(context.localizedFallbackTitle == nil)
+    #expect(context.localizedCancelTitle == nil)
+    #expect(context.maxBiometryFailures == nil)
+    #expect(context.touchIDAuthenticationAllowableReuseDuration == 0)
+    #expect(!context.interactionNotAllowed)
+    #expect(context.biometryType == .none)
+    #expect(context.evaluatedPolicyDomainState == nil)
+    // Kept as given; what counts is bounded where it is used.
+    context.touchIDAuthenticationAllowableReuseDuration = 10_000
+    #expect(context.touchIDAuthenticationAllowableReuseDuration == 10_000)
+  }
+
+  // MARK: Domain state of iOS 18
+
+  @Test("domainState is as of now, whatever was asked before, and the bytes are evaluatedPolicyDomainState's")
+  func domainStateOfToday() {
+    let phone = SimulatedPhone.withThumb()
+    let context = context(on: phone)
+    let state = context.domainState
+    #expect(context.biometryType == .none)
+    #expect(state.biometry.biometryType == .touchID)
+    context.canEvaluatePolicy(Self.biometrics, error: nil)
+    #expect(state.biometry.stateHash == context.evaluatedPolicyDomainState)
+    #expect(state.stateHash == state.biometry.stateHash)
+    #expect(state.companion.availableCompanionTypes.isEmpty)
+    #expect(state.companion.stateHash == nil && state.companion.stateHash(for: .watch) == nil)
+
+    phone.enroll("index")
+    #expect(context.domainState.biometry.stateHash != state.biometry.stateHash)
+    _ = phone.locked()
+    #expect(context.domainState.biometry.stateHash == nil)
+  }
+
+  // MARK: Face ID
+
+  @Test("Face ID gives up after two faces, and its fallback is the app's")
+  func faceID() async {
+    let phone = SimulatedPhone(
+      biometryType: .faceID, passcode: "2580", enrolled: ["anna"],
+      person: .init(script: [.present(.face("bob")), .present(.face("bob")), .tapFallback]))
+    let context = context(on: phone)
+    #expect(await evaluate(context) == .userFallback)
+    #expect(context.canEvaluatePolicy(Self.biometrics, error: nil))
+    #expect(context.biometryType == .faceID)
+  }
+
+  @Test("An app whose owner denied it Face ID is told that there is none")
+  func faceIDDenied() async {
+    let phone = SimulatedPhone(
+      biometryType: .faceID, passcode: "2580", enrolled: ["anna"], person: .presenting(.face("anna"), passcode: "2580"))
+    phone.setFaceID(isAllowed: false, for: "com.example.app")
+    let context = context(on: phone)
+    var error: NSError?
+    #expect(!context.canEvaluatePolicy(Self.biometrics, error: &error))
+    #expect(error?.code == -6)
+    #expect(await evaluate(context, .deviceOwnerAuthentication) == nil)
+    #expect(context.evaluatedPolicyDomainState == nil)
+  }
+
+  // MARK: The system takes the prompt
+
+  @Test(
+    "Home button, screen lock, another app and calls end it with systemCancel",
+    arguments: [SimulatedPhone.PersonAction.pressHome, .lockScreen, .leaveApp, .takeCall])
+  func interruption(action: SimulatedPhone.PersonAction) async {
+    #expect(await evaluate(context(on: .withThumb(person: .init(script: [action])))) == .systemCancel)
+  }
+
+  @Test("Of many contexts at once each is replied to once; the prompt that is left is the last one's")
+  func manyContexts() async {
+    let phone = SimulatedPhone.withThumb()
+    let codes = await withTaskGroup(of: LAError.Code?.self) { group in
+      for _ in 0..<50 {
+        group.addTask { await self.evaluate(self.context(on: phone)) }
+      }
+      for await code in group.prefix(49) { #expect(code == .systemCancel) }
+      phone.touch("thumb")
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(codes == [nil])
+  }
+
+  @Test("One context may evaluate many times at once, and be asked and invalidated meanwhile")
+  func manyThreads() async {
+    let phone = SimulatedPhone.withThumb(person: Self.owner)
+    // LAContext is not Sendable, as Apple's is not; that it is safe on many threads is what is tried here.
+    struct Shared: @unchecked Sendable { let context: LAContext }
+    let shared = Shared(context: context(on: phone))
+    await withTaskGroup(of: LAError.Code?.self) { group in
+      for number in 0..<100 {
+        group.addTask {
+          if number == 50 { shared.context.invalidate() }
+          shared.context.localizedFallbackTitle = "\(number)"
+          shared.context.canEvaluatePolicy(Self.biometrics, error: nil)
+          _ = (shared.context.evaluatedPolicyDomainState, shared.context.biometryType, shared.context.domainState)
+          return await self.evaluate(shared.context)
+        }
+      }
+      for await code in group { #expect([nil, .appCancel, .systemCancel, .invalidContext].contains(code)) }
+    }
+    #expect(await evaluate(shared.context) == .invalidContext)
   }
 
   // MARK: Simulations

@@ -184,6 +184,28 @@ struct EvaluationTests {
     #expect(phone.prompt?.fallbackTitle == "Use gesture")
   }
 
+  @Test("Who watches the screen sees each prompt as it comes and as it changes, and none that nobody could see")
+  func watching() async {
+    let phone = Phone.owned()
+    phone.evaluate(.biometrics) { _ in }
+    var screen = phone.prompts.makeAsyncIterator()
+    #expect(await screen.next()?.fallbackTitle == nil)
+    phone.touch("stranger's")
+    #expect(await screen.next()?.fallbackTitle == "Enter Password")
+    // The same once more is another evaluation.
+    phone.perform(.tapCancel)
+    phone.evaluate(.biometrics) { _ in }
+    #expect(await screen.next()?.fallbackTitle == nil)
+    phone.evaluate(.biometrics) { _ in }
+    #expect(await screen.next()?.sheet == .touchID)
+    // Answered before it could be seen.
+    phone.setPerson(.presenting(.thumb))
+    phone.evaluate(.biometrics) { _ in }
+    phone.setPerson(.absent)
+    phone.evaluate(.devicePasscode) { _ in }
+    #expect(await screen.next()?.sheet == .passcode)
+  }
+
   @Test(
     "The system's own fallback titles",
     arguments: [

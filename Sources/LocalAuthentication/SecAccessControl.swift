@@ -1,0 +1,92 @@
+// Access controls (SecAccessControl.h): what a key or an item of the keychain asks of the person.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+public import Foundation
+internal import SimulatedPhone
+
+/// Which conditions, and how they combine.
+public struct SecAccessControlCreateFlags: OptionSet, Sendable {
+  public let rawValue: CFOptionFlags
+
+  public init(rawValue: CFOptionFlags) {
+    self.rawValue = rawValue
+  }
+
+  public static let userPresence = Self(rawValue: 1 << 0)
+  public static let biometryAny = Self(rawValue: 1 << 1)
+  public static let biometryCurrentSet = Self(rawValue: 1 << 3)
+  public static let devicePasscode = Self(rawValue: 1 << 4)
+  public static let companion = Self(rawValue: 1 << 5)
+  public static let or = Self(rawValue: 1 << 14)
+  public static let and = Self(rawValue: 1 << 15)
+  public static let privateKeyUsage = Self(rawValue: 1 << 30)
+  public static let applicationPassword = Self(rawValue: 1 << 31)
+
+  /// The names of iOS 9 and 10.
+  public static let touchIDAny = biometryAny
+  public static let touchIDCurrentSet = biometryCurrentSet
+  /// The name before companions other than a watch.
+  public static let watch = companion
+}
+
+/// Made by `SecAccessControlCreateWithFlags`.
+public final class SecAccessControl {
+  let simulated: SimulatedPhone.AccessControl
+  /// A `kSecAttrAccessible…`.
+  let accessibility: String
+
+  init(_ simulated: SimulatedPhone.AccessControl, accessibility: String) {
+    self.simulated = simulated
+    self.accessibility = accessibility
+  }
+}
+
+public func SecAccessControlGetTypeID() -> CFTypeID { 1 }
+
+/// - Parameter protection: a `kSecAttrAccessible…`.
+/// - Returns: `nil`, and `errSecParam`, where conditions are several and it is not said how they combine; `nil`, and
+///   `errSecUnimplemented`, for what the simulated phone has not: companions alone and application passwords.
+public func SecAccessControlCreateWithFlags(
+  _ allocator: CFAllocator?, _ protection: CFTypeRef, _ flags: SecAccessControlCreateFlags,
+  _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> SecAccessControl? {
+  let conditions = flags.conditions
+  let isCombined = flags.contains(.or) || flags.contains(.and)
+  if flags.contains(.applicationPassword)
+    || (flags.contains(.companion) && (conditions.isEmpty || flags.contains(.and)))
+  {
+    error?.pointee = .status(errSecUnimplemented)
+    return nil
+  }
+  guard let accessibility = protection as? String, conditions.count < 2 || isCombined,
+    !flags.isSuperset(of: [.or, .and])
+  else {
+    error?.pointee = .status(errSecParam)
+    return nil
+  }
+  return SecAccessControl(
+    SimulatedPhone.AccessControl(
+      conditions, combination: flags.contains(.and) ? .all : .any,
+      isBoundToPasscode: accessibility == kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly as String),
+    accessibility: accessibility)
+}
+
+extension SecAccessControlCreateFlags {
+  fileprivate var conditions: Set<SimulatedPhone.KeyProtection> {
+    let all: [(SecAccessControlCreateFlags, SimulatedPhone.KeyProtection)] = [
+      (.userPresence, .userPresence), (.biometryAny, .biometryAny), (.biometryCurrentSet, .biometryCurrentSet),
+      (.devicePasscode, .devicePasscode),
+    ]
+    return Set(all.filter { contains($0.0) }.map(\.1))
+  }
+}
+
+extension LAAccessControlOperation {
+  /// Making a key or an item asks nobody.
+  var isUse: Bool {
+    switch self {
+    case .createItem, .createKey: false
+    case .useItem, .useKeySign, .useKeyDecrypt, .useKeyKeyExchange: true
+    }
+  }
+}
