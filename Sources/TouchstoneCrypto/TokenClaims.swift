@@ -18,14 +18,14 @@ public struct TokenClaims: Sendable, Hashable {
   public var methods: [String]
   /// `acr`: the policy's name.
   public var policy: String
-  /// `bnd`: the binding.
-  public var bindingID: String
+  /// `bnd`: the binding; `nil` where the person had none.
+  public var bindingID: String?
   /// `txn`: SHA-256 of the approved transaction's canonical bytes, 32 of them; `nil` for a login.
   public var transactionDigest: [UInt8]?
 
   public init(
     issuer: String, audience: String, subject: String, issuedAt: Int64, expiresAt: Int64, tokenID: String,
-    methods: [String], policy: String, bindingID: String, transactionDigest: [UInt8]? = nil
+    methods: [String], policy: String, bindingID: String?, transactionDigest: [UInt8]? = nil
   ) {
     self.issuer = issuer
     self.audience = audience
@@ -48,6 +48,8 @@ public enum AuthenticationMethod {
   public static let iris = "iris"
   public static let voice = "vbm"
   public static let pin = "pin"
+  public static let password = "pwd"
+  public static let oneTimePassword = "otp"
   public static let userPresence = "user"
   public static let multiple = "mfa"
 }
@@ -70,7 +72,9 @@ extension TokenClaims {
     writer.write("jti", tokenID)
     writer.write("amr", methods)
     writer.write("acr", policy)
-    writer.write("bnd", bindingID)
+    if let bindingID {
+      writer.write("bnd", bindingID)
+    }
     if let transactionDigest {
       writer.write("txn", Base64URL.encode(transactionDigest))
     }
@@ -89,12 +93,17 @@ extension TokenClaims {
       case .integer(let expiresAt) = members["exp"],
       case .string(let tokenID) = members["jti"],
       case .strings(let methods) = members["amr"],
-      case .string(let policy) = members["acr"],
-      case .string(let bindingID) = members["bnd"]
+      case .string(let policy) = members["acr"]
     else { return nil }
     self.init(
       issuer: issuer, audience: audience, subject: subject, issuedAt: issuedAt, expiresAt: expiresAt, tokenID: tokenID,
-      methods: methods, policy: policy, bindingID: bindingID)
+      methods: methods, policy: policy, bindingID: nil)
+
+    switch members["bnd"] {
+    case nil: break
+    case .string(let id): bindingID = id
+    default: return nil
+    }
 
     switch members["txn"] {
     case nil:

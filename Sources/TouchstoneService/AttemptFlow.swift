@@ -1,4 +1,7 @@
 // SubmitAttempt, step by step: open the evaluation, read what it rests on, verify, decide, commit, answer.
+//
+// What is special to passcode and gesture, which are counted before they are verified, stands in SecretAttempt.swift;
+// what a success yields, in Grant.swift.
 
 internal import DispatchRPC
 internal import TouchstoneCodec
@@ -13,18 +16,8 @@ struct AttemptFlow: Sendable {
   let applicationID: String
   let policy: EvaluationPolicy
   let evaluation: SealedEvaluation
-  let proof: Proof
+  let proof: AttemptProof
   let posture: DevicePosture
-
-  /// What the device sent.
-  enum Proof: Sendable {
-    case key(factor: Factor, signature: [UInt8])
-    case report(LAErrorCode?)
-
-    var factor: Factor? {
-      if case .key(let factor, _) = self { factor } else { nil }
-    }
-  }
 
   /// A sealed evaluation holds at most a prompt, three identifiers and a transaction: under 2 KiB.
   static let sealedBytes = 1...4_096
@@ -38,7 +31,7 @@ struct AttemptFlow: Sendable {
     validator.identifier(request.applicationID, "application_id")
     validator.opaque(request.evaluation, "evaluation", count: sealedBytes)
     let posture = validator.posture(request.posture)
-    let proof = try proof(request.attempt, &validator)
+    let proof = try validator.proof(request.attempt, of: service)
     try validator.finish()
     guard let proof else { preconditionFailure("a request without a proof was refused above") }
 
@@ -49,31 +42,13 @@ struct AttemptFlow: Sendable {
       let policy = service.policies[evaluation.policyName], policy.revision == evaluation.policyRevision
     else { return refuseContext(request.applicationID, exchange, service: service) }
 
-    AttemptFlow(
+    let flow = AttemptFlow(
       service: service, exchange: exchange, applicationID: request.applicationID, policy: policy,
-      evaluation: evaluation, proof: proof, posture: posture
-    ).read(round: 0, isValid: nil)
-  }
-
-  private static func proof(
-    _ attempt: V1.SubmitAttemptRequest.Attempt?, _ validator: inout RequestValidator
-  ) throws(RequestError) -> Proof? {
-    switch attempt {
-    case .key(let key):
-      validator.opaque(key.signature, "key.signature", count: RequestValidator.signatureBytes)
-      guard let factor = Factor(key.factor), factor == .biometry || factor == .deviceOwner else {
-        validator.refuse("key.factor", "must be FACTOR_BIOMETRY or FACTOR_DEVICE_OWNER")
-        return nil
-      }
-      return .key(factor: factor, signature: key.signature)
-    case .report(let report):
-      if report.laError == .unspecified { validator.refuse("report.la_error", "is required") }
-      return .report(LAErrorCode(rawValue: report.laError.rawValue))
-    case .profileTouchID, .passcode, .gesture, .passkey, .primary:
-      throw RequestError(code: .unimplemented, message: "attempt: this factor is not served by this version")
-    case nil:
-      validator.refuse("attempt", "is required")
-      return nil
+      evaluation: evaluation, proof: proof, posture: posture)
+    if case .secret(let secret) = proof {
+      SecretAttempt(flow: flow, secret: secret).start()
+    } else {
+      flow.decide(round: 0, isValid: nil)
     }
   }
 
@@ -84,85 +59,126 @@ struct AttemptFlow: Sendable {
     let event = EventDraft.evaluation(
       .refused, policy: "", applicationID: applicationID, subject: nil, caller: exchange.caller, time: service.clock())
     service.record(event, for: exchange) {
-      exchange.answer(
-        V1.SubmitAttemptResponse(
-          outcome: .invalidContext, laError: .invalidContext,
-          result: V1.Result(outcome: .invalidContext, code: .invalidContext)))
+      let decision = AttemptDecision(outcome: .invalidContext, laError: .invalidContext)
+      exchange.answer(V1.SubmitAttemptResponse(decision, by: nil, on: .unspecified, in: exchange.language))
     }
   }
+
+  func refuseContext() {
+    Self.refuseContext(applicationID, exchange, service: service)
+  }
+
+  var isExpired: Bool { service.clock() >= evaluation.key.expiresAt }
 
   // MARK: Read and verify
 
-  /// `isValid`: the proof's verdict, if an earlier round found it. Keys of a binding never change, so it stands.
-  private func read(round: Int, isValid: Bool?) {
+  func read(then body: @escaping @Sendable (Subject) throws(RequestError) -> Void) {
     service.subject(
-      bindingID: evaluation.bindingID, applicationID: applicationID, evaluation: evaluation.key, for: exchange
-    ) { subject in
-      if let isValid { decide(subject, isValid: isValid, round: round) } else { verify(subject, round: round) }
+      evaluation.subject, digest: proof.profileTouchIDDigest, of: applicationID, evaluation: evaluation.key,
+      for: exchange, then: body)
+  }
+
+  /// - Parameter isValid: a signature's verdict, if an earlier round found it. Keys of a binding never change, so it
+  ///   stands.
+  private func decide(round: Int, isValid: Bool?) {
+    read { subject throws(RequestError) in
+      switch proof {
+      case .key(let factor, let signature):
+        guard isValid == nil, subject.evaluation?.standing.isFinished != true else {
+          return conclude(subject, .key(factor: factor, isValid: isValid ?? false), round: round)
+        }
+        try verify(signature, by: factor, subject, round: round)
+      case .profileTouchID(let digest):
+        conclude(subject, .profileTouchID(isValid: subject.holds(profileTouchIDDigest: digest)), round: round)
+      case .primary(let login):
+        decide(subject, login, round: round)
+      case .report(let code):
+        conclude(subject, .report(code), round: round)
+      case .secret:
+        preconditionFailure("a secret has phases of its own")
+      }
     }
   }
 
-  private func verify(_ subject: Subject, round: Int) {
-    guard case .key(let factor, let signature) = proof, subject.evaluation?.standing.isFinished != true else {
-      return decide(subject, isValid: false, round: round)
-    }
+  private func verify(
+    _ signature: [UInt8], by factor: Factor, _ subject: Subject, round: Int
+  ) throws(RequestError) {
     let ownKey = subject.binding?.publicKey(for: factor)
     let check = SignatureCheck(
-      publicKey: Self.importedKey(ownKey), signature: signature,
+      publicKey: try importedKey(ownKey), signature: signature,
       message: evaluation.signingInput(applicationID: applicationID, policy: policy))
     exchange.context.verifications.add(check) { isValid in
-      decide(subject, isValid: isValid && ownKey != nil, round: round)
+      conclude(subject, .key(factor: factor, isValid: isValid && ownKey != nil), round: round)
     }
   }
 
-  /// Where there is no key, a stand-in takes as long to say no (R37).
-  private static func importedKey(_ bytes: [UInt8]?) -> P256PublicKey {
+  /// Where there is no key, a stand-in takes as long to say no (R37). One that was stored does not import where the store
+  /// was damaged.
+  private func importedKey(_ bytes: [UInt8]?) throws(RequestError) -> P256PublicKey {
     guard let bytes else { return .standIn }
     do throws(CryptoError) {
       return try P256PublicKey(bytes: bytes)
     } catch {
-      // A key is only stored after it was imported once.
-      preconditionFailure("a stored public key does not import: \(error)")
+      throw exchange.logged(error)
+    }
+  }
+
+  /// A login that is too old is the caller's to renew, not the person's failure. Where the evaluation or the policy takes
+  /// none at all, the rules say so.
+  private func decide(_ subject: Subject, _ login: PrimaryLogin, round: Int) {
+    let now = service.clock()
+    var freshness = service.configuration.enrolment
+    freshness.primaryFreshness = policy.primaryFreshness
+    let verdict = freshness.primaryVerdict(authenticatedAt: login.authenticatedAt, now: now)
+    guard verdict == .tooOld, policy.factors.contains(.primary), subject.evaluation?.standing.isFinished != true,
+      !isExpired
+    else { return conclude(subject, .primary(verdict), round: round) }
+
+    let reason = RequestError.Reason.primaryAuthenticationTooOld
+    let event = EventDraft.evaluation(
+      .refused, policy: policy.name, applicationID: applicationID, subject: subject, reason: reason, factor: .primary,
+      caller: exchange.caller, time: now)
+    service.record(event, for: exchange) { () throws(RequestError) in
+      throw .failedPrecondition(reason, "the person must log in again", .primaryAuthenticationTooOld)
     }
   }
 
   // MARK: Decide and commit
 
-  private func decide(_ subject: Subject, isValid: Bool, round: Int) {
-    let now = service.clock()
+  private func conclude(_ subject: Subject, _ attempt: Attempt, round: Int) {
     // Asked again in each round: verifying and conflicts take time.
-    guard now < evaluation.key.expiresAt else {
-      return Self.refuseContext(applicationID, exchange, service: service)
-    }
-    let attempt: Attempt =
-      switch proof {
-      case .key(let factor, _): .key(factor: factor, isValid: isValid)
-      case .report(let code): .report(code)
-      }
-    let decision = policy.decide(
-      AttemptFacts(
-        posture: posture,
-        binding: subject.standing(standIns: service.standIns, bindingID: evaluation.bindingID),
-        device: subject.device.biometry, profile: .none,
-        evaluation: subject.evaluation?.standing ?? EvaluationStanding(), now: now, attempt: attempt))
-    let grant = decision.outcome == .succeeded ? Grant(subject, self, at: now) : nil
-    service.commit(
-      changes(subject, decision, grant, at: now), round: round, for: exchange,
-      conflicted: { read(round: round + 1, isValid: isValid) },
-      committed: { exchange.answer(answer(decision, grant)) })
+    guard !isExpired else { return refuseContext() }
+    let now = service.clock()
+    let decision = policy.decide(AttemptFacts(subject.facts(posture: posture, now: now), attempt: attempt))
+    let isValid: Bool? = if case .key(_, let isValid) = attempt { isValid } else { nil }
+    commit(subject, decision, at: now, round: round, conflicted: { decide(round: round + 1, isValid: isValid) })
   }
 
-  private func changes(
-    _ subject: Subject, _ decision: AttemptDecision, _ grant: Grant?, at now: UnixTime
+  /// Makes the decision durable, then answers it.
+  ///
+  /// - Parameters:
+  ///   - rehashed: the secret's new verifier, where it is to have one.
+  ///   - committed: runs before the answer.
+  func commit(
+    _ subject: Subject, _ decision: AttemptDecision, rehashed: [UInt8]? = nil, at now: UnixTime, round: Int,
+    conflicted: @escaping @Sendable () throws(RequestError) -> Void,
+    committed: @escaping @Sendable () -> Void = {}
+  ) {
+    let grant = decision.outcome == .succeeded ? Grant(to: subject, by: self, at: now) : nil
+    service.commit(
+      changeSet(subject, decision, grant, rehashed: rehashed, at: now), round: round, for: exchange,
+      conflicted: conflicted,
+      committed: {
+        committed()
+        exchange.answer(answer(decision, grant))
+      })
+  }
+
+  private func changeSet(
+    _ subject: Subject, _ decision: AttemptDecision, _ grant: Grant?, rehashed: [UInt8]?, at now: UnixTime
   ) -> ChangeSet {
-    var changes: [Change] = []
-    if let binding = grant?.binding {
-      // The success rests on the binding's and the device's standing, so both must still be as they were read.
-      changes.append(.touchBinding(id: binding.bindingID, version: binding.version, lastUsedAt: now))
-      if decision.device == nil {
-        changes.append(.requireDevice(id: subject.device.deviceID, version: subject.device.version))
-      }
-    }
+    var changes = secretChanges(subject, decision, rehashed: rehashed, at: now)
+    if let grant { changes += grant.changes(subject, decision, at: now) }
     if let standing = decision.device {
       var device = subject.device
       device.biometry = standing
@@ -173,7 +189,6 @@ struct AttemptFlow: Sendable {
       record.standing = standing
       changes.append(.putEvaluation(record))
     }
-    if let token = grant?.tokenRecord { changes.append(.putToken(token)) }
     let event = EventDraft.evaluation(
       EventDraft.EvaluationKind(decision.outcome), policy: policy.name, applicationID: applicationID,
       subject: subject, reason: decision.laError.map { "\($0.rawValue)" }, factor: proof.factor,
@@ -181,21 +196,30 @@ struct AttemptFlow: Sendable {
     return ChangeSet(changes: changes, events: [event])
   }
 
+  /// A refusal that rests on the secret's standing is not given on a stale one either.
+  private func secretChanges(
+    _ subject: Subject, _ decision: AttemptDecision, rehashed: [UInt8]?, at now: UnixTime
+  ) -> [Change] {
+    guard case .secret(let secret) = proof else { return [] }
+    var holder = subject.secretHolder
+    guard let standing = decision.secret else { return holder.isPlaceholder ? [] : [.require(holder)] }
+    holder.settle(secret.kind, standing, verifier: rehashed, at: now)
+    return [.putProfile(holder)]
+  }
+
   // MARK: Answer
 
   private func answer(_ decision: AttemptDecision, _ grant: Grant?) -> V1.SubmitAttemptResponse {
     var response = V1.SubmitAttemptResponse(
-      outcome: V1.Outcome(decision.outcome), laError: V1.LAError(decision.laError),
-      result: V1.Result(outcome: decision.outcome, code: decision.laError),
-      nextFactors: decision.nextFactors.map(V1.Factor.init), attemptsLeft: decision.attemptsLeft,
-      retryAfter: decision.retryAfter.map(V1.Duration.init),
-      domainState: V1.DomainStateVerdict(decision.domainState))
+      decision, by: proof.factor, on: posture.biometryType, in: exchange.language)
     if decision.outcome != .invalidContext {
+      let presentation = policy.present(
+        evaluation.prompt.titles, on: posture, isFallbackVisible: decision.isFallbackVisible)
       response.presentation = V1.Presentation(
-        evaluation.prompt, on: posture, isFallbackVisible: decision.isFallbackVisible)
+        presentation, localizedReason: evaluation.prompt.localizedReason, in: exchange.language)
     }
     if let grant {
-      response.profileID = grant.binding.profileID
+      response.profileID = grant.profileID
       if let claims = grant.claims {
         response.token = service.tokenSigner.sign(claims)
         response.tokenExpiresAt = V1.Timestamp(UnixTime(seconds: claims.expiresAt))
@@ -205,45 +229,33 @@ struct AttemptFlow: Sendable {
   }
 }
 
-/// What a success yields.
-private struct Grant: Sendable {
-  var binding: BindingRecord
-  /// `nil`: the policy issues no token.
-  var claims: TokenClaims?
-  /// A single-use token's, written with the success.
-  var tokenRecord: TokenRecord?
-
-  init?(_ subject: Subject, _ flow: AttemptFlow, at now: UnixTime) {
-    guard let binding = subject.binding else { return nil }
-    self.binding = binding
-    guard let lifetime = flow.policy.tokenLifetime else { return }
-    let tokenID = flow.service.randomness.uniqueID()
-    let transaction = flow.evaluation.transaction?.canonicalBytes
-    let claims = TokenClaims(
-      issuer: flow.service.configuration.issuer, audience: flow.applicationID, subject: binding.profileID,
-      issuedAt: now.seconds, expiresAt: (now + lifetime).seconds, tokenID: Base64URL.encode(tokenID.bytes),
-      methods: binding.authenticationMethods(for: flow.proof.factor), policy: flow.policy.name,
-      bindingID: binding.bindingID, transactionDigest: transaction.map { sha256($0) })
-    self.claims = claims
-    if flow.policy.isTokenSingleUse {
-      tokenRecord = TokenRecord(
-        key: ExpiringKey(expiresAt: UnixTime(seconds: claims.expiresAt), id: tokenID), state: .issued,
-        transaction: transaction ?? [], version: 0)
-    }
+extension Subject {
+  /// Digests are keyed, so how far two agree tells nothing of what they are digests of.
+  fileprivate func holds(profileTouchIDDigest digest: [UInt8]) -> Bool {
+    binding?.profileTouchIDDigest == digest
   }
 }
 
-extension BindingRecord {
-  /// `amr` (RFC 8176): a hardware key, and what unlocked it. Optic ID is iris.
-  fileprivate func authenticationMethods(for factor: Factor?) -> [String] {
-    guard factor == .biometry else { return [AuthenticationMethod.hardwareKey, AuthenticationMethod.userPresence] }
-    let biometry =
-      switch biometryType {
-      case .touchID, .unspecified, .none: AuthenticationMethod.fingerprint
-      case .faceID: AuthenticationMethod.face
-      case .opticID: AuthenticationMethod.iris
-      case .voice: AuthenticationMethod.voice
-      }
-    return [AuthenticationMethod.hardwareKey, biometry]
+extension ProfileRecord {
+  /// Stands for nobody, and is never written.
+  fileprivate var isPlaceholder: Bool { profileID.isEmpty }
+}
+
+extension V1.SubmitAttemptResponse {
+  /// What was decided, and what the person is told (R20).
+  ///
+  /// - Parameter factor: the one tried; `nil`: the device's report, or nothing that was looked at.
+  fileprivate init(
+    _ decision: AttemptDecision, by factor: Factor?, on biometry: BiometryType, in language: @autoclosure () -> Language
+  ) {
+    self.init(
+      outcome: V1.Outcome(decision.outcome), laError: V1.LAError(decision.laError),
+      result: V1.Result(outcome: decision.outcome, code: decision.laError),
+      nextFactors: decision.nextFactors.map(V1.Factor.init), attemptsLeft: decision.attemptsLeft,
+      retryAfter: decision.retryAfter.map(V1.Duration.init),
+      domainState: V1.DomainStateVerdict(decision.domainState))
+    if decision.outcome != .succeeded {
+      message = Message(decision, by: factor, biometry: biometry, in: language()).map(V1.LocalizedText.init)
+    }
   }
 }

@@ -41,7 +41,7 @@ extension EventDraft {
     if let reason { details.append(EventDetail(key: "reason", value: reason)) }
     let binding = subject?.binding
     return EventDraft(
-      time: time, kind: kind.rawValue, applicationID: applicationID, profileID: binding?.profileID ?? "",
+      time: time, kind: kind.rawValue, applicationID: applicationID, profileID: subject?.profileID ?? "",
       deviceID: binding?.deviceID ?? "", bindingID: binding?.bindingID ?? "", caller: caller.identity, details: details)
   }
 

@@ -76,7 +76,7 @@ extension TouchstoneService {
     validator.identifier(applicationID, "application_id")
     validator.identifier(bindingID, "binding_id")
     try validator.finish()
-    subject(bindingID: bindingID, applicationID: applicationID, evaluation: nil, for: exchange) {
+    subject(.binding(bindingID), of: applicationID, evaluation: nil, for: exchange) {
       [self] subject throws(RequestError) in
       if let binding = subject.binding { return try body(binding) }
       let event = EventDraft.binding(

@@ -34,21 +34,19 @@ extension TouchstoneService {
     let policy = try policy(named: request.policy)
     var validator = RequestValidator()
     validator.identifier(request.applicationID, "application_id")
-    validator.optionalIdentifier(request.bindingID, "binding_id")
+    validator.subject(bindingID: request.bindingID, profileID: request.profileID)
     let posture = validator.posture(request.posture)
     try validator.finish()
 
-    guard !request.bindingID.isEmpty else {
+    let named = EvaluationSubject(bindingID: request.bindingID, profileID: request.profileID)
+    guard named != .bearer else {
       let preflight = policy.preflight(
         posture: posture, binding: nil, device: BiometryStanding(), profile: .none, now: clock())
-      return exchange.answer(V1.CanEvaluatePolicyResponse(preflight))
+      return exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
     }
-    subject(bindingID: request.bindingID, applicationID: request.applicationID, evaluation: nil, for: exchange) {
-      [standIns, clock] subject in
-      let preflight = policy.preflight(
-        posture: posture, binding: subject.standing(standIns: standIns, bindingID: request.bindingID),
-        device: subject.device.biometry, profile: .none, now: clock())
-      exchange.answer(V1.CanEvaluatePolicyResponse(preflight))
+    subject(named, of: request.applicationID, evaluation: nil, for: exchange) { [clock] subject in
+      let preflight = policy.preflight(subject.facts(posture: posture, now: clock()))
+      exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
     }
   }
 
@@ -65,11 +63,7 @@ extension TouchstoneService {
     let policy = try policy(named: request.policy)
     var validator = RequestValidator()
     validator.identifier(request.applicationID, "application_id")
-    if request.bindingID.isEmpty, !request.profileID.isEmpty {
-      throw RequestError(code: .unimplemented, message: "profile_id: is not served without binding_id by this version")
-    }
-    validator.identifier(request.bindingID, "binding_id")
-    if !request.profileID.isEmpty { validator.refuse("profile_id", "is taken instead of binding_id, not beside it") }
+    validator.subject(bindingID: request.bindingID, profileID: request.profileID)
     validator.text(request.localizedReason, "localized_reason", bytes: Self.reasonBytes)
     validator.text(request.fallbackTitle?.text ?? "", "fallback_title.text", bytes: Self.titleBytes)
     validator.text(request.cancelTitle?.text ?? "", "cancel_title.text", bytes: Self.titleBytes)
@@ -77,52 +71,58 @@ extension TouchstoneService {
     let posture = validator.posture(request.posture)
     try validator.finish()
 
-    let prompt = Prompt(
-      localizedReason: request.localizedReason, fallbackTitle: request.fallbackTitle?.text,
-      cancelTitle: request.cancelTitle?.text)
-    subject(bindingID: request.bindingID, applicationID: request.applicationID, evaluation: nil, for: exchange) {
-      [self] subject throws(RequestError) in
-      let preflight = policy.preflight(
-        posture: posture, binding: subject.standing(standIns: standIns, bindingID: request.bindingID),
-        device: subject.device.biometry, profile: .none, now: clock())
-      if preflight.denial != nil {
-        let event = EventDraft.evaluation(
-          .denied, policy: policy.name, applicationID: request.applicationID, subject: subject,
-          reason: preflight.denial?.reason.rawValue, caller: exchange.caller, time: clock())
-        record(event, for: exchange) { exchange.answer(V1.BeginEvaluationResponse(denied: preflight)) }
-      } else {
-        let terms = OpeningTerms(
-          applicationID: request.applicationID, bindingID: request.bindingID, policy: policy,
-          transaction: transaction, prompt: prompt, posture: posture)
-        exchange.answer(open(terms, preflight, caller: exchange.caller))
-      }
+    let named = EvaluationSubject(bindingID: request.bindingID, profileID: request.profileID)
+    let terms = OpeningTerms(
+      applicationID: request.applicationID, subject: named, policy: policy, transaction: transaction,
+      prompt: Prompt(
+        localizedReason: request.localizedReason,
+        titles: EvaluationPolicy.Titles(fallback: request.fallbackTitle?.text, cancel: request.cancelTitle?.text)),
+      posture: posture)
+    guard named != .bearer else { return open(terms, for: .unnamed(in: request.applicationID), exchange) }
+    subject(named, of: request.applicationID, evaluation: nil, for: exchange) { [self] subject in
+      open(terms, for: subject, exchange)
     }
   }
 
   private struct OpeningTerms {
     var applicationID: String
-    var bindingID: String
+    var subject: EvaluationSubject
     var policy: EvaluationPolicy
     var transaction: Transaction?
     var prompt: Prompt
     var posture: DevicePosture
   }
 
+  private func open(_ terms: OpeningTerms, for subject: Subject, _ exchange: Exchange<V1.BeginEvaluationResponse>) {
+    let now = clock()
+    let preflight = terms.policy.preflight(subject.facts(posture: terms.posture, now: now))
+    guard let denial = preflight.denial else { return exchange.answer(open(terms, preflight, for: exchange, at: now)) }
+    let event = EventDraft.evaluation(
+      .denied, policy: terms.policy.name, applicationID: terms.applicationID, subject: subject,
+      reason: denial.reason.rawValue, caller: exchange.caller, time: now)
+    record(event, for: exchange) {
+      exchange.answer(V1.BeginEvaluationResponse(denied: preflight, on: terms.posture, in: exchange.language))
+    }
+  }
+
   /// Makes the challenge. Nothing is written (R34).
-  private func open(_ terms: OpeningTerms, _ preflight: Preflight, caller: Caller) -> V1.BeginEvaluationResponse {
+  private func open(
+    _ terms: OpeningTerms, _ preflight: Preflight, for exchange: Exchange<V1.BeginEvaluationResponse>, at now: UnixTime
+  ) -> V1.BeginEvaluationResponse {
     let policy = terms.policy
-    let key = ExpiringKey(expiresAt: clock() + policy.evaluationLifetime, id: randomness.uniqueID())
+    let key = ExpiringKey(expiresAt: now + policy.evaluationLifetime, id: randomness.uniqueID())
     let evaluation = SealedEvaluation(
       key: key, challenge: randomness.bytes(Self.challengeBytes), policyName: policy.name,
-      policyRevision: policy.revision,
-      bindingID: terms.bindingID, transaction: terms.transaction, prompt: terms.prompt)
+      policyRevision: policy.revision, subject: terms.subject, transaction: terms.transaction, prompt: terms.prompt)
+    let presentation = policy.present(terms.prompt.titles, on: terms.posture, isFallbackVisible: false)
     return V1.BeginEvaluationResponse(
-      evaluation: sealer.seal(evaluation, for: caller, applicationID: terms.applicationID),
+      evaluation: sealer.seal(evaluation, for: exchange.caller, applicationID: terms.applicationID),
       challenge: evaluation.challenge,
       signingInput: evaluation.signingInput(applicationID: terms.applicationID, policy: policy),
       expiresAt: V1.Timestamp(key.expiresAt), factors: preflight.factors.map(V1.Factor.init),
-      presentation: V1.Presentation(terms.prompt, on: terms.posture, isFallbackVisible: false),
-      domainState: V1.DomainStateVerdict(preflight.domainState))
+      presentation: V1.Presentation(
+        presentation, localizedReason: terms.prompt.localizedReason, in: exchange.language),
+      domainState: V1.DomainStateVerdict(preflight.domainState), advisories: terms.posture.advisories.map(\.rawValue))
   }
 
   // MARK: InvalidateEvaluation
@@ -147,9 +147,7 @@ extension TouchstoneService {
     _ evaluation: SealedEvaluation, applicationID: String, round: Int,
     for exchange: Exchange<V1.InvalidateEvaluationResponse>
   ) {
-    subject(
-      bindingID: evaluation.bindingID, applicationID: applicationID, evaluation: evaluation.key, for: exchange
-    ) { [self] subject in
+    subject(evaluation.subject, of: applicationID, evaluation: evaluation.key, for: exchange) { [self] subject in
       var record = subject.evaluation ?? EvaluationRecord(key: evaluation.key)
       guard !record.standing.isFinished else { return exchange.answer(V1.InvalidateEvaluationResponse()) }
       record.standing.isFinished = true
@@ -166,32 +164,54 @@ extension TouchstoneService {
   }
 }
 
+extension RequestValidator {
+  /// At most one of them; neither where nobody is known yet.
+  fileprivate mutating func subject(bindingID: String, profileID: String) {
+    optionalIdentifier(bindingID, "binding_id")
+    optionalIdentifier(profileID, "profile_id")
+    if !bindingID.isEmpty, !profileID.isEmpty {
+      refuse("profile_id", "is taken instead of binding_id, not beside it")
+    }
+  }
+}
+
+extension EvaluationPolicy {
+  fileprivate func preflight(_ facts: AdmissionFacts) -> Preflight {
+    preflight(
+      posture: facts.posture, binding: facts.binding, device: facts.device, profile: facts.profile, now: facts.now)
+  }
+}
+
 extension V1.CanEvaluatePolicyResponse {
-  fileprivate init(_ preflight: Preflight) {
+  fileprivate init(_ preflight: Preflight, on posture: DevicePosture, in language: @autoclosure () -> Language) {
     self.init(
-      canEvaluate: preflight.denial == nil, denial: preflight.denial.map(V1.Denial.init),
+      canEvaluate: preflight.denial == nil,
+      denial: preflight.denial.map { V1.Denial($0, biometry: posture.biometryType, in: language()) },
       domainState: V1.DomainStateVerdict(preflight.domainState), factors: preflight.factors.map(V1.Factor.init),
-      biometryAttemptsLeft: preflight.biometryAttemptsLeft)
+      biometryAttemptsLeft: preflight.biometryAttemptsLeft, advisories: posture.advisories.map(\.rawValue))
   }
 }
 
 extension V1.BeginEvaluationResponse {
-  fileprivate init(denied preflight: Preflight) {
+  fileprivate init(denied preflight: Preflight, on posture: DevicePosture, in language: @autoclosure () -> Language) {
     self.init(
       factors: preflight.factors.map(V1.Factor.init), domainState: V1.DomainStateVerdict(preflight.domainState),
-      denial: preflight.denial.map(V1.Denial.init))
+      denial: preflight.denial.map { V1.Denial($0, biometry: posture.biometryType, in: language()) },
+      advisories: posture.advisories.map(\.rawValue))
   }
 }
 
 extension V1.Presentation {
-  init(_ prompt: Prompt, on posture: DevicePosture, isFallbackVisible: Bool) {
-    let fallbackTitle = prompt.fallbackTitle ?? Self.defaultFallbackTitle
+  /// - Parameter language: only asked for where the title is the standard one.
+  init(_ presentation: Presentation, localizedReason: String, in language: @autoclosure () -> Language) {
+    let fallbackTitle =
+      switch presentation.fallbackTitle {
+      case .hidden: ""
+      case .standard: language().defaultFallbackTitle
+      case .text(let title): title
+      }
     self.init(
-      fallbackTitle: fallbackTitle, fallbackVisible: isFallbackVisible && !fallbackTitle.isEmpty,
-      cancelTitle: posture.supports(.customCancelTitle) ? prompt.cancelTitle ?? "" : "",
-      localizedReason: prompt.localizedReason)
+      fallbackTitle: fallbackTitle, fallbackVisible: presentation.isFallbackVisible,
+      cancelTitle: presentation.cancelTitle ?? "", localizedReason: localizedReason)
   }
-
-  /// R18: absent means the system's own title; empty means no button.
-  private static let defaultFallbackTitle = "Enter Password"
 }

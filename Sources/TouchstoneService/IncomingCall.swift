@@ -30,8 +30,6 @@ public protocol IncomingCall: AnyObject, Sendable {
 }
 
 extension RPCServerCall: IncomingCall {
-  public func metadata(_ name: String) -> String? { metadata.first(name) }
-
   public func respond(_ message: [UInt8]) {
     respond(message, initialMetadata: Metadata())
   }

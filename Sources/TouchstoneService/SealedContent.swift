@@ -15,14 +15,14 @@ struct SealedEvaluation: Hashable {
   var challenge: [UInt8]
   var policyName: String
   var policyRevision: UInt64
-  var bindingID: String
+  var subject: EvaluationSubject
   var transaction: Transaction?
   var prompt: Prompt
 
   /// For `purpose`, which the signature covers, see `EvaluationPolicy`.
   func signingInput(applicationID: String, policy: EvaluationPolicy) -> [UInt8] {
     EvaluationTerms(
-      challenge: challenge, applicationID: applicationID, bindingID: bindingID, policyName: policyName,
+      challenge: challenge, applicationID: applicationID, bindingID: subject.bindingID ?? "", policyName: policyName,
       purpose: policy.purpose, transaction: transaction
     ).signingInput
   }
@@ -31,9 +31,8 @@ struct SealedEvaluation: Hashable {
 /// What the person is shown (R18).
 struct Prompt: Hashable {
   var localizedReason: String
-  /// `nil`: the default title.
-  var fallbackTitle: String?
-  var cancelTitle: String?
+  /// As the app asks for them.
+  var titles: EvaluationPolicy.Titles
 }
 
 /// Leave to bind one device to one profile.
@@ -69,7 +68,7 @@ struct ContentSealer: Sendable {
     writer.write(evaluation.challenge)
     writer.write(evaluation.policyName)
     writer.write(evaluation.policyRevision)
-    writer.write(evaluation.bindingID)
+    writer.write(evaluation.subject)
     writer.write(optional: evaluation.transaction) { writer, transaction in
       writer.write(transaction.amount)
       writer.write(transaction.currency)
@@ -77,8 +76,8 @@ struct ContentSealer: Sendable {
       writer.write(transaction.reference)
     }
     writer.write(evaluation.prompt.localizedReason)
-    writer.write(optional: evaluation.prompt.fallbackTitle) { $0.write($1) }
-    writer.write(optional: evaluation.prompt.cancelTitle) { $0.write($1) }
+    writer.write(optional: evaluation.prompt.titles.fallback) { $0.write($1) }
+    writer.write(optional: evaluation.prompt.titles.cancel) { $0.write($1) }
     return sealer.seal(writer.bytes, context: Self.context(.evaluation, caller, applicationID))
   }
 
@@ -87,15 +86,16 @@ struct ContentSealer: Sendable {
     var reader = ByteReader(bytes)
     return SealedEvaluation(
       key: reader.readKey(), challenge: reader.readBytes(), policyName: reader.readString(),
-      policyRevision: reader.readInteger(), bindingID: reader.readString(),
+      policyRevision: reader.readInteger(), subject: reader.readSubject(),
       transaction: reader.readOptional { reader in
         Transaction(
           amount: reader.readString(), currency: reader.readString(), payee: reader.readString(),
           reference: reader.readString())
       },
       prompt: Prompt(
-        localizedReason: reader.readString(), fallbackTitle: reader.readOptional { $0.readString() },
-        cancelTitle: reader.readOptional { $0.readString() }))
+        localizedReason: reader.readString(),
+        titles: EvaluationPolicy.Titles(
+          fallback: reader.readOptional { $0.readString() }, cancel: reader.readOptional { $0.readString() })))
   }
 
   func seal(_ ticket: SealedTicket, for caller: Caller, applicationID: String) -> [UInt8] {
@@ -126,7 +126,13 @@ struct ContentSealer: Sendable {
   }
 
   /// Changes with the fields above: what an older version sealed is then no longer authentic.
-  private static let formatVersion: UInt8 = 1
+  private static let formatVersion: UInt8 = 2
+}
+
+private enum SubjectKind: UInt8 {
+  case binding = 1
+  case profile
+  case bearer
 }
 
 private struct ByteWriter {
@@ -159,6 +165,19 @@ private struct ByteWriter {
     write(integer: key.expiresAt.microseconds)
     write(integer: key.id.high)
     write(integer: key.id.low)
+  }
+
+  mutating func write(_ subject: EvaluationSubject) {
+    switch subject {
+    case .binding(let id):
+      write(integer: SubjectKind.binding.rawValue)
+      write(id)
+    case .profile(let id):
+      write(integer: SubjectKind.profile.rawValue)
+      write(id)
+    case .bearer:
+      write(integer: SubjectKind.bearer.rawValue)
+    }
   }
 
   mutating func write<Value>(optional value: Value?, _ body: (inout ByteWriter, Value) -> Void) {
@@ -194,6 +213,15 @@ private struct ByteReader {
     ExpiringKey(
       expiresAt: UnixTime(microseconds: Int64(bitPattern: readInteger())),
       id: UniqueID(high: readInteger(), low: readInteger()))
+  }
+
+  mutating func readSubject() -> EvaluationSubject {
+    switch SubjectKind(rawValue: readInteger()) {
+    case .binding: return .binding(readString())
+    case .profile: return .profile(readString())
+    case .bearer: return .bearer
+    case nil: preconditionFailure("an authentic evaluation is of one of these subjects")
+    }
   }
 
   mutating func readOptional<Value>(_ body: (inout ByteReader) -> Value) -> Value? {

@@ -100,7 +100,8 @@ extension Exchange {
     work(in: place, then: body) { () throws(CryptoError) in try hasher.verifier(of: secret, context: name.bytes) }
   }
 
-  private func work<Value: Sendable>(
+  /// Runs `hash` in the place, and `body` with what it made on the call's shard.
+  func work<Value: Sendable>(
     in place: SecretPlace, then body: @escaping @Sendable (Value) throws(RequestError) -> Void,
     _ hash: @escaping @Sendable () throws(CryptoError) -> Value
   ) {

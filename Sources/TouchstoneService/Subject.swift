@@ -31,18 +31,19 @@ struct Subject: Sendable {
   var device: DeviceRecord
   /// The person's own; of an unknown binding or bearer the stand-in or placeholder that the store gave.
   var profile: ProfileRecord
+  /// Where attempts with passcode and gesture are counted instead; nothing is ever right there.
+  var standIn: ProfileRecord?
   /// `nil`: nobody is known who could succeed.
   var profileID: String?
-  /// Where attempts with passcode and gesture are counted: the profile, or its stand-in.
-  var secretHolder: ProfileRecord
-  /// Nothing that is tried on the secret holder is ever right.
-  var hasStandInSecrets: Bool
   var evaluation: EvaluationRecord?
 
   var bindingStanding: BindingStanding
   var profileStanding: ProfileStanding
 
-  /// As the rules see them.
+  /// Where attempts with passcode and gesture are counted.
+  var secretHolder: ProfileRecord { standIn ?? profile }
+
+  /// All that the rules are told, but for the attempt.
   func facts(posture: DevicePosture, now: UnixTime) -> AdmissionFacts {
     AdmissionFacts(
       posture: posture, binding: bindingStanding, device: device.biometry, profile: profileStanding,
@@ -51,7 +52,7 @@ struct Subject: Sendable {
 
   /// What a secret is verified against; `nil` where nothing can be right.
   func verifier(of kind: Factor) -> [UInt8]? {
-    hasStandInSecrets ? nil : secretHolder.secret(kind)?.verifier
+    standIn == nil ? profile.secret(kind)?.verifier : nil
   }
 }
 
@@ -181,8 +182,8 @@ extension Subject {
   fileprivate init(_ records: AttemptRecords, ofBinding bindingID: String, _ standIns: StandIns) {
     let binding = records.binding
     self.init(
-      binding: binding, device: records.device, profile: records.profile, profileID: binding?.profileID,
-      secretHolder: records.profile, hasStandInSecrets: binding == nil, evaluation: records.evaluation,
+      binding: binding, device: records.device, profile: records.profile,
+      standIn: binding == nil ? records.profile : nil, profileID: binding?.profileID, evaluation: records.evaluation,
       bindingStanding: binding?.standing ?? standIns.standing(ofUnknownBinding: bindingID),
       profileStanding: binding == nil ? standIns.standing(of: records.profile) : records.profile.standing)
   }
@@ -190,9 +191,8 @@ extension Subject {
   fileprivate init(_ records: AttemptRecords, standIn: ProfileRecord, _ standIns: StandIns) {
     let isAsked = records.profile.hasUsableSecret
     self.init(
-      binding: nil, device: records.device, profile: records.profile, profileID: records.profile.profileID,
-      secretHolder: isAsked ? records.profile : standIn, hasStandInSecrets: !isAsked, evaluation: records.evaluation,
-      bindingStanding: .absent,
+      binding: nil, device: records.device, profile: records.profile, standIn: isAsked ? nil : standIn,
+      profileID: records.profile.profileID, evaluation: records.evaluation, bindingStanding: .absent,
       profileStanding: isAsked ? records.profile.standing : standIns.standing(of: standIn))
   }
 
@@ -200,8 +200,8 @@ extension Subject {
   fileprivate init(ofBearer records: AttemptRecords) {
     let binding = records.binding
     self.init(
-      binding: binding, device: records.device, profile: records.profile, profileID: binding?.profileID,
-      secretHolder: records.profile, hasStandInSecrets: binding == nil, evaluation: records.evaluation,
+      binding: binding, device: records.device, profile: records.profile, standIn: nil,
+      profileID: binding?.profileID, evaluation: records.evaluation,
       bindingStanding: binding?.standing ?? .bearer, profileStanding: records.profile.standing)
   }
 

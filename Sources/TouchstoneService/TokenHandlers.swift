@@ -21,7 +21,7 @@ extension TouchstoneService {
   }
 
   /// A token of ours is under 1 KiB with identifiers of 128 bytes; base64 and escapes may double them.
-  private static let tokenBytes = 1...4_096
+  static let tokenBytes = 1...4_096
 
   private func validate(applicationID: String, token: String) throws(RequestError) {
     var validator = RequestValidator()
@@ -31,26 +31,73 @@ extension TouchstoneService {
   }
 
   /// A genuine token of this application, with what the store knows of it.
-  fileprivate struct GenuineToken: Sendable {
+  struct GenuineToken: Sendable {
     var claims: TokenClaims
     var key: ExpiringKey
     var record: TokenRecord?
-    /// `nil`: there is none in this application.
-    var binding: BindingRecord?
+    var holder: Holder
 
-    /// It is there and was not revoked (R32).
-    var isBindingActive: Bool { binding?.isRevoked == false }
+    /// What the token lives and dies with.
+    enum Holder: Sendable {
+      /// `nil`: there is none in this application.
+      case binding(BindingRecord?)
+      /// Of a token without a binding.
+      case profile(ProfileRecord)
+    }
 
-    /// A payment's; a login's serves until it expires.
-    var isSingleUse: Bool { claims.transactionDigest != nil }
+    /// The binding is there and was not revoked (R32).
+    ///
+    /// Without a binding: the profile is there, so that erasing it ends its tokens; and where a secret proved the person,
+    /// one that was set by then still is, so that whoever takes its place begins without them.
+    var isHolderActive: Bool {
+      switch holder {
+      case .binding(let binding): binding?.isRevoked == false
+      case .profile(let profile):
+        profile.version > 0 && (!isProvenBySecret || profile.hasSecret(setBy: claims.issuedAt))
+      }
+    }
 
-    /// Neither consumed nor revoked. A single-use token's row was written when it was issued: without it, it was used
-    /// and forgotten.
+    func isActive(at now: UnixTime) -> Bool { isUnused && isHolderActive && now < key.expiresAt }
+
+    /// They proved it, or could have: a key that user presence unlocks was unlocked by either.
+    var isByBiometrics: Bool {
+      let others = [
+        AuthenticationMethod.pin, AuthenticationMethod.password, AuthenticationMethod.oneTimePassword,
+        AuthenticationMethod.userPresence,
+      ]
+      let shown = claims.methods.filter { $0 != AuthenticationMethod.hardwareKey }
+      guard !shown.isEmpty, shown.allSatisfy(others.contains) else { return true }
+      return claims.methods.contains(AuthenticationMethod.hardwareKey) && !isByDevicePasscode
+    }
+
+    /// The binding's key for the device owner is one that its passcode alone unlocks.
+    private var isByDevicePasscode: Bool {
+      guard case .binding(let binding?) = holder, case .hardwareKeys(let keys) = binding.credential else {
+        return false
+      }
+      return keys.contains { $0.protection == .devicePasscode }
+    }
+
+    private var isProvenBySecret: Bool { claims.methods.contains(AuthenticationMethod.pin) }
+
+    /// A payment's, or of a policy that says so: its row was written when it was issued. Others serve until they expire.
+    var isSingleUse: Bool { claims.transactionDigest != nil || record.map { $0.state != .revoked } == true }
+
+    /// Neither consumed nor revoked. A payment's row that is not there was used and forgotten.
     var isUnused: Bool { record.map { $0.state == .issued } ?? !isSingleUse }
+
+    /// To be used up, it must be as it was read (R32).
+    var requirement: Change {
+      switch holder {
+      case .binding(let binding?): .requireBinding(id: binding.bindingID, version: binding.version)
+      case .binding(nil): preconditionFailure("a token whose binding is gone is not used up")
+      case .profile(let profile): .require(profile)
+      }
+    }
   }
 
   /// `nil`: not genuine, or another application's.
-  private func lookUp<Response>(
+  func lookUp<Response>(
     _ token: String, of applicationID: String, for exchange: Exchange<Response>,
     then body: @escaping @Sendable (GenuineToken?) throws(RequestError) -> Void
   ) throws(RequestError) {
@@ -60,11 +107,20 @@ extension TouchstoneService {
     let key = ExpiringKey(expiresAt: UnixTime(seconds: claims.expiresAt), id: tokenID)
     store.token(
       key,
-      completion: exchange.then { [self] record in
-        subject(bindingID: claims.bindingID, applicationID: applicationID, evaluation: nil, for: exchange) {
-          subject throws(RequestError) in
-          try body(GenuineToken(claims: claims, key: key, record: record, binding: subject.binding))
-        }
+      completion: exchange.then { [store] record in
+        let holder: AttemptSubject =
+          if let bindingID = claims.bindingID {
+            .binding(applicationID: applicationID, bindingID: bindingID)
+          } else {
+            .profile(applicationID: applicationID, profileID: claims.subject)
+          }
+        store.attemptRecords(
+          for: holder, evaluation: nil,
+          completion: exchange.then { records throws(RequestError) in
+            let holder: GenuineToken.Holder =
+              claims.bindingID == nil ? .profile(records.profile) : .binding(records.binding)
+            try body(GenuineToken(claims: claims, key: key, record: record, holder: holder))
+          })
       })
   }
 
@@ -75,7 +131,7 @@ extension TouchstoneService {
   ) throws(RequestError) {
     try validate(applicationID: request.applicationID, token: request.token)
     try lookUp(request.token, of: request.applicationID, for: exchange) { [clock] token in
-      guard let token, token.isUnused, token.isBindingActive, clock() < token.key.expiresAt else {
+      guard let token, token.isActive(at: clock()) else {
         return exchange.answer(V1.IntrospectTokenResponse())
       }
       exchange.answer(V1.IntrospectTokenResponse(active: true, claims: V1.TokenClaims(token)))
@@ -111,14 +167,11 @@ extension TouchstoneService {
           exchange.answer(V1.ConsumeTokenResponse(reason: refusal.rawValue))
         }
       }
-      guard let token, var record = token.record, let binding = token.binding else {
-        preconditionFailure("a token that may be consumed has a row and a binding")
+      guard let token, var record = token.record else {
+        preconditionFailure("a token that may be consumed has a row")
       }
       record.state = .consumed
-      // The binding must not be revoked meanwhile (R32).
-      let changes: [Change] = [
-        .putToken(record), .requireBinding(id: binding.bindingID, version: binding.version),
-      ]
+      let changes: [Change] = [.putToken(record), token.requirement]
       commit(
         ChangeSet(changes: changes, events: [event(.consumed)]), round: round, for: exchange,
         conflicted: { [self] () throws(RequestError) in
@@ -138,9 +191,9 @@ extension TouchstoneService {
     case revoked = "REVOKED"
     case transactionMismatch = "TRANSACTION_MISMATCH"
 
-    /// `nil`: it may be consumed. Only a payment's token can be (R39), and its row was written when it was issued.
+    /// `nil`: it may be consumed. Only a single-use token can be (R39), and its row was written when it was issued.
     init?(_ token: GenuineToken?, _ transaction: Transaction?, at now: UnixTime) {
-      guard let token, token.isSingleUse else {
+      guard let token, token.isSingleUse || token.record != nil else {
         self = .invalid
         return
       }
@@ -155,9 +208,9 @@ extension TouchstoneService {
       switch record.state {
       case .consumed:
         self = .alreadyConsumed
-      case .issued where token.isBindingActive:
+      case .issued where token.isHolderActive:
         // The transaction is no secret, so an early exit tells nothing.
-        guard transaction?.canonicalBytes != record.transaction else { return nil }
+        guard transaction?.canonicalBytes ?? [] != record.transaction else { return nil }
         self = .transactionMismatch
       case .issued, .revoked:
         self = .revoked
@@ -187,7 +240,7 @@ extension TouchstoneService {
       record.state = .revoked
       let event = EventDraft.token(
         .revoked, applicationID: request.applicationID, profileID: token.claims.subject,
-        bindingID: token.claims.bindingID, tokenID: token.claims.tokenID, caller: exchange.caller, time: now)
+        bindingID: token.claims.bindingID ?? "", tokenID: token.claims.tokenID, caller: exchange.caller, time: now)
       commit(
         ChangeSet(changes: [.putToken(record)], events: [event]), round: round, for: exchange,
         conflicted: { [self] () throws(RequestError) in try revoke(request, exchange, round: round + 1) },
@@ -200,7 +253,8 @@ extension V1.TokenClaims {
   fileprivate init(_ token: TouchstoneService.GenuineToken) {
     let claims = token.claims
     self.init(
-      tokenID: claims.tokenID, applicationID: claims.audience, profileID: claims.subject, bindingID: claims.bindingID,
+      tokenID: claims.tokenID, applicationID: claims.audience, profileID: claims.subject,
+      bindingID: claims.bindingID ?? "",
       policy: claims.policy, methods: claims.methods, issuedAt: V1.Timestamp(UnixTime(seconds: claims.issuedAt)),
       expiresAt: V1.Timestamp(UnixTime(seconds: claims.expiresAt)),
       transaction: token.record.flatMap { Transaction(canonicalBytes: $0.transaction) }.map(V1.Transaction.init),
@@ -213,5 +267,12 @@ extension V1.Transaction {
     self.init(
       amount: transaction.amount, currency: transaction.currency, payee: transaction.payee,
       reference: transaction.reference)
+  }
+}
+
+extension ProfileRecord {
+  /// Tokens say when they were issued in whole seconds.
+  fileprivate func hasSecret(setBy seconds: Int64) -> Bool {
+    [passcode, gesture].contains { $0.map { $0.standing.isSet && $0.setAt.seconds <= seconds } == true }
   }
 }

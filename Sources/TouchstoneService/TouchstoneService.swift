@@ -16,6 +16,7 @@ public final class TouchstoneService: Sendable {
   let store: any Store
   let configuration: ServiceConfiguration
   let sealer: ContentSealer
+  let pepper: Pepper
   let standIns: StandIns
   let signingKeys: SigningKeys
   let tokenSigner: TokenSigner
@@ -35,6 +36,7 @@ public final class TouchstoneService: Sendable {
     self.configuration = configuration
     self.book = Mutex(PolicyBook(configuration.policies))
     self.sealer = ContentSealer(Sealer(keys: keys.sealing, randomness: environment.randomness))
+    self.pepper = keys.pepper
     self.standIns = StandIns(pepper: keys.pepper)
     self.signingKeys = keys.signing
     self.tokenSigner = TokenSigner(keys: keys.signing, issuer: configuration.issuer)

@@ -58,7 +58,7 @@ private let payment: TokenClaims = {
     claims.bindingID = hostile
     claims.methods = [hostile, hostile]
     let read = try #require(verifier().verify(TokenSigner(keys: keys, issuer: issuer).sign(claims)))
-    for text in [read.audience, read.subject, read.policy, read.bindingID] + read.methods {
+    for text in [read.audience, read.subject, read.policy, try #require(read.bindingID)] + read.methods {
       #expect(Array(text.utf8) == Array(hostile.utf8))
     }
   }
@@ -150,7 +150,17 @@ private let payment: TokenClaims = {
       #expect(try verifier().verify(token(payload: json(members))) == nil, "\(claim): \(wrong)")
     }
     members[claim] = nil
-    #expect(try verifier().verify(token(payload: json(members))) == nil)
+    // Who had no binding has a token without one.
+    #expect(try (verifier().verify(token(payload: json(members))) == nil) == (claim != "bnd"))
+  }
+
+  @Test func `a token without a binding has no bnd`() throws {  // R40
+    var claims = login
+    claims.bindingID = nil
+    let signed = TokenSigner(keys: keys, issuer: issuer).sign(claims)
+    #expect(verifier().verify(signed) == claims)
+    let payload = try text(of: String(signed.split(separator: ".")[1]))
+    #expect(!payload.contains("bnd"))
   }
 
   @Test(arguments: ["\"\"", "\"AAAA\"", "1", "null", "\"\(Base64URL.encode(sha256([])))=\""])

@@ -153,7 +153,7 @@ struct RequestValidatorTests {
     #expect(await fields("EvaluationService/CanEvaluatePolicy", V1.CanEvaluatePolicyRequest()) == ["policy"])
     #expect(
       await fields("EvaluationService/BeginEvaluation", V1.BeginEvaluationRequest(policy: "login"))
-        == ["application_id", "binding_id", "localized_reason", "posture"])
+        == ["application_id", "localized_reason", "posture"])
     #expect(
       await fields(
         "EvaluationService/BeginEvaluation",

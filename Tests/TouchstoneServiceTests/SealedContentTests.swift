@@ -15,16 +15,19 @@ struct SealedContentTests {
   private static let transaction = Transaction(
     amount: "12.50", currency: "CNY", payee: "Crème & Söhne 面馆", reference: "order-1")
 
-  /// Every optional field absent, empty and given, beside each of the others' forms.
+  /// Every subject, and every optional field absent, empty and given, beside each of the others' forms.
   private static let evaluations: [SealedEvaluation] = {
     let titles: [String?] = [nil, "", "输入密码"]
-    return [nil, transaction].flatMap { transaction in
-      titles.flatMap { fallbackTitle in
-        titles.map { cancelTitle in
+    let forms = titles.flatMap { fallback in
+      titles.map { EvaluationPolicy.Titles(fallback: fallback, cancel: $0) }
+    }
+    let subjects: [EvaluationSubject] = [.binding("b-1"), .profile("алиса"), .bearer]
+    return subjects.flatMap { subject in
+      [nil, transaction].flatMap { transaction in
+        forms.map { titles in
           SealedEvaluation(
-            key: key, challenge: Array(0..<32), policyName: "login", policyRevision: .max, bindingID: "b-1",
-            transaction: transaction,
-            prompt: Prompt(localizedReason: "Log in", fallbackTitle: fallbackTitle, cancelTitle: cancelTitle))
+            key: key, challenge: Array(0..<32), policyName: "login", policyRevision: .max, subject: subject,
+            transaction: transaction, prompt: Prompt(localizedReason: "Log in", titles: titles))
         }
       }
     }
@@ -34,12 +37,13 @@ struct SealedContentTests {
   private static let extremes: [SealedEvaluation] = [
     SealedEvaluation(
       key: ExpiringKey(expiresAt: UnixTime(microseconds: .min), id: UniqueID(high: 0, low: .max)), challenge: [],
-      policyName: "", policyRevision: 0, bindingID: "", transaction: nil, prompt: Prompt(localizedReason: "")),
+      policyName: "", policyRevision: 0, subject: .binding(""), transaction: nil,
+      prompt: Prompt(localizedReason: "", titles: EvaluationPolicy.Titles())),
     SealedEvaluation(
       key: ExpiringKey(expiresAt: UnixTime(microseconds: -1), id: UniqueID(high: 1, low: 0)),
       challenge: [UInt8](repeating: 0xFF, count: 1_000), policyName: "e\u{301}", policyRevision: 1 << 63,
-      bindingID: String(repeating: "x", count: 128), transaction: transaction,
-      prompt: Prompt(localizedReason: String(repeating: "指", count: 170))),
+      subject: .profile(String(repeating: "x", count: 128)), transaction: transaction,
+      prompt: Prompt(localizedReason: String(repeating: "指", count: 170), titles: EvaluationPolicy.Titles())),
   ]
 
   private let ticket = SealedTicket(

@@ -175,27 +175,21 @@ struct WireTranslationTests {
     }
   }
 
-  // R18
+  // R18, R20
   @Test(arguments: [
-    (nil, false, "Enter Password", false), (nil, true, "Enter Password", true), ("", true, "", false),
-    ("PIN", false, "PIN", false), ("PIN", true, "PIN", true),
+    (Presentation.FallbackTitle.standard, Language.english, "Enter Password"),
+    (.standard, .simplifiedChinese, "输入密码"), (.text("PIN"), .simplifiedChinese, "PIN"), (.hidden, .english, ""),
   ])
-  func theFallbackButton(_ given: String?, _ isVisible: Bool, _ title: String, _ isShown: Bool) {
+  func theFallbackTitleIsInThePersonsLanguage(
+    _ title: Presentation.FallbackTitle, _ language: Language, _ expected: String
+  ) {
     let presentation = V1.Presentation(
-      Prompt(localizedReason: "Log in", fallbackTitle: given), on: .empty, isFallbackVisible: isVisible)
-    #expect(presentation.fallbackTitle == title)
-    #expect(presentation.fallbackVisible == isShown)
-    #expect(presentation.localizedReason == "Log in")
-  }
-
-  // R2, R18
-  @Test(arguments: [(OSVersion(9, 3), ""), (OSVersion(10), "Not now"), (nil, "")])
-  func aCancelTitleIsShownFromIOS10On(_ version: OSVersion?, _ title: String) {
-    var posture = DevicePosture.empty
-    posture.platform = .iOS
-    posture.osVersion = version
-    let prompt = Prompt(localizedReason: "Log in", cancelTitle: "Not now")
-    #expect(V1.Presentation(prompt, on: posture, isFallbackVisible: false).cancelTitle == title)
+      Presentation(fallbackTitle: title, isFallbackVisible: true, cancelTitle: nil), localizedReason: "Log in",
+      in: language)
+    #expect(
+      presentation
+        == V1.Presentation(
+          fallbackTitle: expected, fallbackVisible: true, cancelTitle: "", localizedReason: "Log in"))
   }
 }
 

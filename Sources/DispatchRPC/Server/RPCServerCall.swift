@@ -58,6 +58,8 @@ public final class RPCServerCall: @unchecked Sendable {
   public var peer: SocketAddress { connection.peer }
   /// Decoded anew each time: keep it rather than ask twice.
   public var metadata: Metadata { encodedMetadata.decoded() }
+  /// The first text of this name, which is in lower case: without decoding the rest.
+  public func metadata(_ name: String) -> String? { encodedMetadata.decoded(name).first(name) }
   public var isCancelled: Bool { Marks(rawValue: marks.load(ordering: .acquiring)).contains(.cancelled) }
 
   /// `body` runs once on the shard when the call is cancelled before it was answered; at once if it already was. A second

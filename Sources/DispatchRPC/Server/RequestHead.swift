@@ -115,17 +115,28 @@ struct EncodedMetadata: Sendable {
   }
 
   func decoded() -> Metadata {
+    decoded { _ in true }
+  }
+
+  /// The fields of one name alone, without making strings of the others.
+  func decoded(_ name: String) -> Metadata {
+    decoded { $0.elementsEqual(name.utf8) }
+  }
+
+  private func decoded(where isWanted: (UnsafeRawBufferPointer) -> Bool) -> Metadata {
     bytes.withUnsafeBytes { bytes in
       var metadata = Metadata()
       var offset = 0
       while offset < bytes.count {
         let nameCount = Int(bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
         let valueCount = Int(bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self))
-        let name = offset + 8
-        let value = name + nameCount
-        metadata.appendReceived(
-          name: String(decoding: bytes[name..<value], as: UTF8.self),
-          value: UnsafeRawBufferPointer(rebasing: bytes[value..<value + valueCount]))
+        let value = offset + 8 + nameCount
+        let name = UnsafeRawBufferPointer(rebasing: bytes[offset + 8..<value])
+        if isWanted(name) {
+          metadata.appendReceived(
+            name: String(decoding: name, as: UTF8.self),
+            value: UnsafeRawBufferPointer(rebasing: bytes[value..<value + valueCount]))
+        }
         offset = value + valueCount
       }
       return metadata

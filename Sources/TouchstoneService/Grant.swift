@@ -1,0 +1,110 @@
+// What a success yields: who it was, a token, and what becomes durable with them.
+
+internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+struct Grant: Sendable {
+  var profileID: String
+  /// `nil`: the policy issues no token.
+  var claims: TokenClaims?
+  /// A single-use token's, written with the success.
+  private var tokenRecord: TokenRecord?
+
+  /// - Precondition: the subject is known. The rules let nobody else succeed.
+  init(to subject: Subject, by flow: AttemptFlow, at now: UnixTime) {
+    guard let profileID = subject.profileID else { preconditionFailure("a success of nobody") }
+    self.profileID = profileID
+    guard let lifetime = flow.policy.tokenLifetime else { return }
+    let tokenID = flow.service.randomness.uniqueID()
+    let transaction = flow.evaluation.transaction?.canonicalBytes
+    let claims = TokenClaims(
+      issuer: flow.service.configuration.issuer, audience: flow.applicationID, subject: profileID,
+      issuedAt: now.seconds, expiresAt: (now + lifetime).seconds, tokenID: Base64URL.encode(tokenID.bytes),
+      methods: flow.proof.authenticationMethods(on: subject.binding), policy: flow.policy.name,
+      bindingID: subject.binding?.bindingID, transactionDigest: transaction.map { sha256($0) })
+    self.claims = claims
+    if flow.policy.isTokenSingleUse {
+      tokenRecord = TokenRecord(
+        key: ExpiringKey(expiresAt: UnixTime(seconds: claims.expiresAt), id: tokenID), state: .issued,
+        transaction: transaction ?? [], version: 0)
+    }
+  }
+
+  /// The success rests on the standings of binding, device and profile, so all must still be as they were read. Those
+  /// that the decision itself replaces are compared by that.
+  func changes(_ subject: Subject, _ decision: AttemptDecision, at now: UnixTime) -> [Change] {
+    var changes: [Change] = []
+    if let binding = subject.binding {
+      changes.append(change(of: binding, decision, at: now))
+      if decision.device == nil {
+        changes.append(.requireDevice(id: subject.device.deviceID, version: subject.device.version))
+      }
+    }
+    if decision.secret == nil { changes.append(restingOn(subject.profile, isNamedAlone: subject.binding == nil)) }
+    if let tokenRecord { changes.append(.putToken(tokenRecord)) }
+    return changes
+  }
+
+  private func change(of binding: BindingRecord, _ decision: AttemptDecision, at now: UnixTime) -> Change {
+    guard let baseline = decision.baseline else {
+      return .touchBinding(id: binding.bindingID, version: binding.version, lastUsedAt: now)
+    }
+    // R26
+    var binding = binding
+    binding.baseline = baseline
+    binding.lastUsedAt = now
+    return .putBinding(binding)
+  }
+
+  /// A token without a binding lives as long as its profile, so there must be one.
+  private func restingOn(_ profile: ProfileRecord, isNamedAlone: Bool) -> Change {
+    isNamedAlone && profile.version == 0 ? .putProfile(profile) : .require(profile)
+  }
+}
+
+extension Change {
+  static func require(_ profile: ProfileRecord) -> Change {
+    .requireProfile(
+      applicationID: profile.applicationID, profileID: profile.profileID, version: profile.version)
+  }
+}
+
+extension AttemptProof {
+  /// `amr` (RFC 8176): what was shown, and what unlocked it on the device.
+  fileprivate func authenticationMethods(on binding: BindingRecord?) -> [String] {
+    switch self {
+    case .key(.biometry, _): [AuthenticationMethod.hardwareKey, binding?.biometryMethod].compactMap(\.self)
+    case .key: [AuthenticationMethod.hardwareKey, AuthenticationMethod.userPresence]
+    // A bearer identifier is no key.
+    case .profileTouchID: [binding?.biometryMethod].compactMap(\.self)
+    case .secret: [AuthenticationMethod.pin]
+    case .primary(let login): [login.authenticationMethod]
+    case .report: []
+    }
+  }
+}
+
+extension BindingRecord {
+  /// Optic ID is iris.
+  fileprivate var biometryMethod: String {
+    switch biometryType {
+    case .touchID, .unspecified, .none: AuthenticationMethod.fingerprint
+    case .faceID: AuthenticationMethod.face
+    case .opticID: AuthenticationMethod.iris
+    case .voice: AuthenticationMethod.voice
+    }
+  }
+}
+
+extension PrimaryLogin {
+  /// In the caller's own words, where RFC 8176 has one for them; else that somebody was there.
+  fileprivate var authenticationMethod: String {
+    switch method {
+    case "password", "pwd": AuthenticationMethod.password
+    case "otp": AuthenticationMethod.oneTimePassword
+    default: AuthenticationMethod.userPresence
+    }
+  }
+}
