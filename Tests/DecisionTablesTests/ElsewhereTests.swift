@@ -30,7 +30,7 @@ struct ElsewhereRow: Sendable, CustomTestStringConvertible {
   /// `def test_name(`.
   static func tests(in source: String) -> Set<String> {
     var names: Set<String> = []
-    for test in source.split(separator: "@Test").dropFirst() {
+    for test in source.split(separator: "@Test", omittingEmptySubsequences: false).dropFirst() {
       if let title = test.prefixMatch(of: /\(\s*"((?:[^"\\]|\\.)*)"/) { names.insert(String(title.1)) }
       if let function = test.firstMatch(of: /func (?:`([^`]+)`|(\w+))/) {
         names.insert(String(function.1 ?? function.2 ?? ""))
