@@ -50,6 +50,13 @@ class Server:
         """What stands on stderr so far."""
         return self._errors.text
 
+    def next_error(self, text):
+        """The next line on stderr that contains the text: waits for it."""
+        while (line := self._errors.next_line(START_SECONDS)) is not None:
+            if text in line:
+                return line
+        raise AssertionError(f"ended without {text!r}: {self.errors!r}")
+
     def channel(self):
         """A connection of its own, closed with the server."""
         options = [
@@ -110,6 +117,18 @@ class _Reader:
     @property
     def text(self):
         return "".join(self._text)
+
+
+def run(*arguments):
+    """Runs a command that is no server: its completed process, with exit code, stdout and stderr."""
+    return subprocess.run(
+        [BINARY, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+        check=False,
+    )
 
 
 def run_to_end(data_directory, *, arguments=(), binary=BINARY, **options):
