@@ -13,8 +13,8 @@ extension TouchstoneService {
     register("\(service)/GetProfile", in: &methods, handler: getProfile)
     register("\(service)/UnlockDevice", in: &methods, handler: unlockDevice)
     register("\(service)/ListEvents", in: &methods, handler: listEvents)
-    registerUnserved("\(service)/UnlockSecret", V1.UnlockSecretRequest.self, in: &methods)
-    registerUnserved("\(service)/EraseProfile", V1.EraseProfileRequest.self, in: &methods)
+    register("\(service)/UnlockSecret", in: &methods, handler: unlockSecret)
+    register("\(service)/EraseProfile", in: &methods, handler: eraseProfile)
     registerUnserved("\(service)/WatchEvents", V1.WatchEventsRequest.self, in: &methods)
     registerUnserved("\(service)/ExplainEvaluation", V1.ExplainEvaluationRequest.self, in: &methods)
   }
@@ -32,12 +32,17 @@ extension TouchstoneService {
     validator.identifier(request.profileID, "profile_id")
     try validator.finish()
     bindings(of: request, includingRevoked: false, for: exchange) { [self] active in
-      bindings(of: request, includingRevoked: true, for: exchange) { [self] all throws(RequestError) in
+      bindings(of: request, includingRevoked: true, for: exchange) { [self] all in
         let bindings = active + all.filter(\.isRevoked)
-        guard !bindings.isEmpty else { throw .notFound("nothing is known of this profile in this application") }
-        addDevices(
-          of: Self.deviceIDs(bindings)[...], to: V1.GetProfileResponse(bindings: bindings.map(V1.Binding.init)),
-          for: exchange)
+        profile(
+          ProfileName(applicationID: request.applicationID, profileID: request.profileID), for: exchange
+        ) { [self] profile throws(RequestError) in
+          guard !bindings.isEmpty || profile.version > 0 else { throw .unknownProfile }
+          let response = V1.GetProfileResponse(
+            bindings: bindings.map(V1.Binding.init), secrets: profile.secretStandings,
+            settings: V1.UnlockSettings(profile))
+          addDevices(of: Self.deviceIDs(bindings)[...], to: response, for: exchange)
+        }
       }
     }
   }
@@ -123,6 +128,75 @@ extension TouchstoneService {
       })
   }
 
+  // MARK: UnlockSecret
+
+  @Sendable private func unlockSecret(
+    _ request: V1.UnlockSecretRequest, _ exchange: Exchange<V1.UnlockSecretResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.identifier(request.applicationID, "application_id")
+    validator.identifier(request.profileID, "profile_id")
+    let kind = validator.secretKind(request.kind, "kind")
+    validator.text(request.reason, "reason", bytes: Self.reasonTextBytes)
+    try validator.finish()
+    unlock(kind, request, exchange, round: 0)
+  }
+
+  /// Ends a lock before its time. One that is disabled stays so until it is set anew (R13): an operator cannot know who
+  /// guessed.
+  private func unlock(
+    _ kind: Factor, _ request: V1.UnlockSecretRequest, _ exchange: Exchange<V1.UnlockSecretResponse>, round: Int
+  ) {
+    let name = ProfileName(applicationID: request.applicationID, profileID: request.profileID)
+    profile(name, for: exchange) { [self] profile in
+      let now = clock()
+      func refuse(_ error: RequestError, reason: String) {
+        let event = EventDraft.secret(.refused, kind, name, reason: reason, caller: exchange.caller, time: now)
+        record(event, for: exchange) { () throws(RequestError) in throw error }
+      }
+      guard let secret = profile.secret(kind), secret.standing.isSet else {
+        return refuse(.notFound("the profile has no such secret"), reason: RequestError.Reason.notFound)
+      }
+      let state = SecretRules(ladder: policies.ladder(for: kind)).state(of: secret.standing, at: now)
+      guard state != .disabled, secret.standing.lock != .untilSetAnew else {
+        let reason: Denial.Reason = kind == .gesture ? .gestureDisabled : .passcodeDisabled
+        let denial = Denial(code: .authenticationFailed, reason: reason)
+        return refuse(
+          .failedPrecondition(denial, "it is disabled until it is set anew", biometry: .unspecified),
+          reason: reason.rawValue)
+      }
+      guard secret.standing.failures > 0 || secret.standing.lock != .none else {
+        return exchange.answer(V1.UnlockSecretResponse())
+      }
+      var unlocked = profile
+      unlocked.unlockSecret(kind)
+      let event = EventDraft.secret(
+        .unlocked, kind, name, reason: request.reason, caller: exchange.caller, time: now)
+      commit(
+        ChangeSet(changes: [.putProfile(unlocked)], events: [event]), round: round, for: exchange,
+        conflicted: { [self] in unlock(kind, request, exchange, round: round + 1) },
+        committed: { exchange.answer(V1.UnlockSecretResponse()) })
+    }
+  }
+
+  // MARK: EraseProfile
+
+  /// Also of a profile that has no record: events may name it all the same.
+  @Sendable private func eraseProfile(
+    _ request: V1.EraseProfileRequest, _ exchange: Exchange<V1.EraseProfileResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.identifier(request.applicationID, "application_id")
+    validator.identifier(request.profileID, "profile_id")
+    try validator.finish()
+    let erasure = ProfileErasure(
+      applicationID: request.applicationID, profileID: request.profileID, time: clock(),
+      caller: exchange.caller.identity)
+    store.commit(
+      ChangeSet(changes: [.eraseProfile(erasure)]),
+      completion: exchange.then { (_: Void) in exchange.answer(V1.EraseProfileResponse()) })
+  }
+
   // MARK: ListEvents
 
   private static let defaultEventCount = 100
@@ -155,4 +229,25 @@ extension TouchstoneService {
         exchange.answer(V1.ListEventsResponse(events: events.map(V1.Event.init)))
       })
   }
+}
+
+extension ProfileRecord {
+  /// Of those that are set.
+  fileprivate var secretStandings: [V1.SecretStanding] {
+    let kinds: [(Factor, V1.SecretKind)] = [(.passcode, .passcode), (.gesture, .gesture)]
+    return kinds.compactMap { factor, kind in
+      guard let standing = secret(factor)?.standing, standing.isSet else { return nil }
+      var message = V1.SecretStanding(kind: kind, failures: standing.failures)
+      switch standing.lock {
+      case .none: break
+      case .until(let end): message.lockedUntil = V1.Timestamp(end)
+      case .untilSetAnew: message.disabled = true
+      }
+      return message
+    }
+  }
+}
+
+extension RequestError {
+  fileprivate static let unknownProfile = RequestError.notFound("nothing is known of this profile in this application")
 }

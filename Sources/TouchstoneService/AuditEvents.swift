@@ -50,24 +50,65 @@ extension EventDraft {
     case refused = "binding.refused"
     case created = "binding.created"
     case revoked = "binding.revoked"
+    case domainStateAccepted = "binding.domain_state_accepted"
   }
 
   static func binding(
     _ kind: BindingKind, applicationID: String, profileID: String, deviceID: String, bindingID: String = "",
-    reason: String? = nil, caller: Caller, time: UnixTime
+    reason: String? = nil, evidence: String? = nil, caller: Caller, time: UnixTime
   ) -> EventDraft {
-    EventDraft(
+    var details: [EventDetail] = []
+    if let reason { details.append(EventDetail(key: "reason", value: reason)) }
+    if let evidence { details.append(EventDetail(key: "evidence", value: evidence)) }
+    return EventDraft(
       time: time, kind: kind.rawValue, applicationID: applicationID, profileID: profileID, deviceID: deviceID,
-      bindingID: bindingID, caller: caller.identity,
-      details: reason.map { [EventDetail(key: "reason", value: $0)] } ?? [])
+      bindingID: bindingID, caller: caller.identity, details: details)
   }
 
   static func binding(
-    _ kind: BindingKind, _ record: BindingRecord, reason: String? = nil, caller: Caller, time: UnixTime
+    _ kind: BindingKind, _ record: BindingRecord, reason: String? = nil, evidence: String? = nil, caller: Caller,
+    time: UnixTime
   ) -> EventDraft {
     binding(
       kind, applicationID: record.applicationID, profileID: record.profileID, deviceID: record.deviceID,
-      bindingID: record.bindingID, reason: reason, caller: caller, time: time)
+      bindingID: record.bindingID, reason: reason, evidence: evidence, caller: caller, time: time)
+  }
+
+  enum SecretKind: String {
+    case set = "secret.set"
+    case removed = "secret.removed"
+    case unlocked = "secret.unlocked"
+    case refused = "secret.refused"
+  }
+
+  /// - Parameters:
+  ///   - factor: passcode or gesture.
+  ///   - authority: what entitled to it, or was to.
+  static func secret(
+    _ kind: SecretKind, _ factor: Factor, _ profile: ProfileName, authority: String? = nil, reason: String? = nil,
+    caller: Caller, time: UnixTime
+  ) -> EventDraft {
+    var details = [EventDetail(key: "factor", value: factor.auditName)]
+    if let authority { details.append(EventDetail(key: "authority", value: authority)) }
+    if let reason { details.append(EventDetail(key: "reason", value: reason)) }
+    return EventDraft(
+      time: time, kind: kind.rawValue, applicationID: profile.applicationID, profileID: profile.profileID,
+      caller: caller.identity, details: details)
+  }
+
+  /// What they are from now on.
+  static func settingsChanged(
+    _ settings: UnlockSettings, _ profile: ProfileName, caller: Caller, time: UnixTime
+  ) -> EventDraft {
+    let switches: [(Factor, Bool)] = [
+      (.biometry, settings.isBiometryEnabled), (.gesture, settings.isGestureEnabled),
+      (.passcode, settings.isPasscodeEnabled),
+    ]
+    var details = switches.map { EventDetail(key: $0.auditName, value: $1 ? "on" : "off") }
+    if let preferred = settings.preferred { details.append(EventDetail(key: "preferred", value: preferred.auditName)) }
+    return EventDraft(
+      time: time, kind: "settings.changed", applicationID: profile.applicationID, profileID: profile.profileID,
+      caller: caller.identity, details: details)
   }
 
   enum TokenKind: String {

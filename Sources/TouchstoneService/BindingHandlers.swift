@@ -18,7 +18,7 @@ extension TouchstoneService {
     register("\(service)/GetBinding", in: &methods, handler: getBinding)
     register("\(service)/ListBindings", in: &methods, handler: listBindings)
     register("\(service)/RevokeBinding", in: &methods, handler: revokeBinding)
-    registerUnserved("\(service)/AcceptDomainState", V1.AcceptDomainStateRequest.self, in: &methods)
+    register("\(service)/AcceptDomainState", in: &methods, handler: acceptDomainState)
   }
 
   // MARK: BeginBinding
@@ -68,7 +68,7 @@ extension TouchstoneService {
   // MARK: GetBinding, ListBindings
 
   /// Another application's binding is not found, and that it was asked for is an event (R41).
-  private func binding<Response>(
+  func binding<Response>(
     _ bindingID: String, of applicationID: String, for exchange: Exchange<Response>,
     then body: @escaping @Sendable (BindingRecord) throws(RequestError) -> Void
   ) throws(RequestError) {

@@ -1,4 +1,6 @@
 // CompleteBinding, step by step: open the ticket, verify possession of the keys, decide, commit.
+//
+// A ProfileTouchID has no key to prove possession of: whoever shows it later is taken for its device (R30).
 
 internal import DispatchRPC
 internal import TouchstoneCodec
@@ -13,7 +15,17 @@ struct EnrolmentFlow: Sendable {
   let request: V1.CompleteBindingRequest
   let ticket: SealedTicket
   let posture: DevicePosture
-  let keys: [OfferedKey]
+  let credential: OfferedCredential
+
+  enum OfferedCredential: Sendable {
+    /// One or two.
+    case keys([OfferedKey])
+    case profileTouchID([UInt8])
+
+    var keys: [OfferedKey] {
+      if case .keys(let keys) = self { keys } else { [] }
+    }
+  }
 
   struct OfferedKey: Sendable {
     var publicKey: P256PublicKey
@@ -37,38 +49,44 @@ struct EnrolmentFlow: Sendable {
     validator.opaque(request.ticket, "ticket", count: ticketBytes)
     validator.text(request.deviceName, "device_name", bytes: deviceNameBytes)
     let posture = validator.posture(request.posture)
-    let keys = offeredKeys(request, &validator)
+    let credential = offeredCredential(request, &validator)
     try validator.finish()
-    guard !keys.isEmpty else {
-      throw RequestError(code: .unimplemented, message: "profile_touch_id: is not served by this version")
-    }
     guard
       let ticket = service.sealer.openTicket(
         request.ticket, for: exchange.caller, applicationID: request.applicationID),
       service.clock() < ticket.key.expiresAt
     else {
       return refuse(
-        RequestError.Reason.ticketInvalid, ticketInvalidMessage, applicationID: request.applicationID, ticket: nil,
-        exchange,
-        service: service)
+        .ticketInvalid, applicationID: request.applicationID, ticket: nil, exchange, service: service)
     }
     let flow = EnrolmentFlow(
-      service: service, exchange: exchange, request: request, ticket: ticket, posture: posture, keys: keys)
+      service: service, exchange: exchange, request: request, ticket: ticket, posture: posture, credential: credential)
     // What held when the ticket was given may not hold now; and a device that is locked has no baseline to give (R24).
     if let denial = service.configuration.enrolment.preflight(posture: posture) {
-      return flow.refuse(denial.reason.rawValue, "the device cannot be bound now")
+      return flow.refuse(
+        .failedPrecondition(denial, "the device cannot be bound now", biometry: posture.biometryType))
     }
-    flow.verifyPossession()
+    switch credential {
+    case .keys: flow.verifyPossession()
+    case .profileTouchID(let value): flow.requireUnguessable(value)
+    }
+  }
+
+  private static func offeredCredential(
+    _ request: V1.CompleteBindingRequest, _ validator: inout RequestValidator
+  ) -> OfferedCredential {
+    guard let profileTouchID = request.profileTouchID else {
+      return .keys(offeredKeys(request, &validator))
+    }
+    if !request.keys.isEmpty { validator.refuse("profile_touch_id", "is taken instead of keys, not beside them") }
+    validator.opaque(profileTouchID.value, profileTouchIDField, count: ProfileTouchID.lengths)
+    return .profileTouchID(profileTouchID.value)
   }
 
   private static func offeredKeys(
     _ request: V1.CompleteBindingRequest, _ validator: inout RequestValidator
   ) -> [OfferedKey] {
-    guard request.profileTouchID == nil || request.keys.isEmpty else {
-      validator.refuse("profile_touch_id", "is taken instead of keys, not beside them")
-      return []
-    }
-    guard request.profileTouchID != nil || (1...maximumKeys).contains(request.keys.count) else {
+    guard (1...maximumKeys).contains(request.keys.count) else {
       validator.refuse("keys", "must be one or two, are \(request.keys.count)")
       return []
     }
@@ -101,40 +119,52 @@ struct EnrolmentFlow: Sendable {
 
   // MARK: Refuse
 
-  /// One answer for unknown, tampered, expired, used and another caller's or application's ticket.
-  private static let ticketInvalidMessage = "the ticket is not valid, has expired or was used"
-
+  /// - Parameter reason: for the event, where the caller is not told as much.
   private static func refuse(
-    _ reason: String, _ message: String, applicationID: String, ticket: SealedTicket?,
+    _ error: RequestError, reason: String? = nil, applicationID: String, ticket: SealedTicket?,
     _ exchange: Exchange<V1.CompleteBindingResponse>, service: TouchstoneService
   ) {
     let event = EventDraft.binding(
       .refused, applicationID: applicationID, profileID: ticket?.profileID ?? "", deviceID: ticket?.deviceID ?? "",
-      reason: reason, caller: exchange.caller, time: service.clock())
-    service.record(event, for: exchange) { () throws(RequestError) in throw .failedPrecondition(reason, message) }
+      reason: reason ?? error.reason, caller: exchange.caller, time: service.clock())
+    service.record(event, for: exchange) { () throws(RequestError) in throw error }
   }
 
-  private func refuse(_ reason: String, _ message: String) {
+  private func refuse(_ error: RequestError, reason: String? = nil) {
     Self.refuse(
-      reason, message, applicationID: request.applicationID, ticket: ticket, exchange, service: service)
+      error, reason: reason, applicationID: request.applicationID, ticket: ticket, exchange, service: service)
   }
 
-  // MARK: Verify possession
+  // MARK: Verify the credential
 
   private func verifyPossession(from index: Int = 0) {
-    guard index < keys.count else { return read(round: 0) }
+    guard index < credential.keys.count else { return read(round: 0) }
+    let key = credential.keys[index]
     let check = SignatureCheck(
-      publicKey: keys[index].publicKey, signature: keys[index].signature,
+      publicKey: key.publicKey, signature: key.signature,
       message: ticket.signingInput(applicationID: request.applicationID))
     exchange.context.verifications.add(check) { isValid in
       guard !isValid else { return verifyPossession(from: index + 1) }
-      let event = EventDraft.binding(
-        .refused, applicationID: request.applicationID, profileID: ticket.profileID, deviceID: ticket.deviceID,
-        reason: RequestError.Reason.possessionNotProven, caller: exchange.caller, time: service.clock())
-      service.record(event, for: exchange) { () throws(RequestError) in
-        throw .invalidArgument(field: "keys[\(index)].signature", "does not verify over the ticket's signing_input")
-      }
+      refuse(
+        .invalidArgument(field: "keys[\(index)].signature", "does not verify over the ticket's signing_input"),
+        reason: RequestError.Reason.possessionNotProven)
     }
+  }
+
+  private static let profileTouchIDField = "profile_touch_id.value"
+
+  private func requireUnguessable(_ value: [UInt8]) {
+    let violation = ProfileTouchID.violation(in: value, profileID: ticket.profileID, deviceID: ticket.deviceID)
+    guard violation == nil else { return refuseProfileTouchID(RequestError.Reason.profileTouchIDGuessable) }
+    read(round: 0)
+  }
+
+  /// One answer for what is guessable and what somebody has already, so that nobody learns of another's by trying (R30).
+  private func refuseProfileTouchID(_ reason: String) {
+    var error = RequestError.invalidArgument(
+      field: Self.profileTouchIDField, "is not unpredictable; let the device make another")
+    error.personText = .refusal(.deviceNotSetUp)
+    refuse(error, reason: reason)
   }
 
   // MARK: Decide and commit
@@ -142,27 +172,45 @@ struct EnrolmentFlow: Sendable {
   private func read(round: Int) {
     service.store.enrolmentRecords(
       applicationID: request.applicationID, profileID: ticket.profileID, deviceID: ticket.deviceID,
-      ticket: ticket.key, completion: exchange.then { records in decide(records, round: round) })
+      ticket: ticket.key,
+      completion: exchange.then { records in
+        guard let digest = profileTouchIDDigest else { return decide(records, holder: nil, round: round) }
+        service.store.attemptRecords(
+          for: .profileTouchID(applicationID: request.applicationID, digest: digest), evaluation: nil,
+          completion: exchange.then { found in decide(records, holder: found.binding, round: round) })
+      })
   }
 
-  private func decide(_ records: EnrolmentRecords, round: Int) {
+  private var profileTouchIDDigest: [UInt8]? {
+    guard case .profileTouchID(let value) = credential else { return nil }
+    return service.pepper.digest(ofProfileTouchID: value)
+  }
+
+  /// - Parameter holder: the active binding that has the ProfileTouchID already.
+  private func decide(_ records: EnrolmentRecords, holder: BindingRecord?, round: Int) {
     // Asked again in each round: verifying and conflicts take time.
-    guard !records.isTicketUsed, service.clock() < ticket.key.expiresAt else {
-      return refuse(RequestError.Reason.ticketInvalid, Self.ticketInvalidMessage)
-    }
+    guard !records.isTicketUsed, service.clock() < ticket.key.expiresAt else { return refuse(.ticketInvalid) }
     let decision = service.configuration.enrolment.decide(
       EnrolmentFacts(
         profileID: ticket.profileID, deviceProfileID: records.deviceBinding?.profileID,
         activeBindingCount: records.activeBindingCount, replaceExisting: request.replaceExisting))
     switch decision {
     case .bind:
+      // This device may keep its own: the binding that held it goes.
+      if let holder, !Identifier.areEqual(holder.bindingID, records.deviceBinding?.bindingID ?? "") {
+        return refuseProfileTouchID(RequestError.Reason.profileTouchIDInUse)
+      }
       bind(records, round: round)
     case .refuse(.deviceSpeaksForAnotherProfile):
       refuse(
-        RequestError.Reason.deviceBoundToAnotherProfile,
-        "the device speaks for another profile; replace_existing replaces it")
+        .failedPrecondition(
+          RequestError.Reason.deviceBoundToAnotherProfile,
+          "the device speaks for another profile; replace_existing replaces it", .deviceBoundToAnotherProfile))
     case .refuse(.tooManyBindings):
-      refuse(RequestError.Reason.tooManyBindings, "the profile has as many devices as it may have; revoke one first")
+      refuse(
+        .failedPrecondition(
+          RequestError.Reason.tooManyBindings, "the profile has as many devices as it may have; revoke one first",
+          .tooManyBindings))
     }
   }
 
@@ -173,8 +221,7 @@ struct EnrolmentFlow: Sendable {
       bindingID: Base64URL.encode(service.randomness.uniqueID().bytes), applicationID: request.applicationID,
       profileID: ticket.profileID, deviceID: ticket.deviceID, deviceName: request.deviceName,
       biometryType: posture.biometryType,
-      credential: .hardwareKeys(
-        keys.map { HardwareKeyRecord(publicKey: $0.publicKey.x963, protection: $0.protection) }),
+      credential: credentialRecord,
       isRevoked: false, baseline: .recorded(from: posture), createdAt: now, lastUsedAt: nil, version: 0)
     var changeSet = ChangeSet(changes: [.useTicket(ticket.key), .putProfile(records.profile)])
     if var replaced = records.deviceBinding {
@@ -189,4 +236,15 @@ struct EnrolmentFlow: Sendable {
       conflicted: { read(round: round + 1) },
       committed: { exchange.answer(V1.CompleteBindingResponse(binding: V1.Binding(binding))) })
   }
+  private var credentialRecord: CredentialRecord {
+    if let digest = profileTouchIDDigest { return .profileTouchID(digest: digest) }
+    return .hardwareKeys(
+      credential.keys.map { HardwareKeyRecord(publicKey: $0.publicKey.x963, protection: $0.protection) })
+  }
+}
+
+extension RequestError {
+  /// One answer for unknown, tampered, expired, used and another caller's or application's ticket.
+  fileprivate static let ticketInvalid = RequestError.failedPrecondition(
+    Reason.ticketInvalid, "the ticket is not valid, has expired or was used", .requestEnded)
 }

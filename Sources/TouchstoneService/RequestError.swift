@@ -13,7 +13,13 @@ struct RequestError: Error {
   /// ErrorInfo's reason: upper snake case, stable.
   var reason: String?
   /// What the person is told; `nil` where it is nothing to them (R20).
-  var refusal: CallRefusal?
+  var personText: PersonText?
+
+  enum PersonText: Sendable {
+    case refusal(CallRefusal)
+    /// `biometry`: what the device has.
+    case denial(Denial, biometry: BiometryType)
+  }
 
   /// Beside these, the reasons of denials (`Denial.Reason`).
   enum Reason {
@@ -23,7 +29,16 @@ struct RequestError: Error {
     static let tooManyBindings = "TOO_MANY_BINDINGS"
     /// In events; the caller is told by the field.
     static let possessionNotProven = "POSSESSION_NOT_PROVEN"
+    static let profileTouchIDGuessable = "PROFILE_TOUCH_ID_GUESSABLE"
+    static let profileTouchIDInUse = "PROFILE_TOUCH_ID_IN_USE"
     static let notFound = "NOT_FOUND"
+    static let bindingRevoked = "BINDING_REVOKED"
+    static let tokenInvalid = "TOKEN_INVALID"
+    static let tokenOfAnotherProfile = "TOKEN_OF_ANOTHER_PROFILE"
+    static let tokenByBiometrics = "TOKEN_BY_BIOMETRICS"
+    static let tokenTooOld = "TOKEN_TOO_OLD"
+    /// In denials: the old secret, which was counted.
+    static let wrongSecret = "WRONG_SECRET"
   }
 
   static func invalidArgument(_ violations: [FieldViolation]) -> RequestError {
@@ -38,7 +53,14 @@ struct RequestError: Error {
   static func failedPrecondition(
     _ reason: String, _ message: String, _ refusal: CallRefusal? = nil
   ) -> RequestError {
-    RequestError(code: .failedPrecondition, message: message, reason: reason, refusal: refusal)
+    RequestError(
+      code: .failedPrecondition, message: message, reason: reason, personText: refusal.map { .refusal($0) })
+  }
+
+  static func failedPrecondition(_ denial: Denial, _ message: String, biometry: BiometryType) -> RequestError {
+    RequestError(
+      code: .failedPrecondition, message: message, reason: denial.reason.rawValue,
+      personText: .denial(denial, biometry: biometry))
   }
 
   static func notFound(_ message: String) -> RequestError {
@@ -82,8 +104,7 @@ extension RequestError {
     if code == .unavailable || code == .resourceExhausted {
       details.append(.retryInfo(RPCDetail.RetryInfo(retryDelay: V1.Duration(Self.retryDelay))))
     }
-    if let refusal = refusal ?? (isTransient ? .busy : nil) {
-      let message = Message(refusal, in: language)
+    if let message = (personText ?? (isTransient ? .refusal(.busy) : nil))?.message(in: language) {
       details.append(
         .localizedMessage(RPCDetail.LocalizedMessage(locale: message.language.tag, message: message.text)))
     }
@@ -101,6 +122,15 @@ extension RequestError {
     switch code {
     case .unavailable, .resourceExhausted, .aborted: true
     default: false
+    }
+  }
+}
+
+extension RequestError.PersonText {
+  fileprivate func message(in language: Language) -> Message {
+    switch self {
+    case .refusal(let refusal): Message(refusal, in: language)
+    case .denial(let denial, let biometry): Message(denial, biometry: biometry, in: language)
     }
   }
 }

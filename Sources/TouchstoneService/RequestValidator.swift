@@ -34,7 +34,7 @@ struct RequestValidator {
   func finish() throws(RequestError) {
     guard !violations.isEmpty else { return }
     var error = RequestError.invalidArgument(violations)
-    error.refusal = refusal
+    error.personText = refusal.map { .refusal($0) }
     throw error
   }
 
@@ -77,10 +77,7 @@ struct RequestValidator {
     } else {
       refuse("\(field).platform", "must be one of \(Platform.wireNames.joined(separator: ", ")), or empty")
     }
-    if !message.osVersion.isEmpty {
-      posture.osVersion = OSVersion(message.osVersion)
-      if posture.osVersion == nil { refuse("\(field).os_version", "must be one to three numbers with points") }
-    }
+    posture.osVersion = osVersion(message.osVersion, "\(field).os_version")
     text(message.deviceModel, "\(field).device_model", bytes: 0...Self.maximumModelBytes)
     posture.biometryType = biometryType(message.biometryType, "\(field).biometry_type")
     posture.isBiometryAvailable = message.biometryAvailable
@@ -90,6 +87,14 @@ struct RequestValidator {
     opaque(message.domainState, "\(field).domain_state", count: 0...Self.maximumDomainStateBytes)
     posture.domainState = message.domainState
     return posture
+  }
+
+  /// `nil` where none was given.
+  mutating func osVersion(_ text: String, _ field: @autoclosure FieldPath) -> OSVersion? {
+    guard !text.isEmpty else { return nil }
+    let version = OSVersion(text)
+    if version == nil { refuse(field(), "must be one to three numbers with points") }
+    return version
   }
 
   private mutating func biometryType(_ type: V1.BiometryType, _ field: @autoclosure FieldPath) -> BiometryType {
@@ -146,6 +151,19 @@ struct RequestValidator {
       return nil
     }
     return OfferedSecret(kind: .gesture, bytes: SecretBytes(gesture: proof.points))
+  }
+
+  /// As the rules have it: a factor.
+  mutating func secretKind(_ kind: V1.SecretKind, _ field: @autoclosure FieldPath) -> Factor {
+    switch kind {
+    case .passcode:
+      return .passcode
+    case .gesture:
+      return .gesture
+    default:
+      refuse(field(), "must be SECRET_KIND_PASSCODE or SECRET_KIND_GESTURE")
+      return .passcode
+    }
   }
 
   /// Either, as it is tried.

@@ -1,14 +1,179 @@
-// SecretService: passcode, gesture and the switches. Not served yet; malformed requests are told apart all the same.
+// SecretService: passcode and gesture, and the switches of each way to unlock a profile (R16, R17).
 
 internal import DispatchRPC
 internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
 
 extension TouchstoneService {
+  private static let secretService = "/touchstone.v1.SecretService"
+
   func registerSecrets(_ methods: inout MethodTable) {
-    let service = "/touchstone.v1.SecretService"
-    registerUnserved("\(service)/SetSecret", V1.SetSecretRequest.self, in: &methods)
-    registerUnserved("\(service)/RemoveSecret", V1.RemoveSecretRequest.self, in: &methods)
-    registerUnserved("\(service)/GetUnlockSettings", V1.GetUnlockSettingsRequest.self, in: &methods)
-    registerUnserved("\(service)/SetUnlockSettings", V1.SetUnlockSettingsRequest.self, in: &methods)
+    let service = Self.secretService
+    register("\(service)/SetSecret", in: &methods, handler: setSecret)
+    register("\(service)/RemoveSecret", in: &methods, handler: removeSecret)
+    register("\(service)/GetUnlockSettings", in: &methods, handler: getUnlockSettings)
+    register("\(service)/SetUnlockSettings", in: &methods, handler: setUnlockSettings)
+  }
+
+  // MARK: SetSecret, RemoveSecret
+
+  /// The profile may be new: whoever vouches for the person knows them.
+  @Sendable private func setSecret(
+    _ request: V1.SetSecretRequest, _ exchange: Exchange<V1.SetSecretResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.identifier(request.applicationID, "application_id")
+    validator.identifier(request.profileID, "profile_id")
+    let secret = validator.newSecret(request.secret, "secret")
+    let confirmation = validator.secret(request.confirmation, "confirmation")
+    if let secret, let confirmation, !confirmation.isEqual(to: secret) {
+      validator.refuse("confirmation", "is not equal to secret", telling: .confirmationDiffers)
+    }
+    let authority: SecretAuthorityOffer? =
+      switch request.authority {
+      case .oldSecret(let old): validator.oldSecret(old, of: secret?.kind)
+      case .primary(let primary): validator.primary(primary, under: configuration.enrolment, at: clock())
+      case nil: validator.noAuthority()
+      }
+    try validator.finish()
+    guard let secret, let authority else { preconditionFailure("what is missing was refused above") }
+    try change(
+      secret.kind, to: secret.bytes, by: authority,
+      ProfileName(applicationID: request.applicationID, profileID: request.profileID), exchange)
+  }
+
+  @Sendable private func removeSecret(
+    _ request: V1.RemoveSecretRequest, _ exchange: Exchange<V1.RemoveSecretResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.identifier(request.applicationID, "application_id")
+    validator.identifier(request.profileID, "profile_id")
+    let kind = validator.secretKind(request.kind, "kind")
+    let authority: SecretAuthorityOffer? =
+      switch request.authority {
+      case .oldSecret(let old): validator.oldSecret(old, of: kind)
+      case .primary(let primary): validator.primary(primary, under: configuration.enrolment, at: clock())
+      case nil: validator.noAuthority()
+      }
+    try validator.finish()
+    guard let authority else { preconditionFailure("what is missing was refused above") }
+    try change(
+      kind, to: nil, by: authority,
+      ProfileName(applicationID: request.applicationID, profileID: request.profileID), exchange)
+  }
+
+  private func change<Response: SecretChangeResponse>(
+    _ kind: Factor, to newSecret: SecretBytes?, by authority: SecretAuthorityOffer, _ profile: ProfileName,
+    _ exchange: Exchange<Response>
+  ) throws(RequestError) {
+    func start(_ authority: SecretChangeFlow<Response>.Authority) throws(RequestError) {
+      try SecretChangeFlow(
+        service: self, exchange: exchange, profile: profile, kind: kind, newSecret: newSecret, authority: authority
+      ).start()
+    }
+    switch authority {
+    case .oldSecret(let secret):
+      try start(.oldSecret(secret))
+    case .primary(isFresh: true):
+      try start(.primary)
+    case .primary(isFresh: false):
+      let reason = RequestError.Reason.primaryAuthenticationTooOld
+      let event = EventDraft.secret(
+        .refused, kind, profile, authority: "primary", reason: reason, caller: exchange.caller, time: clock())
+      record(event, for: exchange) { () throws(RequestError) in
+        throw .failedPrecondition(reason, "the person must log in again", .primaryAuthenticationTooOld)
+      }
+    }
+  }
+
+  // MARK: GetUnlockSettings, SetUnlockSettings
+
+  /// Of a profile that is not known: as of one that has changed nothing yet (R37).
+  @Sendable private func getUnlockSettings(
+    _ request: V1.GetUnlockSettingsRequest, _ exchange: Exchange<V1.GetUnlockSettingsResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.identifier(request.applicationID, "application_id")
+    validator.identifier(request.profileID, "profile_id")
+    try validator.finish()
+    profile(ProfileName(applicationID: request.applicationID, profileID: request.profileID), for: exchange) { profile in
+      exchange.answer(V1.GetUnlockSettingsResponse(settings: V1.UnlockSettings(profile)))
+    }
+  }
+
+  @Sendable private func setUnlockSettings(
+    _ request: V1.SetUnlockSettingsRequest, _ exchange: Exchange<V1.SetUnlockSettingsResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.identifier(request.applicationID, "application_id")
+    validator.identifier(request.profileID, "profile_id")
+    let settings = validator.settings(request.settings, "settings")
+    try validator.finish()
+    set(
+      settings, of: ProfileName(applicationID: request.applicationID, profileID: request.profileID), exchange, round: 0)
+  }
+
+  private func set(
+    _ settings: UnlockSettings, of name: ProfileName, _ exchange: Exchange<V1.SetUnlockSettingsResponse>, round: Int
+  ) {
+    profile(name, for: exchange) { [self] profile in
+      let now = clock()
+      var changed = profile
+      changed.change(settings, at: now)
+      var events = [EventDraft.settingsChanged(settings, name, caller: exchange.caller, time: now)]
+      if profile.standing.gesture.isSet && !changed.standing.gesture.isSet {
+        events.append(.secret(.removed, .gesture, name, authority: "settings", caller: exchange.caller, time: now))
+      }
+      commit(
+        ChangeSet(changes: [.putProfile(changed)], events: events), round: round, for: exchange,
+        conflicted: { [self] in set(settings, of: name, exchange, round: round + 1) },
+        committed: { [changed] in
+          exchange.answer(V1.SetUnlockSettingsResponse(settings: V1.UnlockSettings(changed)))
+        })
+    }
+  }
+}
+
+/// What a request to change a secret shows for it.
+private enum SecretAuthorityOffer {
+  case oldSecret(SecretBytes)
+  case primary(isFresh: Bool)
+}
+
+extension RequestValidator {
+  /// - Parameter kind: of the secret that is changed; `nil`: not known, and refused for that.
+  fileprivate mutating func oldSecret(_ message: V1.Secret, of kind: Factor?) -> SecretAuthorityOffer? {
+    guard let old = secret(message, "old_secret") else { return nil }
+    if let kind, old.kind != kind { refuse("old_secret", "is of another kind") }
+    return .oldSecret(old.bytes)
+  }
+
+  fileprivate mutating func primary(
+    _ message: V1.PrimaryAuthentication, under enrolment: EnrolmentPolicy, at now: UnixTime
+  ) -> SecretAuthorityOffer? {
+    .primary(isFresh: isFresh(message, "primary", under: enrolment, at: now))
+  }
+
+  fileprivate mutating func noAuthority() -> SecretAuthorityOffer? {
+    refuse("authority", "is required: old_secret or primary")
+    return nil
+  }
+
+  fileprivate mutating func settings(_ message: V1.UnlockSettings?, _ field: String) -> UnlockSettings {
+    guard let message else {
+      refuse(field, "is required")
+      return UnlockSettings()
+    }
+    var settings = UnlockSettings(
+      isBiometryEnabled: message.biometryEnabled, isGestureEnabled: message.gestureEnabled,
+      isPasscodeEnabled: message.passcodeEnabled)
+    if message.preferred != .unspecified {
+      settings.preferred = Factor(message.preferred)
+      if settings.preferred == nil { refuse("\(field).preferred", "\(message.preferred.rawValue) is not a factor") }
+    }
+    if let violation = settings.violation() { refuse("\(field).\(violation.field)", violation.reason) }
+    return settings
   }
 }

@@ -20,12 +20,28 @@ public struct ServiceConfiguration: Sendable {
 /// The policies by name, and nothing else: a name that is not here is refused.
 struct PolicyBook: Sendable {
   private let policies: [String: EvaluationPolicy]
+  private let passcodeLadder: Ladder
+  private let gestureLadder: Ladder
 
   init(_ policies: [EvaluationPolicy]) {
-    self.policies = Dictionary(policies.map { ($0.name, $0) }) { _, last in last }
+    let named = Dictionary(policies.map { ($0.name, $0) }) { _, last in last }
+    func strictestLadder(for factor: Factor) -> Ladder {
+      .strictest(of: named.values.filter { $0.factors.contains(factor) }.map(\.ladder))
+    }
+    self.policies = named
+    passcodeLadder = strictestLadder(for: .passcode)
+    gestureLadder = strictestLadder(for: .gesture)
   }
 
+  /// Where a secret is tried outside of an evaluation.
+  ///
+  /// - Parameter factor: passcode or gesture.
+  func ladder(for factor: Factor) -> Ladder {
+    factor == .gesture ? gestureLadder : passcodeLadder
+  }
+
+  /// Byte for byte: as a key, a `String` is also found by another spelling of it (the Kelvin sign for a K).
   subscript(name: String) -> EvaluationPolicy? {
-    policies[name]
+    policies[name].flatMap { Identifier.areEqual($0.name, name) ? $0 : nil }
   }
 }

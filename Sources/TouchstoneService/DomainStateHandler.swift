@@ -1,0 +1,150 @@
+// AcceptDomainState: what the device's biometrics are now becomes the binding's baseline, on evidence that the person
+// was there by other means (R26).
+
+internal import DispatchRPC
+internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension TouchstoneService {
+  /// What the caller shows.
+  fileprivate enum Evidence: Sendable {
+    case token(String)
+    case primary(isFresh: Bool)
+
+    var auditName: String {
+      switch self {
+      case .token: "token"
+      case .primary: "primary"
+      }
+    }
+  }
+
+  private struct AcceptanceTerms: Sendable {
+    var applicationID: String
+    var bindingID: String
+    /// Nothing but domain state and OS version.
+    var posture: DevicePosture
+    var evidence: Evidence
+  }
+
+  @Sendable func acceptDomainState(
+    _ request: V1.AcceptDomainStateRequest, _ exchange: Exchange<V1.AcceptDomainStateResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.identifier(request.applicationID, "application_id")
+    validator.identifier(request.bindingID, "binding_id")
+    validator.opaque(request.domainState, "domain_state", count: 1...RequestValidator.maximumDomainStateBytes)
+    var posture = DevicePosture.empty
+    posture.domainState = request.domainState
+    posture.osVersion = validator.osVersion(request.osVersion, "os_version")
+    let evidence: Evidence? =
+      switch request.evidence {
+      case .token(let token): validator.token(token)
+      case .primary(let primary):
+        .primary(isFresh: validator.isFresh(primary, "primary", under: configuration.enrolment, at: clock()))
+      case nil: validator.noEvidence()
+      }
+    try validator.finish()
+    guard let evidence else { preconditionFailure("what is missing was refused above") }
+    try accept(
+      AcceptanceTerms(
+        applicationID: request.applicationID, bindingID: request.bindingID, posture: posture, evidence: evidence),
+      exchange, round: 0)
+  }
+
+  private func accept(
+    _ terms: AcceptanceTerms, _ exchange: Exchange<V1.AcceptDomainStateResponse>, round: Int
+  ) throws(RequestError) {
+    try binding(terms.bindingID, of: terms.applicationID, for: exchange) { [self] binding throws(RequestError) in
+      guard !binding.isRevoked else {
+        return refuse(RequestError.Reason.bindingRevoked, "binding_id: is revoked", binding, exchange, telling: nil)
+      }
+      switch terms.evidence {
+      case .primary(let isFresh):
+        accept(terms, on: .primary(isFresh ? .fresh : .tooOld), by: nil, binding, exchange, round: round)
+      case .token(let text):
+        try lookUp(text, of: terms.applicationID, for: exchange) { [self] token in
+          guard let token, token.isActive(at: clock()) else {
+            return refuse(
+              RequestError.Reason.tokenInvalid, "token: is not active in this application", binding, exchange)
+          }
+          let evidence = DomainStateEvidence.token(
+            issuedAt: UnixTime(seconds: token.claims.issuedAt),
+            isForBinding: Identifier.areEqual(token.claims.subject, binding.profileID),
+            isByBiometrics: token.isByBiometrics)
+          accept(terms, on: evidence, by: token, binding, exchange, round: round)
+        }
+      }
+    }
+  }
+
+  /// - Parameter token: the evidence, where it is one; it must still hold when the change is made (R32).
+  private func accept(
+    _ terms: AcceptanceTerms, on evidence: DomainStateEvidence, by token: GenuineToken?, _ binding: BindingRecord,
+    _ exchange: Exchange<V1.AcceptDomainStateResponse>, round: Int
+  ) {
+    let now = clock()
+    switch configuration.enrolment.acceptDomainState(of: terms.posture, on: evidence, now: now) {
+    case .accept(let baseline):
+      guard baseline != binding.baseline else {
+        return exchange.answer(V1.AcceptDomainStateResponse(binding: V1.Binding(binding)))
+      }
+      var accepted = binding
+      accepted.baseline = baseline
+      let event = EventDraft.binding(
+        .domainStateAccepted, binding, evidence: terms.evidence.auditName, caller: exchange.caller, time: now)
+      commit(
+        ChangeSet(changes: [token?.requirement, .putBinding(accepted)].compactMap(\.self), events: [event]),
+        round: round, for: exchange,
+        conflicted: { [self] () throws(RequestError) in try accept(terms, exchange, round: round + 1) },
+        committed: { [accepted] in
+          exchange.answer(V1.AcceptDomainStateResponse(binding: V1.Binding(accepted)))
+        })
+    case .refuse(let refusal):
+      refuse(refusal, binding, exchange)
+    }
+  }
+
+  private func refuse(
+    _ refusal: DomainStateAcceptance.Refusal, _ binding: BindingRecord,
+    _ exchange: Exchange<V1.AcceptDomainStateResponse>
+  ) {
+    typealias Reason = RequestError.Reason
+    switch refusal {
+    case .tokenOfAnother:
+      refuse(Reason.tokenOfAnotherProfile, "token: is of another profile", binding, exchange)
+    case .tokenByBiometrics:
+      refuse(Reason.tokenByBiometrics, "token: biometrics may have proven it", binding, exchange)
+    case .tokenTooOld:
+      refuse(Reason.tokenTooOld, "token: was issued too long ago", binding, exchange)
+    case .primaryTooOld:
+      refuse(
+        Reason.primaryAuthenticationTooOld, "the person must log in again", binding, exchange,
+        telling: .primaryAuthenticationTooOld)
+    case .noDomainState, .primaryInFuture:
+      preconditionFailure("the validator refused it: \(refusal)")
+    }
+  }
+
+  private func refuse(
+    _ reason: String, _ message: String, _ binding: BindingRecord,
+    _ exchange: Exchange<V1.AcceptDomainStateResponse>, telling refusal: CallRefusal? = .otherFactorRequiredFirst
+  ) {
+    let event = EventDraft.binding(.refused, binding, reason: reason, caller: exchange.caller, time: clock())
+    record(event, for: exchange) { () throws(RequestError) in throw .failedPrecondition(reason, message, refusal) }
+  }
+}
+
+extension RequestValidator {
+  fileprivate mutating func token(_ token: String) -> TouchstoneService.Evidence? {
+    text(token, "token", bytes: TouchstoneService.tokenBytes)
+    return .token(token)
+  }
+
+  fileprivate mutating func noEvidence() -> TouchstoneService.Evidence? {
+    refuse("evidence", "is required: token or primary")
+    return nil
+  }
+}
