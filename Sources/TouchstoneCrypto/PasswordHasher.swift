@@ -1,6 +1,19 @@
 // Passcodes and gestures as they are stored: Argon2id, salted and peppered (R16).
 
-/// Makes and checks verifiers. Takes tens of milliseconds and megabytes by design, so never on a shard.
+/// Makes and checks verifiers: Argon2id in a service, something that takes no time in a simulation.
+public protocol SecretHasher: Sendable {
+  /// The verifier of a secret that is set.
+  ///
+  /// - Parameter context: whose secret it is; the same bytes are needed to check it.
+  func verifier(of secret: SecretBytes, context: [UInt8]) throws(CryptoError) -> [UInt8]
+  func isRight(_ secret: SecretBytes, for verifier: [UInt8], context: [UInt8]) throws(CryptoError) -> Bool
+  /// What a guess costs was raised since: make it anew with the next right secret.
+  func needsRehash(_ verifier: [UInt8]) throws(CryptoError) -> Bool
+  /// For whoever has none (R37): checking against it takes as long as against a real one, and nothing is right for it.
+  var standInVerifier: [UInt8] { get }
+}
+
+/// Argon2id. Takes tens of milliseconds and megabytes by design, so never on a shard.
 ///
 /// A verifier is 58 bytes, integers big-endian:
 ///
@@ -8,7 +21,7 @@
 ///
 /// The pepper goes in as Argon2's secret input K, so that a stolen database alone tests no guess; the context as its
 /// associated data X, so that a verifier that was copied into another account's row is worth nothing there.
-public struct PasswordHasher: Sendable {
+public struct PasswordHasher: SecretHasher {
   /// What a guess costs.
   public struct Parameters: Sendable, Hashable {
     public let memoryKibibytes: UInt32
@@ -50,9 +63,6 @@ public struct PasswordHasher: Sendable {
     key = Secret(pepper.digest(of: [], purpose: "argon2id secret input"))
   }
 
-  /// The verifier of a password that is set.
-  ///
-  /// - Parameter context: whose password it is; the same bytes are needed to check it.
   public func verifier(of password: SecretBytes, context: [UInt8]) throws(CryptoError) -> [UInt8] {
     let salt = randomness.bytes(Self.saltByteCount)
     let tag = try tag(of: password, salt: salt, context: context, parameters)
@@ -68,15 +78,13 @@ public struct PasswordHasher: Sendable {
     return tag.withUnsafeBytes { tag in expected.tag.withUnsafeBytes { areEqualInConstantTime(tag, $0) } }
   }
 
-  /// The parameters were raised since: make it anew with the next right password.
   public func needsRehash(_ verifier: [UInt8]) throws(CryptoError) -> Bool {
     let stored = try Self.decode(verifier).parameters
     return stored.memoryKibibytes < parameters.memoryKibibytes || stored.passes < parameters.passes
       || stored.lanes < parameters.lanes
   }
 
-  /// For whoever has none (R37): checking against it takes as long as against a real one, and nothing is right for it but
-  /// a password whose tag is all zeros, of which one in 2^256 is.
+  /// Nothing is right for it but a password whose tag is all zeros, of which one in 2^256 is.
   public var standInVerifier: [UInt8] {
     Self.encode(
       parameters, salt: [UInt8](repeating: 0, count: Self.saltByteCount),

@@ -16,7 +16,7 @@ internal import TouchstonePolicy
 
 /// The hasher, its threads, and the order of their use.
 struct SecretChecks: Sendable {
-  let hasher: PasswordHasher
+  let hasher: any SecretHasher
   let executor: any SecretExecutor
   let gate: SecretGate
 
@@ -81,7 +81,7 @@ extension Exchange {
   ///
   /// - Parameter verifier: as stored; `nil` for whoever has none, which takes as long and is always wrong (R37).
   func check(
-    _ secret: SecretBytes, of name: SecretName, for verifier: [UInt8]?, in place: SecretPlace, hasher: PasswordHasher,
+    _ secret: SecretBytes, of name: SecretName, for verifier: [UInt8]?, in place: SecretPlace, hasher: any SecretHasher,
     then body: @escaping @Sendable (SecretVerdict) throws(RequestError) -> Void
   ) {
     work(in: place, then: body) { () throws(CryptoError) in
@@ -94,7 +94,7 @@ extension Exchange {
 
   /// Makes the verifier of a secret that is to be set.
   func makeVerifier(
-    of secret: SecretBytes, _ name: SecretName, in place: SecretPlace, hasher: PasswordHasher,
+    of secret: SecretBytes, _ name: SecretName, in place: SecretPlace, hasher: any SecretHasher,
     then body: @escaping @Sendable ([UInt8]) throws(RequestError) -> Void
   ) {
     work(in: place, then: body) { () throws(CryptoError) in try hasher.verifier(of: secret, context: name.bytes) }

@@ -16,6 +16,8 @@ public struct ServiceEnvironment: Sendable {
   public var verificationThreads: Int
   /// Where passcodes and gestures are hashed.
   public var secrets: any SecretExecutor
+  /// `nil`: Argon2id under the key ring's pepper.
+  public var hasher: (any SecretHasher)?
   public var timer: any DelayedExecutor
 
   /// - Parameter cores: of the machine.

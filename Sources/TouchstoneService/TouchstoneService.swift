@@ -44,8 +44,9 @@ public final class TouchstoneService: Sendable {
     self.clock = environment.clock
     self.randomness = environment.randomness
     self.secretChecks = SecretChecks(
-      hasher: PasswordHasher(
-        pepper: keys.pepper, parameters: configuration.secretHashing, randomness: environment.randomness),
+      hasher: environment.hasher
+        ?? PasswordHasher(
+          pepper: keys.pepper, parameters: configuration.secretHashing, randomness: environment.randomness),
       executor: environment.secrets, gate: SecretGate(timer: environment.timer))
     let workers = VerificationWorkers(cores: environment.verificationThreads)
     self.contexts = (0..<shardCount).map { _ in ShardContext(workers: workers, logger: logger) }
