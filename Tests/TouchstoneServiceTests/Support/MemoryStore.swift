@@ -29,9 +29,15 @@ final class MemoryStore: Store {
     var error: StoreError?
     /// `nil`: for ever.
     var remaining: Int?
+    /// So many succeed before.
+    var skipped = 0
 
     mutating func next() -> StoreError? {
       guard let error, remaining != 0 else { return nil }
+      guard skipped == 0 else {
+        skipped -= 1
+        return nil
+      }
       remaining = remaining.map { $0 - 1 }
       return error
     }
@@ -51,10 +57,12 @@ final class MemoryStore: Store {
   /// Refused ones, too.
   var commitCount: Int { state.withLock { $0.commitCount } }
 
-  /// - Parameter times: `nil`: for ever.
-  func failCommits(_ code: StoreError.Code, times: Int? = nil) {
+  /// - Parameters:
+  ///   - skipped: so many succeed before.
+  ///   - times: `nil`: for ever.
+  func failCommits(_ code: StoreError.Code, after skipped: Int = 0, times: Int? = nil) {
     let error = StoreError(code: code, message: Self.privateMessage)
-    state.withLock { $0.commitFailures = Failures(error: error, remaining: times) }
+    state.withLock { $0.commitFailures = Failures(error: error, remaining: times, skipped: skipped) }
   }
 
   func failReads(_ code: StoreError.Code) {
