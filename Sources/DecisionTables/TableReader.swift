@@ -66,9 +66,10 @@ struct TableReader {
       return
     }
     var rows: [DecisionRow] = []
+    var elapsed: Duration = .zero
     for row in table.rows where errors.count < TableErrors.maximumCount {
       do throws(TableError) {
-        rows.append(try read(row, columns, isFirst: rows.isEmpty))
+        rows.append(try read(row, columns, isFirst: rows.isEmpty, after: &elapsed))
       } catch {
         errors.append(error)
       }
@@ -82,7 +83,10 @@ struct TableReader {
     errors.append(cell.error("no column begins with →: which is the first expected one?"))
   }
 
-  private func read(_ row: PipeTable.Row, _ columns: TableColumns, isFirst: Bool) throws(TableError) -> DecisionRow {
+  /// - Parameter elapsed: since the story of the row began.
+  private func read(
+    _ row: PipeTable.Row, _ columns: TableColumns, isFirst: Bool, after elapsed: inout Duration
+  ) throws(TableError) -> DecisionRow {
     var given = scopes[scopes.count - 1].given
     for (column, cell) in zip(columns.given, row.cells) { try given.apply(column, cell, policies: policies) }
     guard let first = row.cells.first, let policy = given.policy else {
@@ -90,6 +94,10 @@ struct TableReader {
     }
     guard let attempt = given.attempt else { throw first.error("the row has no attempt, nor was one given above") }
     if given.goesOn && isFirst { throw first.error("the table's first row has none above to go on from") }
+    elapsed = (given.goesOn ? elapsed : .zero) + given.offset
+    guard abs(elapsed.components.seconds) <= Duration.maximumSeconds else {
+      throw first.error("the story lasts longer than a century")
+    }
     var expectations: [Expectation] = []
     for (column, cell) in zip(columns.expected, row.cells.dropFirst(columns.given.count)) {
       expectations.append(try Expectation(column, cell))

@@ -176,6 +176,14 @@ import TouchstonePolicy
       (table(time: "+1m, +1m"), "3:48: one time stands here"),
       (table(outcome: "SUCCEDED"), "3:46: \"SUCCEDED\" is no outcome; there are SUCCEEDED"),
       (table(outcome: "FAILED, FAILED"), "3:54: one outcome stands here"),
+      (
+        table(time: "+36525d") + "\n| b | login | | then | right biometry | +1s | FAILED |",
+        "4:3: the story lasts longer"
+      ),
+      (
+        table(time: "-36525d") + "\n| b | login | | then | right biometry | -1s | FAILED |",
+        "4:3: the story lasts longer"
+      ),
       // Columns.
       ("| case | outcome |\n|---|---|\n| a | YES |", "1:3: no column begins with →"),
       ("| polcy | → outcome |\n|---|---|", "1:3: \"polcy\" is no given column; there are rules, case, policy"),
