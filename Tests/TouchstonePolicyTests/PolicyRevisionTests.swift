@@ -19,6 +19,18 @@ struct PolicyRevisionTests {
     { $0.evaluationLifetime = .seconds(121) },
     { $0.tokenLifetime = nil },
     { $0.tokenLifetime = .zero },
+    { $0.ladder = Ladder(rungs: [Ladder.Rung(failures: 5, effect: .disable)]) },
+    { $0.ladder = Ladder(rungs: [Ladder.Rung(failures: 5, effect: .lock(.seconds(60)))]) },
+    { $0.ladder = Ladder(rungs: [Ladder.Rung(failures: 6, effect: .lock(.seconds(60)))]) },
+    { $0.ladder = Ladder(rungs: [Ladder.Rung(failures: 6, effect: .lock(.seconds(61)))]) },
+    { $0.primaryFreshness = .seconds(60) },
+    { $0.fallback = .automatic },
+    { $0.isTokenSingleUse = true },
+    { $0.presentation.fallback = "" },
+    { $0.presentation.fallback = "PIN" },
+    { $0.presentation.cancel = "" },
+    { $0.presentation.cancel = "PIN" },
+    { $0.presentation = EvaluationPolicy.Titles(fallback: "PI", cancel: "N") },
   ]
 
   // R36

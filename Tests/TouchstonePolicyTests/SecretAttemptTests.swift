@@ -98,6 +98,7 @@ import TouchstonePolicy
     arguments: cases(
       """
       9.3 | set          | 0 | passcode   | login | 1. | passcode right => invalidContext -10 | -            | 0 | -  | = | = | =
+      9.3 | set          | 0 | passcode=1 | login | 1. | passcode wrong => invalidContext -10 | -            | 0 | -  | = | = | =
       9.3 | set inactive | 0 | passcode=1 | login | 0  | passcode right => tryAgain -1        | bio,passcode | 3 | -  | = | = | 2
       9.3 | set inactive | 0 | passcode=1 | login | 0  | passcode wrong => tryAgain -1        | bio,passcode | 3 | -  | = | = | 2
       9.3 | set inactive | 0 | passcode=4 | login | 0  | passcode right => lockedOut -1       | bio          | 0 | 60 | = | = | 5!60
