@@ -77,7 +77,7 @@ let package = Package(
       name: "touchstone",
       dependencies: [
         "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy", "TouchstoneCrypto",
-        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "SimulatedPhone", "CYAML",
+        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "SimulatedPhone", "DecisionTables", "CYAML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -114,7 +114,14 @@ let package = Package(
       ]),
     tests("TouchstoneClient", ["TouchstoneCodec", "DispatchRPC", "DispatchPool"]),
     tests("SimulatedPhone", [crypto]),
-    tests("LocalAuthentication", ["SimulatedPhone"]),
+    // Apps' code as it is written for Apple's module: in both language modes, with no flag of ours but warnings.
+    .target(
+      name: "AppsInSwift5", dependencies: ["LocalAuthentication"], path: "Tests/Support/AppleStyles/Swift5",
+      swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]),
+    .target(
+      name: "AppsInSwift6", dependencies: ["LocalAuthentication"], path: "Tests/Support/AppleStyles/Swift6",
+      swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+    tests("LocalAuthentication", ["SimulatedPhone", "AppsInSwift5", "AppsInSwift6"]),
     .testTarget(name: "StructureTests", swiftSettings: settings),
   ]
 )
