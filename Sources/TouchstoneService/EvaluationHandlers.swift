@@ -127,7 +127,7 @@ extension TouchstoneService {
 
   // MARK: InvalidateEvaluation
 
-  /// Idempotent: what is unknown, expired or finished is as invalid as it can be.
+  /// Idempotent: what is unknown or finished is as invalid as it can be. An expired one is not: the clock may be set back.
   @Sendable private func invalidateEvaluation(
     _ request: V1.InvalidateEvaluationRequest, _ exchange: Exchange<V1.InvalidateEvaluationResponse>
   ) throws(RequestError) {
@@ -137,8 +137,7 @@ extension TouchstoneService {
     try validator.finish()
     guard
       let evaluation = sealer.openEvaluation(
-        request.evaluation, for: exchange.caller, applicationID: request.applicationID),
-      clock() < evaluation.key.expiresAt
+        request.evaluation, for: exchange.caller, applicationID: request.applicationID)
     else { return exchange.answer(V1.InvalidateEvaluationResponse()) }
     invalidate(evaluation, applicationID: request.applicationID, round: 0, for: exchange)
   }

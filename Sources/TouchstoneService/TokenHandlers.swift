@@ -232,10 +232,9 @@ extension TouchstoneService {
     _ request: V1.RevokeTokenRequest, _ exchange: Exchange<V1.RevokeTokenResponse>, round: Int
   ) throws(RequestError) {
     try lookUp(request.token, of: request.applicationID, for: exchange) { [self] token in
+      // An expired one, too: the clock may be set back.
+      guard let token, token.record?.state != .revoked else { return exchange.answer(V1.RevokeTokenResponse()) }
       let now = clock()
-      guard let token, token.record?.state != .revoked, now < token.key.expiresAt else {
-        return exchange.answer(V1.RevokeTokenResponse())
-      }
       var record = token.record ?? TokenRecord(key: token.key, state: .revoked, transaction: [], version: 0)
       record.state = .revoked
       let event = EventDraft.token(

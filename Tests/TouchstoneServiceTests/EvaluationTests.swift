@@ -283,6 +283,17 @@ struct EvaluationTests {
   }
 
   // R35
+  @Test func anEvaluationInvalidatedAfterItsTimeStaysSoWhereTheClockIsSetBack() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    let opened = try await service.begin(phone)
+    service.clock.advance(by: .seconds(120))
+    try await service.invalidate(opened)
+    service.clock.advance(by: .seconds(-60))
+    #expect(try await service.submit(phone, opened).outcome == .invalidContext)
+  }
+
+  // R35
   @Test(arguments: [MemoryStore.Delivery.immediate, .later])
   func ofParallelIdenticalAttemptsOneSucceeds(_ delivery: MemoryStore.Delivery) async throws {
     let service = try await TestService.start(store: MemoryStore(delivery: delivery), connections: 2)

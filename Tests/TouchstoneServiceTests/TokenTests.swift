@@ -93,6 +93,16 @@ struct TokenTests {
     #expect(service.events.map(\.kind) == ["token.refused"])
   }
 
+  // R32
+  @Test func aTokenRevokedAfterItsTimeStaysSoWhereTheClockIsSetBack() async throws {
+    let service = try await TestService.start()
+    let token = try await service.logIn(service.bind())
+    service.clock.advance(by: .seconds(300))
+    try await service.revoke(token: token)
+    service.clock.advance(by: .seconds(-60))
+    #expect(try await !service.introspect(token).active)
+  }
+
   // MARK: Payment
 
   // R38, R39
