@@ -45,7 +45,7 @@ public struct DecisionTable: Sendable {
     var results: [RowResult] = []
     var standing: Standing?
     for row in rows {
-      var start = row.goesOn ? standing ?? Standing(on: row.posture) : Standing(on: row.posture)
+      var start = row.start(after: standing)
       results.append(RowResult(row: row, differences: row.run(from: &start)))
       standing = start
     }

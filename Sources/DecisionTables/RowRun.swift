@@ -6,10 +6,14 @@ extension DecisionRow {
   var goesOn: Bool { given.goesOn }
   var posture: DevicePosture { given.posture }
 
+  /// - Parameter standing: what the row above left behind.
+  func start(after standing: Standing?) -> Standing {
+    goesOn ? standing ?? Standing(on: posture) : Standing(on: posture)
+  }
+
   /// - Parameter standing: what the row starts from; afterwards, what it leaves behind.
   func run(from standing: inout Standing) -> [Difference] {
-    for change in given.standing { change(&standing, posture) }
-    standing.now = standing.now + given.offset
+    prepare(&standing)
     let observation = play(&standing)
     return expectations.compactMap { expectation in
       let actual = observation.text(of: expectation.column, at: standing.now)
@@ -20,7 +24,13 @@ extension DecisionRow {
     }
   }
 
-  private func play(_ standing: inout Standing) -> Observation {
+  /// To the moment of the attempt.
+  func prepare(_ standing: inout Standing) {
+    for change in given.standing { change(&standing, posture) }
+    standing.now = standing.now + given.offset
+  }
+
+  func play(_ standing: inout Standing) -> Observation {
     switch attempt {
     case .canEvaluate:
       return Observation(
@@ -90,7 +100,7 @@ extension DecisionRow {
   }
 
   /// Where no binding exists, an attempt is one of a profile alone.
-  private func facts(_ standing: Standing) -> AdmissionFacts {
+  func facts(_ standing: Standing) -> AdmissionFacts {
     AdmissionFacts(
       posture: posture, binding: standing.account.binding ?? .absent, device: standing.device,
       profile: standing.account.profile, evaluation: standing.evaluation, now: standing.now)

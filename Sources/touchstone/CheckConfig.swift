@@ -20,8 +20,7 @@ struct CheckConfig: ParsableCommand {
       printLine("\(file): ok")
       for line in PolicySheet.list(configuration.service.policies) { printLine(line) }
     } catch {
-      for line in error.lines { printError(line) }
-      Self.exit(withError: ExitCode(ExitStatus.badConfiguration.rawValue))
+      fail(Failure(error))
     }
   }
 }

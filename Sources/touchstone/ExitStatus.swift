@@ -4,10 +4,14 @@ internal import ArgumentParser
 internal import TouchstoneStore
 
 enum ExitStatus: Int32 {
+  /// As of `diff`: decision tables expect otherwise than the policies decide.
+  case difference = 1
   /// EX_USAGE: as for a flag that there is not.
   case usage = 64
-  /// EX_DATAERR: the data directory holds something damaged, or another program's.
+  /// EX_DATAERR: the data directory holds something damaged, or another program's; or a file is no decision table.
   case corruptData = 65
+  /// EX_NOINPUT: a file that was named cannot be read.
+  case noInput = 66
   /// EX_UNAVAILABLE: the address cannot be listened on.
   case cannotListen = 69
   /// EX_CANTCREAT: the data directory cannot be written.
@@ -27,36 +31,46 @@ enum ExitStatus: Int32 {
 /// Why the process cannot go on: on stderr, and its exit status.
 struct Failure: Error {
   var status: ExitStatus
-  /// One line, or one for each thing that is wrong.
-  var message: String
+  /// One for each thing that is wrong.
+  var lines: [String]
+
+  init(status: ExitStatus, message: String) {
+    self.init(status: status, messages: [message])
+  }
+
+  init(status: ExitStatus, messages: [String]) {
+    self.status = status
+    lines = messages.map { "touchstone: \($0)" }
+  }
+
+  /// - Parameter places: "FILE:LINE:COLUMN: MESSAGE" each, as editors take it.
+  init(status: ExitStatus, places: [String]) {
+    self.status = status
+    lines = places
+  }
 }
 
 extension Failure {
   init(_ error: StoreOpenError) {
-    message = error.message
-    status =
+    let status: ExitStatus =
       switch error.code {
       case .locked: .lockedData
       case .unwritable: .unwritableData
       case .otherSchema: .newerData
       case .corrupt: .corruptData
       }
+    self.init(status: status, message: error.message)
   }
-}
 
-extension Failure {
   init(_ errors: ConfigurationErrors) {
-    status = .badConfiguration
-    message = errors.lines.joined(separator: "\n")
+    self.init(status: .badConfiguration, places: errors.lines)
   }
-
-  var lines: [Substring] { message.split(separator: "\n") }
 }
 
 extension ParsableCommand {
   /// Says what is wrong and ends the process.
   func fail(_ failure: Failure) -> Never {
-    for line in failure.lines { printError("touchstone: \(line)") }
+    for line in failure.lines { printError(line) }
     Self.exit(withError: ExitCode(failure.status.rawValue))
   }
 }

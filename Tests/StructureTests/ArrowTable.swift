@@ -55,7 +55,8 @@ enum ArrowTable {
       "touchstone",
       [
         "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy", "TouchstoneCrypto",
-        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "SimulatedPhone", "CYAML",
+        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "SimulatedPhone", "DecisionTables",
+        "CYAML",
       ],
       packages: ["ArgumentParser", "Logging"], system: platform.union(["FoundationEssentials"])),
     ArrowRow(

@@ -124,7 +124,7 @@ extension ProcessConfiguration {
       _ = try Endpoint(parsing: text)
       return text
     } catch {
-      reader.refuse(node.place, "\(name): \(error.message)")
+      reader.refuse(node.place, "\(name) must be HOST:PORT")
       return nil
     }
   }

@@ -7,7 +7,7 @@ internal import TouchstoneService
 struct Policy: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Look at the policies, and try them on cases.",
-    subcommands: [List.self, Show.self])
+    subcommands: [List.self, Show.self, Test.self, Explain.self])
 
   /// Which policies are meant.
   struct Source: ParsableArguments {
