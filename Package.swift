@@ -121,7 +121,13 @@ let package = Package(
     .target(
       name: "AppsInSwift6", dependencies: ["LocalAuthentication"], path: "Tests/Support/AppleStyles/Swift6",
       swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
-    tests("LocalAuthentication", ["SimulatedPhone", "AppsInSwift5", "AppsInSwift6"]),
+    tests(
+      "LocalAuthentication",
+      [
+        "SimulatedPhone", "AppsInSwift5", "AppsInSwift6", "TouchstoneService", "TouchstoneStoreSQLite",
+        "TouchstoneClient", "TouchstoneCodec", "TouchstoneCrypto", "TouchstonePolicy", "DispatchRPC",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
     .testTarget(name: "StructureTests", swiftSettings: settings),
   ]
 )

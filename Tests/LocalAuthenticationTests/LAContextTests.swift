@@ -241,17 +241,6 @@ struct LAContextTests {
     #expect(await evaluate(context) == (isEnough ? nil : .notInteractive))
   }
 
-  @Test("A subclass may stand in for it, as apps' own tests do")
-  func subclass() {
-    final class Denied: LAContext {
-      override func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
-        error?.pointee = LAError(.biometryNotEnrolled) as NSError
-        return false
-      }
-    }
-    #expect(SignIn(context: Denied()).title == "Sign in with password")
-  }
-
   // MARK: Credentials
 
   @Test("A credential is set until it is taken back or the context ends")
