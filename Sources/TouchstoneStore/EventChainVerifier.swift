@@ -14,21 +14,29 @@ public struct EventChainVerifier: Sendable {
     case missing(sequence: UInt64)
     /// It stands after a later event, or twice.
     case outOfOrder(sequence: UInt64)
-    /// It stands behind the log's end.
+    /// It stands beyond the log's end.
     case unexpected(sequence: UInt64)
     /// Its content was removed, and no erasure accounts for that.
     case removed(sequence: UInt64)
     /// An erasure says that its content was removed, and it is there.
     case restored(sequence: UInt64)
 
+    public var sequence: UInt64 {
+      switch self {
+      case .altered(let sequence), .missing(let sequence), .outOfOrder(let sequence), .unexpected(let sequence),
+        .removed(let sequence), .restored(let sequence):
+        sequence
+      }
+    }
+
     public var description: String {
       switch self {
-      case .altered(let sequence): "event \(sequence) was altered"
-      case .missing(let sequence): "event \(sequence) is missing"
-      case .outOfOrder(let sequence): "event \(sequence) is out of order"
-      case .unexpected(let sequence): "event \(sequence) stands behind the end of the log"
-      case .removed(let sequence): "event \(sequence) lost its content without an erasure that accounts for it"
-      case .restored(let sequence): "event \(sequence) has a content that was erased"
+      case .altered: "event \(sequence) was altered"
+      case .missing: "event \(sequence) is missing"
+      case .outOfOrder: "event \(sequence) is out of order"
+      case .unexpected: "event \(sequence) stands beyond the end of the log"
+      case .removed: "event \(sequence) lost its content, and no erasure accounts for it"
+      case .restored: "event \(sequence) has a content, though it was erased"
       }
     }
   }

@@ -57,7 +57,9 @@ public struct ProfileErasure: Sendable, Hashable {
     guard event.kind == eventKind, let list = event.details.first(where: { $0.key == sequencesKey })?.value else {
       return []
     }
-    let numbers = list.split(separator: ",", maxSplits: maximumSequencesPerEvent).map { UInt64($0) }
+    let numbers = list.split(
+      separator: ",", maxSplits: maximumSequencesPerEvent, omittingEmptySubsequences: false
+    ).map { UInt64($0) }
     guard numbers.count <= maximumSequencesPerEvent, !numbers.contains(nil) else { return [] }
     return numbers.compactMap(\.self)
   }

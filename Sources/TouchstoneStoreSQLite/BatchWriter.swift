@@ -41,6 +41,9 @@ final class BatchWriter {
     marks = Marks(sweptBefore: try reader.sweptBefore(), highestErasedVersion: try eraser.mark())
   }
 
+  /// The latest batch erased something, which the write-ahead log may still hold.
+  var hasErased: Bool { effects.containErasure }
+
   /// All of the batch in one transaction. Answers one by one what may be delivered now.
   func write(_ batch: [PendingWrite]) throws(BatchFailure) -> [WriteAnswer] {
     let headBefore = chain.head

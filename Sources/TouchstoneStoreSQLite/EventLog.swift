@@ -9,6 +9,7 @@ final class EventLog {
   private let erase: Statement
   private let setHead: Statement
   private let selectHead: Statement
+  private let selectEnd: Statement
   private let selectOne: Statement
   private let selectAll: Statement
   private let selectOfApplication: Statement
@@ -27,6 +28,13 @@ final class EventLog {
       """)
     setHead = try prepare("UPDATE event_chain SET sequence = ?, hash = ?")
     selectHead = try prepare("SELECT sequence, hash FROM event_chain")
+    selectEnd = try prepare(
+      """
+      SELECT sequence, hash, coalesce(
+        (SELECT min(sequence) FROM events WHERE sequence > event_chain.sequence),
+        (SELECT min(sequence) FROM events WHERE sequence < 1))
+      FROM event_chain
+      """)
     let select = "SELECT kind, \(EventRecord.columns) FROM events"
     selectOne = try prepare("SELECT \(EventRecord.columns) FROM events WHERE sequence = ?")
     selectAll = try prepare("\(select) WHERE sequence > ? ORDER BY sequence")
@@ -52,12 +60,27 @@ final class EventLog {
   }
 
   func head() throws(SQLiteError) -> EventChain.Head {
-    let head = try selectHead.first { row in
-      EventChain.Head(sequence: UInt64(truncatingIfNeeded: row.integer()), hash: row.blob())
-    }
-    guard let head else { throw SQLiteError(code: .corrupt, message: "the audit log has no head") }
+    guard let head = try selectHead.first(EventChain.Head.init) else { throw Self.headless }
     return head
   }
+
+  struct End {
+    var head: EventChain.Head
+    /// The number of an event that stands beyond the head, or before the first one.
+    var outlier: UInt64?
+  }
+
+  /// Of one moment, beside a writer too.
+  func end() throws(SQLiteError) -> End {
+    let end = try selectEnd.first { row in
+      End(
+        head: EventChain.Head(&row), outlier: row.optionalInteger().map { UInt64(truncatingIfNeeded: $0) })
+    }
+    guard let end else { throw Self.headless }
+    return end
+  }
+
+  private static let headless = SQLiteError(code: .corrupt, message: "the audit log has no head")
 
   /// Whether the last event is the one that the head names, and follows from the event before it.
   func endsAtHead() throws(SQLiteError) -> Bool {
@@ -153,6 +176,12 @@ final class EventLog {
     guard let digest, let digest else { return false }
     try erase.bind(sequence).bind(digest).run()
     return true
+  }
+}
+
+extension EventChain.Head {
+  fileprivate init(_ row: inout Row) {
+    self.init(sequence: UInt64(truncatingIfNeeded: row.integer()), hash: row.blob())
   }
 }
 

@@ -6,9 +6,11 @@ public enum SQLiteAuditLog {
   public struct Verification: Sendable, Hashable {
     /// Events that were found as they were written, from the first one on.
     public var verifiedCount: UInt64
-    /// The last of them. Note it elsewhere: who can rewrite the whole log cannot rewrite the note.
+    /// How many events lost their content to an erasure.
+    public var erasedCount: UInt64
+    /// Where the log ends. Note it elsewhere: who can rewrite the whole log cannot rewrite the note.
     public var head: EventChain.Head
-    /// `nil`: all of them.
+    /// `nil`: every event is as it was written, and there are no others.
     public var fault: EventChainVerifier.Fault?
   }
 
@@ -18,26 +20,51 @@ public enum SQLiteAuditLog {
     let path = "\(directory)/\(DataDirectory.databaseName)"
     try DatabaseFile.inspectHeader(path: path, isWritten: false)
     do throws(SQLiteError) {
-      let log = try EventLog(on: SQLiteConnection(path: path, access: .readOnly))
-      return try verify(log)
+      if let verification = try verifyClosed(path) { return verification }
+      return try verify(path, .readOnly)
     } catch {
       throw StoreOpenError(error, path: path)
     }
   }
 
-  private static func verify(_ log: EventLog) throws(SQLiteError) -> Verification {
-    let noted = try log.head()
+  /// `nil` where a service has the file, or had it meanwhile.
+  ///
+  /// SQLite makes a write-ahead log even to read, where there is none, unless it is told that the file cannot change.
+  private static func verifyClosed(_ path: String) throws(SQLiteError) -> Verification? {
+    guard let file = ClosedFile(path: path) else { return nil }
+    let verification = Result { () throws(SQLiteError) in try verify(path, .readImmutable) }
+    return ClosedFile(path: path) == file ? try verification.get() : nil
+  }
+
+  private static func verify(_ path: String, _ access: SQLiteConnection.Access) throws(SQLiteError) -> Verification {
+    let log = try EventLog(on: SQLiteConnection(path: path, access: access))
+    let end = try log.end()
     var verifier = EventChainVerifier()
-    var fault: EventChainVerifier.Fault?
+    var verification = Verification(verifiedCount: 0, erasedCount: 0, head: end.head)
     do throws(EventChainVerifier.Fault) {
-      while verifier.head.sequence < noted.sequence, let event = try nextEvent(in: log, after: verifier.head) {
-        try verifier.verify(event)
-      }
-      try verifier.conclude(at: noted)
+      try verify(log, through: end, by: &verifier)
+      verification.verifiedCount = verifier.verifiedCount
     } catch {
-      fault = error
+      verification.verifiedCount = min(error.wholeCount, verifier.verifiedCount)
+      verification.fault = error
     }
-    return Verification(verifiedCount: verifier.verifiedCount, head: verifier.head, fault: fault)
+    verification.erasedCount = verifier.erasedCount
+    return verification
+  }
+
+  private static func verify(
+    _ log: EventLog, through end: EventLog.End, by verifier: inout EventChainVerifier
+  ) throws(EventChainVerifier.Fault) {
+    while verifier.head.sequence < end.head.sequence, let event = try nextEvent(in: log, after: verifier.head) {
+      try verifier.verify(event)
+    }
+    try verifier.conclude(at: end.head)
+    if let outlier = end.outlier { throw .unexpected(sequence: outlier) }
+    // An erasure changes what stands before it: one that came while this was reading left its account behind the end.
+    while verifier.hasUnaccounted, let event = try nextEvent(in: log, after: verifier.head) {
+      try verifier.takeAccounts(of: event)
+    }
+    try verifier.requireAccounts()
   }
 
   private static func nextEvent(
@@ -50,4 +77,9 @@ public enum SQLiteAuditLog {
       throw .altered(sequence: head.sequence + 1)
     }
   }
+}
+
+extension EventChainVerifier.Fault {
+  /// How many events before it may be whole.
+  fileprivate var wholeCount: UInt64 { sequence == 0 ? 0 : sequence - 1 }
 }

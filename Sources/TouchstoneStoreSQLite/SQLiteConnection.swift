@@ -12,6 +12,8 @@ final class SQLiteConnection {
     case create
     case readWrite
     case readOnly
+    /// Of a file that no process changes meanwhile: without locks, log or a trace.
+    case readImmutable
   }
 
   /// `virtualFileSystem`: one registered with SQLite; `nil`: the system's.
@@ -21,10 +23,12 @@ final class SQLiteConnection {
       case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       case .readWrite: SQLITE_OPEN_READWRITE
       case .readOnly: SQLITE_OPEN_READONLY
+      case .readImmutable: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
       }
+    let name = access == .readImmutable ? Self.immutableURI(path) : path
     var opened: OpaquePointer?
     let flags = mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-    let code = ResultCode(rawValue: sqlite3_open_v2(path, &opened, flags, virtualFileSystem))
+    let code = ResultCode(rawValue: sqlite3_open_v2(name, &opened, flags, virtualFileSystem))
     guard code == .ok, let opened else {
       let message = opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
       sqlite3_close_v2(opened)
@@ -39,6 +43,19 @@ final class SQLiteConnection {
     // v2: also right where a statement outlives its connection.
     sqlite3_close_v2(pointer)
     walFrameCount.deallocate()
+  }
+
+  /// https://www.sqlite.org/uri.html
+  private static func immutableURI(_ path: String) -> String {
+    let escaped = path.unicodeScalars.map { scalar in
+      switch scalar {
+      case "%": "%25"
+      case "?": "%3F"
+      case "#": "%23"
+      default: String(scalar)
+      }
+    }
+    return "file:\(escaped.joined())?immutable=1"
   }
 
   /// One or more statements, without parameters or rows.
@@ -81,6 +98,17 @@ final class SQLiteConnection {
     var copied: Int32 = 0
     try check(sqlite3_wal_checkpoint_v2(pointer, nil, SQLITE_CHECKPOINT_PASSIVE, &frames, &copied))
     return CheckpointProgress(walFrames: Int(frames), copiedFrames: Int(copied))
+  }
+
+  /// How long an erasure may hold up the commits for readers that still need the log.
+  private static let truncationLimitMilliseconds: Int32 = 100
+
+  /// Copies all of the write-ahead log into the database and empties it, so that what was erased is not in it either.
+  /// Fails where a reader needs the log for longer.
+  func emptyLog() throws(SQLiteError) {
+    try check(sqlite3_busy_timeout(pointer, Self.truncationLimitMilliseconds))
+    defer { sqlite3_busy_timeout(pointer, 0) }
+    try check(sqlite3_wal_checkpoint_v2(pointer, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil))
   }
 
   /// Otherwise the last connection to close copies the write-ahead log into the database.

@@ -27,6 +27,8 @@ final class WriterQueue: @unchecked Sendable {
   private let checkpointer: Checkpointer
   private var writer: BatchWriter?
   private var schedule: CheckpointSchedule
+  /// The write-ahead log holds what was erased, until it is emptied.
+  private var owesEmptyLog = false
   /// A commit's outcome is not known: nothing is written any more, not even by closing.
   private var isBroken = false
 
@@ -102,6 +104,10 @@ final class WriterQueue: @unchecked Sendable {
     guard let writer, !isBroken else { return fail(batch, isBroken ? .broken : .closed) }
     do throws(BatchFailure) {
       let answers = try writer.write(batch)
+      if writer.hasErased {
+        owesEmptyLog = true
+        emptyLog(of: writer)
+      }
       let frames = writer.connection.walFrames
       counters.withLock { $0.count(answers, walFrames: frames) }
       answerQueue.async {
@@ -148,8 +154,19 @@ final class WriterQueue: @unchecked Sendable {
     perform(schedule.copiedBesideCommits(copiedFrames: progress.copiedFrames, walFrames: frames))
   }
 
+  /// Tried again at each checkpoint where readers were in the way.
+  private func emptyLog(of writer: BatchWriter) {
+    do throws(SQLiteError) {
+      try writer.connection.emptyLog()
+      owesEmptyLog = false
+    } catch {
+      // Nothing is lost: the log is as it was.
+    }
+  }
+
   private func copyOnWriter() {
     guard let writer else { return }
+    if owesEmptyLog { emptyLog(of: writer) }
     do throws(SQLiteError) {
       let progress = try writer.connection.checkpoint()
       schedule.copiedOnWriter(copiedFrames: progress.copiedFrames, walFrames: progress.walFrames)

@@ -11,9 +11,9 @@ struct Audit: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Verify the hash chain of the audit log, beside a running service or after it.",
       discussion: """
-        Exits 0 where every event follows from the one before, and prints the last one's number and hash: note them \
-        elsewhere, since who can rewrite the whole log cannot rewrite the note. Otherwise names the first event that \
-        was altered, dropped or reordered, and exits 65.
+        Exits 0 where every event follows from the one before and each that lost its content did so by an erasure, and \
+        prints the last one's number and hash: note them elsewhere, since who can rewrite the whole log cannot rewrite \
+        the note. Otherwise names the first event that was altered, dropped, reordered, added or removed, and exits 65.
         """)
 
     @Option(help: ArgumentHelp("The service's data directory.", valueName: "directory"))
@@ -28,7 +28,9 @@ struct Audit: ParsableCommand {
         let hash = verification.head.hash.map { byte in
           String(byte >> 4, radix: 16) + String(byte & 0xF, radix: 16)
         }
-        printLine("\(verification.verifiedCount) events, each as it was written; the last has hash \(hash.joined())")
+        printLine(
+          "\(verification.verifiedCount) events, each as it was written, \(verification.erasedCount) of them erased; "
+            + "the last has hash \(hash.joined())")
       } catch {
         fail(error)
       }

@@ -47,6 +47,67 @@ struct DurabilityTests {
     }
   }
 
+  /// R15
+  @Test(arguments: [.none, .until(Sample.now + .seconds(3_600)), .untilSetAnew] as [SecretStanding.Lock])
+  func aSecretsLockIsThereAfterClosingAndOpening(_ lock: SecretStanding.Lock) async throws {
+    try await withTemporaryDirectory { directory in
+      let first = try SQLiteStore.open(directory: directory)
+      let profile = ProfileRecord.sample(
+        settings: .sample, passcode: .sample(lock: lock), gesture: .sample(lock: .until(Sample.now)))
+      try await first.commit(.putProfile(profile))
+      await first.close()
+      let second = try SQLiteStore.open(directory: directory)
+      #expect(try await second.profile() == profile.stored)
+      await second.close()
+    }
+  }
+
+  /// R14, R15: the process dies at any moment, perhaps while an attempt is being verified.
+  @Test func everyAttemptThatWasAdmittedIsCountedInACopyOfTheFilesTakenMeanwhile() async throws {
+    let rules = SecretRules(ladder: Ladder(rungs: [Ladder.Rung(failures: 100, effect: .disable)]))
+    try await withTemporaryDirectory { directory in
+      try await withTemporaryDirectory { copy in
+        let store = try SQLiteStore.open(directory: directory)
+        try await store.commit(.putProfile(.sample("watched", passcode: .unlocked)))
+        let admitted = Counter()
+        var admittedBeforeCopy = 0
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask {
+            for _ in 0..<100 {
+              try await admit(by: rules, "watched", in: store)
+              admitted.add()
+            }
+          }
+          // Others, so that the writer is at it whenever the files are copied.
+          for writer in 0..<4 {
+            group.addTask {
+              for number in 0..<100 {
+                try await store.commit(
+                  .putProfile(.sample("\(writer)-\(number)", passcode: .sample(lock: .untilSetAnew))),
+                  events: [.sample()])
+              }
+            }
+          }
+          while admitted.value < 40 { await Task.yield() }
+          admittedBeforeCopy = admitted.value
+          for name in ["touchstone.db", "touchstone.db-wal"] {
+            try File.write(try File.read("\(directory)/\(name)"), to: "\(copy)/\(name)")
+          }
+          try await group.waitForAll()
+        }
+        #expect(try await store.profile("watched").passcode?.standing.lock == .untilSetAnew)
+        await store.close()
+
+        let reopened = try SQLiteStore.open(directory: copy)
+        let standing = try #require(try await reopened.profile("watched").passcode?.standing)
+        #expect(standing.failures >= admittedBeforeCopy)
+        #expect(standing.inFlight == standing.failures)
+        #expect((standing.lock == .untilSetAnew) == (standing.failures == 100))
+        await reopened.close()
+      }
+    }
+  }
+
   @Test func aStandInDeviceIsForgottenADayAfterItWasWrittenByTheStoresClock() async throws {
     try await withTemporaryDirectory { directory in
       var options = SQLiteStoreOptions()
@@ -174,6 +235,23 @@ struct DurabilityTests {
       #expect(verification.verifiedCount == 400)
     }
   }
+}
+
+/// Phase one of an attempt, and nothing more.
+private func admit(by rules: SecretRules, _ profileID: String, in store: SQLiteStore) async throws {
+  var profile = try await store.profile(profileID)
+  let standing = try #require(profile.passcode?.standing)
+  guard case .verify(_, let counted) = rules.admit(.passcode, standing, at: Sample.now) else {
+    Issue.record("refused")
+    return
+  }
+  profile.passcode?.standing = counted
+  try await store.commit(.putProfile(profile))
+}
+
+extension SecretRecord {
+  fileprivate static let unlocked = SecretRecord(
+    verifier: [1], standing: SecretStanding(isSet: true), setAt: Sample.now)
 }
 
 /// Counts across tasks.

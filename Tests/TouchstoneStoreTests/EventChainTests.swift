@@ -45,6 +45,24 @@ struct EventChainTests {
     #expect(Set(hashes).count == drafts.count)
   }
 
+  /// R41: who knows what was erased cannot prove it by the digest that stays.
+  @Test func theSaltIsPartOfTheDigest() {
+    let digests = [UniqueID(high: 1, low: 2), UniqueID(high: 1, low: 3), UniqueID(high: 2, low: 2)].map { salt in
+      EventChain.contentDigest(of: .sample("a"), salt: salt)
+    }
+    #expect(Set(digests).count == 3)
+  }
+
+  @Test func anErasedEventKeepsItsPlace() {
+    var chain = EventChain()
+    let record = chain.append(.sample("a"), salt: .sample)
+    let erased = record.erased()
+    #expect(erased.isErased && erased.event == nil && !record.isErased)
+    #expect(erased.hash == record.hash)
+    #expect(erased.content.digest == record.content.digest)
+    #expect(erased.erased() == erased)
+  }
+
   @Test func anUntouchedLogVerifies() throws {
     let log = log(of: 100)
     var verifier = EventChainVerifier()
@@ -117,7 +135,15 @@ struct EventChainTests {
   }
 
   @Test func faultsSayWhichEvent() {
-    #expect("\(EventChainVerifier.Fault.missing(sequence: 7))" == "event 7 is missing")
+    let faults: [EventChainVerifier.Fault] = [
+      .altered(sequence: 7), .missing(sequence: 7), .outOfOrder(sequence: 7), .unexpected(sequence: 7),
+      .removed(sequence: 7), .restored(sequence: 7),
+    ]
+    for fault in faults {
+      #expect(fault.sequence == 7)
+      #expect("\(fault)".hasPrefix("event 7 "))
+    }
+    #expect(Set(faults.map(\.description)).count == faults.count)
   }
 
   private func log(of count: Int) -> [EventRecord] {

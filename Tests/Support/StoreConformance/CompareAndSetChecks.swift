@@ -12,7 +12,7 @@ extension StoreConformance {
       let records: [(RecordVersion) -> Change] = [
         { .putBinding(.sample("b-1", version: $0)) },
         { .putDevice(.sample("phone-1", failures: 1, version: $0)) },
-        { .putProfile(ProfileRecord(applicationID: Sample.application, profileID: "alice", version: $0)) },
+        { .putProfile(.sample(version: $0)) },
         { .putEvaluation(EvaluationRecord(key: key, version: $0)) },
         { .putToken(TokenRecord(key: key, state: .issued, transaction: [1], version: $0)) },
       ]

@@ -59,6 +59,23 @@ extension StoreConformance {
       }
     },
 
+    Check(name: "few events are found in a long log, in order and in pages") { store in
+      for number in 0..<100 {
+        try await store.commit(events: (0..<20).map { EventDraft.sample("many", profile: "\($0)") })
+        if number.isMultiple(of: 40) { try await store.commit(events: [.sample("few", application: "few")]) }
+      }
+      let few: [UInt64] = [21, 822, 1_623]
+      let filter = EventFilter(applicationID: "few")
+      #expect(try await store.events(matching: filter).map(\.sequence) == few)
+      #expect(try await store.events(matching: filter, afterSequence: 21, limit: 1).map(\.sequence) == [822])
+      #expect(try await store.events(matching: filter, afterSequence: 1_623) == [])
+      let ofOne = EventFilter(applicationID: Sample.application, profileID: "7", kindPrefixes: ["man"])
+      let found = try await store.events(matching: ofOne, afterSequence: 8, limit: 1_000).map(\.sequence)
+      #expect(found.count == 99)
+      #expect(found == found.sorted())
+      #expect(found.first == 29)
+    },
+
     Check(name: "events are read in pages, from after a sequence") { store in
       try await store.commit(events: (0..<10).map { EventDraft.sample($0.isMultiple(of: 2) ? "even" : "odd") })
       let even = EventFilter(applicationID: "", kindPrefixes: ["even"])

@@ -71,6 +71,22 @@ extension StoreConformance {
       try await store.commit(.putDevice(.sample(standIn, failures: 1)))
     },
 
+    Check(name: "a stand-in profile is forgotten after a day without an attempt, a disabled one after a month") {
+      store in
+      let ids = [ProfileRecord.standInID(forUnknownBinding: "b"), ProfileRecord.standInID(forProfile: "nobody")]
+      let disabled = ProfileRecord.standInID(forProfile: "disabled")
+      for id in ids { try await store.commit(.putProfile(.sample(id, passcode: .sample()))) }
+      try await store.commit(
+        .putProfile(.sample(disabled, passcode: .sample(lock: .untilSetAnew))),
+        .putProfile(.sample(passcode: .sample())))
+      #expect(try await store.sweep(before: Sample.now).removedRows == 0)
+      let muchLater = UnixTime(seconds: 32_503_680_000)
+      #expect(try await store.sweep(before: muchLater).removedRows == 3)
+      for id in ids + [disabled] { #expect(try await store.profile(id).version == 0) }
+      #expect(try await store.profile().version == 1)
+      try await store.commit(.putProfile(.sample(ids[0])))
+    },
+
     Check(name: "closing finishes what was accepted and refuses what comes after") { store in
       await withTaskGroup(of: Void.self) { group in
         for number in 0..<50 {
@@ -86,6 +102,7 @@ extension StoreConformance {
       let calls: [@Sendable () async throws -> Void] = [
         { try await store.commit(.putDevice(.sample("late", failures: 1))) },
         { _ = try await store.attemptRecords(bindingID: "b-1") },
+        { _ = try await store.profile() },
         { _ = try await store.device(id: "phone-1") },
         { _ = try await store.bindings() },
         { _ = try await store.events() },

@@ -57,6 +57,53 @@ extension DeviceRecord {
   }
 }
 
+extension ProfileRecord {
+  public static func sample(
+    _ profileID: String = "alice", application: String = Sample.application,
+    settings: UnlockSettings = UnlockSettings(), passcode: SecretRecord? = nil, gesture: SecretRecord? = nil,
+    version: RecordVersion = 0
+  ) -> ProfileRecord {
+    ProfileRecord(
+      applicationID: application, profileID: profileID, settings: settings, passcode: passcode, gesture: gesture,
+      version: version)
+  }
+
+  /// As a store has it after it was put, where none was erased.
+  public var stored: ProfileRecord {
+    var copy = self
+    copy.version += 1
+    return copy
+  }
+}
+
+extension SecretRecord {
+  public static func sample(
+    verifier: [UInt8] = [UInt8](repeating: 0xA2, count: 97), lock: SecretStanding.Lock = .none, isSet: Bool = true,
+    setAt: UnixTime = Sample.now
+  ) -> SecretRecord {
+    SecretRecord(
+      verifier: verifier,
+      standing: SecretStanding(
+        isSet: isSet, failures: 5, lock: lock, inFlight: 2, inFlightUntil: Sample.now + .seconds(10), generation: 7),
+      setAt: setAt)
+  }
+}
+
+extension ProfileErasure {
+  public static let alice = sample("alice")
+
+  public static func sample(_ profileID: String) -> ProfileErasure {
+    ProfileErasure(
+      applicationID: Sample.application, profileID: profileID, time: Sample.now + .seconds(60), caller: "admin")
+  }
+}
+
+extension UnlockSettings {
+  public static let sample = UnlockSettings(
+    isBiometryEnabled: false, isGestureEnabled: true, isPasscodeEnabled: true, preferred: .gesture,
+    updatedAt: Sample.now)
+}
+
 extension EventDraft {
   public static func sample(
     _ kind: String = "evaluation.succeeded", application: String = Sample.application, profile: String = "alice",

@@ -4,6 +4,8 @@
 //     func conforms(_ check: StoreConformance.Check) async throws {
 //       try await check.run(openEmptyStore())
 //     }
+//
+// Where two processes can have one database, run the `sharedChecks` on two stores as well.
 
 public import Testing
 public import TouchstoneStore
@@ -18,5 +20,20 @@ public enum StoreConformance {
     public var testDescription: String { name }
   }
 
-  public static let checks = recordChecks + compareAndSetChecks + bindingChecks + eventChecks + lifecycleChecks
+  /// What must also hold where several processes use one database.
+  public struct SharedCheck: Sendable, CustomTestStringConvertible {
+    public let name: String
+    /// Needs stores that share one empty database, which nothing else uses.
+    public let run: @Sendable ([any Store]) async throws -> Void
+
+    public var testDescription: String { name }
+  }
+
+  public static let sharedChecks = secretBudgetChecks
+
+  public static let checks =
+    recordChecks + profileChecks + compareAndSetChecks + bindingChecks + eventChecks + erasureChecks + lifecycleChecks
+    + sharedChecks.map { check in
+      Check(name: check.name) { store in try await check.run([store]) }
+    }
 }

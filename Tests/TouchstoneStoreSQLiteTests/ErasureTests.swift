@@ -1,0 +1,121 @@
+import Glibc
+import StoreConformance
+import Testing
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneStoreSQLite
+
+/// What an erasure leaves on the disk.
+struct ErasureTests {
+  /// Enough that pages were split, and rows moved from one to another.
+  private static let profileCount = 300
+
+  @Test func nothingOfAnErasedProfileIsInAnyFileOnceItIsAnswered() async throws {
+    try await withTemporaryDirectory { directory in
+      let store = try SQLiteStore.open(directory: directory)
+      for number in 0..<Self.profileCount { try await fill(store, "~\(number)~") }
+      let erased = stride(from: 7, to: Self.profileCount, by: 41).map { "~\($0)~" }
+      #expect(try erased.allSatisfy { try occurs($0, in: directory) })
+      for profile in erased { try await store.commit(.eraseProfile(.sample(profile))) }
+      for profile in erased { #expect(try !occurs(profile, in: directory), "\(profile)") }
+      #expect(try occurs("~8~", in: directory))
+      await store.close()
+      for profile in erased { #expect(try !occurs(profile, in: directory), "\(profile)") }
+
+      let verification = try SQLiteAuditLog.verify(directory: directory)
+      #expect(verification.fault == nil)
+      #expect(verification.erasedCount == UInt64(2 * erased.count))
+    }
+  }
+
+  /// A reader that is at it keeps the log; what it holds goes with the next checkpoint that finds none.
+  @Test func aReaderDoesNotKeepAnErasedProfileForEver() async throws {
+    try await withTemporaryDirectory { directory in
+      var options = SQLiteStoreOptions()
+      options.checkpointFrames = 50
+      let store = try SQLiteStore.open(directory: directory, options: options)
+      try await fill(store, "~1~")
+      do {
+        let reader = try SQLiteConnection(path: "\(directory)/touchstone.db", access: .readOnly)
+        let select = try Statement("SELECT * FROM events", on: reader)
+        #expect(try select.next() != nil)
+        try await store.commit(.eraseProfile(.sample("~1~")))
+        #expect(try occurs("~1~", in: directory))
+        select.reset()
+      }
+      let filler = EventDetail(key: "filler", value: String(repeating: "x", count: 40_000))
+      for _ in 0..<100 where try occurs("~1~", in: directory) {
+        try await store.commit(events: [.sample(details: [filler])])
+      }
+      #expect(try !occurs("~1~", in: directory))
+      await store.close()
+    }
+  }
+
+  /// An event that cannot be read any more was tampered with: it goes, and is still named.
+  @Test func anUnreadableEventIsErasedAndStillNamed() async throws {
+    try await withTemporaryDirectory { directory in
+      var store = try SQLiteStore.open(directory: directory)
+      try await store.commit(events: [.sample(), .sample(), .sample(profile: "bob"), .sample(profile: "bob")])
+      await store.close()
+      try SQLiteConnection(path: "\(directory)/touchstone.db", access: .readWrite)
+        .execute("UPDATE events SET details = x'ff' WHERE sequence = 2")
+      store = try SQLiteStore.open(directory: directory)
+      try await store.commit(.eraseProfile(.alice))
+      #expect(try await store.events().map(\.isErased) == [true, true, false, false, false])
+      await store.close()
+      #expect(try SQLiteAuditLog.verify(directory: directory).fault == .altered(sequence: 2))
+    }
+  }
+
+  @Test func anErasureAndItsMarkAreThereAfterClosingAndOpening() async throws {
+    try await withTemporaryDirectory { directory in
+      var store = try SQLiteStore.open(directory: directory)
+      try await store.commit(.putProfile(.sample(passcode: .sample())))
+      for version in 1...6 as ClosedRange<RecordVersion> {
+        try await store.commit(.putProfile(.sample(passcode: .sample(), version: version)))
+      }
+      try await store.commit(.eraseProfile(.alice))
+      await store.close()
+      store = try SQLiteStore.open(directory: directory)
+      #expect(try await store.profile().version == 0)
+      try await store.commit(.putProfile(.sample()))
+      #expect(try await store.profile().version > 7)
+      await store.close()
+    }
+  }
+
+  /// A profile, its binding, and two events that name it.
+  private func fill(_ store: SQLiteStore, _ profile: String) async throws {
+    let verifier = Array("verifier of \(profile)".utf8)
+    let events = ["a", "b"].map { kind in
+      EventDraft.sample(kind, profile: profile, details: [EventDetail(key: "of", value: profile)])
+    }
+    try await store.commit(
+      .putProfile(.sample(profile, passcode: .sample(verifier: verifier))),
+      .putBinding(.sample("binding of \(profile)", profile: profile)), events: events)
+  }
+
+  private func occurs(_ text: String, in directory: String) throws -> Bool {
+    try File.names(in: directory).contains { name in
+      try File.read("\(directory)/\(name)").contains(Array(text.utf8))
+    }
+  }
+}
+
+extension [UInt8] {
+  fileprivate func contains(_ pattern: [UInt8]) -> Bool {
+    withUnsafeBytes { bytes in
+      var offset = 0
+      while offset + pattern.count <= bytes.count {
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[offset...])
+        guard let start = rest.baseAddress, let first = memchr(start, Int32(pattern[0]), rest.count) else { break }
+        offset += first - UnsafeMutableRawPointer(mutating: start)
+        if bytes[offset...].starts(with: pattern) { return true }
+        offset += 1
+      }
+      return false
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import Testing
+import TouchstonePolicy
+
+@testable import TouchstoneStore
+
+/// R41: a content is gone only where an erasure says so, event by event.
+struct ErasureTests {
+  @Test func anErasedEventThatIsAccountedForVerifies() throws {
+    var verifier = EventChainVerifier()
+    for record in Log(of: 10).erasing([2, 5, 9]).records { try verifier.verify(record) }
+    #expect(verifier.hasUnaccounted == false)
+    try verifier.requireAccounts()
+    #expect(verifier.erasedCount == 3)
+    #expect(verifier.verifiedCount == 11)
+  }
+
+  struct Tampering: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let fault: EventChainVerifier.Fault
+    let make: @Sendable (inout [EventRecord]) -> Void
+
+    init(
+      _ description: String, _ fault: EventChainVerifier.Fault,
+      _ make: @escaping @Sendable (inout [EventRecord]) -> Void
+    ) {
+      testDescription = description
+      self.fault = fault
+      self.make = make
+    }
+  }
+
+  /// In a log of ten events, of which 2 and 5 were erased: 11 accounts for them.
+  @Test(arguments: [
+    Tampering("one more content removed", .removed(sequence: 4)) { $0[3] = $0[3].erased() },
+    Tampering("the first content removed", .removed(sequence: 1)) { $0[0] = $0[0].erased() },
+    Tampering("two more removed", .removed(sequence: 7)) { log in
+      for index in [8, 6] { log[index] = log[index].erased() }
+    },
+    Tampering("the account itself removed", .removed(sequence: 2)) { $0[10] = $0[10].erased() },
+    Tampering("the account cut off", .removed(sequence: 2)) { $0.removeLast() },
+    Tampering("another digest", .altered(sequence: 5)) {
+      $0[4].content = .erased(digest: [UInt8](repeating: 1, count: 32))
+    },
+    Tampering("an empty digest", .altered(sequence: 5)) { $0[4].content = .erased(digest: []) },
+    Tampering("its hash for a digest", .altered(sequence: 5)) { $0[4].content = .erased(digest: $0[4].hash) },
+    Tampering("an erased content back from a backup", .restored(sequence: 5)) { $0[4] = Log(of: 10).records[4] },
+  ])
+  func whatWasRemovedWithoutAnErasureIsNamed(_ tampering: Tampering) {
+    var records = Log(of: 10).erasing([2, 5]).records
+    tampering.make(&records)
+    #expect(Log.fault(in: records) == tampering.fault)
+  }
+
+  @Test func anErasureOfMoreThanOneAccountHoldsIsAccountedForInParts() throws {
+    let all = Array(UInt64(1)...600)
+    let log = Log(of: 600).erasing(all)
+    #expect(log.records.count == 603)
+    #expect(Log.fault(in: log.records) == nil)
+    let counts = log.records.suffix(3).map { $0.event?.details.first { $0.key == "erased_events" }?.value }
+    #expect(counts == ["256", "256", "88"])
+  }
+
+  @Test func anAccountNamesNobody() {
+    let accounts = erasure.accounts(ofErased: [3, 4])
+    #expect(accounts.count == 1)
+    #expect(accounts.allSatisfy { $0.profileID.isEmpty && $0.deviceID.isEmpty && $0.bindingID.isEmpty })
+    #expect(accounts.map { ProfileErasure.sequences(accountedBy: $0) } == [[3, 4]])
+    let none = erasure.accounts(ofErased: [])
+    #expect(none.count == 1)
+    #expect(none.map { ProfileErasure.sequences(accountedBy: $0) } == [[]])
+  }
+
+  /// None of them may take long, nor excuse anything.
+  @Test(arguments: [
+    "", ",", "x", "1,,2", "1,-2", "1 2", "1-18446744073709551615", "18446744073709551616",
+    String(repeating: "1,", count: 1_000_000), (1...257).map { "\($0)" }.joined(separator: ","),
+  ])
+  func aListThatWeNeverMadeAccountsForNothing(_ list: String) {
+    var event = erasure.accounts(ofErased: [1])[0]
+    event.details = [EventDetail(key: "erased_sequences", value: list)]
+    #expect(ProfileErasure.sequences(accountedBy: event) == [])
+  }
+
+  @Test func anotherEventIsNoAccount() {
+    var event = erasure.accounts(ofErased: [1])[0]
+    event.kind = "profile.erased "
+    #expect(ProfileErasure.sequences(accountedBy: event) == [])
+  }
+
+  @Test func anAccountSpeaksForNothingBeforeTheStartNorAfterItself() throws {
+    let records = Log(of: 10).erasing([2, 5, 9]).records
+    var verifier = EventChainVerifier(continuing: EventChain.Head(sequence: 5, hash: records[4].hash))
+    for record in records[5...] { try verifier.verify(record) }
+    try verifier.requireAccounts()
+    #expect(verifier.erasedCount == 1)
+
+    var log = Log(of: 3)
+    log.account(for: [4, 5, 900])
+    log.append("later")
+    log.records[4] = log.records[4].erased()
+    #expect(Log.fault(in: log.records) == .removed(sequence: 5))
+  }
+
+  /// An erasure beside a verification: what was read before is whole, what was read after is not.
+  @Test func anAccountThatCameMeanwhileIsTakenFromBehindTheEnd() throws {
+    let before = Log(of: 10).records
+    let after = Log(of: 10).erasing([2, 9]).records
+    var verifier = EventChainVerifier()
+    for record in before[..<5] + after[5..<10] { try verifier.verify(record) }
+    #expect(verifier.hasUnaccounted)
+    #expect(throws: EventChainVerifier.Fault.removed(sequence: 9)) { try verifier.requireAccounts() }
+    try verifier.takeAccounts(of: after[10])
+    try verifier.requireAccounts()
+    #expect(verifier.verifiedCount == 10)
+  }
+}
+
+/// R37
+struct StandInTests {
+  private let now = UnixTime(seconds: 1_700_000_000)
+  private let day = Duration.seconds(24 * 60 * 60)
+
+  @Test func aStandInIsForgottenAfterADayOrItsLockAndAProfileNever() {
+    #expect(profile("alice").standInEnd(writtenAt: now) == nil)
+    #expect(profile("").standInEnd(writtenAt: now) == nil)
+    for id in [ProfileRecord.standInID(forProfile: "alice"), ProfileRecord.standInID(forUnknownBinding: "b")] {
+      #expect(profile(id).standInEnd(writtenAt: now) == now + day)
+      #expect(profile(id, .until(now + .seconds(60))).standInEnd(writtenAt: now) == now + day)
+      #expect(profile(id, .until(now + .seconds(1_000_000))).standInEnd(writtenAt: now) == now + .seconds(1_000_000))
+      #expect(profile(id, .untilSetAnew).standInEnd(writtenAt: now) == now + day * 30)
+    }
+    #expect(DeviceRecord(deviceID: "phone").standInEnd(writtenAt: now) == nil)
+    #expect(DeviceRecord.placeholder.standInEnd(writtenAt: now) == nil)
+    let device = DeviceRecord(deviceID: DeviceRecord.standInID(forUnknownBinding: "b"))
+    #expect(device.standInEnd(writtenAt: now) == now + day)
+  }
+
+  @Test func noTwoStandInsAreOneAndNoneIsAnIdentifier() {
+    let ids = [ProfileRecord.standInID(forProfile: "a"), ProfileRecord.standInID(forUnknownBinding: "a"), "a"]
+    #expect(Set(ids.map { Array($0.utf8) }).count == 3)
+    for id in ids.dropLast() { #expect(Identifier.violation(in: id) != nil) }
+    #expect(Identifier.violation(in: DeviceRecord.standInID(forUnknownBinding: "a")) != nil)
+  }
+
+  private func profile(_ id: String, _ lock: SecretStanding.Lock = .none) -> ProfileRecord {
+    let secret = SecretRecord(verifier: [1], standing: SecretStanding(isSet: true, lock: lock), setAt: now)
+    return ProfileRecord(applicationID: "a", profileID: id, gesture: secret)
+  }
+}
+
+private let erasure = ProfileErasure(
+  applicationID: "com.example.bank", profileID: "alice", time: UnixTime(seconds: 1_700_000_000), caller: "admin")
+
+/// A log as a store would have it.
+private struct Log {
+  var records: [EventRecord] = []
+  private var chain = EventChain()
+
+  init(of count: Int) {
+    for number in 1...count { append("event \(number)") }
+  }
+
+  mutating func append(_ kind: String) {
+    append(EventDraft(time: UnixTime(seconds: 1), kind: kind, applicationID: "a", profileID: "alice", caller: "c"))
+  }
+
+  mutating func account(for sequences: [UInt64]) {
+    for account in erasure.accounts(ofErased: sequences) { append(account) }
+  }
+
+  func erasing(_ sequences: [UInt64]) -> Log {
+    var log = self
+    for sequence in sequences { log.records[Int(sequence) - 1] = records[Int(sequence) - 1].erased() }
+    log.account(for: sequences)
+    return log
+  }
+
+  private mutating func append(_ event: EventDraft) {
+    records.append(chain.append(event, salt: UniqueID(high: 0, low: UInt64(records.count))))
+  }
+
+  static func fault(in records: [EventRecord]) -> EventChainVerifier.Fault? {
+    var verifier = EventChainVerifier()
+    do throws(EventChainVerifier.Fault) {
+      for record in records { try verifier.verify(record) }
+      try verifier.requireAccounts()
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
