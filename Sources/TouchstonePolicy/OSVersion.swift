@@ -48,8 +48,8 @@ public struct OSVersion: Sendable, Hashable, Comparable {
     }
   }
 
-  /// "9.3", or "9.3.5".
-  var text: String {
+  /// "9.3", or "9.3.5": what reads as this version.
+  public var text: String {
     patch == 0 ? "\(major).\(minor)" : "\(major).\(minor).\(patch)"
   }
 

@@ -51,13 +51,6 @@ extension EvaluationPolicy.Fallback {
   }
 }
 
-extension OSVersion {
-  /// "9", "9.3" or "9.3.5": what reads as this version.
-  public var settingName: String {
-    patch > 0 ? "\(major).\(minor).\(patch)" : minor > 0 ? "\(major).\(minor)" : "\(major)"
-  }
-}
-
 extension Duration {
   private static let units: [(suffix: String, seconds: Int64)] = [("h", 3_600), ("m", 60), ("s", 1)]
 

@@ -50,7 +50,7 @@ struct RecordedTrace: RuleTracer {
   }
 
   mutating func record(_ rule: StaticString, _ passed: Bool, _ detail: @autoclosure () -> String) {
-    let subject = factor.map { "\($0): " } ?? ""
+    let subject = factor.map { "\($0.settingName): " } ?? ""
     rows.append(RuleTrace(rule: rule.description, passed: passed, detail: subject + detail()))
   }
 }

@@ -20,12 +20,12 @@ public struct SecretRules: Sendable {
     case locked(retryAfter: Duration)
     case disabled
 
-    /// "locked for 60.0 seconds".
+    /// "locked for 1m".
     var text: String {
       switch self {
       case .open: "open"
       case .pending: "waiting for a verdict"
-      case .locked(let retryAfter): "locked for \(retryAfter)"
+      case .locked(let retryAfter): "locked for \(retryAfter.settingName)"
       case .disabled: "disabled until set anew"
       }
     }

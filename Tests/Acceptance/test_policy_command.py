@@ -5,7 +5,12 @@ import pytest
 from support.server import run
 from test_configuration import BAD_CONFIGURATION, BUILT_IN, EXAMPLE, write
 
+DIFFERENCE = 1
 USAGE = 64
+DATA_ERROR = 65
+NO_INPUT = 66
+
+EXAMPLE_TABLES = EXAMPLE.with_suffix(".md")
 
 
 def test_the_built_in_policies_are_listed():
@@ -55,3 +60,162 @@ def test_a_bad_configuration(tmp_path):
     listed = run("policy", "list", "--config", path)
     assert listed.returncode == BAD_CONFIGURATION
     assert f"{path}:1:12: purpose is required" in listed.stderr
+
+
+# Decision tables
+
+
+def run_tables(*files, config=EXAMPLE):
+    return run("policy", "test", "--config", config, *files)
+
+
+TABLE = """# Tables
+
+| case          | policy | attempt        | → outcome | left |
+|---------------|--------|----------------|-----------|------|
+| a first wrong | login  | wrong biometry | {} | {}    |
+| a right one   | login  | right biometry | SUCCEEDED | 5    |
+"""
+
+
+def test_the_example_passes():
+    tested = run_tables(EXAMPLE_TABLES)
+    assert (tested.returncode, tested.stderr) == (0, "")
+    assert tested.stdout.endswith("rows in 1 file: all as expected\n")
+
+
+def test_the_example_does_not_pass_without_its_policies():
+    tested = run("policy", "test", EXAMPLE_TABLES)
+    assert (tested.returncode, tested.stdout) == (DATA_ERROR, "")
+    assert f"{EXAMPLE_TABLES}:" in tested.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "difference"),
+    [
+        ("attempts: 3", "a second wrong one ends it: outcome is TRY_AGAIN, not FAILED"),
+        ("lockout_after: 5", "the fourth in a row locks the phone: outcome is TRY_AGAIN, not LOCKED_OUT"),
+        ("key_protection: biometry_any", "a key that outlives new faces is no key: outcome is SUCCEEDED"),
+        ("factors: [biometry]", "the passcode's key pays then: outcome is FACTOR_REQUIRED, not SUCCEEDED"),
+    ],
+)
+def test_the_example_notices_a_weaker_policy(tmp_path, settings, difference):
+    name = settings.split(":")[0]
+    before, high_value, after = EXAMPLE.read_text().partition("  high_value:\n")
+    lines = after.split("\n")
+    weakened = next(index for index, line in enumerate(lines) if line.startswith(f"    {name}:"))
+    lines[weakened] = f"    {settings}"
+    tested = run_tables(
+        EXAMPLE_TABLES, config=write(tmp_path / "weaker.yaml", before + high_value + "\n".join(lines))
+    )
+    assert tested.returncode == DIFFERENCE
+    assert difference in tested.stdout
+
+
+def test_differences_have_a_place_and_say_what_is_and_what_should_be(tmp_path):
+    good = write(tmp_path / "good.md", TABLE.format("TRY_AGAIN", 4))
+    bad = write(tmp_path / "bad.md", TABLE.format("FAILED", ""))
+    tested = run_tables(good, bad)
+    assert (tested.returncode, tested.stderr) == (DIFFERENCE, "")
+    assert tested.stdout.splitlines() == [
+        f"{bad}:5:45: a first wrong: outcome is TRY_AGAIN, not FAILED",
+        f"{bad}:5:58: a first wrong: left is 4, not nothing",
+        "4 rows in 2 files: 2 differences",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (TABLE.format("DONE", 4), "5:45"),
+        (TABLE.format("FAILED", "few"), "5:54"),
+        (TABLE.replace("login ", "logon ").format("FAILED", 4), "5:19"),
+        (TABLE.replace("→ outcome", "outcome"), "3:3"),
+        ("# No tables\n", "1:1"),
+        ("", "1:1"),
+    ],
+    ids=["an outcome", "a number", "a policy", "no arrow", "no table", "nothing"],
+)
+def test_a_malformed_table_runs_no_row(tmp_path, text, place):
+    bad = write(tmp_path / "bad.md", text)
+    tested = run_tables(EXAMPLE_TABLES, bad)
+    assert (tested.returncode, tested.stdout) == (DATA_ERROR, "")
+    assert tested.stderr.startswith(f"{bad}:{place}")
+
+
+def test_a_table_that_is_no_text(tmp_path):
+    bad = tmp_path / "bad.md"
+    bad.write_bytes(b"| \xff |\n")
+    tested = run_tables(bad)
+    assert (tested.returncode, tested.stderr) == (DATA_ERROR, f"{bad}: is not UTF-8\n")
+
+
+def test_a_table_that_is_not_there(tmp_path):
+    tested = run_tables(tmp_path / "nowhere.md")
+    assert (tested.returncode, tested.stdout) == (NO_INPUT, "")
+    assert tested.stderr.startswith(f"{tmp_path / 'nowhere.md'}: cannot be read")
+
+
+# Explanations
+
+
+def explain(*arguments):
+    """Which rules were asked, as (rule, ok or no, detail), and the answers by column."""
+    explained = run("policy", "explain", *arguments)
+    assert (explained.returncode, explained.stderr) == (0, "")
+    rules, answers = explained.stdout.split("\n\n")
+    return [line.split(maxsplit=2) for line in rules.splitlines()], dict(
+        line.split(maxsplit=1) for line in answers.splitlines()
+    )
+
+
+def test_a_situation_is_explained_rule_by_rule():
+    rules, answers = explain("login", "--posture", "iOS 9.3, touch_id", "--standing", "failures 4")
+    assert ["R2", "ok", "biometry: needs 8.0, runs iOS 9.3"] in rules
+    assert ["R4", "ok", "biometry: biometrics are not locked out"] in rules
+    assert answers == {"outcome": "YES", "next": "biometry", "left": "1", "change": "UNCHANGED"}
+
+
+def test_the_rule_that_refuses_is_among_them():
+    rules, answers = explain("payment", "--posture", "iOS 8.4, touch_id")
+    assert [rule[0] for rule in rules if rule[1] == "no"] == ["R27", "R2"]
+    assert (answers["outcome"], answers["code"], answers["reason"]) == ("DENIED", "-6", "DOMAIN_STATE_REQUIRED")
+
+
+def test_an_attempt_is_explained_and_so_is_time():
+    situation = ["login", "--standing", "passcode set, passcode failures 5, passcode locked 1m"]
+    attempt = ["--attempt", "right passcode"]
+    rules, answers = explain(*situation, *attempt, "--time", "+59s")
+    assert ["R13", "no", "passcode: locked for 1s after 5 failures"] in rules
+    assert answers["outcome"] == "LOCKED_OUT"
+    _, answers = explain(*situation, *attempt, "--time", "+1m")
+    assert answers["outcome"] == "SUCCEEDED"
+
+
+def test_a_row_of_a_table_is_explained():
+    lines = EXAMPLE_TABLES.read_text().splitlines()
+    for name, outcome in [("the third goes on", "FACTOR_REQUIRED"), ("which opens it", "SUCCEEDED")]:
+        number = next(number for number, line in enumerate(lines, start=1) if name in line)
+        _, answers = explain("--config", EXAMPLE, "--row", f"{EXAMPLE_TABLES}:{number}")
+        assert answers["outcome"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "name a policy"),
+        (["login", "--row", "tables.md:1"], "name a policy"),
+        (["--row", "tables.md:1", "--time", "+1m"], "a --row has its own"),
+        (["--row", "tables.md"], "is not FILE:LINE"),
+        (["--row", f"{EXAMPLE.with_suffix('.md')}:1", "--config", EXAMPLE], "has no row of a decision table in line 1"),
+        (["logon"], "policy: "),
+        (["login", "--posture", "iOS nine"], "posture: "),
+        (["login", "--standing", "then"], "standing: there is no row above"),
+        (["login", "--attempt", "guess"], "attempt: "),
+        (["login", "--time", "later"], "time: "),
+    ],
+)
+def test_a_situation_that_makes_no_sense(arguments, complaint):
+    explained = run("policy", "explain", *arguments)
+    assert (explained.returncode, explained.stdout) == (USAGE, "")
+    assert complaint in explained.stderr

@@ -69,14 +69,14 @@ import TouchstonePolicy
         "R1 yes biometry: the device has a passcode",
         "R1 yes biometry: the sensor works",
         "R1 no biometry: something is not enrolled",
-        "R2 yes deviceOwner: needs 9.0, runs iOS 9.3",
-        "R1 yes deviceOwner: the device has a passcode",
-        "R31 yes deviceOwner: the binding can prove it to this policy",
-        "R17 yes deviceOwner: unlocking by biometrics is switched on",
-        "R25 no deviceOwner: the domain state is changed",
+        "R2 yes device_owner: needs 9.0, runs iOS 9.3",
+        "R1 yes device_owner: the device has a passcode",
+        "R31 yes device_owner: the binding can prove it to this policy",
+        "R17 yes device_owner: unlocking by biometrics is switched on",
+        "R25 no device_owner: the domain state is changed",
         "R17 no gesture: is off, and not set",
         "R17 yes passcode: is on, and set",
-        "R13 no passcode: locked for 60.0 seconds after 5 failures",
+        "R13 no passcode: locked for 1m after 5 failures",
       ])
   }
 

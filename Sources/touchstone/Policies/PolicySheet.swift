@@ -35,7 +35,7 @@ enum PolicySheet {
       let domainState: PolicyDefinition.DomainState = policy.requiresDomainState ? .required : .compared
       lines.append(entry(.domainState, domainState.settingName))
     }
-    if let version = policy.minimumOSVersion { lines.append(entry(.minimumOS, "\"\(version.settingName)\"")) }
+    if let version = policy.minimumOSVersion { lines.append(entry(.minimumOS, "\"\(version.text)\"")) }
     lines.append(entry(.evaluationLifetime, policy.evaluationLifetime.settingName))
     lines.append(entry(.token, token(of: policy)))
     if accepts([.biometry, .deviceOwner]) { lines += prompt(of: policy) }
