@@ -176,23 +176,3 @@ private final class GateBench: Sendable {
   func endWithVerdict(_ number: Int) { turn(number)?.endWithVerdict() }
   func wait(_ number: Int) { turn(number)?.wait() }
 }
-
-/// Time passes when a test says so.
-final class ManualTimer: DelayedExecutor {
-  private let work = Mutex<[@Sendable () -> Void]>([])
-
-  var isSet: Bool { work.withLock { !$0.isEmpty } }
-
-  func after(_ delay: Duration, _ work: @escaping @Sendable () -> Void) {
-    self.work.withLock { $0.append(work) }
-  }
-
-  /// Runs what was set until now.
-  func fire() {
-    let due = work.withLock { work in
-      defer { work = [] }
-      return work
-    }
-    for work in due { work() }
-  }
-}

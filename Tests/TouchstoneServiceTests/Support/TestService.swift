@@ -20,6 +20,7 @@ final class TestService: Sendable {
   let store: MemoryStore
   let clock: TestClock
   let log: InMemoryLogHandler
+  let keys: KeyRing
   private let service: TouchstoneService
   private let server: RPCServer
   private let connections: [RPCClientConnection]
@@ -27,33 +28,40 @@ final class TestService: Sendable {
 
   /// - Parameters:
   ///   - keys: shared with another service where both are replicas of one.
+  ///   - secrets: where passcodes and gestures are verified; threads of the service's own unless given.
+  ///   - timer: Dispatch's unless given.
   ///   - connections: calls take turns on them, and each has a shard of the server to itself.
   static func start(
     store: MemoryStore = MemoryStore(), clock: TestClock = TestClock(), keys: KeyRing = .ephemeral(),
-    connections: Int = 1, _ configure: (inout ServiceConfiguration) -> Void = { _ in }
+    secrets: (any SecretExecutor)? = nil, timer: any DelayedExecutor = DispatchTimer(), connections: Int = 1,
+    _ configure: (inout ServiceConfiguration) -> Void = { _ in }
   ) async throws -> TestService {
     var configuration = ServiceConfiguration()
+    configuration.hashCheaply()
     configure(&configuration)
     let log = InMemoryLogHandler()
+    let environment = ServiceEnvironment(
+      clock: { clock.now }, verificationThreads: 2, secrets: secrets ?? SecretWorkers(threads: 1), timer: timer)
     let service = TouchstoneService(
       configuration: configuration, store: store, keys: keys, shardCount: connections,
-      logger: Logger(label: "test") { _ in log }, environment: ServiceEnvironment(cores: 2, clock: { clock.now }))
+      logger: Logger(label: "test") { _ in log }, environment: environment)
     let server = RPCServer(configuration: RPCServerConfiguration(shards: connections), router: service.router) {
       service.wakeUpEnded(on: $0)
     }
     let address = try server.listen(host: "127.0.0.1", port: 0)
     var connected: [RPCClientConnection] = []
     for _ in 0..<connections { connected.append(try await connect(to: address)) }
-    return TestService(store, clock, log, service, server, connected)
+    return TestService(store, clock, log, keys, service, server, connected)
   }
 
   private init(
-    _ store: MemoryStore, _ clock: TestClock, _ log: InMemoryLogHandler, _ service: TouchstoneService,
-    _ server: RPCServer, _ connections: [RPCClientConnection]
+    _ store: MemoryStore, _ clock: TestClock, _ log: InMemoryLogHandler, _ keys: KeyRing,
+    _ service: TouchstoneService, _ server: RPCServer, _ connections: [RPCClientConnection]
   ) {
     self.store = store
     self.clock = clock
     self.log = log
+    self.keys = keys
     self.service = service
     self.server = server
     self.connections = connections
@@ -74,11 +82,12 @@ final class TestService: Sendable {
 
   /// - Parameter method: "TokenService/ConsumeToken".
   func call<Request: WireMessage, Response: WireMessage>(
-    _ method: String, _ request: Request, answer: Response.Type = Response.self
+    _ method: String, _ request: Request, language: String? = nil, answer: Response.Type = Response.self
   ) async throws -> Response {
     let number = callCount.add(1, ordering: .relaxed).oldValue
-    let call = RPCClientRequest(path: "/touchstone.v1.\(method)", message: try request.encoded())
-    let result = await withCheckedContinuation { done in
+    var call = RPCClientRequest(path: "/touchstone.v1.\(method)", message: try request.encoded())
+    if let language { call.metadata.append("accept-language", language) }
+    let result = await withCheckedContinuation { [call] done in
       connections[number % connections.count].start(call) { done.resume(returning: $0) }
     }
     return try Response.decoded(from: try result.get().message)
@@ -126,6 +135,12 @@ extension RPCError {
   /// What ErrorInfo says.
   var reason: String? {
     for case .errorInfo(let info) in details { return info.reason }
+    return nil
+  }
+
+  /// What RetryInfo says.
+  var retryDelay: V1.Duration? {
+    for case .retryInfo(let info) in details { return info.retryDelay }
     return nil
   }
 
