@@ -193,10 +193,7 @@ private struct Review {
   // MARK: Devices
 
   private mutating func judgeDevice() {
-    if case .value(let protection) = definition.keyProtection, accepts([protection.factor]) == false {
-      let factor = protection.factor.settingName
-      refuse(.keyProtection, "\(protection.settingName) guards keys of \(factor), which this policy does not accept")
-    }
+    judgeKeyProtection()
     switch definition.domainState {
     case .value(.required):
       require([.biometry, .deviceOwner], for: .domainState, definition.domainState)
@@ -208,6 +205,16 @@ private struct Review {
     if case .value(let version) = definition.minimumOS, !PolicyDefinition.osMajorBounds.contains(version.major) {
       let bounds = PolicyDefinition.osMajorBounds
       refuse(.minimumOS, "must be a version from \(bounds.lowerBound) to \(bounds.upperBound)")
+    }
+  }
+
+  private mutating func judgeKeyProtection() {
+    guard case .value(let protection) = definition.keyProtection else { return }
+    let factor = protection.factor.settingName
+    if accepts([protection.factor]) == false {
+      refuse(.keyProtection, "\(protection.settingName) guards keys of \(factor), which this policy does not accept")
+    } else if protection == .userPresence {
+      refuse(.keyProtection, "\(protection.settingName) is what every key of \(factor) meets; leave it out")
     }
   }
 

@@ -18,7 +18,9 @@ INVALID_CONTEXT = evaluation_pb2.OUTCOME_INVALID_CONTEXT
 
 BAD_CONFIGURATION = 78
 
-EXAMPLE = Path(__file__).parents[2] / "deploy/policies.example.yaml"
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "deploy/policies.example.yaml"
+README = ROOT / "README.md"
 
 BUILT_IN = ["deviceOwnerAuthenticationWithBiometrics", "deviceOwnerAuthentication", "login", "payment"]
 
@@ -218,6 +220,13 @@ def test_the_example_is_right_and_its_policies_are_listed():
     first, *policies = checked.stdout.splitlines()
     assert first == f"{EXAMPLE}: ok"
     assert [line.split()[0] for line in policies] == [*BUILT_IN, "high_value", "unlock", "step_up"]
+
+
+def test_the_readme_is_right(tmp_path):
+    block = README.read_text().split("```yaml\n")[1].split("```")[0]
+    checked = run("check-config", write(tmp_path / "touchstone.yaml", block))
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert checked.stdout.splitlines()[-1].split() == ["high_value", "payment", "biometry,", "device_owner"]
 
 
 def test_an_empty_file_is_right(tmp_path):

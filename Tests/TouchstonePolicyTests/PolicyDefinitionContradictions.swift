@@ -105,6 +105,9 @@ struct Contradiction: Sendable, CustomTestStringConvertible {
     Contradiction("key_protection device_passcode guards keys of device_owner", login) {
       $0.keyProtection = .value(.devicePasscode)
     },
+    Contradiction("key_protection user_presence is what every key", payment) {
+      $0.keyProtection = .value(.userPresence)
+    },
     Contradiction("key_protection biometry_current_set guards keys of biometry", secret) {
       $0.keyProtection = .value(.biometryCurrentSet)
     },
