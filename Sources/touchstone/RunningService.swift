@@ -21,7 +21,10 @@ final class RunningService: Sendable {
   private let sweeper: Sweeper
 
   /// Opens the store first: it takes the lock on the data directory, and where it refuses, nothing was changed.
-  static func start(_ configuration: ProcessConfiguration, logger: Logger) throws(Failure) -> RunningService {
+  static func start(
+    _ configuration: ProcessConfiguration, logger: Logger,
+    clock: @escaping ServiceEnvironment.Clock = systemTime
+  ) throws(Failure) -> RunningService {
     let endpoint = try Endpoint(parsing: configuration.listen).resolved()
     guard endpoint.isLoopback || configuration.allowsPlaintextBeyondLoopback else {
       throw Failure(
@@ -35,7 +38,7 @@ final class RunningService: Sendable {
     let keys = try loadKeys(configuration.dataDirectory, for: store)
     let service = TouchstoneService(
       configuration: configuration.service, store: store, keys: keys, shardCount: shards, logger: logger,
-      environment: ServiceEnvironment(cores: cores, clock: systemTime))
+      environment: ServiceEnvironment(cores: cores, clock: clock))
     var serverConfiguration = RPCServerConfiguration()
     serverConfiguration.shards = shards
     // What the codec would refuse is not worth receiving.

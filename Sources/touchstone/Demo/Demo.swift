@@ -35,9 +35,12 @@ struct Demo: ParsableCommand {
     var configuration = ProcessConfiguration()
     configuration.listen = "127.0.0.1:0"
     configuration.dataDirectory = directory.path + "/data"
-    let service = try RunningService.start(configuration, logger: standardErrorLogger())
+    let clock = DemoClock()
+    let dataDirectory = configuration.dataDirectory
+    let service = try RunningService.start(
+      configuration, logger: standardErrorLogger(), clock: { clock.now })
     Task {
-      let hasPassed = await Self.tell(service)
+      let hasPassed = await Self.tell(service, clock, dataDirectory: dataDirectory)
       service.stop(grace: .seconds(5)) {
         directory.remove()
         Glibc.exit(hasPassed ? EXIT_SUCCESS : ExitStatus.wrongAnswer.rawValue)
@@ -45,13 +48,13 @@ struct Demo: ParsableCommand {
     }
   }
 
-  private static func tell(_ service: RunningService) async -> Bool {
+  private static func tell(_ service: RunningService, _ clock: DemoClock, dataDirectory: String) async -> Bool {
     let client = TouchstoneClient(configuration: TouchstoneClientConfiguration(target: "\(service.address)"))
     let narrator = Narrator()
     narrator.title("touchstone serves on \(service.address); \(DemoStory.cast)")
     var hasPassed = false
     do throws(WrongAnswer) {
-      try await DemoStory(client: client, narrator: narrator).tell()
+      try await DemoStory(client: client, narrator: narrator, clock: clock, dataDirectory: dataDirectory).tell()
       narrator.title("Every answer was as the rules say.")
       hasPassed = true
     } catch {

@@ -59,10 +59,3 @@ struct DemoPhone {
     }
   }
 }
-
-extension V1.Timestamp {
-  static var now: V1.Timestamp {
-    let now = systemTime()
-    return V1.Timestamp(seconds: now.seconds, nanoseconds: Int32((now.microseconds % 1_000_000) * 1_000))
-  }
-}

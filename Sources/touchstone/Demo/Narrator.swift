@@ -14,6 +14,11 @@ struct Narrator: Sendable {
     printLine("  \(name.padded(to: 42)) → \(answer)")
   }
 
+  /// What the app shows the person.
+  func screen(_ text: String) {
+    printLine("  \("(screen)".padded(to: 42))   “\(text)”")
+  }
+
   /// What happens without a call, or stands in an answer.
   func note(_ text: String) {
     printLine("  \(text)")
