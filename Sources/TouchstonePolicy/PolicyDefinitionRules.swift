@@ -10,7 +10,9 @@ extension PolicyDefinition {
   public static let attemptBounds = lockoutBounds
   /// The first second in which something can have happened, to an hour: what is older is no longer one login.
   public static let lifetimeBounds: ClosedRange<Duration> = .seconds(1) ... .seconds(60 * 60)
+  /// A shorter one keeps nobody from guessing; `Ladder` says why none is longer.
   public static let lockBounds: ClosedRange<Duration> = .seconds(1)...Ladder.longestLock
+  /// Of failures, as `Ladder` counts them.
   public static let rungBounds = 1...Int(Ladder.maximumFailures)
   /// Two digits: a build number here would refuse every phone.
   public static let osMajorBounds: ClosedRange<UInt32> = 1...99
@@ -19,7 +21,7 @@ extension PolicyDefinition {
 
   /// The policy that is meant, with the defaults where nothing is written; or all that is wrong with it.
   public func policy() throws(PolicyDefects) -> EvaluationPolicy {
-    var review = Review(definition: self)
+    var review = DefinitionReview(definition: self)
     review.judge()
     guard review.defects.isEmpty else { throw PolicyDefects(defects: review.defects) }
     do throws(UnreadableSetting) {
@@ -30,7 +32,8 @@ extension PolicyDefinition {
   }
 }
 
-private struct Review {
+/// Judges one definition, setting by setting.
+struct DefinitionReview {
   typealias Key = PolicyDefinition.Key
 
   let definition: PolicyDefinition
@@ -127,62 +130,6 @@ private struct Review {
 
   private func inherited(_ setting: Setting<Int>, _ value: UInt32) -> Int? {
     setting == .absent ? Int(value) : nil
-  }
-
-  private mutating func judgeLadder() {
-    require([.passcode, .gesture], for: .ladder, definition.ladder)
-    guard case .value(let rungs) = definition.ladder else { return }
-    if rungs.isEmpty { refuse(.ladder, "must have at least one rung") }
-    if rungs.count > PolicyDefinition.rungBounds.count {
-      refuse(.ladder, "has more rungs than failures to count (\(PolicyDefinition.rungBounds.count))")
-    }
-    var failures = 0
-    var longest = Duration.zero
-    var isDisabled = false
-    for (index, rung) in rungs.prefix(PolicyDefinition.rungBounds.count).enumerated() {
-      guard case .value(let rung) = rung else { continue }
-      if isDisabled { refuse(rung: index, nil, "comes after the secret is disabled") }
-      judgeFailures(of: rung, at: index, after: &failures)
-      judgeEffect(of: rung, at: index, after: &longest)
-      isDisabled = isDisabled || rung.disable == .value(true)
-    }
-  }
-
-  private mutating func judgeFailures(of rung: PolicyDefinition.Rung, at index: Int, after earlier: inout Int) {
-    switch rung.failures {
-    case .absent:
-      refuse(rung: index, nil, "says not at how many failures")
-    case .unreadable:
-      break
-    case .value(let failures):
-      let bounds = PolicyDefinition.rungBounds
-      if !bounds.contains(failures) {
-        refuse(rung: index, .failures, "must be \(bounds.lowerBound) to \(bounds.upperBound)")
-      } else if failures <= earlier {
-        refuse(rung: index, .failures, "must be more than the \(earlier) of a rung before")
-      }
-      earlier = max(earlier, failures)
-    }
-  }
-
-  private mutating func judgeEffect(of rung: PolicyDefinition.Rung, at index: Int, after longest: inout Duration) {
-    if rung.disable == .value(false) { refuse(rung: index, .disable, "can only be true, or not be there") }
-    switch (rung.lock, rung.disable) {
-    case (.absent, .absent):
-      refuse(rung: index, nil, "must lock, or disable")
-    case (.value, .value(true)), (.unreadable, .value(true)):
-      refuse(rung: index, .lock, "has no effect on a secret that is disabled")
-    case (.value(let lock), _):
-      let bounds = PolicyDefinition.lockBounds
-      if !bounds.contains(lock) {
-        refuse(rung: index, .lock, Self.reason(bounds))
-      } else if lock < longest {
-        refuse(rung: index, .lock, "is shorter than a lock before (\(longest.settingName))")
-      }
-      longest = max(longest, lock)
-    case (.unreadable, _), (.absent, _):
-      break
-    }
   }
 
   private mutating func judgePrimaryFreshness() {
@@ -303,27 +250,22 @@ private struct Review {
   }
 
   /// A setting that concerns factors of which none is accepted would be written in vain.
-  private mutating func require<Value>(_ factors: [Factor], for key: Key, _ setting: Setting<Value>) {
+  mutating func require<Value>(_ factors: [Factor], for key: Key, _ setting: Setting<Value>) {
     guard setting != .absent, accepts(factors) == false else { return }
     let names = factors.map(\.settingName).joined(separator: " or ")
     refuse(key, "has no effect: it concerns \(names), which this policy does not accept")
   }
 
-  private static func reason(_ bounds: ClosedRange<Duration>) -> String {
+  static func reason(_ bounds: ClosedRange<Duration>) -> String {
     "must be \(bounds.lowerBound.settingName) to \(bounds.upperBound.settingName)"
   }
 
-  private mutating func refuse(_ path: [PolicyDefect.Step], _ reason: String) {
+  mutating func refuse(_ path: [PolicyDefect.Step], _ reason: String) {
     defects.append(PolicyDefect(path: path, reason: reason))
   }
 
-  private mutating func refuse(_ key: Key, _ reason: String) {
+  mutating func refuse(_ key: Key, _ reason: String) {
     refuse([.key(key.rawValue)], reason)
-  }
-
-  private mutating func refuse(rung index: Int, _ key: PolicyDefinition.RungKey?, _ reason: String) {
-    let rung: [PolicyDefect.Step] = [.key(Key.ladder.rawValue), .index(index)]
-    refuse(rung + (key.map { [.key($0.rawValue)] } ?? []), reason)
   }
 
   private mutating func refuse(token key: PolicyDefinition.TokenKey, _ reason: String) {

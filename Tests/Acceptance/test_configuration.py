@@ -1,6 +1,8 @@
 """The configuration: what `check-config` finds, what `serve` takes of it, and what SIGHUP changes."""
 
 import json
+import random
+import re
 import signal
 from pathlib import Path
 
@@ -229,6 +231,29 @@ def test_the_readme_is_right(tmp_path):
     assert checked.stdout.splitlines()[-1].split() == ["high_value", "payment", "biometry,", "device_owner"]
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_damaged_file_is_taken_or_refused_with_places_and_never_traps(tmp_path, seed):
+    dice = random.Random(seed)
+    example = EXAMPLE.read_bytes()
+    path = tmp_path / "touchstone.yaml"
+    for _ in range(25):
+        damaged = bytearray(example)
+        for _ in range(dice.randrange(1, 6)):
+            start = dice.randrange(len(damaged))
+            end = start + dice.randrange(12)
+            damaged[start:end] = dice.choice([b"", b"\xff", b"\x00", b": ", b"\n", b"[", b"- ", damaged[:40], b"9" * 30])
+        path.write_bytes(damaged)
+        checked = run("check-config", path)
+        if checked.returncode == 0:
+            assert checked.stderr == ""
+        else:
+            assert checked.returncode == BAD_CONFIGURATION
+            assert checked.stdout == ""
+            lines = checked.stderr.splitlines()
+            assert lines
+            assert all(re.match(rf"{re.escape(str(path))}:\d+:\d+: ", line) for line in lines)
+
+
 def test_an_empty_file_is_right(tmp_path):
     checked = run("check-config", write(tmp_path / "touchstone.yaml", ""))
     assert [line.split()[0] for line in checked.stdout.splitlines()[1:]] == BUILT_IN
@@ -363,6 +388,15 @@ def test_lifetimes_of_all_policies_are_reloaded_with_them(configured):
     reload(server, "token_lifetime_seconds: 599\n")
     assert caller.submit(phone, opened).outcome == INVALID_CONTEXT
     assert caller.login(phone).outcome == SUCCEEDED
+
+
+def test_a_hang_up_while_the_service_drains_is_no_second_signal(configured):
+    server = configured("")
+    for _ in range(5):
+        grpc.channel_ready_future(server.channel()).result(10)
+    for number in [signal.SIGHUP, signal.SIGTERM, signal.SIGHUP]:
+        server.process.send_signal(number)
+    assert server.process.wait(30) == 0, server.errors
 
 
 def test_without_a_file_a_hang_up_ends_the_process(tmp_path):
