@@ -16,7 +16,7 @@ extension TouchstoneService {
     register("\(service)/UnlockSecret", in: &methods, handler: unlockSecret)
     register("\(service)/EraseProfile", in: &methods, handler: eraseProfile)
     registerUnserved("\(service)/WatchEvents", V1.WatchEventsRequest.self, in: &methods)
-    registerUnserved("\(service)/ExplainEvaluation", V1.ExplainEvaluationRequest.self, in: &methods)
+    register("\(service)/ExplainEvaluation", in: &methods, handler: explainEvaluation)
   }
 
   // MARK: GetProfile

@@ -19,9 +19,9 @@ extension TouchstoneService {
     register("\(service)/InvalidateEvaluation", in: &methods, handler: invalidateEvaluation)
   }
 
-  func policy(named name: String) throws(RequestError) -> EvaluationPolicy {
+  private func policy(named name: String, _ field: String = "policy") throws(RequestError) -> EvaluationPolicy {
     guard let policy = policies[name] else {
-      throw .invalidArgument(field: "policy", name.isEmpty ? "is required" : "is not configured")
+      throw .invalidArgument(field: field, name.isEmpty ? "is required" : "is not configured")
     }
     return policy
   }
@@ -60,8 +60,28 @@ extension TouchstoneService {
   @Sendable private func beginEvaluation(
     _ request: V1.BeginEvaluationRequest, _ exchange: Exchange<V1.BeginEvaluationResponse>
   ) throws(RequestError) {
-    let policy = try policy(named: request.policy)
-    var validator = RequestValidator()
+    let terms = try openingTerms(request)
+    guard terms.subject != .bearer else { return open(terms, for: .unnamed(in: request.applicationID), exchange) }
+    subject(terms.subject, of: request.applicationID, evaluation: nil, for: exchange) { [self] subject in
+      open(terms, for: subject, exchange)
+    }
+  }
+
+  struct OpeningTerms: Sendable {
+    var applicationID: String
+    var subject: EvaluationSubject
+    var policy: EvaluationPolicy
+    var transaction: Transaction?
+    var prompt: Prompt
+    var posture: DevicePosture
+  }
+
+  /// - Parameter prefix: of the fields' paths.
+  func openingTerms(
+    _ request: V1.BeginEvaluationRequest, prefix: String = ""
+  ) throws(RequestError) -> OpeningTerms {
+    let policy = try policy(named: request.policy, "\(prefix)policy")
+    var validator = RequestValidator(prefix: prefix)
     validator.identifier(request.applicationID, "application_id")
     validator.subject(bindingID: request.bindingID, profileID: request.profileID)
     validator.text(request.localizedReason, "localized_reason", bytes: Self.reasonBytes)
@@ -71,26 +91,14 @@ extension TouchstoneService {
     let posture = validator.posture(request.posture)
     try validator.finish()
 
-    let named = EvaluationSubject(bindingID: request.bindingID, profileID: request.profileID)
-    let terms = OpeningTerms(
-      applicationID: request.applicationID, subject: named, policy: policy, transaction: transaction,
+    return OpeningTerms(
+      applicationID: request.applicationID,
+      subject: EvaluationSubject(bindingID: request.bindingID, profileID: request.profileID), policy: policy,
+      transaction: transaction,
       prompt: Prompt(
         localizedReason: request.localizedReason,
         titles: EvaluationPolicy.Titles(fallback: request.fallbackTitle?.text, cancel: request.cancelTitle?.text)),
       posture: posture)
-    guard named != .bearer else { return open(terms, for: .unnamed(in: request.applicationID), exchange) }
-    subject(named, of: request.applicationID, evaluation: nil, for: exchange) { [self] subject in
-      open(terms, for: subject, exchange)
-    }
-  }
-
-  private struct OpeningTerms {
-    var applicationID: String
-    var subject: EvaluationSubject
-    var policy: EvaluationPolicy
-    var transaction: Transaction?
-    var prompt: Prompt
-    var posture: DevicePosture
   }
 
   private func open(_ terms: OpeningTerms, for subject: Subject, _ exchange: Exchange<V1.BeginEvaluationResponse>) {
@@ -101,7 +109,7 @@ extension TouchstoneService {
       .denied, policy: terms.policy.name, applicationID: terms.applicationID, subject: subject,
       reason: denial.reason.rawValue, caller: exchange.caller, time: now)
     record(event, for: exchange) {
-      exchange.answer(V1.BeginEvaluationResponse(denied: preflight, on: terms.posture, in: exchange.language))
+      exchange.answer(V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language))
     }
   }
 
@@ -114,15 +122,12 @@ extension TouchstoneService {
     let evaluation = SealedEvaluation(
       key: key, challenge: randomness.bytes(Self.challengeBytes), policyName: policy.name,
       policyRevision: policy.revision, subject: terms.subject, transaction: terms.transaction, prompt: terms.prompt)
-    let presentation = policy.present(terms.prompt.titles, on: terms.posture, isFallbackVisible: false)
-    return V1.BeginEvaluationResponse(
-      evaluation: sealer.seal(evaluation, for: exchange.caller, applicationID: terms.applicationID),
-      challenge: evaluation.challenge,
-      signingInput: evaluation.signingInput(applicationID: terms.applicationID, policy: policy),
-      expiresAt: V1.Timestamp(key.expiresAt), factors: preflight.factors.map(V1.Factor.init),
-      presentation: V1.Presentation(
-        presentation, localizedReason: terms.prompt.localizedReason, in: exchange.language),
-      domainState: V1.DomainStateVerdict(preflight.domainState), advisories: terms.posture.advisories.map(\.rawValue))
+    var response = V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language)
+    response.evaluation = sealer.seal(evaluation, for: exchange.caller, applicationID: terms.applicationID)
+    response.challenge = evaluation.challenge
+    response.signingInput = evaluation.signingInput(applicationID: terms.applicationID, policy: policy)
+    response.expiresAt = V1.Timestamp(key.expiresAt)
+    return response
   }
 
   // MARK: InvalidateEvaluation
@@ -138,7 +143,13 @@ extension TouchstoneService {
     guard
       let evaluation = sealer.openEvaluation(
         request.evaluation, for: exchange.caller, applicationID: request.applicationID)
-    else { return exchange.answer(V1.InvalidateEvaluationResponse()) }
+    else {
+      // Nobody's, or another application's: the caller learns nothing of it.
+      let event = EventDraft.evaluation(
+        .refused, policy: "", applicationID: request.applicationID, subject: nil, caller: exchange.caller,
+        time: clock())
+      return record(event, for: exchange) { exchange.answer(V1.InvalidateEvaluationResponse()) }
+    }
     invalidate(evaluation, applicationID: request.applicationID, round: 0, for: exchange)
   }
 
@@ -192,11 +203,19 @@ extension V1.CanEvaluatePolicyResponse {
 }
 
 extension V1.BeginEvaluationResponse {
-  fileprivate init(denied preflight: Preflight, on posture: DevicePosture, in language: @autoclosure () -> Language) {
+  /// All but what opens the evaluation.
+  init(
+    _ preflight: Preflight, of terms: TouchstoneService.OpeningTerms, in language: @autoclosure () -> Language
+  ) {
+    let posture = terms.posture
     self.init(
       factors: preflight.factors.map(V1.Factor.init), domainState: V1.DomainStateVerdict(preflight.domainState),
       denial: preflight.denial.map { V1.Denial($0, biometry: posture.biometryType, in: language()) },
       advisories: posture.advisories.map(\.rawValue))
+    guard denial == nil else { return }
+    presentation = V1.Presentation(
+      terms.policy.present(terms.prompt.titles, on: posture, isFallbackVisible: false),
+      localizedReason: terms.prompt.localizedReason, in: language())
   }
 }
 

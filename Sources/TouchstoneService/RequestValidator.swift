@@ -12,6 +12,8 @@ struct RequestValidator {
   typealias FieldPath = () -> String
 
   private(set) var violations: [FieldViolation] = []
+  /// Of every field's path: the message that holds what is validated, and a point.
+  private let prefix: String
   /// What the person is told of the first that is theirs to mend.
   private var refusal: CallRefusal?
 
@@ -20,9 +22,13 @@ struct RequestValidator {
   /// DER of two 32-byte integers is at most 72 bytes; r‖s is 64.
   static let signatureBytes = 8...72
 
+  init(prefix: String = "") {
+    self.prefix = prefix
+  }
+
   mutating func refuse(_ field: String, _ reason: String) {
     guard violations.count < Self.maximumViolations else { return }
-    violations.append(FieldViolation(field: field, reason: reason))
+    violations.append(FieldViolation(field: prefix + field, reason: reason))
   }
 
   /// - Parameter refusal: what the person is told: it is their own entry.

@@ -232,9 +232,15 @@ extension TouchstoneService {
     _ request: V1.RevokeTokenRequest, _ exchange: Exchange<V1.RevokeTokenResponse>, round: Int
   ) throws(RequestError) {
     try lookUp(request.token, of: request.applicationID, for: exchange) { [self] token in
-      // An expired one, too: the clock may be set back.
-      guard let token, token.record?.state != .revoked else { return exchange.answer(V1.RevokeTokenResponse()) }
       let now = clock()
+      guard let token else {
+        let event = EventDraft.token(
+          .refused, applicationID: request.applicationID, reason: ConsumptionRefusal.invalid.rawValue,
+          caller: exchange.caller, time: now)
+        return record(event, for: exchange) { exchange.answer(V1.RevokeTokenResponse()) }
+      }
+      // An expired one, too: the clock may be set back.
+      guard token.record?.state != .revoked else { return exchange.answer(V1.RevokeTokenResponse()) }
       var record = token.record ?? TokenRecord(key: token.key, state: .revoked, transaction: [], version: 0)
       record.state = .revoked
       let event = EventDraft.token(
