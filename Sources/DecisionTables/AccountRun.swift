@@ -34,20 +34,16 @@ extension AccountAttempt {
   ) -> Observation {
     let before = standing.account.profile
     var observation: Observation
-    let decision = SecretChange.decide(
-      before.secret(for: factor), authority: authority.shown(to: row.policy, at: standing.now),
-      ladder: row.policy.ladder, now: standing.now)
-    switch decision {
+    switch SecretChange.decide(authority.shown(to: row.policy, at: standing.now)) {
     case .allow:
-      let isProven = if case .primary = authority { true } else { false }
       observation = Observation(outcome: OutcomeWord.accepted)
-      standing.change(factor, isErasure: isErasure, isProven: isProven)
+      standing.change(factor, isErasure: isErasure)
     case .refuse(let refusal):
       observation = Observation(outcome: refusal.word)
     case .verifyOldSecret:
       observation = verifyOld(factor, authority, row, &standing)
       if observation.outcome == OutcomeWord.accepted {
-        standing.change(factor, isErasure: isErasure, isProven: true)
+        standing.change(factor, isErasure: isErasure)
       }
     }
     observation.keepSecrets(of: standing.account.profile, before)
@@ -181,11 +177,10 @@ extension LoginAge {
 }
 
 extension Standing {
-  fileprivate mutating func change(_ factor: Factor, isErasure: Bool, isProven: Bool) {
+  fileprivate mutating func change(_ factor: Factor, isErasure: Bool) {
     let profile = account.profile
     account.profile =
-      isErasure
-      ? profile.erasingSecret(factor, at: now) : profile.settingSecret(factor, isProven: isProven, at: now)
+      isErasure ? profile.erasingSecret(factor, at: now) : profile.settingSecret(factor, at: now)
   }
 }
 
@@ -213,7 +208,6 @@ extension SecretChange.Refusal {
   fileprivate var word: String {
     switch self {
     case .authorityRequired: OutcomeWord.authorityRequired
-    case .notSet: OutcomeWord.notSet
     case .primaryTooOld: OutcomeWord.primaryTooOld
     case .primaryInFuture: OutcomeWord.primaryInFuture
     }

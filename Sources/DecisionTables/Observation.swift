@@ -88,7 +88,6 @@ enum OutcomeWord {
   static let accepted = "ACCEPTED"
   static let refused = "REFUSED"
   static let authorityRequired = "AUTHORITY_REQUIRED"
-  static let notSet = "NOT_SET"
   static let noDomainState = "NO_DOMAIN_STATE"
   static let tokenOfAnother = "TOKEN_OF_ANOTHER"
   static let tokenByBiometrics = "TOKEN_BY_BIOMETRY"
@@ -104,7 +103,7 @@ enum OutcomeWord {
   /// Those that a row may expect.
   static let expectable =
     Outcome.allCases.map(\.word) + [
-      yes, denied, verify, wait, accepted, refused, authorityRequired, notSet, noDomainState, tokenOfAnother,
+      yes, denied, verify, wait, accepted, refused, authorityRequired, noDomainState, tokenOfAnother,
       tokenByBiometrics, tokenTooOld, primaryTooOld, primaryInFuture, bound, replaced, boundToAnother, tooManyBindings,
     ]
 }

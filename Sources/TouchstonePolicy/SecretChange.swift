@@ -10,46 +10,39 @@ public enum SecretAuthority: Sendable, Hashable {
 
 public enum SecretChange: Sendable, Hashable {
   case allow
-  /// Admit, verify and settle the old one by the ladder: it counts as an attempt. Right allows the change.
+  /// Admit, verify and settle the old one by the ladder: it counts as an attempt. Right allows the change; where there
+  /// is none, nothing is right.
   case verifyOldSecret
   case refuse(Refusal)
 
   public enum Refusal: Sendable, Hashable {
-    /// It is set, or was locked when it was erased.
     case authorityRequired
-    /// There is no old one to be right.
-    case notSet
     case primaryTooOld
     case primaryInFuture
   }
 
-  /// Whether the secret may be set or erased. The first one needs no authority: nobody could show any.
-  public static func decide(
-    _ standing: SecretStanding, authority: SecretAuthority, ladder: Ladder, now: UnixTime
-  ) -> SecretChange {
+  /// Whether the secret may be set or erased. The first one needs authority like any other: switching a gesture off
+  /// erases it, and whoever could set another one then would have changed it without the old.
+  public static func decide(_ authority: SecretAuthority) -> SecretChange {
     switch authority {
-    case .none:
-      let isOpen = SecretRules(ladder: ladder).state(of: standing, at: now) == .open
-      return !standing.isSet && isOpen ? .allow : .refuse(.authorityRequired)
-    case .oldSecret: return standing.isSet ? .verifyOldSecret : .refuse(.notSet)
-    case .primary(.fresh): return .allow
-    case .primary(.tooOld): return .refuse(.primaryTooOld)
-    case .primary(.inFuture): return .refuse(.primaryInFuture)
+    case .none: .refuse(.authorityRequired)
+    case .oldSecret: .verifyOldSecret
+    case .primary(.fresh): .allow
+    case .primary(.tooOld): .refuse(.primaryTooOld)
+    case .primary(.inFuture): .refuse(.primaryInFuture)
     }
   }
 }
 
 extension ProfileStanding {
-  /// After the secret was set, and so its way of unlocking switched on.
+  /// After the secret was set, and so its way of unlocking switched on. That ends failures and lock (R13): whoever sets
+  /// it has shown authority.
   ///
-  /// - Parameters:
-  ///   - factor: passcode or gesture.
-  ///   - isProven: by the old one or by primary authentication: that ends failures and lock (R13). A first secret, set
-  ///     without, keeps what an erased one left.
-  public func settingSecret(_ factor: Factor, isProven: Bool, at now: UnixTime) -> ProfileStanding {
+  /// - Parameter factor: passcode or gesture.
+  public func settingSecret(_ factor: Factor, at now: UnixTime) -> ProfileStanding {
     var profile = self
     var secret = secret(for: factor)
-    if isProven { secret.clear() } else { secret.renew() }
+    secret.clear()
     secret.isSet = true
     profile.setSecret(secret, for: factor)
     profile.settings.setEnabled(true, for: factor)
@@ -64,21 +57,15 @@ extension ProfileStanding {
   public func erasingSecret(_ factor: Factor, at now: UnixTime) -> ProfileStanding {
     var profile = self
     var secret = secret(for: factor)
-    secret.renew()
+    // Of another generation: what is in flight is about another secret.
+    secret.inFlight = 0
+    secret.inFlightUntil = UnixTime(microseconds: 0)
+    secret.generation &+= 1
     secret.isSet = false
     profile.setSecret(secret, for: factor)
     profile.settings.setEnabled(false, for: factor)
     if profile.settings.preferred == factor { profile.settings.preferred = nil }
     profile.settings.updatedAt = now
     return profile
-  }
-}
-
-extension SecretStanding {
-  /// Of another generation: what is in flight is about another secret.
-  fileprivate mutating func renew() {
-    inFlight = 0
-    inFlightUntil = UnixTime(microseconds: 0)
-    generation &+= 1
   }
 }

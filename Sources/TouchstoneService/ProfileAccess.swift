@@ -27,7 +27,7 @@ extension ProfileRecord {
   ///
   /// - Parameter factor: passcode or gesture.
   mutating func setSecret(_ factor: Factor, verifier: [UInt8], at now: UnixTime) {
-    take(standing.settingSecret(factor, isProven: true, at: now), at: now)
+    take(standing.settingSecret(factor, at: now), at: now)
     guard var secret = secret(factor) else { preconditionFailure("a secret that is set has a record") }
     secret.verifier = verifier
     secret.setAt = now

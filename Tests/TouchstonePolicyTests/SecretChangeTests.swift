@@ -40,34 +40,22 @@ import TouchstonePolicy
   }
 
   @Test(
-    "R13, R16: the first needs nothing, a change the old one or fresh primary authentication",
+    "R16: to set, change or erase one needs the old one or fresh primary authentication",
     arguments: [
-      ("unset", .none, .allow), ("unset", .oldSecret, .refuse(.notSet)), ("unset", .primary(.fresh), .allow),
-      ("0", .none, .refuse(.authorityRequired)), ("0", .oldSecret, .verifyOldSecret), ("0", .primary(.fresh), .allow),
-      ("0", .primary(.tooOld), .refuse(.primaryTooOld)), ("0", .primary(.inFuture), .refuse(.primaryInFuture)),
-      ("unset", .primary(.tooOld), .refuse(.primaryTooOld)),
-      // Whether the old one may be tried now, its ladder says.
-      ("5!60", .oldSecret, .verifyOldSecret), ("10!", .primary(.fresh), .allow),
-    ] as [(String, SecretAuthority, SecretChange)])
-  func authority(standing: String, authority: SecretAuthority, expected: SecretChange) {
-    let standing = standing == "unset" ? SecretStanding() : SecretStanding(table: standing)
-    #expect(SecretChange.decide(standing, authority: authority, ladder: .standard, now: .noon) == expected)
+      (.none, .refuse(.authorityRequired)), (.oldSecret, .verifyOldSecret), (.primary(.fresh), .allow),
+      (.primary(.tooOld), .refuse(.primaryTooOld)), (.primary(.inFuture), .refuse(.primaryInFuture)),
+    ] as [(SecretAuthority, SecretChange)])
+  func authority(authority: SecretAuthority, expected: SecretChange) {
+    #expect(SecretChange.decide(authority) == expected)
   }
 
-  @Test("R13, R17: set with proof, it is on, without failures or lock, and of another generation")
+  @Test("R13, R17: once set, it is on, without failures or lock, and of another generation")
   func setting() {
     let profile = ProfileStanding(table: "passcode=10!~1 passcode-off")
-    let changed = profile.settingSecret(.passcode, isProven: true, at: .noon)
+    let changed = profile.settingSecret(.passcode, at: .noon)
     #expect(changed.passcode == SecretStanding(isSet: true, generation: profile.passcode.generation + 1))
     #expect(changed.settings.isPasscodeEnabled && changed.settings.updatedAt == .noon)
     #expect(changed.gesture == profile.gesture)
-  }
-
-  @Test("R13: a first one, set without proof, keeps what an erased one left")
-  func firstKeepsFailures() {
-    let erased = ProfileStanding(table: "gesture=4").erasingSecret(.gesture, at: .noon)
-    let first = erased.settingSecret(.gesture, isProven: false, at: .noon)
-    #expect(first.gesture.isSet && first.gesture.failures == 4 && first.settings.isGestureEnabled)
   }
 
   @Test("R17: erasing switches off, and nothing off is preferred")

@@ -167,7 +167,7 @@ private struct SecretWalk {
 
   /// With primary authentication. Verdicts about the old one are not brought any more.
   private mutating func setAnew() {
-    standing = ProfileStanding(passcode: standing).settingSecret(.passcode, isProven: true, at: now).passcode
+    standing = ProfileStanding(passcode: standing).settingSecret(.passcode, at: now).passcode
     inFlight = []
     (paid, lockedUntil) = (0, nil)
   }
