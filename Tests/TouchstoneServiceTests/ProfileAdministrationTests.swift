@@ -1,0 +1,144 @@
+import DispatchRPC
+import StoreModel
+import Testing
+import TouchstoneCodec
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneService
+
+/// What operators see of a profile, and what they may do to it.
+struct ProfileAdministrationTests {
+  // MARK: GetProfile
+
+  @Test func aProfileIsShownWithItsSecretsStandingsAndNoneOfItsSecrets() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    _ = try await service.set(.passcode("2468"))
+    _ = try await service.set(.gesture(0, 1, 2, 5))
+    for _ in 0..<5 { _ = try await service.set(.passcode("1357"), by: .oldSecret(.passcode("0000"))) }
+    let profile = try await service.profile()
+    #expect(profile.bindings.map(\.bindingID) == [phone.bindingID])
+    #expect(profile.devices.map(\.deviceID) == ["phone-1"])
+    #expect(
+      profile.secrets == [
+        V1.SecretStanding(
+          kind: .passcode, failures: 5, lockedUntil: V1.Timestamp(service.clock.now + .seconds(60))),
+        V1.SecretStanding(kind: .gesture),
+      ])
+    #expect(try await profile.settings == service.settings())
+  }
+
+  @Test func aProfileWithoutDevicesIsKnownByItsSecret() async throws {
+    let service = try await TestService.start()
+    #expect(await refusal { try await service.profile() }.code == .notFound)
+    _ = try await service.set(.passcode("2468"))
+    #expect(try await service.profile().secrets == [V1.SecretStanding(kind: .passcode)])
+    _ = try await service.remove(.passcode)
+    #expect(try await service.profile().secrets == [])
+  }
+
+  // MARK: UnlockSecret
+
+  // R13
+  @Test func anOperatorEndsALockBeforeItsTime() async throws {
+    let service = try await TestService.start()
+    _ = try await service.set(.passcode("2468"))
+    for _ in 0..<5 { _ = try await service.attempt(.typed("0000")) }
+    #expect(try await service.begin(profileID: "alice").denial?.reason == "PASSCODE_LOCKED")
+    try await service.unlock(.passcode)
+    try await service.unlock(.passcode)
+    #expect(try await service.attempt(.typed("0000")).attemptsLeft == 4)
+    #expect(try await service.attempt(.typed("2468")).outcome == .succeeded)
+    let events = service.events.filter { $0.kind == "secret.unlocked" }
+    #expect(
+      events.map(\.details) == [
+        [
+          EventDetail(key: "factor", value: "passcode"), EventDetail(key: "reason", value: "the person called"),
+        ]
+      ])
+  }
+
+  // R13: disabled is until it is set anew.
+  @Test func anOperatorDoesNotBringADisabledOneBack() async throws {
+    let service = try await TestService.start()
+    _ = try await service.set(.gesture(0, 1, 2, 5))
+    for _ in 0..<10 {
+      _ = try await service.attempt(.drawn(8, 7, 6, 3))
+      service.clock.advance(by: .seconds(60 * 60))
+    }
+    #expect(
+      try await service.profile().secrets == [
+        V1.SecretStanding(kind: .gesture, failures: 10, disabled: true)
+      ])
+    let error = await refusal { try await service.unlock(.gesture) }
+    #expect(error.code == .failedPrecondition && error.reason == "GESTURE_DISABLED")
+    #expect(service.events.last?.kind == "secret.refused")
+    _ = try await service.set(.gesture(0, 1, 2, 5))
+    #expect(try await service.attempt(.drawn(0, 1, 2, 5)).outcome == .succeeded)
+  }
+
+  @Test func whatIsNotSetIsNotUnlocked() async throws {
+    let service = try await TestService.start()
+    _ = try await service.set(.gesture(0, 1, 2, 5))
+    #expect(await refusal { try await service.unlock(.passcode) }.code == .notFound)
+    #expect(await refusal { try await service.unlock(.gesture, of: "bob") }.code == .notFound)
+    #expect(await refusal { try await service.unlock(.unspecified) }.fields == ["kind"])
+    #expect(service.events.suffix(2).map(\.kind) == ["secret.refused", "secret.refused"])
+  }
+
+  // MARK: EraseProfile
+
+  // R32, R41
+  @Test func nothingIsLeftOfAnErasedProfile() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    _ = try await service.set(.passcode("2468"))
+    let opened = try await service.begin(phone)
+    let tokens = [try await service.logIn(phone), try await service.attempt(.typed("2468")).token]
+    for token in tokens { #expect(try await service.introspect(token).active) }
+
+    try await service.erase()
+    for token in tokens { #expect(try await !service.introspect(token).active) }
+    #expect(await refusal { try await service.profile() }.code == .notFound)
+    let binding = V1.GetBindingRequest(applicationID: TestService.applicationID, bindingID: phone.bindingID)
+    let gone = await refusal { () async throws -> V1.GetBindingResponse in
+      try await service.call("BindingService/GetBinding", binding)
+    }
+    #expect(gone.code == .notFound)
+    #expect(try await service.submit(phone, opened).outcome != .succeeded)
+    #expect(try await service.attempt(.typed("2468")).outcome == .tryAgain)
+    #expect(try await service.settings() == V1.UnlockSettings(biometryEnabled: true))
+    let erased = service.events.filter { $0.kind == "profile.erased" }
+    #expect(erased.map(\.profileID) == [""])
+  }
+
+  // R32: who comes after it begins without its tokens and its devices.
+  @Test func whoTakesTheNameOfAnErasedProfileIsSomebodyElse() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    _ = try await service.set(.passcode("2468"))
+    let tokens = [try await service.logIn(phone), try await service.attempt(.typed("2468")).token]
+    try await service.erase()
+    service.clock.advance(by: .seconds(1))
+    _ = try await service.set(.passcode("2468"))
+    _ = try await service.bind()
+    for token in tokens { #expect(try await !service.introspect(token).active) }
+    #expect(try await service.profile().bindings.count == 1)
+  }
+
+  // R41
+  @Test func erasingIsTheApplicationsOwnAndMayBeRepeated() async throws {
+    let service = try await TestService.start()
+    _ = try await service.set(.passcode("2468"))
+    try await service.erase(applicationID: "com.example.shop")
+    try await service.erase("bob")
+    #expect(try await service.profile().secrets.count == 1)
+    try await service.erase()
+    try await service.erase()
+    #expect(await refusal { try await service.profile() }.code == .notFound)
+    var verifier = EventChainVerifier()
+    for record in service.store.records.events { try verifier.verify(record) }
+    try verifier.conclude(at: service.store.records.chain.head)
+  }
+}
