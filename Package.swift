@@ -111,7 +111,7 @@ let package = Package(
         "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto",
         "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel",
         .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
-      ]),
+      ], exclude: ["Dialogues"]),
     tests("TouchstoneClient", ["TouchstoneCodec", "DispatchRPC", "DispatchPool"]),
     tests("SimulatedPhone", [crypto]),
     // Apps' code as it is written for Apple's module: in both language modes, with no flag of ours but warnings.

@@ -92,20 +92,42 @@ struct EvaluationTests {
     #expect(try await service.submit(phone, service.begin(phone)).outcome == .succeeded)
   }
 
-  // R11, R21
-  @Test(arguments: [
-    (V1.LAError.userCancel, V1.Outcome.canceled, V1.Result.cancel), (.systemCancel, .canceled, .other),
-    (.appCancel, .canceled, .other), (.userFallback, .fallback, .fallback), (.authenticationFailed, .tryAgain, .failed),
-    (.biometryNotEnrolled, .failed, .other), (.invalidContext, .invalidContext, .other),
+  /// Every code of LocalAuthentication, and two that it does not have.
+  static let reports: [(error: V1.LAError, outcome: V1.Outcome, result: V1.Result)] = [
+    (.authenticationFailed, .tryAgain, .failed), (.userCancel, .canceled, .cancel),
+    (.userFallback, .fallback, .fallback),
+    (.systemCancel, .canceled, .other), (.passcodeNotSet, .failed, .other), (.biometryNotAvailable, .failed, .other),
+    (.biometryNotEnrolled, .failed, .other), (.biometryLockout, .lockedOut, .other), (.appCancel, .canceled, .other),
+    (.invalidContext, .invalidContext, .other), (.companionNotAvailable, .failed, .other),
+    (.biometryNotPaired, .failed, .other), (.biometryDisconnected, .failed, .other),
+    (.invalidDimensions, .failed, .other), (.notInteractive, .failed, .other),
     (V1.LAError(rawValue: 1), .failed, .other), (V1.LAError(rawValue: .min), .failed, .other),
-  ])
-  func aReportIsAnsweredAndGrantsNothing(_ error: V1.LAError, _ outcome: V1.Outcome, _ result: V1.Result) async throws {
+  ]
+
+  // R11, R21
+  @Test(arguments: reports.indices)
+  func aReportIsAnsweredAndGrantsNothing(_ index: Int) async throws {
+    let report = Self.reports[index]
     let service = try await TestService.start()
     let phone = try await service.bind()
-    let answer = try await service.report(error, phone, service.begin(phone))
-    #expect(answer.outcome == outcome)
-    #expect(answer.result == result)
+    let opened = try await service.begin(phone)
+    let answer = try await service.report(report.error, phone, opened)
+    #expect(answer.outcome == report.outcome)
+    #expect(answer.result == report.result)
     #expect(answer.token.isEmpty && answer.profileID.isEmpty)
+    let known = LAErrorCode(rawValue: report.error.rawValue)
+    #expect(answer.laError == V1.LAError(known))
+    #expect(answer.message?.text.isEmpty == false)
+    // R21: what can be tried again can.
+    let isOver = report.outcome == .invalidContext
+    #expect(
+      answer.nextFactors.contains(.biometry) == ![.fallback, .lockedOut, .invalidContext].contains(report.outcome))
+    #expect(try await service.report(.userCancel, phone, opened).outcome == (isOver ? .invalidContext : .canceled))
+  }
+
+  @Test func everyCodeOfLocalAuthenticationIsAmongTheReports() {
+    let reported = Set(Self.reports.map(\.error.rawValue))
+    #expect(LAErrorCode.allCases.allSatisfy { reported.contains($0.rawValue) })
   }
 
   // R10
