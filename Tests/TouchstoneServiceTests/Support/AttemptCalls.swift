@@ -26,6 +26,15 @@ extension TestService {
         profileID: profileID))
   }
 
+  /// Of the phone, or where it is not bound of its profile.
+  func canEvaluate(_ phone: TestPhone, policy: String = "login") async throws -> V1.CanEvaluatePolicyResponse {
+    try await call(
+      "EvaluationService/CanEvaluatePolicy",
+      V1.CanEvaluatePolicyRequest(
+        applicationID: Self.applicationID, policy: policy, bindingID: phone.bindingID, posture: phone.posture,
+        profileID: phone.bindingID.isEmpty ? phone.profileID : ""))
+  }
+
   func submit(
     _ opened: V1.BeginEvaluationResponse, _ attempt: Attempt, posture: V1.DevicePosture = .healthy
   ) async throws -> V1.SubmitAttemptResponse {

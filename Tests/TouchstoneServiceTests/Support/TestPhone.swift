@@ -95,6 +95,7 @@ extension TestService {
 
   // MARK: Evaluating
 
+  /// Of the phone, or where it is not bound of its profile.
   func begin(
     _ phone: TestPhone, policy: String = "login", transaction: V1.Transaction? = nil
   ) async throws -> V1.BeginEvaluationResponse {
@@ -102,7 +103,8 @@ extension TestService {
       "EvaluationService/BeginEvaluation",
       V1.BeginEvaluationRequest(
         applicationID: Self.applicationID, policy: policy, bindingID: phone.bindingID, localizedReason: "Log in",
-        transaction: transaction, posture: phone.posture))
+        transaction: transaction, posture: phone.posture,
+        profileID: phone.bindingID.isEmpty ? phone.profileID : ""))
   }
 
   /// - Parameter attempt: the right proof by biometrics unless given.
