@@ -44,12 +44,42 @@ struct ErasureTests {
         #expect(try occurs("~1~", in: directory))
         select.reset()
       }
-      let filler = EventDetail(key: "filler", value: String(repeating: "x", count: 40_000))
-      for _ in 0..<100 where try occurs("~1~", in: directory) {
-        try await store.commit(events: [.sample(details: [filler])])
+      // Little by little, so that it is not just overwritten.
+      let checkpoints = store.statistics.checkpoints
+      for _ in 0..<1_000 where store.statistics.checkpoints == checkpoints {
+        try await store.commit(events: [.sample()])
       }
+      #expect(store.statistics.checkpoints > checkpoints)
       #expect(try !occurs("~1~", in: directory))
       await store.close()
+    }
+  }
+
+  /// The log is searched before the writer's turn comes.
+  @Test func whatWasWrittenSinceTheSearchIsErasedTooAndWhatWasErasedSinceIsNotAccountedForAgain() async throws {
+    try await withTemporaryDirectory { directory in
+      try await SQLiteStore.open(directory: directory).close()
+      let connection = try SQLiteConnection(path: "\(directory)/touchstone.db", access: .readWrite)
+      let start = UnixTime(microseconds: 0)
+      let committed = CommittedState(
+        options: SQLiteStoreOptions(), evaluationsCompleteFrom: start, tokensCompleteFrom: start)
+      let writer = try BatchWriter(on: connection, committed: committed, clock: { Sample.now })
+      func write(_ change: Change? = nil, events: [EventDraft] = [], _ found: FoundEvents...) throws {
+        _ = try writer.write([
+          .commit(ChangeSet(changes: change.map { [$0] } ?? [], events: events), found, { _ in })
+        ])
+      }
+      try write(events: [.sample(), .sample(profile: "bob")])
+      // Searched when the log had its first event.
+      let found = FoundEvents(sequences: [1], searchedThrough: 1)
+      try write(events: [.sample()])
+      try write(.eraseProfile(.alice), found)
+      try write(.eraseProfile(.alice), found)
+      let events = try EventLog(on: connection).events(
+        matching: EventFilter(applicationID: ""), afterSequence: 0, limit: 10)
+      #expect(events.map(\.isErased) == [true, false, true, false, false])
+      let accounts = events.suffix(2).map { $0.event?.details.first { $0.key == "erased_events" }?.value }
+      #expect(accounts == ["2", "0"])
     }
   }
 
@@ -86,7 +116,7 @@ struct ErasureTests {
     }
   }
 
-  /// A profile, its binding, and two events that name it.
+  /// A profile, its binding, stand-ins for both, and two events that name it.
   private func fill(_ store: SQLiteStore, _ profile: String) async throws {
     let verifier = Array("verifier of \(profile)".utf8)
     let events = ["a", "b"].map { kind in
@@ -94,7 +124,10 @@ struct ErasureTests {
     }
     try await store.commit(
       .putProfile(.sample(profile, passcode: .sample(verifier: verifier))),
-      .putBinding(.sample("binding of \(profile)", profile: profile)), events: events)
+      .putBinding(.sample("binding of \(profile)", profile: profile)),
+      .putDevice(.sample(DeviceRecord.standInID(forUnknownBinding: "binding of \(profile)"), failures: 1)),
+      .putProfile(.sample(ProfileRecord.standInID(forUnknownBinding: "binding of \(profile)"))),
+      .putProfile(.sample(ProfileRecord.standInID(forProfile: profile))), events: events)
   }
 
   private func occurs(_ text: String, in directory: String) throws -> Bool {

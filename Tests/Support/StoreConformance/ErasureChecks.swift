@@ -134,6 +134,8 @@ extension StoreConformance {
       }
       // 400 of each before, and 20 of each meanwhile: one of alice's turns was the erasure.
       #expect(made == 60)
+      let account = try #require(try await store.events(matching: .accounts).first)
+      #expect(try await store.events(matching: .ofAlice).allSatisfy { $0.sequence > account.sequence })
       try await store.commit(.eraseProfile(.alice))
       #expect(try await store.events(matching: .ofAlice) == [])
       #expect(try await store.events(matching: .ofBob, limit: 2_000).count == 420)
@@ -157,5 +159,7 @@ extension StoreConformance {
 
 extension EventFilter {
   fileprivate static let ofAlice = EventFilter(applicationID: Sample.application, profileID: "alice")
+  fileprivate static let accounts = EventFilter(
+    applicationID: Sample.application, kindPrefixes: [ProfileErasure.eventKind])
   fileprivate static let ofBob = EventFilter(applicationID: Sample.application, profileID: "bob")
 }
