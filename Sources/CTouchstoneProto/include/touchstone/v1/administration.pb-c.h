@@ -45,11 +45,20 @@ typedef struct Touchstone__V1__RuleTrace Touchstone__V1__RuleTrace;
 
 /* --- messages --- */
 
+/*
+ * Of a secret that is set.
+ */
 struct  Touchstone__V1__SecretStanding
 {
   ProtobufCMessage base;
   Touchstone__V1__SecretKind kind;
+  /*
+   * Consecutive ones.
+   */
   uint32_t failures;
+  /*
+   * May lie in the past.
+   */
   Google__Protobuf__Timestamp *locked_until;
   /*
    * Until it is set anew.
@@ -87,6 +96,9 @@ struct  Touchstone__V1__GetProfileRequest
 struct  Touchstone__V1__GetProfileResponse
 {
   ProtobufCMessage base;
+  /*
+   * The active ones, then revoked ones, 100 at most.
+   */
   size_t n_bindings;
   Touchstone__V1__Binding **bindings;
   size_t n_devices;
@@ -105,6 +117,9 @@ struct  Touchstone__V1__UnlockDeviceRequest
   ProtobufCMessage base;
   char *application_id;
   char *device_id;
+  /*
+   * For the audit log; at most 256 bytes.
+   */
   char *reason;
 };
 #define TOUCHSTONE__V1__UNLOCK_DEVICE_REQUEST__INIT \
@@ -127,6 +142,9 @@ struct  Touchstone__V1__UnlockSecretRequest
   char *application_id;
   char *profile_id;
   Touchstone__V1__SecretKind kind;
+  /*
+   * For the audit log; at most 256 bytes.
+   */
   char *reason;
 };
 #define TOUCHSTONE__V1__UNLOCK_SECRET_REQUEST__INIT \
@@ -166,13 +184,16 @@ struct  Touchstone__V1__EraseProfileResponse
 struct  Touchstone__V1__EventFilter
 {
   ProtobufCMessage base;
+  /*
+   * Required.
+   */
   char *application_id;
   /*
    * Empty for all.
    */
   char *profile_id;
   /*
-   * Prefixes: "evaluation.", "binding.revoked".
+   * Prefixes: "evaluation.", "binding.revoked". None for all.
    */
   size_t n_kinds;
   char **kinds;
@@ -200,6 +221,9 @@ struct  Touchstone__V1__ListEventsRequest
 struct  Touchstone__V1__ListEventsResponse
 {
   ProtobufCMessage base;
+  /*
+   * By sequence. Fewer than page_size: there are no more yet.
+   */
   size_t n_events;
   Touchstone__V1__Event **events;
 };
@@ -234,7 +258,7 @@ struct  Touchstone__V1__ExplainEvaluationRequest
   ProtobufCMessage base;
   Touchstone__V1__BeginEvaluationRequest *begin;
   /*
-   * Empty: the present.
+   * What the rules take for the present; absent: the present. What is stored is taken as it is today.
    */
   Google__Protobuf__Timestamp *at;
 };
@@ -246,6 +270,9 @@ struct  Touchstone__V1__ExplainEvaluationRequest
 struct  Touchstone__V1__ExplainEvaluationResponse
 {
   ProtobufCMessage base;
+  /*
+   * Without evaluation, challenge, signing_input and expires_at.
+   */
   Touchstone__V1__BeginEvaluationResponse *answer;
   /*
    * In the order in which they were asked, with what each said.
@@ -261,8 +288,14 @@ struct  Touchstone__V1__ExplainEvaluationResponse
 struct  Touchstone__V1__RuleTrace
 {
   ProtobufCMessage base;
+  /*
+   * "R2": as the decision tables (Tests/DecisionTables) number them.
+   */
   char *rule;
   protobuf_c_boolean passed;
+  /*
+   * For people, in English: what was compared with what. Never a secret.
+   */
   char *detail;
 };
 #define TOUCHSTONE__V1__RULE_TRACE__INIT \

@@ -68,17 +68,17 @@ typedef enum _Touchstone__V1__CredentialKind {
 /* --- messages --- */
 
 /*
- * How the calling service authenticated the person before asking for a binding.
+ * How the calling service authenticated the person itself, before it asks.
  */
 struct  Touchstone__V1__PrimaryAuthentication
 {
   ProtobufCMessage base;
   /*
-   * "password", "otp", "idv".
+   * Required, 1 to 32 bytes: "password", "otp", "idv".
    */
   char *method;
   /*
-   * Refused where older than the policy's freshness.
+   * Required. At most 5 minutes ago (default), or the call is refused; over 30 seconds in the future: INVALID_ARGUMENT.
    */
   Google__Protobuf__Timestamp *authenticated_at;
 };
@@ -94,6 +94,9 @@ struct  Touchstone__V1__HardwareKey
    * P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER.
    */
   ProtobufCBinaryData public_key;
+  /*
+   * Required. The first two serve FACTOR_BIOMETRY, the others FACTOR_DEVICE_OWNER.
+   */
   Touchstone__V1__KeyProtection protection;
   /*
    * By this key, over the ticket's signing_input: proof of possession.
@@ -109,7 +112,9 @@ struct  Touchstone__V1__ProfileTouchId
 {
   ProtobufCMessage base;
   /*
-   * The device's own identifier for this account: at least 16 unpredictable bytes, kept in its keychain.
+   * The device's own identifier for this account: 16 to 128 unpredictable bytes, kept in its keychain. Refused where it
+   * is evidently guessable (one byte repeated, a counter, text with the profile's or the device's id in it), and where
+   * another binding of the application has it; both with the same answer.
    */
   ProtobufCBinaryData value;
 };
@@ -121,6 +126,9 @@ struct  Touchstone__V1__ProfileTouchId
 struct  Touchstone__V1__Binding
 {
   ProtobufCMessage base;
+  /*
+   * Made by the service.
+   */
   char *binding_id;
   char *application_id;
   char *profile_id;
@@ -160,12 +168,25 @@ struct  Touchstone__V1__BeginBindingRequest
 struct  Touchstone__V1__BeginBindingResponse
 {
   ProtobufCMessage base;
+  /*
+   * Opaque; for this caller, application, profile and device. Absent where denied, as is all else.
+   */
   ProtobufCBinaryData ticket;
+  /*
+   * 32 random bytes, for show: signing_input already holds them.
+   */
   ProtobufCBinaryData challenge;
+  /*
+   * The exact bytes for each new key to sign (ECDSA P-256 over SHA-256).
+   */
   ProtobufCBinaryData signing_input;
+  /*
+   * In two minutes (default).
+   */
   Google__Protobuf__Timestamp *expires_at;
   /*
-   * Set where this device cannot be bound (no sensor, OS too old, nothing enrolled).
+   * Set where this device cannot be bound now: OS_TOO_OLD, PASSCODE_NOT_SET, BIOMETRY_NOT_AVAILABLE,
+   * BIOMETRY_NOT_ENROLLED, BIOMETRY_LOCKOUT.
    */
   Touchstone__V1__Denial *denial;
 };
@@ -179,6 +200,9 @@ struct  Touchstone__V1__CompleteBindingRequest
   ProtobufCMessage base;
   char *application_id;
   ProtobufCBinaryData ticket;
+  /*
+   * At most 128 bytes.
+   */
   char *device_name;
   /*
    * One or two keys (one for biometrics, one for the device owner), or a ProfileTouchID.
@@ -188,7 +212,8 @@ struct  Touchstone__V1__CompleteBindingRequest
   Touchstone__V1__ProfileTouchId *profile_touch_id;
   Touchstone__V1__DevicePosture *posture;
   /*
-   * A device speaks for one account in an application: true replaces the one it spoke for.
+   * A device speaks for one account in an application: true replaces the one it spoke for. Its own account's binding is
+   * replaced in any case.
    */
   protobuf_c_boolean replace_existing;
 };
@@ -238,6 +263,9 @@ struct  Touchstone__V1__ListBindingsRequest
    * 1 to 100; 0 for 50.
    */
   uint32_t page_size;
+  /*
+   * next_page_token of the page before; empty for the first.
+   */
   char *page_token;
 };
 #define TOUCHSTONE__V1__LIST_BINDINGS_REQUEST__INIT \
@@ -248,8 +276,14 @@ struct  Touchstone__V1__ListBindingsRequest
 struct  Touchstone__V1__ListBindingsResponse
 {
   ProtobufCMessage base;
+  /*
+   * By binding_id.
+   */
   size_t n_bindings;
   Touchstone__V1__Binding **bindings;
+  /*
+   * Empty on the last page.
+   */
   char *next_page_token;
 };
 #define TOUCHSTONE__V1__LIST_BINDINGS_RESPONSE__INIT \
@@ -263,7 +297,7 @@ struct  Touchstone__V1__RevokeBindingRequest
   char *application_id;
   char *binding_id;
   /*
-   * For the audit log.
+   * For the audit log; at most 256 bytes.
    */
   char *reason;
 };
@@ -294,9 +328,12 @@ struct  Touchstone__V1__AcceptDomainStateRequest
   char *application_id;
   char *binding_id;
   /*
-   * Not empty.
+   * 1 to 256 bytes.
    */
   ProtobufCBinaryData domain_state;
+  /*
+   * As for DevicePosture.
+   */
   char *os_version;
   Touchstone__V1__AcceptDomainStateRequest__EvidenceCase evidence_case;
   union {

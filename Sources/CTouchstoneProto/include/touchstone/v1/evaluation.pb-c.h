@@ -37,35 +37,51 @@ typedef struct Touchstone__V1__InvalidateEvaluationResponse Touchstone__V1__Inva
 
 /* --- enums --- */
 
+/*
+ * The number in front is la_error. An evaluation that is finished has no next_factors, and answers INVALID_CONTEXT from
+ * then on; all others stay open until they expire.
+ */
 typedef enum _Touchstone__V1__Outcome {
   TOUCHSTONE__V1__OUTCOME__OUTCOME_UNSPECIFIED = 0,
+  /*
+   * 0. A right proof by a binding or profile that is active. Finished.
+   */
   TOUCHSTONE__V1__OUTCOME__OUTCOME_SUCCEEDED = 1,
   /*
-   * Wrong; this evaluation takes another attempt.
+   * -1. Wrong and counted (also by a report of -1); this evaluation takes another attempt.
    */
   TOUCHSTONE__V1__OUTCOME__OUTCOME_TRY_AGAIN = 2,
   /*
-   * Wrong too often for this evaluation: begin a new one.
+   * -1: wrong for the third time (default) in this evaluation, which is finished. Any other code: the device cannot be
+   * asked now, by its posture (-5, -6, -7) or its report (-5 to -7, -11 to -14, -1004; 0 for a code not known); still
+   * open, and not counted. So is -1 for primary with a binding that is revoked or unknown.
    */
   TOUCHSTONE__V1__OUTCOME__OUTCOME_FAILED = 3,
   /*
-   * The user, the system or the app cancelled.
+   * -2, -4, -9, as reported: the person, the system or the app cancelled. Not counted.
    */
   TOUCHSTONE__V1__OUTCOME__OUTCOME_CANCELED = 4,
   /*
-   * The person chose the fallback button.
+   * -3, as reported: the person chose the fallback button; next_factors has what to offer. Not counted.
    */
   TOUCHSTONE__V1__OUTCOME__OUTCOME_FALLBACK = 5,
   /*
-   * Too many failures; retry_after or another factor says how to go on.
+   * -8 (-1 before iOS 9): the device's biometrics are locked, by this failure (the fifth in a row, default) or before,
+   * or by its report. -1 with retry_after: the passcode or gesture just tried is locked, and was verified only if this
+   * attempt is what locked it. -1 without: it is disabled until set anew. Finished where next_factors is empty after a
+   * wrong attempt.
    */
   TOUCHSTONE__V1__OUTCOME__OUTCOME_LOCKED_OUT = 6,
   /*
-   * Right so far or not usable, and one of next_factors is needed in this evaluation.
+   * -6: the factor is not the policy's, not offered (off or not set), spent, or not usable while the domain state
+   * differs; not counted. -1, -8: biometrics failed for the third time (default) or are locked, and the policy goes on
+   * by itself (deviceOwnerAuthentication). One of next_factors is needed in this evaluation; where there is none,
+   * another evaluation.
    */
   TOUCHSTONE__V1__OUTCOME__OUTCOME_FACTOR_REQUIRED = 7,
   /*
-   * The evaluation is unknown, expired, used, invalidated, or not this caller's.
+   * -10: the evaluation is unknown, tampered with, expired, finished, invalidated, another caller's or application's,
+   * or its policy changed; or reported.
    */
   TOUCHSTONE__V1__OUTCOME__OUTCOME_INVALID_CONTEXT = 8
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__OUTCOME)
@@ -75,10 +91,25 @@ typedef enum _Touchstone__V1__Outcome {
  */
 typedef enum _Touchstone__V1__Result {
   TOUCHSTONE__V1__RESULT__RESULT_UNSPECIFIED = 0,
+  /*
+   * OUTCOME_SUCCEEDED.
+   */
   TOUCHSTONE__V1__RESULT__RESULT_SUCCESS = 1,
+  /*
+   * -1.
+   */
   TOUCHSTONE__V1__RESULT__RESULT_FAILED = 2,
+  /*
+   * -2 alone.
+   */
   TOUCHSTONE__V1__RESULT__RESULT_CANCEL = 3,
+  /*
+   * -3.
+   */
   TOUCHSTONE__V1__RESULT__RESULT_FALLBACK = 4,
+  /*
+   * All else.
+   */
   TOUCHSTONE__V1__RESULT__RESULT_OTHER = 5
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__RESULT)
 } Touchstone__V1__Result;
@@ -90,7 +121,8 @@ struct  Touchstone__V1__CanEvaluatePolicyRequest
   ProtobufCMessage base;
   char *application_id;
   /*
-   * A configured policy, or "deviceOwnerAuthenticationWithBiometrics" or "deviceOwnerAuthentication".
+   * A configured policy, or one that every installation has: "deviceOwnerAuthenticationWithBiometrics",
+   * "deviceOwnerAuthentication", "login", "payment".
    */
   char *policy;
   /*
@@ -118,12 +150,13 @@ struct  Touchstone__V1__CanEvaluatePolicyResponse
   Touchstone__V1__Denial *denial;
   Touchstone__V1__DomainStateVerdict domain_state;
   /*
-   * Usable now, best first; those left when biometrics are not.
+   * Usable now, best first; those left when biometrics are not. Empty beside can_evaluate where the domain state
+   * changed and nothing else is left: an attempt then answers FACTOR_REQUIRED.
    */
   size_t n_factors;
   Touchstone__V1__Factor *factors;
   /*
-   * Biometric attempts left on the device before lockout.
+   * Biometric attempts left on the device before lockout: five (default) without failures, 0 while locked.
    */
   uint32_t biometry_attempts_left;
   /*
@@ -143,7 +176,8 @@ struct  Touchstone__V1__BeginEvaluationRequest
   char *application_id;
   char *policy;
   /*
-   * Which device is asked. Empty where only profile_id is known, or neither: a ProfileTouchID names its profile itself.
+   * Which device is asked. Empty where only profile_id is known, or neither: a ProfileTouchID names its profile itself,
+   * and is then the only way.
    */
   char *binding_id;
   /*
@@ -155,16 +189,16 @@ struct  Touchstone__V1__BeginEvaluationRequest
    */
   Touchstone__V1__Title *fallback_title;
   /*
-   * localizedCancelTitle.
+   * localizedCancelTitle; shown from iOS 10 on.
    */
   Touchstone__V1__Title *cancel_title;
   /*
-   * Required where the policy says so, refused where it does not take one.
+   * Required by policies for payment, refused by all others.
    */
   Touchstone__V1__Transaction *transaction;
   Touchstone__V1__DevicePosture *posture;
   /*
-   * Instead of binding_id, for a person without a bound device: passcode, gesture or passkey.
+   * Instead of binding_id, for a person without a bound device: passcode, gesture, passkey or primary.
    */
   char *profile_id;
 };
@@ -177,7 +211,8 @@ struct  Touchstone__V1__BeginEvaluationResponse
 {
   ProtobufCMessage base;
   /*
-   * Opaque; send it back with every attempt. Empty where denied.
+   * Opaque; send it back with every attempt. Empty where denied, as are challenge, signing_input and expires_at. Serves
+   * this caller, this application and this revision of the policy.
    */
   ProtobufCBinaryData evaluation;
   /*
@@ -188,7 +223,13 @@ struct  Touchstone__V1__BeginEvaluationResponse
    * The exact bytes for the device's key to sign (ECDSA P-256 over SHA-256).
    */
   ProtobufCBinaryData signing_input;
+  /*
+   * In two minutes (default).
+   */
   Google__Protobuf__Timestamp *expires_at;
+  /*
+   * As for CanEvaluatePolicyResponse.
+   */
   size_t n_factors;
   Touchstone__V1__Factor *factors;
   Touchstone__V1__Presentation *presentation;
@@ -212,11 +253,12 @@ struct  Touchstone__V1__KeyProof
 {
   ProtobufCMessage base;
   /*
-   * ECDSA P-256 over SHA-256 of signing_input: DER, or r||s in 64 bytes.
+   * ECDSA P-256 over SHA-256 of signing_input: DER, or r||s in 64 bytes. 8 to 72 bytes; what is no signature is a wrong
+   * one.
    */
   ProtobufCBinaryData signature;
   /*
-   * FACTOR_BIOMETRY or FACTOR_DEVICE_OWNER: which of the binding's keys signed.
+   * FACTOR_BIOMETRY or FACTOR_DEVICE_OWNER, required: which of the binding's keys signed.
    */
   Touchstone__V1__Factor factor;
 };
@@ -231,6 +273,9 @@ struct  Touchstone__V1__KeyProof
 struct  Touchstone__V1__ProfileTouchIdProof
 {
   ProtobufCMessage base;
+  /*
+   * 16 to 128 bytes. Refused by policies for payment (FACTOR_REQUIRED).
+   */
   ProtobufCBinaryData profile_touch_id;
 };
 #define TOUCHSTONE__V1__PROFILE_TOUCH_ID_PROOF__INIT \
@@ -238,9 +283,17 @@ struct  Touchstone__V1__ProfileTouchIdProof
     , {0,NULL} }
 
 
+/*
+ * Compared by its bytes: neither trimmed nor folded nor normalised. Locks after 5 wrong ones in a row for 1 minute,
+ * after 6 for 5, 7 and 8 for 15, 9 for 60; after 10 it is disabled until set anew (default). A locked one is neither
+ * verified nor counted. Attempts in parallel wait for each other's verdict where they could exceed that.
+ */
 struct  Touchstone__V1__PasscodeProof
 {
   ProtobufCMessage base;
+  /*
+   * 4 to 64 characters (Unicode scalars).
+   */
   char *passcode;
 };
 #define TOUCHSTONE__V1__PASSCODE_PROOF__INIT \
@@ -248,6 +301,9 @@ struct  Touchstone__V1__PasscodeProof
     , (char *)protobuf_c_empty_string }
 
 
+/*
+ * Locks like a passcode, by a count of its own.
+ */
 struct  Touchstone__V1__GestureProof
 {
   ProtobufCMessage base;
@@ -285,6 +341,10 @@ struct  Touchstone__V1__PasskeyProof
 struct  Touchstone__V1__DeviceReport
 {
   ProtobufCMessage base;
+  /*
+   * Required. -1 counts as a wrong attempt by biometrics, -8 locks the device's biometrics here, too, -10 finishes the
+   * evaluation; no other code costs anything. Codes not known: FAILED.
+   */
   Touchstone__V1__LAError la_error;
 };
 #define TOUCHSTONE__V1__DEVICE_REPORT__INIT \
@@ -322,7 +382,8 @@ struct  Touchstone__V1__SubmitAttemptRequest
     Touchstone__V1__PasskeyProof *passkey;
     Touchstone__V1__DeviceReport *report;
     /*
-     * The calling service logged the person in itself.
+     * The calling service logged the person in itself, no longer ago than 5 minutes (default). For policies that take
+     * it.
      */
     Touchstone__V1__PrimaryAuthentication *primary;
   };
@@ -343,19 +404,28 @@ struct  Touchstone__V1__SubmitAttemptResponse
    */
   char *profile_id;
   /*
-   * On success, where the policy issues one: a JWT (ES256).
+   * On success, where the policy issues one: a JWT (ES256). Five minutes for a login, two for a payment (default).
    */
   char *token;
   Google__Protobuf__Timestamp *token_expires_at;
   size_t n_next_factors;
   Touchstone__V1__Factor *next_factors;
   /*
-   * Attempts left with the factor just tried, before it locks.
+   * Attempts left with the factor just tried, before it locks; 0 while it is locked.
    */
   uint32_t attempts_left;
+  /*
+   * When the passcode or gesture just tried may be tried again.
+   */
   Google__Protobuf__Duration *retry_after;
   Touchstone__V1__DomainStateVerdict domain_state;
+  /*
+   * Absent on INVALID_CONTEXT.
+   */
   Touchstone__V1__Presentation *presentation;
+  /*
+   * Of every outcome but a success.
+   */
   Touchstone__V1__LocalizedText *message;
 };
 #define TOUCHSTONE__V1__SUBMIT_ATTEMPT_RESPONSE__INIT \

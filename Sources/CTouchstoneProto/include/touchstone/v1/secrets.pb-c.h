@@ -49,6 +49,9 @@ typedef enum {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__SECRET__KIND__CASE)
 } Touchstone__V1__Secret__KindCase;
 
+/*
+ * To be set: a passcode of 4 to 64 characters, at least 2 of them distinct; a gesture of 4 to 9 dots.
+ */
 struct  Touchstone__V1__Secret
 {
   ProtobufCMessage base;
@@ -77,11 +80,14 @@ struct  Touchstone__V1__SetSecretRequest
   char *profile_id;
   Touchstone__V1__Secret *secret;
   /*
-   * A gesture is drawn twice; a passcode typed twice. Must equal secret.
+   * A gesture is drawn twice; a passcode typed twice. Must equal secret, byte for byte.
    */
   Touchstone__V1__Secret *confirmation;
   Touchstone__V1__SetSecretRequest__AuthorityCase authority_case;
   union {
+    /*
+     * Counts as an attempt, on the same ladder as in evaluations. Where none is set, it is answered like a wrong one.
+     */
     Touchstone__V1__Secret *old_secret;
     Touchstone__V1__PrimaryAuthentication *primary;
   };
@@ -95,10 +101,16 @@ struct  Touchstone__V1__SetSecretResponse
 {
   ProtobufCMessage base;
   /*
-   * False where old_secret was wrong; the rest says what that cost.
+   * False where old_secret was wrong, or was not verified because it is locked; the rest says what that cost.
    */
   protobuf_c_boolean accepted;
+  /*
+   * WRONG_SECRET, PASSCODE_LOCKED, GESTURE_LOCKED, PASSCODE_DISABLED or GESTURE_DISABLED.
+   */
   Touchstone__V1__Denial *denial;
+  /*
+   * With the old secret, before it locks; 0 while it is locked, and where accepted.
+   */
   uint32_t attempts_left;
 };
 #define TOUCHSTONE__V1__SET_SECRET_RESPONSE__INIT \
@@ -146,16 +158,19 @@ struct  Touchstone__V1__RemoveSecretResponse
 
 
 /*
- * Each way has a switch of its own.
+ * Each way has a switch of its own. What is off or not set is never offered.
  */
 struct  Touchstone__V1__UnlockSettings
 {
   ProtobufCMessage base;
+  /*
+   * Of all that biometrics unlock: also a ProfileTouchID, and keys with user presence.
+   */
   protobuf_c_boolean biometry_enabled;
   protobuf_c_boolean gesture_enabled;
   protobuf_c_boolean passcode_enabled;
   /*
-   * Offered first.
+   * Offered first: biometry, gesture or passcode, and on; unspecified for the policy's order.
    */
   Touchstone__V1__Factor preferred;
   protobuf_c_boolean gesture_set;

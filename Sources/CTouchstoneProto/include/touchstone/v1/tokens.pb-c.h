@@ -39,10 +39,14 @@ struct  Touchstone__V1__TokenClaims
   char *token_id;
   char *application_id;
   char *profile_id;
+  /*
+   * Empty where the evaluation named a profile alone.
+   */
   char *binding_id;
   char *policy;
   /*
-   * RFC 8176: "hwk", "fpt", "face", "iris", "vbm", "pin", "user", "mfa".
+   * RFC 8176: what was shown ("hwk"; "pin" for passcode and gesture; "pwd", "otp", "user" for primary) and what
+   * unlocked it ("fpt", "face", "iris", "vbm"; "user" for the device owner).
    */
   size_t n_methods;
   char **methods;
@@ -87,7 +91,7 @@ struct  Touchstone__V1__ConsumeTokenRequest
   char *application_id;
   char *token;
   /*
-   * Required for a payment: must equal what was approved.
+   * Required for a payment, refused for anything else: must equal what was approved.
    */
   Touchstone__V1__Transaction *transaction;
 };
@@ -102,7 +106,8 @@ struct  Touchstone__V1__ConsumeTokenResponse
   protobuf_c_boolean consumed;
   Touchstone__V1__TokenClaims *claims;
   /*
-   * "EXPIRED", "ALREADY_CONSUMED", "REVOKED", "TRANSACTION_MISMATCH", "INVALID".
+   * Where not consumed: "INVALID" (not genuine, another application's, not for one use), "EXPIRED", "ALREADY_CONSUMED",
+   * "REVOKED" (itself, or its binding), "TRANSACTION_MISMATCH"; the first that holds.
    */
   char *reason;
 };

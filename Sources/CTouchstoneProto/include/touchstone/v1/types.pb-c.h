@@ -42,12 +42,13 @@ typedef enum _Touchstone__V1__BiometryType {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__BIOMETRY_TYPE)
 } Touchstone__V1__BiometryType;
 /*
- * A way for a person to prove presence, in the order in which a device should offer them.
+ * A way for a person to prove presence. Lists of them are in the order in which a device should offer them: the
+ * profile's preferred one, then as the policy has it, FACTOR_PRIMARY last.
  */
 typedef enum _Touchstone__V1__Factor {
   TOUCHSTONE__V1__FACTOR__FACTOR_UNSPECIFIED = 0,
   /*
-   * A signature by a key that only the enrolled biometrics unlock.
+   * A signature by a key that only the enrolled biometrics unlock, or a ProfileTouchID.
    */
   TOUCHSTONE__V1__FACTOR__FACTOR_BIOMETRY = 1,
   /*
@@ -95,7 +96,8 @@ typedef enum _Touchstone__V1__LAError {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__LAERROR)
 } Touchstone__V1__LAError;
 /*
- * How the device's biometric database compares with the one recorded for the binding.
+ * How the device's biometric database compares with the one recorded for the binding. Unspecified where no binding was
+ * named.
  */
 typedef enum _Touchstone__V1__DomainStateVerdict {
   TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNSPECIFIED = 0,
@@ -109,11 +111,12 @@ typedef enum _Touchstone__V1__DomainStateVerdict {
    */
   TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNKNOWN_WHILE_LOCKED = 3,
   /*
-   * A finger or face was added, removed or replaced.
+   * A finger or face was added, removed or replaced; also where none is given although one was recorded. Nothing that
+   * biometrics unlock succeeds until another factor did, or AcceptDomainState.
    */
   TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_CHANGED = 4,
   /*
-   * It differs, and the device's major OS version differs too: still needs another factor.
+   * It differs, and the device's major OS version is higher than it was: as above.
    */
   TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_CHANGED_WITH_OS = 5
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__DOMAIN_STATE_VERDICT)
@@ -122,21 +125,21 @@ typedef enum _Touchstone__V1__DomainStateVerdict {
 /* --- messages --- */
 
 /*
- * What the device says of itself. The service never takes it as proof of anything.
+ * What the device says of itself. The service never takes it as proof of anything. Required wherever it is a field.
  */
 struct  Touchstone__V1__DevicePosture
 {
   ProtobufCMessage base;
   /*
-   * "ios", "ipados", "macos", "android", "web".
+   * "ios", "ipados", "macos", "android", "web"; empty counts as "ios".
    */
   char *platform;
   /*
-   * "9.3.5"; empty where unknown.
+   * One to three numbers: "9.3.5"; empty where unknown. On ios and ipados, unknown counts as the oldest.
    */
   char *os_version;
   /*
-   * "iPhone15,2".
+   * "iPhone15,2"; at most 64 bytes.
    */
   char *device_model;
   Touchstone__V1__BiometryType biometry_type;
@@ -158,13 +161,14 @@ struct  Touchstone__V1__DevicePosture
 
 
 /*
- * What the person is asked to approve. Any change of any field invalidates the signature.
+ * What the person is asked to approve. All fields are required. Two are equal where every byte is: any change of any
+ * field invalidates the signature, and "12.5" is not "12.50".
  */
 struct  Touchstone__V1__Transaction
 {
   ProtobufCMessage base;
   /*
-   * Decimal with a point, no sign, no exponent: "12.50". At most 18 digits.
+   * Decimal with at most one point, between digits; no sign, no exponent: "12.50". At most 18 digits.
    */
   char *amount;
   /*
@@ -172,11 +176,11 @@ struct  Touchstone__V1__Transaction
    */
   char *currency;
   /*
-   * Who receives it, as the device shows it. 1 to 256 bytes.
+   * Who receives it, as the device shows it. 1 to 256 bytes, no control characters.
    */
   char *payee;
   /*
-   * The caller's own reference, unique to this payment. 1 to 128 bytes.
+   * The caller's own reference, unique to this payment. As an identifier.
    */
   char *reference;
 };
@@ -186,7 +190,8 @@ struct  Touchstone__V1__Transaction
 
 
 /*
- * A title or text that may be absent (the system's default), empty (hidden) or given.
+ * A title or text that may be absent (the policy's or the system's default), empty (hidden) or given: at most 128
+ * bytes.
  */
 struct  Touchstone__V1__Title
 {
@@ -199,13 +204,13 @@ struct  Touchstone__V1__Title
 
 
 /*
- * Text for the person, in the first language of Accept-Language that the service has (en, zh-Hans).
+ * Text for the person; it names the sensor as its maker does ("Touch ID", "面容 ID").
  */
 struct  Touchstone__V1__LocalizedText
 {
   ProtobufCMessage base;
   /*
-   * BCP 47.
+   * BCP 47: "en" or "zh-Hans".
    */
   char *locale;
   char *text;
@@ -216,19 +221,35 @@ struct  Touchstone__V1__LocalizedText
 
 
 /*
- * Why something cannot be evaluated now.
+ * Why something cannot be done now: the first obstacle, factor by factor in the policy's order, and for each factor in
+ * this order.
+ *   reason                  la_error
+ *   OS_TOO_OLD              -6        ios, ipados: below 8.0 (Touch ID), 9.0 (device owner), 11.0 (Face ID), or the
+ *                                     policy's own
+ *   PASSCODE_NOT_SET        -5        the device has no passcode
+ *   BIOMETRY_NOT_AVAILABLE  -6        the sensor is missing, broken or off
+ *   BIOMETRY_NOT_ENROLLED   -7
+ *   BIOMETRY_LOCKOUT        -8        -1 before iOS 9; ends with a success of device owner or passcode, or UnlockDevice
+ *   DOMAIN_STATE_REQUIRED   -6        the policy compares domain states, and the device gives none
+ *   PASSCODE_LOCKED         -1        retry_after is set
+ *   GESTURE_LOCKED          -1        retry_after is set
+ *   PASSCODE_DISABLED       -1        until it is set anew with primary authentication
+ *   GESTURE_DISABLED        -1        likewise
+ *   FACTOR_NOT_OFFERED      -6        switched off, or not set: which of both is not said
+ *   NO_USABLE_FACTOR        -6        the binding holds nothing that the policy takes
+ *   WRONG_SECRET            -1        SecretService alone: old_secret was wrong, and counted
  */
 struct  Touchstone__V1__Denial
 {
   ProtobufCMessage base;
   Touchstone__V1__LAError la_error;
   /*
-   * Stable, machine-readable, upper snake case: "OS_TOO_OLD", "DOMAIN_STATE_REQUIRED".
+   * Stable.
    */
   char *reason;
   Touchstone__V1__LocalizedText *message;
   /*
-   * Set where waiting helps.
+   * Set where waiting helps: when the first factor that is locked can be tried again.
    */
   Google__Protobuf__Duration *retry_after;
 };
@@ -244,7 +265,8 @@ struct  Touchstone__V1__Presentation
 {
   ProtobufCMessage base;
   /*
-   * Text of the fallback button; empty where it must not be shown.
+   * Text of the fallback button: the request's, the policy's, or "Enter Password". Empty where it must not be shown: an
+   * empty title, or a policy that falls back by itself.
    */
   char *fallback_title;
   /*
@@ -274,7 +296,9 @@ struct  Touchstone__V1__Event__DetailsEntry
 
 
 /*
- * A failed or successful decision, as the audit log keeps it.
+ * A decision that changed something, or a refusal, as the audit log keeps it: written with its effect, before the
+ * answer. Never a secret, a signature, a token or a domain state. Of an erased profile's events, sequence and hash are
+ * left.
  */
 struct  Touchstone__V1__Event
 {
@@ -285,7 +309,10 @@ struct  Touchstone__V1__Event
   uint64_t sequence;
   Google__Protobuf__Timestamp *time;
   /*
-   * "evaluation.succeeded", "binding.revoked".
+   * evaluation.denied, .succeeded, .failed, .locked_out, .canceled, .fallback, .factor_required, .refused,
+   * .invalidated; binding.created, .revoked, .denied, .refused, .domain_state_accepted; secret.set, .removed,
+   * .unlocked, .refused; settings.changed; token.consumed, .revoked, .refused; device.unlocked, .refused;
+   * profile.erased.
    */
   char *kind;
   char *application_id;
@@ -297,12 +324,14 @@ struct  Touchstone__V1__Event
    */
   char *caller;
   /*
-   * Small, never a secret.
+   * "policy", "factor", "reason" (a code or word of this API, or the caller's text), "authority", "evidence",
+   * "token_id".
    */
   size_t n_details;
   Touchstone__V1__Event__DetailsEntry **details;
   /*
-   * SHA-256 over the previous event's hash and this event: altering or dropping one breaks the chain.
+   * SHA-256 over the previous event's hash, the sequence and a digest of this event: altering, dropping or moving one
+   * breaks the chain.
    */
   ProtobufCBinaryData hash;
 };
