@@ -15,6 +15,11 @@ public struct LAError: _BridgedStoredNSError {
     _nsError = error
   }
 
+  /// Foundation's own, for errors such as this, traps on Linux.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(_nsError.code)
+  }
+
   public static var _nsErrorDomain: String { LAErrorDomain }
   public static var errorDomain: String { LAErrorDomain }
 

@@ -71,6 +71,23 @@ struct AppleStylesTests {
     #expect(isHarmless(kLAErrorUserCancel) && isHarmless(errSecUserCanceled) && !isHarmless(kLAErrorUserFallback))
   }
 
+  @Test("Casts, of errors as they come out of a reply and as canEvaluatePolicy hands them out")
+  func casts() async {
+    let cancelled: (any Error)? = await withCheckedContinuation { continuation in
+      on(.withThumb(person: .init(habitAtSensor: .tapCancel))) {
+        unlock { _, error in continuation.resume(returning: error) }
+      }
+    }
+    #expect(codes(of: cancelled) == Array(repeating: -2, count: 8))
+    var locked: NSError?
+    on(.withThumb().locked()) {
+      _ = LAContext().canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, error: &locked)
+    }
+    #expect(codes(of: locked) == Array(repeating: -8, count: 8))
+    #expect(codes(of: CocoaError(.fileNoSuchFile)).count == 3)
+    #expect(codes(of: nil) == [])
+  }
+
   @Test("A new finger is noticed, one added and removed is not")
   func fingerWatch() {
     let phone = SimulatedPhone.withThumb()

@@ -47,4 +47,13 @@ import Testing
     #expect(name == "fallback")
     #expect(error.localizedDescription == "Use the passcode.")
   }
+
+  @Test func isEqualAndHashedByDomainCodeAndUserInfo() {
+    #expect(LAError(.userCancel) == LAError(.userCancel))
+    #expect(LAError(.userCancel) != LAError(.systemCancel))
+    #expect(Set([LAError(.userCancel), LAError(.userCancel), LAError(.appCancel)]).count == 2)
+    #expect(Set([LAError.Code.userCancel, .userCancel, .touchIDLockout, .biometryLockout]).count == 2)
+    let texts: [LAError.Code: String] = [.userFallback: "fallback"]
+    #expect(texts[LAError(.userFallback).code] == "fallback")
+  }
 }

@@ -125,3 +125,26 @@ public class FingerWatch {
     return known != nil && known != state
   }
 }
+
+/// Every cast that is seen in the wild.
+public func codes(of error: Error?) -> [Int] {
+  var codes: [Int] = []
+  if let error = error as NSError? { codes.append(error.code) }
+  if let error = error as? LAError { codes.append(error.code.rawValue) }
+  if let code = (error as NSError?)?.code { codes.append(code) }
+  if let error = error { codes.append((error as NSError).code) }
+  if let error = error, let code = LAError.Code(rawValue: error._code) { codes.append(code.rawValue) }
+  if let error = error, error._domain == LAError.errorDomain {
+    codes.append(LAError(_nsError: error as NSError).errorCode)
+  }
+  switch error {
+  case let error as LAError: codes.append(error.errorCode)
+  default: break
+  }
+  switch error {
+  case LAError.userCancel?: codes.append(-2)
+  case .some(LAError.biometryLockout): codes.append(-8)
+  default: break
+  }
+  return codes
+}
