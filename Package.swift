@@ -128,6 +128,14 @@ let package = Package(
         "TouchstoneClient", "TouchstoneCodec", "TouchstoneCrypto", "TouchstonePolicy", "DispatchRPC",
         .product(name: "Logging", package: "swift-log"),
       ]),
+    // All of the service in one process, by seeds: no target's alone.
+    .testTarget(
+      name: "SimulationTests",
+      dependencies: [
+        "TouchstoneService", "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneCrypto",
+        "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel", crypto,
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: settings),
     .testTarget(name: "StructureTests", swiftSettings: settings),
   ]
 )

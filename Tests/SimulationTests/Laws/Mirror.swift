@@ -1,0 +1,233 @@
+// Whoever proves nothing is answered alike, whether a binding is active, revoked or unknown, a profile known or not (R37).
+
+import SimulatedPhone
+import TouchstoneCodec
+import TouchstoneCrypto
+import TouchstonePolicy
+
+/// Asks the same of subjects that nobody without their phone or secret may tell apart, and compares the answers.
+final class Mirror {
+  private unowned let world: World
+  private unowned let people: People
+  private let applicationID = Names.Mirrored.application
+  private let strangersKey: SoftwareKey
+  private var chance: Chance { world.chance }
+
+  /// Whom a request names.
+  private enum Subject {
+    case binding(String)
+    case profile(String)
+  }
+
+  init(world: World, people: People) {
+    self.world = world
+    self.people = people
+    strangersKey = people.keys.take()
+  }
+
+  /// No clock moves but between the rounds, for what is asked at another time may be answered otherwise.
+  func compare() {
+    world.withStillClock {
+      let subjects = chance.happens(60) ? bindings() : profiles()
+      guard let subjects, world.violation == nil else { return }
+      compare(subjects)
+    }
+  }
+
+  // MARK: Subjects
+
+  /// An active one, a revoked one, and one that never was.
+  private func bindings() -> [Subject]? {
+    let unknown = Subject.binding(Base64URL.encode(chance.bytes(16)))
+    guard let offer = begin(unknown, "login", posture())?.factors,
+      let active = bind(to: Names.Mirrored.known, on: Names.Mirrored.device, secrets: offer),
+      let revoked = bind(
+        to: Names.Mirrored.former, on: Names.Mirrored.formerDevice, secrets: offer),
+      world.ask(V1.RevokeBindingRequest(applicationID: applicationID, bindingID: revoked)) != nil
+    else { return nil }
+    return [.binding(active), .binding(revoked), unknown]
+  }
+
+  /// One with secrets, and one that never was.
+  private func profiles() -> [Subject]? {
+    let unknown = Subject.profile(Names.Mirrored.unknown)
+    guard let offer = begin(unknown, "login", posture())?.factors else { return nil }
+    set(offer, for: Names.Mirrored.known)
+    return [.profile(Names.Mirrored.known), unknown]
+  }
+
+  /// Under the newest OS, and with the secrets that an unknown one seems to have: a known one like that there may be.
+  private func bind(to profileID: String, on deviceID: String, secrets: [V1.Factor]) -> String? {
+    let phone = Phone(deviceID: deviceID)
+    phone.osMajorVersion = 26
+    let request = V1.BeginBindingRequest(
+      applicationID: applicationID, profileID: profileID, deviceID: deviceID,
+      primary: people.primary(ageSeconds: 1),
+      posture: phone.posture(in: applicationID))
+    guard let response = world.ask(request) else { return nil }
+    let credential = Credential(
+      applicationID: applicationID, profileID: profileID, bindingID: "",
+      keys: [GuardedKey(key: people.keys.take(), protection: .biometryCurrentSet)])
+    let completion = people.completion(
+      of: Enrolment(phone: phone, request: request, response: response), by: credential,
+      replaceExisting: false)
+    set(secrets, for: profileID)
+    return world.ask(completion)?.binding?.bindingID
+  }
+
+  private func set(_ offered: [V1.Factor], for profileID: String) {
+    if offered.contains(.passcode) {
+      set(
+        V1.Secret(kind: .passcode(V1.PasscodeProof(passcode: Names.passcodes[0]))), for: profileID)
+    }
+    if offered.contains(.gesture) {
+      set(V1.Secret(kind: .gesture(V1.GestureProof(points: Names.gestures[0]))), for: profileID)
+    }
+  }
+
+  private func set(_ secret: V1.Secret, for profileID: String) {
+    let answer = world.ask(
+      V1.SetSecretRequest(
+        applicationID: applicationID, profileID: profileID, secret: secret, confirmation: secret,
+        authority: .primary(people.primary(ageSeconds: 1))))
+    world.require(answer?.accepted == true, "R16", "a first secret is refused")
+  }
+
+  // MARK: Asking
+
+  /// A stranger's phone, as it says of itself.
+  private func posture() -> V1.DevicePosture {
+    let phone = Phone(deviceID: "a stranger's")
+    phone.osMajorVersion = chance.pick([8, 17, 26, 27])
+    phone.isLockedOut = chance.happens(10)
+    phone.isSensorBroken = chance.happens(10)
+    return phone.posture(in: applicationID)
+  }
+
+  private static let policies = [
+    "login", "login", "payment", "deviceOwnerAuthentication",
+    "deviceOwnerAuthenticationWithBiometrics", "everything",
+  ]
+
+  private func compare(_ subjects: [Subject]) {
+    var opened: [[V1.BeginEvaluationResponse]] = []
+    for _ in 0..<chance.within(4...10) where world.violation == nil {
+      let posture = posture()
+      switch chance.below(10) {
+      case 0..<3:
+        let policy = chance.pick(Self.policies)
+        let answers = subjects.compactMap { begin($0, policy, posture) }
+        requireAlike(answers.map(\.withoutItsOwn), "begins \(policy)")
+        if answers.allSatisfy({ $0.denial == nil }) { opened.append(answers) }
+      case 3:
+        let policy = chance.pick(Self.policies)
+        requireAlike(subjects.compactMap { preflight($0, policy, posture) }, "asks for \(policy)")
+      case 4: world.pass(.seconds(chance.pick([1, 59, 61, 119, 301])))
+      case 5:
+        guard let one = chance.pickAny(opened) else { continue }
+        requireAlike(one.compactMap(invalidate), "invalidates")
+      default:
+        guard let one = chance.pickAny(opened) else { continue }
+        let attempt = wrongAttempt()
+        requireAlike(
+          one.compactMap { submit(attempt, to: $0, posture) },
+          "tries \(attempt.factorName ?? "nothing")")
+      }
+    }
+  }
+
+  private func requireAlike<Answer: Equatable>(
+    _ answers: [Answer], _ what: @autoclosure () -> String
+  ) {
+    guard let first = answers.first else { return }
+    world.require(
+      answers.allSatisfy { $0 == first }, "R37",
+      "a stranger \(what()), and is told apart: \(answers)")
+  }
+
+  private func begin(
+    _ subject: Subject, _ policy: String, _ posture: V1.DevicePosture
+  ) -> V1.BeginEvaluationResponse? {
+    var request = V1.BeginEvaluationRequest(
+      applicationID: applicationID, policy: policy, localizedReason: "Let me in",
+      transaction: policy == "payment" ? People.transactions[0] : nil, posture: posture)
+    switch subject {
+    case .binding(let id): request.bindingID = id
+    case .profile(let id): request.profileID = id
+    }
+    return world.ask(request)
+  }
+
+  private func preflight(
+    _ subject: Subject, _ policy: String, _ posture: V1.DevicePosture
+  ) -> V1.CanEvaluatePolicyResponse? {
+    var request = V1.CanEvaluatePolicyRequest(
+      applicationID: applicationID, policy: policy, posture: posture)
+    switch subject {
+    case .binding(let id): request.bindingID = id
+    case .profile(let id): request.profileID = id
+    }
+    return world.ask(request)
+  }
+
+  private func invalidate(_ opened: V1.BeginEvaluationResponse) -> V1.InvalidateEvaluationResponse?
+  {
+    world.ask(
+      V1.InvalidateEvaluationRequest(applicationID: applicationID, evaluation: opened.evaluation))
+  }
+
+  private enum WrongAttempt {
+    case key(V1.Factor)
+    case other(V1.SubmitAttemptRequest.Attempt)
+
+    var factorName: String? {
+      switch self {
+      case .key: "a key"
+      case .other(let attempt): attempt.factorName
+      }
+    }
+  }
+
+  private func wrongAttempt() -> WrongAttempt {
+    switch chance.below(6) {
+    case 0: .key(.biometry)
+    case 1: .key(.deviceOwner)
+    case 2: .other(.profileTouchID(V1.ProfileTouchIDProof(profileTouchID: chance.bytes(32))))
+    case 3: .other(.gesture(V1.GestureProof(points: [8, 7, 6, 3])))
+    case 4:
+      .other(
+        .report(
+          V1.DeviceReport(
+            laError: chance.pick([.authenticationFailed, .userCancel, .biometryLockout]))))
+    default: .other(.passcode(V1.PasscodeProof(passcode: "000111")))
+    }
+  }
+
+  private func submit(
+    _ attempt: WrongAttempt, to opened: V1.BeginEvaluationResponse, _ posture: V1.DevicePosture
+  ) -> V1.SubmitAttemptResponse? {
+    let proof: V1.SubmitAttemptRequest.Attempt =
+      switch attempt {
+      case .key(let factor):
+        .key(
+          V1.KeyProof(
+            signature: people.sign(opened.signingInput, with: strangersKey), factor: factor))
+      case .other(let attempt): attempt
+      }
+    return world.ask(
+      V1.SubmitAttemptRequest(
+        applicationID: applicationID, evaluation: opened.evaluation, attempt: proof,
+        posture: posture))
+  }
+}
+
+extension V1.BeginEvaluationResponse {
+  /// But for what is random, and as long as it is.
+  fileprivate var withoutItsOwn: V1.BeginEvaluationResponse {
+    var answer = self
+    answer.evaluation = [UInt8](repeating: 0, count: evaluation.count)
+    answer.challenge = [UInt8](repeating: 0, count: challenge.count)
+    answer.signingInput = [UInt8](repeating: 0, count: signingInput.count)
+    return answer
+  }
+}

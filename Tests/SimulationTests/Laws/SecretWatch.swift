@@ -1,0 +1,40 @@
+// Every verification of a secret was counted before it, durably, and no admission serves twice (R14).
+
+import TouchstonePolicy
+import TouchstoneStore
+
+/// `context`: the secret's name, as the service gives it to the hasher.
+final class SecretWatch {
+  private unowned let world: World
+  /// Admitted by one process and not verified yet.
+  private var admissions: [Admission: Int] = [:]
+
+  private struct Admission: Hashable {
+    var life: ObjectIdentifier
+    var name: [UInt8]
+  }
+
+  init(world: World) {
+    self.world = world
+  }
+
+  /// A failure was committed, and its process was told so.
+  func admit(_ profile: ProfileRecord, _ kind: Factor, in life: Life) {
+    admissions[
+      Admission(life: ObjectIdentifier(life), name: Self.name(profile, kind)), default: 0] += 1
+  }
+
+  func verify(_ name: [UInt8], in life: Life) {
+    let admission = Admission(life: ObjectIdentifier(life), name: name)
+    let left = admissions[admission] ?? 0
+    world.require(left > 0, "R14", "a secret is verified before its failure is durable")
+    admissions[admission] = left - 1
+  }
+
+  private static func name(_ profile: ProfileRecord, _ kind: Factor) -> [UInt8] {
+    [profile.applicationID, profile.profileID].flatMap { text in
+      let bytes = Array(text.utf8)
+      return withUnsafeBytes(of: UInt32(bytes.count).bigEndian) { Array($0) } + bytes
+    } + [kind.rawValue]
+  }
+}

@@ -1,0 +1,95 @@
+// A phone, as far as the services can tell: its keys, what it says of itself, and who holds it.
+
+import SimulatedPhone
+import TouchstoneCodec
+import TouchstonePolicy
+
+final class Phone {
+  let deviceID: String
+  var osMajorVersion = 17
+  var fingers: [Int] = [1]
+  var isPasscodeSet = true
+  var isSensorBroken = false
+  var isLockedOut = false
+  /// At most one for each application.
+  private var credentials: [Credential] = []
+
+  init(deviceID: String) {
+    self.deviceID = deviceID
+  }
+
+  func posture(in applicationID: String) -> V1.DevicePosture {
+    V1.DevicePosture(
+      platform: "ios", osVersion: "\(osMajorVersion).2", deviceModel: "iPhone15,2",
+      biometryType: .touchID,
+      biometryAvailable: !isSensorBroken, biometryEnrolled: !fingers.isEmpty,
+      biometryLockedOut: isLockedOut,
+      passcodeSet: isPasscodeSet, domainState: domainState(in: applicationID))
+  }
+
+  /// Of the resulting set alone (R23); none without fingers, before iOS 9, or while the phone is locked.
+  func domainState(in applicationID: String) -> [UInt8] {
+    guard !fingers.isEmpty, !isLockedOut, osMajorVersion >= 9 else { return [] }
+    return Array("fingers \(fingers) on \(deviceID) for \(applicationID)".utf8)
+  }
+
+  func credential(in applicationID: String) -> Credential? {
+    credentials.first { Identifier.areEqual($0.applicationID, applicationID) }
+  }
+
+  func keep(_ credential: Credential) {
+    credentials.removeAll { Identifier.areEqual($0.applicationID, credential.applicationID) }
+    credentials.append(credential)
+  }
+
+  /// As it should be.
+  func recover() {
+    osMajorVersion = 17
+    fingers = [1]
+    isPasscodeSet = true
+    isSensorBroken = false
+    isLockedOut = false
+  }
+}
+
+/// What a phone holds to speak for one profile in one application.
+struct Credential {
+  var applicationID: String
+  var profileID: String
+  var bindingID: String
+  /// Two at most; none where a ProfileTouchID stands in their place.
+  var keys: [GuardedKey] = []
+  var profileTouchID: [UInt8] = []
+
+  func key(for factor: V1.Factor) -> SoftwareKey? {
+    keys.first { $0.factor == factor }?.key
+  }
+}
+
+struct GuardedKey {
+  var key: SoftwareKey
+  var protection: V1.KeyProtection
+
+  var factor: V1.Factor {
+    protection == .biometryAny || protection == .biometryCurrentSet ? .biometry : .deviceOwner
+  }
+}
+
+/// Keys are made once for all worlds: a world takes them one after another.
+struct KeyPool {
+  private static let keys: [SoftwareKey] = {
+    var generator = Chance(seed: 1)
+    return (0..<512).map { _ in SoftwareKey(using: &generator) }
+  }()
+
+  private var next: Int
+
+  init(by chance: Chance) {
+    next = chance.below(Self.keys.count)
+  }
+
+  mutating func take() -> SoftwareKey {
+    next = (next + 1) % Self.keys.count
+    return Self.keys[next]
+  }
+}

@@ -1,0 +1,46 @@
+// What people, and whoever looks over their shoulders, have seen lately.
+
+import TouchstoneCodec
+
+struct Wallet {
+  /// Of each kind, so many are remembered, the newest last.
+  private static let memory = 24
+
+  private(set) var prompts: [Prompt] = []
+  private(set) var enrolments: [Enrolment] = []
+  private(set) var tokens: [IssuedToken] = []
+
+  mutating func keep(_ prompt: Prompt) {
+    prompts = (prompts + [prompt]).suffix(Self.memory)
+  }
+
+  mutating func keep(_ enrolment: Enrolment) {
+    enrolments = (enrolments + [enrolment]).suffix(Self.memory)
+  }
+
+  mutating func keep(_ token: IssuedToken) {
+    tokens = (tokens + [token]).suffix(Self.memory)
+  }
+}
+
+/// An evaluation on a phone's screen.
+struct Prompt {
+  var phone: Phone
+  /// Whose proof it waits for; without keys where a passcode is asked for.
+  var credential: Credential
+  var request: V1.BeginEvaluationRequest
+  var response: V1.BeginEvaluationResponse
+}
+
+/// A ticket, and the phone that it was asked for.
+struct Enrolment {
+  var phone: Phone
+  var request: V1.BeginBindingRequest
+  var response: V1.BeginBindingResponse
+}
+
+/// A passcode and a gesture, as their person remembers them: what was answered last.
+struct Memory {
+  var passcode: String?
+  var gesture: [UInt32]?
+}

@@ -1,0 +1,83 @@
+// What a store that is broken on purpose makes of a change set.
+
+import StoreModel
+import TouchstonePolicy
+import TouchstoneStore
+
+extension Mutation {
+  func mutate(_ changeSet: ChangeSet, on records: StoredRecords) -> ChangeSet {
+    var changeSet = changeSet
+    switch self {
+    case .storeIgnoresVersions:
+      changeSet.changes = changeSet.changes.map(records.atCurrentVersion)
+    case .storeIgnoresRequirements:
+      changeSet.changes = changeSet.changes.map {
+        $0.isRequirement ? records.atCurrentVersion($0) : $0
+      }
+    case .storeIgnoresProfileVersions:
+      changeSet.changes = changeSet.changes.map {
+        $0.isOfProfile ? records.atCurrentVersion($0) : $0
+      }
+    case .storeForgetsTickets:
+      changeSet.changes.removeAll { if case .useTicket = $0 { true } else { false } }
+    case .storeDropsEvents:
+      changeSet.events = []
+    default: break
+    }
+    return changeSet
+  }
+}
+
+extension Change {
+  fileprivate var isRequirement: Bool {
+    switch self {
+    case .touchBinding, .requireBinding, .requireDevice, .requireProfile: true
+    case .putBinding, .putDevice, .putProfile, .putEvaluation, .putToken, .useTicket, .eraseProfile:
+      false
+    }
+  }
+}
+
+extension Change {
+  fileprivate var isOfProfile: Bool {
+    switch self {
+    case .putProfile, .requireProfile: true
+    default: false
+    }
+  }
+}
+
+extension StoredRecords {
+  /// The same change, as if it had been decided on what is there now.
+  fileprivate func atCurrentVersion(_ change: Change) -> Change {
+    switch change {
+    case .putBinding(var record):
+      record.version = binding(record.bindingID)?.version ?? 0
+      return .putBinding(record)
+    case .putDevice(var record):
+      record.version = device(record.deviceID).version
+      return .putDevice(record)
+    case .putProfile(var record):
+      record.version = profile(record.applicationID, record.profileID).version
+      return .putProfile(record)
+    case .putEvaluation(var record):
+      record.version = evaluation(record.key)?.version ?? 0
+      return .putEvaluation(record)
+    case .putToken(var record):
+      record.version = token(record.key)?.version ?? 0
+      return .putToken(record)
+    case .touchBinding(let id, _, let lastUsedAt):
+      return .touchBinding(id: id, version: binding(id)?.version ?? 0, lastUsedAt: lastUsedAt)
+    case .requireBinding(let id, _):
+      return .requireBinding(id: id, version: binding(id)?.version ?? 0)
+    case .requireDevice(let id, _):
+      return .requireDevice(id: id, version: device(id).version)
+    case .requireProfile(let applicationID, let profileID, _):
+      return .requireProfile(
+        applicationID: applicationID, profileID: profileID,
+        version: profile(applicationID, profileID).version)
+    case .useTicket, .eraseProfile:
+      return change
+    }
+  }
+}

@@ -1,0 +1,62 @@
+// One call to a simulated process, from its sending to its one answer.
+
+import DispatchRPC
+import TouchstoneCodec
+import TouchstoneService
+
+/// `@unchecked Sendable`: a world and all that is in it are used by one thread.
+final class Call: IncomingCall, @unchecked Sendable {
+  enum Ending {
+    case answered([UInt8])
+    case failed(RPCError)
+    /// The process died.
+    case lost
+  }
+
+  /// In the trace.
+  let number: Int
+  /// "TokenService/ConsumeToken".
+  let method: String
+  let message: [UInt8]
+  /// What was sent, where it is a request at all.
+  let request: (any Request)?
+  /// Its bytes are not those that somebody meant.
+  let isGarbled: Bool
+  let life: Life
+  let shard: SimulatedShard
+  /// When a shard took it up; `nil`: not yet.
+  var dispatchedStep: Int?
+  private(set) var isCancelled = false
+  private(set) var isEnded = false
+  private let onEnd: (Call, Ending) -> Void
+
+  init(
+    number: Int, method: String, message: [UInt8], request: (any Request)?, isGarbled: Bool,
+    life: Life,
+    shard: SimulatedShard, onEnd: @escaping (Call, Ending) -> Void
+  ) {
+    self.number = number
+    self.method = method
+    self.message = message
+    self.request = request
+    self.isGarbled = isGarbled
+    self.life = life
+    self.shard = shard
+    self.onEnd = onEnd
+  }
+
+  var path: String { "/touchstone.v1.\(method)" }
+  func metadata(_ name: String) -> String? { nil }
+
+  func respond(_ message: [UInt8]) { end(.answered(message)) }
+  func fail(_ error: RPCError) { end(.failed(error)) }
+  func lose() { end(.lost) }
+
+  /// The caller goes away. What it asked for may still be done.
+  func cancel() { isCancelled = true }
+
+  private func end(_ ending: Ending) {
+    onEnd(self, ending)
+    isEnded = true
+  }
+}

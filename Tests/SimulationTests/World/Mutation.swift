@@ -1,0 +1,28 @@
+// A fault in what a service stands on, put there on purpose: a simulation that does not find it finds nothing.
+
+enum Mutation: String, CaseIterable, Sendable {
+  /// Compare-and-set without the compare.
+  case storeIgnoresVersions
+  /// What a decision rests on is not compared; what it writes is.
+  case storeIgnoresRequirements
+  case storeForgetsTickets
+  /// The last change set that was said to be durable is gone after a crash.
+  case storeLosesTheLastCommit
+  /// A change set is said to be durable, and now and then is never written.
+  case storeSaysYesAndWritesNothing
+  /// A change set is said to be durable a while before it is.
+  case storeAnswersBeforeItWrites
+  case storeDropsEvents
+  /// Two attempts at one secret may be counted as one.
+  case storeIgnoresProfileVersions
+  case clockStandsStill
+  case randomnessRepeats
+  /// Whatever the secret is.
+  case hasherSaysYes
+  /// A ladder of ten rungs that all lock for a second.
+  case ladderIsLax
+  /// One failure more than there may be.
+  case lockoutIsLax
+  /// One binding more than there may be.
+  case bindingLimitIsLax
+}

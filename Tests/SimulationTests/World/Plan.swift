@@ -1,0 +1,103 @@
+// What kind of world a seed makes: calm or stormy, one replica or two, patient policies or strict ones.
+
+import TouchstonePolicy
+
+struct Plan {
+  let mutation: Mutation?
+  let steps: Int
+  let replicaCount: Int
+  let maximumCallsInFlight: Int
+  let attackPercent: Int
+  let hasCrashes: Bool
+  let hasClockJumps: Bool
+  let hasStaleReads: Bool
+  /// Whether strangers are compared before the storm, and honest people served after it.
+  let hasMirror: Bool
+  let hasAftermath: Bool
+  /// Few secrets can be verified at one time.
+  let secretPlaces: Int
+  let enrolment: EnrolmentPolicy
+  let policies: [EvaluationPolicy]
+  /// Of the most patient policy that there ever is.
+  let failuresBeforeLockout: UInt32 = 5
+
+  init(by chance: Chance, mutation: Mutation?) {
+    self.mutation = mutation
+    steps = chance.within(200...500)
+    replicaCount = chance.within(1...2)
+    maximumCallsInFlight = chance.pick([1, 4, 12])
+    attackPercent = chance.pick([10, 25, 50])
+    hasCrashes = chance.happens(50)
+    hasClockJumps = chance.happens(60)
+    hasStaleReads = chance.happens(20)
+    hasMirror = chance.happens(25)
+    hasAftermath = chance.happens(40)
+    secretPlaces = chance.pick([1, 2, 16])
+    var enrolment = EnrolmentPolicy()
+    enrolment.maximumBindingsPerProfile = chance.pick([1, 2, 16])
+    self.enrolment = enrolment
+    policies = EvaluationPolicy.builtIn + [Self.everything, Self.once]
+  }
+
+  /// Every factor there is, but passkeys.
+  private static let everything = EvaluationPolicy(
+    name: "everything", purpose: .login,
+    factors: [.biometry, .deviceOwner, .gesture, .passcode, .primary],
+    tokenLifetime: .seconds(300))
+
+  /// Whose tokens serve once, though nothing is paid.
+  private static var once: EvaluationPolicy {
+    var policy = EvaluationPolicy(
+      name: "once", purpose: .login, factors: [.biometry, .passcode], tokenLifetime: .seconds(300))
+    policy.isTokenSingleUse = true
+    policy.requiredKeyProtection = .biometryCurrentSet
+    return policy
+  }
+
+  // MARK: What a mutated service is configured with
+
+  var servedPolicies: [EvaluationPolicy] { policies.map(served) }
+
+  var servedEnrolment: EnrolmentPolicy {
+    var served = enrolment
+    if mutation == .bindingLimitIsLax { served.maximumBindingsPerProfile += 1 }
+    return served
+  }
+
+  private func served(_ policy: EvaluationPolicy) -> EvaluationPolicy {
+    var policy = policy
+    if mutation == .ladderIsLax { policy.ladder = Self.laxLadder }
+    if mutation == .lockoutIsLax { policy.failuresBeforeLockout = failuresBeforeLockout + 1 }
+    return policy
+  }
+
+  private static let laxLadder = Ladder(
+    rungs: (5...14).map { Ladder.Rung(failures: $0, effect: .lock(.seconds(1))) })
+
+  // MARK: What changes
+
+  /// What an operator may have put into the configuration meanwhile: what it was, or something stricter.
+  func policies(by chance: Chance) -> [EvaluationPolicy] {
+    var changed = servedPolicies
+    guard chance.happens(50) else { return changed }
+    let place = chance.below(policies.count)
+    switch chance.below(4) {
+    case 0: changed[place].attemptsPerEvaluation = 2
+    case 1: changed[place].failuresBeforeLockout = 4
+    case 2: changed[place].evaluationLifetime = .seconds(30)
+    default: changed[place].ladder = Self.strictLadder
+    }
+    return changed
+  }
+
+  private static let strictLadder = Ladder(rungs: [
+    Ladder.Rung(failures: 3, effect: .lock(.seconds(600))),
+    Ladder.Rung(failures: 5, effect: .disable),
+  ])
+
+  func faults(by chance: Chance) -> StoreFaults {
+    StoreFaults(
+      conflictPercent: chance.pick([0, 5, 30]), unavailablePercent: chance.pick([0, 2, 20]),
+      inDoubtPercent: chance.pick([0, 2, 20]), stalePercent: hasStaleReads ? 10 : 0)
+  }
+}

@@ -1,0 +1,340 @@
+// One simulated world: services, their store, phones, people and an attacker, all by one seed.
+//
+// A world runs in steps. In each, chance picks what happens next: a shard wakes up, the store answers, a timer fires,
+// somebody asks for something, a clock jumps, a process dies. The services are the real ones, with their policy and
+// codec; everything around them is simulated, and knows the truth that the services must find out.
+
+import DispatchRPC
+import Logging
+import TouchstoneCodec
+import TouchstoneCrypto
+import TouchstonePolicy
+import TouchstoneService
+import TouchstoneStore
+
+/// `@unchecked Sendable`: a world and all that is in it are used by one thread.
+final class World: @unchecked Sendable {
+  let seed: UInt64
+  let plan: Plan
+  let trace: Trace
+  let chance: Chance
+  let time = SimulatedTime()
+  let schedule = Schedule()
+  let ledger = Ledger()
+  private(set) lazy var database = Database(world: self)
+  private(set) lazy var secretWatch = SecretWatch(world: self)
+  private(set) var replicas: [Replica] = []
+  private(set) var violation: Violation?
+  /// What was sent lately, for whoever listens on the line.
+  private(set) var recentMessages: [(type: any Request.Type, bytes: [UInt8])] = []
+
+  private let serviceChance: Chance
+  private let answers = MessageCoder(limits: .answers)
+  private var callCount = 0
+  private lazy var people = People(world: self)
+  private lazy var attacker = Attacker(world: self, people: people)
+
+  init(seed: UInt64, mutation: Mutation? = nil, isTracing: Bool = false) {
+    self.seed = seed
+    trace = Trace(isRecording: isTracing)
+    chance = Chance(seed: seed)
+    serviceChance = chance.fork()
+    plan = Plan(by: chance, mutation: mutation)
+  }
+
+  // MARK: Running
+
+  /// Until the plan is done or a rule did not hold. Once.
+  func run() -> Violation? {
+    replicas = (0..<plan.replicaCount).map { Replica(index: $0, world: self) }
+    // What is left holds this world, and would keep it for ever.
+    defer {
+      replicas = []
+      schedule.removeAll()
+    }
+    if plan.hasMirror { Mirror(world: self, people: people).compare() }
+    people.settleIn()
+    for _ in 0..<plan.steps where violation == nil { step() }
+    settle()
+    if plan.hasAftermath { Aftermath(world: self, people: people).check() }
+    database.checkLog()
+    return violation
+  }
+
+  func report(_ rule: String, _ text: @autoclosure () -> String) {
+    guard violation == nil else { return }
+    let found = Violation(rule: rule, text: text(), step: time.step)
+    violation = found
+    trace.note("VIOLATION \(found)")
+  }
+
+  func require(_ condition: Bool, _ rule: String, _ text: @autoclosure () -> String) {
+    if !condition { report(rule, text()) }
+  }
+
+  private func step() {
+    switch chance.below(200) {
+    case 0 where plan.hasClockJumps: jump()
+    case 1..<4: disturb()
+    case 4..<60 where callsInFlight < plan.maximumCallsInFlight: act()
+    default:
+      if isIdle { act() } else { proceed() }
+    }
+  }
+
+  /// How long a step takes.
+  private var pace: Duration { isClockStill ? .zero : .milliseconds(chance.below(20)) }
+  private var isClockStill = false
+
+  private func act() {
+    time.nextStep(passing: pace)
+    if chance.happens(plan.attackPercent) { attacker.act() } else { people.act() }
+  }
+
+  private var callsInFlight: Int {
+    replicas.reduce(0) { $0 + $1.life.calls.count }
+  }
+
+  private var isIdle: Bool {
+    schedule.isEmpty && replicas.allSatisfy { $0.life.shards.allSatisfy { $0.waitingCount == 0 } }
+  }
+
+  /// One of the things that wait happens. Where nothing is due, time goes by until something is.
+  private func proceed() {
+    time.nextStep(passing: pace)
+    let shards = replicas.flatMap { replica in
+      replica.life.shards.filter { $0.waitingCount > 0 }.map { (replica, $0) }
+    }
+    let ready = schedule.readyCount(at: time.elapsed)
+    guard shards.count + ready > 0 else {
+      guard let due = schedule.earliest else { return }
+      return time.nextStep(passing: due - time.elapsed)
+    }
+    let choice = chance.below(shards.count + ready)
+    if choice < shards.count {
+      let (replica, shard) = shards[choice]
+      trace.note("\(time.step) replica \(replica.index).\(shard.index) wakes up")
+      replica.wakeUp(shard)
+    } else if let task = schedule.takeReady(choice - shards.count, at: time.elapsed) {
+      trace.note("\(time.step) \(task.name)")
+      task.run()
+    }
+  }
+
+  /// Far above what the longest wait of a good service takes: a call that is not answered by then never is.
+  private static let settlingSteps = 20_000
+
+  private func proceed(until isDone: () -> Bool) {
+    var steps = 0
+    while violation == nil, !isDone(), steps < Self.settlingSteps {
+      proceed()
+      steps += 1
+    }
+  }
+
+  /// Everything that was begun ends, undisturbed.
+  private func settle() {
+    database.calm()
+    proceed { isIdle }
+    for call in replicas.flatMap(\.life.calls) {
+      report("answer", "call \(call.number) (\(call.method)) was never answered")
+    }
+  }
+
+  // MARK: What goes wrong by itself
+
+  private static let jumps: [Duration] = [
+    .seconds(1), .seconds(20), .seconds(61), .seconds(61), .seconds(121), .seconds(301),
+    .seconds(901),
+    .seconds(3_601), .seconds(90_000), .seconds(-1), .seconds(-20), .seconds(-61), .seconds(-301),
+    .seconds(-3_601),
+  ]
+
+  private func jump() {
+    let jump = chance.pick(Self.jumps)
+    time.nextStep(passing: .zero, jump: jump)
+    trace.note("\(time.step) the clock is set by \(jump)")
+  }
+
+  private func disturb() {
+    time.nextStep(passing: .zero)
+    let replica = chance.pick(replicas)
+    switch chance.below(6) {
+    case 0 where plan.hasCrashes:
+      trace.note("\(time.step) replica \(replica.index) dies")
+      database.lose(replica.life)
+      replica.restart()
+    case 1:
+      database.faults = plan.faults(by: chance)
+      trace.note("\(time.step) the store: \(database.faults)")
+    case 2:
+      database.calm()
+    case 3 where plan.hasStaleReads:
+      database.rememberPast()
+    case 4:
+      replica.replacePolicies(plan.policies(by: chance), at: time.step)
+      trace.note("\(time.step) replica \(replica.index) has other policies")
+    default:
+      _ = database.sweep(before: time.now)
+      trace.note("\(time.step) the store is swept")
+    }
+  }
+
+  // MARK: Services
+
+  private static let issuer = "https://touchstone.example"
+  /// One ring for all worlds: nothing that follows from these keys is in a trace, but for the pepper, which is always
+  /// the same.
+  private static let keys: KeyRing = {
+    guard let pepper = try? Pepper(bytes: Chance(seed: 2).bytes(Pepper.byteCount)) else {
+      preconditionFailure("random bytes make a pepper")
+    }
+    let ring = KeyRing.ephemeral()
+    return KeyRing(signing: ring.signing, sealing: ring.sealing, pepper: pepper)
+  }()
+
+  func makeService(for life: Life, shardCount: Int) -> TouchstoneService {
+    var configuration = ServiceConfiguration()
+    configuration.issuer = Self.issuer
+    configuration.policies = plan.servedPolicies
+    configuration.enrolment = plan.servedEnrolment
+    return TouchstoneService(
+      configuration: configuration, store: ReplicaStore(world: self, life: life), keys: Self.keys,
+      shardCount: shardCount, logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() },
+      environment: environment(for: life))
+  }
+
+  private func environment(for life: Life) -> ServiceEnvironment {
+    let start = time.now
+    let chance = serviceChance
+    var environment = ServiceEnvironment(
+      clock: { [self] in plan.mutation == .clockStandsStill ? start : time.now },
+      verificationThreads: 1,
+      secrets: SimulatedExecutor(world: self, life: life),
+      timer: SimulatedTimer(world: self, life: life))
+    environment.hasher = SimulatedHasher(world: self, life: life, strength: UInt8(chance.below(3)))
+    environment.randomness = Randomness { [plan] count in
+      plan.mutation == .randomnessRepeats ? (0..<count).map { UInt8($0) } : chance.bytes(count)
+    }
+    return environment
+  }
+
+  // MARK: Calls
+
+  private static let memory = 16
+
+  /// - Parameter replica: any unless given.
+  @discardableResult
+  func send<R: Request>(_ request: R, to replica: Replica? = nil, then: ((R.Answer) -> Void)? = nil)
+    -> Call?
+  {
+    guard let bytes = try? request.encoded() else {
+      report("codec", "a \(R.self) could not be encoded")
+      return nil
+    }
+    recentMessages = (recentMessages + [(R.self, bytes)]).suffix(Self.memory)
+    return send(bytes, request, isGarbled: false, to: replica, then: then)
+  }
+
+  /// Whatever bytes, to a request's method: they are that request if they can be read as one.
+  func send<R: Request>(_ bytes: [UInt8], as type: R.Type) {
+    send(bytes, try? R.decoded(from: bytes), isGarbled: true, to: nil, then: nil)
+  }
+
+  @discardableResult
+  private func send<R: Request>(
+    _ bytes: [UInt8], _ request: R?, isGarbled: Bool, to replica: Replica?,
+    then: ((R.Answer) -> Void)?
+  ) -> Call {
+    let replica = replica ?? chance.pick(replicas)
+    let shard = chance.pick(replica.life.shards)
+    callCount += 1
+    let call = Call(
+      number: callCount, method: R.method, message: bytes, request: request, isGarbled: isGarbled,
+      life: replica.life, shard: shard
+    ) { [self] call, ending in
+      ended(call, ending)
+      replica.forget(call)
+      if case .answered(let bytes) = ending { answered(call, request, bytes, then) }
+    }
+    trace.note(
+      "\(time.step) call \(call.number): \(R.method) to replica \(replica.index).\(shard.index)")
+    replica.accept(call)
+    return call
+  }
+
+  private func answered<R: Request>(
+    _ call: Call, _ request: R?, _ bytes: [UInt8], _ then: ((R.Answer) -> Void)?
+  ) {
+    guard let request else { return report("codec", "bytes that are no \(R.method) are answered") }
+    guard let answer = try? answers.decode(R.Answer.self, from: bytes) else {
+      return report("codec", "an answer of \(R.method) does not decode")
+    }
+    trace.note("\(time.step)   call \(call.number): \(request.summary(of: answer))")
+    request.check(answer, to: call, in: self)
+    then?(answer)
+  }
+
+  private func ended(_ call: Call, _ ending: Call.Ending) {
+    require(!call.isEnded, "answer", "call \(call.number) (\(call.method)) was answered twice")
+    switch ending {
+    case .answered: break
+    case .lost: trace.note("\(time.step)   call \(call.number) is lost")
+    case .failed(let error):
+      trace.note("\(time.step)   call \(call.number) fails: \(error.code)")
+      Failures.check(error, of: call, in: self)
+    }
+  }
+
+  // MARK: What laws ask for
+
+  /// The event of this answer, written while its call was in flight (R41).
+  func requireEvent(of call: Call, _ kind: String, where isRight: (EventDraft) -> Bool) {
+    let isThere = database.claimEvent(of: call) { $0.kind == kind && isRight($0) }
+    require(isThere, "R41", "call \(call.number) is answered without its event \(kind)")
+  }
+
+  /// As it was when the call was taken up.
+  func policy(named name: String, at call: Call) -> EvaluationPolicy? {
+    call.life.policies.last { $0.step <= call.dispatchedStep ?? 0 }?.policies.first {
+      $0.name == name
+    }
+  }
+
+  /// At some time of the call.
+  func isInForce(_ policy: EvaluationPolicy, at call: Call) -> Bool {
+    let books = call.life.policies
+    let first = books.lastIndex { $0.step <= call.dispatchedStep ?? 0 } ?? 0
+    return books[first...].contains { $0.policies.contains(policy) }
+  }
+
+  /// A read may have been of some time ago, so that an answer without a commit may be, too.
+  var hasStaleReads: Bool { database.past != nil }
+
+  // MARK: Without a storm
+
+  /// Nothing fails any more, every clock is ahead of whatever was seen, and the policies are the first ones.
+  func calmDown(for rest: Duration) {
+    database.calm()
+    time.nextStep(passing: rest, jump: time.latest(since: 0) - time.now)
+    for replica in replicas { replica.replacePolicies(plan.servedPolicies, at: time.step) }
+  }
+
+  func withStillClock(_ body: () -> Void) {
+    isClockStill = true
+    body()
+    isClockStill = false
+  }
+
+  func pass(_ duration: Duration) {
+    time.nextStep(passing: duration)
+  }
+
+  /// Sends, and lets nothing else begin until it is answered. `nil`: it failed.
+  func ask<R: Request>(_ request: R) -> R.Answer? {
+    var answered: R.Answer?
+    guard let call = send(request, then: { answered = $0 }) else { return nil }
+    proceed { call.isEnded || isIdle }
+    return answered
+  }
+}
