@@ -138,6 +138,14 @@ extension Occasion {
     }
   }
 
+  private static func gaveUp(_ factor: Factor?) -> Occasion {
+    switch factor {
+    case .biometry, nil: .biometryGaveUp
+    case .deviceOwner: .deviceOwnerGaveUp
+    case .passcode, .gesture, .passkey, .primary: .otherWayNeeded
+    }
+  }
+
   private static func locked(_ factor: Factor?, isDisabled: Bool) -> Occasion {
     switch factor {
     case .passcode: isDisabled ? .passcodeDisabled : .passcodePaused
@@ -148,7 +156,7 @@ extension Occasion {
 
   private init(failedWith code: LAErrorCode?, by factor: Factor?) {
     switch code {
-    case .authenticationFailed: self = factor == .deviceOwner ? .deviceOwnerGaveUp : .biometryGaveUp
+    case .authenticationFailed: self = .gaveUp(factor)
     case .passcodeNotSet: self = .devicePasscodeMissing
     case .biometryNotAvailable: self = .biometryNotAvailable
     case .biometryNotEnrolled: self = .biometryNotEnrolled
@@ -178,7 +186,12 @@ extension Occasion {
     switch decision.domainState {
     case .changed? where isOnDevice: self = .biometryChanged
     case .changedWithOS? where isOnDevice: self = .biometryChangedWithUpdate
-    default: self = decision.laError == .authenticationFailed && isOnDevice ? .biometryGaveUp : .otherWayNeeded
+    default:
+      switch decision.laError {
+      case .biometryLockout?: self = .biometryPaused
+      case .authenticationFailed? where isOnDevice: self = .biometryGaveUp
+      default: self = .otherWayNeeded
+      }
     }
   }
 }

@@ -154,6 +154,14 @@ import Testing
         == [
           "Please draw your gesture or enter your passcode to continue.", "请绘制手势或输入密码以继续。",
         ])
+    #expect(
+      text(
+        AttemptDecision(outcome: .factorRequired, laError: .biometryLockout, nextFactors: [.deviceOwner]), by: .biometry
+      )
+        == [
+          "Face ID is paused after several tries. Please use your device passcode to continue.",
+          "多次尝试后\u{FF0C}面容 ID 已暂时停用。请使用设备的锁屏密码以继续。",
+        ])
     #expect(text(AttemptDecision(outcome: .succeeded, laError: nil), by: .biometry) == [])
   }
 
