@@ -37,17 +37,18 @@ import Testing
     for refusal in CallRefusal.allCases { expectGood(Message(refusal, in: language)) }
   }
 
+  /// What they go on with, and how: ways, time to wait, tries.
+  private static let contexts: [([Factor], Duration?, UInt32)] = [
+    ([], nil, 1), ([.passcode], nil, 2), ([.gesture, .deviceOwner, .primary], .seconds(60), 1), ([], .seconds(60), 2),
+  ]
+
   private static let decisions: [AttemptDecision] = Outcome.allCases.flatMap { outcome in
     (LAErrorCode.allCases.map(Optional.some) + [nil]).flatMap { code in
-      (DomainStateVerdict.allCases.map(Optional.some) + [nil]).flatMap { verdict in
-        [[], [.passcode], [.gesture, .deviceOwner, .primary]].flatMap { (factors: [Factor]) in
-          [nil, .seconds(60)].flatMap { retryAfter in
-            [1, 2].map { attemptsLeft in
-              AttemptDecision(
-                outcome: outcome, laError: code, nextFactors: factors, attemptsLeft: attemptsLeft, domainState: verdict,
-                retryAfter: retryAfter)
-            }
-          }
+      [nil, .changed, .changedWithOS].flatMap { (verdict: DomainStateVerdict?) in
+        contexts.map { factors, retryAfter, attemptsLeft in
+          AttemptDecision(
+            outcome: outcome, laError: code, nextFactors: factors, attemptsLeft: attemptsLeft, domainState: verdict,
+            retryAfter: retryAfter)
         }
       }
     }
