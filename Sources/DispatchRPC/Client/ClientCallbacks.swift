@@ -14,6 +14,21 @@ enum ClientCallbacks {
     return count
   }
 
+  /// As above, for a request of several messages.
+  static let readMessages: nghttp2_data_source_read_callback = { _, _, buffer, capacity, flags, source, _ in
+    let stream = Unmanaged<ClientStream>.fromOpaque(source!.pointee.ptr).takeUnretainedValue()
+    guard let streaming = stream.streaming else { preconditionFailure("a stream's body is a stream's") }
+    switch streaming.write(to: buffer!, capacity: capacity) {
+    case .bytes(let count):
+      return count
+    case .deferred:
+      return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+    case .last(let count):
+      flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+      return count
+    }
+  }
+
   private static let onFrame: nghttp2_on_frame_recv_callback = { _, frame, userData in
     let connection = connection(userData)
     let header = frame!.pointee.hd

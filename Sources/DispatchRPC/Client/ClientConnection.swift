@@ -21,8 +21,7 @@ final class ClientConnection: HTTP2Connection {
     case closed
   }
 
-  /// As the server's: enough for several answers before a WINDOW_UPDATE.
-  private static let streamWindowBytes: UInt32 = 256 << 10
+  /// As the server's: given back at once, so that no stream holds up another.
   private static let connectionWindowBytes: Int32 = 4 << 20
   private static let keepalivePing: UInt64 = 0x6B65_6570_6C69_7665
 
@@ -109,7 +108,8 @@ extension ClientConnection {
       [
         nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
         nghttp2_settings_entry(
-          settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: Self.streamWindowBytes),
+          settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue),
+          value: UInt32(clamping: configuration.streamWindowBytes)),
         nghttp2_settings_entry(
           settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
           value: UInt32(clamping: configuration.maxHeaderListBytes)),
@@ -166,30 +166,46 @@ extension ClientConnection {
     completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void
   ) {
     let stream = ClientStream(message: request.message, completion: completion)
+    call.streamID = start(stream, request, body: ClientCallbacks.readRequest)
+  }
+
+  func open(_ streaming: RPCClientStream, _ request: RPCClientRequest) {
+    let stream = ClientStream(streaming)
+    streaming.attach(self)
+    if let id = start(stream, request, body: ClientCallbacks.readMessages) { streaming.hasStarted(id) }
+  }
+
+  /// The stream's identifier; `nil` when the call has failed at once.
+  private func start(
+    _ stream: ClientStream, _ request: RPCClientRequest, body: @escaping nghttp2_data_source_read_callback
+  ) -> Int32? {
     if let refusal = refusal() {
-      stream.complete(.failure(refusal), on: shard)
-      return
+      stream.fail(refusal, on: shard)
+      return nil
     }
     if let deadline = request.deadline, deadline <= .now() {
-      stream.complete(.failure(Self.deadlineExceeded), on: shard)
-      return
+      stream.fail(Self.deadlineExceeded, on: shard)
+      return nil
     }
-    guard let id = submit(request, stream) else {
-      stream.complete(
-        .failure(.unprocessed("the connection's stream identifiers are used up")), on: shard)
-      return
+    guard let id = submit(request, stream, body: body) else {
+      stream.fail(.unprocessed("the connection's stream identifiers are used up"), on: shard)
+      return nil
     }
     streams[id] = stream
-    call.streamID = id
     if let deadline = request.deadline {
       stream.timer = setStreamTimer(TimerKind.streamDeadline, stream: id, at: deadline)
     }
     scheduleWrite()
+    return id
   }
 
   func cancel(_ call: RPCClientCall) {
-    guard let id = call.streamID, let stream = streams[id], !stream.isComplete else { return }
-    fail(stream, id, RPCError(code: .cancelled, message: "cancelled by the caller"))
+    if let id = call.streamID { fail(stream: id, .cancelled) }
+  }
+
+  /// Ends a call here, if it still runs, and tells the server.
+  func fail(stream id: Int32, _ error: RPCError) {
+    if let stream = streams[id] { fail(stream, id, error) }
   }
 
   /// Why no call can start now.
@@ -203,7 +219,9 @@ extension ClientConnection {
     }
   }
 
-  private func submit(_ request: RPCClientRequest, _ stream: ClientStream) -> Int32? {
+  private func submit(
+    _ request: RPCClientRequest, _ stream: ClientStream, body read: @escaping nghttp2_data_source_read_callback
+  ) -> Int32? {
     shard.headerBlock.removeAll()
     shard.headerBlock.add(":method", "POST")
     shard.headerBlock.add(":scheme", "http")
@@ -220,7 +238,7 @@ extension ClientConnection {
     shard.headerBlock.add(request.metadata)
     let pointer = Unmanaged.passUnretained(stream).toOpaque()
     let body = nghttp2_data_provider(
-      source: nghttp2_data_source(ptr: pointer), read_callback: ClientCallbacks.readRequest)
+      source: nghttp2_data_source(ptr: pointer), read_callback: read)
     return shard.headerBlock.withFields { session.submitRequest($0, $1, body: body, userData: pointer) }
   }
 
@@ -237,22 +255,21 @@ extension ClientConnection {
   /// Ends the call here and tells the server.
   private func fail(_ stream: ClientStream, _ id: Int32, _ error: RPCError) {
     guard !stream.isComplete else { return }
-    stream.complete(.failure(error), on: shard)
+    stream.fail(error, on: shard)
     session.submitReset(.cancel, stream: id)
     scheduleWrite()
   }
 
   /// Its headers exceed what nghttp2 sends (64 KiB): they would nowhere else fare better.
   func requestTooLarge(_ stream: ClientStream) {
-    stream.complete(
-      .failure(RPCError(code: .resourceExhausted, message: "the request's headers are too large to be sent")), on: shard
-    )
+    stream.fail(
+      RPCError(code: .resourceExhausted, message: "the request's headers are too large to be sent"), on: shard)
   }
 
   private func connectionLost(_ stream: ClientStream, _ reason: String) {
     if let timer = stream.timer { shard.cancelTimer(timer) }
     let error = RPCError(code: .unavailable, message: reason, isUnprocessed: !stream.isSent)
-    stream.complete(.failure(error), on: shard)
+    stream.fail(error, on: shard)
   }
 }
 
@@ -260,10 +277,19 @@ extension ClientConnection {
 
 extension ClientConnection {
   func headReceived(_ stream: ClientStream, id: Int32) {
-    if let refusal = stream.head.refusal() { fail(stream, id, refusal) }
+    if let refusal = stream.head.refusal() {
+      fail(stream, id, refusal)
+    } else if let streaming = stream.streaming, stream.head.isInitial {
+      streaming.headReceived(stream.head.initialMetadata)
+    }
   }
 
   func dataReceived(_ stream: ClientStream, id: Int32, _ bytes: UnsafeRawBufferPointer) {
+    if let streaming = stream.streaming, streaming.isRunning {
+      session.consumeConnection(bytes.count)
+      streaming.receive(bytes)
+      return
+    }
     session.consume(bytes.count, ofStream: id)
     guard !stream.isComplete else { return }
     do throws(MessageDeframer.Fault) {
@@ -277,16 +303,19 @@ extension ClientConnection {
     guard let stream = streams.removeValue(forKey: id) else { return }
     if let timer = stream.timer { shard.cancelTimer(timer) }
     guard !stream.isComplete else { return }
-    stream.complete(result(of: stream, code), on: shard)
+    let outcome = outcome(of: stream, code)
+    if let streaming = stream.streaming {
+      streaming.serverEnded(outcome)
+    } else {
+      stream.complete(outcome.flatMap { Self.response(stream, $0) }, on: shard)
+    }
   }
 
-  private func result(of stream: ClientStream, _ code: HTTP2ErrorCode) -> Result<RPCResponse, RPCError> {
+  /// The trailing metadata of a success.
+  private func outcome(of stream: ClientStream, _ code: HTTP2ErrorCode) -> Result<Metadata, RPCError> {
     if !stream.isSent { return .failure(.unprocessed("the call was not sent")) }
     if code != .noError { return .failure(Self.error(resetWith: code)) }
-    switch stream.head.outcome() {
-    case .failure(let error): return .failure(error)
-    case .success(let trailing): return Self.response(stream, trailing)
-    }
+    return stream.head.outcome()
   }
 
   private static func response(_ stream: ClientStream, _ trailing: Metadata) -> Result<RPCResponse, RPCError> {
@@ -305,10 +334,10 @@ extension ClientConnection {
     }
   }
 
-  private static func error(_ fault: MessageDeframer.Fault) -> RPCError {
+  static func error(_ fault: MessageDeframer.Fault) -> RPCError {
     switch fault {
     case .tooLarge(let bytes):
-      RPCError(code: .resourceExhausted, message: "the response has \(bytes) bytes, more than allowed")
+      RPCError(code: .resourceExhausted, message: "a response has \(bytes) bytes, more than allowed")
     case .extraMessage:
       RPCError(code: .internalError, message: "a unary call has one response message; there are more")
     case .malformedFlag:
@@ -324,6 +353,8 @@ extension ClientConnection {
 }
 
 extension RPCError {
+  static let cancelled = RPCError(code: .cancelled, message: "cancelled by the caller")
+
   /// The call never left, so it may be tried elsewhere.
   static func unprocessed(_ message: String) -> RPCError {
     RPCError(code: .unavailable, message: message, isUnprocessed: true)

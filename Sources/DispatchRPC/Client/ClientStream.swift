@@ -4,9 +4,11 @@ import CNGHTTP2
 
 /// Confined to the connection's shard. nghttp2 carries a raw pointer to it; the connection holds it until nghttp2 is done.
 final class ClientStream {
-  var request: OutgoingMessage
+  var request = OutgoingMessage()
   var head = ResponseHead()
   var response = MessageDeframer()
+  /// The messages, where there may be several each way.
+  let streaming: RPCClientStream?
   /// Its HEADERS are with the socket or on their way: the server may have seen the call.
   var isSent = false
   var timer: RPCShard.TimerHandle?
@@ -15,14 +17,25 @@ final class ClientStream {
   init(message: [UInt8], completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void) {
     self.request = OutgoingMessage(message)
     self.completion = completion
+    streaming = nil
   }
 
-  var isComplete: Bool { completion == nil }
+  init(_ streaming: RPCClientStream) {
+    self.streaming = streaming
+  }
+
+  var isComplete: Bool { completion == nil && streaming?.isRunning != true }
 
   /// The first result counts. The caller hears of it outside of nghttp2's callbacks.
   func complete(_ result: Result<RPCResponse, RPCError>, on shard: RPCShard) {
     guard let completion else { return }
     self.completion = nil
     shard.execute { completion(result) }
+  }
+
+  /// Ends the call here; what was received and not read is dropped.
+  func fail(_ error: RPCError, on shard: RPCShard) {
+    streaming?.fail(error)
+    complete(.failure(error), on: shard)
   }
 }

@@ -27,6 +27,11 @@ public struct RPCClientConfiguration: Sendable {
   public var connectTimeout = Duration.seconds(20)
   /// 4 MiB is gRPC's default. A larger response fails its call with RESOURCE_EXHAUSTED.
   public var maxResponseMessageBytes = 4 << 20
+  /// What a server may send on one stream before we take it: for a stream whose messages are not asked for, all that is held.
+  public var streamWindowBytes = 256 << 10
+  /// Per stream: messages that the server has not taken yet; beyond it the call fails with RESOURCE_EXHAUSTED. One message may
+  /// go over it. Only who sends whatever `isWritable` says gets there.
+  public var maxBufferedRequestBytesPerStream = 1 << 20
   /// As the server's of the same name.
   public var maxHeaderListBytes = 16 << 10
   public var keepalive: Keepalive?

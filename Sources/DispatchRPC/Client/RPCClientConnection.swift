@@ -50,6 +50,27 @@ public final class RPCClientConnection: Sendable {
     }
     return call
   }
+
+  /// Begins a call with several messages in at least one direction. All four kinds can be made with it: where one message
+  /// is enough, send one and finish, or ask for one more than the one expected.
+  ///
+  /// - Parameter path: `/package.Service/Method`.
+  /// - Parameter deadline: as in `RPCClientRequest`.
+  /// - Parameter events: runs on the loop, for one event after the other; `.end` is the last and surely comes.
+  public func openStream(
+    _ path: String, metadata: Metadata = Metadata(), deadline: MonotonicTime? = nil,
+    events: @escaping RPCClientStream.EventHandler
+  ) -> RPCClientStream {
+    let stream = RPCClientStream(loop: loop, configuration: core.value.configuration, events: events)
+    let request = RPCClientRequest(path: path, message: [], metadata: metadata, deadline: deadline)
+    if loop.isCurrent {
+      core.value.open(stream, request)
+    } else {
+      let core = core
+      loop.execute { core.value.open(stream, request) }
+    }
+    return stream
+  }
 }
 
 /// One call that was started.
@@ -81,7 +102,7 @@ final class ClientConnectionSlot {
 
   private let address: SocketAddress
   private let shard: RPCShard
-  private let configuration: RPCClientConfiguration
+  let configuration: RPCClientConfiguration
   private let events: @Sendable (RPCConnectionEvent) -> Void
   private var state = State.idle
 
@@ -127,6 +148,14 @@ final class ClientConnectionSlot {
       return
     }
     connection.start(request, call: call, completion: completion)
+  }
+
+  func open(_ stream: RPCClientStream, _ request: RPCClientRequest) {
+    if case .open(let connection) = state {
+      connection.open(stream, request)
+    } else {
+      stream.fail(.unprocessed("the connection is not established"))
+    }
   }
 
   func cancel(_ call: RPCClientCall) {

@@ -35,6 +35,9 @@ struct ResponseHead {
     if inTrailers { trailingMetadata.append(name, value) } else { initialMetadata.append(name, value) }
   }
 
+  /// Messages may follow: it is neither an informational response nor one of trailers only, nor are these the trailers.
+  var isInitial: Bool { httpStatus == 200 && code == nil && !inTrailers }
+
   /// The head is in: `nil` when it is gRPC's, so that messages may follow.
   func refusal() -> RPCError? {
     guard let httpStatus else { return nil }

@@ -126,6 +126,21 @@ struct HTTP2Session: ~Copyable {
     nghttp2_session_consume(session, id, count)
   }
 
+  /// As `consume`, for the connection's window alone.
+  func consumeConnection(_ count: Int) {
+    nghttp2_session_consume_connection(session, count)
+  }
+
+  /// As `consume`, for the stream's window alone.
+  func consumeStream(_ count: Int, ofStream id: Int32) {
+    nghttp2_session_consume_stream(session, id, count)
+  }
+
+  /// There is something to read again for a body whose callback said DEFERRED.
+  func resumeBody(ofStream id: Int32) {
+    nghttp2_session_resume_data(session, id)
+  }
+
   func submitReset(_ code: HTTP2ErrorCode, stream id: Int32) {
     nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id, code.rawValue)
   }

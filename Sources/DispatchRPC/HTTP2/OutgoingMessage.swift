@@ -14,6 +14,9 @@ struct OutgoingMessage {
 
   var messageBytes: Int { message.count }
 
+  /// Some of it is in a DATA frame, so that the rest has to follow.
+  var hasBegun: Bool { offset > 0 }
+
   /// With the prefix.
   var remainingBytes: Int { MessageDeframer.prefixBytes + message.count - offset }
 

@@ -4,11 +4,42 @@
 /// not block, and must answer the call, now or later.
 public typealias UnaryHandler = @Sendable (_ call: RPCServerCall, _ message: UnsafeRawBufferPointer) -> Void
 
+/// Handles one server-streaming call, as `UnaryHandler` does with the request message; what it returns takes the call's events.
+public typealias ServerStreamingHandler =
+  @Sendable (_ call: RPCServerStream, _ message: UnsafeRawBufferPointer) -> RPCServerStream.EventHandler
+
+/// Handles one client-streaming or bidirectional call. Runs on the call's shard when the headers are here; what it returns
+/// takes the call's events, of which messages are to be asked for. Neither may block.
+public typealias StreamHandler = @Sendable (_ call: RPCServerStream) -> RPCServerStream.EventHandler
+
 /// The methods a server offers.
 public struct RPCRouter: Sendable {
+  /// One of the four kinds of calls.
+  enum Handler: Sendable {
+    case unary(UnaryHandler)
+    case serverStreaming(ServerStreamingHandler)
+    case clientStreaming(StreamHandler)
+    case bidirectional(StreamHandler)
+
+    /// The handler begins before there is a message.
+    var takesStream: Bool {
+      switch self {
+      case .unary, .serverStreaming: false
+      case .clientStreaming, .bidirectional: true
+      }
+    }
+
+    var hasOneAnswer: Bool {
+      switch self {
+      case .unary, .clientStreaming: true
+      case .serverStreaming, .bidirectional: false
+      }
+    }
+  }
+
   struct Route: Sendable {
     let path: String
-    let handler: UnaryHandler
+    let handler: Handler
   }
 
   private(set) var routes: [Route] = []
@@ -17,6 +48,25 @@ public struct RPCRouter: Sendable {
 
   /// - Parameter path: `/package.Service/Method`, once.
   public mutating func register(_ path: String, _ handler: @escaping UnaryHandler) {
+    register(path, .unary(handler))
+  }
+
+  /// One message in, any number out.
+  public mutating func registerServerStreaming(_ path: String, _ handler: @escaping ServerStreamingHandler) {
+    register(path, .serverStreaming(handler))
+  }
+
+  /// Any number of messages in, one out.
+  public mutating func registerClientStreaming(_ path: String, _ handler: @escaping StreamHandler) {
+    register(path, .clientStreaming(handler))
+  }
+
+  /// Any number of messages both ways, in whatever order the handler likes.
+  public mutating func registerBidirectional(_ path: String, _ handler: @escaping StreamHandler) {
+    register(path, .bidirectional(handler))
+  }
+
+  private mutating func register(_ path: String, _ handler: Handler) {
     precondition(path.utf8.first == UInt8(ascii: "/"), "a path starts with a slash: \(path)")
     precondition(!routes.contains { $0.path == path }, "\(path) is registered twice")
     routes.append(Route(path: path, handler: handler))

@@ -1,6 +1,6 @@
 // The server's bounds, each with its reason.
 
-/// What a server allows its peers. The defaults suit small unary calls.
+/// What a server allows its peers. The defaults suit small messages.
 public struct RPCServerConfiguration: Sendable {
   /// Event loops; connections are handed to them in turn. One per core that the server may use.
   public var shards = 1
@@ -10,6 +10,9 @@ public struct RPCServerConfiguration: Sendable {
   public var maxResponseMessageBytes = 4 << 20
   /// Per connection, announced in SETTINGS; nghttp2 refuses the rest. gRPC clients open another connection.
   public var maxConcurrentStreams = 128
+  /// What a client may send on one stream before we take it: for a stream whose handler does not ask for messages, all that is
+  /// held. Room for several requests of the usual size before a WINDOW_UPDATE.
+  public var streamWindowBytes = 256 << 10
   /// Names, values and 32 bytes for each field (RFC 9113 §6.5.2), announced in SETTINGS and enforced per field, so that
   /// HPACK cannot inflate a few bytes into megabytes. 16 KiB leaves room for a token and tracing headers.
   public var maxHeaderListBytes = 16 << 10
@@ -21,7 +24,8 @@ public struct RPCServerConfiguration: Sendable {
   /// Per connection: metadata of requests that wait for their end or their turn. Beyond it its own calls fail with
   /// RESOURCE_EXHAUSTED. 2 KiB for each of its streams: a token and tracing headers.
   public var maxBufferedMetadataBytesPerConnection = 256 << 10
-  /// Per connection: requests received in part, or whole and waiting. Beyond it its own calls fail with
+  /// Per connection: requests received in part, or whole and waiting, and messages of streams that their handlers have not
+  /// asked for. Beyond it its own calls fail with
   /// RESOURCE_EXHAUSTED; one request of `maxRequestMessageBytes` is always allowed.
   public var maxBufferedRequestBytesPerConnection = 1 << 20
   /// Per shard: as above, over all connections. Beyond it the connections that hold most are closed.
@@ -29,6 +33,9 @@ public struct RPCServerConfiguration: Sendable {
   /// Per connection: answers that the peer has not taken yet. Beyond it its requests wait, and the answers to those that run
   /// are replaced by RESOURCE_EXHAUSTED. One answer may go over it.
   public var maxBufferedResponseBytesPerConnection = 8 << 20
+  /// Per stream: messages that the peer has not taken yet; beyond it the call fails with RESOURCE_EXHAUSTED. One message may go
+  /// over it. Only handlers that send whatever `isWritable` says get there.
+  public var maxBufferedResponseBytesPerStream = 1 << 20
   /// Per shard: as above, over all connections. Beyond it the connections that hold most are closed.
   public var maxBufferedResponseBytesPerShard = 128 << 20
   /// From accepting to the client's first SETTINGS.

@@ -19,6 +19,22 @@ enum ServerCallbacks {
     }
   }
 
+  /// As above, for a response of several messages.
+  static let readMessages: nghttp2_data_source_read_callback = { _, _, buffer, capacity, flags, source, userData in
+    let stream = source!.pointee.ptr.assumingMemoryBound(to: ServerStream.self)
+    return withConnection(userData) { connection in
+      switch connection.readMessages(stream, to: buffer!, capacity: capacity) {
+      case .bytes(let count):
+        return count
+      case .deferred:
+        return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+      case .last(let count, _):
+        flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
+        return count
+      }
+    }
+  }
+
   /// A frame's header is here. nghttp2 tells nobody of unknown types, which cost no more than their bytes.
   private static let onBeginFrame: nghttp2_on_begin_frame_callback = { _, header, userData in
     switch nghttp2_frame_type(UInt32(header!.pointee.type)) {

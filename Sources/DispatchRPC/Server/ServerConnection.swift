@@ -18,8 +18,7 @@ final class ServerConnection: HTTP2Connection {
   private static let drainWarningTime = Duration.seconds(1)
   /// Ours among the PINGs.
   static let drainPing: UInt64 = 0x746F_7563_6864_726E
-  /// Enough for several requests of the usual size before a WINDOW_UPDATE; memory is bounded by the message limits.
-  private static let streamWindowBytes: UInt32 = 256 << 10
+  /// Given back at once, so that no stream holds up another; memory is bounded by the limits on what is buffered.
   private static let connectionWindowBytes: Int32 = 4 << 20
 
   let server: ServerShard
@@ -62,7 +61,8 @@ final class ServerConnection: HTTP2Connection {
           settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue),
           value: UInt32(clamping: server.configuration.maxConcurrentStreams)),
         nghttp2_settings_entry(
-          settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: Self.streamWindowBytes),
+          settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue),
+          value: UInt32(clamping: server.configuration.streamWindowBytes)),
         nghttp2_settings_entry(
           settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
           value: UInt32(clamping: server.configuration.maxHeaderListBytes)),
@@ -142,14 +142,26 @@ extension ServerConnection {
       refuse(stream, refusal)
     } else if bufferedMetadataBytes > server.configuration.maxBufferedMetadataBytesPerConnection {
       refuse(stream, .resourceExhausted, "the connection's unfinished requests have too much metadata")
-    } else if let timeout = stream.pointee.head.timeout {
-      let deadline = shard.now.advanced(by: .nanoseconds(Int64(clamping: timeout)))
-      stream.pointee.deadline = deadline
-      stream.pointee.timer = setStreamTimer(TimerKind.streamDeadline, stream: stream.pointee.id, at: deadline)
+    } else {
+      setDeadline(stream)
+      if let route = stream.pointee.head.route, server.routes[route].handler.takesStream {
+        becomeReadyForMessages(stream, server.routes[route])
+      }
     }
   }
 
+  private func setDeadline(_ stream: Stream) {
+    guard let timeout = stream.pointee.head.timeout else { return }
+    let deadline = shard.now.advanced(by: .nanoseconds(Int64(clamping: timeout)))
+    stream.pointee.deadline = deadline
+    stream.pointee.timer = setStreamTimer(TimerKind.streamDeadline, stream: stream.pointee.id, at: deadline)
+  }
+
   func dataReceived(_ stream: Stream, _ bytes: UnsafeRawBufferPointer) {
+    if let streaming = stream.pointee.streaming, stream.pointee.phase != .answered {
+      streamDataReceived(stream, streaming, bytes)
+      return
+    }
     session.consume(bytes.count, ofStream: stream.pointee.id)
     guard stream.pointee.phase == .receiving else { return }
     let before = stream.pointee.request.message.count
@@ -160,18 +172,18 @@ extension ServerConnection {
       return
     }
     requestBytesChanged(by: stream.pointee.request.message.count - before)
-    if bufferedRequestBytes > requestRoom {
+    if holdsTooManyRequests {
       refuse(stream, .resourceExhausted, "the connection has too many unfinished requests")
     }
   }
 
   /// One request of the largest size always fits.
-  private var requestRoom: Int {
-    max(
-      server.configuration.maxBufferedRequestBytesPerConnection, server.configuration.maxRequestMessageBytes)
+  var holdsTooManyRequests: Bool {
+    bufferedRequestBytes
+      > max(server.configuration.maxBufferedRequestBytesPerConnection, server.configuration.maxRequestMessageBytes)
   }
 
-  private func requestBytesChanged(by count: Int) {
+  func requestBytesChanged(by count: Int) {
     bufferedRequestBytes += count
     server.requestBytesChanged(by: count)
   }
@@ -193,6 +205,10 @@ extension ServerConnection {
   /// The client's side of the stream is complete.
   func requestEnded(_ stream: Stream) {
     stream.pointee.isRemoteDone = true
+    if let streaming = stream.pointee.streaming {
+      streaming.clientEnded()
+      enqueueReady(stream)
+    }
     guard stream.pointee.phase == .receiving else { return }
     switch stream.pointee.request.completeness {
     case .missing:
@@ -236,8 +252,14 @@ extension ServerConnection {
 // MARK: - Dispatch
 
 extension ServerConnection {
-  private func becomeReady(_ stream: Stream) {
+  func becomeReady(_ stream: Stream) {
     stream.pointee.enter(.ready, at: shard.now)
+    enqueueReady(stream)
+  }
+
+  /// To be looked after at the end of the read.
+  func enqueueReady(_ stream: Stream) {
+    guard !isInReadyList(stream) else { return }
     if let lastReady { lastReady.pointee.nextReady = stream } else { firstReady = stream }
     lastReady = stream
   }
@@ -253,37 +275,62 @@ extension ServerConnection {
         server.streams.put(stream)
       } else if stream.pointee.phase == .ready {
         dispatch(stream)
+      } else {
+        stream.pointee.streaming?.deliverMessages()
       }
     }
   }
 
-  private var hasRoomForAnswers: Bool {
+  var hasRoomForAnswers: Bool {
     bufferedResponseBytes <= server.configuration.maxBufferedResponseBytesPerConnection
   }
 
   private func dispatch(_ stream: Stream) {
-    guard server.runningCalls.load(ordering: .relaxed) < server.configuration.maxRunningCallsPerShard else {
-      refuse(stream, .unavailable, "the server is at its limit of running calls")
-      return
-    }
     guard let index = stream.pointee.head.route else { preconditionFailure("a refused stream never becomes ready") }
     let route = server.routes[index]
-    let call = RPCServerCall(
-      path: route.path, deadline: stream.pointee.deadline, metadata: stream.pointee.head.metadata, connection: self,
-      stream: stream)
+    switch route.handler {
+    case .unary(let handler):
+      guard isWithinRunningLimit(stream) else { return }
+      let call = RPCServerCall(
+        path: route.path, deadline: stream.pointee.deadline, metadata: stream.pointee.head.metadata, connection: self,
+        stream: stream)
+      begin(stream, call)
+      handOver(stream) { handler(call, $0) }
+    case .serverStreaming(let handler):
+      guard isWithinRunningLimit(stream) else { return }
+      let call = openStreaming(stream, route)
+      begin(stream, call)
+      handOver(stream) { call.begin(handler(call, $0)) }
+    case .clientStreaming(let handler), .bidirectional(let handler):
+      guard let call = stream.pointee.streaming else { preconditionFailure("a stream is opened by its headers") }
+      begin(stream, call)
+      call.begin(handler(call))
+      call.deliverMessages()
+    }
+  }
+
+  func isWithinRunningLimit(_ stream: Stream) -> Bool {
+    guard server.runningCalls.load(ordering: .relaxed) < server.configuration.maxRunningCallsPerShard else {
+      refuse(stream, .unavailable, "the server is at its limit of running calls")
+      return false
+    }
+    return true
+  }
+
+  private func begin(_ stream: Stream, _ call: RPCServerContext) {
     stream.pointee.call = call
     dropMetadata(stream)
     stream.pointee.enter(.running, at: shard.now)
     shard.needsWakeUpEnd()
-    handOver(stream, to: route.handler, call)
   }
 
   /// Nothing that a handler can call closes the stream before it returns: closing happens in nghttp2 or at a wake-up's end.
-  private func handOver(_ stream: Stream, to handler: UnaryHandler, _ call: RPCServerCall) {
+  @inline(__always)
+  private func handOver(_ stream: Stream, to handler: (UnsafeRawBufferPointer) -> Void) {
     var request = MessageDeframer()
     swap(&request, &stream.pointee.request)
     requestBytesChanged(by: -request.message.count)
-    request.message.withUnsafeBytes { handler(call, $0) }
+    request.message.withUnsafeBytes(handler)
     request.reset()
     stream.pointee.request = request
   }
@@ -308,25 +355,30 @@ extension ServerConnection {
       enterAnswered(stream)
       stream.pointee.response = OutgoingMessage(message)
       stream.pointee.trailingMetadata = trailing
-      bufferedResponseBytes += message.count
-      server.responseBytesChanged(by: message.count)
-      submitMessage(stream, initial)
+      responseBytesChanged(by: message.count)
+      submitHead(of: stream, initial, body: ServerCallbacks.readResponse)
     case .error(let error):
       let code = error.code == .ok ? .unknown : error.code
       sendStatus(code, error.message, metadata: error.metadata, on: stream)
     }
   }
 
-  private func enterAnswered(_ stream: Stream) {
+  func responseBytesChanged(by count: Int) {
+    bufferedResponseBytes += count
+    server.responseBytesChanged(by: count)
+  }
+
+  func enterAnswered(_ stream: Stream) {
     stream.pointee.call = nil
     dropRequest(stream)
+    stream.pointee.streaming?.discardUnread()
     stream.pointee.enter(.answered, at: shard.now)
     scheduleWrite()
   }
 
-  private func submitMessage(_ stream: Stream, _ initial: Metadata) {
+  func submitHead(of stream: Stream, _ initial: Metadata, body read: @escaping nghttp2_data_source_read_callback) {
     let body = nghttp2_data_provider(
-      source: nghttp2_data_source(ptr: UnsafeMutableRawPointer(stream)), read_callback: ServerCallbacks.readResponse)
+      source: nghttp2_data_source(ptr: UnsafeMutableRawPointer(stream)), read_callback: read)
     if initial.isEmpty {
       session.submitResponse(
         stream: stream.pointee.id, ResponseFields.head, ResponseFields.headCount, body: body)
@@ -344,16 +396,37 @@ extension ServerConnection {
   ) -> (count: Int, isLast: Bool) {
     let count = stream.pointee.response.write(to: buffer, capacity: capacity)
     guard stream.pointee.response.remainingBytes == 0 else { return (count, false) }
+    submitTrailers(of: stream, stream.pointee.trailingMetadata)
+    return (count, true)
+  }
+
+  /// Of a success. Within nghttp2's callback for DATA, so that they come after it.
+  func submitTrailers(of stream: Stream, _ metadata: Metadata) {
     stream.pointee.isLocalDone = true
-    if stream.pointee.trailingMetadata.isEmpty {
+    if metadata.isEmpty {
       session.submitTrailer(stream: stream.pointee.id, ResponseFields.okTrailer, 1)
     } else {
       shard.headerBlock.removeAll()
       shard.headerBlock.add("grpc-status", "0")
-      shard.headerBlock.add(stream.pointee.trailingMetadata, listLimitBytes: ResponseFields.listLimitBytes)
+      shard.headerBlock.add(metadata, listLimitBytes: ResponseFields.listLimitBytes)
       shard.headerBlock.withFields { session.submitTrailer(stream: stream.pointee.id, $0, $1) }
     }
-    return (count, true)
+  }
+
+  /// As above, of a failure.
+  func submitTrailers(of stream: Stream, _ error: RPCError) {
+    stream.pointee.isLocalDone = true
+    shard.headerBlock.removeAll()
+    addStatus(error.code == .ok ? .unknown : error.code, error.message)
+    shard.headerBlock.add(error.metadata, listLimitBytes: ResponseFields.listLimitBytes)
+    shard.headerBlock.withFields { session.submitTrailer(stream: stream.pointee.id, $0, $1) }
+  }
+
+  private func addStatus(_ code: RPCCode, _ message: String) {
+    shard.headerBlock.add("grpc-status", String(code.rawValue))
+    if !message.isEmpty {
+      shard.headerBlock.add("grpc-message") { PercentEncoding.encode(message, into: &$0) }
+    }
   }
 
   /// A response of trailers only.
@@ -363,10 +436,7 @@ extension ServerConnection {
   ) {
     shard.headerBlock.removeAll()
     ResponseFields.addHead(to: &shard.headerBlock)
-    shard.headerBlock.add("grpc-status", String(code.rawValue))
-    if !message.isEmpty {
-      shard.headerBlock.add("grpc-message") { PercentEncoding.encode(message, into: &$0) }
-    }
+    addStatus(code, message)
     if acceptedEncodings { shard.headerBlock.add("grpc-accept-encoding", "identity") }
     shard.headerBlock.add(metadata, listLimitBytes: ResponseFields.listLimitBytes)
     submitHeadersOnly(stream)
@@ -395,7 +465,7 @@ extension ServerConnection {
 // MARK: - Refusals
 
 extension ServerConnection {
-  private func refuse(_ stream: Stream, _ code: RPCCode, _ message: String) {
+  func refuse(_ stream: Stream, _ code: RPCCode, _ message: String) {
     sendStatus(code, message, on: stream)
   }
 
@@ -453,9 +523,13 @@ extension ServerConnection {
     case .receiving, .ready:
       refuse(stream, .deadlineExceeded, "the deadline passed before the request was complete")
     case .running:
-      guard let call = stream.pointee.call, call.expire() else { return }
-      call.detach()
-      sendStatus(.deadlineExceeded, "the deadline passed", on: stream)
+      guard let call = stream.pointee.call, call.expire(.deadline) else { return }
+      if let streaming = stream.pointee.streaming {
+        streaming.cut(.deadlineExceeded, "the deadline passed")
+      } else {
+        call.detach()
+        sendStatus(.deadlineExceeded, "the deadline passed", on: stream)
+      }
     case .answered:
       session.submitReset(.cancel, stream: id)
       scheduleWrite()
@@ -513,8 +587,8 @@ extension ServerConnection {
       stream.pointee.call = nil
     }
     if let timer = stream.pointee.timer { shard.cancelTimer(timer) }
-    bufferedResponseBytes -= stream.pointee.response.messageBytes
-    server.responseBytesChanged(by: -stream.pointee.response.messageBytes)
+    responseBytesChanged(by: -stream.pointee.response.messageBytes)
+    stream.pointee.streaming?.streamClosed()
     dropRequest(stream)
     unlink(stream)
     if openingStream == stream { openingStream = nil }

@@ -5,11 +5,11 @@ import CNGHTTP2
 struct ServerStream {
   enum Phase: UInt8 {
     case receiving
-    /// The request is whole and waits for the end of the read.
+    /// The request is whole, or a stream's headers are, and waits for the end of the read.
     case ready
     /// The handler has it.
     case running
-    /// Answered; nghttp2 is sending.
+    /// Answered, or a stream's end said; nghttp2 is sending.
     case answered
   }
 
@@ -33,7 +33,10 @@ struct ServerStream {
   var trailingMetadata = Metadata()
   var deadline: MonotonicTime?
   var timer: RPCShard.TimerHandle?
-  var call: RPCServerCall?
+  /// `nil` once it is answered.
+  var call: RPCServerContext?
+  /// The same, if it has several messages; to the stream's end.
+  var streaming: RPCServerStream?
 
   /// The connection's open streams.
   var previous: UnsafeMutablePointer<ServerStream>?

@@ -1,6 +1,6 @@
 // One length-prefixed message out of DATA frames, however they cut it (PROTOCOL-HTTP2.md, "Length-Prefixed-Message"). Pure.
 
-/// Collects the single message of a unary request or response.
+/// Collects the single message of a unary request or response, or one of a stream's after the other.
 struct MessageDeframer {
   static let prefixBytes = 5
   /// Storage kept for the next message; larger ones are given back.
@@ -32,16 +32,23 @@ struct MessageDeframer {
     return prefixCount == Self.prefixBytes && message.count == declaredBytes ? .complete : .truncated
   }
 
+  /// All of the bytes belong to the one message.
   mutating func append(_ bytes: UnsafeRawBufferPointer, limit: Int) throws(Fault) {
+    guard try take(bytes, limit: limit) == bytes.count else { throw .extraMessage }
+  }
+
+  /// Takes the bytes up to the end of the message, and says how many these were.
+  mutating func take(_ bytes: UnsafeRawBufferPointer, limit: Int) throws(Fault) -> Int {
     var rest = bytes[...]
     while prefixCount < Self.prefixBytes {
-      guard let byte = rest.popFirst() else { return }
+      guard let byte = rest.popFirst() else { return bytes.count }
       prefix = prefix << 8 | UInt64(byte)
       prefixCount += 1
       if prefixCount == Self.prefixBytes { try readPrefix(limit: limit) }
     }
-    guard rest.count <= declaredBytes - message.count else { throw .extraMessage }
-    message.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest))
+    let part = rest.prefix(declaredBytes - message.count)
+    message.append(contentsOf: UnsafeRawBufferPointer(rebasing: part))
+    return bytes.count - rest.count + part.count
   }
 
   mutating func reset() {
