@@ -18,7 +18,9 @@ extension V1.LocalizedText {
 extension V1.Denial {
   /// - Parameter biometry: what the device has; it is named in the message.
   init(_ denial: Denial, biometry: BiometryType, in language: Language) {
-    self.init(denial)
-    message = V1.LocalizedText(Message(denial, biometry: biometry, in: language))
+    self.init(
+      laError: V1.LAError(denial.code), reason: denial.reason.rawValue,
+      message: V1.LocalizedText(Message(denial, biometry: biometry, in: language)),
+      retryAfter: denial.retryAfter.map(V1.Duration.init))
   }
 }

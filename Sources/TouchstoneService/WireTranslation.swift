@@ -65,14 +65,6 @@ extension V1.Result {
   }
 }
 
-extension V1.Denial {
-  init(_ denial: Denial) {
-    self.init(
-      laError: V1.LAError(denial.code), reason: denial.reason.rawValue,
-      retryAfter: denial.retryAfter.map(V1.Duration.init))
-  }
-}
-
 extension V1.Duration {
   init(_ duration: Duration) {
     let (seconds, attoseconds) = duration.components

@@ -165,13 +165,16 @@ struct WireTranslationTests {
           profileID: "p", deviceID: "d", bindingID: "b", caller: "c", details: ["reason": "EXPIRED"], hash: [1, 2]))
   }
 
-  @Test func aDenialCarriesCodeReasonAndDelay() {
+  // R20
+  @Test func aDenialCarriesCodeReasonDelayAndMessage() {
     for reason in Denial.Reason.allCases {
       let denial = Denial(code: .biometryLockout, reason: reason, retryAfter: .seconds(60))
-      let wire = V1.Denial(denial)
+      let wire = V1.Denial(denial, biometry: .faceID, in: .simplifiedChinese)
       #expect(wire.laError == .biometryLockout)
       #expect(wire.reason == reason.rawValue)
       #expect(wire.retryAfter == V1.Duration(seconds: 60, nanoseconds: 0))
+      let message = Message(denial, biometry: .faceID, in: .simplifiedChinese)
+      #expect(wire.message == V1.LocalizedText(locale: "zh-Hans", text: message.text))
     }
   }
 
