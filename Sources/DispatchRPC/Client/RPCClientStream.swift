@@ -66,7 +66,6 @@ public final class RPCClientStream: @unchecked Sendable {
     onLoop { stream in
       stream.inbox.request(count)
       stream.deliverEvents()
-      stream.connection?.scheduleWrite()
     }
   }
 
@@ -258,11 +257,10 @@ extension RPCClientStream {
     inbox.reuse(message)
   }
 
-  /// The stream's; the connection's was given back when the bytes came.
   private func giveWindowBack() {
     let taken = inbox.collectTaken()
     guard taken > 0, let connection, let streamID else { return }
-    connection.session.consumeStream(taken, ofStream: streamID)
+    connection.giveWindowBack(taken, ofStream: streamID)
   }
 }
 

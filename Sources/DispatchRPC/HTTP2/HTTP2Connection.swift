@@ -100,6 +100,12 @@ class HTTP2Connection: ReadinessHandler {
 
   // MARK: Reading
 
+  /// The stream's; the connection's is given back when the bytes come.
+  final func giveWindowBack(_ count: Int, ofStream id: Int32) {
+    session.consumeStream(count, ofStream: id)
+    if session.wantsWrite { scheduleWrite() }
+  }
+
   func ready(_ readiness: Readiness) {
     if readiness.contains(.writable) { scheduleWrite() }
     if !readiness.isDisjoint(with: [.readable, .broken]) {

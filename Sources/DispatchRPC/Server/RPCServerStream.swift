@@ -142,7 +142,6 @@ extension RPCServerStream {
     guard stream != nil else { return }
     inbox.request(count)
     deliverMessages()
-    connection.scheduleWrite()
   }
 
   /// Outside of nghttp2's callbacks. What a handler asks for while it handles a message is handed over afterwards.

@@ -32,9 +32,8 @@ extension ServerConnection {
     enqueueReady(stream)
   }
 
-  /// Its window; the connection's was given back when the bytes came.
   func giveWindowBack(_ count: Int, on stream: Stream) {
-    session.consumeStream(count, ofStream: stream.pointee.id)
+    giveWindowBack(count, ofStream: stream.pointee.id)
   }
 
   /// From nghttp2, when it has room for DATA.
