@@ -8,7 +8,15 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from support.caller import COFFEE, seconds_from_now
 from support.errors import refused, violated_fields
-from support.stubs import METHODS, administration_pb2, bindings_pb2, evaluation_pb2, tokens_pb2, types_pb2
+from support.stubs import (
+    METHODS,
+    administration_pb2,
+    bindings_pb2,
+    evaluation_pb2,
+    secrets_pb2,
+    tokens_pb2,
+    types_pb2,
+)
 
 INVALID_ARGUMENT = grpc.StatusCode.INVALID_ARGUMENT
 
@@ -27,6 +35,10 @@ def requests():
         public_key=bytes(65), protection=bindings_pb2.KEY_PROTECTION_BIOMETRY_ANY, signature=bytes(64)
     )
     proof = evaluation_pb2.KeyProof(signature=bytes(64), factor=types_pb2.FACTOR_BIOMETRY)
+    secret = secrets_pb2.Secret(passcode=evaluation_pb2.PasscodeProof(passcode="2468"))
+    begin = evaluation_pb2.BeginEvaluationRequest(
+        policy="login", binding_id="binding", localized_reason="Log in", posture=posture()
+    )
     return {
         "BeginBinding": bindings_pb2.BeginBindingRequest(
             profile_id="profile", device_id="device", primary=primary, posture=posture()
@@ -35,6 +47,19 @@ def requests():
         "GetBinding": bindings_pb2.GetBindingRequest(binding_id="binding"),
         "ListBindings": bindings_pb2.ListBindingsRequest(profile_id="profile"),
         "RevokeBinding": bindings_pb2.RevokeBindingRequest(binding_id="binding"),
+        "AcceptDomainState": bindings_pb2.AcceptDomainStateRequest(
+            binding_id="binding", domain_state=b"state", primary=primary
+        ),
+        "SetSecret": secrets_pb2.SetSecretRequest(
+            profile_id="profile", secret=secret, confirmation=secret, primary=primary
+        ),
+        "RemoveSecret": secrets_pb2.RemoveSecretRequest(
+            profile_id="profile", kind=secrets_pb2.SECRET_KIND_PASSCODE, primary=primary
+        ),
+        "GetUnlockSettings": secrets_pb2.GetUnlockSettingsRequest(profile_id="profile"),
+        "SetUnlockSettings": secrets_pb2.SetUnlockSettingsRequest(
+            profile_id="profile", settings=secrets_pb2.UnlockSettings(biometry_enabled=True)
+        ),
         "CanEvaluatePolicy": evaluation_pb2.CanEvaluatePolicyRequest(policy="login", posture=posture()),
         "BeginEvaluation": evaluation_pb2.BeginEvaluationRequest(
             policy="payment",
@@ -50,12 +75,20 @@ def requests():
         "RevokeToken": tokens_pb2.RevokeTokenRequest(token="token"),
         "GetProfile": administration_pb2.GetProfileRequest(profile_id="profile"),
         "UnlockDevice": administration_pb2.UnlockDeviceRequest(device_id="device", reason="support"),
+        "UnlockSecret": administration_pb2.UnlockSecretRequest(
+            profile_id="profile", kind=secrets_pb2.SECRET_KIND_GESTURE, reason="support"
+        ),
+        "EraseProfile": administration_pb2.EraseProfileRequest(profile_id="profile"),
         "ListEvents": administration_pb2.ListEventsRequest(filter=administration_pb2.EventFilter()),
+        "ExplainEvaluation": administration_pb2.ExplainEvaluationRequest(begin=begin),
     }
 
 
 #: Where each request names its application.
-APPLICATION = dict.fromkeys(requests(), "application_id") | {"ListEvents": "filter.application_id"}
+APPLICATION = dict.fromkeys(requests(), "application_id") | {
+    "ListEvents": "filter.application_id",
+    "ExplainEvaluation": "begin.application_id",
+}
 
 #: All other identifiers, and whether they may be empty.
 IDENTIFIERS = [
@@ -66,7 +99,17 @@ IDENTIFIERS = [
     ("ListBindings", "page_token", True),
     ("RevokeBinding", "binding_id", False),
     ("CanEvaluatePolicy", "binding_id", True),
-    ("BeginEvaluation", "binding_id", False),
+    ("CanEvaluatePolicy", "profile_id", True),
+    ("BeginEvaluation", "binding_id", True),
+    ("BeginEvaluation", "profile_id", True),
+    ("AcceptDomainState", "binding_id", False),
+    ("SetSecret", "profile_id", False),
+    ("RemoveSecret", "profile_id", False),
+    ("GetUnlockSettings", "profile_id", False),
+    ("SetUnlockSettings", "profile_id", False),
+    ("UnlockSecret", "profile_id", False),
+    ("EraseProfile", "profile_id", False),
+    ("ExplainEvaluation", "begin.binding_id", True),
     ("BeginEvaluation", "transaction.reference", False),
     ("ConsumeToken", "transaction.reference", False),
     ("GetProfile", "profile_id", False),
@@ -166,6 +209,43 @@ CASES = [
     ("ConsumeToken", "token", ""),
     ("RevokeToken", "token", ""),
     ("ListEvents", "page_size", 1001),
+    ("SubmitAttempt", "profile_touch_id.profile_touch_id", bytes(15)),
+    ("SubmitAttempt", "profile_touch_id.profile_touch_id", bytes(129)),
+    ("SubmitAttempt", "passcode.passcode", "123"),
+    ("SubmitAttempt", "passcode.passcode", "x" * 65),
+    ("SubmitAttempt", "primary.method", ""),
+    ("SubmitAttempt", "primary.authenticated_at", seconds_from_now(86_400)),
+    ("AcceptDomainState", "domain_state", b""),
+    ("AcceptDomainState", "domain_state", bytes(257)),
+    ("AcceptDomainState", "os_version", "seventeen"),
+    ("AcceptDomainState", "token", ""),
+    ("AcceptDomainState", "token", "x" * 5_000),
+    ("AcceptDomainState", "primary.method", ""),
+    ("AcceptDomainState", "primary.authenticated_at", seconds_from_now(86_400)),
+    ("SetSecret", "secret", ABSENT),
+    ("SetSecret", "secret.passcode.passcode", "123"),
+    ("SetSecret", "secret.passcode.passcode", "1111"),
+    ("SetSecret", "secret.passcode.passcode", "ab" * 33),
+    ("SetSecret", "confirmation", ABSENT),
+    ("SetSecret", "confirmation.passcode.passcode", "x" * 65),
+    ("SetSecret", "old_secret.passcode.passcode", ""),
+    ("SetSecret", "primary.method", "x" * 33),
+    ("SetSecret", "primary.authenticated_at", seconds_from_now(86_400)),
+    ("RemoveSecret", "kind", 0),
+    ("RemoveSecret", "kind", 3),
+    ("RemoveSecret", "old_secret.passcode.passcode", "123"),
+    ("SetUnlockSettings", "settings", ABSENT),
+    ("SetUnlockSettings", "settings.preferred", types_pb2.FACTOR_GESTURE),
+    ("SetUnlockSettings", "settings.preferred", types_pb2.FACTOR_PRIMARY),
+    ("SetUnlockSettings", "settings.preferred", 4711),
+    ("UnlockSecret", "kind", 0),
+    ("UnlockSecret", "reason", "x" * 257),
+    ("ExplainEvaluation", "begin", ABSENT),
+    ("ExplainEvaluation", "begin.policy", "none"),
+    ("ExplainEvaluation", "begin.posture", ABSENT),
+    ("ExplainEvaluation", "begin.posture.platform", "symbian"),
+    ("ExplainEvaluation", "begin.profile_id", "beside a binding"),
+    ("ExplainEvaluation", "at", Timestamp(seconds=1, nanos=-1)),
 ]
 
 
@@ -203,18 +283,61 @@ def test_keys_that_make_no_sense(caller, change, field):
         call(caller, "CompleteBinding", request)
 
 
+def test_a_preflight_names_a_binding_or_a_profile(caller):
+    request = request_for(caller, "CanEvaluatePolicy")
+    request.binding_id, request.profile_id = "binding", "profile"
+    with refused(INVALID_ARGUMENT, field="profile_id"):
+        call(caller, "CanEvaluatePolicy", request)
+
+
+#: How often a dot may be drawn, and which; and whether it is drawn twice alike.
+GESTURES = [[0, 1, 2], [0, 1, 2, 1], [0, 1, 2, 9], [0, 1, 2, (1 << 32) - 1], list(range(10)), []]
+
+
+@pytest.mark.parametrize("points", GESTURES)
+def test_a_gesture_that_nobody_can_draw(caller, points):
+    attempt = request_for(caller, "SubmitAttempt")
+    attempt.gesture.points.extend(points)
+    attempt.gesture.SetInParent()
+    with refused(INVALID_ARGUMENT, field="gesture.points"):
+        call(caller, "SubmitAttempt", attempt)
+    setting = request_for(caller, "SetSecret")
+    setting.secret.gesture.points.extend(points)
+    setting.secret.gesture.SetInParent()
+    with refused(INVALID_ARGUMENT, field="secret.gesture.points"):
+        call(caller, "SetSecret", setting)
+
+
+@pytest.mark.parametrize("method", ["SetSecret", "RemoveSecret"])
+def test_a_change_of_a_secret_needs_an_authority(caller, method):
+    request = request_for(caller, method)
+    request.ClearField("primary")
+    with refused(INVALID_ARGUMENT, field="authority"):
+        call(caller, method, request)
+    request.old_secret.gesture.points.extend([0, 1, 2, 5])
+    with refused(INVALID_ARGUMENT, field="old_secret"):
+        call(caller, method, request)
+
+
+def test_accepting_a_domain_state_needs_evidence(caller):
+    request = request_for(caller, "AcceptDomainState")
+    request.ClearField("primary")
+    with refused(INVALID_ARGUMENT, field="evidence"):
+        call(caller, "AcceptDomainState", request)
+
+
+def test_two_entries_that_differ(caller):
+    request = request_for(caller, "SetSecret")
+    request.confirmation.passcode.passcode = "2469"
+    with refused(INVALID_ARGUMENT, field="confirmation"):
+        call(caller, "SetSecret", request)
+
+
 def test_too_many_kinds_of_events(caller):
     request = request_for(caller, "ListEvents")
     request.filter.kinds.extend(["evaluation."] * 33)
     with refused(INVALID_ARGUMENT, field="filter.kinds"):
         call(caller, "ListEvents", request)
-
-
-def test_a_person_without_a_device_is_not_served_yet(caller):
-    request = request_for(caller, "BeginEvaluation")
-    request.binding_id, request.profile_id = "", "profile"
-    with refused(grpc.StatusCode.UNIMPLEMENTED):
-        call(caller, "BeginEvaluation", request)
 
 
 def test_five_hundred_kinds_that_are_none(caller):
@@ -239,7 +362,7 @@ def test_everything_wrong_at_once(caller):
 
 def test_every_wrong_field_is_named_at_once(caller):
     request = request_for(caller, "BeginEvaluation")
-    for path, value in {"binding_id": "", "localized_reason": "", "posture.os_version": "x"}.items():
+    for path, value in {"binding_id": "\n", "localized_reason": "", "posture.os_version": "x"}.items():
         put(request, path, value)
     with pytest.raises(grpc.RpcError) as raised:
         call(caller, "BeginEvaluation", request)
@@ -268,6 +391,7 @@ def call(caller, method, request, **options):
     stubs = {
         "BindingService": caller.bindings,
         "EvaluationService": caller.evaluations,
+        "SecretService": caller.secrets,
         "TokenService": caller.tokens,
         "AdministrationService": caller.administration,
     }

@@ -17,17 +17,7 @@ INVALID_ARGUMENT = grpc.StatusCode.INVALID_ARGUMENT
 UNKNOWN = 2000
 
 #: Promised by the protos and not served yet.
-UNSERVED = [
-    "AcceptDomainState",
-    "SetSecret",
-    "RemoveSecret",
-    "GetUnlockSettings",
-    "SetUnlockSettings",
-    "UnlockSecret",
-    "EraseProfile",
-    "WatchEvents",
-    "ExplainEvaluation",
-]
+UNSERVED = ["WatchEvents"]
 
 MALFORMED = {
     "truncated tag": b"\x80",
