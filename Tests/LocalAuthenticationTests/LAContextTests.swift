@@ -183,12 +183,15 @@ struct LAContextTests {
     let phone = SimulatedPhone.withThumb()
     weak var context: LAContext?
     let code: LAError.Code? = await withCheckedContinuation { continuation in
-      let local = self.context(on: phone)
-      context = local
-      local.evaluatePolicy(Self.biometrics, localizedReason: "Log in") { _, error in
-        continuation.resume(returning: (error as? LAError)?.code)
+      do {
+        let local = self.context(on: phone)
+        context = local
+        local.evaluatePolicy(Self.biometrics, localizedReason: "Log in") { [weak local] _, error in
+          #expect(local?.evaluatedPolicyDomainState != nil)
+          continuation.resume(returning: (error as? LAError)?.code)
+        }
       }
-      #expect(phone.prompt != nil)
+      #expect(context != nil)
       phone.touch("thumb")
     }
     #expect(code == nil)
