@@ -91,7 +91,7 @@ let package = Package(
       ],
       swiftSettings: settings),
 
-    tests("DispatchRPC", ["CNGHTTP2"]),
+    tests("DispatchRPC", ["CNGHTTP2"], exclude: ["crosscheck"]),
     tests("DispatchPool"),
     tests("TouchstonePolicy"),
     tests("DecisionTables", ["TouchstonePolicy"]),
