@@ -246,17 +246,18 @@ struct KeychainTests {
 
   private func makeKey(
     _ flags: SecAccessControlCreateFlags = [.privateKeyUsage, .biometryCurrentSet], permanent: Bool = true,
-    context: LAContext? = nil
+    context: LAContext? = nil, isContextOutside: Bool = false
   ) throws -> SecKey {
     var privateHalf: [String: Any] = [
       kSecAttrIsPermanent as String: permanent, kSecAttrApplicationTag as String: Self.tag,
       kSecAttrAccessControl as String: try access(flags),
     ]
-    if let context { privateHalf[kSecUseAuthenticationContext as String] = context }
-    let attributes: [String: Any] = [
+    if let context, !isContextOutside { privateHalf[kSecUseAuthenticationContext as String] = context }
+    var attributes: [String: Any] = [
       kSecAttrKeyType as String: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits as String: 256,
       kSecAttrTokenID as String: kSecAttrTokenIDSecureEnclave, kSecPrivateKeyAttrs as String: privateHalf,
     ]
+    if let context, isContextOutside { attributes[kSecUseAuthenticationContext as String] = context }
     var error: Unmanaged<CFError>?
     guard let key = SecKeyCreateRandomKey(attributes as CFDictionary, &error) else {
       throw error!.takeRetainedValue() as any Error
@@ -396,6 +397,20 @@ struct KeychainTests {
     for _ in 0..<3 { _ = try sign(Data("challenge".utf8), with: key) }
     context.invalidate()
     #expect { try sign(Data("challenge".utf8), with: key) } throws: { ($0 as? LAError)?.code == .invalidContext }
+  }
+
+  @Test("A key made with a context signs by what the context proved, wherever it stands", arguments: [false, true])
+  func contextOfNewKey(isContextOutside: Bool) async throws {
+    let phone = SimulatedPhone.withThumb(
+      person: .init(script: [.present(.finger("thumb"))], habitAtSensor: .tapCancel))
+    let app = LASimulation(phone: phone)
+    let context = app.run { LAContext() }
+    try await context.evaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, localizedReason: "Make a key")
+    let key = try makeKey(context: context, isContextOutside: isContextOutside)
+    _ = try sign(Data("challenge".utf8), with: key)
+    // One without a context asks anew.
+    let another = try app.run { try makeKey(permanent: false) }
+    #expect { try sign(Data("challenge".utf8), with: another) } throws: { ($0 as? LAError)?.code == .userCancel }
   }
 
   @Test("Random bytes")
