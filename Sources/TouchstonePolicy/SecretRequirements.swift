@@ -39,6 +39,10 @@ public enum ProfileTouchID {
   public static let lengths = 16...128
   /// Any shorter name stands in many a random text.
   public static let shortestTellingName = 3
+  /// Of 16 random bytes, fewer are different once in 10^11 times.
+  public static let fewestDistinctBytes = 8
+  /// 96 bits. Random bytes begin and end with so many zeros that fewer are left once in 10^9 times.
+  public static let fewestUnpaddedBytes = 12
 
   /// Whoever chose it may have chosen badly; what is evidently guessable is refused.
   public static func violation(in bytes: [UInt8], profileID: String, deviceID: String) -> String? {
@@ -46,16 +50,30 @@ public enum ProfileTouchID {
       return "does not have \(lengths.lowerBound) to \(lengths.upperBound) bytes"
     }
     if isCounter(bytes) { return "is guessable: one byte repeated, or a counter" }
+    if Set(bytes).count < fewestDistinctBytes {
+      return "is guessable: fewer than \(fewestDistinctBytes) different bytes"
+    }
+    if unpadded(bytes).count < fewestUnpaddedBytes { return "is guessable: padded with zeros" }
     if isPrintable(bytes) && (bytes.contains(name: profileID) || bytes.contains(name: deviceID)) {
       return "is guessable: text with the profile or the device in it"
     }
     return nil
   }
 
-  /// Every byte is as far from the one before: none, up, down, or in steps, round 256.
+  /// Every byte is as far from the one before: none, up, down, or in steps, round 256; or, of a text of digits, every
+  /// digit, round 10.
   private static func isCounter(_ bytes: [UInt8]) -> Bool {
-    let step = bytes[1] &- bytes[0]
-    return zip(bytes, bytes.dropFirst()).allSatisfy { $1 &- $0 == step }
+    let steps = zip(bytes, bytes.dropFirst()).map { $1 &- $0 }
+    if steps.allSatisfy({ $0 == steps[0] }) { return true }
+    guard bytes.allSatisfy(\.isDigit) else { return false }
+    let digitSteps = zip(bytes, bytes.dropFirst()).map { (10 + $1 - $0) % 10 }
+    return digitSteps.allSatisfy { $0 == digitSteps[0] }
+  }
+
+  /// A number or a text is as long as asked for by zeros alone: as bytes or as digits, before it or behind.
+  private static func unpadded(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
+    let trimmed = bytes.drop(while: \.isPadding)
+    return trimmed.dropLast(trimmed.reversed().prefix(while: \.isPadding).count)
   }
 
   private static func isPrintable(_ bytes: [UInt8]) -> Bool {
@@ -76,6 +94,8 @@ extension [UInt8] {
 }
 
 extension UInt8 {
+  fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+  fileprivate var isPadding: Bool { self == 0 || self == UInt8(ascii: "0") }
   fileprivate var lowercased: UInt8 {
     (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
   }

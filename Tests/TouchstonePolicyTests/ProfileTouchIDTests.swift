@@ -82,8 +82,46 @@ import TouchstonePolicy
       var bytes = (0..<24).map { start &+ UInt8($0) &* step }
       #expect(violation(bytes) == "is guessable: one byte repeated, or a counter")
       bytes[23] &+= 1
-      #expect(violation(bytes) == nil)
+      let distinct = Set(bytes).count
+      #expect(violation(bytes) == (distinct < 8 ? "is guessable: fewer than 8 different bytes" : nil))
     }
+  }
+
+  @Test("R30: a counter of digits goes round 10", arguments: 1...9)
+  func digitCounters(step: Int) {
+    for start in 0...9 {
+      let digits = (0..<24).map { UInt8(ascii: "0") + UInt8((start + $0 * step) % 10) }
+      #expect(violation(digits) == "is guessable: one byte repeated, or a counter")
+    }
+    let others = [UInt8]("3141592653589793".utf8)
+    #expect(violation(others) == nil)
+  }
+
+  @Test(
+    "R30: few different bytes are guessable, however many of them there are",
+    arguments: [
+      ("1111111111111112", "is guessable: fewer than 8 different bytes"),
+      ("0000000000000042", "is guessable: fewer than 8 different bytes"),
+      ("abcdefgabcdefgabcdefgabcdefgabcdefgabcdefg", "is guessable: fewer than 8 different bytes"),
+      ("abcdefghhhhhhhhh", nil),
+    ] as [(String, String?)])
+  func fewDistinctBytes(text: String, expected: String?) {
+    #expect(violation([UInt8](text.utf8)) == expected)
+  }
+
+  @Test(
+    "R30: a number that zeros make long enough is guessable",
+    arguments: [
+      // Microseconds since 1970 as a 128-bit integer, from either end.
+      ([0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 0x43, 0xE1, 0x52, 0x9B, 0x7C, 0x1D], true),
+      ([0x1D, 0x7C, 0x9B, 0x52, 0xE1, 0x43, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0], true),
+      ([UInt8]("0000001763736298".utf8), true), ([UInt8]("1763736298450000".utf8), false),
+      ([UInt8]("2345678900000000".utf8), true), ([UInt8]("0000123456789135".utf8), false),
+      ([0, 0, 0, 0, 0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144], true),
+      ([0, 0, 0, 0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233], false),
+    ] as [([UInt8], Bool)])
+  func padded(bytes: [UInt8], isGuessable: Bool) {
+    #expect(violation(bytes) == (isGuessable ? "is guessable: padded with zeros" : nil))
   }
 
   @Test(
