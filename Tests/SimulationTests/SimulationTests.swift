@@ -2,11 +2,11 @@ import FoundationEssentials
 import StoreConformance
 import Testing
 
-/// TOUCHSTONE_SEEDS=100000 runs so many seeds; TOUCHSTONE_SEED=7 runs one.
+/// TOUCHSTONE_SEEDS=100000 runs so many seeds; TOUCHSTONE_SEED=7 runs one, and shows its whole trace where it fails.
 struct SimulationTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static let standardSeeds: ClosedRange<UInt64> = 1...1_000
-  /// At the end of a failure's trace.
+  /// The last ones of a failure's trace.
   private static let shownLines = 60
 
   private static var seeds: ClosedRange<UInt64> {
@@ -25,7 +25,8 @@ struct SimulationTests {
   private static func comment(on failure: Seeds.Failure) -> Comment {
     let replay = World(seed: failure.seed, isTracing: true)
     _ = replay.run()
-    let trace = replay.trace.lines.suffix(shownLines).joined(separator: "\n")
+    let lines = replay.trace.lines
+    let trace = (seeds.count == 1 ? lines[...] : lines.suffix(shownLines)).joined(separator: "\n")
     return """
       seed \(failure.seed): \(failure.violation)
       To see it again: TOUCHSTONE_SEED=\(failure.seed) swift test --filter SimulationTests

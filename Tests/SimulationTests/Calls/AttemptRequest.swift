@@ -192,15 +192,21 @@ extension V1.SubmitAttemptRequest: Request {
     world.require(
       Set(answer.nextFactors).isSubset(of: opened.policy.wireFactors), "R5",
       "a factor that the policy does not take")
+    UndisturbedAttempt(self, opened, call, world)?.check(answer)
     switch answer.outcome {
     case .succeeded: succeed(answer, opened, world)
     case .failed
     where answer.nextFactors.isEmpty && answer.laError == .authenticationFailed && !isSecret:
       opened.finish(at: world.time.step)
-    case .invalidContext where isReport(.invalidContext):
+    case .invalidContext where isReport(.invalidContext) && wasOpen(opened, during: call, world):
       opened.finish(at: world.time.step)
     default: break
     }
+  }
+
+  /// All the time. An evaluation that is over for another reason is not ended by a report.
+  private func wasOpen(_ opened: OpenedEvaluation, during call: Call, _ world: World) -> Bool {
+    world.time.latest(since: call.sentStep) < opened.expiresAt && world.isInForceNow(opened.policy, at: call)
   }
 
   private func isReport(_ code: V1.LAError) -> Bool {

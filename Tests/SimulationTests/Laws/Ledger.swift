@@ -8,6 +8,7 @@ import TouchstoneStore
 final class Ledger {
   /// By their sealed bytes.
   private var evaluations: [[UInt8]: OpenedEvaluation] = [:]
+  private var expiries: [UnixTime: Int] = [:]
   private(set) var tickets: [[UInt8]: HandedTicket] = [:]
   private var tokens: [[UInt8]: IssuedToken] = [:]
   private var signatures: [[UInt8]: Signature] = [:]
@@ -83,7 +84,11 @@ final class Ledger {
 
   func note(_ evaluation: OpenedEvaluation, sealed: [UInt8]) {
     evaluations[sealed] = evaluation
+    expiries[evaluation.expiresAt, default: 0] += 1
   }
+
+  /// No other one expires at the same instant.
+  func isAlone(_ evaluation: OpenedEvaluation) -> Bool { expiries[evaluation.expiresAt] == 1 }
 
   /// `nil`: no such evaluation of this application, whatever the bytes are.
   func evaluation(_ sealed: [UInt8], of applicationID: String) -> OpenedEvaluation? {

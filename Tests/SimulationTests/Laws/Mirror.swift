@@ -170,8 +170,7 @@ final class Mirror {
     return world.ask(request)
   }
 
-  private func invalidate(_ opened: V1.BeginEvaluationResponse) -> V1.InvalidateEvaluationResponse?
-  {
+  private func invalidate(_ opened: V1.BeginEvaluationResponse) -> V1.InvalidateEvaluationResponse? {
     world.ask(
       V1.InvalidateEvaluationRequest(applicationID: applicationID, evaluation: opened.evaluation))
   }

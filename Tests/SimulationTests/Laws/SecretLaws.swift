@@ -43,8 +43,7 @@ extension Laws {
   }
 
   /// Phase one of an attempt.
-  private func checkAdmission(from before: SecretStanding, to after: SecretStanding, _ kind: Factor)
-  {
+  private func checkAdmission(from before: SecretStanding, to after: SecretStanding, _ kind: Factor) {
     require(
       causes.contains { $0.triesSecret(kind) }, "cause", "nobody tries the \(kind) that is counted")
     require(

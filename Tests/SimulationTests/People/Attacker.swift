@@ -17,7 +17,7 @@ final class Attacker {
   }
 
   func act() {
-    switch chance.below(15) {
+    switch chance.below(16) {
     case 0: guessKey()
     case 1, 2: guessSecret()
     case 3: guessProfileTouchID()
@@ -31,6 +31,7 @@ final class Attacker {
     case 11: enrolBySomebodyElsesKey()
     case 12: abuseToken()
     case 13: changeSecret()
+    case 14: world.hangUp()
     default: garble()
     }
   }

@@ -186,8 +186,7 @@ final class People {
     open(request, on: phone, for: credential)
   }
 
-  func opening(_ phone: Phone, _ applicationID: String, policy: String) -> V1.BeginEvaluationRequest
-  {
+  func opening(_ phone: Phone, _ applicationID: String, policy: String) -> V1.BeginEvaluationRequest {
     V1.BeginEvaluationRequest(
       applicationID: applicationID, policy: policy, localizedReason: "Approve",
       transaction: policy == "payment" ? chance.pick(Self.transactions) : nil,

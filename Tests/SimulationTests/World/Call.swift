@@ -1,6 +1,7 @@
 // One call to a simulated process, from its sending to its one answer.
 
 import DispatchRPC
+import StoreModel
 import TouchstoneCodec
 import TouchstoneService
 
@@ -24,6 +25,9 @@ final class Call: IncomingCall, @unchecked Sendable {
   let isGarbled: Bool
   let life: Life
   let shard: SimulatedShard
+  /// As things stood when it was sent; `nil`: something else was under way, so that they may stand otherwise.
+  private(set) var before: StoredRecords?
+  let sentStep: Int
   /// When a shard took it up; `nil`: not yet.
   var dispatchedStep: Int?
   private(set) var isCancelled = false
@@ -31,9 +35,9 @@ final class Call: IncomingCall, @unchecked Sendable {
   private let onEnd: (Call, Ending) -> Void
 
   init(
-    number: Int, method: String, message: [UInt8], request: (any Request)?, isGarbled: Bool,
-    life: Life,
-    shard: SimulatedShard, onEnd: @escaping (Call, Ending) -> Void
+    number: Int, method: String, message: [UInt8], request: (any Request)?, isGarbled: Bool, life: Life,
+    shard: SimulatedShard, before: StoredRecords?, sentStep: Int,
+    onEnd: @escaping (Call, Ending) -> Void
   ) {
     self.number = number
     self.method = method
@@ -42,6 +46,8 @@ final class Call: IncomingCall, @unchecked Sendable {
     self.isGarbled = isGarbled
     self.life = life
     self.shard = shard
+    self.before = before
+    self.sentStep = sentStep
     self.onEnd = onEnd
   }
 
@@ -51,6 +57,9 @@ final class Call: IncomingCall, @unchecked Sendable {
   func respond(_ message: [UInt8]) { end(.answered(message)) }
   func fail(_ error: RPCError) { end(.failed(error)) }
   func lose() { end(.lost) }
+
+  /// Something else happens beside it.
+  func disturb() { before = nil }
 
   /// The caller goes away. What it asked for may still be done.
   func cancel() { isCancelled = true }

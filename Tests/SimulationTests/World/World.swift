@@ -92,7 +92,7 @@ final class World: @unchecked Sendable {
   }
 
   private var callsInFlight: Int {
-    replicas.reduce(0) { $0 + $1.life.calls.count }
+    replicas.reduce(0) { $0 + $1.life.calls.count { !$0.isCancelled } }
   }
 
   private var isIdle: Bool {
@@ -136,7 +136,7 @@ final class World: @unchecked Sendable {
   private func settle() {
     database.calm()
     proceed { isIdle }
-    for call in replicas.flatMap(\.life.calls) {
+    for call in replicas.flatMap(\.life.calls) where !call.isCancelled {
       report("answer", "call \(call.number) (\(call.method)) was never answered")
     }
   }
@@ -151,12 +151,14 @@ final class World: @unchecked Sendable {
   ]
 
   private func jump() {
+    disturbCalls()
     let jump = chance.pick(Self.jumps)
     time.nextStep(passing: .zero, jump: jump)
     trace.note("\(time.step) the clock is set by \(jump)")
   }
 
   private func disturb() {
+    disturbCalls()
     time.nextStep(passing: .zero)
     let replica = chance.pick(replicas)
     switch chance.below(6) {
@@ -178,6 +180,10 @@ final class World: @unchecked Sendable {
       _ = database.sweep(before: time.now)
       trace.note("\(time.step) the store is swept")
     }
+  }
+
+  private func disturbCalls() {
+    for call in replicas.flatMap(\.life.calls) { call.disturb() }
   }
 
   // MARK: Services
@@ -248,10 +254,12 @@ final class World: @unchecked Sendable {
   ) -> Call {
     let replica = replica ?? chance.pick(replicas)
     let shard = chance.pick(replica.life.shards)
+    disturbCalls()
     callCount += 1
     let call = Call(
       number: callCount, method: R.method, message: bytes, request: request, isGarbled: isGarbled,
-      life: replica.life, shard: shard
+      life: replica.life, shard: shard, before: isIdle && !hasStaleReads ? database.records : nil,
+      sentStep: time.step
     ) { [self] call, ending in
       ended(call, ending)
       replica.forget(call)
@@ -286,6 +294,13 @@ final class World: @unchecked Sendable {
     }
   }
 
+  /// Somebody does not wait any longer.
+  func hangUp() {
+    guard let call = chance.pickAny(replicas.flatMap(\.life.calls)) else { return }
+    trace.note("\(time.step) the caller of call \(call.number) hangs up")
+    call.cancel()
+  }
+
   // MARK: What laws ask for
 
   /// The event of this answer, written while its call was in flight (R41).
@@ -306,6 +321,12 @@ final class World: @unchecked Sendable {
     let books = call.life.policies
     let first = books.lastIndex { $0.step <= call.dispatchedStep ?? 0 } ?? 0
     return books[first...].contains { $0.policies.contains(policy) }
+  }
+
+  /// All the time since the call was taken up.
+  func isInForceNow(_ policy: EvaluationPolicy, at call: Call) -> Bool {
+    let books = call.life.policies
+    return books.last.map { $0.step <= call.sentStep && $0.policies.contains(policy) } ?? false
   }
 
   /// A read may have been of some time ago, so that an answer without a commit may be, too.

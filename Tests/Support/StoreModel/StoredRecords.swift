@@ -22,11 +22,11 @@ public struct StoredRecords: Sendable {
   public private(set) var profiles: [ProfileName: ProfileRecord] = [:]
   public private(set) var events: [EventRecord] = []
   public private(set) var chain = EventChain()
-  private var evaluations: [ExpiringKey: EvaluationRecord] = [:]
+  public private(set) var evaluations: [ExpiringKey: EvaluationRecord] = [:]
   private var tokens: [ExpiringKey: TokenRecord] = [:]
   private var usedTickets: Set<ExpiringKey> = []
   /// What expired before it counts as used; see `Store.sweep`.
-  private var sweepMark: UnixTime?
+  public private(set) var sweepMark: UnixTime?
   private var highestErasedVersion: RecordVersion = 0
 
   public init() {}
