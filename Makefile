@@ -46,6 +46,7 @@ bench: release ## Measure the service under load on this machine; DURATION=10s (
 	@deploy/install-packages test
 	$(build_release) --product touchstone-load
 	@python3 Tests/Benchmarks/measure.py
+	@python3 Tests/Benchmarks/flood.py
 
 .PHONY: release
 release: deps ## Build the service for use: .build/release/touchstone

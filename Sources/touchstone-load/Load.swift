@@ -10,15 +10,20 @@ struct Load {
   let streams: Int
   let warmup: Duration
   let duration: Duration
+  /// Passcodes a second, beside the scenario; 0: none.
+  let passcodes: Int
 
   func run() async throws(LoadError) -> Report {
     var configuration = TouchstoneClientConfiguration(target: target)
     configuration.minimumConnections = connections
     configuration.maximumConnections = connections
     let client = TouchstoneClient(configuration: configuration)
-    let phones = try await bindPhones(client)
+    let run = UInt64.random(in: .min ... .max)
+    let phones = try await bindPhones(client, run: run)
+    let typists = passcodes == 0 ? nil : try await Typists.enrol(passcodes, target: target, run: run)
     let begin = ContinuousClock.now + warmup
     let window = MeasuredWindow(begin: begin, end: begin + duration)
+    async let typed = typists?.type(until: window.end) ?? (0, 0)
     let tallies = await withTaskGroup(of: Tally.self) { group in
       for phone in phones {
         group.addTask { await Self.drive(phone, scenario, client, window) }
@@ -28,12 +33,11 @@ struct Load {
       return sum
     }
     await client.close()
-    return Report(load: self, tally: tallies)
+    return Report(load: self, tally: tallies, typed: await typed)
   }
 
   /// A binding for every phone, made in parallel.
-  private func bindPhones(_ client: TouchstoneClient) async throws(LoadError) -> [LoadPhone] {
-    let run = UInt64.random(in: .min ... .max)
+  private func bindPhones(_ client: TouchstoneClient, run: UInt64) async throws(LoadError) -> [LoadPhone] {
     let results = await withTaskGroup(of: Result<LoadPhone, LoadError>.self) { group in
       for index in 0..<connections * streams {
         group.addTask {

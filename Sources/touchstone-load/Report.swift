@@ -10,8 +10,10 @@ struct Report {
   let errors: Int
   let seconds: Double
   let tally: Tally
+  /// Passcodes beside the load, during warm-up, too.
+  let typed: (succeeded: Int, failed: Int)
 
-  init(load: Load, tally: Tally) {
+  init(load: Load, tally: Tally, typed: (succeeded: Int, failed: Int)) {
     scenario = load.scenario
     connections = load.connections
     streams = load.streams
@@ -20,6 +22,7 @@ struct Report {
     let (seconds, attoseconds) = load.duration.components
     self.seconds = Double(seconds) + Double(attoseconds) / 1e18
     self.tally = tally
+    self.typed = typed
   }
 
   /// Per second.
@@ -35,7 +38,8 @@ struct Report {
     {"scenario":"\(scenario.rawValue)","connections":\(connections),"streams":\(streams),"completed":\(completed),\
     "errors":\(errors),"seconds":\(seconds),"rate":\(rounded(rate)),"p50_us":\(microseconds(atPercentile: 50)),\
     "p90_us":\(microseconds(atPercentile: 90)),"p99_us":\(microseconds(atPercentile: 99)),\
-    "p999_us":\(microseconds(atPercentile: 99.9)),"max_us":\(microseconds(atPercentile: 100))}
+    "p999_us":\(microseconds(atPercentile: 99.9)),"max_us":\(microseconds(atPercentile: 100)),\
+    "passcodes":\(typed.succeeded),"passcode_errors":\(typed.failed)}
     """
   }
 
@@ -46,6 +50,7 @@ struct Report {
     p50 \(microseconds(atPercentile: 50)) µs, p90 \(microseconds(atPercentile: 90)) µs, \
     p99 \(microseconds(atPercentile: 99)) µs, p99.9 \(microseconds(atPercentile: 99.9)) µs, \
     max \(microseconds(atPercentile: 100)) µs
+    passcodes beside it \(typed.succeeded), errors \(typed.failed)
     """
   }
 

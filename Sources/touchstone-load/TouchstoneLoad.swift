@@ -33,6 +33,9 @@ struct TouchstoneLoad: ParsableCommand {
   @Option(help: ArgumentHelp("How long to run before measuring.", valueName: "time"))
   var warmup = LoadDuration(value: .seconds(1))
 
+  @Option(help: "Right passcodes a second, typed beside the scenario by people of their own.")
+  var passcodes = 0
+
   @Flag(help: "One JSON object on stdout instead of text.")
   var json = false
 
@@ -40,6 +43,7 @@ struct TouchstoneLoad: ParsableCommand {
   private static let connectionRange = 1...10_000
   private static let streamRange = 1...1_000
   private static let maximumPhones = 100_000
+  private static let passcodeRange = 0...1_000
 
   func validate() throws {
     guard Self.connectionRange.contains(connections) else {
@@ -51,6 +55,9 @@ struct TouchstoneLoad: ParsableCommand {
     guard connections * streams <= Self.maximumPhones else {
       throw ValidationError("--connections times --streams must be at most \(Self.maximumPhones)")
     }
+    guard Self.passcodeRange.contains(passcodes) else {
+      throw ValidationError("--passcodes must be at most \(Self.passcodeRange.upperBound)")
+    }
   }
 
   func run() throws {
@@ -59,7 +66,7 @@ struct TouchstoneLoad: ParsableCommand {
       do throws(LoadError) {
         let report = try await Load(
           target: target, scenario: scenario, connections: connections, streams: streams, warmup: warmup.value,
-          duration: duration.value
+          duration: duration.value, passcodes: passcodes
         ).run()
         print(json ? report.json : report.text)
         // Flushes what was printed.

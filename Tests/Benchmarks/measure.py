@@ -37,6 +37,8 @@ class Load:
     streams: int
     #: The server on one core and one shard, the load on the rest; otherwise both share them all.
     is_pinned: bool
+    #: Typed a second beside the scenario.
+    passcodes: int = 0
 
     @property
     def name(self):
@@ -89,7 +91,7 @@ def run_load(load, server, address, duration):
     command = [BUILD / "touchstone-load", "--target", address, "--scenario", load.scenario]
     command += ["--connections", str(load.connections), "--streams", str(load.streams)]
     # Without warm-up: every call that costs CPU is counted.
-    command += ["--duration", duration, "--warmup", "0s", "--json"]
+    command += ["--duration", duration, "--warmup", "0s", "--json", "--passcodes", str(load.passcodes)]
     if load.is_pinned:
         command = [*pinned_to(CORES[1:]), *command]
     server_before, load_before = server_cpu_seconds(server.pid), load_cpu_seconds()

@@ -65,6 +65,69 @@ struct StaleReadTests {
     #expect(service.store.records.device(phone.deviceID).biometry.consecutiveFailures == 4)
   }
 
+  // R17: a success rests on the profile's switches.
+  @Test func aSwitchThatWasTurnedOffIsFoundOut() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    let opened = try await service.begin(phone)
+    service.store.freezeReads()
+    try service.changeProfile { $0.settings.isBiometryEnabled = false }
+    let answer = try await service.submit(phone, opened)
+    #expect(answer.outcome == .factorRequired)
+    #expect(answer.token.isEmpty)
+  }
+
+  // R13, R14: nothing is verified on a standing that is not the last one.
+  @Test func aSecretThatWasLockedIsFoundOut() async throws {
+    let secrets = TestSecrets()
+    let service = try await TestService.start(secrets: secrets)
+    _ = try await service.set(.passcode("2468"))
+    let opened = try await service.begin(profileID: "alice")
+    let count = secrets.startedCount
+    service.store.freezeReads()
+    try service.changeProfile { [now = service.clock.now] profile in
+      profile.passcode?.standing.failures = 5
+      profile.passcode?.standing.lock = .until(now + .seconds(60))
+    }
+    #expect(try await service.submit(opened, .typed("2468")).outcome == .lockedOut)
+    #expect(secrets.startedCount == count)
+  }
+
+  // R13: nor is anybody refused on one.
+  @Test func aSecretThatWasUnlockedIsFoundOut() async throws {
+    let service = try await TestService.start()
+    _ = try await service.set(.passcode("2468"))
+    let opened = try await service.begin(profileID: "alice")
+    for _ in 0..<5 { _ = try await service.submit(opened, .typed("0000")) }
+    service.store.freezeReads()
+    try service.changeProfile { $0.passcode?.standing = SecretStanding(isSet: true, generation: 9) }
+    #expect(try await service.submit(opened, .typed("2468")).outcome == .succeeded)
+  }
+
+  // R16: another process sets another one right before the verdict is written.
+  @Test func aSecretThatWasReplacedBeforeItsVerdictIsFoundOut() async throws {
+    let secrets = TestSecrets()
+    let service = try await TestService.start(secrets: secrets)
+    _ = try await service.set(.passcode("2468"))
+    let opened = try await service.begin(profileID: "alice")
+    secrets.hold()
+    async let answer = service.submit(opened, .typed("2468"))
+    await secrets.untilHeld(1)
+    service.store.beforeNextCommit { records in
+      var profile = records.profile(TestService.applicationID, "alice")
+      profile.passcode?.standing = SecretStanding(isSet: true, generation: 9)
+      // Nobody is right for it.
+      profile.passcode?.verifier[57] ^= 1
+      try? records.apply(ChangeSet(changes: [.putProfile(profile)]))
+    }
+    secrets.goOn()
+    #expect(try await answer.outcome == .tryAgain)
+    #expect(
+      service.secretStanding()
+        == SecretStanding(
+          isSet: true, failures: 1, inFlight: 0, inFlightUntil: service.secretStanding().inFlightUntil, generation: 9))
+  }
+
   // R28
   @Test func aUsedTicketIsFoundOut() async throws {
     let service = try await TestService.start()
