@@ -56,19 +56,19 @@ struct SecretChangeFlow<Response: SecretChangeResponse>: Sendable {
     let place = try checks.reserve()
     let name = SecretName(applicationID: profile.applicationID, profileID: profile.profileID, kind: kind)
     guard let newSecret else {
+      // Removing hashes nothing, and keeps a place all the same: so there are no more such turns than places.
       return exchange.takeTurnWithVerdict(at: name, of: checks.gate) { turn in
-        // The place is only kept, so that there are no more turns of this kind than places.
-        apply(nil, in: turn, round: 0) { _ = place }
+        apply(nil, in: turn, keeping: place, round: 0)
       }
     }
     exchange.makeVerifier(of: newSecret, name, in: place, hasher: checks.hasher) { verifier in
-      exchange.takeTurnWithVerdict(at: name, of: checks.gate) { turn in apply(verifier, in: turn, round: 0) {} }
+      exchange.takeTurnWithVerdict(at: name, of: checks.gate) { turn in
+        apply(verifier, in: turn, round: 0)
+      }
     }
   }
 
-  private func apply(
-    _ verifier: [UInt8]?, in turn: SecretTurn, round: Int, committed: @escaping @Sendable () -> Void
-  ) {
+  private func apply(_ verifier: [UInt8]?, in turn: SecretTurn, keeping place: SecretPlace? = nil, round: Int) {
     service.profile(profile, for: exchange) { record in
       // Removing what is not there changes nothing.
       guard verifier != nil || record.secret(kind)?.standing.isSet == true else {
@@ -76,7 +76,7 @@ struct SecretChangeFlow<Response: SecretChangeResponse>: Sendable {
       }
       commitChange(
         of: record, verifier, in: turn, round: round,
-        conflicted: { apply(verifier, in: turn, round: round + 1, committed: committed) })
+        conflicted: { apply(verifier, in: turn, keeping: place, round: round + 1) })
     }
   }
 
