@@ -1,7 +1,6 @@
 // People who type their passcode beside the load that is measured: slow checks, at a steady pace.
 
 internal import Glibc
-internal import Synchronization
 internal import TouchstoneClient
 
 /// So many that each types once a second.
