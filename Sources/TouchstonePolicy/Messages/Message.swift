@@ -19,7 +19,8 @@ public struct Message: Sendable, Hashable {
   public init?(_ decision: AttemptDecision, by factor: Factor?, biometry: BiometryType, in language: Language) {
     guard let occasion = Occasion(decision, by: factor) else { return nil }
     let context = MessageContext(
-      retryAfter: decision.retryAfter, nextFactors: decision.nextFactors,
+      retryAfter: decision.retryAfter,
+      nextFactors: decision.nextFactors.filter { !occasion.rulesOut($0, tried: factor) },
       isLastTry: decision.outcome == .tryAgain && decision.attemptsLeft == 1)
     self.init(occasion, biometry: biometry, context: context, in: language)
   }

@@ -70,6 +70,34 @@ enum FollowUp: Sendable, Hashable {
 }
 
 extension Occasion {
+  /// Whether the message says, or means, that the factor is of no use now: it is then no way to go on with.
+  ///
+  /// - Parameter tried: the factor of the attempt; `nil`: a report, which is of biometrics.
+  func rulesOut(_ factor: Factor, tried: Factor?) -> Bool {
+    switch self {
+    case .devicePasscodeMissing:
+      factor == .biometry || factor == .deviceOwner
+    case .updateNeeded, .biometryNotAvailable, .biometryNotEnrolled, .biometryPaused, .biometryGaveUp, .biometryChanged,
+      .biometryChangedWithUpdate, .accessoryNotPaired, .accessoryNotConnected, .otherWayMustComeFirst:
+      factor == .biometry
+    case .deviceOwnerGaveUp:
+      factor == .deviceOwner
+    case .passcodePaused, .passcodeDisabled:
+      factor == .passcode
+    case .gesturePaused, .gestureDisabled:
+      factor == .gesture
+    case .otherWayNeeded, .otherWayChosen, .wayNotOffered:
+      factor == tried ?? .biometry
+    case .deviceNotSuited, .noWayYet, .biometryNotRecognized, .deviceOwnerNotConfirmed, .passcodeDidNotMatch,
+      .gestureDidNotMatch, .passkeyDidNotMatch, .canceled, .interrupted, .canceledByApp, .requestEnded,
+      .companionOutOfReach, .didNotFit, .cannotBeShownNow, .unexpected, .signInTooOld, .deviceOfAnotherAccount,
+      .tooManyDevices, .passcodeTooSimple, .gestureTooSimple, .entriesDiffer, .deviceNotSetUp, .busy:
+      false
+    }
+  }
+}
+
+extension Occasion {
   var followUp: FollowUp {
     switch self {
     case .biometryNotRecognized, .deviceOwnerNotConfirmed, .passcodeDidNotMatch, .gestureDidNotMatch,

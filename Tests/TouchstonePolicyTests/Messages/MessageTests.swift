@@ -166,6 +166,47 @@ import Testing
     #expect(text(AttemptDecision(outcome: .succeeded, laError: nil), by: .biometry) == [])
   }
 
+  // R20: nobody is told to use what was just said not to work.
+  @Test(arguments: Language.allCases) func whatDoesNotWorkIsNoWayOut(_ language: Language) {
+    let sensor = language == .english ? "Touch ID" : "触控 ID"
+    let all: [Factor] = [.biometry, .deviceOwner, .passcode]
+    for outcome in [Outcome.failed, .lockedOut, .factorRequired] {
+      for code in LAErrorCode.allCases {
+        for verdict in [nil, .changed, .changedWithOS] as [DomainStateVerdict?] {
+          for factor in [nil, .biometry] as [Factor?] {
+            let decision = AttemptDecision(outcome: outcome, laError: code, nextFactors: all, domainState: verdict)
+            let text = Message(decision, by: factor, biometry: .touchID, in: language)?.text ?? ""
+            #expect(text.split(separator: sensor, omittingEmptySubsequences: false).count <= 2, "\(text)")
+          }
+        }
+      }
+    }
+  }
+
+  // R20, golden: the way that is left, or none.
+  @Test func theWaysThatAreLeftAreNamed() {
+    func text(_ code: LAErrorCode, _ next: [Factor], _ language: Language = .english) -> String? {
+      let decision = AttemptDecision(outcome: .failed, laError: code, nextFactors: next)
+      return Message(decision, by: nil, biometry: .touchID, in: language)?.text
+    }
+    #expect(
+      text(.biometryNotAvailable, [.biometry, .passcode])
+        == "Touch ID isn't available on this device right now. Please enter your passcode to continue.")
+    #expect(
+      text(.biometryNotAvailable, [.biometry])
+        == "Touch ID isn't available on this device right now. Please continue another way.")
+    #expect(text(.biometryNotAvailable, [.biometry], .simplifiedChinese) == "此设备目前无法使用触控 ID。请使用其他方式继续。")
+    #expect(
+      text(.passcodeNotSet, [.biometry, .deviceOwner, .gesture])
+        == "To use Touch ID, first turn on a passcode in this device's settings. Please draw your gesture to continue.")
+    #expect(
+      text(.passcodeNotSet, [.biometry, .deviceOwner, .gesture], .simplifiedChinese)
+        == "要使用触控 ID，请先在此设备的“设置”中开启锁屏密码。请绘制手势以继续。")
+    #expect(
+      text(.companionNotAvailable, [.biometry])
+        == "Your paired device is out of reach. Bring it closer to use it. Please use Touch ID to continue.")
+  }
+
   // R18
   @Test func theDefaultFallbackTitleIsInTheLanguage() {
     #expect(Language.allCases.map(\.defaultFallbackTitle) == ["Enter Password", "输入密码"])
