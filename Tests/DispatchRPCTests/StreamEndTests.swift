@@ -99,18 +99,25 @@ import Testing
 
   @Test(arguments: [false, true])
   func theServerEnforcesTheDeadlineItself(_ hasHead: Bool) async throws {
-    let streaming = try StreamingLoopback()
+    let ended = Box<RPCCancellation>()
+    let streaming = try StreamingLoopback { router in
+      router.registerBidirectional("/stream/Greet") { stream in
+        stream.onCancel { reason in
+          stream.send([8])
+          ended.put(reason)
+        }
+        if hasHead { stream.send([7]) }
+        return { _, _ in }
+      }
+    }
     let peer = RawPeer(streaming.loopback.address)
-    let head = Frame.call("/stream/Hold") + [("grpc-timeout", "1S")]
-    async let frames = peer.exchange(Frame.preface + Frame.headers(1, head).bytes) {
+    let head = Frame.call("/stream/Greet") + [("grpc-timeout", "100m")]
+    let frames = await peer.exchange(Frame.preface + Frame.headers(1, head).bytes) {
       $0.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 }
     }
-    let handler = await streaming.held.next()
-    if hasHead { handler.send([7]) }
-    #expect(await streaming.seen.next() == .cancelled(.deadline))
-    handler.send([8])
-    let types = await frames.filter { $0.stream == 1 && $0.type != 3 }.map(\.type)
-    // Headers, the message, trailers; or trailers only.
+    #expect(await ended.next() == .deadline)
+    // Headers, the message, trailers; or trailers only. The client's side is not waited for.
+    let types = frames.filter { $0.stream == 1 && $0.type != 3 }.map(\.type)
     #expect(types == (hasHead ? [1, 0, 1] : [1]))
   }
 
@@ -136,6 +143,32 @@ import Testing
     let third = try await streaming.connect(modest).open("Chat")
     third.stream.send([UInt8](repeating: 1, count: 101))
     #expect(await third.errorCode() == .resourceExhausted)
+  }
+
+  @Test func anEndFromAnotherThreadDoesNotHideThatAMessageWasNotSent() async throws {
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.maxResponseMessageBytes = 500
+    let streaming = try StreamingLoopback(configuration)
+    let client = try await streaming.connect()
+    for _ in 0..<50 {
+      let call = client.open("Hold")
+      let handler = await streaming.held.next()
+      handler.send([UInt8](repeating: 1, count: 501))
+      handler.finish()
+      #expect(await call.errorCode() == .resourceExhausted)
+    }
+  }
+
+  @Test func theFirstFailureOfACallIsTheOneThatIsTold() async throws {
+    let streaming = try StreamingLoopback()
+    let client = try await streaming.connect()
+    let call = client.open("Hold")
+    _ = await streaming.held.next()
+    call.stream.cancel()
+    client.connection.close()
+    #expect(await call.errorCode() == .cancelled)
+    _ = await client.closed()
+    #expect(call.seen.count == 0)
   }
 
   @Test func drainLetsRunningStreamsFinish() async throws {

@@ -137,7 +137,10 @@ extension RPCClientStream {
 
   /// Ends the call for a reason on our side of the wire.
   func fail(_ error: RPCError) {
-    state = .failed(error)
+    switch state {
+    case .running, .serverEnded: state = .failed(error)
+    case .failed, .over: return
+    }
     inbox.discard()
     detach()
   }

@@ -9,7 +9,7 @@ public struct RPCServerError: Error, Hashable, Sendable, CustomStringConvertible
   public var description: String { reason }
 }
 
-/// A gRPC server for unary calls over HTTP/2 without TLS (h2c, prior knowledge).
+/// A gRPC server for calls of all four kinds over HTTP/2 without TLS (h2c, prior knowledge).
 ///
 /// A server that is dropped closes its connections at once, unless `shutDown` was called, which keeps it until it is done.
 public final class RPCServer: Sendable {

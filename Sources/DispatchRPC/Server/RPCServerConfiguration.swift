@@ -42,7 +42,8 @@ public struct RPCServerConfiguration: Sendable {
   public var handshakeTimeout = Duration.seconds(10)
   /// From a stream's first header to its whole request.
   public var requestTimeout = Duration.seconds(30)
-  /// From an answer to the peer having taken it; also how long a socket may take nothing.
+  /// From an answer to the peer having taken it, or from a stream's end to the peer taking some of what was sent before; also
+  /// how long a socket may take nothing. A stream that has not ended may be read as slowly as its handler allows.
   public var responseTimeout = Duration.seconds(30)
   /// A connection without a call is asked to leave after this: it may be one that stalls in the middle of a frame.
   public var idleTimeout = Duration.seconds(15 * 60)

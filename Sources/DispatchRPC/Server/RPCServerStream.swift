@@ -238,9 +238,11 @@ extension RPCServerStream {
     }
   }
 
-  /// The server's end, for a reason that is the client's or the handler's fault. What has not begun is not sent.
+  /// The server's end, for a reason that is the client's or the handler's fault. What has not begun is not sent. An end of the
+  /// handler's that is still on its way from another thread comes too late: it may rely on what is not sent.
   func abort(_ code: RPCCode, _ message: String) {
-    guard stream != nil, expire(.refused) else { return }
+    guard stream != nil else { return }
+    _ = expire(.refused)
     cut(code, message)
   }
 
