@@ -15,6 +15,7 @@ from .stubs import (
     bindings_pb2_grpc,
     evaluation_pb2,
     evaluation_pb2_grpc,
+    secrets_pb2,
     secrets_pb2_grpc,
     tokens_pb2,
     tokens_pb2_grpc,
@@ -42,9 +43,7 @@ class Caller:
     # Binding
 
     def begin_binding(self, phone, profile_id, *, authenticated_at=None, application_id=None, posture=None):
-        primary = bindings_pb2.PrimaryAuthentication(
-            method="password", authenticated_at=authenticated_at or seconds_from_now(0)
-        )
+        primary = primary_login(authenticated_at=authenticated_at)
         return self.bindings.BeginBinding(
             bindings_pb2.BeginBindingRequest(
                 application_id=application_id or self.application_id,
@@ -55,21 +54,26 @@ class Caller:
             )
         )
 
-    def completion(self, phone, begun, *, keys=None, posture=None, replace_existing=False, application_id=None):
-        """The request that ends a binding, to be sent once or more often."""
+    def completion(
+        self, phone, begun, *, keys=None, touch_id=None, posture=None, replace_existing=False, application_id=None
+    ):
+        """The request that ends a binding, to be sent once or more often: by keys, or by a ProfileTouchID."""
+        if keys is None:
+            keys = phone.hardware_keys(begun.signing_input) if touch_id is None else []
         return bindings_pb2.CompleteBindingRequest(
             application_id=application_id or self.application_id,
             ticket=begun.ticket,
             device_name="Phone",
-            keys=phone.hardware_keys(begun.signing_input) if keys is None else keys,
+            keys=keys,
+            profile_touch_id=None if touch_id is None else bindings_pb2.ProfileTouchId(value=touch_id),
             posture=posture or phone.posture(),
             replace_existing=replace_existing,
         )
 
-    def bind(self, phone, profile_id=None, *, replace_existing=False):
+    def bind(self, phone, profile_id=None, *, touch_id=None, replace_existing=False):
         """The whole of it; the phone remembers its binding."""
-        begun = self.begin_binding(phone, profile_id or f"profile-{uuid.uuid4()}")
-        request = self.completion(phone, begun, replace_existing=replace_existing)
+        begun = self.begin_binding(phone, profile_id or new_profile_id())
+        request = self.completion(phone, begun, touch_id=touch_id, replace_existing=replace_existing)
         phone.binding = self.bindings.CompleteBinding(request).binding
         return phone.binding
 
@@ -90,33 +94,107 @@ class Caller:
             )
         )
 
+    def accept_domain_state(self, binding, domain_state, **evidence):
+        """By `token` or `primary`."""
+        return self.bindings.AcceptDomainState(
+            bindings_pb2.AcceptDomainStateRequest(
+                application_id=self.application_id,
+                binding_id=binding.binding_id,
+                domain_state=domain_state,
+                os_version="17.4",
+                **evidence,
+            )
+        ).binding
+
+    # Secrets and settings
+
+    def set_secret(self, profile_id, secret, *, confirmation=None, **authority):
+        """By `old_secret` or `primary`; by a login of this moment, if neither is given."""
+        return self.secrets.SetSecret(self.secret_change(profile_id, secret, confirmation=confirmation, **authority))
+
+    def secret_change(self, profile_id, secret, *, confirmation=None, **authority):
+        """The request, to be sent once or more often."""
+        return secrets_pb2.SetSecretRequest(
+            application_id=self.application_id,
+            profile_id=profile_id,
+            secret=secret,
+            confirmation=confirmation or secret,
+            **(authority or {"primary": primary_login()}),
+        )
+
+    def remove_secret(self, profile_id, kind, **authority):
+        return self.secrets.RemoveSecret(
+            secrets_pb2.RemoveSecretRequest(
+                application_id=self.application_id,
+                profile_id=profile_id,
+                kind=kind,
+                **(authority or {"primary": primary_login()}),
+            )
+        )
+
+    def get_settings(self, profile_id):
+        return self.secrets.GetUnlockSettings(
+            secrets_pb2.GetUnlockSettingsRequest(application_id=self.application_id, profile_id=profile_id)
+        ).settings
+
+    def set_settings(self, profile_id, **settings):
+        return self.secrets.SetUnlockSettings(
+            secrets_pb2.SetUnlockSettingsRequest(
+                application_id=self.application_id,
+                profile_id=profile_id,
+                settings=secrets_pb2.UnlockSettings(**settings),
+            )
+        ).settings
+
     # Evaluation
 
-    def can_evaluate(self, phone, policy="login", **posture):
+    def can_evaluate(self, phone, policy="login", *, profile_id=None, **posture):
+        binding_id = phone.binding.binding_id if phone.binding and profile_id is None else ""
         return self.evaluations.CanEvaluatePolicy(
             evaluation_pb2.CanEvaluatePolicyRequest(
                 application_id=self.application_id,
                 policy=policy,
-                binding_id=phone.binding.binding_id if phone.binding else "",
+                binding_id=binding_id,
+                profile_id=profile_id,
                 posture=phone.posture(**posture),
             )
         )
 
-    def begin(self, phone, policy="login", *, binding_id=None, cancel_title=None, transaction=None, posture=None):
-        return self.evaluations.BeginEvaluation(
-            evaluation_pb2.BeginEvaluationRequest(
-                application_id=self.application_id,
-                policy=policy,
-                binding_id=binding_id or phone.binding.binding_id,
-                localized_reason="Log in to the acceptance test",
-                cancel_title=None if cancel_title is None else types_pb2.Title(text=cancel_title),
-                transaction=transaction,
-                posture=posture or phone.posture(),
-            )
+    def begin(self, phone, policy="login", **options):
+        return self.evaluations.BeginEvaluation(self.beginning(phone, policy, **options))
+
+    def beginning(
+        self,
+        phone,
+        policy="login",
+        *,
+        binding_id=None,
+        profile_id=None,
+        cancel_title=None,
+        transaction=None,
+        posture=None,
+    ):
+        """The request: for the phone's binding or another one, or for a profile, or (both empty) for nobody."""
+        if binding_id is None:
+            binding_id = phone.binding.binding_id if profile_id is None else ""
+        return evaluation_pb2.BeginEvaluationRequest(
+            application_id=self.application_id,
+            policy=policy,
+            binding_id=binding_id,
+            profile_id=profile_id,
+            localized_reason="Log in to the acceptance test",
+            cancel_title=None if cancel_title is None else types_pb2.Title(text=cancel_title),
+            transaction=transaction,
+            posture=posture or phone.posture(),
         )
 
-    def attempt(self, phone, opened, *, key=None, report=None, evaluation=None, posture=None, factor=BIOMETRY):
-        """The request for one attempt, right unless said otherwise; to be sent once or more often."""
+    def attempt(
+        self, phone, opened, *, key=None, secret=None, evaluation=None, posture=None, factor=BIOMETRY, report=None, **other
+    ):
+        """The request for one attempt, right unless said otherwise; to be sent once or more often.
+
+        `secret`: a passcode or a gesture. `other`: `profile_touch_id` or `primary`.
+        """
         request = evaluation_pb2.SubmitAttemptRequest(
             application_id=self.application_id,
             evaluation=opened.evaluation if evaluation is None else evaluation,
@@ -124,6 +202,13 @@ class Caller:
         )
         if report is not None:
             request.report.la_error = report
+        elif secret is not None:
+            kind = secret.WhichOneof("kind")
+            getattr(request, kind).CopyFrom(getattr(secret, kind))
+        elif "profile_touch_id" in other:
+            request.profile_touch_id.profile_touch_id = other["profile_touch_id"]
+        elif "primary" in other:
+            request.primary.CopyFrom(other["primary"])
         else:
             request.key.CopyFrom(key or phone.proof(opened.signing_input, factor))
         return request
@@ -161,6 +246,38 @@ class Caller:
     def revoke_token(self, token):
         return self.tokens.RevokeToken(tokens_pb2.RevokeTokenRequest(application_id=self.application_id, token=token))
 
+    # Administration
+
+    def get_profile(self, profile_id):
+        return self.administration.GetProfile(
+            administration_pb2.GetProfileRequest(application_id=self.application_id, profile_id=profile_id)
+        )
+
+    def unlock_device(self, device_id, reason="support"):
+        return self.administration.UnlockDevice(
+            administration_pb2.UnlockDeviceRequest(
+                application_id=self.application_id, device_id=device_id, reason=reason
+            )
+        )
+
+    def unlock_secret(self, profile_id, kind, reason="support"):
+        return self.administration.UnlockSecret(
+            administration_pb2.UnlockSecretRequest(
+                application_id=self.application_id, profile_id=profile_id, kind=kind, reason=reason
+            )
+        )
+
+    def erase_profile(self, profile_id):
+        return self.administration.EraseProfile(
+            administration_pb2.EraseProfileRequest(application_id=self.application_id, profile_id=profile_id)
+        )
+
+    def explain(self, beginning, at=None):
+        """What is said of a request to begin."""
+        return self.administration.ExplainEvaluation(
+            administration_pb2.ExplainEvaluationRequest(begin=beginning, at=at)
+        )
+
     # Audit
 
     def events(self):
@@ -182,6 +299,25 @@ class _DefaultTimeout(grpc.UnaryUnaryClientInterceptor):
         if details.timeout is None:
             details = details._replace(timeout=CALL_SECONDS)
         return continuation(details, request)
+
+
+def primary_login(method="password", authenticated_at=None):
+    """The calling service's own word for the person, of this moment unless said otherwise."""
+    return bindings_pb2.PrimaryAuthentication(
+        method=method, authenticated_at=authenticated_at or seconds_from_now(0)
+    )
+
+
+def passcode(text):
+    return secrets_pb2.Secret(passcode=evaluation_pb2.PasscodeProof(passcode=text))
+
+
+def gesture(*points):
+    return secrets_pb2.Secret(gesture=evaluation_pb2.GestureProof(points=points))
+
+
+def new_profile_id():
+    return f"profile-{uuid.uuid4()}"
 
 
 def seconds_from_now(seconds):

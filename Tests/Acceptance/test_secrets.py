@@ -1,0 +1,540 @@
+"""Passcode and gesture: set, changed, removed, guessed at, locked, in parallel and over restarts (R12-R17)."""
+
+import json
+import time
+
+import grpc
+import pytest
+
+from support.caller import (
+    all_at_once,
+    gesture,
+    new_caller,
+    new_profile_id,
+    passcode,
+    primary_login,
+    seconds_from_now,
+    wait_until,
+)
+from support.errors import refused
+from support.phone import BIOMETRY, Phone
+from support.stubs import evaluation_pb2, secrets_pb2, types_pb2
+
+PASSCODE = types_pb2.FACTOR_PASSCODE
+GESTURE = types_pb2.FACTOR_GESTURE
+
+PASSCODE_KIND = secrets_pb2.SECRET_KIND_PASSCODE
+GESTURE_KIND = secrets_pb2.SECRET_KIND_GESTURE
+
+SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+TRY_AGAIN = evaluation_pb2.OUTCOME_TRY_AGAIN
+LOCKED_OUT = evaluation_pb2.OUTCOME_LOCKED_OUT
+FACTOR_REQUIRED = evaluation_pb2.OUTCOME_FACTOR_REQUIRED
+
+#: Right, another that is right after a change, and wrong ones, by kind.
+SECRETS = {
+    PASSCODE_KIND: (passcode("2468"), passcode("1357"), passcode("0001")),
+    GESTURE_KIND: (gesture(0, 1, 2, 5, 8), gesture(6, 7, 8, 4), gesture(0, 1, 2, 5)),
+}
+FACTOR = {PASSCODE_KIND: PASSCODE, GESTURE_KIND: GESTURE}
+NAMES = {PASSCODE_KIND: "PASSCODE", GESTURE_KIND: "GESTURE"}
+
+KINDS = pytest.mark.parametrize("kind", SECRETS, ids=["passcode", "gesture"])
+
+PARALLEL_GUESSES = 200
+PARALLEL_LOGINS = 50
+#: The standard ladder's first rung: so many guesses, and then a minute.
+BUDGET = 5
+FIRST_LOCK_SECONDS = 60
+
+#: The built-in ladder in a hurry.
+HURRIED = {
+    "purpose": "login",
+    "factors": ["gesture", "passcode"],
+    "ladder": [{"failures": 2, "lock": "1s"}, {"failures": 3, "lock": "2s"}, {"failures": 4, "disable": True}],
+}
+
+
+class Person:
+    """Somebody with a passcode or a gesture, and no phone that is bound."""
+
+    def __init__(self, caller, kind=PASSCODE_KIND, policy="login", profile_id=None):
+        self.caller, self.kind, self.policy = caller, kind, policy
+        self.right, self.other, self.wrong = SECRETS[kind]
+        self.profile_id = profile_id or new_profile_id()
+        self.phone = Phone()
+
+    def with_secret(self):
+        assert self.caller.set_secret(self.profile_id, self.right).accepted
+        return self
+
+    def begin(self):
+        return self.caller.begin(self.phone, self.policy, profile_id=self.profile_id)
+
+    def attempt(self, secret, opened=None):
+        return self.caller.submit(self.phone, opened or self.begin(), secret=secret)
+
+    def standing(self):
+        """Of the secret, as support staff sees it."""
+        [standing] = [each for each in self.caller.get_profile(self.profile_id).secrets if each.kind == self.kind]
+        return standing
+
+
+def brief(answer):
+    return answer.outcome, answer.la_error, answer.attempts_left
+
+
+# Setting, changing, removing (R16)
+
+
+@KINDS
+def test_a_first_secret_logs_in(caller, kind):
+    person = Person(caller, kind)
+    answer = caller.set_secret(person.profile_id, person.right)
+    assert answer == secrets_pb2.SetSecretResponse(accepted=True)
+    opened = person.begin()
+    assert list(opened.factors) == [FACTOR[kind]]
+    assert opened.domain_state == types_pb2.DOMAIN_STATE_VERDICT_UNSPECIFIED
+    answer = person.attempt(person.right, opened)
+    assert (answer.outcome, answer.la_error, answer.result) == (SUCCEEDED, 0, evaluation_pb2.RESULT_SUCCESS)
+    assert answer.profile_id == person.profile_id
+    claims = caller.introspect(answer.token).claims
+    assert (claims.profile_id, claims.binding_id, list(claims.methods)) == (person.profile_id, "", ["pin"])
+    settings = caller.get_settings(person.profile_id)
+    assert (settings.passcode_set, settings.passcode_enabled) == (kind == PASSCODE_KIND,) * 2
+    assert (settings.gesture_set, settings.gesture_enabled) == (kind == GESTURE_KIND,) * 2
+    assert settings.biometry_enabled
+
+
+@KINDS
+def test_the_old_one_changes_it_and_serves_no_more(caller, kind):
+    person = Person(caller, kind).with_secret()
+    assert caller.set_secret(person.profile_id, person.other, old_secret=person.right).accepted
+    assert person.attempt(person.right).outcome == TRY_AGAIN
+    assert person.attempt(person.other).outcome == SUCCEEDED
+
+
+@KINDS
+def test_a_wrong_old_one_changes_nothing_and_counts(caller, kind):
+    person = Person(caller, kind).with_secret()
+    answers = [caller.set_secret(person.profile_id, person.other, old_secret=person.wrong) for _ in range(BUDGET + 1)]
+    assert not any(answer.accepted for answer in answers)
+    assert [(answer.denial.reason, answer.attempts_left) for answer in answers] == [
+        *[("WRONG_SECRET", left) for left in (4, 3, 2, 1)],
+        *[(f"{NAMES[kind]}_LOCKED", 0)] * 2,
+    ]
+    assert 0 < answers[-1].denial.retry_after.ToSeconds() <= FIRST_LOCK_SECONDS
+    assert all(answer.denial.la_error == -1 and answer.denial.message.text for answer in answers)
+    # The ladder is one, in and out of evaluations.
+    assert person.begin().denial.reason == f"{NAMES[kind]}_LOCKED"
+    assert person.standing().failures == BUDGET
+
+
+@KINDS
+def test_guessing_by_turns_in_both_places_has_one_budget(caller, kind):
+    person = Person(caller, kind).with_secret()
+    opened = person.begin()
+    assert brief(person.attempt(person.wrong, opened)) == (TRY_AGAIN, -1, 4)
+    assert caller.set_secret(person.profile_id, person.other, old_secret=person.wrong).attempts_left == 3
+    assert caller.remove_secret(person.profile_id, kind, old_secret=person.wrong).attempts_left == 2
+    assert brief(person.attempt(person.wrong, opened)) == (TRY_AGAIN, -1, 1)
+    assert brief(person.attempt(person.wrong, opened)) == (LOCKED_OUT, -1, 0)
+
+
+@KINDS
+@pytest.mark.parametrize("authority", ["old_secret", "primary"])
+def test_what_is_removed_is_not_asked_for(caller, kind, authority):
+    person = Person(caller, kind).with_secret()
+    opened = person.begin()
+    proof = {"old_secret": person.right, "primary": primary_login()}[authority]
+    assert caller.remove_secret(person.profile_id, kind, **{authority: proof}).accepted
+    assert person.attempt(person.right, opened).outcome != SUCCEEDED
+    settings = caller.get_settings(person.profile_id)
+    assert not (settings.passcode_set or settings.passcode_enabled or settings.gesture_set or settings.gesture_enabled)
+    assert not caller.get_profile(person.profile_id).secrets
+
+
+def test_removing_what_is_not_there_is_accepted_on_a_login_alone(caller):
+    person = Person(caller)
+    assert caller.remove_secret(person.profile_id, PASSCODE_KIND).accepted
+    answer = caller.remove_secret(person.profile_id, PASSCODE_KIND, old_secret=person.right)
+    assert (answer.accepted, answer.denial.reason) == (False, "WRONG_SECRET")
+
+
+def test_an_old_one_that_never_was_is_a_wrong_one(caller):
+    """Nobody learns by a change whether somebody has a passcode (R37)."""
+
+    def dialogue(person):
+        answers = [caller.set_secret(person.profile_id, person.other, old_secret=person.wrong) for _ in range(BUDGET)]
+        assert 0 < answers[-1].denial.retry_after.ToSeconds() <= FIRST_LOCK_SECONDS
+        answers[-1].denial.ClearField("retry_after")
+        return answers
+
+    unknown, known = Person(caller), Person(caller).with_secret()
+    assert dialogue(unknown) == dialogue(known)
+    for person in (unknown, known):
+        answer = caller.set_secret(person.profile_id, person.other, old_secret=person.right)
+        assert (answer.accepted, answer.denial.reason) == (False, "PASSCODE_LOCKED")
+
+
+@KINDS
+def test_a_login_of_six_minutes_ago_sets_and_removes_nothing(caller, kind):
+    person = Person(caller, kind).with_secret()
+    old = primary_login(authenticated_at=seconds_from_now(-6 * 60))
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="PRIMARY_AUTHENTICATION_TOO_OLD"):
+        caller.set_secret(person.profile_id, person.other, primary=old)
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="PRIMARY_AUTHENTICATION_TOO_OLD"):
+        caller.remove_secret(person.profile_id, kind, primary=old)
+    assert person.attempt(person.right).outcome == SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    "text", ["1122", "aaab", "密码密码", "🔑🔒🔑🔒", "é" + "e\u0301" + "xy", " 2468 ", "x" * 63 + "y", "ab" * 32, "🔑" * 63 + "a"]
+)
+def test_a_passcode_is_its_characters_and_no_others(caller, text):
+    person = Person(caller)
+    assert caller.set_secret(person.profile_id, passcode(text)).accepted
+    opened = person.begin()
+    others = {text.upper(), text.strip(), text.replace("é", "e\u0301"), text[:-1] + "z"} - {text}
+    for other in sorted(others):
+        assert person.attempt(passcode(other), opened).outcome == TRY_AGAIN
+    assert person.attempt(passcode(text), opened).outcome == SUCCEEDED
+
+
+def test_a_gesture_has_a_direction(caller):
+    person = Person(caller, GESTURE_KIND).with_secret()
+    opened = person.begin()
+    assert person.attempt(gesture(8, 5, 2, 1, 0), opened).outcome == TRY_AGAIN
+    assert person.attempt(person.right, opened).outcome == SUCCEEDED
+
+
+def test_all_nine_dots_are_a_gesture(caller):
+    person = Person(caller, GESTURE_KIND)
+    assert caller.set_secret(person.profile_id, gesture(*range(9))).accepted
+    assert person.attempt(gesture(*range(9))).outcome == SUCCEEDED
+
+
+def test_a_confirmation_of_the_other_kind_is_none(caller):
+    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="confirmation"):
+        caller.set_secret(new_profile_id(), passcode("2468"), confirmation=gesture(2, 4, 6, 8))
+
+
+# The ladder (R13), and what ends it
+
+
+@KINDS
+def test_five_wrong_ones_lock_it_for_a_minute(caller, kind):
+    person = Person(caller, kind).with_secret()
+    opened = person.begin()
+    answers = [person.attempt(person.wrong, opened) for _ in range(BUDGET)]
+    assert [brief(answer) for answer in answers] == [
+        *[(TRY_AGAIN, -1, left) for left in (4, 3, 2, 1)],
+        (LOCKED_OUT, -1, 0),
+    ]
+    assert not any(answer.HasField("retry_after") for answer in answers[:-1])
+    assert all(answer.message.text for answer in answers)
+    assert 0 < answers[-1].retry_after.ToSeconds() <= FIRST_LOCK_SECONDS
+
+    # The right one is not verified, and not counted.
+    locked = person.attempt(person.right, opened)
+    assert brief(locked) == (LOCKED_OUT, -1, 0)
+    assert locked.retry_after.ToSeconds() <= answers[-1].retry_after.ToSeconds()
+    assert not locked.token and not locked.profile_id
+    assert person.standing().failures == BUDGET
+
+    denial = person.begin().denial
+    assert (denial.reason, denial.la_error) == (f"{NAMES[kind]}_LOCKED", -1)
+    assert 0 < denial.retry_after.ToSeconds() <= FIRST_LOCK_SECONDS
+
+
+def test_the_ladder_rises_until_it_is_disabled(start):
+    server = start(configuration={"policies": json.dumps({"hurried": HURRIED})})
+    person = Person(new_caller(server), policy="hurried").with_secret()
+    opened = person.begin()
+
+    assert brief(person.attempt(person.wrong, opened)) == (TRY_AGAIN, -1, 1)
+    for seconds in (1, 2):
+        locked = person.attempt(person.wrong, opened)
+        assert brief(locked) == (LOCKED_OUT, -1, 0)
+        assert seconds - 1 < locked.retry_after.ToTimedelta().total_seconds() <= seconds
+        wait_until(person.standing().locked_until)
+    disabled = person.attempt(person.wrong, opened)
+    assert brief(disabled) == (LOCKED_OUT, -1, 0)
+    assert not disabled.HasField("retry_after")
+
+    assert person.standing().disabled
+    assert person.begin().denial.reason == "PASSCODE_DISABLED"
+    answer = person.caller.set_secret(person.profile_id, person.other, old_secret=person.right)
+    assert (answer.accepted, answer.denial.reason) == (False, "PASSCODE_DISABLED")
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="PASSCODE_DISABLED"):
+        person.caller.unlock_secret(person.profile_id, PASSCODE_KIND)
+
+    assert person.caller.set_secret(person.profile_id, person.other).accepted
+    assert person.attempt(person.other).outcome == SUCCEEDED
+
+
+def test_a_success_sets_the_count_to_zero(caller):
+    person = Person(caller).with_secret()
+    opened = person.begin()
+    for _ in range(BUDGET - 1):
+        person.attempt(person.wrong, opened)
+    assert person.attempt(person.right, opened).outcome == SUCCEEDED
+    assert person.standing().failures == 0
+    assert brief(person.attempt(person.wrong)) == (TRY_AGAIN, -1, 4)
+
+
+def test_passcode_and_gesture_count_apart(caller):
+    """R12: a success clears its own failures alone."""
+    typing = Person(caller).with_secret()
+    drawing = Person(caller, GESTURE_KIND, profile_id=typing.profile_id).with_secret()
+    opened = typing.begin()
+    assert list(opened.factors) == [GESTURE, PASSCODE]
+    for _ in range(BUDGET):
+        locked = typing.attempt(typing.wrong, opened)
+    assert brief(locked) == (LOCKED_OUT, -1, 0)
+    assert list(locked.next_factors) == [GESTURE]
+    assert brief(drawing.attempt(drawing.wrong, opened)) == (TRY_AGAIN, -1, 4)
+    assert drawing.attempt(drawing.right, opened).outcome == SUCCEEDED
+    assert (typing.standing().failures, drawing.standing().failures) == (BUDGET, 0)
+    assert list(typing.begin().factors) == [GESTURE]
+
+
+def test_a_secret_is_a_profiles_in_one_application(caller, other_caller):
+    person = Person(caller).with_secret()
+    stranger = Person(other_caller, profile_id=person.profile_id)
+    opened = other_caller.begin(stranger.phone, profile_id=person.profile_id)
+    for secret in [person.right, person.wrong] * 2:
+        assert stranger.attempt(secret, opened).outcome != SUCCEEDED
+    assert person.standing().failures == 0
+
+
+def test_setting_it_anew_ends_failures_and_lock(caller):
+    person = Person(caller).with_secret()
+    opened = person.begin()
+    for _ in range(BUDGET):
+        person.attempt(person.wrong, opened)
+    assert caller.set_secret(person.profile_id, person.other).accepted
+    assert person.standing().failures == 0
+    assert person.attempt(person.other, opened).outcome == SUCCEEDED
+
+
+@KINDS
+def test_support_ends_a_lock(caller, kind):
+    person = Person(caller, kind).with_secret()
+    opened = person.begin()
+    for _ in range(BUDGET):
+        person.attempt(person.wrong, opened)
+    for _ in range(2):
+        caller.unlock_secret(person.profile_id, kind, "called, and knew the answers")
+    assert person.standing().failures == 0
+    assert person.attempt(person.right, opened).outcome == SUCCEEDED
+    unlocked = [event for event in caller.events() if event.kind == "secret.unlocked"]
+    assert unlocked
+    assert unlocked[0].details["reason"] == "called, and knew the answers"
+
+
+def test_support_unlocks_nothing_that_is_not_there(caller, other_caller):
+    person = Person(caller).with_secret()
+    with refused(grpc.StatusCode.NOT_FOUND):
+        caller.unlock_secret(person.profile_id, GESTURE_KIND)
+    with refused(grpc.StatusCode.NOT_FOUND):
+        caller.unlock_secret("nobody", PASSCODE_KIND)
+    with refused(grpc.StatusCode.NOT_FOUND):
+        other_caller.unlock_secret(person.profile_id, PASSCODE_KIND)
+
+
+# With a phone: lockout, domain state (R4, R8, R12, R26)
+
+
+@KINDS
+def test_a_passcode_ends_the_lockout_of_biometrics_and_a_gesture_does_not(caller, phone, kind):
+    profile_id = phone.binding.profile_id
+    right = SECRETS[kind][0]
+    caller.set_secret(profile_id, right)
+    for wrong_attempts in (3, 2):
+        opened = caller.begin(phone)
+        for _ in range(wrong_attempts):
+            locked = caller.submit_wrong(phone, opened)
+    assert (locked.outcome, locked.la_error) == (LOCKED_OUT, -8)
+    opened = caller.begin(phone)
+    assert list(opened.factors) == [FACTOR[kind]]
+    assert caller.submit(phone, opened, secret=right).outcome == SUCCEEDED
+    assert caller.can_evaluate(phone).biometry_attempts_left == (5 if kind == PASSCODE_KIND else 0)
+
+
+@KINDS
+def test_after_a_secret_the_changed_finger_is_the_baseline(caller, phone, kind):
+    right, _, wrong = SECRETS[kind]
+    caller.set_secret(phone.binding.profile_id, right)
+    phone.domain_state = b"another finger"
+    opened = caller.begin(phone)
+    assert opened.domain_state == types_pb2.DOMAIN_STATE_VERDICT_CHANGED
+    assert caller.submit(phone, opened).outcome == FACTOR_REQUIRED
+    assert caller.submit(phone, opened, secret=wrong).outcome == TRY_AGAIN
+    assert caller.can_evaluate(phone).domain_state == types_pb2.DOMAIN_STATE_VERDICT_CHANGED
+    assert caller.submit(phone, opened, secret=right).outcome == SUCCEEDED
+    assert caller.can_evaluate(phone).domain_state == types_pb2.DOMAIN_STATE_VERDICT_UNCHANGED
+    assert caller.login(phone).outcome == SUCCEEDED
+
+
+def test_a_biometric_success_leaves_a_passcodes_failures(caller, phone):
+    person = Person(caller, profile_id=phone.binding.profile_id).with_secret()
+    caller.submit(phone, caller.begin(phone), secret=person.wrong)
+    assert caller.login(phone).outcome == SUCCEEDED
+    assert person.standing().failures == 1
+
+
+def test_wrong_passcodes_end_no_evaluation_and_touch_no_finger(caller, phone):
+    person = Person(caller, profile_id=phone.binding.profile_id).with_secret()
+    opened = caller.begin(phone)
+    for _ in range(BUDGET):
+        answer = caller.submit(phone, opened, secret=person.wrong)
+    assert brief(answer) == (LOCKED_OUT, -1, 0)
+    assert list(answer.next_factors) == [BIOMETRY]
+    assert caller.can_evaluate(phone).biometry_attempts_left == 5
+    assert caller.submit(phone, opened).outcome == SUCCEEDED
+
+
+def test_a_revoked_binding_has_no_passcode(caller, phone):
+    """R36, and answered like a wrong one (R37)."""
+    person = Person(caller, profile_id=phone.binding.profile_id).with_secret()
+    opened = caller.begin(phone)
+    caller.revoke(phone.binding)
+    answer = caller.submit(phone, opened, secret=person.right)
+    assert brief(answer) == (TRY_AGAIN, -1, 4)
+    assert not answer.token and not answer.profile_id
+
+
+# In parallel (R14)
+
+
+@KINDS
+def test_of_parallel_guesses_the_budget_is_verified(server, caller, kind):
+    person = Person(caller, kind).with_secret()
+    request = caller.attempt(person.phone, person.begin(), secret=person.wrong)
+    answers = all_at_once_from_four(server, caller, request, PARALLEL_GUESSES)
+    outcomes = [answer.outcome for answer in answers]
+    assert (outcomes.count(TRY_AGAIN), outcomes.count(LOCKED_OUT)) == (BUDGET - 1, PARALLEL_GUESSES - BUDGET + 1)
+    assert person.standing().failures == BUDGET
+    wrong = [event for event in caller.events() if event.kind == "evaluation.failed"]
+    assert len(wrong) == BUDGET - 1
+
+
+def test_of_a_right_one_among_parallel_guesses_at_most_it_succeeds(server, caller):
+    """Whoever guesses in parallel has no more guesses, and the person who knows it is counted among them."""
+    person = Person(caller).with_secret()
+    opened = person.begin()
+    guesses = [caller.attempt(person.phone, opened, secret=passcode(f"{number:04}")) for number in range(100, 160)]
+    guesses.insert(30, caller.attempt(person.phone, opened, secret=person.right))
+    answers = all_at_once(caller.evaluations.SubmitAttempt, guesses)
+    outcomes = [answer.outcome for answer in answers]
+    succeeded = outcomes.count(SUCCEEDED)
+    assert succeeded == (outcomes[30] == SUCCEEDED)
+    # A success takes back the count, and ends the evaluation.
+    assert outcomes.count(TRY_AGAIN) <= (BUDGET - 1) * (1 + succeeded)
+
+
+def test_parallel_right_ones_all_succeed(server, caller):
+    person = Person(caller).with_secret()
+    requests = [
+        caller.attempt(person.phone, opened, secret=person.right)
+        for opened in all_at_once(caller.evaluations.BeginEvaluation, [beginning(person)] * PARALLEL_LOGINS)
+    ]
+    answers = all_at_once(caller.evaluations.SubmitAttempt, requests)
+    assert [answer.outcome for answer in answers] == [SUCCEEDED] * PARALLEL_LOGINS
+    assert person.standing().failures == 0
+
+
+def test_parallel_changes_by_the_old_one_end_with_one_that_serves(caller):
+    person = Person(caller).with_secret()
+    news = [passcode(f"new-{number}") for number in range(8)]
+    changes = [caller.secret_change(person.profile_id, new, old_secret=person.right) for new in news]
+    accepted = [answer.accepted for answer in all_at_once(caller.secrets.SetSecret, changes)]
+    assert accepted.count(True) == 1
+    # The lock that the late ones brought about is not what is asked here.
+    caller.unlock_secret(person.profile_id, PASSCODE_KIND)
+    assert person.attempt(news[accepted.index(True)]).outcome == SUCCEEDED
+
+
+def beginning(person):
+    return person.caller.beginning(person.phone, person.policy, profile_id=person.profile_id)
+
+
+def all_at_once_from_four(server, caller, request, count):
+    """The same request so many times, on four connections."""
+    callers = [caller, *(new_caller(server, caller.application_id) for _ in range(3))]
+    calls = [callers[index % len(callers)].evaluations.SubmitAttempt.future(request) for index in range(count)]
+    return [call.result() for call in calls]
+
+
+# Over restarts (R14, R15)
+
+
+@pytest.mark.parametrize("stop", ["terminate", "kill"])
+def test_a_lock_survives(start, stop):
+    server = start()
+    person = Person(new_caller(server, "shop"), profile_id="profile-1").with_secret()
+    opened = person.begin()
+    for _ in range(BUDGET):
+        person.attempt(person.wrong, opened)
+    before = person.standing()
+    assert before.locked_until.seconds > time.time()
+    getattr(server, stop)()
+
+    person = Person(new_caller(start(), "shop"), profile_id="profile-1")
+    assert person.standing() == before
+    locked = person.attempt(person.right, opened)
+    assert brief(locked) == (LOCKED_OUT, -1, 0)
+    assert 0 < locked.retry_after.ToSeconds() <= FIRST_LOCK_SECONDS
+    person.caller.unlock_secret("profile-1", PASSCODE_KIND)
+    assert person.attempt(person.right, opened).outcome == SUCCEEDED
+
+
+def test_a_disabled_one_stays_disabled(start):
+    policies = json.dumps({"once": {**HURRIED, "ladder": [{"failures": 1, "disable": True}]}})
+    server = start(configuration={"policies": policies})
+    person = Person(new_caller(server, "shop"), policy="once", profile_id="profile-1").with_secret()
+    assert brief(person.attempt(person.wrong)) == (LOCKED_OUT, -1, 0)
+    server.kill()
+    # Whatever a policy without that ladder would have made of one failure.
+    person = Person(new_caller(start(), "shop"), profile_id="profile-1")
+    assert person.standing().disabled
+    assert person.begin().denial.reason == "PASSCODE_DISABLED"
+
+
+def test_secrets_and_settings_survive_a_kill(start):
+    server = start()
+    caller = new_caller(server, "shop")
+    for kind, (right, _, _) in SECRETS.items():
+        Person(caller, kind, profile_id="profile-1").with_secret()
+    settings = caller.set_settings(
+        "profile-1", biometry_enabled=False, gesture_enabled=True, passcode_enabled=True, preferred=PASSCODE
+    )
+    server.kill()
+    caller = new_caller(start(), "shop")
+    assert caller.get_settings("profile-1") == settings
+    for kind, (right, _, _) in SECRETS.items():
+        assert Person(caller, kind, profile_id="profile-1").attempt(right).outcome == SUCCEEDED
+
+
+def test_a_kill_amid_guesses_gives_none_back(start):
+    """What was counted is at least what was told to be wrong, and of the budget only the rest is left."""
+    server = start()
+    caller = new_caller(server, "shop")
+    person = Person(caller, profile_id="profile-1").with_secret()
+    request = caller.attempt(person.phone, person.begin(), secret=person.wrong)
+    calls = [caller.evaluations.SubmitAttempt.future(request) for _ in range(40)]
+    calls[0].result()
+    server.process.kill()
+    answers = [call.result() for call in calls if call.exception() is None]
+    server.kill()
+
+    caller = new_caller(start(), "shop")
+    person = Person(caller, profile_id="profile-1")
+    counted = person.standing().failures
+    assert sum(answer.outcome == TRY_AGAIN for answer in answers) <= counted <= BUDGET
+    for _ in range(counted, BUDGET):
+        assert caller.evaluations.SubmitAttempt(request).outcome in (TRY_AGAIN, LOCKED_OUT)
+    assert person.standing().failures == BUDGET
+    assert person.standing().locked_until.seconds >= int(time.time())
+    assert person.begin().denial.reason == "PASSCODE_LOCKED"
