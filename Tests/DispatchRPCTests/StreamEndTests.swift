@@ -89,7 +89,8 @@ import Testing
 
   @Test func theClientGivesUpAtTheDeadline() async throws {
     let streaming = try StreamingLoopback()
-    let call = try await streaming.connect().open("Hold", timeout: .milliseconds(100))
+    // Long enough for the handler to begin on a busy machine.
+    let call = try await streaming.connect().open("Hold", timeout: .seconds(2))
     let handler = await streaming.held.next()
     #expect(handler.deadline != nil)
     #expect(await call.errorCode() == .deadlineExceeded)
