@@ -86,7 +86,7 @@ extension AccountAttempt {
   // MARK: Bindings
 
   private func beginBinding(_ login: LoginAge, _ row: DecisionRow, _ standing: Standing) -> Observation {
-    switch login.verdict(EnrolmentPolicy().primaryFreshness, at: standing.now) {
+    switch login.verdict(at: standing.now) {
     case .tooOld: return Observation(outcome: OutcomeWord.primaryTooOld)
     case .inFuture: return Observation(outcome: OutcomeWord.primaryInFuture)
     case .fresh: break
@@ -147,7 +147,7 @@ extension AccountAttempt.Authority {
     switch self {
     case .none: .none
     case .old: .oldSecret
-    case .primary(let login): .primary(login.verdict(policy.primaryFreshness, at: now))
+    case .primary(let login): .primary(login.verdict(at: now, within: policy.primaryFreshness))
     }
   }
 }
@@ -158,7 +158,7 @@ extension AccountAttempt.Evidence {
     case .token(let token, let isForBinding, let isByBiometrics):
       .token(issuedAt: token.time(at: now), isForBinding: isForBinding, isByBiometrics: isByBiometrics)
     case .primary(let login):
-      .primary(login.verdict(EnrolmentPolicy().primaryFreshness, at: now))
+      .primary(login.verdict(at: now))
     }
   }
 }
@@ -168,11 +168,9 @@ extension LoginAge {
     now + (.zero - age)
   }
 
-  /// - Parameter freshness: what is asked for.
-  func verdict(_ freshness: Duration, at now: UnixTime) -> PrimaryVerdict {
-    var enrolment = EnrolmentPolicy()
-    enrolment.primaryFreshness = freshness
-    return enrolment.primaryVerdict(authenticatedAt: time(at: now), now: now)
+  /// - Parameter freshness: what is asked for; `nil`: as for a binding.
+  func verdict(at now: UnixTime, within freshness: Duration? = nil) -> PrimaryVerdict {
+    EnrolmentPolicy().primaryVerdict(authenticatedAt: time(at: now), now: now, within: freshness)
   }
 }
 

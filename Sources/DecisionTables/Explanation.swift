@@ -117,7 +117,7 @@ extension DecisionRow {
     case .submit(let attempt):
       return policy.explainAttempt(AttemptFacts(facts, attempt: attempt)).1
     case .primary(let login):
-      let verdict = login.verdict(policy.primaryFreshness, at: standing.now)
+      let verdict = login.verdict(at: standing.now, within: policy.primaryFreshness)
       return policy.explainAttempt(AttemptFacts(facts, attempt: .primary(verdict))).1
     case .admit(let factor, _):
       return policy.explainAdmission(of: factor, facts).1

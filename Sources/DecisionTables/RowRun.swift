@@ -57,7 +57,7 @@ extension DecisionRow {
       }
       return decide(.secret(admission.factor, admission.reservation, isRight: isRight), &standing)
     case .primary(let login):
-      return decide(.primary(login.verdict(policy.primaryFreshness, at: standing.now)), &standing)
+      return decide(.primary(login.verdict(at: standing.now, within: policy.primaryFreshness)), &standing)
     case .account(let attempt):
       return attempt.play(self, &standing)
     }

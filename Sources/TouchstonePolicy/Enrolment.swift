@@ -14,9 +14,13 @@ public struct EnrolmentPolicy: Sendable, Hashable {
   public init() {}
 
   /// Whether the caller's own login is recent enough.
-  public func primaryVerdict(authenticatedAt: UnixTime, now: UnixTime) -> PrimaryVerdict {
+  ///
+  /// - Parameter freshness: what is asked for; `nil`: as for a binding.
+  public func primaryVerdict(
+    authenticatedAt: UnixTime, now: UnixTime, within freshness: Duration? = nil
+  ) -> PrimaryVerdict {
     if authenticatedAt > now + clockSkewTolerance { return .inFuture }
-    return authenticatedAt + primaryFreshness < now ? .tooOld : .fresh
+    return authenticatedAt + (freshness ?? primaryFreshness) < now ? .tooOld : .fresh
   }
 
   /// Why this device cannot be bound now (R1, R2); `nil` where it can. A locked one cannot: it has no domain state to

@@ -127,9 +127,8 @@ struct AttemptFlow: Sendable {
   /// none at all, the rules say so.
   private func decide(_ subject: Subject, _ login: PrimaryLogin, round: Int) {
     let now = service.clock()
-    var freshness = service.configuration.enrolment
-    freshness.primaryFreshness = policy.primaryFreshness
-    let verdict = freshness.primaryVerdict(authenticatedAt: login.authenticatedAt, now: now)
+    let verdict = service.configuration.enrolment.primaryVerdict(
+      authenticatedAt: login.authenticatedAt, now: now, within: policy.primaryFreshness)
     guard verdict == .tooOld, policy.factors.contains(.primary), subject.evaluation?.standing.isFinished != true,
       !isExpired
     else { return conclude(subject, .primary(verdict), round: round) }

@@ -67,7 +67,7 @@ extension RequestValidator {
       return gesture(proof, "gesture").map(AttemptProof.secret)
     case .primary(let primary):
       // Whether it is fresh depends on the policy; that it does not lie in the future, on the clock alone.
-      _ = isFresh(primary, "primary", under: service.configuration.enrolment, at: service.clock())
+      _ = primaryVerdict(primary, "primary", under: service.configuration.enrolment, at: service.clock())
       return .primary(PrimaryLogin(method: primary.method, authenticatedAt: primary.authenticatedAt))
     case .report(let report):
       if report.laError == .unspecified { refuse("report.la_error", "is required") }

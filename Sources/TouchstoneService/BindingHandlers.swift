@@ -31,7 +31,7 @@ extension TouchstoneService {
     validator.identifier(request.applicationID, "application_id")
     validator.identifier(request.profileID, "profile_id")
     validator.identifier(request.deviceID, "device_id")
-    let isFresh = validator.isFresh(request.primary, "primary", under: configuration.enrolment, at: now)
+    let verdict = validator.primaryVerdict(request.primary, "primary", under: configuration.enrolment, at: now)
     let posture = validator.posture(request.posture)
     try validator.finish()
 
@@ -41,7 +41,7 @@ extension TouchstoneService {
         reason: reason, caller: exchange.caller, time: now)
       record(event, for: exchange, committed: outcome)
     }
-    guard isFresh else {
+    guard verdict == .fresh else {
       let reason = RequestError.Reason.primaryAuthenticationTooOld
       return deny(reason) { () throws(RequestError) in
         throw .failedPrecondition(

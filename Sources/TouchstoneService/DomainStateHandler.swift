@@ -11,7 +11,7 @@ extension TouchstoneService {
   /// What the caller shows.
   fileprivate enum Evidence: Sendable {
     case token(String)
-    case primary(isFresh: Bool)
+    case primary(PrimaryVerdict)
 
     var auditName: String {
       switch self {
@@ -43,7 +43,7 @@ extension TouchstoneService {
       switch request.evidence {
       case .token(let token): validator.token(token)
       case .primary(let primary):
-        .primary(isFresh: validator.isFresh(primary, "primary", under: configuration.enrolment, at: clock()))
+        .primary(validator.primaryVerdict(primary, "primary", under: configuration.enrolment, at: clock()))
       case nil: validator.noEvidence()
       }
     try validator.finish()
@@ -62,8 +62,8 @@ extension TouchstoneService {
         return refuse(RequestError.Reason.bindingRevoked, "binding_id: is revoked", binding, exchange, telling: nil)
       }
       switch terms.evidence {
-      case .primary(let isFresh):
-        accept(terms, on: .primary(isFresh ? .fresh : .tooOld), by: nil, binding, exchange, round: round)
+      case .primary(let verdict):
+        accept(terms, on: .primary(verdict), by: nil, binding, exchange, round: round)
       case .token(let text):
         try lookUp(text, of: terms.applicationID, for: exchange) { [self] token in
           guard let token, token.isActive(at: clock()) else {

@@ -195,12 +195,12 @@ struct EnrolmentFlow: Sendable {
         profileID: ticket.profileID, deviceProfileID: records.deviceBinding?.profileID,
         activeBindingCount: records.activeBindingCount, replaceExisting: request.replaceExisting))
     switch decision {
-    case .bind:
+    case .bind(let revokesExisting):
       // This device may keep its own: the binding that held it goes.
       if let holder, !Identifier.areEqual(holder.bindingID, records.deviceBinding?.bindingID ?? "") {
         return refuseProfileTouchID(RequestError.Reason.profileTouchIDInUse)
       }
-      bind(records, round: round)
+      bind(records, replacing: revokesExisting ? records.deviceBinding : nil, round: round)
     case .refuse(.deviceSpeaksForAnotherProfile):
       refuse(
         .failedPrecondition(
@@ -215,7 +215,7 @@ struct EnrolmentFlow: Sendable {
   }
 
   /// Uses the ticket, revokes what the device was bound to before, and binds it, all in one transaction.
-  private func bind(_ records: EnrolmentRecords, round: Int) {
+  private func bind(_ records: EnrolmentRecords, replacing existing: BindingRecord?, round: Int) {
     let now = service.clock()
     let binding = BindingRecord(
       bindingID: Base64URL.encode(service.randomness.uniqueID().bytes), applicationID: request.applicationID,
@@ -224,7 +224,7 @@ struct EnrolmentFlow: Sendable {
       credential: credentialRecord,
       isRevoked: false, baseline: .recorded(from: posture), createdAt: now, lastUsedAt: nil, version: 0)
     var changeSet = ChangeSet(changes: [.useTicket(ticket.key), .putProfile(records.profile)])
-    if var replaced = records.deviceBinding {
+    if var replaced = existing {
       replaced.isRevoked = true
       changeSet.changes.append(.putBinding(replaced))
       changeSet.events.append(.binding(.revoked, replaced, reason: "REPLACED", caller: exchange.caller, time: now))

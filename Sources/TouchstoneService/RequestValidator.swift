@@ -209,30 +209,21 @@ struct RequestValidator {
   /// A word such as "password", "otp" or "idv" (bindings.proto).
   static let methodBytes = 1...32
 
-  /// Whether the caller's own login is recent enough; a violation where it lies in the future.
-  ///
-  /// - Parameter freshness: `nil`: as old as for a binding.
-  mutating func isFresh(
-    _ primary: V1.PrimaryAuthentication?, _ field: String, within freshness: Duration? = nil,
-    under enrolment: EnrolmentPolicy, at now: UnixTime
-  ) -> Bool {
+  /// Whether the caller's own login is recent enough for a binding; a violation where it lies in the future.
+  mutating func primaryVerdict(
+    _ primary: V1.PrimaryAuthentication?, _ field: String, under enrolment: EnrolmentPolicy, at now: UnixTime
+  ) -> PrimaryVerdict {
     guard let primary else {
       refuse(field, "is required")
-      return false
+      return .tooOld
     }
     text(primary.method, "\(field).method", bytes: Self.methodBytes)
     let count = violations.count
     let authenticatedAt = time(primary.authenticatedAt, "\(field).authenticated_at")
-    guard violations.count == count else { return false }
-    var rules = enrolment
-    rules.primaryFreshness = freshness ?? enrolment.primaryFreshness
-    switch rules.primaryVerdict(authenticatedAt: authenticatedAt, now: now) {
-    case .fresh: return true
-    case .tooOld: return false
-    case .inFuture:
-      refuse("\(field).authenticated_at", "lies in the future")
-      return false
-    }
+    guard violations.count == count else { return .tooOld }
+    let verdict = enrolment.primaryVerdict(authenticatedAt: authenticatedAt, now: now)
+    if verdict == .inFuture { refuse("\(field).authenticated_at", "lies in the future") }
+    return verdict
   }
 
   // MARK: Time

@@ -153,7 +153,7 @@ extension RequestValidator {
   fileprivate mutating func primary(
     _ message: V1.PrimaryAuthentication, under enrolment: EnrolmentPolicy, at now: UnixTime
   ) -> SecretAuthorityOffer? {
-    .primary(isFresh: isFresh(message, "primary", under: enrolment, at: now))
+    .primary(isFresh: primaryVerdict(message, "primary", under: enrolment, at: now) == .fresh)
   }
 
   fileprivate mutating func noAuthority() -> SecretAuthorityOffer? {

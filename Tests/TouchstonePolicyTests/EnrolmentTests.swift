@@ -17,6 +17,15 @@ import TouchstonePolicy
     #expect(policy.primaryVerdict(authenticatedAt: time, now: Self.now) == verdict)
   }
 
+  @Test(
+    "R28: who asks for a fresher login is given one; the clock may be as far ahead",
+    arguments: [(-60, PrimaryVerdict.fresh), (-61, .tooOld), (30, .fresh), (31, .inFuture)] as [(Int64, PrimaryVerdict)]
+  )
+  func freshnessAskedFor(seconds: Int64, verdict: PrimaryVerdict) {
+    let time = UnixTime(microseconds: Self.now.microseconds + seconds * 1_000_000)
+    #expect(policy.primaryVerdict(authenticatedAt: time, now: Self.now, within: .seconds(60)) == verdict)
+  }
+
   @Test("R28: no time that a caller can send overflows")
   func extremeTimes() {
     for time in [UnixTime(microseconds: .min), UnixTime(seconds: -62_135_596_800, nanoseconds: 0)!] {
