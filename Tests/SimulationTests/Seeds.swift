@@ -16,9 +16,7 @@ struct Seeds: Sendable {
   /// The failure with the smallest seed among those that were found before everybody stopped; `nil`: none.
   func firstFailure() async -> Failure? {
     let search = Search(seeds: self)
-    return await withCheckedContinuation { continuation in
-      search.begin { continuation.resume(returning: $0) }
-    }
+    return await withCheckedContinuation { continuation in search.begin { continuation.resume(returning: $0) } }
   }
 
   /// Ends at the first failure.
@@ -57,11 +55,10 @@ struct Seeds: Sendable {
     }
 
     private func run(_ seed: UInt64) {
+      LowPriorityThread.name("seed \(seed)")
       guard let violation = World(seed: seed, mutation: seeds.mutation).run() else { return }
       state.withLock { state in
-        if state.failure.map({ $0.seed > seed }) ?? true {
-          state.failure = Failure(seed: seed, violation: violation)
-        }
+        if state.failure.map({ $0.seed > seed }) ?? true { state.failure = Failure(seed: seed, violation: violation) }
       }
     }
 
@@ -84,9 +81,14 @@ enum LowPriorityThread {
   private final class Work: Sendable {
     let run: @Sendable () -> Void
 
-    init(_ run: @escaping @Sendable () -> Void) {
-      self.run = run
-    }
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+  }
+
+  /// Where a handler traps, the backtrace names the thread.
+  static func name(_ name: String) {
+    guard let file = fopen("/proc/thread-self/comm", "w") else { return }
+    fputs(name, file)
+    fclose(file)
   }
 
   static func start(_ run: @escaping @Sendable () -> Void) {

@@ -7,12 +7,9 @@ import TouchstoneStore
 /// The store of the simulated worlds, slow and out of order, is held to what every store must do.
 struct SimulatedStoreTests {
   /// All but what a store of many rows does: it sweeps in steps, and forgets stand-ins.
-  static let checks = StoreConformance.checks.filter {
-    !$0.name.contains("step") && !$0.name.contains("forgotten")
-  }
+  static let checks = StoreConformance.checks.filter { !$0.name.contains("step") && !$0.name.contains("forgotten") }
 
-  @Test(arguments: checks)
-  func conforms(_ check: StoreConformance.Check) async throws {
+  @Test(arguments: checks) func conforms(_ check: StoreConformance.Check) async throws {
     try await check.run(PumpedStore())
   }
 }
@@ -46,13 +43,8 @@ private final class PumpedStore: Store, @unchecked Sendable {
   }
 
   func attemptRecords(
-    for subject: AttemptSubject, evaluation: ExpiringKey?,
-    completion: @escaping Completion<AttemptRecords>
-  ) {
-    pump(completion) {
-      store.attemptRecords(for: subject, evaluation: evaluation, completion: completion)
-    }
-  }
+    for subject: AttemptSubject, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>
+  ) { pump(completion) { store.attemptRecords(for: subject, evaluation: evaluation, completion: completion) } }
 
   func enrolmentRecords(
     applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey,
@@ -60,8 +52,7 @@ private final class PumpedStore: Store, @unchecked Sendable {
   ) {
     pump(completion) {
       store.enrolmentRecords(
-        applicationID: applicationID, profileID: profileID, deviceID: deviceID, ticket: ticket,
-        completion: completion)
+        applicationID: applicationID, profileID: profileID, deviceID: deviceID, ticket: ticket, completion: completion)
     }
   }
 
@@ -69,12 +60,8 @@ private final class PumpedStore: Store, @unchecked Sendable {
     pump(completion) { store.device(id: id, completion: completion) }
   }
 
-  func activeBinding(
-    applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>
-  ) {
-    pump(completion) {
-      store.activeBinding(applicationID: applicationID, deviceID: deviceID, completion: completion)
-    }
+  func activeBinding(applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>) {
+    pump(completion) { store.activeBinding(applicationID: applicationID, deviceID: deviceID, completion: completion) }
   }
 
   func token(_ key: ExpiringKey, completion: @escaping Completion<TokenRecord?>) {
@@ -87,19 +74,16 @@ private final class PumpedStore: Store, @unchecked Sendable {
   ) {
     pump(completion) {
       store.bindings(
-        applicationID: applicationID, profileID: profileID, includingRevoked: includingRevoked,
-        after: after,
+        applicationID: applicationID, profileID: profileID, includingRevoked: includingRevoked, after: after,
         limit: limit, completion: completion)
     }
   }
 
   func events(
-    matching filter: EventFilter, afterSequence: UInt64, limit: Int,
-    completion: @escaping Completion<[EventRecord]>
+    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<[EventRecord]>
   ) {
     pump(completion) {
-      store.events(
-        matching: filter, afterSequence: afterSequence, limit: limit, completion: completion)
+      store.events(matching: filter, afterSequence: afterSequence, limit: limit, completion: completion)
     }
   }
 

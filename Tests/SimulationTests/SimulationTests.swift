@@ -34,8 +34,7 @@ struct SimulationTests {
       """
   }
 
-  @Test(arguments: 1...10 as ClosedRange<UInt64>)
-  func aSeedReplaysExactly(_ seed: UInt64) {
+  @Test(arguments: 1...10 as ClosedRange<UInt64>) func aSeedReplaysExactly(_ seed: UInt64) {
     let traces = (0..<2).map { _ in
       let world = World(seed: seed, isTracing: true)
       _ = world.run()
@@ -46,8 +45,7 @@ struct SimulationTests {
   }
 
   /// A simulation that cannot fail proves nothing.
-  @Test(arguments: Mutation.allCases)
-  func aFaultInWhatAServiceStandsOnIsFound(_ mutation: Mutation) async {
+  @Test(arguments: Mutation.allCases) func aFaultInWhatAServiceStandsOnIsFound(_ mutation: Mutation) async {
     let failure = await Seeds(range: Self.standardSeeds, mutation: mutation).firstFailure()
     #expect(failure != nil)
   }

@@ -10,8 +10,7 @@ extension V1.UnlockDeviceRequest: Request {
   typealias Answer = V1.UnlockDeviceResponse
 
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
-    ["device.unlocked", "device.refused"].contains(event.kind)
-      && Identifier.areEqual(event.deviceID, deviceID)
+    ["device.unlocked", "device.refused"].contains(event.kind) && Identifier.areEqual(event.deviceID, deviceID)
       && Identifier.areEqual(event.applicationID, applicationID)
   }
 }
@@ -24,8 +23,7 @@ extension V1.UnlockSecretRequest: Request {
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
     guard event.isOf(applicationID, profileID) else { return false }
     guard event.kind == "secret.unlocked" else { return event.kind == "secret.refused" }
-    let record = moment.before.profile(applicationID, profileID).secret(
-      kind == .gesture ? .gesture : .passcode)
+    let record = moment.before.profile(applicationID, profileID).secret(kind == .gesture ? .gesture : .passcode)
     return record?.standing.lock != .untilSetAnew
   }
 }
@@ -37,8 +35,7 @@ extension V1.GetProfileRequest: Request {
   func check(_ answer: Answer, to call: Call, in world: World) {
     for binding in answer.bindings {
       world.require(
-        Identifier.areEqual(binding.applicationID, applicationID)
-          && Identifier.areEqual(binding.profileID, profileID),
+        Identifier.areEqual(binding.applicationID, applicationID) && Identifier.areEqual(binding.profileID, profileID),
         "R37", "somebody else's binding")
     }
   }
@@ -62,8 +59,7 @@ extension V1.ListEventsRequest: Request {
     world.require(zip(sequences, sequences.dropFirst()).allSatisfy(<), "R41", "events out of order")
     for event in answer.events {
       world.require(
-        Identifier.areEqual(event.applicationID, filter?.applicationID ?? ""), "R41",
-        "another application's event")
+        Identifier.areEqual(event.applicationID, filter?.applicationID ?? ""), "R41", "another application's event")
     }
   }
 }

@@ -12,19 +12,15 @@ extension V1.SubmitAttemptRequest: Request {
   // MARK: Causes
 
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
-    guard event.kind.hasPrefix("evaluation."),
-      Identifier.areEqual(event.applicationID, applicationID)
-    else {
+    guard event.kind.hasPrefix("evaluation."), Identifier.areEqual(event.applicationID, applicationID) else {
       return false
     }
     guard let opened = moment.world.ledger.evaluation(evaluation, of: applicationID) else {
       return event.kind == "evaluation.refused" && moment.changeSet.changes.isEmpty
     }
     switch event.kind {
-    case "evaluation.succeeded":
-      return isOf(event, opened, moment) && isProof(event, opened, moment)
-    case "evaluation.failed", "evaluation.locked_out", "evaluation.factor_required":
-      return isOf(event, opened, moment)
+    case "evaluation.succeeded": return isOf(event, opened, moment) && isProof(event, opened, moment)
+    case "evaluation.failed", "evaluation.locked_out", "evaluation.factor_required": return isOf(event, opened, moment)
     case "evaluation.canceled", "evaluation.fallback":
       return isOf(event, opened, moment) && moment.changeSet.changes.isEmpty
     case "evaluation.refused": return true
@@ -35,36 +31,27 @@ extension V1.SubmitAttemptRequest: Request {
   /// The event names whom the evaluation named, where there is such a one, or was when it was read.
   private func isOf(_ event: EventDraft, _ opened: OpenedEvaluation, _ moment: Moment) -> Bool {
     if !opened.profileID.isEmpty {
-      return event.isOf(applicationID, opened.profileID) && event.bindingID.isEmpty
-        && event.deviceID.isEmpty
+      return event.isOf(applicationID, opened.profileID) && event.bindingID.isEmpty && event.deviceID.isEmpty
     }
-    let named = moment.world.ledger.binding(
-      opened.bindingID.isEmpty ? event.bindingID : opened.bindingID)
+    let named = moment.world.ledger.binding(opened.bindingID.isEmpty ? event.bindingID : opened.bindingID)
     let binding = named.flatMap { Identifier.areEqual($0.applicationID, applicationID) ? $0 : nil }
     if event.bindingID.isEmpty, event.profileID.isEmpty, event.deviceID.isEmpty {
       return binding.map { wasUnknown($0, opened, moment) } ?? true
     }
     guard let binding else { return false }
-    return event.isOf(applicationID, binding.profileID)
-      && Identifier.areEqual(event.deviceID, binding.deviceID)
+    return event.isOf(applicationID, binding.profileID) && Identifier.areEqual(event.deviceID, binding.deviceID)
       && (opened.bindingID.isEmpty || Identifier.areEqual(event.bindingID, opened.bindingID))
   }
 
   /// At some time of the call: made after its beginning, or erased.
-  private func wasUnknown(
-    _ binding: Ledger.BoundDevice, _ opened: OpenedEvaluation, _ moment: Moment
-  ) -> Bool {
+  private func wasUnknown(_ binding: Ledger.BoundDevice, _ opened: OpenedEvaluation, _ moment: Moment) -> Bool {
     moment.world.hasStaleReads || binding.step >= moment.call.dispatchedStep ?? 0
       || moment.before.binding(opened.bindingID) == nil
   }
 
   /// The one that the evaluation named; of an evaluation that named nobody, the one of the event.
-  private func binding(
-    of opened: OpenedEvaluation, _ event: EventDraft, _ records: StoredRecords
-  ) -> BindingRecord? {
-    guard
-      let binding = records.binding(opened.bindingID.isEmpty ? event.bindingID : opened.bindingID)
-    else {
+  private func binding(of opened: OpenedEvaluation, _ event: EventDraft, _ records: StoredRecords) -> BindingRecord? {
+    guard let binding = records.binding(opened.bindingID.isEmpty ? event.bindingID : opened.bindingID) else {
       return nil
     }
     return Identifier.areEqual(binding.applicationID, applicationID) ? binding : nil
@@ -74,9 +61,7 @@ extension V1.SubmitAttemptRequest: Request {
 
   /// All that a success needs, as the truth has it.
   private func isProof(_ event: EventDraft, _ opened: OpenedEvaluation, _ moment: Moment) -> Bool {
-    guard opened.isOpen(for: moment.call, in: moment.world),
-      event.detail("factor") == attempt?.factorName
-    else {
+    guard opened.isOpen(for: moment.call, in: moment.world), event.detail("factor") == attempt?.factorName else {
       return false
     }
     let binding = binding(of: opened, event, moment.before)
@@ -85,24 +70,17 @@ extension V1.SubmitAttemptRequest: Request {
     switch attempt {
     case .key(let proof):
       guard let binding else { return false }
-      return isSigned(proof, by: binding, opened, moment)
-        && isFit(proof.factor, binding, opened, moment)
+      return isSigned(proof, by: binding, opened, moment) && isFit(proof.factor, binding, opened, moment)
     case .profileTouchID(let proof):
       guard let binding, case .profileTouchID(let digest) = binding.credential else { return false }
-      return moment.world.ledger.profileTouchID(digest) == proof.profileTouchID
-        && opened.policy.purpose != .payment
+      return moment.world.ledger.profileTouchID(digest) == proof.profileTouchID && opened.policy.purpose != .payment
         && isFit(.biometry, binding, opened, moment)
-    case .passcode(let proof):
-      return isSecret(Array(proof.passcode.utf8), .passcode, event.profileID, opened, moment)
+    case .passcode(let proof): return isSecret(Array(proof.passcode.utf8), .passcode, event.profileID, opened, moment)
     case .gesture(let proof):
-      return isSecret(
-        proof.points.map { UInt8(truncatingIfNeeded: $0) }, .gesture, event.profileID, opened,
-        moment)
+      return isSecret(proof.points.map { UInt8(truncatingIfNeeded: $0) }, .gesture, event.profileID, opened, moment)
     case .primary(let primary):
-      return opened.policy.factors.contains(.primary)
-        && moment.isFresh(primary, within: opened.policy.primaryFreshness)
-    case .passkey, .report, nil:
-      return false
+      return opened.policy.factors.contains(.primary) && moment.isFresh(primary, within: opened.policy.primaryFreshness)
+    case .passkey, .report, nil: return false
     }
   }
 
@@ -110,8 +88,7 @@ extension V1.SubmitAttemptRequest: Request {
   private func isSigned(
     _ proof: V1.KeyProof, by binding: BindingRecord, _ opened: OpenedEvaluation, _ moment: Moment
   ) -> Bool {
-    guard let signature = moment.world.ledger.signature(proof.signature),
-      let key = binding.key(for: proof.factor)
+    guard let signature = moment.world.ledger.signature(proof.signature), let key = binding.key(for: proof.factor)
     else { return false }
     return signature.publicKey == key.publicKey && signature.message == opened.signingInput
   }
@@ -120,13 +97,10 @@ extension V1.SubmitAttemptRequest: Request {
   private func isFit(
     _ factor: V1.Factor, _ binding: BindingRecord, _ opened: OpenedEvaluation, _ moment: Moment
   ) -> Bool {
-    guard let posture, posture.passcodeSet, opened.policy.wireFactors.contains(factor) else {
-      return false
-    }
+    guard let posture, posture.passcodeSet, opened.policy.wireFactors.contains(factor) else { return false }
     let device = moment.before.device(binding.deviceID).biometry
     if factor == .biometry {
-      guard posture.biometryAvailable, posture.biometryEnrolled, !posture.biometryLockedOut,
-        !device.isLockedOut,
+      guard posture.biometryAvailable, posture.biometryEnrolled, !posture.biometryLockedOut, !device.isLockedOut,
         device.consecutiveFailures < opened.policy.failuresBeforeLockout
       else { return false }
     }
@@ -139,8 +113,7 @@ extension V1.SubmitAttemptRequest: Request {
   }
 
   private func isSecret(
-    _ secret: [UInt8], _ kind: Factor, _ profileID: String, _ opened: OpenedEvaluation,
-    _ moment: Moment
+    _ secret: [UInt8], _ kind: Factor, _ profileID: String, _ opened: OpenedEvaluation, _ moment: Moment
   ) -> Bool {
     let settings = moment.before.profile(applicationID, profileID).settings
     return opened.policy.factors.contains(kind) && settings.isEnabled(kind)
@@ -149,9 +122,7 @@ extension V1.SubmitAttemptRequest: Request {
 
   /// R26: where it changes, to what the device says now, and not by what biometrics unlock.
   private func isBaselineRight(_ binding: BindingRecord?, _ moment: Moment) -> Bool {
-    guard let binding, let new = moment.changeSet.binding(binding.bindingID),
-      new.baseline != binding.baseline
-    else {
+    guard let binding, let new = moment.changeSet.binding(binding.bindingID), new.baseline != binding.baseline else {
       return true
     }
     guard let state = posture?.domainState, new.baseline?.domainState == state else { return false }
@@ -165,10 +136,8 @@ extension V1.SubmitAttemptRequest: Request {
   // MARK: Answers
 
   private static let eventKinds: [V1.Outcome: String] = [
-    .succeeded: "evaluation.succeeded", .tryAgain: "evaluation.failed",
-    .failed: "evaluation.failed",
-    .canceled: "evaluation.canceled", .fallback: "evaluation.fallback",
-    .lockedOut: "evaluation.locked_out",
+    .succeeded: "evaluation.succeeded", .tryAgain: "evaluation.failed", .failed: "evaluation.failed",
+    .canceled: "evaluation.canceled", .fallback: "evaluation.fallback", .lockedOut: "evaluation.locked_out",
     .factorRequired: "evaluation.factor_required", .invalidContext: "evaluation.refused",
   ]
 
@@ -180,23 +149,19 @@ extension V1.SubmitAttemptRequest: Request {
     checkShape(answer, world)
     guard let opened = world.ledger.evaluation(evaluation, of: applicationID) else {
       return world.require(
-        answer.outcome == .invalidContext, "R34",
-        "bytes that were never handed out are an evaluation")
+        answer.outcome == .invalidContext, "R34", "bytes that were never handed out are an evaluation")
     }
     if let finished = opened.finishedStep, finished < call.dispatchedStep ?? 0 {
       // A refusal that changes nothing may be of a stale read.
-      let isOver =
-        answer.outcome == .invalidContext || (world.hasStaleReads && answer.outcome != .succeeded)
+      let isOver = answer.outcome == .invalidContext || (world.hasStaleReads && answer.outcome != .succeeded)
       world.require(isOver, "R35", "evaluation \(opened.number) went on after its end")
     }
     world.require(
-      Set(answer.nextFactors).isSubset(of: opened.policy.wireFactors), "R5",
-      "a factor that the policy does not take")
+      Set(answer.nextFactors).isSubset(of: opened.policy.wireFactors), "R5", "a factor that the policy does not take")
     UndisturbedAttempt(self, opened, call, world)?.check(answer)
     switch answer.outcome {
     case .succeeded: succeed(answer, opened, world)
-    case .failed
-    where answer.nextFactors.isEmpty && answer.laError == .authenticationFailed && !isSecret:
+    case .failed where answer.nextFactors.isEmpty && answer.laError == .authenticationFailed && !isSecret:
       opened.finish(at: world.time.step)
     case .invalidContext where isReport(.invalidContext) && wasOpen(opened, during: call, world):
       opened.finish(at: world.time.step)
@@ -209,9 +174,7 @@ extension V1.SubmitAttemptRequest: Request {
     world.time.latest(since: call.sentStep) < opened.expiresAt && world.isInForceNow(opened.policy, at: call)
   }
 
-  private func isReport(_ code: V1.LAError) -> Bool {
-    attempt == .report(V1.DeviceReport(laError: code))
-  }
+  private func isReport(_ code: V1.LAError) -> Bool { attempt == .report(V1.DeviceReport(laError: code)) }
 
   private var isSecret: Bool {
     switch attempt {
@@ -225,60 +188,54 @@ extension V1.SubmitAttemptRequest: Request {
     world.require(isSuccess == (answer.result == .success), "R19", "outcome and result disagree")
     world.require(isSuccess || answer.token.isEmpty, "R11", "a token without a success")
     world.require(isSuccess || answer.profileID.isEmpty, "R37", "a profile without a success")
-    world.require(
-      isSuccess == (answer.message == nil), "R20", "a success with a message, or a refusal without")
+    world.require(isSuccess == (answer.message == nil), "R20", "a success with a message, or a refusal without")
+    world.require(["en", "zh-Hans"].contains(answer.message?.locale ?? "en"), "R20", "a message in another language")
     // A code that nobody knows is answered without one (R21).
     let hasCode = answer.laError != .unspecified
     if isSuccess { world.require(!hasCode, "R19", "a success with an error") }
-    if case .report = attempt {
-    } else {
-      world.require(isSuccess || hasCode, "R19", "a refusal without an error")
-    }
+    if case .report = attempt {} else { world.require(isSuccess || hasCode, "R19", "a refusal without an error") }
     switch answer.outcome {
     case .succeeded, .invalidContext:
       world.require(answer.nextFactors.isEmpty, "R35", "a finished evaluation offers factors")
     case .fallback:
-      world.require(
-        !answer.nextFactors.contains(.biometry), "R21", "the fallback is what it falls back from")
+      world.require(!answer.nextFactors.contains(.biometry), "R21", "the fallback is what it falls back from")
     case .lockedOut:
       if case .key = attempt {
-        world.require(
-          !answer.nextFactors.contains(.biometry), "R4",
-          "biometrics are offered while they are locked")
+        world.require(!answer.nextFactors.contains(.biometry), "R4", "biometrics are offered while they are locked")
       }
     default: break
     }
     world.require(
-      answer.attemptsLeft <= world.plan.failuresBeforeLockout, "R7",
-      "\(answer.attemptsLeft) attempts are left")
+      answer.attemptsLeft <= world.plan.failuresBeforeLockout, "R7", "\(answer.attemptsLeft) attempts are left")
   }
 
   private func succeed(_ answer: Answer, _ opened: OpenedEvaluation, _ world: World) {
     opened.successCount += 1
     world.require(opened.successCount == 1, "R35", "evaluation \(opened.number) succeeded twice")
     opened.finish(at: world.time.step)
-    world.require(
-      answer.token.isEmpty == (opened.policy.tokenLifetime == nil), "R40",
-      "a token, or none, by mistake")
-    guard let subject = TokenSubject(answer.token) else {
-      return world.report("R40", "a token that is none")
-    }
+    world.require(answer.token.isEmpty == (opened.policy.tokenLifetime == nil), "R40", "a token, or none, by mistake")
+    guard let subject = TokenSubject(answer.token) else { return world.report("R40", "a token that is none") }
     let isOwn = opened.profileID.isEmpty || Identifier.areEqual(opened.profileID, subject.profileID)
-    let isBound =
-      opened.bindingID.isEmpty || Identifier.areEqual(opened.bindingID, subject.bindingID)
+    let isBound = opened.bindingID.isEmpty || Identifier.areEqual(opened.bindingID, subject.bindingID)
+    world.require(isOwn && isBound, "R40", "a token of \(subject.profileID) for another's evaluation")
     world.require(
-      isOwn && isBound, "R40", "a token of \(subject.profileID) for another's evaluation")
-    world.require(
-      Identifier.areEqual(answer.profileID, subject.profileID), "R40",
-      "a success of one, and a token of another")
+      Identifier.areEqual(answer.profileID, subject.profileID), "R40", "a success of one, and a token of another")
     world.ledger.note(
       IssuedToken(
-        text: answer.token, tokenID: subject.tokenID, applicationID: applicationID,
-        profileID: subject.profileID,
-        bindingID: subject.bindingID, transaction: opened.transaction,
-        isSingleUse: opened.policy.isTokenSingleUse,
-        expiresAt: answer.tokenExpiresAt.map(UnixTime.init) ?? UnixTime(seconds: 0),
-        issuedStep: world.time.step))
+        text: answer.token, tokenID: subject.tokenID, applicationID: applicationID, profileID: subject.profileID,
+        bindingID: subject.bindingID, transaction: opened.transaction, isSingleUse: opened.policy.isTokenSingleUse,
+        isByBiometrics: isByBiometrics(subject, world),
+        expiresAt: answer.tokenExpiresAt.map(UnixTime.init) ?? UnixTime(seconds: 0), issuedStep: world.time.step))
+  }
+
+  /// A key that biometrics or the device passcode unlock does not tell by which it was.
+  private func isByBiometrics(_ subject: TokenSubject, _ world: World) -> Bool {
+    switch attempt {
+    case .key(let proof):
+      world.database.records.binding(subject.bindingID)?.key(for: proof.factor)?.protection != .devicePasscode
+    case .profileTouchID: true
+    default: false
+    }
   }
 
   func summary(of answer: Answer) -> String {
@@ -319,8 +276,7 @@ extension BindingRecord {
 
 extension ChangeSet {
   func binding(_ bindingID: String) -> BindingRecord? {
-    for case .putBinding(let record) in changes
-    where Identifier.areEqual(record.bindingID, bindingID) { return record }
+    for case .putBinding(let record) in changes where Identifier.areEqual(record.bindingID, bindingID) { return record }
     return nil
   }
 }

@@ -10,8 +10,7 @@ extension V1.BeginBindingRequest: Request {
   typealias Answer = V1.BeginBindingResponse
 
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
-    event.kind == "binding.denied" && event.isOf(applicationID, profileID)
-      && moment.changeSet.changes.isEmpty
+    event.kind == "binding.denied" && event.isOf(applicationID, profileID) && moment.changeSet.changes.isEmpty
   }
 
   func check(_ answer: Answer, to call: Call, in world: World) {
@@ -19,15 +18,12 @@ extension V1.BeginBindingRequest: Request {
       world.require(answer.ticket.isEmpty, "R28", "a denial gives a ticket")
       return world.requireEvent(of: call, "binding.denied") { $0.isOf(applicationID, profileID) }
     }
-    world.require(
-      world.ledger.isNew(challenge: answer.challenge), "R33", "a challenge is used twice")
+    world.require(world.ledger.isNew(challenge: answer.challenge), "R33", "a challenge is used twice")
     world.require(isAuthenticated(call, in: world), "R28", "a ticket for a login of long ago")
     world.ledger.note(
       HandedTicket(
-        applicationID: applicationID, profileID: profileID, deviceID: deviceID,
-        signingInput: answer.signingInput,
-        expiresAt: answer.expiresAt.map(UnixTime.init) ?? UnixTime(seconds: 0)),
-      sealed: answer.ticket)
+        applicationID: applicationID, profileID: profileID, deviceID: deviceID, signingInput: answer.signingInput,
+        expiresAt: answer.expiresAt.map(UnixTime.init) ?? UnixTime(seconds: 0)), sealed: answer.ticket)
   }
 
   private func isAuthenticated(_ call: Call, in world: World) -> Bool {
@@ -36,9 +32,7 @@ extension V1.BeginBindingRequest: Request {
       >= world.time.earliest(since: call.dispatchedStep ?? 0)
   }
 
-  func summary(of answer: Answer) -> String {
-    answer.denial.map { "denied, \($0.reason)" } ?? "a ticket"
-  }
+  func summary(of answer: Answer) -> String { answer.denial.map { "denied, \($0.reason)" } ?? "a ticket" }
 }
 
 extension V1.CompleteBindingRequest: Request {
@@ -52,8 +46,7 @@ extension V1.CompleteBindingRequest: Request {
     switch event.kind {
     case "binding.created":
       guard let record = moment.changeSet.binding(event.bindingID) else { return false }
-      return moment.earliest < handed.expiresAt && isAsAsked(record, handed)
-        && isProven(record, handed, moment)
+      return moment.earliest < handed.expiresAt && isAsAsked(record, handed) && isProven(record, handed, moment)
     case "binding.revoked":
       guard let replaced = moment.before.binding(event.bindingID) else { return false }
       return Identifier.areEqual(replaced.deviceID, handed.deviceID)
@@ -63,17 +56,14 @@ extension V1.CompleteBindingRequest: Request {
   }
 
   private func handed(in world: World) -> HandedTicket? {
-    guard let handed = world.ledger.tickets[ticket],
-      Identifier.areEqual(handed.applicationID, applicationID)
-    else {
+    guard let handed = world.ledger.tickets[ticket], Identifier.areEqual(handed.applicationID, applicationID) else {
       return nil
     }
     return handed
   }
 
   private func isAsAsked(_ record: BindingRecord, _ handed: HandedTicket) -> Bool {
-    Identifier.areEqual(record.profileID, handed.profileID)
-      && Identifier.areEqual(record.deviceID, handed.deviceID)
+    Identifier.areEqual(record.profileID, handed.profileID) && Identifier.areEqual(record.deviceID, handed.deviceID)
       && record.baseline?.domainState ?? [] == posture?.domainState ?? []
   }
 
@@ -92,8 +82,7 @@ extension V1.CompleteBindingRequest: Request {
       moment.world.ledger.note(profileTouchID: value, digest: digest)
       return !moment.before.bindings.values.contains { other in
         !other.isRevoked && Identifier.areEqual(other.applicationID, applicationID)
-          && other.credential == record.credential
-          && !Identifier.areEqual(other.deviceID, handed.deviceID)
+          && other.credential == record.credential && !Identifier.areEqual(other.deviceID, handed.deviceID)
       }
     }
   }
@@ -104,9 +93,7 @@ extension V1.CompleteBindingRequest: Request {
     }
     handed.useCount += 1
     world.require(handed.useCount == 1, "R28", "a ticket served twice")
-    world.requireEvent(of: call, "binding.created") {
-      Identifier.areEqual($0.bindingID, binding.bindingID)
-    }
+    world.requireEvent(of: call, "binding.created") { Identifier.areEqual($0.bindingID, binding.bindingID) }
   }
 
   func summary(of answer: Answer) -> String { "bound" }
@@ -122,8 +109,7 @@ extension V1.GetBindingRequest: Request {
 
   func check(_ answer: Answer, to call: Call, in world: World) {
     world.require(
-      Identifier.areEqual(answer.binding?.applicationID ?? "", applicationID), "R37",
-      "another application's binding")
+      Identifier.areEqual(answer.binding?.applicationID ?? "", applicationID), "R37", "another application's binding")
   }
 }
 
@@ -134,11 +120,9 @@ extension V1.ListBindingsRequest: Request {
   func check(_ answer: Answer, to call: Call, in world: World) {
     for binding in answer.bindings {
       world.require(
-        Identifier.areEqual(binding.applicationID, applicationID)
-          && Identifier.areEqual(binding.profileID, profileID),
+        Identifier.areEqual(binding.applicationID, applicationID) && Identifier.areEqual(binding.profileID, profileID),
         "R37", "somebody else's binding")
-      world.require(
-        includeRevoked || binding.state == .active, "R32", "a revoked binding among the active")
+      world.require(includeRevoked || binding.state == .active, "R32", "a revoked binding among the active")
     }
   }
 }
@@ -148,8 +132,7 @@ extension V1.RevokeBindingRequest: Request {
   typealias Answer = V1.RevokeBindingResponse
 
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
-    ["binding.revoked", "binding.refused"].contains(event.kind)
-      && Identifier.areEqual(event.bindingID, bindingID)
+    ["binding.revoked", "binding.refused"].contains(event.kind) && Identifier.areEqual(event.bindingID, bindingID)
       && Identifier.areEqual(event.applicationID, applicationID)
   }
 
@@ -157,8 +140,7 @@ extension V1.RevokeBindingRequest: Request {
     world.ledger.noteRevoked(bindingID: bindingID, at: world.time.step)
     // One that was erased meanwhile is not there any more.
     world.require(
-      world.database.records.binding(bindingID)?.isRevoked != false, "R32",
-      "revoked, it was said, and it is not")
+      world.database.records.binding(bindingID)?.isRevoked != false, "R32", "revoked, it was said, and it is not")
   }
 }
 
@@ -169,26 +151,22 @@ extension V1.AcceptDomainStateRequest: Request {
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
     guard Identifier.areEqual(event.applicationID, applicationID) else { return false }
     if event.kind == "binding.refused" { return moment.changeSet.changes.isEmpty }
-    guard event.kind == "binding.domain_state_accepted",
-      let before = moment.before.binding(event.bindingID),
-      let new = moment.changeSet.binding(event.bindingID),
-      Identifier.areEqual(event.bindingID, bindingID)
+    guard event.kind == "binding.domain_state_accepted", let before = moment.before.binding(event.bindingID),
+      let new = moment.changeSet.binding(event.bindingID), Identifier.areEqual(event.bindingID, bindingID)
     else { return false }
-    return !before.isRevoked && new.baseline?.domainState == domainState
-      && isEvident(of: before, moment)
+    return !before.isRevoked && new.baseline?.domainState == domainState && isEvident(of: before, moment)
   }
 
   /// A login of the person's by something else than biometrics, under five minutes ago (R26).
   private func isEvident(of binding: BindingRecord, _ moment: Moment) -> Bool {
     switch evidence {
-    case .primary(let primary):
-      return moment.isFresh(primary, within: moment.world.plan.enrolment.primaryFreshness)
+    case .primary(let primary): return moment.isFresh(primary, within: moment.world.plan.enrolment.primaryFreshness)
     case .token(let text):
       guard let token = moment.world.ledger.token(text) else { return false }
       return Identifier.areEqual(token.applicationID, applicationID)
-        && Identifier.areEqual(token.profileID, binding.profileID)
-    case nil:
-      return false
+        && Identifier.areEqual(token.profileID, binding.profileID) && !token.isByBiometrics
+        && moment.earliest < token.expiresAt
+    case nil: return false
     }
   }
 

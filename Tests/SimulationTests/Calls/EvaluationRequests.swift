@@ -9,20 +9,16 @@ extension V1.CanEvaluatePolicyRequest: Request {
   typealias Answer = V1.CanEvaluatePolicyResponse
 
   func check(_ answer: Answer, to call: Call, in world: World) {
+    world.require(answer.canEvaluate == (answer.denial == nil), "R1", "can_evaluate and denial disagree")
     world.require(
-      answer.canEvaluate == (answer.denial == nil), "R1", "can_evaluate and denial disagree")
-    world.require(
-      answer.biometryAttemptsLeft <= world.plan.failuresBeforeLockout, "R7",
-      "more attempts than before a lockout")
+      answer.biometryAttemptsLeft <= world.plan.failuresBeforeLockout, "R7", "more attempts than before a lockout")
     if answer.denial?.laError == .biometryLockout {
-      world.require(
-        !answer.factors.contains(.biometry), "R4", "biometrics are offered while they are locked")
+      world.require(!answer.factors.contains(.biometry), "R4", "biometrics are offered while they are locked")
     }
+    UndisturbedOffer(bindingID, of: applicationID, posture, call, world)?.check(answer.factors, answer.domainState)
   }
 
-  func summary(of answer: Answer) -> String {
-    "can evaluate \(answer.canEvaluate), \(answer.factors.names)"
-  }
+  func summary(of answer: Answer) -> String { "can evaluate \(answer.canEvaluate), \(answer.factors.names)" }
 }
 
 extension V1.BeginEvaluationRequest: Request {
@@ -35,37 +31,26 @@ extension V1.BeginEvaluationRequest: Request {
   }
 
   func check(_ answer: Answer, to call: Call, in world: World) {
+    UndisturbedOffer(bindingID, of: applicationID, posture, call, world)?.check(answer.factors, answer.domainState)
     guard answer.denial == nil else {
-      world.require(
-        answer.evaluation.isEmpty && answer.challenge.isEmpty, "R34", "a denial opens an evaluation"
-      )
-      return world.requireEvent(of: call, "evaluation.denied") {
-        Identifier.areEqual($0.applicationID, applicationID)
-      }
+      world.require(answer.evaluation.isEmpty && answer.challenge.isEmpty, "R34", "a denial opens an evaluation")
+      return world.requireEvent(of: call, "evaluation.denied") { Identifier.areEqual($0.applicationID, applicationID) }
     }
-    world.require(
-      world.ledger.isNew(challenge: answer.challenge), "R33", "a challenge is used twice")
-    world.require(
-      answer.challenge.count == 32, "R34", "a challenge of \(answer.challenge.count) bytes")
+    world.require(world.ledger.isNew(challenge: answer.challenge), "R33", "a challenge is used twice")
+    world.require(answer.challenge.count == 32, "R34", "a challenge of \(answer.challenge.count) bytes")
     guard let policy = world.policy(named: policy, at: call) else {
       return world.report("R34", "an evaluation of a policy that there is not")
     }
-    world.require(
-      Set(answer.factors).isSubset(of: policy.wireFactors), "R5",
-      "a factor that the policy does not take")
+    world.require(Set(answer.factors).isSubset(of: policy.wireFactors), "R5", "a factor that the policy does not take")
     let terms = EvaluationTerms(
-      challenge: answer.challenge, applicationID: applicationID, bindingID: bindingID,
-      policyName: policy.name,
+      challenge: answer.challenge, applicationID: applicationID, bindingID: bindingID, policyName: policy.name,
       purpose: policy.purpose, transaction: transaction.map(Transaction.init))
-    world.require(
-      terms.signingInput == answer.signingInput, "R33", "the signing input is of something else")
+    world.require(terms.signingInput == answer.signingInput, "R33", "the signing input is of something else")
     world.ledger.note(
       OpenedEvaluation(
-        number: call.number, applicationID: applicationID, bindingID: bindingID,
-        profileID: profileID, policy: policy,
+        number: call.number, applicationID: applicationID, bindingID: bindingID, profileID: profileID, policy: policy,
         transaction: transaction, signingInput: answer.signingInput,
-        expiresAt: answer.expiresAt.map(UnixTime.init) ?? UnixTime(seconds: 0)),
-      sealed: answer.evaluation)
+        expiresAt: answer.expiresAt.map(UnixTime.init) ?? UnixTime(seconds: 0)), sealed: answer.evaluation)
   }
 
   func summary(of answer: Answer) -> String {
@@ -86,9 +71,7 @@ extension V1.ExplainEvaluationRequest: Request {
 }
 
 extension EvaluationPolicy {
-  var wireFactors: Set<V1.Factor> {
-    Set(factors.map { V1.Factor(rawValue: Int32($0.rawValue)) })
-  }
+  var wireFactors: Set<V1.Factor> { Set(factors.map { V1.Factor(rawValue: Int32($0.rawValue)) }) }
 }
 
 extension V1.InvalidateEvaluationRequest: Request {
@@ -101,11 +84,7 @@ extension V1.InvalidateEvaluationRequest: Request {
     return event.kind == "evaluation.refused" && moment.changeSet.changes.isEmpty
   }
 
-  func check(_ answer: Answer, to call: Call, in world: World) {
-    opened(in: world)?.finish(at: world.time.step)
-  }
+  func check(_ answer: Answer, to call: Call, in world: World) { opened(in: world)?.finish(at: world.time.step) }
 
-  private func opened(in world: World) -> OpenedEvaluation? {
-    world.ledger.evaluation(evaluation, of: applicationID)
-  }
+  private func opened(in world: World) -> OpenedEvaluation? { world.ledger.evaluation(evaluation, of: applicationID) }
 }

@@ -47,9 +47,7 @@ struct Moment {
   }
 
   /// The very secret that is set now.
-  func isRight(_ secret: [UInt8], _ kind: Factor, of applicationID: String, _ profileID: String)
-    -> Bool
-  {
+  func isRight(_ secret: [UInt8], _ kind: Factor, of applicationID: String, _ profileID: String) -> Bool {
     let record = before.profile(applicationID, profileID).secret(kind)
     guard let record, record.standing.isSet else { return false }
     return world.ledger.secret(of: record.verifier)?.bytes == secret
@@ -59,13 +57,10 @@ struct Moment {
 extension EventDraft {
   /// A profile's own, and of no device.
   func isOf(_ applicationID: String, _ profileID: String) -> Bool {
-    Identifier.areEqual(self.applicationID, applicationID)
-      && Identifier.areEqual(self.profileID, profileID)
+    Identifier.areEqual(self.applicationID, applicationID) && Identifier.areEqual(self.profileID, profileID)
   }
 
-  func detail(_ key: String) -> String? {
-    details.first { $0.key == key }?.value
-  }
+  func detail(_ key: String) -> String? { details.first { $0.key == key }?.value }
 }
 
 extension V1.Secret {
@@ -78,9 +73,7 @@ extension V1.Secret {
     }
   }
 
-  var factor: Factor {
-    if case .gesture = kind { .gesture } else { .passcode }
-  }
+  var factor: Factor { if case .gesture = kind { .gesture } else { .passcode } }
 }
 
 extension Transaction {
@@ -99,12 +92,8 @@ extension UnixTime {
 
 extension V1.Timestamp {
   init(_ time: UnixTime) {
-    self.init(
-      seconds: time.seconds,
-      nanoseconds: Int32((time.microseconds - time.seconds * 1_000_000) * 1_000))
+    self.init(seconds: time.seconds, nanoseconds: Int32((time.microseconds - time.seconds * 1_000_000) * 1_000))
   }
 }
 
-extension [V1.Factor] {
-  var names: String { "[" + map { "\($0.rawValue)" }.joined(separator: " ") + "]" }
-}
+extension [V1.Factor] { var names: String { "[" + map { "\($0.rawValue)" }.joined(separator: " ") + "]" } }

@@ -22,21 +22,16 @@ extension V1.SetSecretRequest: Request {
 
   private func isEntitled(_ moment: Moment) -> Bool {
     switch authority {
-    case .primary(let primary):
-      moment.isFresh(primary, within: moment.world.plan.enrolment.primaryFreshness)
-    case .oldSecret(let old):
-      old.factor == kind && moment.isRight(old.bytes, kind, of: applicationID, profileID)
+    case .primary(let primary): moment.isFresh(primary, within: moment.world.plan.enrolment.primaryFreshness)
+    case .oldSecret(let old): old.factor == kind && moment.isRight(old.bytes, kind, of: applicationID, profileID)
     case nil: false
     }
   }
 
   /// What is written is what was asked for, twice alike.
   private func isSet(in moment: Moment) -> Bool {
-    guard let record = moment.changeSet.profile(applicationID, profileID)?.secret(kind) else {
-      return false
-    }
-    return moment.world.ledger.secret(of: record.verifier)?.bytes == secret?.bytes
-      && secret == confirmation
+    guard let record = moment.changeSet.profile(applicationID, profileID)?.secret(kind) else { return false }
+    return moment.world.ledger.secret(of: record.verifier)?.bytes == secret?.bytes && secret == confirmation
       && record.standing.isSet && record.standing.failures == 0 && record.standing.lock == .none
   }
 
@@ -47,9 +42,7 @@ extension V1.SetSecretRequest: Request {
     if answer.accepted { world.require(answer.denial == nil, "R16", "set, and denied") }
   }
 
-  func summary(of answer: Answer) -> String {
-    answer.accepted ? "set" : "refused, left \(answer.attemptsLeft)"
-  }
+  func summary(of answer: Answer) -> String { answer.accepted ? "set" : "refused, left \(answer.attemptsLeft)" }
 }
 
 extension V1.RemoveSecretRequest: Request {
@@ -71,17 +64,13 @@ extension V1.RemoveSecretRequest: Request {
 
   private func isEntitled(_ moment: Moment) -> Bool {
     switch authority {
-    case .primary(let primary):
-      moment.isFresh(primary, within: moment.world.plan.enrolment.primaryFreshness)
-    case .oldSecret(let old):
-      old.factor == factor && moment.isRight(old.bytes, factor, of: applicationID, profileID)
+    case .primary(let primary): moment.isFresh(primary, within: moment.world.plan.enrolment.primaryFreshness)
+    case .oldSecret(let old): old.factor == factor && moment.isRight(old.bytes, factor, of: applicationID, profileID)
     case nil: false
     }
   }
 
-  func summary(of answer: Answer) -> String {
-    answer.accepted ? "removed" : "refused, left \(answer.attemptsLeft)"
-  }
+  func summary(of answer: Answer) -> String { answer.accepted ? "removed" : "refused, left \(answer.attemptsLeft)" }
 }
 
 extension V1.GetUnlockSettingsRequest: Request {
@@ -98,25 +87,20 @@ extension V1.SetUnlockSettingsRequest: Request {
     switch event.kind {
     case "settings.changed": return true
     // Switching the gesture off erases it (R17).
-    case "secret.removed":
-      return event.detail("factor") == "gesture" && settings?.gestureEnabled == false
+    case "secret.removed": return event.detail("factor") == "gesture" && settings?.gestureEnabled == false
     default: return false
     }
   }
 
   func check(_ answer: Answer, to call: Call, in world: World) {
-    world.require(
-      answer.settings?.biometryEnabled == settings?.biometryEnabled, "R17",
-      "the settings are others")
+    world.require(answer.settings?.biometryEnabled == settings?.biometryEnabled, "R17", "the settings are others")
   }
 }
 
 extension ChangeSet {
   func profile(_ applicationID: String, _ profileID: String) -> ProfileRecord? {
     for case .putProfile(let record) in changes
-    where Identifier.areEqual(record.applicationID, applicationID)
-      && Identifier.areEqual(record.profileID, profileID)
-    {
+    where Identifier.areEqual(record.applicationID, applicationID) && Identifier.areEqual(record.profileID, profileID) {
       return record
     }
     return nil

@@ -142,7 +142,5 @@ extension V1.DevicePosture {
 }
 
 extension HardwareKeyRecord {
-  fileprivate func meets(_ demand: KeyProtection?) -> Bool {
-    demand == nil || demand == protection
-  }
+  fileprivate func meets(_ demand: KeyProtection?) -> Bool { demand == nil || demand == protection }
 }

@@ -30,30 +30,25 @@ final class Aftermath {
     guard world.violation == nil else { return }
     world.calmDown(for: Self.rest)
     phone.recover()
-    guard let credential = bindAnew() else {
-      return world.report("aftermath", "nobody can be bound any more")
-    }
+    guard let credential = bindAnew() else { return world.report("aftermath", "nobody can be bound any more") }
     logIn(credential)
     pay(credential)
     mistype(credential)
     lockAndUnlock(credential)
+    race(credential)
+    if world.plan.secretPlaces >= Self.parallelGuesses { guessInParallel(credential) }
     revoke(credential)
   }
 
-  private func expect<Value: Equatable>(
-    _ value: Value?, _ expected: Value, _ what: @autoclosure () -> String
-  ) {
-    world.require(
-      value == expected, "aftermath", "\(what()): \(value as Any) instead of \(expected)")
+  private func expect<Value: Equatable>(_ value: Value?, _ expected: Value, _ what: @autoclosure () -> String) {
+    world.require(value == expected, "aftermath", "\(what()): \(value as Any) instead of \(expected)")
   }
 
   // MARK: Setting up
 
   private func bindAnew() -> Credential? {
     // Refused where nothing is bound yet; then it is not locked either.
-    _ = world.ask(
-      V1.UnlockDeviceRequest(
-        applicationID: applicationID, deviceID: phone.deviceID, reason: Names.reason))
+    _ = world.ask(V1.UnlockDeviceRequest(applicationID: applicationID, deviceID: phone.deviceID, reason: Names.reason))
     revokeOthers()
     setPasscode()
     let request = V1.BeginBindingRequest(
@@ -64,23 +59,17 @@ final class Aftermath {
       applicationID: applicationID, profileID: profileID, bindingID: "",
       keys: [GuardedKey(key: people.keys.take(), protection: .biometryCurrentSet)])
     let completion = people.completion(
-      of: Enrolment(phone: phone, request: request, response: response), by: credential,
-      replaceExisting: true)
+      of: Enrolment(phone: phone, request: request, response: response), by: credential, replaceExisting: true)
     guard let binding = world.ask(completion)?.binding else { return nil }
     credential.bindingID = binding.bindingID
-    _ = world.ask(
-      V1.UnlockDeviceRequest(
-        applicationID: applicationID, deviceID: phone.deviceID, reason: Names.reason))
+    _ = world.ask(V1.UnlockDeviceRequest(applicationID: applicationID, deviceID: phone.deviceID, reason: Names.reason))
     return credential
   }
 
   private func revokeOthers() {
-    let bindings =
-      world.ask(V1.ListBindingsRequest(applicationID: applicationID, profileID: profileID))?
-      .bindings ?? []
+    let bindings = world.ask(V1.ListBindingsRequest(applicationID: applicationID, profileID: profileID))?.bindings ?? []
     for binding in bindings {
-      let answer = world.ask(
-        V1.RevokeBindingRequest(applicationID: applicationID, bindingID: binding.bindingID))
+      let answer = world.ask(V1.RevokeBindingRequest(applicationID: applicationID, bindingID: binding.bindingID))
       world.require(answer != nil, "aftermath", "an active binding cannot be revoked")
     }
   }
@@ -89,8 +78,7 @@ final class Aftermath {
     let settings = world.ask(
       V1.SetUnlockSettingsRequest(
         applicationID: applicationID, profileID: profileID,
-        settings: V1.UnlockSettings(
-          biometryEnabled: true, gestureEnabled: false, passcodeEnabled: true)))
+        settings: V1.UnlockSettings(biometryEnabled: true, gestureEnabled: false, passcodeEnabled: true)))
     expect(settings?.settings?.passcodeEnabled, true, "switching the passcode on")
     let secret = V1.Secret(kind: .passcode(V1.PasscodeProof(passcode: Self.passcode)))
     let answer = world.ask(
@@ -112,16 +100,12 @@ final class Aftermath {
     return Prompt(phone: phone, credential: credential, request: request, response: response)
   }
 
-  private func submit(_ attempt: V1.SubmitAttemptRequest.Attempt, to prompt: Prompt) -> V1
-    .SubmitAttemptResponse?
-  {
+  private func submit(_ attempt: V1.SubmitAttemptRequest.Attempt, to prompt: Prompt) -> V1.SubmitAttemptResponse? {
     world.ask(people.attemptRequest(attempt, to: prompt))
   }
 
   private func signature(_ prompt: Prompt, by key: SoftwareKey) -> V1.SubmitAttemptRequest.Attempt {
-    .key(
-      V1.KeyProof(
-        signature: people.sign(prompt.response.signingInput, with: key), factor: .biometry))
+    .key(V1.KeyProof(signature: people.sign(prompt.response.signingInput, with: key), factor: .biometry))
   }
 
   private func prove(_ prompt: Prompt, _ credential: Credential) -> V1.SubmitAttemptResponse? {
@@ -129,22 +113,16 @@ final class Aftermath {
   }
 
   private func logIn(_ credential: Credential) {
-    guard let prompt = begin("login", credential), let answer = prove(prompt, credential) else {
-      return
-    }
+    guard let prompt = begin("login", credential), let answer = prove(prompt, credential) else { return }
     expect(answer.outcome, .succeeded, "the right finger")
-    let introspected = world.ask(
-      V1.IntrospectTokenRequest(applicationID: applicationID, token: answer.token))
+    let introspected = world.ask(V1.IntrospectTokenRequest(applicationID: applicationID, token: answer.token))
     expect(introspected?.active, true, "a fresh token")
-    expect(
-      prove(prompt, credential)?.outcome, .invalidContext, "the same finger for the same prompt")
+    expect(prove(prompt, credential)?.outcome, .invalidContext, "the same finger for the same prompt")
   }
 
   // R39
   private func pay(_ credential: Credential) {
-    guard let prompt = begin("payment", credential), let answer = prove(prompt, credential) else {
-      return
-    }
+    guard let prompt = begin("payment", credential), let answer = prove(prompt, credential) else { return }
     expect(answer.outcome, .succeeded, "the right finger for a payment")
     let request = V1.ConsumeTokenRequest(
       applicationID: applicationID, token: answer.token, transaction: prompt.request.transaction)
@@ -177,22 +155,50 @@ final class Aftermath {
       expect(answer?.attemptsLeft, left, "attempts after a wrong finger")
     }
     guard let second = begin("login", credential) else { return }
-    expect(
-      submit(signature(second, by: strangersKey), to: second)?.outcome, .tryAgain,
-      "the fourth wrong finger")
-    expect(
-      submit(signature(second, by: strangersKey), to: second)?.outcome, .lockedOut,
-      "the fifth wrong finger")
+    expect(submit(signature(second, by: strangersKey), to: second)?.outcome, .tryAgain, "the fourth wrong finger")
+    expect(submit(signature(second, by: strangersKey), to: second)?.outcome, .lockedOut, "the fifth wrong finger")
     expect(prove(second, credential)?.outcome, .lockedOut, "the right finger on a locked phone")
     expect(type(in: second)?.outcome, .succeeded, "the right passcode on a locked phone")
     logIn(credential)
   }
 
+  // MARK: In parallel
+
+  private static let parallelGuesses = 12
+  private static let guessesBeforeALock = 5
+
+  // R35
+  private func race(_ credential: Credential) {
+    guard let prompt = begin("login", credential) else { return }
+    let request = people.attemptRequest(signature(prompt, by: credential.keys[0].key), to: prompt)
+    let outcomes = world.askAll([V1.SubmitAttemptRequest](repeating: request, count: 4)).map(\.outcome)
+    expect(outcomes.count { $0 == .succeeded }, 1, "successes of parallel identical attempts")
+    expect(outcomes.count { $0 == .invalidContext }, 3, "refusals of parallel identical attempts")
+  }
+
+  // R14
+  private func guessInParallel(_ credential: Credential) {
+    let prompts = (0..<Self.parallelGuesses).compactMap { _ in begin("login", credential) }
+    let verified = world.secretWatch.verificationCount
+    let guess = V1.SubmitAttemptRequest.Attempt.passcode(V1.PasscodeProof(passcode: "guessed"))
+    let answers = world.askAll(prompts.map { people.attemptRequest(guess, to: $0) })
+    expect(answers.count, prompts.count, "answers to parallel guesses")
+    expect(
+      world.secretWatch.verificationCount - verified, Self.guessesBeforeALock, "verifications of parallel guesses")
+    world.pass(.seconds(61))
+
+    let right = V1.SubmitAttemptRequest.Attempt.passcode(V1.PasscodeProof(passcode: Self.passcode))
+    guard let prompt = begin("login", credential) else { return }
+    expect(world.ask(people.attemptRequest(right, to: prompt))?.outcome, .succeeded, "the right one after the lock")
+    let others = (0..<Self.parallelGuesses).compactMap { _ in begin("login", credential) }
+    let outcomes = world.askAll(others.map { people.attemptRequest(right, to: $0) }).map(\.outcome)
+    expect(outcomes.count { $0 == .succeeded }, others.count, "successes of parallel right ones")
+  }
+
   // R32
   private func revoke(_ credential: Credential) {
     guard let prompt = begin("login", credential) else { return }
-    _ = world.ask(
-      V1.RevokeBindingRequest(applicationID: applicationID, bindingID: credential.bindingID))
+    _ = world.ask(V1.RevokeBindingRequest(applicationID: applicationID, bindingID: credential.bindingID))
     expect(prove(prompt, credential)?.outcome, .tryAgain, "the right finger of a revoked binding")
   }
 }

@@ -5,34 +5,26 @@ import TouchstoneStore
 
 enum EventLaws {
   private static let kinds: Set<String> = [
-    "evaluation.denied", "evaluation.succeeded", "evaluation.failed", "evaluation.locked_out",
-    "evaluation.canceled",
-    "evaluation.fallback", "evaluation.factor_required", "evaluation.refused",
-    "evaluation.invalidated",
-    "binding.denied", "binding.refused", "binding.created", "binding.revoked",
-    "binding.domain_state_accepted",
-    "secret.set", "secret.removed", "secret.unlocked", "secret.refused", "settings.changed",
-    "token.consumed",
+    "evaluation.denied", "evaluation.succeeded", "evaluation.failed", "evaluation.locked_out", "evaluation.canceled",
+    "evaluation.fallback", "evaluation.factor_required", "evaluation.refused", "evaluation.invalidated",
+    "binding.denied", "binding.refused", "binding.created", "binding.revoked", "binding.domain_state_accepted",
+    "secret.set", "secret.removed", "secret.unlocked", "secret.refused", "settings.changed", "token.consumed",
     "token.refused", "token.revoked", "device.unlocked", "device.refused",
   ]
-  private static let factors: Set<String> = [
-    "biometry", "device_owner", "passcode", "gesture", "primary",
-  ]
+  private static let factors: Set<String> = ["biometry", "device_owner", "passcode", "gesture", "primary"]
   private static let authorities: Set<String> = ["old_secret", "primary", "token", "settings"]
 
   static func check(_ event: EventDraft, causes: [Call], _ world: World) {
     world.require(kinds.contains(event.kind), "R41", "an event of kind \(event.kind)")
     world.require(event.caller == "local", "R41", "an event of caller \(event.caller)")
-    for id in [event.applicationID, event.profileID, event.deviceID, event.bindingID]
-    where !id.isEmpty {
-      let isKnown =
-        world.ledger.isKnown(name: id) || causes.contains { $0.isGarbled && $0.mentions(id) }
+    for id in [event.applicationID, event.profileID, event.deviceID, event.bindingID] where !id.isEmpty {
+      let isKnown = world.ledger.isKnown(name: id) || causes.contains { $0.isGarbled && $0.mentions(id) }
       world.require(isKnown, "R41", "an event of \(event.kind) names \(id)")
     }
     for detail in event.details {
       world.require(
-        isHarmless(detail, world) || causes.contains { $0.isGarbled && $0.mentions(detail.value) },
-        "R41", "an event of \(event.kind) says \(detail.key)=\(detail.value)")
+        isHarmless(detail, world) || causes.contains { $0.isGarbled && $0.mentions(detail.value) }, "R41",
+        "an event of \(event.kind) says \(detail.key)=\(detail.value)")
     }
   }
 

@@ -14,14 +14,11 @@ struct Laws {
   let causes: [Call]
 
   func check() {
-    for case .putBinding(let record) in changeSet.changes {
-      world.ledger.note(record, at: world.time.step)
-    }
+    for case .putBinding(let record) in changeSet.changes { world.ledger.note(record, at: world.time.step) }
     for event in changeSet.events {
       require(
         isCaused(event), "cause",
-        "\(event.kind) with \(event.details) of \(event.bindingID) is by none of \(causes.map(\.number))"
-      )
+        "\(event.kind) with \(event.details) of \(event.bindingID) is by none of \(causes.map(\.number))")
       EventLaws.check(event, causes: causes, world)
     }
     for change in changeSet.changes { check(change) }
@@ -42,33 +39,25 @@ struct Laws {
     world.require(condition, rule, text())
   }
 
-  func has(_ kinds: String...) -> Bool {
-    changeSet.events.contains { kinds.contains($0.kind) }
-  }
+  func has(_ kinds: String...) -> Bool { changeSet.events.contains { kinds.contains($0.kind) } }
 
   private func isCaused(_ event: EventDraft) -> Bool {
     causes.contains { call in
       guard let request = call.request else { return false }
-      return request.justifies(
-        event, Moment(world: world, before: before, changeSet: changeSet, call: call))
+      return request.justifies(event, Moment(world: world, before: before, changeSet: changeSet, call: call))
     }
   }
 
   private func check(_ change: Change) {
     switch change {
     case .putBinding(let record): check(record, replacing: before.binding(record.bindingID))
-    case .putDevice(let record):
-      check(record.biometry, replacing: before.device(record.deviceID).biometry)
-    case .putEvaluation(let record):
-      check(record.standing, replacing: before.evaluation(record.key)?.standing)
+    case .putDevice(let record): check(record.biometry, replacing: before.device(record.deviceID).biometry)
+    case .putEvaluation(let record): check(record.standing, replacing: before.evaluation(record.key)?.standing)
     case .putToken(let record): check(record, replacing: before.token(record.key))
-    case .putProfile(let record):
-      check(record, replacing: before.profile(record.applicationID, record.profileID))
+    case .putProfile(let record): check(record, replacing: before.profile(record.applicationID, record.profileID))
     case .useTicket(let key): require(!before.isUsed(ticket: key), "R28", "a ticket is used twice")
     case .touchBinding(let id, _, _):
-      require(
-        before.binding(id)?.isRevoked == false, "R32",
-        "what rests on an active binding rests on a revoked one")
+      require(before.binding(id)?.isRevoked == false, "R32", "what rests on an active binding rests on a revoked one")
     case .requireBinding, .requireDevice, .requireProfile: break
     case .eraseProfile(let erasure): check(erasure)
     }
@@ -84,23 +73,16 @@ struct Laws {
         && Identifier.areEqual(request.profileID, profileID)
     }
     require(isAsked, "cause", "nobody asked for the erasure of \(profileID)")
-    require(
-      after.bindings(applicationID, profileID, includingRevoked: true).isEmpty, "erasure",
-      "a binding is left")
-    require(
-      after.profile(applicationID, profileID).version == 0, "erasure", "a profile's record is left")
-    require(
-      !after.events.contains { $0.event?.isOf(applicationID, profileID) == true }, "erasure",
-      "an event is left")
+    require(after.bindings(applicationID, profileID, includingRevoked: true).isEmpty, "erasure", "a binding is left")
+    require(after.profile(applicationID, profileID).version == 0, "erasure", "a profile's record is left")
+    require(!after.events.contains { $0.event?.isOf(applicationID, profileID) == true }, "erasure", "an event is left")
   }
 
   // MARK: Bindings
 
   private func check(_ record: BindingRecord, replacing old: BindingRecord?) {
     require(
-      has(
-        "binding.created", "binding.revoked", "binding.domain_state_accepted",
-        "evaluation.succeeded"), "R41",
+      has("binding.created", "binding.revoked", "binding.domain_state_accepted", "evaluation.succeeded"), "R41",
       "a binding changed without an event")
     guard let old else {
       require(!record.isRevoked, "R32", "a binding begins revoked")
@@ -115,9 +97,7 @@ struct Laws {
     require(unchanged == old, "R29", "a binding became another one")
     if record.baseline != old.baseline {
       require(record.baseline?.domainState.isEmpty == false, "R24", "an empty baseline")
-      require(
-        has("binding.domain_state_accepted", "evaluation.succeeded"), "R26",
-        "a baseline changed by itself")
+      require(has("binding.domain_state_accepted", "evaluation.succeeded"), "R26", "a baseline changed by itself")
     }
   }
 
@@ -130,21 +110,16 @@ struct Laws {
       "a device has several active bindings in an application")
     require(
       active.count { Identifier.areEqual($0.profileID, record.profileID) }
-        <= world.plan.enrolment.maximumBindingsPerProfile, "R29",
-      "a profile has too many active bindings")
+        <= world.plan.enrolment.maximumBindingsPerProfile, "R29", "a profile has too many active bindings")
   }
 
   // MARK: Devices
 
   private func check(_ new: BiometryStanding, replacing old: BiometryStanding) {
     let isForgiven = changeSet.events.contains { $0.forgives(old) }
-    require(
-      new.consecutiveFailures >= old.consecutiveFailures || isForgiven, "R7",
-      "failures were forgotten")
-    require(
-      new.isLockedOut || !old.isLockedOut || isForgiven, "R4", "a device was unlocked by nothing")
-    require(
-      new.consecutiveFailures <= old.consecutiveFailures + 1, "R7", "one attempt counted twice")
+    require(new.consecutiveFailures >= old.consecutiveFailures || isForgiven, "R7", "failures were forgotten")
+    require(new.isLockedOut || !old.isLockedOut || isForgiven, "R4", "a device was unlocked by nothing")
+    require(new.consecutiveFailures <= old.consecutiveFailures + 1, "R7", "one attempt counted twice")
     require(
       new.isLockedOut || new.consecutiveFailures < world.plan.failuresBeforeLockout, "R7",
       "\(new.consecutiveFailures) failures locked nothing")
@@ -163,9 +138,7 @@ struct Laws {
   }
 
   private func check(_ new: TokenRecord, replacing old: TokenRecord?) {
-    guard let old else {
-      return require(new.state != .consumed, "R39", "a token that was never issued is consumed")
-    }
+    guard let old else { return require(new.state != .consumed, "R39", "a token that was never issued is consumed") }
     require(old.transaction == new.transaction, "R39", "a token's transaction changed")
     let isLawful =
       switch (old.state, new.state) {

@@ -39,9 +39,7 @@ final class Ledger {
 
   // MARK: Names
 
-  func note(name: String) {
-    names.insert(Array(name.utf8))
-  }
+  func note(name: String) { names.insert(Array(name.utf8)) }
 
   func isKnown(name: String) -> Bool { names.contains(Array(name.utf8)) }
 
@@ -50,8 +48,7 @@ final class Ledger {
     let name = Array(binding.bindingID.utf8)
     guard bindings[name] == nil else { return }
     bindings[name] = BoundDevice(
-      applicationID: binding.applicationID, profileID: binding.profileID,
-      deviceID: binding.deviceID, step: step)
+      applicationID: binding.applicationID, profileID: binding.profileID, deviceID: binding.deviceID, step: step)
   }
 
   /// Whether it is there or was erased.
@@ -74,9 +71,7 @@ final class Ledger {
 
   func secret(of verifier: [UInt8]) -> HashedSecret? { secrets[Array(verifier.dropFirst())] }
 
-  func note(profileTouchID: [UInt8], digest: [UInt8]) {
-    profileTouchIDs[digest] = profileTouchID
-  }
+  func note(profileTouchID: [UInt8], digest: [UInt8]) { profileTouchIDs[digest] = profileTouchID }
 
   func profileTouchID(_ digest: [UInt8]) -> [UInt8]? { profileTouchIDs[digest] }
 
@@ -92,14 +87,11 @@ final class Ledger {
 
   /// `nil`: no such evaluation of this application, whatever the bytes are.
   func evaluation(_ sealed: [UInt8], of applicationID: String) -> OpenedEvaluation? {
-    guard let opened = evaluations[sealed], Identifier.areEqual(opened.applicationID, applicationID)
-    else { return nil }
+    guard let opened = evaluations[sealed], Identifier.areEqual(opened.applicationID, applicationID) else { return nil }
     return opened
   }
 
-  func note(_ ticket: HandedTicket, sealed: [UInt8]) {
-    tickets[sealed] = ticket
-  }
+  func note(_ ticket: HandedTicket, sealed: [UInt8]) { tickets[sealed] = ticket }
 
   func note(_ token: IssuedToken) {
     tokens[Array(token.text.utf8)] = token
@@ -110,15 +102,11 @@ final class Ledger {
   func isTokenID(_ id: String) -> Bool { tokenIDs.contains(id) }
 
   /// False where it was seen before.
-  func isNew(challenge: [UInt8]) -> Bool {
-    challenges.insert(challenge).inserted
-  }
+  func isNew(challenge: [UInt8]) -> Bool { challenges.insert(challenge).inserted }
 
   // MARK: What is over
 
-  func noteRevoked(bindingID: String, at step: Int) {
-    noteEnding(of: Array(bindingID.utf8), at: step)
-  }
+  func noteRevoked(bindingID: String, at step: Int) { noteEnding(of: Array(bindingID.utf8), at: step) }
 
   func noteErased(_ applicationID: String, _ profileID: String, at step: Int) {
     endings[Self.name(applicationID, profileID)] = step
@@ -128,13 +116,9 @@ final class Ledger {
   func revokedStep(ofBinding bindingID: String) -> Int? { endings[Array(bindingID.utf8)] }
 
   /// The last time.
-  func erasedStep(_ applicationID: String, _ profileID: String) -> Int? {
-    endings[Self.name(applicationID, profileID)]
-  }
+  func erasedStep(_ applicationID: String, _ profileID: String) -> Int? { endings[Self.name(applicationID, profileID)] }
 
-  private func noteEnding(of name: [UInt8], at step: Int) {
-    endings[name] = endings[name] ?? step
-  }
+  private func noteEnding(of name: [UInt8], at step: Int) { endings[name] = endings[name] ?? step }
 
   /// No identifier holds a NUL.
   private static func name(_ applicationID: String, _ profileID: String) -> [UInt8] {
@@ -165,8 +149,7 @@ final class OpenedEvaluation {
   private(set) var finishedStep: Int?
 
   init(
-    number: Int, applicationID: String, bindingID: String, profileID: String,
-    policy: EvaluationPolicy,
+    number: Int, applicationID: String, bindingID: String, profileID: String, policy: EvaluationPolicy,
     transaction: V1.Transaction?, signingInput: [UInt8], expiresAt: UnixTime
   ) {
     self.number = number
@@ -179,9 +162,7 @@ final class OpenedEvaluation {
     self.expiresAt = expiresAt
   }
 
-  func finish(at step: Int) {
-    finishedStep = finishedStep ?? step
-  }
+  func finish(at step: Int) { finishedStep = finishedStep ?? step }
 }
 
 /// A ticket, as it was handed out.
@@ -193,10 +174,7 @@ final class HandedTicket {
   let expiresAt: UnixTime
   var useCount = 0
 
-  init(
-    applicationID: String, profileID: String, deviceID: String, signingInput: [UInt8],
-    expiresAt: UnixTime
-  ) {
+  init(applicationID: String, profileID: String, deviceID: String, signingInput: [UInt8], expiresAt: UnixTime) {
     self.applicationID = applicationID
     self.profileID = profileID
     self.deviceID = deviceID
@@ -215,6 +193,8 @@ final class IssuedToken {
   let bindingID: String
   let transaction: V1.Transaction?
   let isSingleUse: Bool
+  /// Biometrics proved it, or may have.
+  let isByBiometrics: Bool
   let expiresAt: UnixTime
   let issuedStep: Int
   var consumptionCount = 0
@@ -223,7 +203,7 @@ final class IssuedToken {
 
   init(
     text: String, tokenID: String, applicationID: String, profileID: String, bindingID: String,
-    transaction: V1.Transaction?, isSingleUse: Bool, expiresAt: UnixTime, issuedStep: Int
+    transaction: V1.Transaction?, isSingleUse: Bool, isByBiometrics: Bool, expiresAt: UnixTime, issuedStep: Int
   ) {
     self.text = text
     self.tokenID = tokenID
@@ -232,6 +212,7 @@ final class IssuedToken {
     self.bindingID = bindingID
     self.transaction = transaction
     self.isSingleUse = isSingleUse
+    self.isByBiometrics = isByBiometrics
     self.expiresAt = expiresAt
     self.issuedStep = issuedStep
   }

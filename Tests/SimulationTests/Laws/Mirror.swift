@@ -41,8 +41,7 @@ final class Mirror {
     let unknown = Subject.binding(Base64URL.encode(chance.bytes(16)))
     guard let offer = begin(unknown, "login", posture())?.factors,
       let active = bind(to: Names.Mirrored.known, on: Names.Mirrored.device, secrets: offer),
-      let revoked = bind(
-        to: Names.Mirrored.former, on: Names.Mirrored.formerDevice, secrets: offer),
+      let revoked = bind(to: Names.Mirrored.former, on: Names.Mirrored.formerDevice, secrets: offer),
       world.ask(V1.RevokeBindingRequest(applicationID: applicationID, bindingID: revoked)) != nil
     else { return nil }
     return [.binding(active), .binding(revoked), unknown]
@@ -61,24 +60,21 @@ final class Mirror {
     let phone = Phone(deviceID: deviceID)
     phone.osMajorVersion = 26
     let request = V1.BeginBindingRequest(
-      applicationID: applicationID, profileID: profileID, deviceID: deviceID,
-      primary: people.primary(ageSeconds: 1),
+      applicationID: applicationID, profileID: profileID, deviceID: deviceID, primary: people.primary(ageSeconds: 1),
       posture: phone.posture(in: applicationID))
     guard let response = world.ask(request) else { return nil }
     let credential = Credential(
       applicationID: applicationID, profileID: profileID, bindingID: "",
       keys: [GuardedKey(key: people.keys.take(), protection: .biometryCurrentSet)])
     let completion = people.completion(
-      of: Enrolment(phone: phone, request: request, response: response), by: credential,
-      replaceExisting: false)
+      of: Enrolment(phone: phone, request: request, response: response), by: credential, replaceExisting: false)
     set(secrets, for: profileID)
     return world.ask(completion)?.binding?.bindingID
   }
 
   private func set(_ offered: [V1.Factor], for profileID: String) {
     if offered.contains(.passcode) {
-      set(
-        V1.Secret(kind: .passcode(V1.PasscodeProof(passcode: Names.passcodes[0]))), for: profileID)
+      set(V1.Secret(kind: .passcode(V1.PasscodeProof(passcode: Names.passcodes[0]))), for: profileID)
     }
     if offered.contains(.gesture) {
       set(V1.Secret(kind: .gesture(V1.GestureProof(points: Names.gestures[0]))), for: profileID)
@@ -105,8 +101,7 @@ final class Mirror {
   }
 
   private static let policies = [
-    "login", "login", "payment", "deviceOwnerAuthentication",
-    "deviceOwnerAuthenticationWithBiometrics", "everything",
+    "login", "login", "payment", "deviceOwnerAuthentication", "deviceOwnerAuthenticationWithBiometrics", "everything",
   ]
 
   private func compare(_ subjects: [Subject]) {
@@ -129,25 +124,17 @@ final class Mirror {
       default:
         guard let one = chance.pickAny(opened) else { continue }
         let attempt = wrongAttempt()
-        requireAlike(
-          one.compactMap { submit(attempt, to: $0, posture) },
-          "tries \(attempt.factorName ?? "nothing")")
+        requireAlike(one.compactMap { submit(attempt, to: $0, posture) }, "tries \(attempt.factorName ?? "nothing")")
       }
     }
   }
 
-  private func requireAlike<Answer: Equatable>(
-    _ answers: [Answer], _ what: @autoclosure () -> String
-  ) {
+  private func requireAlike<Answer: Equatable>(_ answers: [Answer], _ what: @autoclosure () -> String) {
     guard let first = answers.first else { return }
-    world.require(
-      answers.allSatisfy { $0 == first }, "R37",
-      "a stranger \(what()), and is told apart: \(answers)")
+    world.require(answers.allSatisfy { $0 == first }, "R37", "a stranger \(what()), and is told apart: \(answers)")
   }
 
-  private func begin(
-    _ subject: Subject, _ policy: String, _ posture: V1.DevicePosture
-  ) -> V1.BeginEvaluationResponse? {
+  private func begin(_ subject: Subject, _ policy: String, _ posture: V1.DevicePosture) -> V1.BeginEvaluationResponse? {
     var request = V1.BeginEvaluationRequest(
       applicationID: applicationID, policy: policy, localizedReason: "Let me in",
       transaction: policy == "payment" ? People.transactions[0] : nil, posture: posture)
@@ -161,8 +148,7 @@ final class Mirror {
   private func preflight(
     _ subject: Subject, _ policy: String, _ posture: V1.DevicePosture
   ) -> V1.CanEvaluatePolicyResponse? {
-    var request = V1.CanEvaluatePolicyRequest(
-      applicationID: applicationID, policy: policy, posture: posture)
+    var request = V1.CanEvaluatePolicyRequest(applicationID: applicationID, policy: policy, posture: posture)
     switch subject {
     case .binding(let id): request.bindingID = id
     case .profile(let id): request.profileID = id
@@ -171,8 +157,7 @@ final class Mirror {
   }
 
   private func invalidate(_ opened: V1.BeginEvaluationResponse) -> V1.InvalidateEvaluationResponse? {
-    world.ask(
-      V1.InvalidateEvaluationRequest(applicationID: applicationID, evaluation: opened.evaluation))
+    world.ask(V1.InvalidateEvaluationRequest(applicationID: applicationID, evaluation: opened.evaluation))
   }
 
   private enum WrongAttempt {
@@ -194,10 +179,7 @@ final class Mirror {
     case 2: .other(.profileTouchID(V1.ProfileTouchIDProof(profileTouchID: chance.bytes(32))))
     case 3: .other(.gesture(V1.GestureProof(points: [8, 7, 6, 3])))
     case 4:
-      .other(
-        .report(
-          V1.DeviceReport(
-            laError: chance.pick([.authenticationFailed, .userCancel, .biometryLockout]))))
+      .other(.report(V1.DeviceReport(laError: chance.pick([.authenticationFailed, .userCancel, .biometryLockout]))))
     default: .other(.passcode(V1.PasscodeProof(passcode: "000111")))
     }
   }
@@ -208,25 +190,22 @@ final class Mirror {
     let proof: V1.SubmitAttemptRequest.Attempt =
       switch attempt {
       case .key(let factor):
-        .key(
-          V1.KeyProof(
-            signature: people.sign(opened.signingInput, with: strangersKey), factor: factor))
+        .key(V1.KeyProof(signature: people.sign(opened.signingInput, with: strangersKey), factor: factor))
       case .other(let attempt): attempt
       }
     return world.ask(
       V1.SubmitAttemptRequest(
-        applicationID: applicationID, evaluation: opened.evaluation, attempt: proof,
-        posture: posture))
+        applicationID: applicationID, evaluation: opened.evaluation, attempt: proof, posture: posture))
   }
 }
 
 extension V1.BeginEvaluationResponse {
-  /// But for what is random, and as long as it is.
+  /// Of what is random, its length alone.
   fileprivate var withoutItsOwn: V1.BeginEvaluationResponse {
     var answer = self
-    answer.evaluation = [UInt8](repeating: 0, count: evaluation.count)
-    answer.challenge = [UInt8](repeating: 0, count: challenge.count)
-    answer.signingInput = [UInt8](repeating: 0, count: signingInput.count)
+    answer.evaluation = Array("\(evaluation.count)".utf8)
+    answer.challenge = Array("\(challenge.count)".utf8)
+    answer.signingInput = Array("\(signingInput.count)".utf8)
     return answer
   }
 }

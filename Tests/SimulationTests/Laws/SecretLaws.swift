@@ -7,13 +7,9 @@ import TouchstoneStore
 
 extension Laws {
   func check(_ new: ProfileRecord, replacing old: ProfileRecord) {
-    for kind in [Factor.passcode, .gesture] {
-      check(new.secret(kind), replacing: old.secret(kind), kind)
-    }
+    for kind in [Factor.passcode, .gesture] { check(new.secret(kind), replacing: old.secret(kind), kind) }
     guard new.settings != old.settings else { return }
-    require(
-      has("settings.changed", "secret.set", "secret.removed"), "R41",
-      "settings changed without an event")
+    require(has("settings.changed", "secret.set", "secret.removed"), "R41", "settings changed without an event")
   }
 
   private func check(_ new: SecretRecord?, replacing old: SecretRecord?, _ kind: Factor) {
@@ -22,17 +18,14 @@ extension Laws {
     let after = new?.standing ?? SecretStanding()
     require(after.generation >= before.generation, "R14", "a \(kind) went back a generation")
     if has("secret.set", "secret.removed", "settings.changed") { return }
-    require(
-      before.isSet == after.isSet || isStandIn, "R16", "a \(kind) was set or erased by nobody")
-    let isRight =
-      old.map { old in causes.contains { $0.knows(old, kind, by: world.ledger) } } ?? false
+    require(before.isSet == after.isSet || isStandIn, "R16", "a \(kind) was set or erased by nobody")
+    let isRight = old.map { old in causes.contains { $0.knows(old, kind, by: world.ledger) } } ?? false
     if let new, let old, new.verifier != old.verifier {
       let isSame = world.ledger.secret(of: new.verifier) == world.ledger.secret(of: old.verifier)
       require(isRight && isSame, "R16", "a \(kind)'s verifier changed by itself")
     }
     if after.generation > before.generation {
-      require(
-        isRight || has("secret.unlocked"), "R14", "a \(kind)'s failures were taken back by nobody")
+      require(isRight || has("secret.unlocked"), "R14", "a \(kind)'s failures were taken back by nobody")
     } else if after.failures > before.failures {
       checkAdmission(from: before, to: after, kind)
     } else {
@@ -44,11 +37,8 @@ extension Laws {
 
   /// Phase one of an attempt.
   private func checkAdmission(from before: SecretStanding, to after: SecretStanding, _ kind: Factor) {
-    require(
-      causes.contains { $0.triesSecret(kind) }, "cause", "nobody tries the \(kind) that is counted")
-    require(
-      after.failures == before.failures + 1, "R14",
-      "a \(kind)'s attempt is counted \(after.failures) times")
+    require(causes.contains { $0.triesSecret(kind) }, "cause", "nobody tries the \(kind) that is counted")
+    require(after.failures == before.failures + 1, "R14", "a \(kind)'s attempt is counted \(after.failures) times")
     require(after.inFlight > 0, "R14", "an admitted \(kind) is not in flight")
     let latest = world.time.latest(since: causes.compactMap(\.dispatchedStep).min() ?? 0)
     let earliest = world.time.earliest(since: causes.compactMap(\.dispatchedStep).min() ?? 0)
@@ -60,9 +50,7 @@ extension Laws {
     switch (Ladder.standard.effect(after: after.failures), after.lock) {
     case (nil, _), (_, .untilSetAnew): break
     case (.lock(let duration), .until(let end)):
-      require(
-        end >= earliest + duration, "R13",
-        "\(after.failures) failures lock a \(kind) for too short a time")
+      require(end >= earliest + duration, "R13", "\(after.failures) failures lock a \(kind) for too short a time")
     default: world.report("R13", "\(after.failures) failures do not lock a \(kind)")
     }
     if case (.until(let old), .until(let new)) = (before.lock, after.lock) {
@@ -73,32 +61,20 @@ extension Laws {
   /// A stand-in's record begins as if its secret had been set always (R37).
   private var isStandIn: Bool {
     changeSet.changes.contains {
-      if case .putProfile(let record) = $0 {
-        record.profileID.utf8.first.map { $0 < 3 } ?? true
-      } else {
-        false
-      }
+      if case .putProfile(let record) = $0 { record.profileID.utf8.first.map { $0 < 3 } ?? true } else { false }
     }
   }
 }
 
-extension ProfileRecord {
-  func secret(_ kind: Factor) -> SecretRecord? {
-    kind == .gesture ? gesture : passcode
-  }
-}
+extension ProfileRecord { func secret(_ kind: Factor) -> SecretRecord? { kind == .gesture ? gesture : passcode } }
 
 extension Ladder {
-  fileprivate func effect(after failures: UInt32) -> Effect? {
-    rungs.last { $0.failures <= failures }?.effect
-  }
+  fileprivate func effect(after failures: UInt32) -> Effect? { rungs.last { $0.failures <= failures }?.effect }
 }
 
 extension Call {
   /// In an evaluation, or as the old one of a change.
-  fileprivate func triesSecret(_ kind: Factor) -> Bool {
-    triedSecret(kind) != nil
-  }
+  fileprivate func triesSecret(_ kind: Factor) -> Bool { triedSecret(kind) != nil }
 
   /// The very one that is set.
   fileprivate func knows(_ record: SecretRecord, _ kind: Factor, by ledger: Ledger) -> Bool {
@@ -122,8 +98,7 @@ extension V1.SubmitAttemptRequest.Attempt {
   fileprivate func secret(_ kind: Factor) -> [UInt8]? {
     switch self {
     case .passcode(let proof) where kind == .passcode: Array(proof.passcode.utf8)
-    case .gesture(let proof) where kind == .gesture:
-      proof.points.map { UInt8(truncatingIfNeeded: $0) }
+    case .gesture(let proof) where kind == .gesture: proof.points.map { UInt8(truncatingIfNeeded: $0) }
     default: nil
     }
   }

@@ -5,6 +5,7 @@ import TouchstoneStore
 
 /// `context`: the secret's name, as the service gives it to the hasher.
 final class SecretWatch {
+  private(set) var verificationCount = 0
   private unowned let world: World
   /// Admitted by one process and not verified yet.
   private var admissions: [Admission: Int] = [:]
@@ -14,17 +15,15 @@ final class SecretWatch {
     var name: [UInt8]
   }
 
-  init(world: World) {
-    self.world = world
-  }
+  init(world: World) { self.world = world }
 
   /// A failure was committed, and its process was told so.
   func admit(_ profile: ProfileRecord, _ kind: Factor, in life: Life) {
-    admissions[
-      Admission(life: ObjectIdentifier(life), name: Self.name(profile, kind)), default: 0] += 1
+    admissions[Admission(life: ObjectIdentifier(life), name: Self.name(profile, kind)), default: 0] += 1
   }
 
   func verify(_ name: [UInt8], in life: Life) {
+    verificationCount += 1
     let admission = Admission(life: ObjectIdentifier(life), name: name)
     let left = admissions[admission] ?? 0
     world.require(left > 0, "R14", "a secret is verified before its failure is durable")

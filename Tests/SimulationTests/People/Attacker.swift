@@ -57,26 +57,21 @@ final class Attacker {
   /// Right where somebody chose what many choose.
   private func secretGuess() -> V1.SubmitAttemptRequest.Attempt {
     if chance.happens(70) {
-      return .passcode(
-        V1.PasscodeProof(passcode: chance.happens(90) ? "000111" : chance.pick(Names.passcodes)))
+      return .passcode(V1.PasscodeProof(passcode: chance.happens(90) ? "000111" : chance.pick(Names.passcodes)))
     }
-    return .gesture(
-      V1.GestureProof(points: chance.happens(90) ? [8, 7, 6, 3] : chance.pick(Names.gestures)))
+    return .gesture(V1.GestureProof(points: chance.happens(90) ? [8, 7, 6, 3] : chance.pick(Names.gestures)))
   }
 
   private func guessProfileTouchID() {
     guard let prompt = somePrompt else { return }
-    people.submit(
-      .profileTouchID(V1.ProfileTouchIDProof(profileTouchID: chance.bytes(32))), to: prompt)
+    people.submit(.profileTouchID(V1.ProfileTouchIDProof(profileTouchID: chance.bytes(32))), to: prompt)
   }
 
   // MARK: Replaying
 
   /// What was signed for one evaluation is sent to another.
   private func replay() {
-    guard let signed = somePrompt, let prompt = somePrompt,
-      let key = signed.credential.key(for: .biometry)
-    else {
+    guard let signed = somePrompt, let prompt = somePrompt, let key = signed.credential.key(for: .biometry) else {
       return
     }
     let signature = people.sign(signed.response.signingInput, with: key)
@@ -126,8 +121,7 @@ final class Attacker {
   private func raceEnrolments(_ enrolment: Enrolment, _ count: Int) {
     for _ in 0..<count {
       let credential = Credential(
-        applicationID: enrolment.request.applicationID, profileID: "", bindingID: "",
-        keys: people.makeKeys())
+        applicationID: enrolment.request.applicationID, profileID: "", bindingID: "", keys: people.makeKeys())
       world.send(people.completion(of: enrolment, by: credential, replaceExisting: true))
     }
   }
@@ -135,9 +129,7 @@ final class Attacker {
   /// More guesses at once than the ladder has rungs.
   private func raceSecrets() {
     guard let prompt = somePrompt else { return }
-    for _ in 0..<chance.within(4...12) {
-      world.send(people.attemptRequest(secretGuess(), to: prompt))
-    }
+    for _ in 0..<chance.within(4...12) { world.send(people.attemptRequest(secretGuess(), to: prompt)) }
   }
 
   // MARK: Lying
@@ -147,9 +139,7 @@ final class Attacker {
     let phone = chance.pick(people.phones)
     let other = chance.pick(Names.applications)
     let unknown = chance.pick(Names.unknownBindings)
-    var stolen =
-      phone.credential(in: other)
-      ?? Credential(applicationID: other, profileID: "", bindingID: unknown)
+    var stolen = phone.credential(in: other) ?? Credential(applicationID: other, profileID: "", bindingID: unknown)
     if chance.happens(30) { stolen.bindingID = unknown }
     people.begin(phone, chance.pick(Names.applications), as: stolen)
   }
@@ -166,17 +156,14 @@ final class Attacker {
     guard let enrolment = chance.pickAny(people.wallet.enrolments),
       let signed = chance.pickAny(people.wallet.enrolments)
     else { return }
-    let victim = chance.pick(people.phones).credential(in: enrolment.request.applicationID)?.key(
-      for: .biometry)
+    let victim = chance.pick(people.phones).credential(in: enrolment.request.applicationID)?.key(for: .biometry)
     let key = V1.HardwareKey(
       publicKey: (victim ?? ownKey).publicKeyX963, protection: .biometryCurrentSet,
       signature: people.sign(signed.response.signingInput, with: ownKey))
     world.send(
       V1.CompleteBindingRequest(
-        applicationID: chance.pick(Names.applications), ticket: enrolment.response.ticket,
-        deviceName: "mine",
-        keys: [key], posture: enrolment.phone.posture(in: enrolment.request.applicationID),
-        replaceExisting: true))
+        applicationID: chance.pick(Names.applications), ticket: enrolment.response.ticket, deviceName: "mine",
+        keys: [key], posture: enrolment.phone.posture(in: enrolment.request.applicationID), replaceExisting: true))
   }
 
   /// For another transaction, in another application, or changed.
@@ -189,9 +176,7 @@ final class Attacker {
     }
     let applicationID = chance.happens(50) ? token.applicationID : chance.pick(Names.applications)
     if chance.happens(30) {
-      world.send(
-        V1.IntrospectTokenRequest(
-          applicationID: applicationID, token: String(decoding: text, as: UTF8.self)))
+      world.send(V1.IntrospectTokenRequest(applicationID: applicationID, token: String(decoding: text, as: UTF8.self)))
     } else {
       world.send(
         V1.ConsumeTokenRequest(
@@ -206,23 +191,17 @@ final class Attacker {
     let guess = V1.Secret(kind: .passcode(V1.PasscodeProof(passcode: "000111")))
     world.send(
       V1.SetSecretRequest(
-        applicationID: chance.pick(Names.applications), profileID: chance.pick(Names.profiles),
-        secret: own,
+        applicationID: chance.pick(Names.applications), profileID: chance.pick(Names.profiles), secret: own,
         confirmation: own,
-        authority: chance.happens(80)
-          ? .oldSecret(guess) : .primary(people.primary(ageSeconds: 100_000))))
+        authority: chance.happens(80) ? .oldSecret(guess) : .primary(people.primary(ageSeconds: 100_000))))
   }
 
   /// Bytes that may be no request at all, or one that nobody meant.
   private func garble() {
     guard var sent = chance.pickAny(world.recentMessages) else { return }
     for _ in 0..<chance.within(1...4) { flip(&sent.bytes) }
-    if chance.happens(30), !sent.bytes.isEmpty {
-      sent.bytes.removeLast(chance.below(sent.bytes.count))
-    }
-    if chance.happens(20), let other = chance.pickAny(world.recentMessages) {
-      sent.type = other.type
-    }
+    if chance.happens(30), !sent.bytes.isEmpty { sent.bytes.removeLast(chance.below(sent.bytes.count)) }
+    if chance.happens(20), let other = chance.pickAny(world.recentMessages) { sent.type = other.type }
     world.send(sent.bytes, as: sent.type)
   }
 }

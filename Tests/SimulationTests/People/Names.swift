@@ -25,9 +25,7 @@ enum Names {
 
   /// As far as events may name them.
   static let all =
-    applications + profiles + devices + unknownBindings + unknownProfiles
-    + [
-      Mirrored.application, Mirrored.device, Mirrored.formerDevice, Mirrored.known, Mirrored.former,
-      Mirrored.unknown,
+    applications + profiles + devices + unknownBindings + unknownProfiles + [
+      Mirrored.application, Mirrored.device, Mirrored.formerDevice, Mirrored.known, Mirrored.former, Mirrored.unknown,
     ]
 }

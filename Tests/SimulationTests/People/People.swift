@@ -65,9 +65,7 @@ final class People {
     return V1.PrimaryAuthentication(method: "password", authenticatedAt: V1.Timestamp(time))
   }
 
-  private func somePrimary() -> V1.PrimaryAuthentication {
-    primary(ageSeconds: chance.pick([1, 1, 60, 290, 310]))
-  }
+  private func somePrimary() -> V1.PrimaryAuthentication { primary(ageSeconds: chance.pick([1, 1, 60, 290, 310])) }
 
   private func beginBinding(_ phone: Phone, _ applicationID: String, _ profileID: String) {
     let request = bindingRequest(phone, applicationID, profileID, somePrimary())
@@ -80,28 +78,19 @@ final class People {
   }
 
   private func bindingRequest(
-    _ phone: Phone, _ applicationID: String, _ profileID: String,
-    _ primary: V1.PrimaryAuthentication
+    _ phone: Phone, _ applicationID: String, _ profileID: String, _ primary: V1.PrimaryAuthentication
   ) -> V1.BeginBindingRequest {
     V1.BeginBindingRequest(
-      applicationID: applicationID, profileID: profileID, deviceID: phone.deviceID,
-      primary: primary,
+      applicationID: applicationID, profileID: profileID, deviceID: phone.deviceID, primary: primary,
       posture: phone.posture(in: applicationID))
   }
 
-  private func completeBinding() {
-    if let enrolment = chance.pickAny(wallet.enrolments) { complete(enrolment) }
-  }
+  private func completeBinding() { if let enrolment = chance.pickAny(wallet.enrolments) { complete(enrolment) } }
 
   private func complete(_ enrolment: Enrolment) {
     var credential = Credential(
-      applicationID: enrolment.request.applicationID, profileID: enrolment.request.profileID,
-      bindingID: "")
-    if chance.happens(30) {
-      credential.profileTouchID = chance.bytes(32)
-    } else {
-      credential.keys = makeKeys()
-    }
+      applicationID: enrolment.request.applicationID, profileID: enrolment.request.profileID, bindingID: "")
+    if chance.happens(30) { credential.profileTouchID = chance.bytes(32) } else { credential.keys = makeKeys() }
     let request = completion(of: enrolment, by: credential, replaceExisting: chance.happens(60))
     world.send(request) { response in
       credential.bindingID = response.binding?.bindingID ?? ""
@@ -118,22 +107,15 @@ final class People {
         signature: sign(enrolment.response.signingInput, with: guarded.key))
     }
     return V1.CompleteBindingRequest(
-      applicationID: credential.applicationID, ticket: enrolment.response.ticket,
-      deviceName: "a phone", keys: keys,
+      applicationID: credential.applicationID, ticket: enrolment.response.ticket, deviceName: "a phone", keys: keys,
       profileTouchID: keys.isEmpty ? V1.ProfileTouchID(value: credential.profileTouchID) : nil,
-      posture: enrolment.phone.posture(in: credential.applicationID),
-      replaceExisting: replaceExisting)
+      posture: enrolment.phone.posture(in: credential.applicationID), replaceExisting: replaceExisting)
   }
 
   func makeKeys() -> [GuardedKey] {
-    var made = [
-      GuardedKey(
-        key: keys.take(), protection: chance.happens(70) ? .biometryCurrentSet : .biometryAny)
-    ]
+    var made = [GuardedKey(key: keys.take(), protection: chance.happens(70) ? .biometryCurrentSet : .biometryAny)]
     if chance.happens(50) {
-      made.append(
-        GuardedKey(
-          key: keys.take(), protection: chance.happens(50) ? .userPresence : .devicePasscode))
+      made.append(GuardedKey(key: keys.take(), protection: chance.happens(50) ? .userPresence : .devicePasscode))
     }
     return made
   }
@@ -141,8 +123,7 @@ final class People {
   /// With the person's consent to this very input. As `r ‖ s`, whose length is always the same: DER's is not, and the
   /// places of bytes in a message are part of what a seed decides.
   func sign(_ input: [UInt8], with key: SoftwareKey) -> [UInt8] {
-    guard let signature = try? P256.Signing.ECDSASignature(derRepresentation: key.sign(input))
-    else {
+    guard let signature = try? P256.Signing.ECDSASignature(derRepresentation: key.sign(input)) else {
       preconditionFailure("a key's own signature is DER")
     }
     let bytes = Array(signature.rawRepresentation)
@@ -153,8 +134,7 @@ final class People {
   // MARK: Evaluating
 
   private static let policies = [
-    "login", "login", "payment", "payment", "deviceOwnerAuthentication",
-    "deviceOwnerAuthenticationWithBiometrics",
+    "login", "login", "payment", "payment", "deviceOwnerAuthentication", "deviceOwnerAuthenticationWithBiometrics",
     "everything", "once",
   ]
   static let transactions = [
@@ -170,8 +150,7 @@ final class People {
 
   /// Of a profile alone: without a phone that is bound.
   private func begin(_ phone: Phone, _ applicationID: String, _ profileID: String) {
-    var request = opening(
-      phone, applicationID, policy: chance.pick(["login", "everything", "once"]))
+    var request = opening(phone, applicationID, policy: chance.pick(["login", "everything", "once"]))
     request.profileID = profileID
     let nobody = Credential(applicationID: applicationID, profileID: profileID, bindingID: "")
     open(request, on: phone, for: nobody)
@@ -189,31 +168,24 @@ final class People {
   func opening(_ phone: Phone, _ applicationID: String, policy: String) -> V1.BeginEvaluationRequest {
     V1.BeginEvaluationRequest(
       applicationID: applicationID, policy: policy, localizedReason: "Approve",
-      transaction: policy == "payment" ? chance.pick(Self.transactions) : nil,
-      posture: phone.posture(in: applicationID))
+      transaction: policy == "payment" ? chance.pick(Self.transactions) : nil, posture: phone.posture(in: applicationID)
+    )
   }
 
-  private func open(
-    _ request: V1.BeginEvaluationRequest, on phone: Phone, for credential: Credential
-  ) {
+  private func open(_ request: V1.BeginEvaluationRequest, on phone: Phone, for credential: Credential) {
     world.send(request) { [self] response in
       guard response.denial == nil else { return }
-      let prompt = Prompt(
-        phone: phone, credential: credential, request: request, response: response)
+      let prompt = Prompt(phone: phone, credential: credential, request: request, response: response)
       wallet.keep(prompt)
       if chance.happens(50) { prove(prompt) }
     }
   }
 
   /// Mostly one of the newest.
-  func somePrompt() -> Prompt? {
-    chance.pickAny(chance.happens(80) ? wallet.prompts.suffix(3) : wallet.prompts)
-  }
+  func somePrompt() -> Prompt? { chance.pickAny(chance.happens(80) ? wallet.prompts.suffix(3) : wallet.prompts) }
 
   /// The person presents the right finger, the device passcode, or whatever else is asked for.
-  private func prove() {
-    if let prompt = somePrompt() { prove(prompt) }
-  }
+  private func prove() { if let prompt = somePrompt() { prove(prompt) } }
 
   private func prove(_ prompt: Prompt) {
     if let attempt = proof(for: prompt) { submit(attempt, to: prompt) } else { enterSecret(prompt) }
@@ -226,21 +198,17 @@ final class People {
     }
     let factor: V1.Factor = chance.happens(70) ? .biometry : .deviceOwner
     guard let key = credential.key(for: factor) else { return nil }
-    return .key(
-      V1.KeyProof(signature: sign(prompt.response.signingInput, with: key), factor: factor))
+    return .key(V1.KeyProof(signature: sign(prompt.response.signingInput, with: key), factor: factor))
   }
 
   /// As they remember it; sometimes they do not.
-  private func enterSecret() {
-    if let prompt = somePrompt() { enterSecret(prompt) }
-  }
+  private func enterSecret() { if let prompt = somePrompt() { enterSecret(prompt) } }
 
   private func enterSecret(_ prompt: Prompt) {
     let memory = memory(of: prompt.request.applicationID, prompt.credential.profileID)
     if chance.happens(60) {
       let passcode = chance.happens(80) ? memory.passcode : nil
-      submit(
-        .passcode(V1.PasscodeProof(passcode: passcode ?? chance.pick(Names.passcodes))), to: prompt)
+      submit(.passcode(V1.PasscodeProof(passcode: passcode ?? chance.pick(Names.passcodes))), to: prompt)
     } else {
       let gesture = chance.happens(80) ? memory.gesture : nil
       submit(.gesture(V1.GestureProof(points: gesture ?? chance.pick(Names.gestures))), to: prompt)
@@ -253,8 +221,7 @@ final class People {
   }
 
   private static let reports: [V1.LAError] = [
-    .authenticationFailed, .authenticationFailed, .userCancel, .userFallback, .systemCancel,
-    .biometryLockout,
+    .authenticationFailed, .authenticationFailed, .userCancel, .userFallback, .systemCancel, .biometryLockout,
     .appCancel, .invalidContext, V1.LAError(rawValue: -77),
   ]
 
@@ -269,9 +236,7 @@ final class People {
     }
   }
 
-  func attemptRequest(_ attempt: V1.SubmitAttemptRequest.Attempt, to prompt: Prompt)
-    -> V1.SubmitAttemptRequest
-  {
+  func attemptRequest(_ attempt: V1.SubmitAttemptRequest.Attempt, to prompt: Prompt) -> V1.SubmitAttemptRequest {
     let applicationID = prompt.request.applicationID
     return V1.SubmitAttemptRequest(
       applicationID: applicationID, evaluation: prompt.response.evaluation, attempt: attempt,
@@ -290,8 +255,7 @@ final class People {
   private func consume() {
     guard let token = chance.pickAny(wallet.tokens) else { return }
     world.send(
-      V1.ConsumeTokenRequest(
-        applicationID: token.applicationID, token: token.text, transaction: token.transaction))
+      V1.ConsumeTokenRequest(applicationID: token.applicationID, token: token.text, transaction: token.transaction))
   }
 
   private func introspect() {
@@ -319,8 +283,7 @@ final class People {
     case 0..<6: setSecret(applicationID, profileID)
     case 6: removeSecret(applicationID, profileID)
     case 7: acceptFingers(applicationID)
-    case 8:
-      world.send(V1.GetUnlockSettingsRequest(applicationID: applicationID, profileID: profileID))
+    case 8: world.send(V1.GetUnlockSettingsRequest(applicationID: applicationID, profileID: profileID))
     default: changeSettings(applicationID, profileID)
     }
   }
@@ -330,10 +293,8 @@ final class People {
     let (secret, old) = chance.happens(60) ? newPasscode(memory) : newGesture(memory)
     let request = V1.SetSecretRequest(
       applicationID: applicationID, profileID: profileID, secret: secret,
-      confirmation: chance.happens(95)
-        ? secret : V1.Secret(kind: .passcode(V1.PasscodeProof(passcode: "another"))),
-      authority: old.map { chance.happens(50) ? .oldSecret($0) : .primary(somePrimary()) }
-        ?? .primary(somePrimary()))
+      confirmation: chance.happens(95) ? secret : V1.Secret(kind: .passcode(V1.PasscodeProof(passcode: "another"))),
+      authority: old.map { chance.happens(50) ? .oldSecret($0) : .primary(somePrimary()) } ?? .primary(somePrimary()))
     world.send(request) { [self] answer in
       guard answer.accepted else { return }
       var memory = self.memory(of: applicationID, profileID)
@@ -364,11 +325,8 @@ final class People {
     let passcode = memory(of: applicationID, profileID).passcode
     world.send(
       V1.RemoveSecretRequest(
-        applicationID: applicationID, profileID: profileID,
-        kind: chance.happens(50) ? .passcode : .gesture,
-        authority: passcode.map {
-          .oldSecret(V1.Secret(kind: .passcode(V1.PasscodeProof(passcode: $0))))
-        }
+        applicationID: applicationID, profileID: profileID, kind: chance.happens(50) ? .passcode : .gesture,
+        authority: passcode.map { .oldSecret(V1.Secret(kind: .passcode(V1.PasscodeProof(passcode: $0)))) }
           ?? .primary(somePrimary())))
   }
 
@@ -377,8 +335,7 @@ final class People {
       V1.SetUnlockSettingsRequest(
         applicationID: applicationID, profileID: profileID,
         settings: V1.UnlockSettings(
-          biometryEnabled: chance.happens(80), gestureEnabled: chance.happens(60),
-          passcodeEnabled: chance.happens(80),
+          biometryEnabled: chance.happens(80), gestureEnabled: chance.happens(60), passcodeEnabled: chance.happens(80),
           preferred: chance.pick([.unspecified, .biometry, .passcode]))))
   }
 
@@ -386,13 +343,11 @@ final class People {
     let phone = chance.pick(phones)
     guard let credential = phone.credential(in: applicationID) else { return }
     let evidence: V1.AcceptDomainStateRequest.Evidence =
-      chance.pickAny(wallet.tokens).flatMap { chance.happens(50) ? .token($0.text) : nil }
-      ?? .primary(somePrimary())
+      chance.pickAny(wallet.tokens).flatMap { chance.happens(50) ? .token($0.text) : nil } ?? .primary(somePrimary())
     world.send(
       V1.AcceptDomainStateRequest(
         applicationID: applicationID, bindingID: credential.bindingID,
-        domainState: phone.domainState(in: applicationID), evidence: evidence,
-        osVersion: "\(phone.osMajorVersion).2"))
+        domainState: phone.domainState(in: applicationID), evidence: evidence, osVersion: "\(phone.osMajorVersion).2"))
   }
 
   // MARK: Support
@@ -403,25 +358,20 @@ final class People {
     case 0, 1:
       world.send(
         V1.RevokeBindingRequest(
-          applicationID: applicationID, bindingID: bindingID,
-          reason: chance.happens(50) ? Names.reason : ""))
+          applicationID: applicationID, bindingID: bindingID, reason: chance.happens(50) ? Names.reason : ""))
     case 2, 3:
-      world.send(
-        V1.UnlockDeviceRequest(
-          applicationID: applicationID, deviceID: phone.deviceID, reason: Names.reason))
+      world.send(V1.UnlockDeviceRequest(applicationID: applicationID, deviceID: phone.deviceID, reason: Names.reason))
     case 4, 5:
       world.send(
         V1.UnlockSecretRequest(
-          applicationID: applicationID, profileID: profileID,
-          kind: chance.happens(70) ? .passcode : .gesture,
+          applicationID: applicationID, profileID: profileID, kind: chance.happens(70) ? .passcode : .gesture,
           reason: Names.reason))
     case 6: world.send(V1.EraseProfileRequest(applicationID: applicationID, profileID: profileID))
     case 7: world.send(V1.GetProfileRequest(applicationID: applicationID, profileID: profileID))
     case 8: world.send(V1.ListEventsRequest(filter: V1.EventFilter(applicationID: applicationID)))
     case 9:
       world.send(
-        V1.ListBindingsRequest(
-          applicationID: applicationID, profileID: profileID, includeRevoked: chance.happens(50)))
+        V1.ListBindingsRequest(applicationID: applicationID, profileID: profileID, includeRevoked: chance.happens(50)))
     case 10: world.send(V1.GetBindingRequest(applicationID: applicationID, bindingID: bindingID))
     case 11:
       var begin = opening(phone, applicationID, policy: chance.pick(Self.policies))
@@ -448,7 +398,6 @@ final class People {
     case 5: phone.osMajorVersion = chance.pick([8, 10, 17, 18])
     default: phone.recover()
     }
-    world.trace.note(
-      "\(world.time.step) \(phone.deviceID): fingers \(phone.fingers), iOS \(phone.osMajorVersion)")
+    world.trace.note("\(world.time.step) \(phone.deviceID): fingers \(phone.fingers), iOS \(phone.osMajorVersion)")
   }
 }

@@ -14,16 +14,12 @@ final class Phone {
   /// At most one for each application.
   private var credentials: [Credential] = []
 
-  init(deviceID: String) {
-    self.deviceID = deviceID
-  }
+  init(deviceID: String) { self.deviceID = deviceID }
 
   func posture(in applicationID: String) -> V1.DevicePosture {
     V1.DevicePosture(
-      platform: "ios", osVersion: "\(osMajorVersion).2", deviceModel: "iPhone15,2",
-      biometryType: .touchID,
-      biometryAvailable: !isSensorBroken, biometryEnrolled: !fingers.isEmpty,
-      biometryLockedOut: isLockedOut,
+      platform: "ios", osVersion: "\(osMajorVersion).2", deviceModel: "iPhone15,2", biometryType: .touchID,
+      biometryAvailable: !isSensorBroken, biometryEnrolled: !fingers.isEmpty, biometryLockedOut: isLockedOut,
       passcodeSet: isPasscodeSet, domainState: domainState(in: applicationID))
   }
 
@@ -61,18 +57,14 @@ struct Credential {
   var keys: [GuardedKey] = []
   var profileTouchID: [UInt8] = []
 
-  func key(for factor: V1.Factor) -> SoftwareKey? {
-    keys.first { $0.factor == factor }?.key
-  }
+  func key(for factor: V1.Factor) -> SoftwareKey? { keys.first { $0.factor == factor }?.key }
 }
 
 struct GuardedKey {
   var key: SoftwareKey
   var protection: V1.KeyProtection
 
-  var factor: V1.Factor {
-    protection == .biometryAny || protection == .biometryCurrentSet ? .biometry : .deviceOwner
-  }
+  var factor: V1.Factor { protection == .biometryAny || protection == .biometryCurrentSet ? .biometry : .deviceOwner }
 }
 
 /// Keys are made once for all worlds: a world takes them one after another.
@@ -84,9 +76,7 @@ struct KeyPool {
 
   private var next: Int
 
-  init(by chance: Chance) {
-    next = chance.below(Self.keys.count)
-  }
+  init(by chance: Chance) { next = chance.below(Self.keys.count) }
 
   mutating func take() -> SoftwareKey {
     next = (next + 1) % Self.keys.count

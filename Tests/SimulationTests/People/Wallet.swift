@@ -10,17 +10,11 @@ struct Wallet {
   private(set) var enrolments: [Enrolment] = []
   private(set) var tokens: [IssuedToken] = []
 
-  mutating func keep(_ prompt: Prompt) {
-    prompts = (prompts + [prompt]).suffix(Self.memory)
-  }
+  mutating func keep(_ prompt: Prompt) { prompts = (prompts + [prompt]).suffix(Self.memory) }
 
-  mutating func keep(_ enrolment: Enrolment) {
-    enrolments = (enrolments + [enrolment]).suffix(Self.memory)
-  }
+  mutating func keep(_ enrolment: Enrolment) { enrolments = (enrolments + [enrolment]).suffix(Self.memory) }
 
-  mutating func keep(_ token: IssuedToken) {
-    tokens = (tokens + [token]).suffix(Self.memory)
-  }
+  mutating func keep(_ token: IssuedToken) { tokens = (tokens + [token]).suffix(Self.memory) }
 }
 
 /// An evaluation on a phone's screen.

@@ -25,27 +25,17 @@ final class Database {
     var isClaimed = false
   }
 
-  init(world: World) {
-    self.world = world
-  }
+  init(world: World) { self.world = world }
 
   // MARK: Faults
 
-  func calm() {
-    faults = .none
-  }
+  func calm() { faults = .none }
 
-  func rememberPast() {
-    past = records
-  }
+  func rememberPast() { past = records }
 
-  func noteFault() {
-    lastFaultStep = world.time.step
-  }
+  func noteFault() { lastFaultStep = world.time.step }
 
-  func hasFailed(since step: Int) -> Bool {
-    lastFaultStep.map { $0 >= step } ?? false
-  }
+  func hasFailed(since step: Int) -> Bool { lastFaultStep.map { $0 >= step } ?? false }
 
   func sweep(before time: UnixTime) -> SweepResult {
     SweepResult(removedRows: records.sweep(before: time), hasMore: false)
@@ -62,9 +52,7 @@ final class Database {
   func apply(_ changeSet: ChangeSet, of life: Life, causes: [Call]) -> Result<Void, StoreError> {
     let before = records
     if mutation == .storeSaysYesAndWritesNothing, world.chance.happens(5) { return .success(()) }
-    do throws(StoreError) {
-      try records.apply(mutation.map { $0.mutate(changeSet, on: records) } ?? changeSet)
-    } catch {
+    do throws(StoreError) { try records.apply(mutation.map { $0.mutate(changeSet, on: records) } ?? changeSet) } catch {
       return .failure(error)
     }
     beforeLastCommit = before
@@ -81,9 +69,7 @@ final class Database {
       let old = before.profile(record.applicationID, record.profileID)
       for kind in [Factor.passcode, .gesture] {
         let failures = old.secret(kind)?.standing.failures ?? 0
-        if record.secret(kind)?.standing.failures ?? 0 > failures {
-          world.secretWatch.admit(record, kind, in: life)
-        }
+        if record.secret(kind)?.standing.failures ?? 0 > failures { world.secretWatch.admit(record, kind, in: life) }
       }
     }
   }
@@ -96,8 +82,7 @@ final class Database {
   func claimEvent(of call: Call, where isRight: (EventDraft) -> Bool) -> Bool {
     let step = call.dispatchedStep ?? 0
     let first = log.lastIndex { $0.step < step }.map { $0 + 1 } ?? 0
-    for index in first..<log.count
-    where !log[index].isClaimed && log[index].replica == call.life.replica {
+    for index in first..<log.count where !log[index].isClaimed && log[index].replica == call.life.replica {
       if isRight(log[index].event) {
         log[index].isClaimed = true
         return true
@@ -111,8 +96,6 @@ final class Database {
     do throws(EventChainVerifier.Fault) {
       for event in records.events { try verifier.verify(event) }
       try verifier.conclude(at: records.chain.head)
-    } catch {
-      world.report("R41", "the chain does not verify: \(error)")
-    }
+    } catch { world.report("R41", "the chain does not verify: \(error)") }
   }
 }

@@ -8,20 +8,13 @@ extension Mutation {
   func mutate(_ changeSet: ChangeSet, on records: StoredRecords) -> ChangeSet {
     var changeSet = changeSet
     switch self {
-    case .storeIgnoresVersions:
-      changeSet.changes = changeSet.changes.map(records.atCurrentVersion)
+    case .storeIgnoresVersions: changeSet.changes = changeSet.changes.map(records.atCurrentVersion)
     case .storeIgnoresRequirements:
-      changeSet.changes = changeSet.changes.map {
-        $0.isRequirement ? records.atCurrentVersion($0) : $0
-      }
+      changeSet.changes = changeSet.changes.map { $0.isRequirement ? records.atCurrentVersion($0) : $0 }
     case .storeIgnoresProfileVersions:
-      changeSet.changes = changeSet.changes.map {
-        $0.isOfProfile ? records.atCurrentVersion($0) : $0
-      }
-    case .storeForgetsTickets:
-      changeSet.changes.removeAll { if case .useTicket = $0 { true } else { false } }
-    case .storeDropsEvents:
-      changeSet.events = []
+      changeSet.changes = changeSet.changes.map { $0.isOfProfile ? records.atCurrentVersion($0) : $0 }
+    case .storeForgetsTickets: changeSet.changes.removeAll { if case .useTicket = $0 { true } else { false } }
+    case .storeDropsEvents: changeSet.events = []
     default: break
     }
     return changeSet
@@ -32,8 +25,7 @@ extension Change {
   fileprivate var isRequirement: Bool {
     switch self {
     case .touchBinding, .requireBinding, .requireDevice, .requireProfile: true
-    case .putBinding, .putDevice, .putProfile, .putEvaluation, .putToken, .useTicket, .eraseProfile:
-      false
+    case .putBinding, .putDevice, .putProfile, .putEvaluation, .putToken, .useTicket, .eraseProfile: false
     }
   }
 }
@@ -68,16 +60,12 @@ extension StoredRecords {
       return .putToken(record)
     case .touchBinding(let id, _, let lastUsedAt):
       return .touchBinding(id: id, version: binding(id)?.version ?? 0, lastUsedAt: lastUsedAt)
-    case .requireBinding(let id, _):
-      return .requireBinding(id: id, version: binding(id)?.version ?? 0)
-    case .requireDevice(let id, _):
-      return .requireDevice(id: id, version: device(id).version)
+    case .requireBinding(let id, _): return .requireBinding(id: id, version: binding(id)?.version ?? 0)
+    case .requireDevice(let id, _): return .requireDevice(id: id, version: device(id).version)
     case .requireProfile(let applicationID, let profileID, _):
       return .requireProfile(
-        applicationID: applicationID, profileID: profileID,
-        version: profile(applicationID, profileID).version)
-    case .useTicket, .eraseProfile:
-      return change
+        applicationID: applicationID, profileID: profileID, version: profile(applicationID, profileID).version)
+    case .useTicket, .eraseProfile: return change
     }
   }
 }

@@ -20,11 +20,8 @@ final class ReplicaStore: Store, @unchecked Sendable {
   // MARK: Reading
 
   func attemptRecords(
-    for subject: AttemptSubject, evaluation: ExpiringKey?,
-    completion: @escaping Completion<AttemptRecords>
-  ) {
-    read("an attempt's records", completion) { $0.attempt(of: subject, evaluation: evaluation) }
-  }
+    for subject: AttemptSubject, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>
+  ) { read("an attempt's records", completion) { $0.attempt(of: subject, evaluation: evaluation) } }
 
   func enrolmentRecords(
     applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey,
@@ -39,9 +36,7 @@ final class ReplicaStore: Store, @unchecked Sendable {
     read("a device", completion) { $0.device(id) }
   }
 
-  func activeBinding(
-    applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>
-  ) {
+  func activeBinding(applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>) {
     read("a device's binding", completion) { $0.activeBinding(applicationID, onDevice: deviceID) }
   }
 
@@ -54,19 +49,13 @@ final class ReplicaStore: Store, @unchecked Sendable {
     completion: @escaping Completion<[BindingRecord]>
   ) {
     read("bindings", completion) {
-      $0.bindings(
-        applicationID, profileID, includingRevoked: includingRevoked, after: after, limit: limit)
+      $0.bindings(applicationID, profileID, includingRevoked: includingRevoked, after: after, limit: limit)
     }
   }
 
   func events(
-    matching filter: EventFilter, afterSequence: UInt64, limit: Int,
-    completion: @escaping Completion<[EventRecord]>
-  ) {
-    read("events", completion) {
-      $0.events(matching: filter, afterSequence: afterSequence, limit: limit)
-    }
-  }
+    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<[EventRecord]>
+  ) { read("events", completion) { $0.events(matching: filter, afterSequence: afterSequence, limit: limit) } }
 
   func eventChainHead(completion: @escaping Completion<EventChain.Head>) {
     read("the chain's head", completion) { $0.chain.head }
@@ -74,19 +63,14 @@ final class ReplicaStore: Store, @unchecked Sendable {
 
   /// A value of the moment of the call or of the answer's, or of some time before where reads are stale.
   private func read<Value: Sendable>(
-    _ what: String, _ completion: @escaping Completion<Value>,
-    _ value: @escaping (StoredRecords) -> Value
+    _ what: String, _ completion: @escaping Completion<Value>, _ value: @escaping (StoredRecords) -> Value
   ) {
     let faults = database.faults
-    if chance.happens(faults.unavailablePercent) {
-      return deliver(what, .failure(Self.unavailable), to: completion)
-    }
+    if chance.happens(faults.unavailablePercent) { return deliver(what, .failure(Self.unavailable), to: completion) }
     if chance.happens(faults.stalePercent), let past = database.past {
       return deliver(what, .success(value(past)), to: completion)
     }
-    guard chance.happens(50) else {
-      return deliver(what, .success(value(database.records)), to: completion)
-    }
+    guard chance.happens(50) else { return deliver(what, .success(value(database.records)), to: completion) }
     later("the store has \(what)") { [database] in completion(.success(value(database.records))) }
   }
 
@@ -97,7 +81,7 @@ final class ReplicaStore: Store, @unchecked Sendable {
     let causes = life.calls
     if chance.happens(faults.conflictPercent) {
       return deliver(
-        "a commit", .failure(StoreError(code: .conflict, message: "by chance")), to: completion)
+        "a commit", .failure(StoreError(code: .conflict, message: StoreFaults.privateMessage)), to: completion)
     }
     if chance.happens(faults.unavailablePercent) {
       return deliver("a commit", .failure(Self.unavailable), to: completion)
@@ -106,7 +90,7 @@ final class ReplicaStore: Store, @unchecked Sendable {
       // Done before the answer, after it, or never.
       if chance.happens(60) { apply(changeSet, causes) { _, _ in } }
       return deliver(
-        "a commit", .failure(StoreError(code: .inDoubt, message: "by chance")), to: completion)
+        "a commit", .failure(StoreError(code: .inDoubt, message: StoreFaults.privateMessage)), to: completion)
     }
     if world.plan.mutation == .storeAnswersBeforeItWrites {
       apply(changeSet, causes) { _, _ in }
@@ -120,8 +104,7 @@ final class ReplicaStore: Store, @unchecked Sendable {
 
   /// Now or later; later also where the process has died meanwhile, or not.
   private func apply(
-    _ changeSet: ChangeSet, _ causes: [Call],
-    then: @escaping (Result<Void, StoreError>, StoredRecords) -> Void
+    _ changeSet: ChangeSet, _ causes: [Call], then: @escaping (Result<Void, StoreError>, StoredRecords) -> Void
   ) {
     let work = { [database, life] in
       let before = database.records
@@ -131,38 +114,31 @@ final class ReplicaStore: Store, @unchecked Sendable {
     let survivesDeath = chance.happens(50)
     world.schedule.add(
       Schedule.Task(
-        name: "the store commits of replica \(life.replica)", due: world.time.elapsed,
-        life: survivesDeath ? nil : life, run: work))
+        name: "the store commits of replica \(life.replica)", due: world.time.elapsed, life: survivesDeath ? nil : life,
+        run: work))
   }
 
   func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>) {
     deliver("a sweep", .success(database.sweep(before: time)), to: completion)
   }
 
-  func close(completion: @escaping @Sendable () -> Void) {
-    later("the store closes", completion)
-  }
+  func close(completion: @escaping @Sendable () -> Void) { later("the store closes", completion) }
 
   // MARK: Answering
 
-  private static let unavailable = StoreError(code: .unavailable, message: "by chance")
+  private static let unavailable = StoreError(code: .unavailable, message: StoreFaults.privateMessage)
 
   /// Before the call returns, as from a cache, or later.
   private func deliver<Value: Sendable>(
     _ what: String, _ result: Result<Value, StoreError>, to completion: @escaping Completion<Value>
   ) {
     if case .failure = result { database.noteFault() }
-    if chance.happens(30) {
-      completion(result)
-    } else {
-      later("the store answers \(what)") { completion(result) }
-    }
+    if chance.happens(30) { completion(result) } else { later("the store answers \(what)") { completion(result) } }
   }
 
   private func later(_ name: String, _ work: @escaping () -> Void) {
     guard !life.isOver else { return }
     world.schedule.add(
-      Schedule.Task(
-        name: "\(name) to replica \(life.replica)", due: world.time.elapsed, life: life, run: work))
+      Schedule.Task(name: "\(name) to replica \(life.replica)", due: world.time.elapsed, life: life, run: work))
   }
 }

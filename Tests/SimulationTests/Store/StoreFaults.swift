@@ -7,6 +7,8 @@ struct StoreFaults: CustomStringConvertible {
   var stalePercent = 0
 
   static let none = StoreFaults()
+  /// For the operator's log: no caller may ever read it.
+  static let privateMessage = "disk 7 is on fire"
 
   var description: String {
     "conflicts \(conflictPercent) %, unavailable \(unavailablePercent) %, in doubt \(inDoubtPercent) %, stale \(stalePercent) %"

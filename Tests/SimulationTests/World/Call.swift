@@ -19,6 +19,7 @@ final class Call: IncomingCall, @unchecked Sendable {
   /// "TokenService/ConsumeToken".
   let method: String
   let message: [UInt8]
+  let language: String?
   /// What was sent, where it is a request at all.
   let request: (any Request)?
   /// Its bytes are not those that somebody meant.
@@ -35,13 +36,14 @@ final class Call: IncomingCall, @unchecked Sendable {
   private let onEnd: (Call, Ending) -> Void
 
   init(
-    number: Int, method: String, message: [UInt8], request: (any Request)?, isGarbled: Bool, life: Life,
-    shard: SimulatedShard, before: StoredRecords?, sentStep: Int,
-    onEnd: @escaping (Call, Ending) -> Void
+    number: Int, method: String, message: [UInt8], language: String?, request: (any Request)?, isGarbled: Bool,
+    life: Life,
+    shard: SimulatedShard, before: StoredRecords?, sentStep: Int, onEnd: @escaping (Call, Ending) -> Void
   ) {
     self.number = number
     self.method = method
     self.message = message
+    self.language = language
     self.request = request
     self.isGarbled = isGarbled
     self.life = life
@@ -52,7 +54,7 @@ final class Call: IncomingCall, @unchecked Sendable {
   }
 
   var path: String { "/touchstone.v1.\(method)" }
-  func metadata(_ name: String) -> String? { nil }
+  func metadata(_ name: String) -> String? { name == "accept-language" ? language : nil }
 
   func respond(_ message: [UInt8]) { end(.answered(message)) }
   func fail(_ error: RPCError) { end(.failed(error)) }

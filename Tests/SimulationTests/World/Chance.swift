@@ -6,9 +6,7 @@
 final class Chance: RandomNumberGenerator, @unchecked Sendable {
   private var state: UInt64
 
-  init(seed: UInt64) {
-    state = seed
-  }
+  init(seed: UInt64) { state = seed }
 
   func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
@@ -19,27 +17,18 @@ final class Chance: RandomNumberGenerator, @unchecked Sendable {
   }
 
   /// The odds are as even as they need to be: 64 bits are far above any bound here.
-  func below(_ bound: Int) -> Int {
-    Int(next() % UInt64(bound))
-  }
+  func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-  func within(_ range: ClosedRange<Int>) -> Int {
-    range.lowerBound + below(range.count)
-  }
+  func within(_ range: ClosedRange<Int>) -> Int { range.lowerBound + below(range.count) }
 
-  func happens(_ percent: Int) -> Bool {
-    below(100) < percent
-  }
+  func happens(_ percent: Int) -> Bool { below(100) < percent }
 
   /// - Precondition: there are some.
-  func pick<Element>(_ elements: [Element]) -> Element {
-    elements[below(elements.count)]
-  }
+  func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 
   /// `nil` where there are none.
   func pickAny<Element>(_ elements: some Collection<Element>) -> Element? {
-    elements.isEmpty
-      ? nil : elements[elements.index(elements.startIndex, offsetBy: below(elements.count))]
+    elements.isEmpty ? nil : elements[elements.index(elements.startIndex, offsetBy: below(elements.count))]
   }
 
   func bytes(_ count: Int) -> [UInt8] {
@@ -51,7 +40,5 @@ final class Chance: RandomNumberGenerator, @unchecked Sendable {
   }
 
   /// A sequence of its own, so that what draws from it does not shift the draws of all others.
-  func fork() -> Chance {
-    Chance(seed: next())
-  }
+  func fork() -> Chance { Chance(seed: next()) }
 }

@@ -41,8 +41,7 @@ struct Plan {
 
   /// Every factor there is, but passkeys.
   private static let everything = EvaluationPolicy(
-    name: "everything", purpose: .login,
-    factors: [.biometry, .deviceOwner, .gesture, .passcode, .primary],
+    name: "everything", purpose: .login, factors: [.biometry, .deviceOwner, .gesture, .passcode, .primary],
     tokenLifetime: .seconds(300))
 
   /// Whose tokens serve once, though nothing is paid.
@@ -71,8 +70,7 @@ struct Plan {
     return policy
   }
 
-  private static let laxLadder = Ladder(
-    rungs: (5...14).map { Ladder.Rung(failures: $0, effect: .lock(.seconds(1))) })
+  private static let laxLadder = Ladder(rungs: (5...14).map { Ladder.Rung(failures: $0, effect: .lock(.seconds(1))) })
 
   // MARK: What changes
 
@@ -91,8 +89,7 @@ struct Plan {
   }
 
   private static let strictLadder = Ladder(rungs: [
-    Ladder.Rung(failures: 3, effect: .lock(.seconds(600))),
-    Ladder.Rung(failures: 5, effect: .disable),
+    Ladder.Rung(failures: 3, effect: .lock(.seconds(600))), Ladder.Rung(failures: 5, effect: .disable),
   ])
 
   func faults(by chance: Chance) -> StoreFaults {

@@ -38,9 +38,7 @@ final class Replica: @unchecked Sendable {
   init(index: Int, world: World) {
     self.index = index
     self.world = world
-    life = Life(
-      replica: index, shardCount: Self.shardCount, policies: world.plan.servedPolicies,
-      at: world.time.step)
+    life = Life(replica: index, shardCount: Self.shardCount, policies: world.plan.servedPolicies, at: world.time.step)
     service = world.makeService(for: life, shardCount: Self.shardCount)
     methods = service.methods
   }
@@ -60,9 +58,7 @@ final class Replica: @unchecked Sendable {
   }
 
   func wakeUp(_ shard: SimulatedShard) {
-    shard.wakeUp(reading: world.chance.within(1...shard.waitingCount)) {
-      service.wakeUpEnded(on: $0)
-    }
+    shard.wakeUp(reading: world.chance.within(1...shard.waitingCount)) { service.wakeUpEnded(on: $0) }
   }
 
   func replacePolicies(_ policies: [EvaluationPolicy], at step: Int) {
@@ -75,9 +71,7 @@ final class Replica: @unchecked Sendable {
     life.isOver = true
     world.schedule.removeAll(of: life)
     let lost = life.calls
-    life = Life(
-      replica: index, shardCount: Self.shardCount, policies: world.plan.servedPolicies,
-      at: world.time.step)
+    life = Life(replica: index, shardCount: Self.shardCount, policies: world.plan.servedPolicies, at: world.time.step)
     service = world.makeService(for: life, shardCount: Self.shardCount)
     methods = service.methods
     for call in lost { call.lose() }

@@ -15,25 +15,17 @@ final class Schedule {
 
   private var tasks: [Task] = []
 
-  func add(_ task: Task) {
-    tasks.append(task)
-  }
+  func add(_ task: Task) { tasks.append(task) }
 
   /// A process died.
-  func removeAll(of life: Life) {
-    tasks.removeAll { $0.life === life }
-  }
+  func removeAll(of life: Life) { tasks.removeAll { $0.life === life } }
 
-  func removeAll() {
-    tasks = []
-  }
+  func removeAll() { tasks = [] }
 
   var isEmpty: Bool { tasks.isEmpty }
   var earliest: Duration? { tasks.lazy.map(\.due).min() }
 
-  func readyCount(at elapsed: Duration) -> Int {
-    tasks.lazy.count { $0.due <= elapsed }
-  }
+  func readyCount(at elapsed: Duration) -> Int { tasks.lazy.count { $0.due <= elapsed } }
 
   /// The one at this place among those that are ready.
   func takeReady(_ place: Int, at elapsed: Duration) -> Task? {

@@ -23,17 +23,14 @@ final class SimulatedExecutor: SecretExecutor, @unchecked Sendable {
   func run(_ work: @escaping @Sendable () -> Void) {
     guard !life.isOver else { return }
     world.schedule.add(
-      Schedule.Task(
-        name: "a worker of replica \(life.replica) is done", due: world.time.elapsed, life: life
-      ) { [self] in
+      Schedule.Task(name: "a worker of replica \(life.replica) is done", due: world.time.elapsed, life: life) {
+        [self] in
         work()
         release()
       })
   }
 
-  func release() {
-    kept -= 1
-  }
+  func release() { kept -= 1 }
 }
 
 /// `@unchecked Sendable`: a world and all that is in it are used by one thread.
@@ -50,8 +47,7 @@ final class SimulatedTimer: DelayedExecutor, @unchecked Sendable {
     guard !life.isOver else { return }
     world.schedule.add(
       Schedule.Task(
-        name: "a timer of replica \(life.replica) fires", due: world.time.elapsed + delay,
-        life: life, run: work))
+        name: "a timer of replica \(life.replica) fires", due: world.time.elapsed + delay, life: life, run: work))
   }
 }
 
@@ -77,13 +73,10 @@ final class SimulatedHasher: SecretHasher, @unchecked Sendable {
   func isRight(_ password: SecretBytes, for verifier: [UInt8], context: [UInt8]) -> Bool {
     world.secretWatch.verify(context, in: life)
     if world.plan.mutation == .hasherSaysYes { return true }
-    return world.ledger.secret(of: verifier)
-      == HashedSecret(bytes: password.withBytes(Array.init), context: context)
+    return world.ledger.secret(of: verifier) == HashedSecret(bytes: password.withBytes(Array.init), context: context)
   }
 
-  func needsRehash(_ verifier: [UInt8]) -> Bool {
-    verifier[0] < strength
-  }
+  func needsRehash(_ verifier: [UInt8]) -> Bool { verifier[0] < strength }
 
   let standInVerifier: [UInt8] = [.max]
 }

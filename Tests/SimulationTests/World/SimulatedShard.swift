@@ -8,13 +8,9 @@ final class SimulatedShard: CallShard, @unchecked Sendable {
   private(set) var isCurrent = false
   private var letters: [@Sendable () -> Void] = []
 
-  init(index: Int) {
-    self.index = index
-  }
+  init(index: Int) { self.index = index }
 
-  func execute(_ work: @escaping @Sendable () -> Void) {
-    letters.append(work)
-  }
+  func execute(_ work: @escaping @Sendable () -> Void) { letters.append(work) }
 
   var waitingCount: Int { letters.count }
 

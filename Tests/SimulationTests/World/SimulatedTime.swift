@@ -12,9 +12,7 @@ final class SimulatedTime {
   /// `now` of each step.
   private var history: [UnixTime]
 
-  init() {
-    history = [now]
-  }
+  init() { history = [now] }
 
   /// - Parameters:
   ///   - passing: so much time goes by.

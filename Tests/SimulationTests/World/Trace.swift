@@ -6,11 +6,7 @@ final class Trace {
   private(set) var lines: [String] = []
   private let isRecording: Bool
 
-  init(isRecording: Bool) {
-    self.isRecording = isRecording
-  }
+  init(isRecording: Bool) { self.isRecording = isRecording }
 
-  func note(_ line: @autoclosure () -> String) {
-    if isRecording { lines.append(line()) }
-  }
+  func note(_ line: @autoclosure () -> String) { if isRecording { lines.append(line()) } }
 }

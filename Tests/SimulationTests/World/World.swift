@@ -77,8 +77,7 @@ final class World: @unchecked Sendable {
     case 0 where plan.hasClockJumps: jump()
     case 1..<4: disturb()
     case 4..<60 where callsInFlight < plan.maximumCallsInFlight: act()
-    default:
-      if isIdle { act() } else { proceed() }
+    default: if isIdle { act() } else { proceed() }
     }
   }
 
@@ -91,9 +90,7 @@ final class World: @unchecked Sendable {
     if chance.happens(plan.attackPercent) { attacker.act() } else { people.act() }
   }
 
-  private var callsInFlight: Int {
-    replicas.reduce(0) { $0 + $1.life.calls.count { !$0.isCancelled } }
-  }
+  private var callsInFlight: Int { replicas.reduce(0) { $0 + $1.life.calls.count { !$0.isCancelled } } }
 
   private var isIdle: Bool {
     schedule.isEmpty && replicas.allSatisfy { $0.life.shards.allSatisfy { $0.waitingCount == 0 } }
@@ -102,8 +99,7 @@ final class World: @unchecked Sendable {
   /// One of the things that wait happens. Where nothing is due, time goes by until something is.
   private func proceed() {
     time.nextStep(passing: pace)
-    let shards = replicas.flatMap { replica in
-      replica.life.shards.filter { $0.waitingCount > 0 }.map { (replica, $0) }
+    let shards = replicas.flatMap { replica in replica.life.shards.filter { $0.waitingCount > 0 }.map { (replica, $0) }
     }
     let ready = schedule.readyCount(at: time.elapsed)
     guard shards.count + ready > 0 else {
@@ -144,10 +140,8 @@ final class World: @unchecked Sendable {
   // MARK: What goes wrong by itself
 
   private static let jumps: [Duration] = [
-    .seconds(1), .seconds(20), .seconds(61), .seconds(61), .seconds(121), .seconds(301),
-    .seconds(901),
-    .seconds(3_601), .seconds(90_000), .seconds(-1), .seconds(-20), .seconds(-61), .seconds(-301),
-    .seconds(-3_601),
+    .seconds(1), .seconds(20), .seconds(61), .seconds(61), .seconds(121), .seconds(301), .seconds(901), .seconds(3_601),
+    .seconds(90_000), .seconds(-1), .seconds(-20), .seconds(-61), .seconds(-301), .seconds(-3_601),
   ]
 
   private func jump() {
@@ -169,10 +163,8 @@ final class World: @unchecked Sendable {
     case 1:
       database.faults = plan.faults(by: chance)
       trace.note("\(time.step) the store: \(database.faults)")
-    case 2:
-      database.calm()
-    case 3 where plan.hasStaleReads:
-      database.rememberPast()
+    case 2: database.calm()
+    case 3 where plan.hasStaleReads: database.rememberPast()
     case 4:
       replica.replacePolicies(plan.policies(by: chance), at: time.step)
       trace.note("\(time.step) replica \(replica.index) has other policies")
@@ -182,9 +174,7 @@ final class World: @unchecked Sendable {
     }
   }
 
-  private func disturbCalls() {
-    for call in replicas.flatMap(\.life.calls) { call.disturb() }
-  }
+  private func disturbCalls() { for call in replicas.flatMap(\.life.calls) { call.disturb() } }
 
   // MARK: Services
 
@@ -206,7 +196,7 @@ final class World: @unchecked Sendable {
     configuration.enrolment = plan.servedEnrolment
     return TouchstoneService(
       configuration: configuration, store: ReplicaStore(world: self, life: life), keys: Self.keys,
-      shardCount: shardCount, logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() },
+      shardCount: shardCount, logger: Logger(label: "simulation") { [self] _ in WatchedLog(world: self) },
       environment: environment(for: life))
   }
 
@@ -214,10 +204,8 @@ final class World: @unchecked Sendable {
     let start = time.now
     let chance = serviceChance
     var environment = ServiceEnvironment(
-      clock: { [self] in plan.mutation == .clockStandsStill ? start : time.now },
-      verificationThreads: 1,
-      secrets: SimulatedExecutor(world: self, life: life),
-      timer: SimulatedTimer(world: self, life: life))
+      clock: { [self] in plan.mutation == .clockStandsStill ? start : time.now }, verificationThreads: 1,
+      secrets: SimulatedExecutor(world: self, life: life), timer: SimulatedTimer(world: self, life: life))
     environment.hasher = SimulatedHasher(world: self, life: life, strength: UInt8(chance.below(3)))
     environment.randomness = Randomness { [plan] count in
       plan.mutation == .randomnessRepeats ? (0..<count).map { UInt8($0) } : chance.bytes(count)
@@ -227,13 +215,13 @@ final class World: @unchecked Sendable {
 
   // MARK: Calls
 
+  private static let languages: [String?] = [nil, nil, "en", "zh-CN, en;q=0.5", "de, zh-Hans;q=0.1", ";;q=x,\u{1}"]
   private static let memory = 16
 
   /// - Parameter replica: any unless given.
-  @discardableResult
-  func send<R: Request>(_ request: R, to replica: Replica? = nil, then: ((R.Answer) -> Void)? = nil)
-    -> Call?
-  {
+  @discardableResult func send<R: Request>(
+    _ request: R, to replica: Replica? = nil, then: ((R.Answer) -> Void)? = nil
+  ) -> Call? {
     guard let bytes = try? request.encoded() else {
       report("codec", "a \(R.self) could not be encoded")
       return nil
@@ -247,33 +235,29 @@ final class World: @unchecked Sendable {
     send(bytes, try? R.decoded(from: bytes), isGarbled: true, to: nil, then: nil)
   }
 
-  @discardableResult
-  private func send<R: Request>(
-    _ bytes: [UInt8], _ request: R?, isGarbled: Bool, to replica: Replica?,
-    then: ((R.Answer) -> Void)?
+  @discardableResult private func send<R: Request>(
+    _ bytes: [UInt8], _ request: R?, isGarbled: Bool, to replica: Replica?, then: ((R.Answer) -> Void)?
   ) -> Call {
     let replica = replica ?? chance.pick(replicas)
     let shard = chance.pick(replica.life.shards)
     disturbCalls()
     callCount += 1
     let call = Call(
-      number: callCount, method: R.method, message: bytes, request: request, isGarbled: isGarbled,
-      life: replica.life, shard: shard, before: isIdle && !hasStaleReads ? database.records : nil,
-      sentStep: time.step
+      number: callCount, method: R.method, message: bytes, language: isClockStill ? nil : chance.pick(Self.languages),
+      request: request,
+      isGarbled: isGarbled, life: replica.life,
+      shard: shard, before: isIdle && !hasStaleReads ? database.records : nil, sentStep: time.step
     ) { [self] call, ending in
       ended(call, ending)
       replica.forget(call)
       if case .answered(let bytes) = ending { answered(call, request, bytes, then) }
     }
-    trace.note(
-      "\(time.step) call \(call.number): \(R.method) to replica \(replica.index).\(shard.index)")
+    trace.note("\(time.step) call \(call.number): \(R.method) to replica \(replica.index).\(shard.index)")
     replica.accept(call)
     return call
   }
 
-  private func answered<R: Request>(
-    _ call: Call, _ request: R?, _ bytes: [UInt8], _ then: ((R.Answer) -> Void)?
-  ) {
+  private func answered<R: Request>(_ call: Call, _ request: R?, _ bytes: [UInt8], _ then: ((R.Answer) -> Void)?) {
     guard let request else { return report("codec", "bytes that are no \(R.method) are answered") }
     guard let answer = try? answers.decode(R.Answer.self, from: bytes) else {
       return report("codec", "an answer of \(R.method) does not decode")
@@ -311,9 +295,7 @@ final class World: @unchecked Sendable {
 
   /// As it was when the call was taken up.
   func policy(named name: String, at call: Call) -> EvaluationPolicy? {
-    call.life.policies.last { $0.step <= call.dispatchedStep ?? 0 }?.policies.first {
-      $0.name == name
-    }
+    call.life.policies.last { $0.step <= call.dispatchedStep ?? 0 }?.policies.first { $0.name == name }
   }
 
   /// At some time of the call.
@@ -347,8 +329,14 @@ final class World: @unchecked Sendable {
     isClockStill = false
   }
 
-  func pass(_ duration: Duration) {
-    time.nextStep(passing: duration)
+  func pass(_ duration: Duration) { time.nextStep(passing: duration) }
+
+  /// The same for many at once, in the order of their answers; those that failed are left out.
+  func askAll<R: Request>(_ requests: [R]) -> [R.Answer] {
+    var answers: [R.Answer] = []
+    let calls = requests.compactMap { send($0, then: { answers.append($0) }) }
+    proceed { calls.allSatisfy(\.isEnded) || isIdle }
+    return answers
   }
 
   /// Sends, and lets nothing else begin until it is answered. `nil`: it failed.
