@@ -8,9 +8,9 @@ import time
 import jwt
 import pytest
 
-from support.caller import COFFEE, new_caller, wait_until
+from support.caller import COFFEE, gesture, new_caller, passcode, wait_for_next_second, wait_until
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone
-from support.stubs import tokens_pb2, types_pb2
+from support.stubs import secrets_pb2, tokens_pb2, types_pb2
 
 LOGIN_TOKEN_SECONDS = 300
 PAYMENT_TOKEN_SECONDS = 120
@@ -144,6 +144,71 @@ def test_another_application_revokes_nothing(caller, other_caller, phone):
 
 def test_a_revoked_bindings_tokens_are_inactive(caller, phone):
     token = caller.login(phone).token
+    caller.revoke(phone.binding)
+    assert_inactive(caller.introspect(token))
+
+
+# What was shown (RFC 8176), and what the token ends with
+
+METHODS = {
+    "touch id": (types_pb2.BIOMETRY_TYPE_TOUCH_ID, BIOMETRY, ["hwk", "fpt"]),
+    "face id": (types_pb2.BIOMETRY_TYPE_FACE_ID, BIOMETRY, ["hwk", "face"]),
+    "optic id": (types_pb2.BIOMETRY_TYPE_OPTIC_ID, BIOMETRY, ["hwk", "iris"]),
+    "voice": (types_pb2.BIOMETRY_TYPE_VOICE, BIOMETRY, ["hwk", "vbm"]),
+    "device owner": (types_pb2.BIOMETRY_TYPE_TOUCH_ID, DEVICE_OWNER, ["hwk", "user"]),
+}
+
+
+@pytest.mark.parametrize(("biometry_type", "factor", "methods"), METHODS.values(), ids=METHODS)
+def test_a_token_says_what_was_shown_and_what_unlocked_it(caller, biometry_type, factor, methods):
+    phone = Phone(BIOMETRY, DEVICE_OWNER)
+    phone.biometry_type = biometry_type
+    caller.bind(phone)
+    answer = caller.submit(phone, caller.begin(phone), factor=factor)
+    assert verified(caller, answer.token)["amr"] == methods
+    assert list(caller.introspect(answer.token).claims.methods) == methods
+
+
+SECRETS = {"passcode": (passcode("2468"), passcode("1357")), "gesture": (gesture(0, 1, 2, 5), gesture(0, 3, 6, 7))}
+
+SECRET_KINDS = {
+    "passcode": secrets_pb2.SECRET_KIND_PASSCODE,
+    "gesture": secrets_pb2.SECRET_KIND_GESTURE,
+}
+
+
+@pytest.mark.parametrize("kind", SECRETS)
+@pytest.mark.parametrize("end", ["changed", "reset", "removed", "erased"])
+def test_a_token_without_a_binding_ends_with_its_secret(caller, kind, end):
+    phone, (old, new) = Phone(), SECRETS[kind]
+    caller.set_secret("profile-1", old)
+    token = caller.submit(phone, caller.begin(phone, profile_id="profile-1"), secret=old).token
+    claims = verified(caller, token)
+    assert claims["amr"] == ["pin"]
+    assert "bnd" not in claims
+    assert caller.introspect(token).active
+    wait_for_next_second()
+    if end == "changed":
+        assert caller.set_secret("profile-1", new, old_secret=old).accepted
+    elif end == "reset":
+        assert caller.set_secret("profile-1", old).accepted
+    elif end == "removed":
+        assert caller.remove_secret("profile-1", SECRET_KINDS[kind], old_secret=old).accepted
+    else:
+        caller.erase_profile("profile-1")
+        caller.set_secret("profile-1", old)
+    assert_inactive(caller.introspect(token))
+
+
+def test_a_token_with_a_binding_ends_with_that_alone(caller, phone):
+    profile_id = phone.binding.profile_id
+    caller.set_secret(profile_id, passcode("2468"))
+    token = caller.submit(phone, caller.begin(phone), secret=passcode("2468")).token
+    claims = verified(caller, token)
+    assert (claims["amr"], claims["bnd"]) == (["pin"], phone.binding.binding_id)
+    wait_for_next_second()
+    caller.set_secret(profile_id, passcode("1357"))
+    assert caller.introspect(token).active
     caller.revoke(phone.binding)
     assert_inactive(caller.introspect(token))
 

@@ -331,6 +331,11 @@ def wait_until(timestamp):
         time.sleep(left + 0.001)
 
 
+def wait_for_next_second():
+    """Tokens say when they were issued in whole seconds: what comes now is later than any of them."""
+    wait_until(Timestamp(seconds=int(time.time()) + 1))
+
+
 def all_at_once(method, requests):
     """Sends all requests before it awaits an answer. Answers, or the errors of those that have none, in order."""
     calls = [method.future(request) for request in requests]

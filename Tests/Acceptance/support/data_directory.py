@@ -22,3 +22,8 @@ def contents(directory):
         for path in sorted(directory.rglob("*"))
         if path.is_file()
     }
+
+
+def files_with(directory, content):
+    """The files that hold these bytes, one after the other, anywhere."""
+    return [path for path in sorted(directory.rglob("*")) if path.is_file() and content in path.read_bytes()]

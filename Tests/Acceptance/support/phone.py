@@ -29,6 +29,7 @@ class Phone:
         self.device_id = f"phone-{uuid.uuid4()}"
         self.keys = {factor: new_key() for factor in factors or (BIOMETRY,)}
         self.os_version = "17.4"
+        self.biometry_type = types_pb2.BIOMETRY_TYPE_TOUCH_ID
         self.domain_state = os.urandom(32)
         #: Set when it is bound.
         self.binding = None
@@ -38,7 +39,7 @@ class Phone:
             platform="ios",
             os_version=self.os_version,
             device_model="iPhone15,2",
-            biometry_type=types_pb2.BIOMETRY_TYPE_TOUCH_ID,
+            biometry_type=self.biometry_type,
             biometry_available=True,
             biometry_enrolled=True,
             passcode_set=True,

@@ -1,0 +1,139 @@
+"""AcceptDomainState: a changed finger is taken for the person's own on evidence of a login by other means (R26)."""
+
+import os
+
+import grpc
+import pytest
+
+from support.caller import gesture, new_caller, passcode, primary_login, seconds_from_now, wait_for_next_second
+from support.errors import refused
+from support.phone import BIOMETRY, DEVICE_OWNER, Phone
+from support.stubs import bindings_pb2, evaluation_pb2, types_pb2
+
+SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+FACTOR_REQUIRED = evaluation_pb2.OUTCOME_FACTOR_REQUIRED
+
+FAILED_PRECONDITION = grpc.StatusCode.FAILED_PRECONDITION
+
+SECRETS = {"passcode": passcode("2468"), "gesture": gesture(0, 3, 6, 7)}
+
+
+@pytest.fixture
+def changed(caller, phone):
+    """A phone with another finger than it was bound with."""
+    phone.domain_state = os.urandom(32)
+    assert caller.login(phone).outcome == FACTOR_REQUIRED
+    return phone
+
+
+def secret_token(caller, phone, secret=SECRETS["passcode"], profile_id=None):
+    """Of a login with the phone's profile, but without the phone: its state is changed by that evidence alone."""
+    profile_id = profile_id or phone.binding.profile_id
+    caller.set_secret(profile_id, secret)
+    return caller.submit(phone, caller.begin(phone, profile_id=profile_id), secret=secret).token
+
+
+def test_a_fresh_login_of_the_callers_is_evidence(caller, changed):
+    binding = caller.accept_domain_state(changed.binding, changed.domain_state, primary=primary_login())
+    assert binding.binding_id == changed.binding.binding_id
+    assert binding.domain_state_recorded
+    assert caller.login(changed).outcome == SUCCEEDED
+
+
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+def test_a_token_by_a_secret_is_evidence(caller, changed, secret):
+    caller.accept_domain_state(changed.binding, changed.domain_state, token=secret_token(caller, changed, secret))
+    assert caller.login(changed).outcome == SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("protection", "reason"),
+    [
+        (bindings_pb2.KEY_PROTECTION_DEVICE_PASSCODE, None),
+        (bindings_pb2.KEY_PROTECTION_USER_PRESENCE, "TOKEN_BY_BIOMETRICS"),
+    ],
+    ids=["device passcode", "user presence"],
+)
+def test_a_token_by_the_device_owner_is_evidence_where_no_finger_can_have_unlocked_the_key(caller, protection, reason):
+    phone = Phone(BIOMETRY, DEVICE_OWNER)
+    begun = caller.begin_binding(phone, "profile-1")
+    keys = phone.hardware_keys(begun.signing_input)
+    keys[1].protection = protection
+    phone.binding = caller.bindings.CompleteBinding(caller.completion(phone, begun, keys=keys)).binding
+    token = caller.submit(phone, caller.begin(phone), factor=DEVICE_OWNER).token
+    phone.domain_state = os.urandom(32)
+    if reason is None:
+        caller.accept_domain_state(phone.binding, phone.domain_state, token=token)
+        assert caller.login(phone).outcome == SUCCEEDED
+    else:
+        with refused(FAILED_PRECONDITION, reason=reason):
+            caller.accept_domain_state(phone.binding, phone.domain_state, token=token)
+        assert caller.login(phone).outcome == FACTOR_REQUIRED
+
+
+def test_a_token_by_a_finger_is_none(caller, phone):
+    token = caller.login(phone).token
+    with refused(FAILED_PRECONDITION, reason="TOKEN_BY_BIOMETRICS"):
+        caller.accept_domain_state(phone.binding, b"another finger", token=token)
+    assert caller.can_evaluate(phone).domain_state == types_pb2.DOMAIN_STATE_VERDICT_UNCHANGED
+
+
+def test_a_token_of_somebody_else_is_none(caller, changed):
+    token = secret_token(caller, changed, profile_id="somebody else")
+    with refused(FAILED_PRECONDITION, reason="TOKEN_OF_ANOTHER_PROFILE"):
+        caller.accept_domain_state(changed.binding, changed.domain_state, token=token)
+
+
+def test_what_is_not_active_is_none(caller, other_caller, changed):
+    revoked = secret_token(caller, changed)
+    caller.revoke_token(revoked)
+    foreign = secret_token(other_caller, changed)
+    replaced = secret_token(caller, changed)
+    wait_for_next_second()
+    caller.set_secret(changed.binding.profile_id, passcode("1357"))
+    for token in [revoked, foreign, replaced, "none", secret_token(caller, changed)[:-1]]:
+        with refused(FAILED_PRECONDITION, reason="TOKEN_INVALID"):
+            caller.accept_domain_state(changed.binding, changed.domain_state, token=token)
+    assert caller.login(changed).outcome == FACTOR_REQUIRED
+
+
+def test_a_login_of_six_minutes_ago_is_none(caller, changed):
+    old = primary_login(authenticated_at=seconds_from_now(-6 * 60))
+    with refused(FAILED_PRECONDITION, reason="PRIMARY_AUTHENTICATION_TOO_OLD"):
+        caller.accept_domain_state(changed.binding, changed.domain_state, primary=old)
+
+
+def test_a_binding_that_is_revoked_or_somebody_elses_takes_none(caller, other_caller, changed):
+    with refused(grpc.StatusCode.NOT_FOUND):
+        other_caller.accept_domain_state(changed.binding, changed.domain_state, primary=primary_login())
+    with refused(grpc.StatusCode.NOT_FOUND):
+        caller.accept_domain_state(bindings_pb2.Binding(binding_id="nobody"), b"state", primary=primary_login())
+    caller.revoke(changed.binding)
+    with refused(FAILED_PRECONDITION, reason="BINDING_REVOKED"):
+        caller.accept_domain_state(changed.binding, changed.domain_state, primary=primary_login())
+
+
+def test_accepting_twice_is_accepting_once(caller, changed):
+    first = caller.accept_domain_state(changed.binding, changed.domain_state, primary=primary_login())
+    assert caller.accept_domain_state(changed.binding, changed.domain_state, primary=primary_login()) == first
+    accepted = [event for event in caller.events() if event.kind == "binding.domain_state_accepted"]
+    assert [event.details["evidence"] for event in accepted] == ["primary"]
+
+
+def test_what_was_accepted_is_the_baseline_and_not_what_was_before(caller, phone):
+    before = phone.domain_state
+    caller.accept_domain_state(phone.binding, b"another finger", primary=primary_login())
+    assert caller.login(phone).outcome == FACTOR_REQUIRED
+    phone.domain_state = b"another finger"
+    assert caller.login(phone).outcome == SUCCEEDED
+    assert before != phone.domain_state
+
+
+def test_what_was_accepted_survives_a_kill(start):
+    server = start()
+    caller, phone = new_caller(server, "shop"), Phone()
+    caller.bind(phone, "profile-1")
+    phone.domain_state = b"another finger"
+    caller.accept_domain_state(phone.binding, phone.domain_state, primary=primary_login())
+    server.kill()
+    assert new_caller(start(), "shop").login(phone).outcome == SUCCEEDED
