@@ -223,7 +223,7 @@ struct EnrolmentFlow: Sendable {
       biometryType: posture.biometryType,
       credential: credentialRecord,
       isRevoked: false, baseline: .recorded(from: posture), createdAt: now, lastUsedAt: nil, version: 0)
-    var changeSet = ChangeSet(changes: [.useTicket(ticket.key), .putProfile(records.profile)])
+    var changeSet = ChangeSet(changes: [.useTicket(ticket.key), .putProfile(records.profile.written(at: now))])
     if var replaced = existing {
       replaced.isRevoked = true
       changeSet.changes.append(.putBinding(replaced))

@@ -42,7 +42,7 @@ struct Grant: Sendable {
         changes.append(.requireDevice(id: subject.device.deviceID, version: subject.device.version))
       }
     }
-    if decision.secret == nil { changes.append(restingOn(subject.profile, isNamedAlone: subject.binding == nil)) }
+    if decision.secret == nil { changes.append(.require(subject.profile)) }
     if let tokenRecord { changes.append(.putToken(tokenRecord)) }
     return changes
   }
@@ -56,11 +56,6 @@ struct Grant: Sendable {
     binding.baseline = baseline
     binding.lastUsedAt = now
     return .putBinding(binding)
-  }
-
-  /// A token without a binding lives as long as its profile, so there must be one.
-  private func restingOn(_ profile: ProfileRecord, isNamedAlone: Bool) -> Change {
-    isNamedAlone && profile.version == 0 ? .putProfile(profile) : .require(profile)
   }
 }
 

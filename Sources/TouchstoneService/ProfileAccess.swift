@@ -52,11 +52,15 @@ extension ProfileRecord {
 
   /// What the rules made of it.
   private mutating func take(_ standing: ProfileStanding, at now: UnixTime) {
+    self = written(at: now)
     settings = standing.settings
     for factor in [Factor.passcode, .gesture] where standing.secret(for: factor) != self.standing.secret(for: factor) {
       var secret = secret(factor) ?? SecretRecord(verifier: [], standing: SecretStanding(), setAt: now)
       secret.standing = standing.secret(for: factor)
-      if !secret.standing.isSet { secret.verifier = [] }
+      if !secret.standing.isSet {
+        secret.verifier = []
+        secret.setAt = now
+      }
       setSecret(secret, factor)
     }
   }

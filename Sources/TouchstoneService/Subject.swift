@@ -58,12 +58,20 @@ struct Subject: Sendable {
 
 /// Unknown bindings and profiles, as the rules see them: like real ones to somebody without the phone or the secret
 /// (R37). What they have follows from their id and the service's pepper, so that it is the same at every time and on
-/// every replica.
+/// every replica; and it differs from one to the next as it does among real ones, so that no offer tells that somebody is
+/// there.
 struct StandIns: Sendable {
   private let pepper: Pepper
 
-  /// As if bound under the newest OS when this was written: an asker who claims a later one sees a change with the OS.
-  private static let osMajorVersion: UInt32 = 26
+  /// Systems that give a domain state, up to the newest when this was written. An asker who claims a later one sees a
+  /// change with the OS.
+  private static let osMajorVersions: ClosedRange<UInt32> = 9...26
+
+  /// Equally often. A bearer identifier is one of them.
+  private static let keyProtections: [[KeyProtection]] = [
+    [.biometryCurrentSet], [.biometryCurrentSet], [.biometryAny], [.biometryCurrentSet, .devicePasscode],
+    [.biometryCurrentSet, .userPresence], [.devicePasscode], [.userPresence], [],
+  ]
 
   init(pepper: Pepper) {
     self.pepper = pepper
@@ -72,24 +80,33 @@ struct StandIns: Sendable {
   /// Has a baseline that no phone has, so that a domain state which is guessed differs from it. What still tells it
   /// apart: a phone that gives no domain state at all was bound without a baseline, and an unknown one never was.
   func standing(ofUnknownBinding bindingID: String) -> BindingStanding {
-    BindingStanding(
-      isActive: false, keyProtections: [.biometryCurrentSet], holdsProfileTouchID: false,
+    let id = Array(bindingID.utf8)
+    let chance = pepper.digest(of: id, purpose: "stand-in binding's kind")
+    let keys = Self.keyProtections[Int(chance[0]) % Self.keyProtections.count]
+    let osMajorVersion = Self.osMajorVersions.lowerBound + UInt32(chance[1]) % UInt32(Self.osMajorVersions.count)
+    return BindingStanding(
+      isActive: false, keyProtections: keys, holdsProfileTouchID: keys.isEmpty,
       baseline: DomainStateBaseline(
-        domainState: pepper.digest(of: Array(bindingID.utf8), purpose: "stand-in binding"),
-        osMajorVersion: Self.osMajorVersion))
+        domainState: pepper.digest(of: id, purpose: "stand-in binding"), osMajorVersion: osMajorVersion))
   }
 
-  /// Has a passcode, and in one case of two a gesture.
-  ///
-  /// - Parameter record: where its failures are counted.
-  func standing(of record: ProfileRecord) -> ProfileStanding {
-    let digest = pepper.digest(
+  /// - Parameters:
+  ///   - record: where its failures are counted.
+  ///   - hasSecret: of somebody asked without a phone, at least one. Who has none is a stand-in, too.
+  func standing(of record: ProfileRecord, hasSecret: Bool) -> ProfileStanding {
+    let chance = pepper.digest(
       of: Array(record.applicationID.utf8), Array(record.profileID.utf8), purpose: "stand-in profile")
-    let hasGesture = digest[0] & 1 == 1
+    let secrets: [[Factor]] = [[.passcode], [.gesture], [.passcode, .gesture], hasSecret ? [.passcode] : []]
+    let set = secrets[Int(chance[0]) % secrets.count]
+    var settings = UnlockSettings(
+      isBiometryEnabled: chance[1] % 8 != 0, isGestureEnabled: set.contains(.gesture),
+      isPasscodeEnabled: set.contains(.passcode))
+    // Most people leave that alone.
+    if chance[2] % 4 == 0 { settings.preferred = set.isEmpty ? nil : set[Int(chance[3]) % set.count] }
     return ProfileStanding(
-      settings: UnlockSettings(isGestureEnabled: hasGesture, isPasscodeEnabled: true),
-      passcode: record.passcode?.standing ?? SecretStanding(isSet: true),
-      gesture: record.gesture?.standing ?? SecretStanding(isSet: hasGesture))
+      settings: settings,
+      passcode: record.passcode?.standing ?? SecretStanding(isSet: set.contains(.passcode)),
+      gesture: record.gesture?.standing ?? SecretStanding(isSet: set.contains(.gesture)))
   }
 }
 
@@ -185,15 +202,21 @@ extension Subject {
       binding: binding, device: records.device, profile: records.profile,
       standIn: binding == nil ? records.profile : nil, profileID: binding?.profileID, evaluation: records.evaluation,
       bindingStanding: binding?.standing ?? standIns.standing(ofUnknownBinding: bindingID),
-      profileStanding: binding == nil ? standIns.standing(of: records.profile) : records.profile.standing)
+      profileStanding: binding == nil
+        ? standIns.standing(of: records.profile, hasSecret: false) : records.profile.standing)
   }
 
   fileprivate init(_ records: AttemptRecords, standIn: ProfileRecord, _ standIns: StandIns) {
     let isAsked = records.profile.hasUsableSecret
+    // Not even by the caller's own login does somebody succeed of whom nothing is known (R37).
+    let isKnown = records.profile.version > 0
+    var bindingStanding = BindingStanding.absent
+    bindingStanding.isActive = isKnown
     self.init(
       binding: nil, device: records.device, profile: records.profile, standIn: isAsked ? nil : standIn,
-      profileID: records.profile.profileID, evaluation: records.evaluation, bindingStanding: .absent,
-      profileStanding: isAsked ? records.profile.standing : standIns.standing(of: standIn))
+      profileID: isKnown ? records.profile.profileID : nil, evaluation: records.evaluation,
+      bindingStanding: bindingStanding,
+      profileStanding: isAsked ? records.profile.standing : standIns.standing(of: standIn, hasSecret: true))
   }
 
   /// Of an unknown one, no secret is asked for.

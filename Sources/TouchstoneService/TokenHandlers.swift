@@ -25,9 +25,13 @@ extension TouchstoneService {
 
   private func validate(applicationID: String, token: String) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(applicationID, "application_id")
-    validator.text(token, "token", bytes: Self.tokenBytes)
+    Self.validate(applicationID: applicationID, token: token, with: &validator)
     try validator.finish()
+  }
+
+  private static func validate(applicationID: String, token: String, with validator: inout RequestValidator) {
+    validator.identifier(applicationID, "application_id")
+    validator.text(token, "token", bytes: tokenBytes)
   }
 
   /// A genuine token of this application, with what the store knows of it.
@@ -47,13 +51,21 @@ extension TouchstoneService {
 
     /// The binding is there and was not revoked (R32).
     ///
-    /// Without a binding: the profile is there, so that erasing it ends its tokens; and where a secret proved the person,
-    /// one that was set by then still is, so that whoever takes its place begins without them.
+    /// Without a binding: the profile is there and was by then, so that erasing it ends its tokens for good; and where a
+    /// secret proved the person, none was set anew or erased since.
     var isHolderActive: Bool {
       switch holder {
       case .binding(let binding): binding?.isRevoked == false
       case .profile(let profile):
-        profile.version > 0 && (!isProvenBySecret || profile.hasSecret(setBy: claims.issuedAt))
+        profile.wasThere(at: claims.issuedAt) && (!isProvenBySecret || profile.hasSecretsAsOf(claims.issuedAt))
+      }
+    }
+
+    /// Events name nobody who was erased: their names would be in the log again.
+    var isHolderErased: Bool {
+      switch holder {
+      case .binding(let binding): binding == nil
+      case .profile(let profile): !profile.wasThere(at: claims.issuedAt)
       }
     }
 
@@ -86,8 +98,11 @@ extension TouchstoneService {
     /// Neither consumed nor revoked. A payment's row that is not there was used and forgotten.
     var isUnused: Bool { record.map { $0.state == .issued } ?? !isSingleUse }
 
-    /// To be used up, it must be as it was read (R32).
-    var requirement: Change {
+    /// To serve as evidence, it must be as it was read (R32).
+    var requirements: [Change] { [holderRequirement, .requireToken(key, version: record?.version ?? 0)] }
+
+    /// To be used up, what it lives and dies with must be as it was read (R32).
+    var holderRequirement: Change {
       switch holder {
       case .binding(let binding?): .requireBinding(id: binding.bindingID, version: binding.version)
       case .binding(nil): preconditionFailure("a token whose binding is gone is not used up")
@@ -143,8 +158,8 @@ extension TouchstoneService {
   @Sendable private func consumeToken(
     _ request: V1.ConsumeTokenRequest, _ exchange: Exchange<V1.ConsumeTokenResponse>
   ) throws(RequestError) {
-    try validate(applicationID: request.applicationID, token: request.token)
     var validator = RequestValidator()
+    Self.validate(applicationID: request.applicationID, token: request.token, with: &validator)
     let transaction = request.transaction.map { validator.transaction($0, "transaction") }
     try validator.finish()
     try consume(request, transaction, exchange, round: 0)
@@ -158,9 +173,8 @@ extension TouchstoneService {
       let now = clock()
       func event(_ kind: EventDraft.TokenKind, reason: ConsumptionRefusal? = nil) -> EventDraft {
         .token(
-          kind, applicationID: request.applicationID, profileID: token?.claims.subject ?? "",
-          bindingID: token?.claims.bindingID ?? "", tokenID: token?.claims.tokenID ?? "", reason: reason?.rawValue,
-          caller: exchange.caller, time: now)
+          kind, token, applicationID: request.applicationID, reason: reason?.rawValue, caller: exchange.caller,
+          time: now)
       }
       if let refusal = ConsumptionRefusal(token, transaction, at: now) {
         return record(event(.refused, reason: refusal), for: exchange) {
@@ -171,7 +185,7 @@ extension TouchstoneService {
         preconditionFailure("a token that may be consumed has a row")
       }
       record.state = .consumed
-      let changes: [Change] = [.putToken(record), token.requirement]
+      let changes: [Change] = [.putToken(record), token.holderRequirement]
       commit(
         ChangeSet(changes: changes, events: [event(.consumed)]), round: round, for: exchange,
         conflicted: { [self] () throws(RequestError) in
@@ -235,7 +249,7 @@ extension TouchstoneService {
       let now = clock()
       guard let token else {
         let event = EventDraft.token(
-          .refused, applicationID: request.applicationID, reason: ConsumptionRefusal.invalid.rawValue,
+          .refused, nil, applicationID: request.applicationID, reason: ConsumptionRefusal.invalid.rawValue,
           caller: exchange.caller, time: now)
         return record(event, for: exchange) { exchange.answer(V1.RevokeTokenResponse()) }
       }
@@ -244,8 +258,7 @@ extension TouchstoneService {
       var record = token.record ?? TokenRecord(key: token.key, state: .revoked, transaction: [], version: 0)
       record.state = .revoked
       let event = EventDraft.token(
-        .revoked, applicationID: request.applicationID, profileID: token.claims.subject,
-        bindingID: token.claims.bindingID ?? "", tokenID: token.claims.tokenID, caller: exchange.caller, time: now)
+        .revoked, token, applicationID: request.applicationID, caller: exchange.caller, time: now)
       commit(
         ChangeSet(changes: [.putToken(record)], events: [event]), round: round, for: exchange,
         conflicted: { [self] () throws(RequestError) in try revoke(request, exchange, round: round + 1) },
@@ -276,8 +289,14 @@ extension V1.Transaction {
 }
 
 extension ProfileRecord {
-  /// Tokens say when they were issued in whole seconds.
-  fileprivate func hasSecret(setBy seconds: Int64) -> Bool {
-    [passcode, gesture].contains { $0.map { $0.standing.isSet && $0.setAt.seconds <= seconds } == true }
+  /// - Parameter seconds: tokens say when they were issued in whole ones, so what changed within that second counts as
+  ///   changed before.
+  fileprivate func wasThere(at seconds: Int64) -> Bool {
+    version > 0 && createdAt.seconds <= seconds
+  }
+
+  fileprivate func hasSecretsAsOf(_ seconds: Int64) -> Bool {
+    let secrets = [passcode, gesture].compactMap(\.self)
+    return secrets.contains { $0.standing.isSet } && secrets.allSatisfy { $0.setAt.seconds <= seconds }
   }
 }

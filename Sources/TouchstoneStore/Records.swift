@@ -119,6 +119,7 @@ public struct SecretRecord: Sendable, Hashable {
   /// An Argon2id hash with its parameters and salt, encoded.
   public var verifier: [UInt8]
   public var standing: SecretStanding
+  /// Or erased, where it is not set. Hashing it anew is neither.
   public var setAt: UnixTime
 
   public init(verifier: [UInt8], standing: SecretStanding, setAt: UnixTime) {
@@ -140,18 +141,30 @@ public struct ProfileRecord: Sendable, Hashable {
   /// `nil`: never set, or erased.
   public var passcode: SecretRecord?
   public var gesture: SecretRecord?
+  /// When it was first written: what was issued before was another's, of an erased profile with the same id.
+  public var createdAt: UnixTime
   public var version: RecordVersion
 
   public init(
     applicationID: String, profileID: String, settings: UnlockSettings = UnlockSettings(),
-    passcode: SecretRecord? = nil, gesture: SecretRecord? = nil, version: RecordVersion = 0
+    passcode: SecretRecord? = nil, gesture: SecretRecord? = nil, createdAt: UnixTime = UnixTime(microseconds: 0),
+    version: RecordVersion = 0
   ) {
     self.applicationID = applicationID
     self.profileID = profileID
     self.settings = settings
     self.passcode = passcode
     self.gesture = gesture
+    self.createdAt = createdAt
     self.version = version
+  }
+
+  /// The record of a profile that is written now, for the first time or again.
+  public func written(at now: UnixTime) -> ProfileRecord {
+    guard version == 0 else { return self }
+    var record = self
+    record.createdAt = now
+    return record
   }
 
   /// As the rules see it.

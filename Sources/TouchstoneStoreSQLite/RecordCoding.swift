@@ -126,13 +126,14 @@ extension ProfileRecord {
   static let columns = """
     application_id, profile_id, is_biometry_enabled, is_gesture_enabled, is_passcode_enabled, preferred,
     settings_updated_at, \(SecretRecord.columnNames(of: "passcode")), \(SecretRecord.columnNames(of: "gesture")),
-    version
+    created_at, version
     """
 
   init(_ row: inout Row) throws(SQLiteError) {
     self.init(
       applicationID: row.text(), profileID: row.text(), settings: try UnlockSettings(&row),
-      passcode: SecretRecord(&row), gesture: SecretRecord(&row), version: row.version())
+      passcode: SecretRecord(&row), gesture: SecretRecord(&row), createdAt: row.time(),
+      version: row.version())
   }
 }
 

@@ -63,6 +63,7 @@ enum Schema {
       settings_updated_at INTEGER,
       \(secretColumns("passcode")),
       \(secretColumns("gesture")),
+      created_at INTEGER NOT NULL,
       version INTEGER NOT NULL,
       stand_in_until INTEGER,
       PRIMARY KEY (application_id, profile_id)

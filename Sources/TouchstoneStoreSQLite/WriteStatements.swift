@@ -83,7 +83,8 @@ final class WriteStatements {
     let settings = profile.settings
     putProfile.bind(profile.applicationID).bind(profile.profileID).bind(settings.isBiometryEnabled)
       .bind(settings.isGestureEnabled).bind(settings.isPasscodeEnabled).bind(settings.preferred?.rawValue)
-      .bind(settings.updatedAt?.microseconds).bind(profile.passcode).bind(profile.gesture).bind(profile.version)
+      .bind(settings.updatedAt?.microseconds).bind(profile.passcode).bind(profile.gesture)
+      .bind(profile.createdAt).bind(profile.version)
     try putProfile.bind(profile.standInEnd(writtenAt: time)?.microseconds).run()
   }
 

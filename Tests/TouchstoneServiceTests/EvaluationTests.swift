@@ -162,12 +162,13 @@ struct EvaluationTests {
     let wrong = try await service.bind()
     let revoked = try await service.bind(TestPhone(deviceID: "phone-2"))
     try await service.revoke(revoked)
-    let foreign = try await service.bind(TestPhone(deviceID: "phone-3"))
-    var record = try #require(service.store.records.binding(foreign.bindingID))
-    record.applicationID = "com.example.shop"
+    var foreign = TestPhone(deviceID: "phone-3")
+    var record = try #require(service.store.records.binding(wrong.bindingID))
+    foreign.bindingID = service.unknownBindingID("somebody's")
+    (record.bindingID, record.applicationID, record.version) = (foreign.bindingID, "com.example.shop", 0)
     try service.store.change(.putBinding(record))
     var unknown = TestPhone()
-    unknown.bindingID = "no-such-binding"
+    unknown.bindingID = service.unknownBindingID()
 
     let expected = try await story(of: wrong, signingWith: TestPhone(), service)
     #expect(expected.answers.map(\.outcome) == [.tryAgain, .tryAgain, .failed, .tryAgain, .lockedOut])

@@ -86,14 +86,23 @@ struct PrimaryAttemptTests {
     }
   }
 
-  /// The caller knows whom it logged in: a profile of which nothing is stored yet is one from then on.
-  @Test func aCallerVouchesForWhomItNames() async throws {
+  // R32, R37: of somebody nothing is known of, no login proves anything; and who is erased is somebody else afterwards.
+  @Test func aCallerVouchesForWhoIsKnown() async throws {
     let service = try await start()
-    let opened = try await service.begin(profileID: "newcomer", policy: "vouched alone")
-    let answer = try await service.submit(opened, login(service))
+    let stranger = try await service.submit(
+      service.begin(profileID: "newcomer", policy: "vouched alone"), login(service))
+    #expect(stranger.outcome == .failed && stranger.token.isEmpty && stranger.profileID.isEmpty)
+    #expect(service.store.records.profile(TestService.applicationID, "newcomer").version == 0)
+
+    _ = try await service.set(.passcode("2468"), of: "newcomer")
+    let answer = try await service.submit(
+      service.begin(profileID: "newcomer", policy: "vouched alone"), login(service))
     #expect(answer.profileID == "newcomer")
     #expect(try await service.introspect(answer.token).active)
     try await service.erase("newcomer")
+    #expect(try await !service.introspect(answer.token).active)
+    service.clock.advance(by: .seconds(1))
+    _ = try await service.set(.passcode("2468"), of: "newcomer")
     #expect(try await !service.introspect(answer.token).active)
   }
 
@@ -105,7 +114,7 @@ struct PrimaryAttemptTests {
     try await service.revoke(phone)
     let revoked = try await service.submit(phone, opened, login(service))
     var unknown = phone
-    unknown.bindingID = "no such binding"
+    unknown.bindingID = service.unknownBindingID()
     let stranger = try await service.submit(unknown, service.begin(unknown, policy: "vouched"), login(service))
     for answer in [revoked, stranger] {
       #expect(answer.outcome == .failed)

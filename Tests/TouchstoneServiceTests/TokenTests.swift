@@ -200,4 +200,22 @@ extension V1.Transaction {
     change(&copy)
     return copy
   }
+
+  // R32: whoever sets a secret anew, or erases it, ends what was proven by it; whatever else is set.
+  @Test(arguments: [true, false]) func aTokenByASecretEndsWithIt(_ isErased: Bool) async throws {
+    let service = try await TestService.start()
+    _ = try await service.set(.gesture(0, 1, 2, 5))
+    _ = try await service.set(.passcode("2468"))
+    let token = try await service.attempt(.typed("2468")).token
+    #expect(try await service.introspect(token).active)
+    service.clock.advance(by: .seconds(1))
+    if isErased {
+      _ = try await service.remove(.passcode)
+    } else {
+      _ = try await service.set(.passcode("1357"))
+    }
+    #expect(try await !service.introspect(token).active)
+    let later = try await service.attempt(isErased ? .drawn(0, 1, 2, 5) : .typed("1357")).token
+    #expect(try await service.introspect(later).active)
+  }
 }
