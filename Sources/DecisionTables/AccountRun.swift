@@ -9,7 +9,7 @@ extension AccountAttempt {
     case .choose(let choice):
       return Observation(outcome: choice.violation() == nil ? OutcomeWord.accepted : OutcomeWord.refused)
     case .change(let factor, let isErasure, let authority):
-      return change(factor, isErasure: isErasure, authority, row, &standing)
+      return change(factor, isErasure: isErasure, by: authority, row, &standing)
     case .turn(let factor, let isOn):
       var settings = standing.account.profile.settings
       settings.turn(factor, on: isOn)
@@ -30,18 +30,18 @@ extension AccountAttempt {
   // MARK: Secrets and switches
 
   private func change(
-    _ factor: Factor, isErasure: Bool, _ authority: Authority, _ row: DecisionRow, _ standing: inout Standing
+    _ factor: Factor, isErasure: Bool, by authority: Authority, _ row: DecisionRow, _ standing: inout Standing
   ) -> Observation {
     let before = standing.account.profile
     var observation: Observation
-    switch SecretChange.decide(authority.shown(to: row.policy, at: standing.now)) {
+    switch SecretChange.decide(authority.shown(at: standing.now)) {
     case .allow:
       observation = Observation(outcome: OutcomeWord.accepted)
       standing.change(factor, isErasure: isErasure)
     case .refuse(let refusal):
       observation = Observation(outcome: refusal.word)
-    case .verifyOldSecret:
-      observation = verifyOld(factor, authority, row, &standing)
+    case .verify(let isRight):
+      observation = verifyOld(factor, isRight: isRight, row.ladder(for: factor), &standing)
       if observation.outcome == OutcomeWord.accepted {
         standing.change(factor, isErasure: isErasure)
       }
@@ -50,22 +50,23 @@ extension AccountAttempt {
     return observation
   }
 
-  /// Counts as an attempt (R16).
+  /// Counts as an attempt (R16). Where none is set, a stand-in counts, and is never right (R37).
   private func verifyOld(
-    _ factor: Factor, _ authority: Authority, _ row: DecisionRow, _ standing: inout Standing
+    _ factor: Factor, isRight: Bool, _ ladder: Ladder, _ standing: inout Standing
   ) -> Observation {
-    let rules = SecretRules(ladder: row.policy.ladder)
-    switch rules.admit(factor, standing.account.profile.secret(for: factor), at: standing.now) {
+    let rules = SecretRules(ladder: ladder)
+    switch rules.admit(factor, standing[oldSecret: factor], at: standing.now) {
     case .verify(let reservation, let counted):
-      let isRight = if case .old(isRight: true) = authority { true } else { false }
+      let isRight = isRight && standing[secret: factor].isSet
       let settled = rules.settle(counted, reservation, isRight: isRight)
-      standing[secret: factor] = settled
+      standing[oldSecret: factor] = settled
       if isRight { return Observation(outcome: OutcomeWord.accepted) }
       var observation = Observation(outcome: OutcomeWord.refused)
-      observation.left = rules.attemptsLeft(with: settled, at: standing.now)
-      if case .locked(let retryAfter) = rules.state(of: settled, at: standing.now) {
-        observation.retryAfter = retryAfter
+      if case .refuse(let locked) = rules.admit(factor, settled, at: standing.now) {
+        observation = Observation(locked)
+        observation.outcome = OutcomeWord.refused
       }
+      observation.left = rules.attemptsLeft(with: settled, at: standing.now)
       return observation
     case .wait:
       return Observation(outcome: OutcomeWord.wait)
@@ -143,11 +144,12 @@ extension AccountAttempt.Choice {
 }
 
 extension AccountAttempt.Authority {
-  fileprivate func shown(to policy: EvaluationPolicy, at now: UnixTime) -> SecretAuthority {
+  /// Of the old secret, whether it is right.
+  fileprivate func shown(at now: UnixTime) -> SecretAuthority<Bool> {
     switch self {
     case .none: .none
-    case .old: .oldSecret
-    case .primary(let login): .primary(login.verdict(at: now, within: policy.primaryFreshness))
+    case .old(let isRight): .oldSecret(isRight)
+    case .primary(let login): .primary(login.verdict(at: now))
     }
   }
 }
@@ -175,10 +177,31 @@ extension LoginAge {
 }
 
 extension Standing {
+  /// The old one, as it is tried for a change.
+  fileprivate subscript(oldSecret factor: Factor) -> SecretStanding {
+    get {
+      let secret = self[secret: factor]
+      return secret.isSet ? secret : account.standIns[factor] ?? SecretStanding(isSet: true)
+    }
+    set {
+      if self[secret: factor].isSet { self[secret: factor] = newValue } else { account.standIns[factor] = newValue }
+    }
+  }
+
+  /// Erasing what is not there changes nothing.
   fileprivate mutating func change(_ factor: Factor, isErasure: Bool) {
     let profile = account.profile
+    guard !isErasure || profile.secret(for: factor).isSet else { return }
     account.profile =
       isErasure ? profile.erasingSecret(factor, at: now) : profile.settingSecret(factor, at: now)
+  }
+}
+
+extension DecisionRow {
+  /// Of a secret that is tried outside of evaluations: the strictest of all policies, with this one as the row has it.
+  fileprivate func ladder(for factor: Factor) -> Ladder {
+    let others = policies.filter { !Identifier.areEqual($0.name, policy.name) }
+    return .strictest(of: others + [policy], for: factor)
   }
 }
 
@@ -202,7 +225,7 @@ extension Observation {
   }
 }
 
-extension SecretChange.Refusal {
+extension SecretChangeRefusal {
   fileprivate var word: String {
     switch self {
     case .authorityRequired: OutcomeWord.authorityRequired

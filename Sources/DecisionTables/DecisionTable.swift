@@ -63,6 +63,8 @@ public struct DecisionRow: Sendable {
 
   let given: CaseGiven
   let policy: EvaluationPolicy
+  /// All that are in force beside it.
+  let policies: [EvaluationPolicy]
   let attempt: RowAttempt
   let expectations: [Expectation]
 }

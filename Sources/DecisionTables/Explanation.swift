@@ -77,7 +77,8 @@ public struct Situation: Sendable, Hashable {
       throw SituationErrors(errors: [SituationError(cell: cell.rawValue, message: "is missing")])
     }
     let row = DecisionRow(
-      position: TablePosition(line: 1, column: 1), given: given, policy: policy, attempt: attempt, expectations: [])
+      position: TablePosition(line: 1, column: 1), given: given, policy: policy, policies: policies, attempt: attempt,
+      expectations: [])
     return Explanation(of: row, from: row.start(after: nil))
   }
 

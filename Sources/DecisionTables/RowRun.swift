@@ -57,10 +57,20 @@ extension DecisionRow {
       }
       return decide(.secret(admission.factor, admission.reservation, isRight: isRight), &standing)
     case .primary(let login):
-      return decide(.primary(login.verdict(at: standing.now, within: policy.primaryFreshness)), &standing)
+      return submit(login, &standing)
     case .account(let attempt):
       return attempt.play(self, &standing)
     }
+  }
+
+  /// The call is refused, or the attempt is decided.
+  private func submit(_ login: LoginAge, _ standing: inout Standing) -> Observation {
+    let verdict = login.verdict(at: standing.now, within: policy.primaryFreshness)
+    if verdict == .inFuture { return Observation(outcome: OutcomeWord.primaryInFuture) }
+    guard !policy.asksForNewLogin(after: verdict, in: standing.evaluation) else {
+      return Observation(outcome: OutcomeWord.primaryTooOld)
+    }
+    return decide(.primary(verdict), &standing)
   }
 
   private func admit(

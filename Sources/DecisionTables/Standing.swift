@@ -9,6 +9,8 @@ struct Standing {
     /// `nil`: none exists yet.
     var binding: BindingStanding?
     var profile = ProfileStanding.none
+    /// Where attempts at an old secret are counted that is not set: by passcode or gesture.
+    var standIns: [Factor: SecretStanding] = [:]
 
     /// What a table need not say: an active binding, with a key of the enrolled fingers, that was completed on this
     /// phone when its domain state was "A".

@@ -103,6 +103,7 @@ struct TableReader {
       expectations.append(try Expectation(column, cell))
     }
     return DecisionRow(
-      position: row.position, given: given, policy: policy, attempt: attempt, expectations: expectations)
+      position: row.position, given: given, policy: policy, policies: policies, attempt: attempt,
+      expectations: expectations)
   }
 }

@@ -50,6 +50,14 @@ public enum PrimaryVerdict: Sendable, Hashable {
   case inFuture
 }
 
+extension EvaluationPolicy {
+  /// Whether the call that brings the login is refused, rather than decided as an attempt: one that is too old is the
+  /// caller's to renew, not the person's failure. Where policy or evaluation takes none at all, the rules say so.
+  public func asksForNewLogin(after verdict: PrimaryVerdict, in evaluation: EvaluationStanding) -> Bool {
+    verdict == .tooOld && factors.contains(.primary) && !evaluation.isFinished
+  }
+}
+
 /// What exists when a binding is about to be completed.
 public struct EnrolmentFacts: Sendable {
   /// Who is to be bound.

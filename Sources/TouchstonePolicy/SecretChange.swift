@@ -1,37 +1,40 @@
 // Setting, changing and erasing a passcode or a gesture: what entitles to it (R16), and what it leaves behind.
 
 /// What a caller shows for it.
-public enum SecretAuthority: Sendable, Hashable {
+public enum SecretAuthority<OldSecret: Sendable>: Sendable {
   case none
   /// The secret as it is, yet to be verified.
-  case oldSecret
+  case oldSecret(OldSecret)
   case primary(PrimaryVerdict)
 }
 
-public enum SecretChange: Sendable, Hashable {
+public enum SecretChange<OldSecret: Sendable>: Sendable {
   case allow
-  /// Admit, verify and settle the old one by the ladder: it counts as an attempt. Right allows the change; where there
-  /// is none, nothing is right.
-  case verifyOldSecret
-  case refuse(Refusal)
-
-  public enum Refusal: Sendable, Hashable {
-    case authorityRequired
-    case primaryTooOld
-    case primaryInFuture
-  }
+  /// Admit, verify and settle it by the ladder: it counts as an attempt. Right allows the change; where none is set,
+  /// nothing is right.
+  case verify(OldSecret)
+  case refuse(SecretChangeRefusal)
 
   /// Whether the secret may be set or erased. The first one needs authority like any other: switching a gesture off
   /// erases it, and whoever could set another one then would have changed it without the old.
-  public static func decide(_ authority: SecretAuthority) -> SecretChange {
+  public static func decide(_ authority: SecretAuthority<OldSecret>) -> SecretChange {
     switch authority {
     case .none: .refuse(.authorityRequired)
-    case .oldSecret: .verifyOldSecret
+    case .oldSecret(let secret): .verify(secret)
     case .primary(.fresh): .allow
     case .primary(.tooOld): .refuse(.primaryTooOld)
     case .primary(.inFuture): .refuse(.primaryInFuture)
     }
   }
+}
+
+extension SecretAuthority: Equatable where OldSecret: Equatable {}
+extension SecretChange: Equatable where OldSecret: Equatable {}
+
+public enum SecretChangeRefusal: Sendable, Hashable {
+  case authorityRequired
+  case primaryTooOld
+  case primaryInFuture
 }
 
 extension ProfileStanding {

@@ -16,6 +16,13 @@ extension Ladder {
   }
 }
 
+extension Ladder {
+  /// For a passcode or a gesture that is tried in no evaluation.
+  public static func strictest(of policies: some Sequence<EvaluationPolicy>, for factor: Factor) -> Ladder {
+    strictest(of: policies.filter { $0.factors.contains(factor) }.map(\.ladder))
+  }
+}
+
 extension Ladder.Effect {
   fileprivate func isStricter(than other: Ladder.Effect) -> Bool {
     switch (self, other) {

@@ -123,15 +123,14 @@ struct AttemptFlow: Sendable {
     }
   }
 
-  /// A login that is too old is the caller's to renew, not the person's failure. Where the evaluation or the policy takes
-  /// none at all, the rules say so.
   private func decide(_ subject: Subject, _ login: PrimaryLogin, round: Int) {
     let now = service.clock()
     let verdict = service.configuration.enrolment.primaryVerdict(
       authenticatedAt: login.authenticatedAt, now: now, within: policy.primaryFreshness)
-    guard verdict == .tooOld, policy.factors.contains(.primary), subject.evaluation?.standing.isFinished != true,
-      !isExpired
-    else { return conclude(subject, .primary(verdict), round: round) }
+    let standing = subject.evaluation?.standing ?? EvaluationStanding()
+    guard policy.asksForNewLogin(after: verdict, in: standing), !isExpired else {
+      return conclude(subject, .primary(verdict), round: round)
+    }
 
     let reason = RequestError.Reason.primaryAuthenticationTooOld
     let event = EventDraft.evaluation(

@@ -31,14 +31,14 @@ extension TouchstoneService {
     if let secret, let confirmation, !confirmation.isEqual(to: secret) {
       validator.refuse("confirmation", "is not equal to secret", telling: .confirmationDiffers)
     }
-    let authority: SecretAuthorityOffer? =
+    let authority: SecretAuthority<SecretBytes> =
       switch request.authority {
       case .oldSecret(let old): validator.oldSecret(old, of: secret?.kind)
       case .primary(let primary): validator.primary(primary, under: configuration.enrolment, at: clock())
       case nil: validator.noAuthority()
       }
     try validator.finish()
-    guard let secret, let authority else { preconditionFailure("what is missing was refused above") }
+    guard let secret else { preconditionFailure("what is missing was refused above") }
     try change(
       secret.kind, to: secret.bytes, by: authority,
       ProfileName(applicationID: request.applicationID, profileID: request.profileID), exchange)
@@ -51,21 +51,20 @@ extension TouchstoneService {
     validator.identifier(request.applicationID, "application_id")
     validator.identifier(request.profileID, "profile_id")
     let kind = validator.secretKind(request.kind, "kind")
-    let authority: SecretAuthorityOffer? =
+    let authority: SecretAuthority<SecretBytes> =
       switch request.authority {
       case .oldSecret(let old): validator.oldSecret(old, of: kind)
       case .primary(let primary): validator.primary(primary, under: configuration.enrolment, at: clock())
       case nil: validator.noAuthority()
       }
     try validator.finish()
-    guard let authority else { preconditionFailure("what is missing was refused above") }
     try change(
       kind, to: nil, by: authority,
       ProfileName(applicationID: request.applicationID, profileID: request.profileID), exchange)
   }
 
   private func change<Response: SecretChangeResponse>(
-    _ kind: Factor, to newSecret: SecretBytes?, by authority: SecretAuthorityOffer, _ profile: ProfileName,
+    _ kind: Factor, to newSecret: SecretBytes?, by authority: SecretAuthority<SecretBytes>, _ profile: ProfileName,
     _ exchange: Exchange<Response>
   ) throws(RequestError) {
     func start(_ authority: SecretChangeFlow<Response>.Authority) throws(RequestError) {
@@ -73,12 +72,14 @@ extension TouchstoneService {
         service: self, exchange: exchange, profile: profile, kind: kind, newSecret: newSecret, authority: authority
       ).start()
     }
-    switch authority {
-    case .oldSecret(let secret):
-      try start(.oldSecret(secret))
-    case .primary(isFresh: true):
+    switch SecretChange.decide(authority) {
+    case .verify(let oldSecret):
+      try start(.oldSecret(oldSecret))
+    case .allow:
       try start(.primary)
-    case .primary(isFresh: false):
+    case .refuse(.authorityRequired), .refuse(.primaryInFuture):
+      preconditionFailure("the request was refused for it")
+    case .refuse(.primaryTooOld):
       let reason = RequestError.Reason.primaryAuthenticationTooOld
       let event = EventDraft.secret(
         .refused, kind, profile, authority: "primary", reason: reason, caller: exchange.caller, time: clock())
@@ -136,29 +137,23 @@ extension TouchstoneService {
   }
 }
 
-/// What a request to change a secret shows for it.
-private enum SecretAuthorityOffer {
-  case oldSecret(SecretBytes)
-  case primary(isFresh: Bool)
-}
-
 extension RequestValidator {
   /// - Parameter kind: of the secret that is changed; `nil`: not known, and refused for that.
-  fileprivate mutating func oldSecret(_ message: V1.Secret, of kind: Factor?) -> SecretAuthorityOffer? {
-    guard let old = secret(message, "old_secret") else { return nil }
+  fileprivate mutating func oldSecret(_ message: V1.Secret, of kind: Factor?) -> SecretAuthority<SecretBytes> {
+    guard let old = secret(message, "old_secret") else { return .none }
     if let kind, old.kind != kind { refuse("old_secret", "is of another kind") }
     return .oldSecret(old.bytes)
   }
 
   fileprivate mutating func primary(
     _ message: V1.PrimaryAuthentication, under enrolment: EnrolmentPolicy, at now: UnixTime
-  ) -> SecretAuthorityOffer? {
-    .primary(isFresh: primaryVerdict(message, "primary", under: enrolment, at: now) == .fresh)
+  ) -> SecretAuthority<SecretBytes> {
+    .primary(primaryVerdict(message, "primary", under: enrolment, at: now))
   }
 
-  fileprivate mutating func noAuthority() -> SecretAuthorityOffer? {
+  fileprivate mutating func noAuthority() -> SecretAuthority<SecretBytes> {
     refuse("authority", "is required: old_secret or primary")
-    return nil
+    return .none
   }
 
   fileprivate mutating func settings(_ message: V1.UnlockSettings?, _ field: String) -> UnlockSettings {

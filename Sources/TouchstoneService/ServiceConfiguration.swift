@@ -25,12 +25,9 @@ struct PolicyBook: Sendable {
 
   init(_ policies: [EvaluationPolicy]) {
     let named = Dictionary(policies.map { ($0.name, $0) }) { _, last in last }
-    func strictestLadder(for factor: Factor) -> Ladder {
-      .strictest(of: named.values.filter { $0.factors.contains(factor) }.map(\.ladder))
-    }
     self.policies = named
-    passcodeLadder = strictestLadder(for: .passcode)
-    gestureLadder = strictestLadder(for: .gesture)
+    passcodeLadder = .strictest(of: named.values, for: .passcode)
+    gestureLadder = .strictest(of: named.values, for: .gesture)
   }
 
   /// Where a secret is tried outside of an evaluation.

@@ -42,10 +42,10 @@ import TouchstonePolicy
   @Test(
     "R16: to set, change or erase one needs the old one or fresh primary authentication",
     arguments: [
-      (.none, .refuse(.authorityRequired)), (.oldSecret, .verifyOldSecret), (.primary(.fresh), .allow),
+      (.none, .refuse(.authorityRequired)), (.oldSecret("1234"), .verify("1234")), (.primary(.fresh), .allow),
       (.primary(.tooOld), .refuse(.primaryTooOld)), (.primary(.inFuture), .refuse(.primaryInFuture)),
-    ] as [(SecretAuthority, SecretChange)])
-  func authority(authority: SecretAuthority, expected: SecretChange) {
+    ] as [(SecretAuthority<String>, SecretChange<String>)])
+  func authority(authority: SecretAuthority<String>, expected: SecretChange<String>) {
     #expect(SecretChange.decide(authority) == expected)
   }
 
