@@ -149,10 +149,32 @@ struct DefinitionReview {
     case .value(.compared), .absent, .unreadable:
       break
     }
-    if case .value(let version) = definition.minimumOS, !PolicyDefinition.osMajorBounds.contains(version.major) {
-      let bounds = PolicyDefinition.osMajorBounds
-      refuse(.minimumOS, "must be a version from \(bounds.lowerBound) to \(bounds.upperBound)")
+    judgeMinimumOS()
+  }
+
+  private mutating func judgeMinimumOS() {
+    guard case .value(let version) = definition.minimumOS else { return }
+    let bounds = PolicyDefinition.osMajorBounds
+    guard bounds.contains(version.major) else {
+      return refuse(.minimumOS, "must be a version from \(bounds.lowerBound) to \(bounds.upperBound)")
     }
+    if let needed = neededOS, version <= needed {
+      refuse(.minimumOS, "has no effect: what this policy asks for needs \(needed.text) anyway")
+    }
+  }
+
+  /// The oldest system on which any factor could serve (R2, R27); `nil` where none needs one, or it cannot be told.
+  private var neededOS: OSVersion? {
+    if isPayment == true || definition.domainState == .value(.required) {
+      return PlatformCapability.domainState.firstVersion
+    }
+    guard case .value(let factors) = definition.factors else { return nil }
+    var oldest: OSVersion?
+    for factor in factors {
+      guard case .value(let factor) = factor, let needed = factor.firstOSVersion else { return nil }
+      oldest = min(oldest ?? needed, needed)
+    }
+    return oldest
   }
 
   private mutating func judgeKeyProtection() {
@@ -270,5 +292,16 @@ struct DefinitionReview {
 
   private mutating func refuse(token key: PolicyDefinition.TokenKey, _ reason: String) {
     refuse([.key(Key.token.rawValue), .key(key.rawValue)], reason)
+  }
+}
+
+extension Factor {
+  /// Of the device that is to prove it; `nil`: any will do.
+  fileprivate var firstOSVersion: OSVersion? {
+    switch self {
+    case .biometry: PlatformCapability.touchID.firstVersion
+    case .deviceOwner: PlatformCapability.deviceOwnerAuthentication.firstVersion
+    case .passcode, .gesture, .passkey, .primary: nil
+    }
   }
 }

@@ -115,6 +115,21 @@ struct Contradiction: Sendable, CustomTestStringConvertible {
     Contradiction("domain_state must be required where money moves", payment) { $0.domainState = .value(.compared) },
     Contradiction("minimum_os must be a version from 1 to 99", login) { $0.minimumOS = .value(OSVersion(0, 9)) },
     Contradiction("minimum_os must be a version from 1 to 99", login) { $0.minimumOS = .value(OSVersion(2_026)) },
+    Contradiction("minimum_os has no effect: what this policy asks for needs 8.0 anyway", finger) {
+      $0.minimumOS = .value(OSVersion(8))
+    },
+    Contradiction("minimum_os has no effect: what this policy asks for needs 9.0 anyway", payment) {
+      $0.minimumOS = .value(OSVersion(8))
+    },
+    Contradiction("minimum_os has no effect", .smallest(.login, [.deviceOwner])) {
+      $0.minimumOS = .value(OSVersion(9))
+    },
+    Contradiction("minimum_os has no effect", .smallest(.login, [.deviceOwner, .biometry])) {
+      $0.minimumOS = .value(OSVersion(8))
+    },
+    Contradiction("minimum_os has no effect", .smallest(.login, [.biometry, .passcode])) {
+      ($0.minimumOS, $0.domainState) = (.value(OSVersion(9)), .value(.required))
+    },
   ]
 
   private static let tokens = [
