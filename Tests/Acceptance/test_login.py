@@ -1,13 +1,16 @@
 """Evaluations and their attempts (R5-R11, R33-R37)."""
 
+import base64
+import os
+
 import grpc
 import pytest
 from google.protobuf.json_format import MessageToDict
 
-from support.caller import COFFEE, all_at_once, new_caller, wait_until
+from support.caller import COFFEE, all_at_once, gesture, new_caller, new_profile_id, passcode, wait_until
 from support.errors import refused
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone, raw_signature, with_high_s
-from support.stubs import evaluation_pb2, types_pb2
+from support.stubs import bindings_pb2, evaluation_pb2, types_pb2
 
 PARALLEL_ATTEMPTS = 50
 
@@ -314,15 +317,127 @@ def test_revoked_between_begin_and_submit(caller, phone):
     assert not answer.profile_id
 
 
-#: A stranger's guesses at the OS: before, of, and after that of any phone.
-GUESSED_OS_VERSIONS = ["9.3.5", "17.0", "99.0"]
+#: A stranger's guesses at the OS: before and after that of any phone.
+GUESSED_OS_VERSIONS = ["9.3.5", "99.0"]
+
+#: So many that each kind of people is among them: one in fifty is of the rarest that are looked for.
+STRANGERS = 1024
+
+KEYS = {
+    "current set": [bindings_pb2.KEY_PROTECTION_BIOMETRY_CURRENT_SET],
+    "any": [bindings_pb2.KEY_PROTECTION_BIOMETRY_ANY],
+    "and user presence": [
+        bindings_pb2.KEY_PROTECTION_BIOMETRY_CURRENT_SET,
+        bindings_pb2.KEY_PROTECTION_USER_PRESENCE,
+    ],
+    "and passcode": [
+        bindings_pb2.KEY_PROTECTION_BIOMETRY_CURRENT_SET,
+        bindings_pb2.KEY_PROTECTION_DEVICE_PASSCODE,
+    ],
+    "passcode": [bindings_pb2.KEY_PROTECTION_DEVICE_PASSCODE],
+    "user presence": [bindings_pb2.KEY_PROTECTION_USER_PRESENCE],
+    "bearer": [],
+}
+
+SECRETS = {
+    "no secret": [],
+    "passcode": [passcode("2468")],
+    "gesture": [gesture(0, 1, 2, 5)],
+    "both": [passcode("2468"), gesture(0, 1, 2, 5)],
+}
+
+
+@pytest.fixture(scope="module")
+def people(server):
+    """Phones of every kind of keys and secrets, by both, in one application."""
+    caller = new_caller(server)
+    phones = {}
+    for keys_name, protections in KEYS.items():
+        for secrets_name, secrets in SECRETS.items():
+            phone = Phone(BIOMETRY, DEVICE_OWNER)
+            bind_with(caller, phone, protections)
+            for secret in secrets:
+                caller.set_secret(phone.binding.profile_id, secret)
+            phones[keys_name, secrets_name] = phone
+    return caller, phones
+
+
+def bind_with(caller, phone, protections):
+    """Keys of these protections; none: a ProfileTouchID."""
+    begun = caller.begin_binding(phone, new_profile_id())
+    keys = phone.hardware_keys(begun.signing_input)[: len(protections)]
+    for key, protection in zip(keys, protections, strict=True):
+        key.protection = protection
+    request = caller.completion(phone, begun, keys=keys, touch_id=None if keys else os.urandom(32))
+    phone.binding = caller.bindings.CompleteBinding(request).binding
+
+
+def guess(os_version):
+    """Of somebody who has not seen the phone, nor its domain state."""
+    return Phone().posture(os_version=os_version, domain_state=b"a guess")
+
+
+def strangers(caller, posture, policy="login", *, count=STRANGERS, named="binding_id"):
+    """What is answered for so many that nobody knows, by id: of a binding or (`named`) of a profile."""
+    ids = [unknown_id() if named == "binding_id" else new_profile_id() for _ in range(count)]
+    requests = [caller.beginning(Phone(), policy, posture=posture, **{named: each}) for each in ids]
+    return dict(zip(ids, map(shape, all_at_once(caller.evaluations.BeginEvaluation, requests)), strict=True))
 
 
 @pytest.mark.parametrize("os_version", GUESSED_OS_VERSIONS)
-def test_an_unknown_binding_answers_as_a_known_one_with_a_wrong_key(caller, os_version):
-    known = known_dialogues(caller, os_version)
-    for _ in range(3):
-        assert dialogue(caller, Phone(), unknown_id(caller), os_version) in known
+@pytest.mark.parametrize("policy", ["login", "deviceOwnerAuthentication"])
+def test_every_answer_for_a_known_binding_is_one_for_unknown_ones_too(people, policy, os_version):
+    caller, phones = people
+    posture = guess(os_version)
+    unknown = strangers(caller, posture, policy).values()
+    for kind, phone in phones.items():
+        assert shape(caller.begin(phone, policy, posture=posture)) in unknown, kind
+
+
+@pytest.mark.parametrize("os_version", GUESSED_OS_VERSIONS)
+def test_an_unknown_binding_goes_on_like_a_known_one_with_a_wrong_key(caller, os_version):
+    """Those that begin like a phone with a key are locked out like one that begins so: by either key, or a bearer's."""
+    posture = guess(os_version)
+    known = []
+    for protections in (KEYS["current set"], KEYS["user presence"], KEYS["bearer"]):
+        phone = Phone(BIOMETRY, DEVICE_OWNER)
+        bind_with(caller, phone, protections)
+        known.append(dialogue(caller, phone, phone.binding.binding_id, posture))
+    assert outcomes(known[0]) == ["TRY_AGAIN", "TRY_AGAIN", "FAILED", "TRY_AGAIN", "LOCKED_OUT"]
+    beginnings = strangers(caller, posture, count=256)
+    alike = [each for each, beginning in beginnings.items() if beginning == known[0][0]][:16]
+    assert alike
+    unknown = [dialogue(caller, Phone(), each, posture) for each in alike]
+    assert [each for each in unknown if each not in known] == []
+    assert known[0] in unknown
+
+
+@pytest.mark.parametrize("secrets", SECRETS.values(), ids=SECRETS)
+@pytest.mark.parametrize("wrong", [passcode("0001"), gesture(8, 7, 6, 3)], ids=["passcode", "gesture"])
+def test_an_unknown_profile_answers_as_a_known_one_with_a_wrong_secret(caller, secrets, wrong):
+    """Who has no secret is as unknown as any."""
+    phone = Phone()
+    known = caller.bind(phone).profile_id
+    for secret in secrets:
+        caller.set_secret(known, secret)
+    beginnings = strangers(caller, phone.posture(), count=256, named="profile_id")
+    beginning = shape(caller.begin(phone, profile_id=known))
+    assert beginning in beginnings.values()
+    unknown = next(each for each, other in beginnings.items() if other == beginning)
+    assert guesses(caller, unknown, wrong) == guesses(caller, known, wrong)
+
+
+def guesses(caller, profile_id, secret):
+    """All that is said of six wrong ones, and of who is asked then; but for how much of the minute is left."""
+    phone = Phone()
+    opened = caller.begin(phone, profile_id=profile_id)
+    seen = [caller.submit(phone, opened, secret=secret) for _ in range(6)]
+    seen.append(caller.begin(phone, profile_id=profile_id))
+    told = [shape(each) for each in seen]
+    for fields in told:
+        fields.pop("retryAfter", None)
+        fields.get("denial", {}).pop("retryAfter", None)
+    return told
 
 
 def test_an_unknown_binding_has_a_past_as_a_known_one_has(caller):
@@ -330,11 +445,11 @@ def test_an_unknown_binding_has_a_past_as_a_known_one_has(caller):
 
     def verdicts(binding_id):
         phone = Phone()
-        guesses = [phone.posture(os_version=str(version), domain_state=b"a guess") for version in range(9, 30)]
-        return [caller.begin(phone, binding_id=binding_id, posture=guess).domain_state for guess in guesses]
+        postures = [guess(str(version)) for version in range(9, 30)]
+        return [caller.begin(phone, binding_id=binding_id, posture=posture).domain_state for posture in postures]
 
     known = [verdicts(phone.binding.binding_id) for phone in phones_of_every_past(caller)]
-    unknown = [verdicts(unknown_id(caller)) for _ in range(20)]
+    unknown = [verdicts(unknown_id()) for _ in range(20)]
     assert [each for each in unknown if each not in known] == []
     assert any(types_pb2.DOMAIN_STATE_VERDICT_CHANGED_WITH_OS in each for each in unknown)
 
@@ -344,18 +459,21 @@ def test_a_revoked_binding_answers_as_an_active_one_with_a_wrong_key(caller):
     caller.bind(active)
     caller.bind(revoked)
     caller.revoke(revoked.binding)
-    assert dialogue(caller, active, active.binding.binding_id) == dialogue(caller, revoked, revoked.binding.binding_id)
+    seen = [dialogue(caller, phone, phone.binding.binding_id, guess("17.4")) for phone in (active, revoked)]
+    assert seen[0] == seen[1]
 
 
 def test_another_applications_binding_is_as_unknown_as_any(caller, other_caller, phone):
     owner_sees_before = caller.can_evaluate(phone).biometry_attempts_left
-    assert dialogue(other_caller, Phone(), phone.binding.binding_id) in known_dialogues(other_caller)
+    posture = guess("99.0")
+    told = dialogue(other_caller, Phone(), phone.binding.binding_id, posture)
+    assert told[0] in strangers(other_caller, posture).values()
     assert caller.can_evaluate(phone).biometry_attempts_left == owner_sees_before
 
 
-def unknown_id(caller):
-    """As long as the id of a binding is, and new."""
-    return caller.bind(Phone()).binding_id[::-1]
+def unknown_id():
+    """Of the form that the id of a binding has."""
+    return base64.urlsafe_b64encode(os.urandom(16)).rstrip(b"=").decode()
 
 
 def phones_of_every_past(caller):
@@ -371,37 +489,26 @@ def phones_of_every_past(caller):
     return phones
 
 
-def known_dialogues(caller, os_version="17.4"):
-    """What strangers are told of phones that are bound."""
-    phones = phones_of_every_past(caller)
-    return [dialogue(caller, phone, phone.binding.binding_id, os_version) for phone in phones]
-
-
-def dialogue(caller, phone, binding_id, os_version="17.4"):
-    """All that somebody without the key gets to see, through three wrong attempts, two more, and the lockout.
-
-    Whoever has no key has not seen the phone's domain state either, and sends one of its own making.
-    """
-    posture = phone.posture(os_version=os_version, domain_state=b"a guess")
+def dialogue(caller, phone, binding_id, posture):
+    """All that somebody without the key gets to see, through three wrong attempts, two more, and the lockout."""
     seen = []
     for wrong_attempts in (3, 2):
         opened = caller.begin(phone, binding_id=binding_id, posture=posture)
         seen.append(shape(opened))
-        for _ in range(wrong_attempts):
+        # A denial opens nothing.
+        for _ in range(wrong_attempts if opened.evaluation else 0):
             seen.append(shape(caller.submit_wrong(phone, opened, posture=posture)))
     seen.append(shape(caller.begin(phone, binding_id=binding_id, posture=posture)))
-    seen.append(
-        shape(
-            caller.evaluations.CanEvaluatePolicy(
-                evaluation_pb2.CanEvaluatePolicyRequest(
-                    application_id=caller.application_id, policy="login", binding_id=binding_id, posture=posture
-                )
-            )
-        )
+    request = evaluation_pb2.CanEvaluatePolicyRequest(
+        application_id=caller.application_id, policy="login", binding_id=binding_id, posture=posture
     )
-    assert [each.get("outcome") for each in seen[1:4]] == ["OUTCOME_TRY_AGAIN", "OUTCOME_TRY_AGAIN", "OUTCOME_FAILED"]
-    assert [each.get("outcome") for each in seen[5:7]] == ["OUTCOME_TRY_AGAIN", "OUTCOME_LOCKED_OUT"]
+    seen.append(shape(caller.evaluations.CanEvaluatePolicy(request)))
     return seen
+
+
+def outcomes(told):
+    """Of the attempts of a dialogue."""
+    return [each["outcome"].removeprefix("OUTCOME_") for each in told if "outcome" in each]
 
 
 def shape(message):
