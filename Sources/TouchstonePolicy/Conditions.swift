@@ -94,7 +94,7 @@ struct Conditions {
     trace.turn(to: factor)
     guard policy.accepts(factor, by: credential, &trace) else { return .outOfPlace(.noUsableFactor) }
     guard isInScope(factor) else {
-      trace.record("R31", false, "the evaluation names no \(scope == .bearer ? "profile" : "device")")
+      trace.record("R31", false, "the evaluation names no \(scope == .profile ? "device" : "profile")")
       return .outOfPlace(factor.isSecret ? .factorNotOffered : .noUsableFactor)
     }
     if let oldest = policy.minimumOSVersion {
@@ -120,7 +120,7 @@ struct Conditions {
   /// Who names no binding has no device, and who names nobody has nothing but the ProfileTouchID.
   private func isInScope(_ factor: Factor) -> Bool {
     switch scope {
-    case .device: true
+    case .device: factor == .biometry || binding?.isFoundByProfileTouchID != true
     case .profile: !factor.isProvenByDeviceKey
     case .bearer: factor == .biometry
     }

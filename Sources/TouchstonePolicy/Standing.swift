@@ -44,6 +44,8 @@ public struct BindingStanding: Sendable, Hashable {
   public var keyProtections: [KeyProtection]
   public var holdsProfileTouchID: Bool
   public var baseline: DomainStateBaseline?
+  /// The evaluation names nobody, and a ProfileTouchID said who it is: nothing else can be tried in it.
+  public var isFoundByProfileTouchID = false
 
   public init(
     scope: Scope = .device, isActive: Bool, keyProtections: [KeyProtection], holdsProfileTouchID: Bool,

@@ -70,13 +70,15 @@ struct BearerTests {
     #expect(revoked.outcome == .tryAgain)
   }
 
-  // R25
+  // R25: and none of them can be had where nobody was named.
   @Test func otherFingersNeedAnotherFactor() async throws {
     let (service, _) = try await start()
+    _ = try await service.set(.passcode("2468"))
     var posture = V1.DevicePosture.healthy
     posture.domainState = Array("other fingers".utf8)
     let answer = try await service.submit(open(service), .shown(Self.identifier), posture: posture)
     #expect(answer.outcome == .factorRequired)
+    #expect(answer.nextFactors == [])
     #expect(answer.token.isEmpty)
   }
 
