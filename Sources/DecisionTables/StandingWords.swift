@@ -10,7 +10,8 @@ enum StandingWords {
   static let goesOn = ["then"]
 
   static let vocabulary = [
-    "then", "failures 4", "locked", "not locked", "no binding", "profile alone", "bearer", "bearer found", "active", "revoked",
+    "then", "failures 4", "locked", "not locked", "no binding", "profile alone", "bearer", "bearer found", "active",
+    "revoked",
     "keys biometry_current_set + device_passcode", "no keys", "profile_touch_id", "baseline A", "baseline A 9",
     "no baseline", "new evaluation", "evaluation failures 2", "evaluation device_owner_failures 2", "finished",
     "biometry off", "biometry on", "prefers gesture", "prefers nothing", "account #2", "device #2", "evaluation #2",
