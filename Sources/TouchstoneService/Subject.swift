@@ -219,13 +219,15 @@ extension Subject {
       profileStanding: isAsked ? records.profile.standing : standIns.standing(of: standIn, hasSecret: true))
   }
 
-  /// Of an unknown one, no secret is asked for.
+  /// Of an unknown one, no secret is asked for; of a known one, none is taken.
   fileprivate init(ofBearer records: AttemptRecords) {
     let binding = records.binding
+    var found = binding?.standing
+    found?.isFoundByProfileTouchID = true
     self.init(
       binding: binding, device: records.device, profile: records.profile, standIn: nil,
       profileID: binding?.profileID, evaluation: records.evaluation,
-      bindingStanding: binding?.standing ?? .bearer, profileStanding: records.profile.standing)
+      bindingStanding: found ?? .bearer, profileStanding: records.profile.standing)
   }
 
   /// For an evaluation that names nobody, before anybody showed who it is: nothing is read.
