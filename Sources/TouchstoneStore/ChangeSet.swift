@@ -31,10 +31,14 @@ public enum Change: Sendable, Hashable {
   case touchBinding(id: String, version: RecordVersion, lastUsedAt: UnixTime)
   /// The binding must still be at this version.
   case requireBinding(id: String, version: RecordVersion)
+  /// No binding of this id may be in this application; one of another application does not count.
+  case requireNoBinding(applicationID: String, id: String)
   /// The device must still be at this version.
   case requireDevice(id: String, version: RecordVersion)
   /// The profile must still be at this version.
   case requireProfile(applicationID: String, profileID: String, version: RecordVersion)
+  /// The token's row must still be at this version (0: there is none).
+  case requireToken(ExpiringKey, version: RecordVersion)
   /// Whatever is stored of the profile goes. Nothing else of it may be in the change set.
   case eraseProfile(ProfileErasure)
 }

@@ -142,13 +142,22 @@ final class BatchWriter {
       try reader.isUsed(ticket: key) ? "the ticket was used before" : nil
     case .touchBinding(let id, let version, _), .requireBinding(let id, let version):
       mismatch("binding", try self.version(ofBinding: id), version)
+    case .requireNoBinding(let applicationID, let id):
+      try isBinding(id, of: applicationID) ? "the binding is there" : nil
     case .requireDevice(let id, let version):
       mismatch("device", try self.version(ofDevice: id), version)
     case .requireProfile(let applicationID, let profileID, let version):
       mismatch("profile", try self.version(ofProfile: profileID, applicationID: applicationID), version)
+    case .requireToken(let key, let version):
+      mismatch("token", try self.version(ofToken: key), version)
     case .eraseProfile:
       nil
     }
+  }
+
+  private func isBinding(_ id: String, of applicationID: String) throws(SQLiteError) -> Bool {
+    guard try version(ofBinding: id) > 0, let binding = try reader.binding(id: id) else { return false }
+    return Identifier.areEqual(binding.applicationID, applicationID)
   }
 
   private func mismatch(_ kind: String, _ found: RecordVersion, _ expected: RecordVersion) -> String? {
@@ -265,7 +274,7 @@ final class BatchWriter {
       } else {
         effects.bindings[key]??.lastUsedAt = lastUsedAt
       }
-    case .requireBinding, .requireDevice, .requireProfile, .eraseProfile:
+    case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken, .eraseProfile:
       break
     }
   }
@@ -291,14 +300,16 @@ final class BatchWriter {
 }
 
 extension Change {
-  /// Of what it puts or uses.
+  /// Of what it puts, uses or rests on.
   fileprivate var expiringKey: ExpiringKey? {
     switch self {
     case .putEvaluation(let evaluation): evaluation.key
     case .putToken(let token): token.key
     case .useTicket(let key): key
-    case .putBinding, .putDevice, .putProfile, .touchBinding, .requireBinding, .requireDevice, .requireProfile,
-      .eraseProfile:
+    // Whether it was revoked is forgotten.
+    case .requireToken(let key, _): key
+    case .putBinding, .putDevice, .putProfile, .touchBinding, .requireBinding, .requireNoBinding, .requireDevice,
+      .requireProfile, .eraseProfile:
       nil
     }
   }

@@ -58,7 +58,7 @@ struct Laws {
     case .useTicket(let key): require(!before.isUsed(ticket: key), "R28", "a ticket is used twice")
     case .touchBinding(let id, _, _):
       require(before.binding(id)?.isRevoked == false, "R32", "what rests on an active binding rests on a revoked one")
-    case .requireBinding, .requireDevice, .requireProfile: break
+    case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken: break
     case .eraseProfile(let erasure): check(erasure)
     }
   }

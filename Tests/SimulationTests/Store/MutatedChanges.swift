@@ -24,7 +24,7 @@ extension Mutation {
 extension Change {
   fileprivate var isRequirement: Bool {
     switch self {
-    case .touchBinding, .requireBinding, .requireDevice, .requireProfile: true
+    case .touchBinding, .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken: true
     case .putBinding, .putDevice, .putProfile, .putEvaluation, .putToken, .useTicket, .eraseProfile: false
     }
   }
@@ -65,6 +65,9 @@ extension StoredRecords {
     case .requireProfile(let applicationID, let profileID, _):
       return .requireProfile(
         applicationID: applicationID, profileID: profileID, version: profile(applicationID, profileID).version)
+    case .requireToken(let key, _): return .requireToken(key, version: token(key)?.version ?? 0)
+    // Nothing that is there can meet it.
+    case .requireNoBinding(_, let id): return .requireBinding(id: id, version: binding(id)?.version ?? 0)
     case .useTicket, .eraseProfile: return change
     }
   }

@@ -176,9 +176,12 @@ public struct StoredRecords: Sendable {
       case .useTicket(let key): !isUsed(ticket: key)
       case .touchBinding(let id, let version, _), .requireBinding(let id, let version):
         self.version(ofBinding: id) == version
+      case .requireNoBinding(let applicationID, let id):
+        binding(id).map { !Identifier.areEqual($0.applicationID, applicationID) } ?? true
       case .requireDevice(let id, let version): device(id).version == version
       case .requireProfile(let applicationID, let profileID, let version):
         profile(applicationID, profileID).version == version
+      case .requireToken(let key, let version): !isSwept(key) && (tokens[key]?.version ?? 0) == version
       case .eraseProfile: true
       }
     if !isAsRead { throw StoreError(code: .conflict, message: "not as it was read") }
@@ -211,7 +214,7 @@ public struct StoredRecords: Sendable {
       bindings[Array(id.utf8)]?.lastUsedAt = lastUsedAt
     case .eraseProfile(let erasure):
       erase(erasure)
-    case .requireBinding, .requireDevice, .requireProfile:
+    case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken:
       break
     }
   }
