@@ -68,7 +68,12 @@ struct AttemptFlow: Sendable {
     Self.refuseContext(applicationID, exchange, service: service)
   }
 
-  var isExpired: Bool { service.clock() >= evaluation.key.expiresAt }
+  /// It expired, or its policy was changed or removed since it was begun (R36). Asked again before each decision: queues,
+  /// verifying and conflicts take time.
+  var isOutdated: Bool {
+    service.clock() >= evaluation.key.expiresAt
+      || service.policies[evaluation.policyName]?.revision != evaluation.policyRevision
+  }
 
   // MARK: Read and verify
 
@@ -78,7 +83,7 @@ struct AttemptFlow: Sendable {
       for: exchange, then: body)
   }
 
-  /// - Parameter isValid: a signature's verdict, if an earlier round found it. Keys of a binding never change, so it
+  /// - Parameter isValid: a signature's verdict, if an earlier round found it of a binding. Its keys never change, so it
   ///   stands.
   private func decide(round: Int, isValid: Bool?) {
     read { subject throws(RequestError) in
@@ -128,7 +133,7 @@ struct AttemptFlow: Sendable {
     let verdict = service.configuration.enrolment.primaryVerdict(
       authenticatedAt: login.authenticatedAt, now: now, within: policy.primaryFreshness)
     let standing = subject.evaluation?.standing ?? EvaluationStanding()
-    guard policy.asksForNewLogin(after: verdict, in: standing), !isExpired else {
+    guard policy.asksForNewLogin(after: verdict, in: standing), !isOutdated else {
       return conclude(subject, .primary(verdict), round: round)
     }
 
@@ -144,11 +149,10 @@ struct AttemptFlow: Sendable {
   // MARK: Decide and commit
 
   private func conclude(_ subject: Subject, _ attempt: Attempt, round: Int) {
-    // Asked again in each round: verifying and conflicts take time.
-    guard !isExpired else { return refuseContext() }
+    guard !isOutdated else { return refuseContext() }
     let now = service.clock()
     let decision = policy.decide(AttemptFacts(subject.facts(posture: posture, now: now), attempt: attempt))
-    let isValid: Bool? = if case .key(_, let isValid) = attempt { isValid } else { nil }
+    let isValid: Bool? = if case .key(_, let isValid) = attempt, subject.binding != nil { isValid } else { nil }
     commit(subject, decision, at: now, round: round, conflicted: { decide(round: round + 1, isValid: isValid) })
   }
 
@@ -176,6 +180,10 @@ struct AttemptFlow: Sendable {
     _ subject: Subject, _ decision: AttemptDecision, _ grant: Grant?, rehashed: [UInt8]?, at now: UnixTime
   ) -> ChangeSet {
     var changes = secretChanges(subject, decision, rehashed: rehashed, at: now)
+    // A failure as an unknown one rests on its being unknown.
+    if subject.binding == nil, let bindingID = evaluation.subject.bindingID {
+      changes.append(.requireNoBinding(applicationID: applicationID, id: bindingID))
+    }
     if let grant { changes += grant.changes(subject, decision, at: now) }
     if let standing = decision.device {
       var device = subject.device
@@ -190,8 +198,14 @@ struct AttemptFlow: Sendable {
     let event = EventDraft.evaluation(
       EventDraft.EvaluationKind(decision.outcome), policy: policy.name, applicationID: applicationID,
       subject: subject, reason: decision.laError.map { "\($0.rawValue)" }, factor: proof.factor,
-      caller: exchange.caller, time: now)
+      isCounted: isLockoutCounted(decision), caller: exchange.caller, time: now)
     return ChangeSet(changes: changes, events: [event])
+  }
+
+  /// `nil` where nothing is locked, or where the device said so.
+  private func isLockoutCounted(_ decision: AttemptDecision) -> Bool? {
+    guard decision.outcome == .lockedOut, proof.factor != nil else { return nil }
+    return decision.secret != nil || decision.device != nil
   }
 
   /// A refusal that rests on the secret's standing is not given on a stale one either.

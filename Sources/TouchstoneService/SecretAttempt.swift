@@ -46,7 +46,7 @@ struct SecretAttempt: Sendable {
   private func admit(_ name: SecretName, in turn: SecretTurn, round: Int) {
     flow.read { subject throws(RequestError) in
       guard self.name(of: subject) == name else { return try startAnew(after: round) }
-      guard !flow.isExpired else { return flow.refuseContext() }
+      guard !flow.isOutdated else { return flow.refuseContext() }
       let now = flow.service.clock()
       switch flow.policy.admitSecret(kind, subject.facts(posture: flow.posture, now: now)) {
       case .refuse(let decision):
@@ -99,7 +99,7 @@ struct SecretAttempt: Sendable {
       let now = flow.service.clock()
       var facts = subject.facts(posture: flow.posture, now: now)
       // The verdict is settled all the same.
-      if flow.isExpired { facts.evaluation.isFinished = true }
+      if flow.isOutdated { facts.evaluation.isFinished = true }
       let decision = flow.policy.decide(
         AttemptFacts(facts, attempt: .secret(kind, checked.reservation, isRight: checked.verdict.isRight)))
       flow.commit(

@@ -51,6 +51,26 @@ struct SecretPhasesTests {
     #expect(service.events.count == events + 1)
   }
 
+  // R36: the verdict is settled all the same.
+  @Test func aPolicyThatIsChangedDuringAnAttemptEndsIt() async throws {
+    let (service, secrets) = try await start()
+    secrets.hold()
+    async let answer = service.attempt(.typed(Self.passcode))
+    await secrets.untilHeld(1)
+    service.replacePolicies(
+      EvaluationPolicy.builtIn.map { policy in
+        var patient = policy
+        patient.tokenLifetime = .seconds(3_600)
+        return patient
+      })
+    secrets.goOn()
+    let ended = try await answer
+    #expect(ended.outcome == .invalidContext)
+    #expect(ended.token.isEmpty && ended.profileID.isEmpty)
+    #expect(service.secretStanding().failures == 0)
+    #expect(service.secretStanding().inFlight == 0)
+  }
+
   // R14: the verdict and its event are one transaction: where it cannot be written, nobody hears of a success.
   @Test func aVerdictThatCannotBeWrittenIsNotGivenAndCostsTheAttempt() async throws {
     let (service, _) = try await start()

@@ -189,6 +189,34 @@ struct StaleReadTests {
     #expect(answer.outcome == .invalidContext)
   }
 
+  // R36
+  @Test func aPolicyThatIsChangedBetweenTwoRoundsIsFoundOut() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    let opened = try await service.begin(phone)
+    service.store.failCommits(.conflict, times: 1)
+    service.store.beforeNextCommit { _ in service.replacePolicies(EvaluationPolicy.builtIn.map(\.patient)) }
+    let answer = try await service.submit(phone, opened)
+    #expect(answer.outcome == .invalidContext)
+    #expect(answer.token.isEmpty)
+  }
+
+  // R37: nobody fails as an unknown one who is known.
+  @Test func aBindingThatWasMadeMeanwhileIsFoundOut() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    let opened = try await service.begin(phone)
+    var binding = try #require(service.store.records.binding(phone.bindingID))
+    try service.store.change(
+      .eraseProfile(
+        ProfileErasure(
+          applicationID: TestService.applicationID, profileID: "alice", time: service.clock.now, caller: "local")))
+    service.store.freezeReads()
+    binding.version = 0
+    try service.store.change(.putBinding(binding))
+    #expect(try await service.submit(phone, opened).outcome == .succeeded)
+  }
+
   // R28
   @Test func aTicketThatExpiresBetweenTwoRoundsIsFoundOut() async throws {
     let service = try await TestService.start()
@@ -197,6 +225,14 @@ struct StaleReadTests {
     service.store.failCommits(.conflict, times: 1)
     service.store.beforeNextCommit { [clock = service.clock] _ in clock.advance(by: .seconds(120)) }
     #expect(await refusal { try await service.completeBinding(phone, begun) }.reason == "TICKET_INVALID")
+  }
+}
+
+extension EvaluationPolicy {
+  fileprivate var patient: EvaluationPolicy {
+    var patient = self
+    patient.tokenLifetime = .seconds(3_600)
+    return patient
   }
 }
 
