@@ -96,7 +96,7 @@ extension TouchstoneService {
       let event = EventDraft.binding(
         .domainStateAccepted, binding, evidence: terms.evidence.auditName, caller: exchange.caller, time: now)
       commit(
-        ChangeSet(changes: [token?.requirement, .putBinding(accepted)].compactMap(\.self), events: [event]),
+        ChangeSet(changes: (token?.requirements ?? []) + [.putBinding(accepted)], events: [event]),
         round: round, for: exchange,
         conflicted: { [self] () throws(RequestError) in try accept(terms, exchange, round: round + 1) },
         committed: { [accepted] in

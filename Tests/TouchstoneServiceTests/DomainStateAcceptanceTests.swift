@@ -3,6 +3,7 @@ import SimulatedPhone
 import StoreModel
 import Testing
 import TouchstoneCodec
+import TouchstoneCrypto
 import TouchstonePolicy
 import TouchstoneStore
 
@@ -168,6 +169,23 @@ struct DomainStateAcceptanceTests {
       var revoked = records.binding(second.bindingID)!
       revoked.isRevoked = true
       try? records.apply(ChangeSet(changes: [.putBinding(revoked)]))
+    }
+    #expect(await refusal { try await accept(service, phone, .token(token)) }.reason == "TOKEN_INVALID")
+    #expect(baseline(service, phone)?.domainState == phone.posture.domainState)
+  }
+
+  // R32
+  @Test func aTokenThatIsRevokedMeanwhileIsNoEvidence() async throws {
+    let service = try await TestService.start()
+    let phone = try await bound(service)
+    let token = try await token(service, phone, by: .passcode)
+    let claims = try #require(try await service.introspect(token).claims)
+    let id = try #require(Base64URL.decode(claims.tokenID).flatMap { UniqueID(bytes: $0) })
+    let expiresAt = UnixTime(seconds: try #require(claims.expiresAt).seconds)
+    service.store.beforeNextCommit { records in
+      let revoked = TokenRecord(
+        key: ExpiringKey(expiresAt: expiresAt, id: id), state: .revoked, transaction: [], version: 0)
+      try? records.apply(ChangeSet(changes: [.putToken(revoked)]))
     }
     #expect(await refusal { try await accept(service, phone, .token(token)) }.reason == "TOKEN_INVALID")
     #expect(baseline(service, phone)?.domainState == phone.posture.domainState)
