@@ -33,11 +33,15 @@ extension TouchstoneService {
     try validator.finish()
     bindings(of: request, includingRevoked: false, for: exchange) { [self] active in
       bindings(of: request, includingRevoked: true, for: exchange) { [self] all in
-        let bindings = active + all.filter(\.isRevoked)
+        let bindings = active + all.filter(\.isRevoked).prefix(Self.revokedBindingLimit)
         profile(
           ProfileName(applicationID: request.applicationID, profileID: request.profileID), for: exchange
         ) { [self] profile throws(RequestError) in
-          guard !bindings.isEmpty || profile.version > 0 else { throw .unknownProfile }
+          guard !bindings.isEmpty || profile.version > 0 else {
+            let event = EventDraft.unknownProfile(
+              applicationID: request.applicationID, caller: exchange.caller, time: clock())
+            return record(event, for: exchange) { () throws(RequestError) in throw .unknownProfile }
+          }
           let response = V1.GetProfileResponse(
             bindings: bindings.map(V1.Binding.init), secrets: profile.secretStandings,
             settings: V1.UnlockSettings(profile))

@@ -1,5 +1,6 @@
 // What goes into the audit log, and under which name (R41). Never a secret, a signature, a token or a domain state.
 
+internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
@@ -32,13 +33,15 @@ extension EventDraft {
   /// - Parameters:
   ///   - subject: `nil` where the evaluation could not be opened, so that nobody is known.
   ///   - reason: a stable word, not a text.
+  ///   - isCounted: of a lockout: whether it counted, and so locked, or was refused while it was locked.
   static func evaluation(
     _ kind: EvaluationKind, policy: String, applicationID: String, subject: Subject?, reason: String? = nil,
-    factor: Factor? = nil, caller: Caller, time: UnixTime
+    factor: Factor? = nil, isCounted: Bool? = nil, caller: Caller, time: UnixTime
   ) -> EventDraft {
     var details = [EventDetail(key: "policy", value: policy)]
     if let factor { details.append(EventDetail(key: "factor", value: factor.auditName)) }
     if let reason { details.append(EventDetail(key: "reason", value: reason)) }
+    if let isCounted { details.append(EventDetail(key: "counted", value: isCounted ? "yes" : "no")) }
     let binding = subject?.binding
     return EventDraft(
       time: time, kind: kind.rawValue, applicationID: applicationID, profileID: subject?.profileID ?? "",
@@ -117,16 +120,25 @@ extension EventDraft {
     case revoked = "token.revoked"
   }
 
+  /// - Parameter token: `nil`: not genuine, or another application's.
   static func token(
-    _ kind: TokenKind, applicationID: String, profileID: String = "", bindingID: String = "", tokenID: String = "",
-    reason: String? = nil, caller: Caller, time: UnixTime
+    _ kind: TokenKind, _ token: TouchstoneService.GenuineToken?, applicationID: String, reason: String? = nil,
+    caller: Caller, time: UnixTime
   ) -> EventDraft {
     var details: [EventDetail] = []
-    if !tokenID.isEmpty { details.append(EventDetail(key: "token_id", value: tokenID)) }
+    if let token { details.append(EventDetail(key: "token_id", value: token.claims.tokenID)) }
     if let reason { details.append(EventDetail(key: "reason", value: reason)) }
+    let named = token?.isHolderErased == false ? token?.claims : nil
     return EventDraft(
-      time: time, kind: kind.rawValue, applicationID: applicationID, profileID: profileID, bindingID: bindingID,
-      caller: caller.identity, details: details)
+      time: time, kind: kind.rawValue, applicationID: applicationID, profileID: named?.subject ?? "",
+      bindingID: named?.bindingID ?? "", caller: caller.identity, details: details)
+  }
+
+  /// Names nobody: who is not known may have been erased.
+  static func unknownProfile(applicationID: String, caller: Caller, time: UnixTime) -> EventDraft {
+    EventDraft(
+      time: time, kind: "profile.refused", applicationID: applicationID, caller: caller.identity,
+      details: [EventDetail(key: "reason", value: RequestError.Reason.notFound)])
   }
 
   enum DeviceKind: String {

@@ -44,11 +44,21 @@ struct AuditTests {
         "evaluation.fallback policy=login reason=-3",
         "evaluation.locked_out policy=login reason=-8",
         "evaluation.failed policy=login reason=-7",
-        "evaluation.locked_out factor=biometry policy=login reason=-8",
+        "evaluation.locked_out counted=no factor=biometry policy=login reason=-8",
         "evaluation.succeeded factor=device_owner policy=login",
         "evaluation.refused factor=biometry policy=login reason=-10",
       ])
     #expect(service.events.allSatisfy { $0.bindingID == phone.bindingID && $0.profileID == "alice" })
+  }
+
+  // R41: the attempt that locked is told from those that were refused while it was locked.
+  @Test func aLockoutSaysWhetherItCounted() async throws {
+    let service = try await TestService.start()
+    _ = try await service.set(.passcode("2468"))
+    let opened = try await service.begin(profileID: "alice")
+    for _ in 0..<7 { _ = try await service.submit(opened, .typed("0000")) }
+    let lockout = { "evaluation.locked_out counted=\($0) factor=passcode policy=login reason=-1" }
+    #expect(service.story.filter { $0.hasPrefix("evaluation.locked_out") } == ["yes", "no", "no"].map(lockout))
   }
 
   // R41

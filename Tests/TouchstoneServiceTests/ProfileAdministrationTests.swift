@@ -1,4 +1,5 @@
 import DispatchRPC
+import StoreConformance
 import StoreModel
 import Testing
 import TouchstoneCodec
@@ -36,6 +37,26 @@ struct ProfileAdministrationTests {
     #expect(try await service.profile().secrets == [V1.SecretStanding(kind: .passcode)])
     _ = try await service.remove(.passcode)
     #expect(try await service.profile().secrets == [])
+  }
+
+  // R41: who asks for somebody unknown is an event, which names nobody: it may be somebody erased.
+  @Test func askingForAnUnknownProfileIsAnEvent() async throws {
+    let service = try await TestService.start()
+    #expect(await refusal { try await service.profile("nobody") }.code == .notFound)
+    let event = try #require(service.events.last)
+    #expect(event.kind == "profile.refused" && event.profileID.isEmpty)
+    #expect(event.details == [EventDetail(key: "reason", value: "NOT_FOUND")])
+  }
+
+  @Test func aHundredRevokedBindingsAreShownBesideTheActiveOne() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    for number in 0..<110 {
+      try service.store.change(.putBinding(.sample("revoked-\(number)", isRevoked: true)))
+    }
+    let bindings = try await service.profile().bindings
+    #expect(bindings.count == 101)
+    #expect(bindings.first?.bindingID == phone.bindingID)
   }
 
   // MARK: UnlockSecret

@@ -32,6 +32,11 @@ extension V1.GetProfileRequest: Request {
   static let method = "AdministrationService/GetProfile"
   typealias Answer = V1.GetProfileResponse
 
+  func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
+    event.kind == "profile.refused" && Identifier.areEqual(event.applicationID, applicationID)
+      && event.profileID.isEmpty
+  }
+
   func check(_ answer: Answer, to call: Call, in world: World) {
     for binding in answer.bindings {
       world.require(

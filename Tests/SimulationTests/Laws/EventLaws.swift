@@ -9,7 +9,7 @@ enum EventLaws {
     "evaluation.fallback", "evaluation.factor_required", "evaluation.refused", "evaluation.invalidated",
     "binding.denied", "binding.refused", "binding.created", "binding.revoked", "binding.domain_state_accepted",
     "secret.set", "secret.removed", "secret.unlocked", "secret.refused", "settings.changed", "token.consumed",
-    "token.refused", "token.revoked", "device.unlocked", "device.refused",
+    "token.refused", "token.revoked", "device.unlocked", "device.refused", "profile.refused",
   ]
   private static let factors: Set<String> = ["biometry", "device_owner", "passcode", "gesture", "primary"]
   private static let authorities: Set<String> = ["old_secret", "primary", "token", "settings"]
@@ -34,6 +34,7 @@ enum EventLaws {
     case "factor", "preferred": factors.contains(detail.value)
     case "biometry", "gesture", "passcode": detail.value == "on" || detail.value == "off"
     case "authority", "evidence": authorities.contains(detail.value)
+    case "counted": detail.value == "yes" || detail.value == "no"
     case "reason": isWord(detail.value) || detail.value == Names.reason
     case "token_id": world.ledger.isTokenID(detail.value)
     default: false

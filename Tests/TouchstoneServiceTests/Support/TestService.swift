@@ -90,7 +90,7 @@ final class TestService: Sendable {
     let result = await withCheckedContinuation { [call] done in
       connections[number % connections.count].start(call) { done.resume(returning: $0) }
     }
-    return try Response.decoded(from: try result.get().message)
+    return try Response.decoded(from: try result.get().message, limits: .answers)
   }
 
   func replacePolicies(_ policies: [EvaluationPolicy]) {

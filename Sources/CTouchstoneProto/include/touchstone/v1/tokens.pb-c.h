@@ -107,7 +107,8 @@ struct  Touchstone__V1__ConsumeTokenResponse
   Touchstone__V1__TokenClaims *claims;
   /*
    * Where not consumed: "INVALID" (not genuine, another application's, not for one use), "EXPIRED", "ALREADY_CONSUMED",
-   * "REVOKED" (itself, or its binding), "TRANSACTION_MISMATCH"; the first that holds.
+   * "REVOKED" (itself, or its binding), "TRANSACTION_MISMATCH"; the first that holds. One that was revoked itself is
+   * REVOKED, also where it was never for one use.
    */
   char *reason;
 };
