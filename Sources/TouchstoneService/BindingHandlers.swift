@@ -131,6 +131,8 @@ extension TouchstoneService {
     _ request: V1.RevokeBindingRequest, _ exchange: Exchange<V1.RevokeBindingResponse>
   ) throws(RequestError) {
     var validator = RequestValidator()
+    validator.identifier(request.applicationID, "application_id")
+    validator.identifier(request.bindingID, "binding_id")
     validator.text(request.reason, "reason", bytes: Self.reasonTextBytes)
     try validator.finish()
     try revoke(request, exchange, round: 0)

@@ -192,14 +192,6 @@ struct TokenTests {
     #expect(await refusal { try await service.begin(phone, policy: "payment") }.fields == ["transaction"])
     #expect(await refusal { try await service.begin(phone, transaction: .dinner) }.fields == ["transaction"])
   }
-}
-
-extension V1.Transaction {
-  fileprivate func with(_ change: (inout Self) -> Void) -> Self {
-    var copy = self
-    change(&copy)
-    return copy
-  }
 
   // R32: whoever sets a secret anew, or erases it, ends what was proven by it; whatever else is set.
   @Test(arguments: [true, false]) func aTokenByASecretEndsWithIt(_ isErased: Bool) async throws {
@@ -217,5 +209,42 @@ extension V1.Transaction {
     #expect(try await !service.introspect(token).active)
     let later = try await service.attempt(isErased ? .drawn(0, 1, 2, 5) : .typed("1357")).token
     #expect(try await service.introspect(later).active)
+  }
+
+  // R41: what was erased is named by no later event.
+  @Test func anErasedProfilesTokenBringsNoNameBack() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    let payment = try await service.approve(.dinner, phone)
+    _ = try await service.set(.passcode("2468"))
+    let login = try await service.attempt(.typed("2468")).token
+    try await service.erase()
+    #expect(try await service.consume(payment).reason == "REVOKED")
+    #expect(try await service.consume(login).reason == "INVALID")
+    try await service.revoke(token: payment)
+    try await service.revoke(token: login)
+    let kinds = service.events.suffix(4).map(\.kind)
+    #expect(kinds == ["token.refused", "token.refused", "token.revoked", "token.revoked"])
+    #expect(service.events.allSatisfy { $0.profileID.isEmpty && $0.bindingID.isEmpty })
+  }
+
+  @Test func allThatIsWrongWithARequestIsNamed() async throws {
+    let service = try await TestService.start()
+    let wrong = V1.Transaction(amount: "x", currency: "EUR", payee: "shop", reference: "")
+    let consumed = await refusal { try await service.consume("", wrong, applicationID: "") }
+    #expect(consumed.fields == ["application_id", "token", "transaction.amount"])
+    let revoked = await refusal { () async throws -> V1.RevokeBindingResponse in
+      try await service.call(
+        "BindingService/RevokeBinding", V1.RevokeBindingRequest(reason: String(repeating: "x", count: 300)))
+    }
+    #expect(revoked.fields == ["application_id", "binding_id", "reason"])
+  }
+}
+
+extension V1.Transaction {
+  fileprivate func with(_ change: (inout Self) -> Void) -> Self {
+    var copy = self
+    change(&copy)
+    return copy
   }
 }
