@@ -1,6 +1,7 @@
 """The configuration: what `check-config` finds, what `serve` takes of it, and what SIGHUP changes."""
 
 import json
+import os
 import random
 import re
 import signal
@@ -201,6 +202,22 @@ def test_a_file_that_cannot_be_read(tmp_path, name):
     checked = run("check-config", tmp_path / name)
     assert checked.returncode == BAD_CONFIGURATION
     assert checked.stderr.startswith(f"{tmp_path / name}: cannot be read")
+
+
+def test_a_pipe_is_no_configuration(tmp_path):
+    os.mkfifo(tmp_path / "touchstone.yaml")
+    checked = run("check-config", tmp_path / "touchstone.yaml")
+    assert checked.returncode == BAD_CONFIGURATION
+    assert checked.stderr == f"{tmp_path / 'touchstone.yaml'}: cannot be read: not a regular file\n"
+
+
+def test_a_hundred_errors_are_named(tmp_path):
+    path = write(tmp_path / "touchstone.yaml", "".join(f"key-{number}: 1\n" for number in range(5_000)))
+    lines = run("check-config", path).stderr.splitlines()
+    assert len(lines) == 101
+    assert lines[0].startswith(f"{path}:1:1: ")
+    assert lines[99].startswith(f"{path}:100:1: ")
+    assert lines[100] == f"{path}: and more"
 
 
 def test_a_file_that_is_too_large(tmp_path):

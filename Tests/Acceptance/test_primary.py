@@ -51,10 +51,24 @@ def test_it_records_the_changed_finger(voucher):
 
 def test_it_serves_a_person_without_a_phone(voucher):
     phone = Phone()
+    voucher.set_settings("profile-1", biometry_enabled=True)
     opened = voucher.begin(phone, "vouched_alone", profile_id="profile-1")
     assert list(opened.factors) == [PRIMARY]
     answer = voucher.submit(phone, opened, primary=primary_login())
     assert (answer.outcome, answer.profile_id) == (SUCCEEDED, "profile-1")
+
+
+def test_nobody_unknown_is_vouched_for(voucher):
+    """Asked as anybody is (R37), and never a success: what was erased stays gone."""
+    voucher.set_settings("profile-1", biometry_enabled=True)
+    known = voucher.begin(Phone(), "vouched_alone", profile_id="profile-1")
+    unknown = voucher.begin(Phone(), "vouched_alone", profile_id="profile-2")
+    assert unknown.factors == known.factors
+    voucher.erase_profile("profile-1")
+    for opened in (known, unknown):
+        answer = voucher.submit(Phone(), opened, primary=primary_login())
+        assert (answer.outcome, answer.la_error) == (evaluation_pb2.OUTCOME_FAILED, -1)
+        assert not answer.token and not answer.profile_id
 
 
 def test_it_must_be_as_fresh_as_the_policy_says(voucher):
