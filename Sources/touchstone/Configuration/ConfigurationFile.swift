@@ -21,14 +21,18 @@ struct ConfigurationErrors: Error {
   /// "FILE:LINE:COLUMN: MESSAGE", in the file's order; without a place where it is the file as a whole.
   var lines: [String]
 
+  /// More are nobody's to read at once.
+  static let maximumCount = 100
+
   init(_ path: String, _ message: String) {
     lines = ["\(path): \(message)"]
   }
 
   init(_ path: String, _ errors: [YAMLError]) {
-    lines = errors.sorted { $0.place < $1.place }.map { error in
+    lines = errors.sorted { $0.place < $1.place }.prefix(Self.maximumCount).map { error in
       "\(path):\(error.place.line):\(error.place.column): \(error.message)"
     }
+    if errors.count > Self.maximumCount { lines.append("\(path): and more") }
   }
 }
 

@@ -3,14 +3,17 @@
 internal import TouchstonePolicy
 
 struct SettingReader {
+  /// One more than is told, so that it is known that there are more.
   private(set) var errors: [YAMLError] = []
 
-  mutating func refuse(_ place: YAMLPlace, _ message: String) {
-    errors.append(YAMLError(message: message, place: place))
+  private var isFull: Bool { errors.count > ConfigurationErrors.maximumCount }
+
+  mutating func refuse(_ place: YAMLPlace, _ message: @autoclosure () -> String) {
+    if !isFull { errors.append(YAMLError(message: message(), place: place)) }
   }
 
   mutating func refuse(_ more: [YAMLError]) {
-    errors += more
+    for error in more { refuse(error.place, error.message) }
   }
 
   // MARK: Shapes
@@ -20,8 +23,10 @@ struct SettingReader {
     guard let entries = mapping(node, name) else { return nil }
     return entries.filter { entry in
       if known.contains(entry.key.name) { return true }
-      let hint = suggestion(for: entry.key.name, among: known)
-      refuse(entry.key.place, "\(entry.key.name.debugDescription) is not a setting of \(name)\(hint)")
+      let key = entry.key
+      refuse(
+        key.place,
+        "\(key.name.debugDescription) is not a setting of \(name)\(suggestion(for: key.name, among: known))")
       return false
     }
   }
