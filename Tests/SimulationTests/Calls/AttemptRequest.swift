@@ -73,7 +73,7 @@ extension V1.SubmitAttemptRequest: Request {
       return isSigned(proof, by: binding, opened, moment) && isFit(proof.factor, binding, opened, moment)
     case .profileTouchID(let proof):
       guard let binding, case .profileTouchID(let digest) = binding.credential else { return false }
-      return moment.world.ledger.profileTouchID(digest) == proof.profileTouchID && opened.policy.purpose != .payment
+      return World.digest(ofProfileTouchID: proof.profileTouchID) == digest && opened.policy.purpose != .payment
         && isFit(.biometry, binding, opened, moment)
     case .passcode(let proof): return isSecret(Array(proof.passcode.utf8), .passcode, event.profileID, opened, moment)
     case .gesture(let proof):

@@ -78,8 +78,9 @@ extension V1.CompleteBindingRequest: Request {
           return signature.publicKey == key.publicKey && signature.message == handed.signingInput
         }
     case .profileTouchID(let digest):
-      guard let value = profileTouchID?.value, keys.isEmpty else { return false }
-      moment.world.ledger.note(profileTouchID: value, digest: digest)
+      guard let value = profileTouchID?.value, keys.isEmpty, World.digest(ofProfileTouchID: value) == digest else {
+        return false
+      }
       return !moment.before.bindings.values.contains { other in
         !other.isRevoked && Identifier.areEqual(other.applicationID, applicationID)
           && other.credential == record.credential && !Identifier.areEqual(other.deviceID, handed.deviceID)

@@ -19,8 +19,6 @@ final class Ledger {
   private var endings: [[UInt8]: Int] = [:]
   private var secrets: [[UInt8]: HashedSecret] = [:]
   private var bindings: [[UInt8]: BoundDevice] = [:]
-  /// By the digest that a binding keeps.
-  private var profileTouchIDs: [[UInt8]: [UInt8]] = [:]
 
   /// What a key signed, with its person's consent.
   struct Signature {
@@ -70,10 +68,6 @@ final class Ledger {
   }
 
   func secret(of verifier: [UInt8]) -> HashedSecret? { secrets[Array(verifier.dropFirst())] }
-
-  func note(profileTouchID: [UInt8], digest: [UInt8]) { profileTouchIDs[digest] = profileTouchID }
-
-  func profileTouchID(_ digest: [UInt8]) -> [UInt8]? { profileTouchIDs[digest] }
 
   // MARK: What was handed out
 

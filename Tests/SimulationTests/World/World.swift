@@ -9,8 +9,9 @@ import Logging
 import TouchstoneCodec
 import TouchstoneCrypto
 import TouchstonePolicy
-import TouchstoneService
 import TouchstoneStore
+
+@testable import TouchstoneService
 
 /// `@unchecked Sendable`: a world and all that is in it are used by one thread.
 final class World: @unchecked Sendable {
@@ -188,6 +189,9 @@ final class World: @unchecked Sendable {
     let ring = KeyRing.ephemeral()
     return KeyRing(signing: ring.signing, sealing: ring.sealing, pepper: pepper)
   }()
+
+  /// As a binding keeps it.
+  static func digest(ofProfileTouchID bytes: [UInt8]) -> [UInt8] { keys.pepper.digest(ofProfileTouchID: bytes) }
 
   func makeService(for life: Life, shardCount: Int) -> TouchstoneService {
     var configuration = ServiceConfiguration()
