@@ -1,4 +1,4 @@
-"""Names that look alike are different ones, and what is no name is refused everywhere: no alias, no split (bytes alone)."""
+"""Names that look alike are different ones, and what is no name is refused everywhere: no alias, and no split."""
 
 import unicodedata
 
@@ -118,7 +118,8 @@ def test_devices_that_look_alike_are_as_many_phones(caller):
 
 
 #: 129 bytes, by one letter and by two-byte letters; NUL is refused with the message (test_malformed.py).
-NO_NAMES = ["", "x" * 129, "é" * 64 + "x", "🔑" * 32 + "x", "alice\x00", "\x00", "ali\x00ce", "alice\n", "\u0085", "\x7f"]
+NO_NAMES = ["", "x" * 129, "é" * 64 + "x", "🔑" * 32 + "x"]
+NO_NAMES += ["alice\x00", "\x00", "ali\x00ce", "alice\n", "\u0085", "\x7f"]
 
 CALLS = {
     "SetSecret": lambda caller, name: caller.set_secret(name, passcode("2468")),

@@ -188,9 +188,10 @@ def test_a_login_of_six_minutes_ago_sets_and_removes_nothing(caller, kind):
     assert person.attempt(person.right).outcome == SUCCEEDED
 
 
-@pytest.mark.parametrize(
-    "text", ["1122", "aaab", "密码密码", "🔑🔒🔑🔒", "é" + "e\u0301" + "xy", " 2468 ", "x" * 63 + "y", "ab" * 32, "🔑" * 63 + "a"]
-)
+PASSCODES = ["1122", "aaab", "密码密码", "🔑🔒🔑🔒", "é" + "e\u0301" + "xy", " 2468 ", "x" * 63 + "y", "🔑" * 63 + "a"]
+
+
+@pytest.mark.parametrize("text", PASSCODES)
 def test_a_passcode_is_its_characters_and_no_others(caller, text):
     person = Person(caller)
     assert caller.set_secret(person.profile_id, passcode(text)).accepted

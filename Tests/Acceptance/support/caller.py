@@ -189,7 +189,17 @@ class Caller:
         )
 
     def attempt(
-        self, phone, opened, *, key=None, secret=None, evaluation=None, posture=None, factor=BIOMETRY, report=None, **other
+        self,
+        phone,
+        opened,
+        *,
+        key=None,
+        secret=None,
+        report=None,
+        evaluation=None,
+        posture=None,
+        factor=BIOMETRY,
+        **other,
     ):
         """The request for one attempt, right unless said otherwise; to be sent once or more often.
 
