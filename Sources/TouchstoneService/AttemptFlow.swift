@@ -9,15 +9,32 @@ internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// One attempt on its way. Every step runs on the call's shard.
-struct AttemptFlow: Sendable {
+/// One attempt on its way. Every step runs on the call's shard. One reference, since each step hands it to the next.
+final class AttemptFlow: Sendable {
   let service: TouchstoneService
   let exchange: Exchange<V1.SubmitAttemptResponse>
   let applicationID: String
-  let policy: EvaluationPolicy
+  private let entry: PolicyBook.Entry
   let evaluation: SealedEvaluation
   let proof: AttemptProof
   let posture: DevicePosture
+
+  private init(
+    service: TouchstoneService, exchange: Exchange<V1.SubmitAttemptResponse>, applicationID: String,
+    entry: PolicyBook.Entry, evaluation: SealedEvaluation, proof: AttemptProof, posture: DevicePosture
+  ) {
+    self.service = service
+    self.exchange = exchange
+    self.applicationID = applicationID
+    self.entry = entry
+    self.evaluation = evaluation
+    self.proof = proof
+    self.posture = posture
+  }
+
+  var policy: EvaluationPolicy {
+    _read { yield entry.policy }
+  }
 
   /// A sealed evaluation holds at most a prompt, three identifiers and a transaction: under 2 KiB.
   static let sealedBytes = 1...4_096
@@ -39,11 +56,11 @@ struct AttemptFlow: Sendable {
       let evaluation = service.sealer.openEvaluation(
         request.evaluation, for: exchange.caller, applicationID: request.applicationID),
       service.clock() < evaluation.key.expiresAt,
-      let policy = service.policies[evaluation.policyName], policy.revision == evaluation.policyRevision
+      let entry = service.policies[evaluation.policyName], entry.revision == evaluation.policyRevision
     else { return refuseContext(request.applicationID, exchange, service: service) }
 
     let flow = AttemptFlow(
-      service: service, exchange: exchange, applicationID: request.applicationID, policy: policy,
+      service: service, exchange: exchange, applicationID: request.applicationID, entry: entry,
       evaluation: evaluation, proof: proof, posture: posture)
     if case .secret(let secret) = proof {
       SecretAttempt(flow: flow, secret: secret).start()
@@ -86,7 +103,7 @@ struct AttemptFlow: Sendable {
   /// - Parameter isValid: a signature's verdict, if an earlier round found it of a binding. Its keys never change, so it
   ///   stands.
   private func decide(round: Int, isValid: Bool?) {
-    read { subject throws(RequestError) in
+    read { [self] subject throws(RequestError) in
       switch proof {
       case .key(let factor, let signature):
         guard isValid == nil, subject.evaluation?.standing.isFinished != true else {
@@ -112,7 +129,7 @@ struct AttemptFlow: Sendable {
     let check = SignatureCheck(
       publicKey: try importedKey(ownKey), signature: signature,
       message: evaluation.signingInput(applicationID: applicationID, policy: policy))
-    exchange.context.verifications.add(check) { isValid in
+    exchange.context.verifications.add(check) { [self] isValid in
       conclude(subject, .key(factor: factor, isValid: isValid && ownKey != nil), round: round)
     }
   }
@@ -153,7 +170,8 @@ struct AttemptFlow: Sendable {
     let now = service.clock()
     let decision = policy.decide(AttemptFacts(subject.facts(posture: posture, now: now), attempt: attempt))
     let isValid: Bool? = if case .key(_, let isValid) = attempt, subject.binding != nil { isValid } else { nil }
-    commit(subject, decision, at: now, round: round, conflicted: { decide(round: round + 1, isValid: isValid) })
+    commit(
+      subject, decision, at: now, round: round, conflicted: { [self] in decide(round: round + 1, isValid: isValid) })
   }
 
   /// Makes the decision durable, then answers it.
@@ -170,7 +188,7 @@ struct AttemptFlow: Sendable {
     service.commit(
       changeSet(subject, decision, grant, rehashed: rehashed, at: now), round: round, for: exchange,
       conflicted: conflicted,
-      committed: {
+      committed: { [self] in
         committed()
         exchange.answer(answer(decision, grant))
       })

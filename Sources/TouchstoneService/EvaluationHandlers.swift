@@ -19,11 +19,11 @@ extension TouchstoneService {
     register("\(service)/InvalidateEvaluation", in: &methods, handler: invalidateEvaluation)
   }
 
-  private func policy(named name: String, _ field: String = "policy") throws(RequestError) -> EvaluationPolicy {
-    guard let policy = policies[name] else {
+  private func policy(named name: String, _ field: String = "policy") throws(RequestError) -> PolicyBook.Entry {
+    guard let entry = policies[name] else {
       throw .invalidArgument(field: field, name.isEmpty ? "is required" : "is not configured")
     }
-    return policy
+    return entry
   }
 
   // MARK: CanEvaluatePolicy
@@ -31,7 +31,7 @@ extension TouchstoneService {
   @Sendable private func canEvaluatePolicy(
     _ request: V1.CanEvaluatePolicyRequest, _ exchange: Exchange<V1.CanEvaluatePolicyResponse>
   ) throws(RequestError) {
-    let policy = try policy(named: request.policy)
+    let entry = try policy(named: request.policy)
     var validator = RequestValidator()
     validator.identifier(request.applicationID, "application_id")
     validator.subject(bindingID: request.bindingID, profileID: request.profileID)
@@ -40,12 +40,12 @@ extension TouchstoneService {
 
     let named = EvaluationSubject(bindingID: request.bindingID, profileID: request.profileID)
     guard named != .bearer else {
-      let preflight = policy.preflight(
+      let preflight = entry.policy.preflight(
         posture: posture, binding: nil, device: BiometryStanding(), profile: .none, now: clock())
       return exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
     }
     subject(named, of: request.applicationID, evaluation: nil, for: exchange) { [clock] subject in
-      let preflight = policy.preflight(subject.facts(posture: posture, now: clock()))
+      let preflight = entry.policy.preflight(subject.facts(posture: posture, now: clock()))
       exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
     }
   }
@@ -70,30 +70,34 @@ extension TouchstoneService {
   struct OpeningTerms: Sendable {
     var applicationID: String
     var subject: EvaluationSubject
-    var policy: EvaluationPolicy
+    var entry: PolicyBook.Entry
     var transaction: Transaction?
     var prompt: Prompt
     var posture: DevicePosture
+
+    var policy: EvaluationPolicy {
+      _read { yield entry.policy }
+    }
   }
 
   /// - Parameter prefix: of the fields' paths.
   func openingTerms(
     _ request: V1.BeginEvaluationRequest, prefix: String = ""
   ) throws(RequestError) -> OpeningTerms {
-    let policy = try policy(named: request.policy, "\(prefix)policy")
+    let entry = try policy(named: request.policy, "\(prefix)policy")
     var validator = RequestValidator(prefix: prefix)
     validator.identifier(request.applicationID, "application_id")
     validator.subject(bindingID: request.bindingID, profileID: request.profileID)
     validator.text(request.localizedReason, "localized_reason", bytes: Self.reasonBytes)
     validator.text(request.fallbackTitle?.text ?? "", "fallback_title.text", bytes: Self.titleBytes)
     validator.text(request.cancelTitle?.text ?? "", "cancel_title.text", bytes: Self.titleBytes)
-    let transaction = validator.transaction(request.transaction, for: policy)
+    let transaction = validator.transaction(request.transaction, for: entry.policy)
     let posture = validator.posture(request.posture)
     try validator.finish()
 
     return OpeningTerms(
       applicationID: request.applicationID,
-      subject: EvaluationSubject(bindingID: request.bindingID, profileID: request.profileID), policy: policy,
+      subject: EvaluationSubject(bindingID: request.bindingID, profileID: request.profileID), entry: entry,
       transaction: transaction,
       prompt: Prompt(
         localizedReason: request.localizedReason,
@@ -121,7 +125,8 @@ extension TouchstoneService {
     let key = ExpiringKey(expiresAt: now + policy.evaluationLifetime, id: randomness.uniqueID())
     let evaluation = SealedEvaluation(
       key: key, challenge: randomness.bytes(Self.challengeBytes), policyName: policy.name,
-      policyRevision: policy.revision, subject: terms.subject, transaction: terms.transaction, prompt: terms.prompt)
+      policyRevision: terms.entry.revision, subject: terms.subject, transaction: terms.transaction, prompt: terms.prompt
+    )
     var response = V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language)
     response.evaluation = sealer.seal(evaluation, for: exchange.caller, applicationID: terms.applicationID)
     response.challenge = evaluation.challenge

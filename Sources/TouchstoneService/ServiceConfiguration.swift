@@ -19,13 +19,24 @@ public struct ServiceConfiguration: Sendable {
 
 /// The policies by name, and nothing else: a name that is not here is refused.
 struct PolicyBook: Sendable {
-  private let policies: [String: EvaluationPolicy]
+  /// A policy, and its revision, which every evaluation carries. One reference, for the way of each call.
+  final class Entry: Sendable {
+    let policy: EvaluationPolicy
+    let revision: UInt64
+
+    init(_ policy: EvaluationPolicy) {
+      self.policy = policy
+      revision = policy.revision
+    }
+  }
+
+  private let entries: [String: Entry]
   private let passcodeLadder: Ladder
   private let gestureLadder: Ladder
 
   init(_ policies: [EvaluationPolicy]) {
     let named = Dictionary(policies.map { ($0.name, $0) }) { _, last in last }
-    self.policies = named
+    entries = named.mapValues(Entry.init)
     passcodeLadder = .strictest(of: named.values, for: .passcode)
     gestureLadder = .strictest(of: named.values, for: .gesture)
   }
@@ -38,7 +49,7 @@ struct PolicyBook: Sendable {
   }
 
   /// Byte for byte: as a key, a `String` is also found by another spelling of it (the Kelvin sign for a K).
-  subscript(name: String) -> EvaluationPolicy? {
-    policies[name].flatMap { Identifier.areEqual($0.name, name) ? $0 : nil }
+  subscript(name: String) -> Entry? {
+    entries[name].flatMap { Identifier.areEqual($0.policy.name, name) ? $0 : nil }
   }
 }

@@ -26,19 +26,32 @@ enum EvaluationSubject: Sendable, Hashable {
 
 /// What an evaluation rests on: as it is stored, and as the rules see it.
 struct Subject: Sendable {
-  /// `nil`: no such binding in this application, or none was named.
-  var binding: BindingRecord?
-  var device: DeviceRecord
-  /// The person's own; of an unknown binding or bearer the stand-in or placeholder that the store gave.
-  var profile: ProfileRecord
+  private var records: AttemptRecords
   /// Where attempts with passcode and gesture are counted instead; nothing is ever right there.
   var standIn: ProfileRecord?
   /// `nil`: nobody is known who could succeed.
   var profileID: String?
-  var evaluation: EvaluationRecord?
 
   var bindingStanding: BindingStanding
   var profileStanding: ProfileStanding
+
+  /// `nil`: no such binding in this application, or none was named.
+  var binding: BindingRecord? {
+    _read { yield records.binding }
+  }
+
+  var device: DeviceRecord {
+    _read { yield records.device }
+  }
+
+  /// The person's own; of an unknown binding or bearer the stand-in or placeholder that the store gave.
+  var profile: ProfileRecord {
+    _read { yield records.profile }
+  }
+
+  var evaluation: EvaluationRecord? {
+    _read { yield records.evaluation }
+  }
 
   /// Where attempts with passcode and gesture are counted.
   var secretHolder: ProfileRecord { standIn ?? profile }
@@ -197,13 +210,12 @@ extension TouchstoneService {
 
 extension Subject {
   fileprivate init(_ records: AttemptRecords, ofBinding bindingID: String, _ standIns: StandIns) {
-    let binding = records.binding
+    let isKnown = records.binding != nil
     self.init(
-      binding: binding, device: records.device, profile: records.profile,
-      standIn: binding == nil ? records.profile : nil, profileID: binding?.profileID, evaluation: records.evaluation,
-      bindingStanding: binding?.standing ?? standIns.standing(ofUnknownBinding: bindingID),
-      profileStanding: binding == nil
-        ? standIns.standing(of: records.profile, hasSecret: false) : records.profile.standing)
+      records: records, standIn: isKnown ? nil : records.profile, profileID: records.binding?.profileID,
+      bindingStanding: records.binding?.standing ?? standIns.standing(ofUnknownBinding: bindingID),
+      profileStanding: isKnown
+        ? records.profile.standing : standIns.standing(of: records.profile, hasSecret: false))
   }
 
   fileprivate init(_ records: AttemptRecords, standIn: ProfileRecord, _ standIns: StandIns) {
@@ -213,20 +225,17 @@ extension Subject {
     var bindingStanding = BindingStanding.absent
     bindingStanding.isActive = isKnown
     self.init(
-      binding: nil, device: records.device, profile: records.profile, standIn: isAsked ? nil : standIn,
-      profileID: isKnown ? records.profile.profileID : nil, evaluation: records.evaluation,
+      records: records, standIn: isAsked ? nil : standIn, profileID: isKnown ? records.profile.profileID : nil,
       bindingStanding: bindingStanding,
       profileStanding: isAsked ? records.profile.standing : standIns.standing(of: standIn, hasSecret: true))
   }
 
   /// Of an unknown one, no secret is asked for; of a known one, none is taken.
   fileprivate init(ofBearer records: AttemptRecords) {
-    let binding = records.binding
-    var found = binding?.standing
+    var found = records.binding?.standing
     found?.isFoundByProfileTouchID = true
     self.init(
-      binding: binding, device: records.device, profile: records.profile, standIn: nil,
-      profileID: binding?.profileID, evaluation: records.evaluation,
+      records: records, standIn: nil, profileID: records.binding?.profileID,
       bindingStanding: found ?? .bearer, profileStanding: records.profile.standing)
   }
 
