@@ -57,7 +57,7 @@ struct SecretAttempt: Sendable {
       case .wait:
         turn.wait()
       case .verify(let reservation, let counted):
-        let place = try checks.reserve()
+        guard case .place(let place) = try checks.reserve(for: name) else { return turn.wait() }
         var holder = subject.secretHolder
         holder.settle(kind, counted, verifier: nil, at: now)
         flow.service.commit(

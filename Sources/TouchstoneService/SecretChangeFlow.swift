@@ -178,7 +178,7 @@ struct SecretChangeFlow<Response: SecretChangeResponse>: Sendable {
           [.require(holder.record)], at: now, round: round,
           conflicted: { () throws(RequestError) in try tryAnew(secret, after: round) })
       case .verify(let reservation, let counted):
-        let place = try checks.reserve()
+        guard case .place(let place) = try checks.reserve(for: name) else { return turn.wait() }
         var record = holder.record
         record.settle(kind, counted, verifier: nil, at: now)
         service.commit(

@@ -10,6 +10,7 @@
 
 internal import DispatchRPC
 internal import Logging
+internal import Synchronization
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
@@ -19,11 +20,60 @@ struct SecretChecks: Sendable {
   let hasher: any SecretHasher
   let executor: any SecretExecutor
   let gate: SecretGate
+  private let running = RunningChecks()
+
+  init(hasher: any SecretHasher, executor: any SecretExecutor, gate: SecretGate) {
+    self.hasher = hasher
+    self.executor = executor
+    self.gate = gate
+  }
+
+  enum Reservation: Sendable {
+    case place(SecretPlace)
+    /// This secret has its share, and a verdict will free some of it (R14).
+    case wait
+  }
+
+  /// Where right ones come in a crowd, each verdict admits as many again. They wait for each other, and leave places to
+  /// other people's secrets. Throws RESOURCE_EXHAUSTED where too many others are verified.
+  func reserve(for name: SecretName) throws(RequestError) -> Reservation {
+    guard running.begin(name) else { return .wait }
+    if let place = SecretPlace(at: executor, ended: { [running] in running.end(name) }) { return .place(place) }
+    guard running.end(name) == 0 else { return .wait }
+    throw .tooManySecretChecks
+  }
 
   /// Throws RESOURCE_EXHAUSTED where too many are verified already. Ask before anything is counted.
   func reserve() throws(RequestError) -> SecretPlace {
     guard let place = SecretPlace(at: executor) else { throw .tooManySecretChecks }
     return place
+  }
+}
+
+/// How many checks of each secret run.
+private final class RunningChecks: Sendable {
+  /// More than the standard ladder ever admits without a verdict.
+  private static let checksPerSecret = 8
+
+  private let counts = Mutex<[SecretName: Int]>([:])
+
+  /// False where the secret has its share.
+  func begin(_ name: SecretName) -> Bool {
+    counts.withLock { counts in
+      guard counts[name, default: 0] < Self.checksPerSecret else { return false }
+      counts[name, default: 0] += 1
+      return true
+    }
+  }
+
+  /// - Returns: how many are left.
+  @discardableResult
+  func end(_ name: SecretName) -> Int {
+    counts.withLock { counts in
+      guard let count = counts[name] else { preconditionFailure("a check that ends has begun") }
+      counts[name] = count == 1 ? nil : count - 1
+      return count - 1
+    }
   }
 }
 

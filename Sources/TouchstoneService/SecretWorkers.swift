@@ -103,21 +103,30 @@ public final class SecretWorkers: SecretExecutor {
 /// A place that was kept: used once, or given back when it is dropped.
 final class SecretPlace: Sendable {
   private let executor: any SecretExecutor
+  private let ended: @Sendable () -> Void
   private let isUsed = Atomic<Bool>(false)
 
   /// `nil` where none is left.
-  init?(at executor: any SecretExecutor) {
+  ///
+  /// - Parameter ended: runs once, when the place was used or given back.
+  init?(at executor: any SecretExecutor, ended: @escaping @Sendable () -> Void = {}) {
     guard executor.reserve() else { return nil }
     self.executor = executor
+    self.ended = ended
   }
 
   deinit {
-    if !isUsed.load(ordering: .relaxed) { executor.release() }
+    guard !isUsed.load(ordering: .relaxed) else { return }
+    executor.release()
+    ended()
   }
 
   /// Once.
   func run(_ work: @escaping @Sendable () -> Void) {
     precondition(!isUsed.exchange(true, ordering: .relaxed), "a place serves once")
-    executor.run(work)
+    executor.run { [ended] in
+      work()
+      ended()
+    }
   }
 }

@@ -16,9 +16,10 @@ struct SecretPhasesTests {
   /// Alice, with a passcode, a gesture beside it, so that an evaluation opens when it is locked, and a hand on what
   /// verifies them.
   private func start(
-    delivery: MemoryStore.Delivery = .immediate, timer: any DelayedExecutor = DispatchTimer(), connections: Int = 1
+    delivery: MemoryStore.Delivery = .immediate, timer: any DelayedExecutor = DispatchTimer(), connections: Int = 1,
+    threads: Int = 2
   ) async throws -> (service: TestService, secrets: TestSecrets) {
-    let secrets = TestSecrets()
+    let secrets = TestSecrets(threads: threads)
     let service = try await TestService.start(
       store: MemoryStore(delivery: delivery), secrets: secrets, timer: timer, connections: connections)
     _ = try await service.set(.passcode(Self.passcode))
@@ -140,6 +141,14 @@ struct SecretPhasesTests {
     #expect(answers.filter { $0.outcome == .succeeded }.count == 50)
     #expect(secrets.startedCount - count == 50)
     #expect(service.secretStanding() == SecretStanding(isSet: true, generation: service.secretStanding().generation))
+  }
+
+  // R14: each verdict admits as many again, and they are not to fill every place there is.
+  @Test func aCrowdOfRightOnesWaitsForPlaces() async throws {
+    let (service, _) = try await start(delivery: .later, connections: 4, threads: 1)
+    let crowd = SecretWorkers.placesPerThread * 3
+    let answers = try await inParallel(crowd) { try await service.attempt(.typed(Self.passcode)) }
+    #expect(answers.filter { $0.outcome == .succeeded }.count == crowd)
   }
 
   // R14: two processes share one budget.

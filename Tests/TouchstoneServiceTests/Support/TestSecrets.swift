@@ -13,8 +13,12 @@ final class TestSecrets: SecretExecutor {
     var observers: [(count: Int, notify: CheckedContinuation<Void, Never>)] = []
   }
 
-  private let workers = SecretWorkers(threads: 2)
+  private let workers: SecretWorkers
   private let state = Mutex(State())
+
+  init(threads: Int = 2) {
+    workers = SecretWorkers(threads: threads)
+  }
 
   /// How many secrets were verified, or wait for it; those that were set, too.
   var startedCount: Int { state.withLock { $0.startedCount } }
