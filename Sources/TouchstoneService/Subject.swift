@@ -210,12 +210,17 @@ extension TouchstoneService {
 
 extension Subject {
   fileprivate init(_ records: AttemptRecords, ofBinding bindingID: String, _ standIns: StandIns) {
-    let isKnown = records.binding != nil
-    self.init(
-      records: records, standIn: isKnown ? nil : records.profile, profileID: records.binding?.profileID,
-      bindingStanding: records.binding?.standing ?? standIns.standing(ofUnknownBinding: bindingID),
-      profileStanding: isKnown
-        ? records.profile.standing : standIns.standing(of: records.profile, hasSecret: false))
+    // Taken out once: each time copies it.
+    if let binding = records.binding {
+      self.init(
+        records: records, standIn: nil, profileID: binding.profileID, bindingStanding: binding.standing,
+        profileStanding: records.profile.standing)
+    } else {
+      self.init(
+        records: records, standIn: records.profile, profileID: nil,
+        bindingStanding: standIns.standing(ofUnknownBinding: bindingID),
+        profileStanding: standIns.standing(of: records.profile, hasSecret: false))
+    }
   }
 
   fileprivate init(_ records: AttemptRecords, standIn: ProfileRecord, _ standIns: StandIns) {
