@@ -16,13 +16,13 @@ extension V1.SubmitAttemptRequest: Request {
       return false
     }
     guard let opened = moment.world.ledger.evaluation(evaluation, of: applicationID) else {
-      return event.kind == "evaluation.refused" && moment.changeSet.changes.isEmpty
+      return event.kind == "evaluation.refused" && moment.changeSet.changesNothing
     }
     switch event.kind {
     case "evaluation.succeeded": return isOf(event, opened, moment) && isProof(event, opened, moment)
     case "evaluation.failed", "evaluation.locked_out", "evaluation.factor_required": return isOf(event, opened, moment)
     case "evaluation.canceled", "evaluation.fallback":
-      return isOf(event, opened, moment) && moment.changeSet.changes.isEmpty
+      return isOf(event, opened, moment) && moment.changeSet.changesNothing
     case "evaluation.refused": return true
     default: return false
     }
@@ -30,12 +30,14 @@ extension V1.SubmitAttemptRequest: Request {
 
   /// The event names whom the evaluation named, where there is such a one, or was when it was read.
   private func isOf(_ event: EventDraft, _ opened: OpenedEvaluation, _ moment: Moment) -> Bool {
+    let isNobody = event.bindingID.isEmpty && event.profileID.isEmpty && event.deviceID.isEmpty
     if !opened.profileID.isEmpty {
+      if isNobody { return wasUnknown(opened.profileID, moment) }
       return event.isOf(applicationID, opened.profileID) && event.bindingID.isEmpty && event.deviceID.isEmpty
     }
     let named = moment.world.ledger.binding(opened.bindingID.isEmpty ? event.bindingID : opened.bindingID)
     let binding = named.flatMap { Identifier.areEqual($0.applicationID, applicationID) ? $0 : nil }
-    if event.bindingID.isEmpty, event.profileID.isEmpty, event.deviceID.isEmpty {
+    if isNobody {
       return binding.map { wasUnknown($0, opened, moment) } ?? true
     }
     guard let binding else { return false }
@@ -45,8 +47,15 @@ extension V1.SubmitAttemptRequest: Request {
 
   /// At some time of the call: made after its beginning, or erased.
   private func wasUnknown(_ binding: Ledger.BoundDevice, _ opened: OpenedEvaluation, _ moment: Moment) -> Bool {
-    moment.world.hasStaleReads || binding.step >= moment.call.dispatchedStep ?? 0
-      || moment.before.binding(opened.bindingID) == nil
+    // What is counted rests on the binding's absence; a refusal that changes nothing may be of a stale read.
+    (moment.world.hasStaleReads && moment.changeSet.changesNothing)
+      || binding.step >= moment.call.dispatchedStep ?? 0 || moment.before.binding(opened.bindingID) == nil
+  }
+
+  private func wasUnknown(_ profileID: String, _ moment: Moment) -> Bool {
+    let beginning = moment.world.ledger.beginningStep(applicationID, profileID) ?? .max
+    return moment.world.hasStaleReads || beginning >= moment.call.dispatchedStep ?? 0
+      || moment.before.profile(applicationID, profileID).version == 0
   }
 
   /// The one that the evaluation named; of an evaluation that named nobody, the one of the event.

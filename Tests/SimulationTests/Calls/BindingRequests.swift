@@ -10,7 +10,7 @@ extension V1.BeginBindingRequest: Request {
   typealias Answer = V1.BeginBindingResponse
 
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
-    event.kind == "binding.denied" && event.isOf(applicationID, profileID) && moment.changeSet.changes.isEmpty
+    event.kind == "binding.denied" && event.isOf(applicationID, profileID) && moment.changeSet.changesNothing
   }
 
   func check(_ answer: Answer, to call: Call, in world: World) {
@@ -41,7 +41,7 @@ extension V1.CompleteBindingRequest: Request {
 
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
     guard Identifier.areEqual(event.applicationID, applicationID) else { return false }
-    if event.kind == "binding.refused" { return moment.changeSet.changes.isEmpty }
+    if event.kind == "binding.refused" { return moment.changeSet.changesNothing }
     guard let handed = handed(in: moment.world) else { return false }
     switch event.kind {
     case "binding.created":
@@ -151,7 +151,7 @@ extension V1.AcceptDomainStateRequest: Request {
 
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
     guard Identifier.areEqual(event.applicationID, applicationID) else { return false }
-    if event.kind == "binding.refused" { return moment.changeSet.changes.isEmpty }
+    if event.kind == "binding.refused" { return moment.changeSet.changesNothing }
     guard event.kind == "binding.domain_state_accepted", let before = moment.before.binding(event.bindingID),
       let new = moment.changeSet.binding(event.bindingID), Identifier.areEqual(event.bindingID, bindingID)
     else { return false }

@@ -27,7 +27,7 @@ extension V1.BeginEvaluationRequest: Request {
 
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
     event.kind == "evaluation.denied" && Identifier.areEqual(event.applicationID, applicationID)
-      && moment.changeSet.changes.isEmpty
+      && moment.changeSet.changesNothing
   }
 
   func check(_ answer: Answer, to call: Call, in world: World) {
@@ -81,7 +81,7 @@ extension V1.InvalidateEvaluationRequest: Request {
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
     guard Identifier.areEqual(event.applicationID, applicationID) else { return false }
     guard opened(in: moment.world) == nil else { return event.kind == "evaluation.invalidated" }
-    return event.kind == "evaluation.refused" && moment.changeSet.changes.isEmpty
+    return event.kind == "evaluation.refused" && moment.changeSet.changesNothing
   }
 
   func check(_ answer: Answer, to call: Call, in world: World) { opened(in: world)?.finish(at: world.time.step) }

@@ -54,6 +54,21 @@ struct Moment {
   }
 }
 
+extension Change {
+  /// Writes nothing.
+  var isCondition: Bool {
+    switch self {
+    case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken: true
+    case .putBinding, .putDevice, .putProfile, .putEvaluation, .putToken, .touchBinding, .useTicket, .eraseProfile:
+      false
+    }
+  }
+}
+
+extension ChangeSet {
+  var changesNothing: Bool { changes.allSatisfy(\.isCondition) }
+}
+
 extension EventDraft {
   /// A profile's own, and of no device.
   func isOf(_ applicationID: String, _ profileID: String) -> Bool {

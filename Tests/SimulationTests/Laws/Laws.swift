@@ -30,7 +30,7 @@ struct Laws {
     for change in changeSet.changes {
       switch change {
       case .putProfile, .eraseProfile: break
-      default: world.report("R41", "a change without an event: \(change)")
+      default: require(change.isCondition, "R41", "a change without an event: \(change)")
       }
     }
   }

@@ -17,6 +17,7 @@ final class Ledger {
   private var tokenIDs: Set<String> = []
   /// When an answer said that a binding is revoked, or a profile erased.
   private var endings: [[UInt8]: Int] = [:]
+  private var beginnings: [[UInt8]: Int] = [:]
   private var secrets: [[UInt8]: HashedSecret] = [:]
   private var bindings: [[UInt8]: BoundDevice] = [:]
 
@@ -97,6 +98,17 @@ final class Ledger {
 
   /// False where it was seen before.
   func isNew(challenge: [UInt8]) -> Bool { challenges.insert(challenge).inserted }
+
+  // MARK: What begins
+
+  func noteBeginning(_ applicationID: String, _ profileID: String, at step: Int) {
+    beginnings[Self.name(applicationID, profileID)] = step
+  }
+
+  /// When the profile's record was made, the last time; `nil`: never.
+  func beginningStep(_ applicationID: String, _ profileID: String) -> Int? {
+    beginnings[Self.name(applicationID, profileID)]
+  }
 
   // MARK: What is over
 

@@ -4,6 +4,9 @@ import SimulatedPhone
 import TouchstoneCodec
 import TouchstoneCrypto
 import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneService
 
 /// Asks the same of subjects that nobody without their phone or secret may tell apart, and compares the answers.
 final class Mirror {
@@ -14,7 +17,7 @@ final class Mirror {
   private var chance: Chance { world.chance }
 
   /// Whom a request names.
-  private enum Subject {
+  private enum Named {
     case binding(String)
     case profile(String)
   }
@@ -36,49 +39,71 @@ final class Mirror {
 
   // MARK: Subjects
 
-  /// An active one, a revoked one, and one that never was.
-  private func bindings() -> [Subject]? {
-    let unknown = Subject.binding(Base64URL.encode(chance.bytes(16)))
-    guard let offer = begin(unknown, "login", posture())?.factors,
-      let active = bind(to: Names.Mirrored.known, on: Names.Mirrored.device, secrets: offer),
-      let revoked = bind(to: Names.Mirrored.former, on: Names.Mirrored.formerDevice, secrets: offer),
+  /// An active one, a revoked one, and one that never was, all of the kind that the unknown one seems to be: there may be
+  /// known ones like it.
+  private func bindings() -> [Named]? {
+    let unknown = Base64URL.encode(chance.bytes(16))
+    let kind = World.standIns.standing(ofUnknownBinding: unknown)
+    let holder = ProfileRecord(
+      applicationID: applicationID, profileID: ProfileRecord.standInID(forUnknownBinding: unknown))
+    let person = World.standIns.standing(of: holder, hasSecret: false)
+    guard let active = bind(Phone(deviceID: Names.Mirrored.device), like: kind, person),
+      let revoked = bind(Phone(deviceID: Names.Mirrored.formerDevice), like: kind, person),
       world.ask(V1.RevokeBindingRequest(applicationID: applicationID, bindingID: revoked)) != nil
     else { return nil }
-    return [.binding(active), .binding(revoked), unknown]
+    return [.binding(active), .binding(revoked), .binding(unknown)]
   }
 
   /// One with secrets, and one that never was.
-  private func profiles() -> [Subject]? {
-    let unknown = Subject.profile(Names.Mirrored.unknown)
-    guard let offer = begin(unknown, "login", posture())?.factors else { return nil }
-    set(offer, for: Names.Mirrored.known)
-    return [.profile(Names.Mirrored.known), unknown]
+  private func profiles() -> [Named]? {
+    let (known, unknown) = (newProfileID(), newProfileID())
+    let holder = ProfileRecord(
+      applicationID: applicationID, profileID: ProfileRecord.standInID(forProfile: unknown))
+    setUp(known, like: World.standIns.standing(of: holder, hasSecret: true))
+    return [.profile(known), .profile(unknown)]
   }
 
-  /// Under the newest OS, and with the secrets that an unknown one seems to have: a known one like that there may be.
-  private func bind(to profileID: String, on deviceID: String, secrets: [V1.Factor]) -> String? {
-    let phone = Phone(deviceID: deviceID)
-    phone.osMajorVersion = 26
+  /// Of one length, for what is sealed is as long as what is in it.
+  private func newProfileID() -> String {
+    let profileID = Base64URL.encode(chance.bytes(12))
+    world.ledger.note(name: profileID)
+    return profileID
+  }
+
+  private func bind(_ phone: Phone, like kind: BindingStanding, _ person: ProfileStanding) -> String? {
+    let profileID = newProfileID()
+    phone.osMajorVersion = Int(kind.baseline?.osMajorVersion ?? 0)
     let request = V1.BeginBindingRequest(
-      applicationID: applicationID, profileID: profileID, deviceID: deviceID, primary: people.primary(ageSeconds: 1),
-      posture: phone.posture(in: applicationID))
+      applicationID: applicationID, profileID: profileID, deviceID: phone.deviceID,
+      primary: people.primary(ageSeconds: 1), posture: phone.posture(in: applicationID))
     guard let response = world.ask(request) else { return nil }
-    let credential = Credential(
-      applicationID: applicationID, profileID: profileID, bindingID: "",
-      keys: [GuardedKey(key: people.keys.take(), protection: .biometryCurrentSet)])
+    var credential = Credential(applicationID: applicationID, profileID: profileID, bindingID: "")
+    credential.keys = kind.keyProtections.map { protection in
+      GuardedKey(key: people.keys.take(), protection: V1.KeyProtection(rawValue: Int32(protection.rawValue)))
+    }
+    if kind.holdsProfileTouchID { credential.profileTouchID = chance.bytes(32) }
     let completion = people.completion(
       of: Enrolment(phone: phone, request: request, response: response), by: credential, replaceExisting: false)
-    set(secrets, for: profileID)
+    setUp(profileID, like: person)
     return world.ask(completion)?.binding?.bindingID
   }
 
-  private func set(_ offered: [V1.Factor], for profileID: String) {
-    if offered.contains(.passcode) {
+  private func setUp(_ profileID: String, like person: ProfileStanding) {
+    if person.passcode.isSet {
       set(V1.Secret(kind: .passcode(V1.PasscodeProof(passcode: Names.passcodes[0]))), for: profileID)
     }
-    if offered.contains(.gesture) {
+    if person.gesture.isSet {
       set(V1.Secret(kind: .gesture(V1.GestureProof(points: Names.gestures[0]))), for: profileID)
     }
+    let settings = person.settings
+    let answer = world.ask(
+      V1.SetUnlockSettingsRequest(
+        applicationID: applicationID, profileID: profileID,
+        settings: V1.UnlockSettings(
+          biometryEnabled: settings.isBiometryEnabled, gestureEnabled: settings.isGestureEnabled,
+          passcodeEnabled: settings.isPasscodeEnabled,
+          preferred: V1.Factor(rawValue: Int32(settings.preferred?.rawValue ?? 0)))))
+    world.require(answer != nil, "R17", "settings that there may be are refused")
   }
 
   private func set(_ secret: V1.Secret, for profileID: String) {
@@ -94,7 +119,7 @@ final class Mirror {
   /// A stranger's phone, as it says of itself.
   private func posture() -> V1.DevicePosture {
     let phone = Phone(deviceID: "a stranger's")
-    phone.osMajorVersion = chance.pick([8, 17, 26, 27])
+    phone.osMajorVersion = chance.pick([8, 9, 17, 26, 27])
     phone.isLockedOut = chance.happens(10)
     phone.isSensorBroken = chance.happens(10)
     return phone.posture(in: applicationID)
@@ -104,7 +129,7 @@ final class Mirror {
     "login", "login", "payment", "deviceOwnerAuthentication", "deviceOwnerAuthenticationWithBiometrics", "everything",
   ]
 
-  private func compare(_ subjects: [Subject]) {
+  private func compare(_ subjects: [Named]) {
     var opened: [[V1.BeginEvaluationResponse]] = []
     for _ in 0..<chance.within(4...10) where world.violation == nil {
       let posture = posture()
@@ -134,7 +159,7 @@ final class Mirror {
     world.require(answers.allSatisfy { $0 == first }, "R37", "a stranger \(what()), and is told apart: \(answers)")
   }
 
-  private func begin(_ subject: Subject, _ policy: String, _ posture: V1.DevicePosture) -> V1.BeginEvaluationResponse? {
+  private func begin(_ subject: Named, _ policy: String, _ posture: V1.DevicePosture) -> V1.BeginEvaluationResponse? {
     var request = V1.BeginEvaluationRequest(
       applicationID: applicationID, policy: policy, localizedReason: "Let me in",
       transaction: policy == "payment" ? People.transactions[0] : nil, posture: posture)
@@ -146,7 +171,7 @@ final class Mirror {
   }
 
   private func preflight(
-    _ subject: Subject, _ policy: String, _ posture: V1.DevicePosture
+    _ subject: Named, _ policy: String, _ posture: V1.DevicePosture
   ) -> V1.CanEvaluatePolicyResponse? {
     var request = V1.CanEvaluatePolicyRequest(applicationID: applicationID, policy: policy, posture: posture)
     switch subject {

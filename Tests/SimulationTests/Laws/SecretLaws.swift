@@ -7,6 +7,7 @@ import TouchstoneStore
 
 extension Laws {
   func check(_ new: ProfileRecord, replacing old: ProfileRecord) {
+    if old.version == 0 { world.ledger.noteBeginning(new.applicationID, new.profileID, at: world.time.step) }
     for kind in [Factor.passcode, .gesture] { check(new.secret(kind), replacing: old.secret(kind), kind) }
     guard new.settings != old.settings else { return }
     require(has("settings.changed", "secret.set", "secret.removed"), "R41", "settings changed without an event")

@@ -14,10 +14,6 @@ enum Names {
     static let application = "com.example.mirror"
     static let device = "phone of the known"
     static let formerDevice = "phone of the former"
-    static let known = "somebody known"
-    static let former = "somebody former"
-    /// As long as the known one's.
-    static let unknown = "nobody at all."
   }
 
   static let passcodes = ["135790", "correct horse", "指纹登录"]
@@ -25,7 +21,6 @@ enum Names {
 
   /// As far as events may name them.
   static let all =
-    applications + profiles + devices + unknownBindings + unknownProfiles + [
-      Mirrored.application, Mirrored.device, Mirrored.formerDevice, Mirrored.known, Mirrored.former, Mirrored.unknown,
-    ]
+    applications + profiles + devices + unknownBindings + unknownProfiles
+    + [Mirrored.application, Mirrored.device, Mirrored.formerDevice]
 }

@@ -10,7 +10,7 @@ extension Mutation {
     switch self {
     case .storeIgnoresVersions: changeSet.changes = changeSet.changes.map(records.atCurrentVersion)
     case .storeIgnoresRequirements:
-      changeSet.changes = changeSet.changes.map { $0.isRequirement ? records.atCurrentVersion($0) : $0 }
+      changeSet.changes = changeSet.changes.map { $0.restsOnly ? records.atCurrentVersion($0) : $0 }
     case .storeIgnoresProfileVersions:
       changeSet.changes = changeSet.changes.map { $0.isOfProfile ? records.atCurrentVersion($0) : $0 }
     case .storeForgetsTickets: changeSet.changes.removeAll { if case .useTicket = $0 { true } else { false } }
@@ -22,15 +22,11 @@ extension Mutation {
 }
 
 extension Change {
-  fileprivate var isRequirement: Bool {
-    switch self {
-    case .touchBinding, .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken: true
-    case .putBinding, .putDevice, .putProfile, .putEvaluation, .putToken, .useTicket, .eraseProfile: false
-    }
+  /// What it writes decides nothing.
+  fileprivate var restsOnly: Bool {
+    if case .touchBinding = self { true } else { isCondition }
   }
-}
 
-extension Change {
   fileprivate var isOfProfile: Bool {
     switch self {
     case .putProfile, .requireProfile: true

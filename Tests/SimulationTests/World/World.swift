@@ -190,6 +190,9 @@ final class World: @unchecked Sendable {
     return KeyRing(signing: ring.signing, sealing: ring.sealing, pepper: pepper)
   }()
 
+  /// What the services make of whom they do not know.
+  static let standIns = StandIns(pepper: keys.pepper)
+
   /// As a binding keeps it.
   static func digest(ofProfileTouchID bytes: [UInt8]) -> [UInt8] { keys.pepper.digest(ofProfileTouchID: bytes) }
 
