@@ -36,7 +36,7 @@ final class Aftermath {
     mistype(credential)
     lockAndUnlock(credential)
     race(credential)
-    if world.plan.secretPlaces >= Self.parallelGuesses { guessInParallel(credential) }
+    guessInParallel(credential)
     revoke(credential)
   }
 
