@@ -6,7 +6,10 @@ internal import TouchstonePolicy
 
 extension Exchange {
   /// Of the person: the call's `accept-language`.
-  var language: Language { Language(acceptLanguage: call.metadata("accept-language")) }
+  var language: Language {
+    guard let wanted = call.metadata("accept-language") else { return .default }
+    return Language(acceptLanguage: wanted)
+  }
 }
 
 extension V1.LocalizedText {
