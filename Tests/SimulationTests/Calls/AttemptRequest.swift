@@ -9,6 +9,8 @@ extension V1.SubmitAttemptRequest: Request {
   static let method = "EvaluationService/SubmitAttempt"
   typealias Answer = V1.SubmitAttemptResponse
 
+  var isRepeatable: Bool { if case .key = attempt { false } else { true } }
+
   // MARK: Causes
 
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {

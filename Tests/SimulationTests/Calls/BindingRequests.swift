@@ -39,6 +39,8 @@ extension V1.CompleteBindingRequest: Request {
   static let method = "BindingService/CompleteBinding"
   typealias Answer = V1.CompleteBindingResponse
 
+  var isRepeatable: Bool { keys.isEmpty }
+
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
     guard Identifier.areEqual(event.applicationID, applicationID) else { return false }
     if event.kind == "binding.refused" { return moment.changeSet.changesNothing }
@@ -148,6 +150,8 @@ extension V1.RevokeBindingRequest: Request {
 extension V1.AcceptDomainStateRequest: Request {
   static let method = "BindingService/AcceptDomainState"
   typealias Answer = V1.AcceptDomainStateResponse
+
+  var isRepeatable: Bool { if case .token = evidence { false } else { true } }
 
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
     guard Identifier.areEqual(event.applicationID, applicationID) else { return false }

@@ -11,6 +11,9 @@ protocol Request: WireMessage {
   /// "TokenService/ConsumeToken".
   static var method: String { get }
 
+  /// The same bytes in each run of a seed: without a signature, whose nonce is the library's own.
+  var isRepeatable: Bool { get }
+
   /// Whether this call is reason enough for an event, and for the effect that is written with it.
   ///
   /// - Parameter moment: right before they are applied.
@@ -24,6 +27,7 @@ protocol Request: WireMessage {
 }
 
 extension Request {
+  var isRepeatable: Bool { true }
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool { false }
   func check(_ answer: Answer, to call: Call, in world: World) {}
   func summary(of answer: Answer) -> String { "ok" }

@@ -9,6 +9,8 @@ extension V1.IntrospectTokenRequest: Request {
   static let method = "TokenService/IntrospectToken"
   typealias Answer = V1.IntrospectTokenResponse
 
+  var isRepeatable: Bool { false }
+
   func check(_ answer: Answer, to call: Call, in world: World) {
     guard answer.active else { return world.require(answer.claims == nil, "R40", "claims of a token that is none") }
     guard let token = world.ledger.token(token) else {
@@ -28,6 +30,8 @@ extension V1.IntrospectTokenRequest: Request {
 extension V1.ConsumeTokenRequest: Request {
   static let method = "TokenService/ConsumeToken"
   typealias Answer = V1.ConsumeTokenResponse
+
+  var isRepeatable: Bool { false }
 
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
     guard Identifier.areEqual(event.applicationID, applicationID) else { return false }
@@ -76,6 +80,8 @@ extension IssuedToken {
 extension V1.RevokeTokenRequest: Request {
   static let method = "TokenService/RevokeToken"
   typealias Answer = V1.RevokeTokenResponse
+
+  var isRepeatable: Bool { false }
 
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
     guard Identifier.areEqual(event.applicationID, applicationID) else { return false }

@@ -19,7 +19,7 @@ extension World {
       report("codec", "a \(R.self) could not be encoded")
       return nil
     }
-    recentMessages = (recentMessages + [(R.self, bytes)]).suffix(Self.memory)
+    if request.isRepeatable { recentMessages = (recentMessages + [(R.self, bytes)]).suffix(Self.memory) }
     return send(bytes, request, isGarbled: false, to: replica, then: then)
   }
 

@@ -180,14 +180,13 @@ final class World: @unchecked Sendable {
   // MARK: Services
 
   private static let issuer = "https://touchstone.example"
-  /// One ring for all worlds: nothing that follows from these keys is in a trace, but for the pepper, which is always
-  /// the same.
+  /// One ring for all worlds, and the same in each process but for what signs: no signature is in a trace.
   private static let keys: KeyRing = {
-    guard let pepper = try? Pepper(bytes: Chance(seed: 2).bytes(Pepper.byteCount)) else {
-      preconditionFailure("random bytes make a pepper")
-    }
-    let ring = KeyRing.ephemeral()
-    return KeyRing(signing: ring.signing, sealing: ring.sealing, pepper: pepper)
+    let chance = Chance(seed: 2)
+    guard let pepper = try? Pepper(bytes: chance.bytes(Pepper.byteCount)),
+      let sealing = try? SealingKey(bytes: chance.bytes(SealingKey.byteCount))
+    else { preconditionFailure("random bytes make a key") }
+    return KeyRing(signing: SigningKeys(active: .random()), sealing: SealingKeys(active: sealing), pepper: pepper)
   }()
 
   /// What the services make of whom they do not know.
