@@ -6,7 +6,7 @@ import TouchstoneStore
 
 /// `@unchecked Sendable`: a world and all that is in it are used by one thread.
 final class ReplicaStore: Store, @unchecked Sendable {
-  private let world: World
+  private unowned let world: World
   private let database: Database
   private let life: Life
   private var chance: Chance { world.chance }

@@ -37,8 +37,8 @@ final class Call: IncomingCall, @unchecked Sendable {
 
   init(
     number: Int, method: String, message: [UInt8], language: String?, request: (any Request)?, isGarbled: Bool,
-    life: Life,
-    shard: SimulatedShard, before: StoredRecords?, sentStep: Int, onEnd: @escaping (Call, Ending) -> Void
+    life: Life, shard: SimulatedShard, before: StoredRecords?, sentStep: Int,
+    onEnd: @escaping (Call, Ending) -> Void
   ) {
     self.number = number
     self.method = method

@@ -30,7 +30,8 @@ final class Replica: @unchecked Sendable {
   private static let shardCount = 2
 
   let index: Int
-  private(set) var life: Life
+  private(set) var life: Life { didSet { lives.append(life) } }
+  private var lives: [Life] = []
   private var service: TouchstoneService
   private var methods: MethodTable
   private unowned let world: World
@@ -41,6 +42,7 @@ final class Replica: @unchecked Sendable {
     life = Life(replica: index, shardCount: Self.shardCount, policies: world.plan.servedPolicies, at: world.time.step)
     service = world.makeService(for: life, shardCount: Self.shardCount)
     methods = service.methods
+    lives = [life]
   }
 
   func accept(_ call: Call) {
@@ -66,11 +68,22 @@ final class Replica: @unchecked Sendable {
     service.replacePolicies(policies)
   }
 
-  /// kill -9, and a new process over what was committed. Nobody ever hears of the calls in flight.
-  func restart() {
+  /// Nobody holds anybody any longer.
+  func disband() {
+    end()
+    for life in lives { life.calls = [] }
+  }
+
+  private func end() {
     life.isOver = true
     world.schedule.removeAll(of: life)
+    for shard in life.shards { shard.stop() }
+  }
+
+  /// kill -9, and a new process over what was committed. Nobody ever hears of the calls in flight.
+  func restart() {
     let lost = life.calls
+    end()
     life = Life(replica: index, shardCount: Self.shardCount, policies: world.plan.servedPolicies, at: world.time.step)
     service = world.makeService(for: life, shardCount: Self.shardCount)
     methods = service.methods

@@ -5,7 +5,7 @@ import TouchstoneService
 
 /// `@unchecked Sendable`: a world and all that is in it are used by one thread.
 final class SimulatedExecutor: SecretExecutor, @unchecked Sendable {
-  private let world: World
+  private unowned let world: World
   private let life: Life
   private var kept = 0
 
@@ -35,7 +35,7 @@ final class SimulatedExecutor: SecretExecutor, @unchecked Sendable {
 
 /// `@unchecked Sendable`: a world and all that is in it are used by one thread.
 final class SimulatedTimer: DelayedExecutor, @unchecked Sendable {
-  private let world: World
+  private unowned let world: World
   private let life: Life
 
   init(world: World, life: Life) {
@@ -55,7 +55,7 @@ final class SimulatedTimer: DelayedExecutor, @unchecked Sendable {
 ///
 /// `@unchecked Sendable`: a world and all that is in it are used by one thread.
 final class SimulatedHasher: SecretHasher, @unchecked Sendable {
-  private let world: World
+  private unowned let world: World
   private let life: Life
   /// Parameters are raised now and then, from one process to the next.
   private let strength: UInt8

@@ -6,11 +6,18 @@ import TouchstoneService
 final class SimulatedShard: CallShard, @unchecked Sendable {
   let index: Int
   private(set) var isCurrent = false
+  private var isStopped = false
   private var letters: [@Sendable () -> Void] = []
 
   init(index: Int) { self.index = index }
 
-  func execute(_ work: @escaping @Sendable () -> Void) { letters.append(work) }
+  func execute(_ work: @escaping @Sendable () -> Void) { if !isStopped { letters.append(work) } }
+
+  /// Its process is over: what waits is never read, and holds nobody any longer.
+  func stop() {
+    isStopped = true
+    letters = []
+  }
 
   var waitingCount: Int { letters.count }
 

@@ -6,7 +6,7 @@ import Logging
 struct WatchedLog: LogHandler, @unchecked Sendable {
   var metadata = Logger.Metadata()
   var logLevel = Logger.Level.trace
-  private let world: World
+  private unowned let world: World
 
   init(world: World) {
     self.world = world

@@ -37,10 +37,9 @@ extension World {
     callCount += 1
     let call = Call(
       number: callCount, method: R.method, message: bytes, language: isClockStill ? nil : chance.pick(Self.languages),
-      request: request,
-      isGarbled: isGarbled, life: replica.life,
-      shard: shard, before: isIdle && !hasStaleReads ? database.records : nil, sentStep: time.step
-    ) { [self] call, ending in
+      request: request, isGarbled: isGarbled, life: replica.life, shard: shard,
+      before: isIdle && !hasStaleReads ? database.records : nil, sentStep: time.step
+    ) { [unowned self] call, ending in
       ended(call, ending)
       replica.forget(call)
       if case .answered(let bytes) = ending { answered(call, request, bytes, then) }

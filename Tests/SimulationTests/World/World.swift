@@ -50,6 +50,7 @@ final class World: @unchecked Sendable {
     replicas = (0..<plan.replicaCount).map { Replica(index: $0, world: self) }
     // What is left holds this world, and would keep it for ever.
     defer {
+      for replica in replicas { replica.disband() }
       replicas = []
       schedule.removeAll()
     }
@@ -202,7 +203,7 @@ final class World: @unchecked Sendable {
     configuration.enrolment = plan.servedEnrolment
     return TouchstoneService(
       configuration: configuration, store: ReplicaStore(world: self, life: life), keys: Self.keys,
-      shardCount: shardCount, logger: Logger(label: "simulation") { [self] _ in WatchedLog(world: self) },
+      shardCount: shardCount, logger: Logger(label: "simulation") { [unowned self] _ in WatchedLog(world: self) },
       environment: environment(for: life))
   }
 
@@ -210,7 +211,7 @@ final class World: @unchecked Sendable {
     let start = time.now
     let chance = serviceChance
     var environment = ServiceEnvironment(
-      clock: { [self] in plan.mutation == .clockStandsStill ? start : time.now }, verificationThreads: 1,
+      clock: { [unowned self] in plan.mutation == .clockStandsStill ? start : time.now }, verificationThreads: 1,
       secrets: SimulatedExecutor(world: self, life: life), timer: SimulatedTimer(world: self, life: life))
     environment.hasher = SimulatedHasher(world: self, life: life, strength: UInt8(chance.below(3)))
     environment.randomness = Randomness { [plan] count in
