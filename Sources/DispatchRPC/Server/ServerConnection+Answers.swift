@@ -1,0 +1,127 @@
+// Answers on their way into nghttp2: head, body, trailers.
+
+import CNGHTTP2
+
+extension ServerConnection {
+  /// The answer to a running call.
+  func send(_ answer: RPCServerAnswer, on stream: Stream) {
+    switch answer {
+    case .message(let message, let initial, let trailing):
+      guard message.count <= server.configuration.maxResponseMessageBytes else {
+        sendStatus(.resourceExhausted, "the answer has \(message.count) bytes, more than allowed", on: stream)
+        return
+      }
+      // Room at dispatch is not room now: all that ran at once may be answered at once.
+      guard hasRoomForAnswers else {
+        sendStatus(.resourceExhausted, "the client has too many answers to read first", on: stream)
+        return
+      }
+      enterAnswered(stream)
+      stream.pointee.response = OutgoingMessage(message)
+      stream.pointee.trailingMetadata = trailing
+      responseBytesChanged(by: message.count)
+      submitHead(of: stream, initial, body: ServerCallbacks.readResponse)
+    case .error(let error):
+      let code = error.code == .ok ? .unknown : error.code
+      sendStatus(code, error.message, metadata: error.metadata, on: stream)
+    }
+  }
+
+  func responseBytesChanged(by count: Int) {
+    bufferedResponseBytes += count
+    server.responseBytesChanged(by: count)
+  }
+
+  func enterAnswered(_ stream: Stream) {
+    stream.pointee.call = nil
+    dropRequest(stream)
+    stream.pointee.streaming?.discardUnread()
+    stream.pointee.enter(.answered, at: shard.now)
+    scheduleWrite()
+  }
+
+  func submitHead(of stream: Stream, _ initial: Metadata, body read: @escaping nghttp2_data_source_read_callback) {
+    let body = nghttp2_data_provider(
+      source: nghttp2_data_source(ptr: UnsafeMutableRawPointer(stream)), read_callback: read)
+    if initial.isEmpty {
+      session.submitResponse(
+        stream: stream.pointee.id, ResponseFields.head, ResponseFields.headCount, body: body)
+      return
+    }
+    shard.headerBlock.removeAll()
+    ResponseFields.addHead(to: &shard.headerBlock)
+    shard.headerBlock.add(initial, listLimitBytes: ResponseFields.listLimitBytes)
+    shard.headerBlock.withFields { session.submitResponse(stream: stream.pointee.id, $0, $1, body: body) }
+  }
+
+  /// From nghttp2, when it has room for DATA. The number of bytes, and whether they were the last.
+  func readResponse(
+    _ stream: Stream, to buffer: UnsafeMutablePointer<UInt8>, capacity: Int
+  ) -> (count: Int, isLast: Bool) {
+    let count = stream.pointee.response.write(to: buffer, capacity: capacity)
+    guard stream.pointee.response.remainingBytes == 0 else { return (count, false) }
+    submitTrailers(of: stream, stream.pointee.trailingMetadata)
+    return (count, true)
+  }
+
+  /// Of a success. Within nghttp2's callback for DATA, so that they come after it.
+  func submitTrailers(of stream: Stream, _ metadata: Metadata) {
+    stream.pointee.isLocalDone = true
+    if metadata.isEmpty {
+      session.submitTrailer(stream: stream.pointee.id, ResponseFields.okTrailer, 1)
+    } else {
+      shard.headerBlock.removeAll()
+      shard.headerBlock.add("grpc-status", "0")
+      shard.headerBlock.add(metadata, listLimitBytes: ResponseFields.listLimitBytes)
+      shard.headerBlock.withFields { session.submitTrailer(stream: stream.pointee.id, $0, $1) }
+    }
+  }
+
+  /// As above, of a failure.
+  func submitTrailers(of stream: Stream, _ error: RPCError) {
+    stream.pointee.isLocalDone = true
+    shard.headerBlock.removeAll()
+    addStatus(error.code == .ok ? .unknown : error.code, error.message)
+    shard.headerBlock.add(error.metadata, listLimitBytes: ResponseFields.listLimitBytes)
+    shard.headerBlock.withFields { session.submitTrailer(stream: stream.pointee.id, $0, $1) }
+  }
+
+  private func addStatus(_ code: RPCCode, _ message: String) {
+    shard.headerBlock.add("grpc-status", String(code.rawValue))
+    if !message.isEmpty {
+      shard.headerBlock.add("grpc-message") { PercentEncoding.encode(message, into: &$0) }
+    }
+  }
+
+  /// A response of trailers only.
+  func sendStatus(
+    _ code: RPCCode, _ message: String, metadata: Metadata = Metadata(), acceptedEncodings: Bool = false,
+    on stream: Stream
+  ) {
+    shard.headerBlock.removeAll()
+    ResponseFields.addHead(to: &shard.headerBlock)
+    addStatus(code, message)
+    if acceptedEncodings { shard.headerBlock.add("grpc-accept-encoding", "identity") }
+    shard.headerBlock.add(metadata, listLimitBytes: ResponseFields.listLimitBytes)
+    submitHeadersOnly(stream)
+  }
+
+  /// Ends the stream with what the header block holds.
+  func submitHeadersOnly(_ stream: Stream) {
+    enterAnswered(stream)
+    stream.pointee.isLocalDone = true
+    shard.headerBlock.withFields { session.submitResponse(stream: stream.pointee.id, $0, $1, body: nil) }
+  }
+
+  /// Our side of the stream is with the peer. What the client may still have to say is no longer wanted (RFC 9113 §8.1);
+  /// nghttp2 would drop the response if it were reset any sooner.
+  func responseSent(_ stream: Stream) {
+    if !stream.pointee.isRemoteDone { session.submitReset(.noError, stream: stream.pointee.id) }
+  }
+
+  /// nghttp2 gave up on a header block of the response, so the client would wait in vain.
+  func responseNotSent(_ stream: Stream) {
+    stream.pointee.isLocalDone = true
+    session.submitReset(.internalError, stream: stream.pointee.id)
+  }
+}

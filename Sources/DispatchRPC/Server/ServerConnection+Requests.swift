@@ -1,0 +1,102 @@
+// What a server's connection does when frames of a request come in.
+
+extension ServerConnection {
+  /// Those of trailers are passed over: a unary request's mean nothing to us.
+  func headerReceived(_ id: Int32, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+    guard let stream = openingStream, stream.pointee.id == id else { return }
+    stream.pointee.head.add(name, value, limit: server.configuration.maxHeaderListBytes) { server.routes.find($0) }
+  }
+
+  func headersReceived(_ stream: Stream) {
+    openingStream = nil
+    stream.pointee.metadataBytes = stream.pointee.head.metadata.byteCount
+    bufferedMetadataBytes += stream.pointee.metadataBytes
+    if let refusal = stream.pointee.head.refusal() {
+      refuse(stream, refusal)
+    } else if bufferedMetadataBytes > server.configuration.maxBufferedMetadataBytesPerConnection {
+      refuse(stream, .resourceExhausted, "the connection's unfinished requests have too much metadata")
+    } else {
+      setDeadline(stream)
+      if let route = stream.pointee.head.route, server.routes[route].handler.takesStream {
+        becomeReadyForMessages(stream, server.routes[route])
+      }
+    }
+  }
+
+  func dataReceived(_ stream: Stream, _ bytes: UnsafeRawBufferPointer) {
+    if let streaming = stream.pointee.streaming, stream.pointee.phase != .answered {
+      streamDataReceived(stream, streaming, bytes)
+      return
+    }
+    session.consume(bytes.count, ofStream: stream.pointee.id)
+    guard stream.pointee.phase == .receiving else { return }
+    let before = stream.pointee.request.message.count
+    do throws(MessageDeframer.Fault) {
+      try stream.pointee.request.append(bytes, limit: server.configuration.maxRequestMessageBytes)
+    } catch {
+      refuse(stream, error)
+      return
+    }
+    requestBytesChanged(by: stream.pointee.request.message.count - before)
+    if holdsTooManyRequests {
+      refuse(stream, .resourceExhausted, "the connection has too many unfinished requests")
+    }
+  }
+
+  /// One request of the largest size always fits.
+  var holdsTooManyRequests: Bool {
+    bufferedRequestBytes
+      > max(server.configuration.maxBufferedRequestBytesPerConnection, server.configuration.maxRequestMessageBytes)
+  }
+
+  func requestBytesChanged(by count: Int) {
+    bufferedRequestBytes += count
+    server.requestBytesChanged(by: count)
+  }
+
+  /// The client's side of the stream is complete.
+  func requestEnded(_ stream: Stream) {
+    stream.pointee.isRemoteDone = true
+    if let streaming = stream.pointee.streaming {
+      streaming.clientEnded()
+      enqueueReady(stream)
+    }
+    guard stream.pointee.phase == .receiving else { return }
+    switch stream.pointee.request.completeness {
+    case .missing:
+      refuse(stream, .internalError, "a unary call has one request message; there is none")
+    case .truncated:
+      refuse(stream, .internalError, "the request message ends early")
+    case .complete where stream.pointee.request.isCompressed:
+      refuseCompression(stream)
+    case .complete:
+      becomeReady(stream)
+    }
+  }
+
+  /// The client reset a stream, `nil` if it had ended. One that was refused at once cost us as much as any other; only
+  /// NO_ERROR after our answer is good manners (RFC 9113 §8.1).
+  func resetReceived(_ stream: Stream?, code: UInt32) {
+    stream?.pointee.isRemoteReset = true
+    let isAnswered = stream?.pointee.isLocalDone ?? true
+    if code != HTTP2ErrorCode.noError.rawValue || !isAnswered { record(.reset) }
+  }
+
+  func streamClosed(_ stream: Stream, code: UInt32) {
+    let isOurReset = code != HTTP2ErrorCode.noError.rawValue && !stream.pointee.isRemoteReset
+    if isOurReset && !stream.pointee.isLocalDone { record(.reset) }
+    close(stream, .reset)
+  }
+
+  func settingsReceived() {
+    hasHandshake = true
+  }
+
+  func pingAcknowledged(_ payload: UInt64) {
+    if payload == Self.drainPing { finishDrainWarning() }
+  }
+
+  func record(_ event: AbuseMonitor.Event) {
+    if abuse.record(event, at: shard.now) == .abusive { session.terminate(.enhanceYourCalm) }
+  }
+}
