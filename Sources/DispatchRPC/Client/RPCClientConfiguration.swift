@@ -35,6 +35,8 @@ public struct RPCClientConfiguration: Sendable {
   /// As the server's of the same name.
   public var maxHeaderListBytes = 16 << 10
   public var keepalive: Keepalive?
+  /// Plaintext where it is `nil`.
+  public var tls: RPCClientTLS?
 
   public init() {}
 }

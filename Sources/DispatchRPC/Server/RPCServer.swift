@@ -53,10 +53,21 @@ public final class RPCServer: Sendable {
   /// up, so never call it on a shard.
   ///
   /// - Parameter port: 0 for a free one.
+  /// - Parameter tls: plaintext where it is `nil`.
   /// - Returns: the address with the real port. Connections are accepted from now on.
   @discardableResult
-  public func listen(host: String, port: UInt16) throws(RPCServerError) -> SocketAddress {
-    let listener = try ListeningSocket(host: host, port: port)
+  public func listen(host: String, port: UInt16, tls: RPCServerTLS? = nil) throws(RPCServerError) -> SocketAddress {
+    guard tls == nil else { throw RPCServerError(reason: "TLS is not supported") }
+    return try listen(ListeningSocket(host: host, port: port))
+  }
+
+  /// Listens on a Unix socket, for this machine's processes of the same user.
+  @discardableResult
+  public func listen(unixPath: String) throws(RPCServerError) -> SocketAddress {
+    throw RPCServerError(reason: "Unix sockets are not supported")
+  }
+
+  private func listen(_ listener: ListeningSocket) throws(RPCServerError) -> SocketAddress {
     let address = listener.address
     let acceptor = ShardConfined(
       Acceptor(listener: listener, shard: shards[0], parts: parts, connectionCount: connectionCount))

@@ -57,7 +57,7 @@ public class RPCServerContext: @unchecked Sendable {
   }
 
   public final var shard: RPCShard { connection.shard }
-  public final var peer: SocketAddress { connection.peer }
+  public final var peer: RPCPeer { connection.peer }
   /// Decoded anew each time: keep it rather than ask twice.
   public final var metadata: Metadata { encodedMetadata.decoded() }
   /// The first text of this name, which is in lower case: without decoding the rest.

@@ -21,7 +21,7 @@ final class ServerConnection: HTTP2Connection {
   private static let connectionWindowBytes: Int32 = 4 << 20
 
   let server: ServerShard
-  let peer: SocketAddress
+  let peer: RPCPeer
 
   var abuse: AbuseMonitor
   var drainState = DrainStateMachine()
@@ -40,7 +40,7 @@ final class ServerConnection: HTTP2Connection {
   var firstReady: Stream?
   var lastReady: Stream?
 
-  init(server: ServerShard, transport: any Transport, peer: SocketAddress) {
+  init(server: ServerShard, transport: any Transport, peer: RPCPeer) {
     self.server = server
     self.peer = peer
     let now = server.shard.now

@@ -33,7 +33,8 @@ final class ServerShard {
 
   /// Takes over an accepted descriptor, which counts in `connectionCount` already.
   func serve(_ descriptor: Int32, peer: SocketAddress) {
-    let connection = ServerConnection(server: self, transport: SocketTransport(descriptor: descriptor), peer: peer)
+    let connection = ServerConnection(
+      server: self, transport: SocketTransport(descriptor: descriptor), peer: RPCPeer(address: peer))
     guard !isStopping, connection.start() else {
       connection.transport.close()
       connectionCount.release()

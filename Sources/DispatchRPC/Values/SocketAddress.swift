@@ -1,22 +1,53 @@
-// Where a socket is: an IPv4 or IPv6 address and a port.
+// Where a socket is: an IPv4 or IPv6 address and a port, or a path.
 
 import CEpoll
 import Glibc
 
-/// An IPv4 or IPv6 address with a port. Printed as `127.0.0.1:7443` and `[::1]:7443`.
+/// An IPv4 or IPv6 address with a port, or the path of a Unix socket. Printed as `127.0.0.1:7443`, `[::1]:7443` and
+/// `unix:/run/touchstone.sock`.
 public struct SocketAddress: Hashable, Sendable {
   private enum Storage: Hashable, Sendable {
     /// In network byte order, as the kernel keeps it.
     case v4(address: UInt32, port: UInt16)
     case v6(high: UInt64, low: UInt64, port: UInt16, scope: UInt32)
+    /// In bytes, as the kernel compares it; without the NUL at its end.
+    case unix(path: [UInt8])
   }
+
+  /// The kernel's limit, less the NUL at the end (unix(7)).
+  private static let maxPathBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
   private var storage: Storage
 
+  /// A Unix socket's, in the file system; abstract ones are not supported.
+  public static func unix(path: String) throws(SocketAddressError) -> SocketAddress {
+    let bytes = Array(path.utf8)
+    guard !bytes.isEmpty, !bytes.contains(0) else {
+      throw SocketAddressError(host: path, reason: "not a path")
+    }
+    guard bytes.count <= maxPathBytes else {
+      throw SocketAddressError(host: path, reason: "a Unix socket's path has at most \(maxPathBytes) bytes")
+    }
+    return SocketAddress(storage: .unix(path: bytes))
+  }
+
+  private init(storage: Storage) {
+    self.storage = storage
+  }
+
+  /// 0 for a Unix socket.
   public var port: UInt16 {
     switch storage {
     case .v4(_, let port), .v6(_, _, let port, _): UInt16(bigEndian: port)
+    case .unix: 0
     }
+  }
+
+  /// Nothing but processes of this machine can be there: loopback or a Unix socket.
+  public var isLocal: Bool { isUnix || isLoopback }
+
+  public var isUnix: Bool {
+    if case .unix = storage { true } else { false }
   }
 
   /// True for 127.0.0.0/8, ::1 and its IPv4-mapped form.
@@ -27,6 +58,8 @@ public struct SocketAddress: Hashable, Sendable {
     case .v6(let high, let low, _, _):
       let tail = UInt64(bigEndian: low)
       return high == 0 && (tail == 1 || tail >> 24 == 0xFFFF_7F)
+    case .unix:
+      return false
     }
   }
 
@@ -64,11 +97,13 @@ extension SocketAddress: CustomStringConvertible {
     switch storage {
     case .v4: "\(host):\(port)"
     case .v6: "[\(host)]:\(port)"
+    case .unix: "unix:\(host)"
     }
   }
 
-  /// The numeric address alone.
+  /// The numeric address or the path alone.
   public var host: String {
+    if case .unix(let path) = storage { return String(decoding: path, as: UTF8.self) }
     var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
     let result = withSocketAddress { address, length in
       getnameinfo(address, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
@@ -79,7 +114,7 @@ extension SocketAddress: CustomStringConvertible {
 }
 
 extension SocketAddress {
-  /// `nil` for a family that is neither IPv4 nor IPv6.
+  /// `nil` for a family that is neither IPv4 nor IPv6. Unix sockets that we accept have no name, and those we bind are known.
   init?(_ raw: UnsafePointer<sockaddr>) {
     switch Int32(raw.pointee.sa_family) {
     case AF_INET:
@@ -100,6 +135,7 @@ extension SocketAddress {
     switch storage {
     case .v4: AF_INET
     case .v6: AF_INET6
+    case .unix: AF_UNIX
     }
   }
 
@@ -120,6 +156,11 @@ extension SocketAddress {
         $0.storeBytes(of: high, as: UInt64.self)
         $0.storeBytes(of: low, toByteOffset: 8, as: UInt64.self)
       }
+      return Self.rebound(&raw, body)
+    case .unix(let path):
+      var raw = sockaddr_un()
+      raw.sun_family = sa_family_t(AF_UNIX)
+      withUnsafeMutableBytes(of: &raw.sun_path) { $0.copyBytes(from: path) }
       return Self.rebound(&raw, body)
     }
   }
