@@ -33,6 +33,7 @@ let package = Package(
     .library(name: "LocalAuthentication", targets: ["LocalAuthentication", "SimulatedPhone"]),
     .library(name: "DispatchRPC", targets: ["DispatchRPC"]),
     .library(name: "DispatchPool", targets: ["DispatchPool"]),
+    .library(name: "RPCChannel", targets: ["RPCChannel", "DispatchRPC", "DispatchPool"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -53,6 +54,7 @@ let package = Package(
     // Knows nothing of Touchstone.
     library("DispatchRPC", ["CNGHTTP2", "CEpoll"]),
     library("DispatchPool"),
+    library("RPCChannel", ["DispatchRPC", "DispatchPool"]),
 
     // The rules, the bytes, the store: each alone.
     library("TouchstonePolicy"),
@@ -69,7 +71,7 @@ let package = Package(
         "TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "DispatchRPC",
         .product(name: "Logging", package: "swift-log"),
       ]),
-    library("TouchstoneClient", ["TouchstoneCodec", "DispatchRPC", "DispatchPool"]),
+    library("TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool"]),
     library("SimulatedPhone", [crypto]),
     library("LocalAuthentication", ["SimulatedPhone"]),
 
@@ -93,6 +95,7 @@ let package = Package(
 
     tests("DispatchRPC", ["CNGHTTP2"], exclude: ["crosscheck"]),
     tests("DispatchPool"),
+    tests("RPCChannel", ["DispatchRPC", "DispatchPool"]),
     tests("TouchstonePolicy"),
     tests("DecisionTables", ["TouchstonePolicy"]),
     tests("TouchstoneCodec", ["CTouchstoneProto", "CProtobufC"], exclude: ["crosscheck"]),
@@ -112,7 +115,7 @@ let package = Package(
         "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel",
         .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
       ], exclude: ["Dialogues"]),
-    tests("TouchstoneClient", ["TouchstoneCodec", "DispatchRPC", "DispatchPool"]),
+    tests("TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool"]),
     tests("SimulatedPhone", [crypto]),
     // Apps' code as it is written for Apple's module: in both language modes, with no flag of ours but warnings.
     .target(

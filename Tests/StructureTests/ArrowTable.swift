@@ -38,13 +38,14 @@ enum ArrowTable {
     // Transport: knows nothing of Touchstone.
     ArrowRow("DispatchRPC", ["CNGHTTP2", "CEpoll"], system: platform),
     ArrowRow("DispatchPool", system: platform),
+    ArrowRow("RPCChannel", ["DispatchRPC", "DispatchPool"], system: platform),
 
     // Where they meet.
     ArrowRow(
       "TouchstoneService",
       ["TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "DispatchRPC"],
       packages: ["Logging"], system: platform),
-    ArrowRow("TouchstoneClient", ["TouchstoneCodec", "DispatchRPC", "DispatchPool"], system: platform),
+    ArrowRow("TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool"], system: platform),
 
     // The phone's side.
     ArrowRow("SimulatedPhone", packages: ["Crypto"], system: platform.union(["FoundationEssentials"])),
@@ -78,7 +79,8 @@ enum ArrowTable {
 
   /// `import Foundation` costs up to 50 MB and 4 ms of start.
   static let withoutFoundation = [
-    "TouchstonePolicy", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "TouchstoneStore", "TouchstoneStoreSQLite",
+    "TouchstonePolicy", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "RPCChannel", "TouchstoneStore",
+    "TouchstoneStoreSQLite",
   ]
 
   static func row(_ target: String) -> ArrowRow? {

@@ -40,6 +40,9 @@ struct ArrowTests {
   func transport() {
     #expect(ArrowTable.reach(of: "DispatchRPC") == ["CNGHTTP2", "CEpoll"])
     #expect(ArrowTable.reach(of: "DispatchPool") == [])
+    #expect(
+      ArrowTable.reach(of: "RPCChannel").isSubset(
+        of: ArrowTable.reach(of: "DispatchRPC").union(["DispatchRPC", "DispatchPool"])))
   }
 
   @Test("Each C library stands behind one facade", arguments: ArrowTable.facades.keys.sorted())

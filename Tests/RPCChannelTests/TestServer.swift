@@ -1,0 +1,106 @@
+import DispatchRPC
+import RPCChannel
+import Synchronization
+
+/// A gRPC server in this process, on the loopback interface and a free port.
+final class TestServer: Sendable {
+  let server: RPCServer
+  let address: SocketAddress
+  let held = Sightings<RPCServerCall>()
+  let heldStreams = Sightings<RPCServerStream>()
+
+  /// - Parameter port: 0 for a free one.
+  init(
+    port: UInt16 = 0, _ configuration: RPCServerConfiguration = RPCServerConfiguration(shards: 1),
+    adding more: (inout RPCRouter) -> Void = { _ in }
+  ) throws {
+    var router = RPCRouter()
+    router.register("/test/Echo") { call, message in
+      call.respond(Array(message), initialMetadata: call.metadata)
+    }
+    let (held, heldStreams) = (held, heldStreams)
+    router.register("/test/Hold") { call, _ in held.saw(call) }
+    router.registerBidirectional("/test/Chat") { stream in
+      stream.request(1)
+      return { stream, event in
+        switch event {
+        case .message(let bytes):
+          stream.send(Array(bytes))
+          stream.request(1)
+        case .end: stream.finish()
+        case .writable: break
+        }
+      }
+    }
+    router.registerBidirectional("/test/HoldStream") { stream in
+      heldStreams.saw(stream)
+      return { _, _ in }
+    }
+    more(&router)
+    server = RPCServer(configuration: configuration, router: router)
+    address = try server.listen(host: "127.0.0.1", port: port)
+  }
+
+  var target: String { address.description }
+
+  func stop(grace: Duration = .zero) async {
+    await withCheckedContinuation { continuation in
+      server.shutDown(grace: grace) { continuation.resume() }
+    }
+  }
+}
+
+/// What callbacks saw, to be awaited.
+struct Sightings<Value: Sendable>: Sendable {
+  private let stream: AsyncStream<Value>
+  private let continuation: AsyncStream<Value>.Continuation
+
+  init(of type: Value.Type = Value.self) {
+    (stream, continuation) = AsyncStream.makeStream()
+  }
+
+  func saw(_ value: Value) {
+    continuation.yield(value)
+  }
+
+  func next() async -> Value {
+    for await value in stream { return value }
+    preconditionFailure("the stream of sightings never ends")
+  }
+}
+
+/// What the caller of a stream saw.
+enum StreamSighting: Hashable, Sendable {
+  case initialMetadata
+  case message([UInt8])
+  case writable
+  case end(Result<Metadata, RPCError>)
+}
+
+extension RPCChannel {
+  /// A stream whose events can be awaited.
+  func openStream(
+    _ path: String, _ options: RPCCallOptions = RPCCallOptions()
+  ) -> (stream: RPCChannelStream, seen: Sightings<StreamSighting>) {
+    let seen = Sightings<StreamSighting>()
+    let stream = openStream(path, options: options) { _, event in
+      switch event {
+      case .initialMetadata: seen.saw(.initialMetadata)
+      case .message(let bytes): seen.saw(.message(Array(bytes)))
+      case .writable: seen.saw(.writable)
+      case .end(let result): seen.saw(.end(result))
+      }
+    }
+    return (stream, seen)
+  }
+}
+
+/// The error of a call that must fail.
+func failure(_ body: () async throws(RPCError) -> RPCResponse) async -> RPCError? {
+  do throws(RPCError) {
+    _ = try await body()
+    return nil
+  } catch {
+    return error
+  }
+}
