@@ -14,23 +14,55 @@ public protocol CallShard: Sendable {
 
 extension RPCShard: CallShard {}
 
-/// A unary call that waits for its one answer. The first answer wins; one for a call that is gone does nothing.
-public protocol IncomingCall: AnyObject, Sendable {
+/// What a call of any kind says of itself, and how it is refused.
+public protocol IncomingContext: AnyObject, Sendable {
   associatedtype Shard: CallShard
 
   /// `/package.Service/Method`.
   var path: String { get }
   var shard: Shard { get }
+  /// Who is at the other end, as far as the transport knows.
+  var peer: RPCPeer { get }
   /// Nobody waits for the answer any more.
   var isCancelled: Bool { get }
   /// The first value of this name, in lower case. Looked for anew each time.
   func metadata(_ name: String) -> String?
-  func respond(_ message: [UInt8])
+  /// Of a stream: after what was sent. For a call that is gone it does nothing.
   func fail(_ error: RPCError)
+}
+
+/// A unary call that waits for its one answer. The first answer wins; one for a call that is gone does nothing.
+public protocol IncomingCall: IncomingContext {
+  func respond(_ message: [UInt8])
 }
 
 extension RPCServerCall: IncomingCall {
   public func respond(_ message: [UInt8]) {
     respond(message, initialMetadata: Metadata())
+  }
+}
+
+/// A call that takes several messages to its caller, and may bring several.
+///
+/// Its events come on its shard, one after the other, to whatever its handler returned; none comes after its end.
+public protocol IncomingStream: IncomingContext {
+  /// False while so much waits for the caller that a producer should wait for `.writable`.
+  var isWritable: Bool { get }
+  /// Asks for so many messages more. None comes unasked.
+  func request(_ count: Int)
+  func send(_ message: [UInt8])
+  /// Ends the call well, after what was sent.
+  func finish()
+  /// `body` runs once on the shard where the call ends without the handler's doing; at once if it already has.
+  func onCancel(_ body: @escaping @Sendable () -> Void)
+}
+
+extension RPCServerStream: IncomingStream {
+  public func finish() {
+    finish(trailingMetadata: Metadata())
+  }
+
+  public func onCancel(_ body: @escaping @Sendable () -> Void) {
+    onCancel { (_: RPCCancellation) in body() }
   }
 }

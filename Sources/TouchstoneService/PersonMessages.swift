@@ -1,16 +1,7 @@
 // What the person is told, in the language that the caller asked for (R20).
 
-internal import DispatchRPC
 internal import TouchstoneCodec
 internal import TouchstonePolicy
-
-extension Exchange {
-  /// Of the person: the call's `accept-language`.
-  var language: Language {
-    guard let wanted = call.metadata("accept-language") else { return .default }
-    return Language(acceptLanguage: wanted)
-  }
-}
 
 extension V1.LocalizedText {
   init(_ message: Message) {

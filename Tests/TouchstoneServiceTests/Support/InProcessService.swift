@@ -82,11 +82,17 @@ private final class InProcessCall: IncomingCall {
     values = metadata
   }
 
+  let peer = RPCPeer(address: .inProcess)
   var isCancelled: Bool { false }
 
   func metadata(_ name: String) -> String? { values[name] }
   func respond(_ message: [UInt8]) { answer.withLock { $0 = $0 ?? .success(message) } }
   func fail(_ error: RPCError) { answer.withLock { $0 = $0 ?? .failure(error) } }
+}
+
+extension SocketAddress {
+  /// Of a caller in the same process: as local as can be.
+  static let inProcess = (try? unix(path: "/in-process"))!
 }
 
 extension Randomness {
