@@ -36,7 +36,7 @@ enum ArrowTable {
       "TouchstoneCrypto", ["CArgon2"], packages: ["Crypto"], system: platform.union(["FoundationEssentials"])),
 
     // Transport: knows nothing of Touchstone.
-    ArrowRow("DispatchRPC", ["CNGHTTP2", "CEpoll"], system: platform),
+    ArrowRow("DispatchRPC", ["CNGHTTP2", "COpenSSL", "CEpoll"], system: platform),
     ArrowRow("DispatchPool", system: platform),
     ArrowRow("RPCChannel", ["DispatchRPC", "DispatchPool"], system: platform),
 
@@ -71,6 +71,7 @@ enum ArrowTable {
     "CProtobufC": ["CTouchstoneProto", "TouchstoneCodec"],
     "CTouchstoneProto": ["TouchstoneCodec"],
     "CNGHTTP2": ["DispatchRPC"],
+    "COpenSSL": ["DispatchRPC"],
     "CEpoll": ["DispatchRPC"],
     "CSQLite": ["TouchstoneStoreSQLite"],
     "CArgon2": ["TouchstoneCrypto"],
