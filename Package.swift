@@ -140,6 +140,14 @@ let package = Package(
         "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel", crypto,
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
+    // grpc's own interoperability tests (Tests/Interop/interop.py): the test service and its client.
+    .target(name: "InteropSupport", path: "Tests/Interop/Support", swiftSettings: settings),
+    .executableTarget(
+      name: "interop-server", dependencies: ["DispatchRPC", "InteropSupport"], path: "Tests/Interop/Server",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "interop-client", dependencies: ["DispatchRPC", "InteropSupport"], path: "Tests/Interop/Client",
+      swiftSettings: settings),
     .testTarget(name: "StructureTests", swiftSettings: settings),
   ]
 )

@@ -6,9 +6,15 @@ struct ArrowRow: Sendable {
   let siblings: Set<String>
   let packages: Set<String>
   let system: Set<String>
+  /// Where its sources are.
+  let directory: String
 
-  init(_ target: String, _ siblings: Set<String> = [], packages: Set<String> = [], system: Set<String> = []) {
+  init(
+    _ target: String, _ siblings: Set<String> = [], packages: Set<String> = [], system: Set<String> = [],
+    directory: String? = nil
+  ) {
     self.target = target
+    self.directory = directory ?? "Sources/\(target)"
     self.siblings = siblings
     self.packages = packages
     self.system = system
@@ -64,6 +70,11 @@ enum ArrowTable {
       "touchstone-load",
       ["TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "SimulatedPhone"],
       packages: ["ArgumentParser", "Histogram"], system: platform.union(["FoundationEssentials"])),
+
+    // grpc's own interoperability tests: programs on the transport alone.
+    ArrowRow("InteropSupport", system: platform, directory: "Tests/Interop/Support"),
+    ArrowRow("interop-server", ["InteropSupport", "DispatchRPC"], system: platform, directory: "Tests/Interop/Server"),
+    ArrowRow("interop-client", ["InteropSupport", "DispatchRPC"], system: platform, directory: "Tests/Interop/Client"),
   ]
 
   /// Each C library has one facade; nobody else touches its pointers.

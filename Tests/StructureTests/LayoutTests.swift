@@ -19,7 +19,7 @@ struct LayoutTests {
   @Test("Every target with tests has them in a directory of its name")
   func tests() throws {
     let others: Set<String> = [
-      "Support", "Acceptance", "Fuzz", "Benchmarks", "DecisionTables", "SimulationTests", "StructureTests",
+      "Support", "Acceptance", "Interop", "Fuzz", "Benchmarks", "DecisionTables", "SimulationTests", "StructureTests",
     ]
     for directory in try PackageTree.entries(of: "Tests") where !others.contains(directory) {
       #expect(directory.hasSuffix("Tests"), "\(directory)")

@@ -12,12 +12,12 @@ enum PackageTree {
   }
 
   /// A target's Swift files, by their paths from the root.
-  static func sources(of target: String) throws -> [(path: String, text: String)] {
-    let directory = root.appending(path: "Sources/\(target)")
+  static func sources(of row: ArrowRow) throws -> [(path: String, text: String)] {
+    let directory = root.appending(path: row.directory)
     return try FileManager.default.subpathsOfDirectory(atPath: directory.path())
       .filter { $0.hasSuffix(".swift") }
       .sorted()
-      .map { ("Sources/\(target)/\($0)", try String(contentsOf: directory.appending(path: $0), encoding: .utf8)) }
+      .map { ("\(row.directory)/\($0)", try String(contentsOf: directory.appending(path: $0), encoding: .utf8)) }
   }
 }
 

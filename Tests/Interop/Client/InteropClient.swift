@@ -1,0 +1,31 @@
+// grpc.testing.TestService's client on DispatchRPC, for other implementations' servers to answer.
+//
+//   interop-client --server_port=PORT --test_case=NAME [--server_host=localhost]
+//
+// Exits with 0 where the case passes, otherwise with 1 and the reason on stderr.
+
+import DispatchRPC
+import InteropSupport
+
+@main
+enum InteropClient {
+  private static let known = SoakLimits.flags.union(["server_host", "server_port", "test_case"])
+
+  static func main() async {
+    do throws(any Error) {
+      try await run(try Flags(CommandLine.arguments.dropFirst(), known: known))
+    } catch let fault as Flags.Fault {
+      quit("interop-client: \(fault)", exitCode: 64)
+    } catch {
+      quit("interop-client: \(error)", exitCode: 1)
+    }
+  }
+
+  private static func run(_ flags: Flags) async throws {
+    let name = flags.string("test_case") ?? "large_unary"
+    guard let testCase = TestCases.named[name] else {
+      throw Flags.Fault(description: "no such case: \(name). There are: \(TestCases.named.keys.sorted())")
+    }
+    try await testCase(try await TestClient(flags))
+  }
+}

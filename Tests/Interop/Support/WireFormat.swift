@@ -1,0 +1,155 @@
+// Protocol Buffers' wire format, as much of it as the test service's messages need.
+//
+// By hand rather than generated: ten small messages take less code this way than protobuf-c's structures would take to be
+// read and written, and its pointers keep to TouchstoneCodec. Every case of every foreign peer checks it.
+
+/// A message of the test service.
+public protocol WireMessage: Sendable {
+  init()
+  /// One field of the bytes; unknown ones are to be ignored.
+  mutating func take(_ field: Int, _ value: WireValue) throws(MalformedMessage)
+  func write(to writer: inout WireWriter)
+}
+
+/// The peer's bytes are not what they should be.
+public struct MalformedMessage: Error, Hashable, Sendable {}
+
+extension WireMessage {
+  public init(decoding bytes: some Collection<UInt8>) throws(MalformedMessage) {
+    self.init()
+    var reader = WireReader(bytes: ArraySlice(bytes))
+    while let (field, value) = try reader.next() { try take(field, value) }
+  }
+
+  public func encoded() -> [UInt8] {
+    var writer = WireWriter()
+    write(to: &writer)
+    return writer.bytes
+  }
+}
+
+/// What a field may hold.
+public enum WireValue: Sendable {
+  case varint(UInt64)
+  case bytes(ArraySlice<UInt8>)
+  /// Fixed-size numbers, which no known field has.
+  case other
+}
+
+extension WireValue {
+  func int32() throws(MalformedMessage) -> Int32 {
+    guard case .varint(let value) = self else { throw MalformedMessage() }
+    return Int32(truncatingIfNeeded: value)
+  }
+
+  func bool() throws(MalformedMessage) -> Bool {
+    guard case .varint(let value) = self else { throw MalformedMessage() }
+    return value != 0
+  }
+
+  func bytes() throws(MalformedMessage) -> ArraySlice<UInt8> {
+    guard case .bytes(let bytes) = self else { throw MalformedMessage() }
+    return bytes
+  }
+
+  func string() throws(MalformedMessage) -> String {
+    guard let string = String(validating: try bytes(), as: UTF8.self) else { throw MalformedMessage() }
+    return string
+  }
+
+  /// Where a message comes twice the last one counts; merging them is for richer messages than these.
+  func message<Message: WireMessage>() throws(MalformedMessage) -> Message {
+    try Message(decoding: bytes())
+  }
+}
+
+struct WireReader {
+  private var rest: ArraySlice<UInt8>
+
+  init(bytes: ArraySlice<UInt8>) {
+    rest = bytes
+  }
+
+  mutating func next() throws(MalformedMessage) -> (field: Int, value: WireValue)? {
+    guard !rest.isEmpty else { return nil }
+    let tag = try varint()
+    guard tag >> 3 > 0, let field = Int(exactly: tag >> 3) else { throw MalformedMessage() }
+    switch tag & 7 {
+    case 0: return (field, .varint(try varint()))
+    case 1: return (field, try skip(8))
+    case 2: return (field, .bytes(try take(try varint())))
+    case 5: return (field, try skip(4))
+    default: throw MalformedMessage()
+    }
+  }
+
+  private mutating func varint() throws(MalformedMessage) -> UInt64 {
+    var value: UInt64 = 0
+    for shift in stride(from: UInt64(0), to: 70, by: 7) {
+      guard let byte = rest.popFirst() else { throw MalformedMessage() }
+      value |= UInt64(byte & 0x7F) << shift
+      if byte < 0x80 { return value }
+    }
+    throw MalformedMessage()
+  }
+
+  private mutating func take(_ count: UInt64) throws(MalformedMessage) -> ArraySlice<UInt8> {
+    guard count <= UInt64(rest.count) else { throw MalformedMessage() }
+    defer { rest = rest.dropFirst(Int(count)) }
+    return rest.prefix(Int(count))
+  }
+
+  private mutating func skip(_ count: UInt64) throws(MalformedMessage) -> WireValue {
+    _ = try take(count)
+    return .other
+  }
+}
+
+/// Fields with their default value are left out, as proto3 has it.
+public struct WireWriter: Sendable {
+  private(set) var bytes: [UInt8] = []
+
+  mutating func int32(_ field: Int, _ value: Int32) {
+    guard value != 0 else { return }
+    tag(field, type: 0)
+    // Negative numbers take ten bytes: sign-extended to 64 bits.
+    varint(UInt64(bitPattern: Int64(value)))
+  }
+
+  mutating func bool(_ field: Int, _ value: Bool) {
+    int32(field, value ? 1 : 0)
+  }
+
+  mutating func bytes(_ field: Int, _ value: some Collection<UInt8>) {
+    guard !value.isEmpty else { return }
+    tag(field, type: 2)
+    varint(UInt64(value.count))
+    bytes.append(contentsOf: value)
+  }
+
+  mutating func string(_ field: Int, _ value: String) {
+    bytes(field, value.utf8)
+  }
+
+  /// An empty message is still present.
+  mutating func message(_ field: Int, _ value: (some WireMessage)?) {
+    guard let value else { return }
+    let encoded = value.encoded()
+    tag(field, type: 2)
+    varint(UInt64(encoded.count))
+    bytes.append(contentsOf: encoded)
+  }
+
+  private mutating func tag(_ field: Int, type: UInt64) {
+    varint(UInt64(field) << 3 | type)
+  }
+
+  private mutating func varint(_ value: UInt64) {
+    var rest = value
+    while rest >= 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    bytes.append(UInt8(rest))
+  }
+}
