@@ -45,6 +45,7 @@ let package = Package(
     // C: system libraries and generated code.
     .systemLibrary(name: "CProtobufC", pkgConfig: "libprotobuf-c", providers: [.apt(["libprotobuf-c-dev"])]),
     .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
@@ -53,7 +54,7 @@ let package = Package(
     .target(name: "CTouchstoneProto", dependencies: ["CProtobufC"]),
 
     // Knows nothing of Touchstone.
-    library("DispatchRPC", ["CNGHTTP2", "COpenSSL", "CEpoll"]),
+    library("DispatchRPC", ["CNGHTTP2", "COpenSSL", "CZlib", "CEpoll"]),
     library("DispatchPool"),
     library("RPCChannel", ["DispatchRPC", "DispatchPool"]),
 

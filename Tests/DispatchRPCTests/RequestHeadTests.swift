@@ -42,9 +42,32 @@ import Testing
     #expect(head.metadata.decoded().firstBinary("trace-bin") == [1, 2])
   }
 
-  @Test(arguments: [("identity", false), ("gzip", true)])
-  func noticesAnEncoding(_ name: String, isForeign: Bool) {
-    #expect(head(Self.good + [("grpc-encoding", name)]).hasForeignEncoding == isForeign)
+  @Test(
+    arguments: [
+      ([], .identity, nil), (["identity"], .identity, nil), (["gzip"], .gzip, nil),
+      (["deflate"], nil, .unknownEncoding), (["GZIP"], nil, .unknownEncoding), ([""], nil, .unknownEncoding),
+      (["gzip,gzip"], nil, .unknownEncoding),
+      (["gzip", "gzip"], .gzip, .status(.internalError, .severalEncodings)),
+      (["snappy", "identity"], .identity, .status(.internalError, .severalEncodings)),
+    ] as [([String], RPCCompression?, RequestHead.Refusal?)])
+  func readsTheEncoding(_ values: [String], compression: RPCCompression?, refusal: RequestHead.Refusal?) {
+    let head = head(Self.good + values.map { ("grpc-encoding", $0) })
+    #expect(head.compression == compression)
+    #expect(head.refusal() == refusal)
+    #expect(head.namesEncodings == !values.isEmpty)
+  }
+
+  @Test(
+    arguments: [
+      ([], false), ([""], false), (["identity"], false), (["gzip"], true), (["identity,deflate,gzip"], true),
+      (["identity, gzip , br"], true), (["xgzip,gzipx,g zip"], false), (["identity", "gzip"], true),
+      (["gzip", "identity"], true), ([",,gzip,,"], true), ([" gzip"], true),
+    ] as [([String], Bool)])
+  func readsWhatTheClientAccepts(_ values: [String], gzip: Bool) {
+    let head = head(Self.good + values.map { ("grpc-accept-encoding", $0) })
+    #expect(head.acceptsGzip == gzip)
+    #expect(head.namesEncodings == !values.isEmpty)
+    #expect(head.metadata.byteCount == 0)
   }
 
   @Test func routesByTheWholePath() {

@@ -77,7 +77,9 @@ import Testing
   @Test(arguments: [1, 4, 5, 7, 1_000])
   func fillsFramesWithWhatFits(_ capacity: Int) {
     var outbox = MessageOutbox()
-    for index in 0..<50 as Range<UInt8> { outbox.append([UInt8](repeating: index, count: Int(index % 4))) }
+    for index in 0..<50 as Range<UInt8> {
+      outbox.append(OutgoingMessage([UInt8](repeating: index, count: Int(index % 4))))
+    }
     var output: [UInt8] = []
     while !outbox.isEmpty { output += outbox.frame(capacity) }
     let framed = (0..<50).flatMap { (index: UInt8) -> [UInt8] in
@@ -89,13 +91,13 @@ import Testing
 
   @Test func dropsAllButTheMessageThatHasBegun() {
     var outbox = MessageOutbox()
-    for _ in 0..<3 { outbox.append([1, 2, 3]) }
+    for _ in 0..<3 { outbox.append(OutgoingMessage([1, 2, 3])) }
     _ = outbox.frame(6)
     outbox.dropUnbegun()
     #expect(outbox.heldBytes == 3 + Self.overhead)
     #expect(outbox.frame(100) == [2, 3])
     #expect(outbox.isEmpty)
-    outbox.append([1])
+    outbox.append(OutgoingMessage([1]))
     outbox.dropUnbegun()
     #expect(outbox.isEmpty && outbox.heldBytes == 0)
   }

@@ -42,7 +42,7 @@ enum ArrowTable {
       "TouchstoneCrypto", ["CArgon2"], packages: ["Crypto"], system: platform.union(["FoundationEssentials"])),
 
     // Transport: knows nothing of Touchstone.
-    ArrowRow("DispatchRPC", ["CNGHTTP2", "COpenSSL", "CEpoll"], system: platform),
+    ArrowRow("DispatchRPC", ["CNGHTTP2", "COpenSSL", "CZlib", "CEpoll"], system: platform),
     ArrowRow("DispatchPool", system: platform),
     ArrowRow("RPCChannel", ["DispatchRPC", "DispatchPool"], system: platform),
 
@@ -83,6 +83,7 @@ enum ArrowTable {
     "CTouchstoneProto": ["TouchstoneCodec"],
     "CNGHTTP2": ["DispatchRPC"],
     "COpenSSL": ["DispatchRPC"],
+    "CZlib": ["DispatchRPC"],
     "CEpoll": ["DispatchRPC"],
     "CSQLite": ["TouchstoneStoreSQLite"],
     "CArgon2": ["TouchstoneCrypto"],

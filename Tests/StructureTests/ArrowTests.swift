@@ -39,7 +39,7 @@ struct ArrowTests {
 
   @Test("Transport and pool know nothing of Touchstone")
   func transport() {
-    #expect(ArrowTable.reach(of: "DispatchRPC") == ["CNGHTTP2", "COpenSSL", "CEpoll"])
+    #expect(ArrowTable.reach(of: "DispatchRPC") == ["CNGHTTP2", "COpenSSL", "CZlib", "CEpoll"])
     #expect(ArrowTable.reach(of: "DispatchPool") == [])
     #expect(
       ArrowTable.reach(of: "RPCChannel").isSubset(

@@ -28,6 +28,7 @@ final class ClientConnection: HTTP2Connection {
   private let configuration: RPCClientConfiguration
   private let authority: String
   private let events: @Sendable (RPCConnectionEvent) -> Void
+  private let inflation: ResponseInflation
   private var state = State.connecting
   private var streams: [Int32: ClientStream] = [:]
   private var keepalive: KeepaliveStateMachine?
@@ -39,6 +40,7 @@ final class ClientConnection: HTTP2Connection {
     self.configuration = configuration
     self.authority = authority
     self.events = events
+    inflation = ResponseInflation(configuration, gzip: shard.gzip)
     super.init(shard: shard, transport: transport, session: .client(callbacks: ClientCallbacks.table))
   }
 
@@ -165,7 +167,8 @@ extension ClientConnection {
     _ request: RPCClientRequest, call: RPCClientCall,
     completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void
   ) {
-    let stream = ClientStream(message: request.message, completion: completion)
+    let message = OutgoingMessage(request.message, request.compression, with: shard.gzip)
+    let stream = ClientStream(request: message, completion: completion)
     call.streamID = start(stream, request, body: ClientCallbacks.readRequest)
   }
 
@@ -235,6 +238,10 @@ extension ClientConnection {
     shard.headerBlock.add("te", "trailers")
     shard.headerBlock.add("content-type", "application/grpc")
     shard.headerBlock.add("user-agent", configuration.userAgent)
+    if request.compression == .gzip { shard.headerBlock.add("grpc-encoding", "gzip") }
+    if configuration.acceptsCompression {
+      shard.headerBlock.add("grpc-accept-encoding", RPCCompression.acceptedEncodings)
+    }
     shard.headerBlock.add(request.metadata)
     let pointer = Unmanaged.passUnretained(stream).toOpaque()
     let body = nghttp2_data_provider(
@@ -280,7 +287,7 @@ extension ClientConnection {
     if let refusal = stream.head.refusal() {
       fail(stream, id, refusal)
     } else if let streaming = stream.streaming, stream.head.isInitial {
-      streaming.headReceived(stream.head.initialMetadata)
+      streaming.headReceived(stream.head.initialMetadata, compression: stream.head.compression)
     }
   }
 
@@ -307,7 +314,7 @@ extension ClientConnection {
     if let streaming = stream.streaming {
       streaming.serverEnded(outcome)
     } else {
-      stream.complete(outcome.flatMap { Self.response(stream, $0) }, on: shard)
+      stream.complete(outcome.flatMap { response(stream, $0) }, on: shard)
     }
   }
 
@@ -318,15 +325,18 @@ extension ClientConnection {
     return stream.head.outcome()
   }
 
-  private static func response(_ stream: ClientStream, _ trailing: Metadata) -> Result<RPCResponse, RPCError> {
+  private func response(_ stream: ClientStream, _ trailing: Metadata) -> Result<RPCResponse, RPCError> {
     switch stream.response.completeness {
-    case .complete where !stream.response.isCompressed:
+    case .complete:
+      do throws(RPCError) {
+        try inflation.inflate(&stream.response, stream.head.compression)
+      } catch {
+        return .failure(error)
+      }
       return .success(
         RPCResponse(
           message: stream.response.message, initialMetadata: stream.head.initialMetadata.decoded(),
-          trailingMetadata: trailing))
-    case .complete:
-      return .failure(RPCError(code: .internalError, message: "the response is compressed, unasked"))
+          trailingMetadata: trailing, messageWasCompressed: stream.response.isCompressed))
     case .missing:
       return .failure(RPCError(code: .internalError, message: "the call succeeded without a response message"))
     case .truncated:

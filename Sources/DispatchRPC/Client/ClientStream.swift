@@ -14,8 +14,8 @@ final class ClientStream {
   var timer: RPCShard.TimerHandle?
   private var completion: (@Sendable (Result<RPCResponse, RPCError>) -> Void)?
 
-  init(message: [UInt8], completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void) {
-    self.request = OutgoingMessage(message)
+  init(request: OutgoingMessage, completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void) {
+    self.request = request
     self.completion = completion
     streaming = nil
   }

@@ -35,6 +35,8 @@ public struct RPCClientConfiguration: Sendable {
   /// As the server's of the same name.
   public var maxHeaderListBytes = 16 << 10
   public var keepalive: Keepalive?
+  /// Servers may compress what they answer (`grpc-accept-encoding`). One that does it unasked breaks the protocol.
+  public var acceptsCompression = false
   /// Plaintext where it is `nil`.
   public var tls: RPCClientTLS?
 

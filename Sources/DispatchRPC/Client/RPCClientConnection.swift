@@ -56,13 +56,16 @@ public final class RPCClientConnection: Sendable {
   ///
   /// - Parameter path: `/package.Service/Method`.
   /// - Parameter deadline: as in `RPCClientRequest`.
+  /// - Parameter compression: of the messages, but those that are sent with `compressed: false`.
   /// - Parameter events: runs on the loop, for one event after the other; `.end` is the last and surely comes.
   public func openStream(
     _ path: String, metadata: Metadata = Metadata(), deadline: MonotonicTime? = nil,
-    events: @escaping RPCClientStream.EventHandler
+    compression: RPCCompression = .identity, events: @escaping RPCClientStream.EventHandler
   ) -> RPCClientStream {
-    let stream = RPCClientStream(loop: loop, configuration: core.value.configuration, events: events)
-    let request = RPCClientRequest(path: path, message: [], metadata: metadata, deadline: deadline)
+    let stream = RPCClientStream(
+      loop: loop, configuration: core.value.configuration, compression: compression, events: events)
+    let request = RPCClientRequest(
+      path: path, message: [], metadata: metadata, deadline: deadline, compression: compression)
     if loop.isCurrent {
       core.value.open(stream, request)
     } else {

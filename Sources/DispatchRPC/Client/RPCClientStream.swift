@@ -19,7 +19,7 @@ public enum RPCClientStreamEvent {
 /// Nothing is lost by being slow: the server may send no more than the stream's window beyond what was asked for, and a
 /// producer that waits while `isWritable` is false has little in memory that the server has not taken.
 public final class RPCClientStream: @unchecked Sendable {
-  // Sendable because: `quota` is atomic, `loop` and `maxMessageBytes` are constant, the rest is touched only on the loop.
+  // Sendable because: `quota` is atomic, the other constants are constant, the rest is touched only on the loop.
 
   public typealias EventHandler = @Sendable (RPCClientStream, RPCClientStreamEvent) -> Void
 
@@ -37,6 +37,8 @@ public final class RPCClientStream: @unchecked Sendable {
 
   private let loop: RPCShard
   private let maxMessageBytes: Int
+  private let inflation: ResponseInflation
+  private let compression: RPCCompression
   private let quota: SendQuota
 
   /// On the loop only, as all below. `nil` once the end was told.
@@ -48,16 +50,24 @@ public final class RPCClientStream: @unchecked Sendable {
   private var inbox = MessageInbox()
   private var outbox = MessageOutbox()
   private var initialMetadata: EncodedMetadata?
+  /// What the server says of its messages; `nil` for something that we do not know.
+  private var receivedCompression: RPCCompression? = .identity
+  /// Whether the message that the handler has been given came compressed. On the loop only, and until the next message.
+  public private(set) var messageWasCompressed = false
   private var isSendingDone = false
   private var isBodyDeferred = false
   private var isDelivering = false
   private var deliveryIsDue = false
   private var writableIsDue = false
 
-  init(loop: RPCShard, configuration: RPCClientConfiguration, events: @escaping EventHandler) {
+  init(
+    loop: RPCShard, configuration: RPCClientConfiguration, compression: RPCCompression, events: @escaping EventHandler
+  ) {
     self.loop = loop
+    self.compression = compression
     self.events = events
     maxMessageBytes = configuration.maxResponseMessageBytes
+    inflation = ResponseInflation(configuration, gzip: loop.gzip)
     quota = SendQuota(limit: configuration.maxBufferedRequestBytesPerStream)
   }
 
@@ -74,11 +84,13 @@ public final class RPCClientStream: @unchecked Sendable {
 
   /// After `finishSending`, and after the call's end, it does nothing. Where too much waits already
   /// (`maxBufferedRequestBytesPerStream`) the call fails with RESOURCE_EXHAUSTED.
-  public func send(_ message: [UInt8]) {
+  ///
+  /// - Parameter compressed: false for a message that is sent as it is, whatever was said for the stream.
+  public func send(_ message: [UInt8], compressed: Bool = true) {
     let isAccepted = quota.reserve(MessageOutbox.cost(of: message))
     onLoop { stream in
       if isAccepted {
-        stream.append(message)
+        stream.append(message, compressed: compressed)
       } else {
         stream.abort(RPCError(code: .resourceExhausted, message: "the server does not take the messages"))
       }
@@ -170,8 +182,9 @@ extension RPCClientStream {
     case nothing
   }
 
-  func headReceived(_ metadata: EncodedMetadata) {
+  func headReceived(_ metadata: EncodedMetadata, compression: RPCCompression?) {
     initialMetadata = metadata
+    receivedCompression = compression
     deliverLater()
   }
 
@@ -251,11 +264,14 @@ extension RPCClientStream {
   }
 
   private func deliverMessage(to events: EventHandler) {
-    let message = inbox.takeMessage()
-    guard !message.isCompressed else {
-      abort(RPCError(code: .internalError, message: "a message is compressed, unasked"))
+    var message = inbox.takeMessage()
+    do throws(RPCError) {
+      try inflation.inflate(&message, receivedCompression)
+    } catch {
+      abort(error)
       return
     }
+    messageWasCompressed = message.isCompressed
     message.message.withUnsafeBytes { events(self, .message($0)) }
     inbox.reuse(message)
   }
@@ -288,12 +304,14 @@ extension RPCClientStream {
     return .deferred
   }
 
-  private func append(_ message: [UInt8]) {
+  private func append(_ message: [UInt8], compressed: Bool) {
     guard isRunning, !isSendingDone else {
       _ = quota.release(MessageOutbox.cost(of: message))
       return
     }
-    outbox.append(message)
+    let outgoing = OutgoingMessage(message, compressed ? compression : .identity, with: loop.gzip)
+    outbox.append(outgoing)
+    release(message.count - outgoing.messageBytes)
     resumeBody()
   }
 

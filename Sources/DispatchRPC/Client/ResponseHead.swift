@@ -6,6 +6,8 @@ struct ResponseHead {
   private(set) var trailingMetadata = EncodedMetadata()
   private(set) var isTooLarge = false
   private(set) var httpStatus: Int?
+  /// Of the messages that are marked as compressed; `nil` for one that we do not know.
+  private(set) var compression: RPCCompression? = .identity
 
   private var code: RPCCode?
   private var message: String?
@@ -79,8 +81,10 @@ struct ResponseHead {
       message = PercentEncoding.decode(value)
     case 12 where name.equals("content-type"):
       isGRPC = value.starts(with: UnsafeRawBufferPointer("application/grpc"))
+    case 13 where name.equals("grpc-encoding"):
+      compression = RPCCompression(encoding: value)
     default:
-      return false
+      return name.equals("grpc-accept-encoding")
     }
     return true
   }

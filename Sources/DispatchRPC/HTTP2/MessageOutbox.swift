@@ -16,9 +16,10 @@ struct MessageOutbox {
   var isEmpty: Bool { first == queue.count }
 
   static func cost(of message: [UInt8]) -> Int { message.count + overheadBytes }
+  static func cost(of message: OutgoingMessage) -> Int { message.messageBytes + overheadBytes }
 
-  mutating func append(_ message: [UInt8]) {
-    queue.append(OutgoingMessage(message))
+  mutating func append(_ message: OutgoingMessage) {
+    queue.append(message)
     heldBytes += Self.cost(of: message)
   }
 
@@ -35,12 +36,12 @@ struct MessageOutbox {
   /// All but the message that is half with the peer: without its end the peer could not tell it from a broken stream.
   mutating func dropUnbegun() {
     let kept = isEmpty || !queue[first].hasBegun ? first : first + 1
-    for message in queue[kept...] { heldBytes -= message.messageBytes + Self.overheadBytes }
+    for message in queue[kept...] { heldBytes -= Self.cost(of: message) }
     queue.removeSubrange(kept...)
   }
 
   private mutating func removeFirst() {
-    heldBytes -= queue[first].messageBytes + Self.overheadBytes
+    heldBytes -= Self.cost(of: queue[first])
     queue[first] = OutgoingMessage()
     first += 1
     // Each message is moved once on average.

@@ -31,6 +31,7 @@ public final class RPCShard: @unchecked Sendable {
   let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bufferBytes, alignment: 16)
   let sendBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bufferBytes, alignment: 16)
   var headerBlock = HeaderBlock()
+  let gzip = Gzip()
   /// See `RPCServer.init`.
   var onWakeUpEnd: (@Sendable (RPCShard) -> Void)?
 

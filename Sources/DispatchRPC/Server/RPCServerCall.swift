@@ -6,10 +6,13 @@ public final class RPCServerCall: RPCServerContext, @unchecked Sendable {
   // Sendable because: it adds nothing to what it inherits.
 
   /// Of the metadata, what does not fit into header lists of 8 KiB each is left out.
+  ///
+  /// - Parameter compression: where the client reads it; otherwise the answer goes out as it is.
   public func respond(
-    _ message: [UInt8], initialMetadata: Metadata = Metadata(), trailingMetadata: Metadata = Metadata()
+    _ message: [UInt8], initialMetadata: Metadata = Metadata(), trailingMetadata: Metadata = Metadata(),
+    compression: RPCCompression = .identity
   ) {
-    answer(.message(message, initial: initialMetadata, trailing: trailingMetadata))
+    answer(.message(message, initial: initialMetadata, trailing: trailingMetadata, compression))
   }
 
   /// An error with code OK is a mistake in the handler; the client is told UNKNOWN.
@@ -37,6 +40,6 @@ public final class RPCServerCall: RPCServerContext, @unchecked Sendable {
 }
 
 enum RPCServerAnswer: Sendable {
-  case message([UInt8], initial: Metadata, trailing: Metadata)
+  case message([UInt8], initial: Metadata, trailing: Metadata, RPCCompression)
   case error(RPCError)
 }

@@ -32,6 +32,9 @@ public class RPCServerContext: @unchecked Sendable {
   /// From `grpc-timeout`; enforced by the server.
   public final let deadline: MonotonicTime?
 
+  /// Whether the message that the handler has been given came compressed. On the shard only, and until the next message.
+  public final internal(set) var messageWasCompressed = false
+
   final let connection: ServerConnection
   private final let encodedMetadata: EncodedMetadata
   private final let marks = Atomic<UInt8>(0)

@@ -40,6 +40,8 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
   private var ending: Ending?
   private var answers = 0
   private(set) var hasSentHead = false
+  /// Known with the head.
+  private var compression = RPCCompression.identity
   private var isBodyDeferred = false
   private var isDelivering = false
   private var writableIsDue = false
@@ -65,19 +67,23 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
 
   /// The headers go out at once, with this; otherwise the first message takes them along. Too late once they are out. What
   /// does not fit into a header list of 8 KiB is left out.
-  public func sendInitialMetadata(_ metadata: Metadata) {
-    onShard { $0.submitHead(metadata) }
+  ///
+  /// - Parameter compression: of the messages that follow, where the client reads it; otherwise they go out as they are.
+  public func sendInitialMetadata(_ metadata: Metadata, compression: RPCCompression = .identity) {
+    onShard { $0.submitHead(metadata, compression) }
   }
 
   /// A client that has too much to take already (`maxBufferedResponseBytesPerStream`) is cut off: it gets no more than the
   /// message that is on its way, and RESOURCE_EXHAUSTED.
-  public func send(_ message: [UInt8]) {
+  ///
+  /// - Parameter compressed: false for a message that is sent as it is, whatever was said for the stream.
+  public func send(_ message: [UInt8], compressed: Bool = true) {
     guard !loadMarks().contains(.answered) else { return }
     guard quota.reserve(MessageOutbox.cost(of: message)) else {
       onShard { $0.abort(.resourceExhausted, "the client does not take the messages") }
       return
     }
-    onShard { $0.append(message) }
+    onShard { $0.append(message, compressed: compressed) }
   }
 
   /// Ends the call well, after what was sent.
@@ -86,8 +92,8 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
   }
 
   /// One message and the end: what a client-streaming call takes.
-  public func respond(_ message: [UInt8], trailingMetadata: Metadata = Metadata()) {
-    send(message)
+  public func respond(_ message: [UInt8], trailingMetadata: Metadata = Metadata(), compressed: Bool = true) {
+    send(message, compressed: compressed)
     finish(trailingMetadata: trailingMetadata)
   }
 
@@ -151,6 +157,7 @@ extension RPCServerStream {
     defer { isDelivering = false }
     for _ in 0..<Self.messagesPerTurn {
       guard let events, stream != nil else { return }
+      guard !connection.hasInflatedEnough else { break }
       shard.needsWakeUpEnd()
       switch nextStep() {
       case .message: deliverMessage(to: events)
@@ -174,14 +181,27 @@ extension RPCServerStream {
   }
 
   private func deliverMessage(to events: EventHandler) {
-    let message = inbox.takeMessage()
+    var message = inbox.takeMessage()
     settle()
-    guard !message.isCompressed else {
-      abort(.internalError, "a message is marked as compressed, but there is no grpc-encoding")
-      return
-    }
+    guard !message.isCompressed || inflate(&message) else { return }
+    messageWasCompressed = message.isCompressed
     message.message.withUnsafeBytes { events(self, .message($0)) }
     inbox.reuse(message)
+  }
+
+  /// False when it has ended the call.
+  private func inflate(_ message: inout MessageDeframer) -> Bool {
+    guard let stream, stream.pointee.head.compression == .gzip else {
+      abort(.internalError, "a message is marked as compressed, but there is no grpc-encoding")
+      return false
+    }
+    do throws(Gzip.Fault) {
+      try connection.inflate(&message)
+      return true
+    } catch {
+      abort(error)
+      return false
+    }
   }
 
   /// Gives the window back for what was taken, and counts what is held.
@@ -197,14 +217,15 @@ extension RPCServerStream {
 // MARK: - Messages to the client, on the shard only
 
 extension RPCServerStream {
-  private func submitHead(_ metadata: Metadata) {
+  private func submitHead(_ metadata: Metadata, _ wanted: RPCCompression = .identity) {
     guard let stream, !hasSentHead else { return }
     hasSentHead = true
-    connection.submitHead(of: stream, metadata, body: ServerCallbacks.readMessages)
+    compression = connection.accepted(wanted, by: stream)
+    connection.submitHead(of: stream, metadata, compression, body: ServerCallbacks.readMessages)
     connection.scheduleWrite()
   }
 
-  private func append(_ message: [UInt8]) {
+  private func append(_ message: [UInt8], compressed: Bool) {
     guard stream != nil else { return }
     let limit = connection.server.configuration.maxResponseMessageBytes
     answers += 1
@@ -221,8 +242,10 @@ extension RPCServerStream {
       abort(.resourceExhausted, "the client has too many answers to read first")
       return
     }
-    outbox.append(message)
-    connection.responseBytesChanged(by: MessageOutbox.cost(of: message))
+    let outgoing = OutgoingMessage(message, compressed ? compression : .identity, with: shard.gzip)
+    outbox.append(outgoing)
+    connection.responseBytesChanged(by: MessageOutbox.cost(of: outgoing))
+    releaseQuota(message.count - outgoing.messageBytes)
     submitHead(Metadata())
     resumeBody()
   }
@@ -253,6 +276,16 @@ extension RPCServerStream {
       abort(.resourceExhausted, "a message has \(bytes) bytes; \(limit) are allowed")
     case .malformedFlag, .extraMessage:
       abort(.internalError, "a message's compression flag is neither 0 nor 1")
+    }
+  }
+
+  private func abort(_ fault: Gzip.Fault) {
+    switch fault {
+    case .tooLarge:
+      let limit = connection.server.configuration.maxRequestMessageBytes
+      abort(.resourceExhausted, "a message has more than the \(limit) bytes that are allowed")
+    case .malformed:
+      abort(.internalError, "a message is not in gzip, as it claims")
     }
   }
 
@@ -315,7 +348,11 @@ extension RPCServerStream {
   private func release(_ count: Int) {
     guard count > 0 else { return }
     connection.responseBytesChanged(by: -count)
-    guard quota.release(count), !writableIsDue, events != nil else { return }
+    releaseQuota(count)
+  }
+
+  private func releaseQuota(_ count: Int) {
+    guard count > 0, quota.release(count), !writableIsDue, events != nil else { return }
     writableIsDue = true
     shard.execute {
       self.writableIsDue = false

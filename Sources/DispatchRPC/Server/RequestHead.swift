@@ -6,6 +6,8 @@ struct RequestHead {
     /// Not gRPC at all: an HTTP status and no more.
     case http(HTTPRefusal)
     case status(RPCCode, StaticMessage)
+    /// A `grpc-encoding` that we do not know: the client is told which we do (grpc/grpc doc/compression.md).
+    case unknownEncoding
   }
 
   enum HTTPRefusal: Equatable {
@@ -18,13 +20,17 @@ struct RequestHead {
     case noTrailers = "the request does not say te: trailers; something in between does not speak gRPC"
     case malformedTimeout = "grpc-timeout is malformed"
     case unknownMethod = "there is no such method"
+    case severalEncodings = "there is more than one grpc-encoding"
   }
 
   private(set) var route: Int?
   /// Nanoseconds from the arrival of the headers.
   private(set) var timeout: UInt64?
-  /// A `grpc-encoding` other than `identity`: its messages may be compressed, which we do not read.
-  private(set) var hasForeignEncoding = false
+  /// Of the messages that are marked as compressed; `nil` for one that we do not know.
+  private(set) var compression: RPCCompression? = .identity
+  private(set) var acceptsGzip = false
+  /// The client says what it makes of compression, and so is told what we do.
+  private(set) var namesEncodings = false
   private(set) var metadata = EncodedMetadata()
 
   private var listBytes = 0
@@ -33,6 +39,8 @@ struct RequestHead {
   private var takesTrailers = false
   private var isTooLarge = false
   private var hasMalformedTimeout = false
+  private var hasEncoding = false
+  private var hasSeveralEncodings = false
 
   /// Fields beyond `limit` (RFC 9113 §6.5.2) are counted and dropped. `findRoute` is asked for the path.
   mutating func add(
@@ -59,6 +67,8 @@ struct RequestHead {
     if !takesTrailers { return .status(.internalError, .noTrailers) }
     if hasMalformedTimeout { return .status(.internalError, .malformedTimeout) }
     if route == nil { return .status(.unimplemented, .unknownMethod) }
+    if hasSeveralEncodings { return .status(.internalError, .severalEncodings) }
+    if compression == nil { return .unknownEncoding }
     return nil
   }
 
@@ -79,10 +89,15 @@ struct RequestHead {
       timeout = GRPCTimeout.parse(value)
       hasMalformedTimeout = timeout == nil
     case 13 where name.equals("grpc-encoding"):
-      hasForeignEncoding = !value.equals("identity")
+      hasSeveralEncodings = hasEncoding
+      hasEncoding = true
+      compression = RPCCompression(encoding: value)
+      namesEncodings = true
+    case 20 where name.equals("grpc-accept-encoding"):
+      if RPCCompression.acceptsGzip(value) { acceptsGzip = true }
+      namesEncodings = true
     default:
-      return name.first == UInt8(ascii: ":") || name.equals("user-agent") || name.equals("grpc-accept-encoding")
-        || name.equals("content-length")
+      return name.first == UInt8(ascii: ":") || name.equals("user-agent") || name.equals("content-length")
     }
     return true
   }

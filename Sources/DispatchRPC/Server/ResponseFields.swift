@@ -10,15 +10,19 @@ enum ResponseFields {
   // Unsafe only in name: written once before anybody reads, and never freed.
   nonisolated(unsafe) static let head = allocate([
     nghttp2_nv(static: ":status", "200"), nghttp2_nv(static: "content-type", "application/grpc"),
+    nghttp2_nv(static: "grpc-accept-encoding", RPCCompression.acceptedEncodings),
   ])
-  static let headCount = 2
+
+  /// Which encodings we read is told to whom it concerns.
+  static func headCount(namingEncodings: Bool) -> Int { namingEncodings ? 3 : 2 }
 
   /// The one trailer of a success.
   nonisolated(unsafe) static let okTrailer = allocate([nghttp2_nv(static: "grpc-status", "0")])
 
-  static func addHead(to block: inout HeaderBlock) {
+  static func addHead(to block: inout HeaderBlock, namingEncodings: Bool) {
     block.add(":status", "200")
     block.add("content-type", "application/grpc")
+    if namingEncodings { block.add("grpc-accept-encoding", RPCCompression.acceptedEncodings) }
   }
 
   private static func allocate(_ fields: [nghttp2_nv]) -> UnsafePointer<nghttp2_nv> {

@@ -6,7 +6,7 @@ extension ServerConnection {
   /// The answer to a running call.
   func send(_ answer: RPCServerAnswer, on stream: Stream) {
     switch answer {
-    case .message(let message, let initial, let trailing):
+    case .message(let message, let initial, let trailing, let wanted):
       guard message.count <= server.configuration.maxResponseMessageBytes else {
         sendStatus(.resourceExhausted, "the answer has \(message.count) bytes, more than allowed", on: stream)
         return
@@ -17,10 +17,11 @@ extension ServerConnection {
         return
       }
       enterAnswered(stream)
-      stream.pointee.response = OutgoingMessage(message)
+      let compression = accepted(wanted, by: stream)
+      stream.pointee.response = OutgoingMessage(message, compression, with: shard.gzip)
       stream.pointee.trailingMetadata = trailing
-      responseBytesChanged(by: message.count)
-      submitHead(of: stream, initial, body: ServerCallbacks.readResponse)
+      responseBytesChanged(by: stream.pointee.response.messageBytes)
+      submitHead(of: stream, initial, compression, body: ServerCallbacks.readResponse)
     case .error(let error):
       let code = error.code == .ok ? .unknown : error.code
       sendStatus(code, error.message, metadata: error.metadata, on: stream)
@@ -40,16 +41,27 @@ extension ServerConnection {
     scheduleWrite()
   }
 
-  func submitHead(of stream: Stream, _ initial: Metadata, body read: @escaping nghttp2_data_source_read_callback) {
+  /// Only what the client reads.
+  func accepted(_ compression: RPCCompression, by stream: Stream) -> RPCCompression {
+    stream.pointee.head.acceptsGzip ? compression : .identity
+  }
+
+  func submitHead(
+    of stream: Stream, _ initial: Metadata, _ compression: RPCCompression,
+    body read: @escaping nghttp2_data_source_read_callback
+  ) {
     let body = nghttp2_data_provider(
       source: nghttp2_data_source(ptr: UnsafeMutableRawPointer(stream)), read_callback: read)
-    if initial.isEmpty {
+    let namesEncodings = stream.pointee.head.namesEncodings
+    if initial.isEmpty && compression == .identity {
       session.submitResponse(
-        stream: stream.pointee.id, ResponseFields.head, ResponseFields.headCount, body: body)
+        stream: stream.pointee.id, ResponseFields.head, ResponseFields.headCount(namingEncodings: namesEncodings),
+        body: body)
       return
     }
     shard.headerBlock.removeAll()
-    ResponseFields.addHead(to: &shard.headerBlock)
+    ResponseFields.addHead(to: &shard.headerBlock, namingEncodings: namesEncodings)
+    if compression == .gzip { shard.headerBlock.add("grpc-encoding", "gzip") }
     shard.headerBlock.add(initial, listLimitBytes: ResponseFields.listLimitBytes)
     shard.headerBlock.withFields { session.submitResponse(stream: stream.pointee.id, $0, $1, body: body) }
   }
@@ -95,13 +107,11 @@ extension ServerConnection {
 
   /// A response of trailers only.
   func sendStatus(
-    _ code: RPCCode, _ message: String, metadata: Metadata = Metadata(), acceptedEncodings: Bool = false,
-    on stream: Stream
+    _ code: RPCCode, _ message: String, metadata: Metadata = Metadata(), on stream: Stream
   ) {
     shard.headerBlock.removeAll()
-    ResponseFields.addHead(to: &shard.headerBlock)
+    ResponseFields.addHead(to: &shard.headerBlock, namingEncodings: stream.pointee.head.namesEncodings)
     addStatus(code, message)
-    if acceptedEncodings { shard.headerBlock.add("grpc-accept-encoding", "identity") }
     shard.headerBlock.add(metadata, listLimitBytes: ResponseFields.listLimitBytes)
     submitHeadersOnly(stream)
   }

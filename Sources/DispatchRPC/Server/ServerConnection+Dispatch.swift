@@ -22,7 +22,7 @@ extension ServerConnection {
   /// After the read, so that handlers never run inside nghttp2, and a request that was reset at once never runs at all.
   /// What finds no room is taken up as answers leave.
   func dispatchReady() {
-    while let stream = firstReady, hasRoomForAnswers {
+    while let stream = firstReady, hasRoomForAnswers, !hasInflatedEnough {
       firstReady = stream.pointee.nextReady
       if firstReady == nil { lastReady = nil }
       stream.pointee.nextReady = nil
@@ -45,14 +45,14 @@ extension ServerConnection {
     let route = server.routes[index]
     switch route.handler {
     case .unary(let handler):
-      guard isWithinRunningLimit(stream) else { return }
+      guard isWithinRunningLimit(stream), inflateRequest(stream) else { return }
       let call = RPCServerCall(
         path: route.path, deadline: stream.pointee.deadline, metadata: stream.pointee.head.metadata, connection: self,
         stream: stream)
       begin(stream, call)
       handOver(stream) { handler(call, $0) }
     case .serverStreaming(let handler):
-      guard isWithinRunningLimit(stream) else { return }
+      guard isWithinRunningLimit(stream), inflateRequest(stream) else { return }
       let call = openStreaming(stream, route)
       begin(stream, call)
       handOver(stream) { call.begin(handler(call, $0)) }
@@ -74,6 +74,7 @@ extension ServerConnection {
 
   private func begin(_ stream: Stream, _ call: RPCServerContext) {
     stream.pointee.call = call
+    call.messageWasCompressed = stream.pointee.request.isCompressed
     dropMetadata(stream)
     stream.pointee.enter(.running, at: shard.now)
     shard.needsWakeUpEnd()

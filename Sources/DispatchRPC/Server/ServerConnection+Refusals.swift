@@ -9,6 +9,8 @@ extension ServerConnection {
     switch refusal {
     case .status(let code, let message):
       refuse(stream, code, message.rawValue)
+    case .unknownEncoding:
+      refuse(stream, .unimplemented, "messages are read as they are or in gzip, not in that grpc-encoding")
     case .http(let refusal):
       shard.headerBlock.removeAll()
       switch refusal {
@@ -34,12 +36,13 @@ extension ServerConnection {
     }
   }
 
-  /// grpc/grpc doc/compression.md: UNIMPLEMENTED with what we do accept; a flag without an encoding is a broken client.
-  func refuseCompression(_ stream: Stream) {
-    if stream.pointee.head.hasForeignEncoding {
-      sendStatus(.unimplemented, "compressed requests are not read", acceptedEncodings: true, on: stream)
-    } else {
-      refuse(stream, .internalError, "a message is marked as compressed, but there is no grpc-encoding")
+  func refuse(_ stream: Stream, _ fault: Gzip.Fault) {
+    switch fault {
+    case .tooLarge:
+      let limit = server.configuration.maxRequestMessageBytes
+      refuse(stream, .resourceExhausted, "the request has more than the \(limit) bytes that are allowed")
+    case .malformed:
+      refuse(stream, .internalError, "the request is not in gzip, as it claims")
     }
   }
 }

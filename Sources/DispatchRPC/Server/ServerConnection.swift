@@ -32,6 +32,8 @@ final class ServerConnection: HTTP2Connection {
   var bufferedMetadataBytes = 0
   /// Requests received in part, or whole and waiting.
   var bufferedRequestBytes = 0
+  /// In this turn.
+  var inflatedBytes = 0
   /// Answers that the client has not taken.
   var bufferedResponseBytes = 0
   var firstStream: Stream?

@@ -51,6 +51,12 @@ struct MessageDeframer {
     return bytes.count - rest.count + part.count
   }
 
+  /// What was compressed takes its own place.
+  mutating func inflate(with gzip: Gzip, limit: Int) throws(Gzip.Fault) {
+    message = try gzip.inflate(message, limit: limit)
+    declaredBytes = message.count
+  }
+
   mutating func reset() {
     prefix = 0
     prefixCount = 0
@@ -67,9 +73,8 @@ struct MessageDeframer {
     guard declaredBytes <= limit else { throw .tooLarge(declaredBytes) }
   }
 
-  /// The prefix of an uncompressed message.
-  static func writePrefix(messageBytes: Int, to output: UnsafeMutablePointer<UInt8>) {
-    output[0] = 0
+  static func writePrefix(isCompressed: Bool, messageBytes: Int, to output: UnsafeMutablePointer<UInt8>) {
+    output[0] = isCompressed ? 1 : 0
     output[1] = UInt8(truncatingIfNeeded: messageBytes >> 24)
     output[2] = UInt8(truncatingIfNeeded: messageBytes >> 16)
     output[3] = UInt8(truncatingIfNeeded: messageBytes >> 8)
