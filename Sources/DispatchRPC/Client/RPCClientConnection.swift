@@ -119,6 +119,11 @@ final class ClientConnectionSlot {
     self.events = events
   }
 
+  /// A path is none: there gRPC says "localhost".
+  private var authority: String {
+    configuration.authority ?? (address.isUnix ? "localhost" : address.description)
+  }
+
   func connect() {
     guard case .idle = state else { return }
     guard let transport = SocketTransport(connectingTo: address) else {
@@ -127,8 +132,7 @@ final class ClientConnectionSlot {
       return
     }
     let connection = ClientConnection(
-      shard: shard, transport: transport, authority: configuration.authority ?? address.description,
-      configuration: configuration, events: events)
+      shard: shard, transport: transport, authority: authority, configuration: configuration, events: events)
     state = .open(connection)
     connection.start()
   }

@@ -13,12 +13,12 @@ func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32) {
   setsockopt(descriptor, level, name, &on, socklen_t(MemoryLayout<Int32>.size))
 }
 
-/// Connecting, without waiting for it; `nil` when it fails at once.
+/// Connecting, without waiting for it; `nil` when it fails at once, as a Unix socket does whose backlog is full.
 func makeConnectingSocket(_ address: SocketAddress) -> Int32? {
   let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
   let descriptor = socket(address.family, type, 0)
   guard descriptor >= 0 else { return nil }
-  setNoDelay(descriptor)
+  if !address.isUnix { setNoDelay(descriptor) }
   let result = address.withSocketAddress { connect(descriptor, $0, $1) }
   guard result == 0 || errno == EINPROGRESS else {
     close(descriptor)

@@ -61,10 +61,14 @@ public final class RPCServer: Sendable {
     return try listen(ListeningSocket(host: host, port: port))
   }
 
-  /// Listens on a Unix socket, for this machine's processes of the same user.
+  /// Listens on a Unix socket. One that a dead server left is replaced; it is removed when the server stops. May block while
+  /// another server of the same directory starts.
+  ///
+  /// - Parameter path: at most 107 bytes.
+  /// - Parameter permissions: of the file, from the moment it is there; by default for processes of the same user only.
   @discardableResult
-  public func listen(unixPath: String) throws(RPCServerError) -> SocketAddress {
-    throw RPCServerError(reason: "Unix sockets are not supported")
+  public func listen(unixPath path: String, permissions: UInt32 = 0o600) throws(RPCServerError) -> SocketAddress {
+    try listen(ListeningSocket(unixPath: path, permissions: permissions))
   }
 
   private func listen(_ listener: ListeningSocket) throws(RPCServerError) -> SocketAddress {
