@@ -61,6 +61,11 @@ public class RPCServerContext: @unchecked Sendable {
 
   public final var shard: RPCShard { connection.shard }
   public final var peer: RPCPeer { connection.peer }
+  /// What the application keeps with the connection, such as who its peer is; gone with it. On the shard only.
+  public final var connectionNote: (any AnyObject & Sendable)? {
+    get { connection.note }
+    set { connection.note = newValue }
+  }
   /// Decoded anew each time: keep it rather than ask twice.
   public final var metadata: Metadata { encodedMetadata.decoded() }
   /// The first text of this name, which is in lower case: without decoding the rest.

@@ -22,6 +22,8 @@ final class ServerConnection: HTTP2Connection {
 
   let server: ServerShard
   let peer: RPCPeer
+  /// See `RPCServerContext.connectionNote`.
+  var note: (any AnyObject & Sendable)?
 
   var abuse: AbuseMonitor
   var drainState = DrainStateMachine()
