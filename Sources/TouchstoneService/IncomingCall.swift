@@ -58,6 +58,10 @@ public protocol IncomingStream: IncomingContext {
 }
 
 extension RPCServerStream: IncomingStream {
+  public func send(_ message: [UInt8]) {
+    send(message, compressed: true)
+  }
+
   public func finish() {
     finish(trailingMetadata: Metadata())
   }
