@@ -149,6 +149,9 @@ let package = Package(
     .executableTarget(
       name: "interop-client", dependencies: ["DispatchRPC", "InteropSupport"], path: "Tests/Interop/Client",
       swiftSettings: settings),
+    // What grpc's C++ and Go are measured against (Tests/Benchmarks/bench_rpc.py).
+    .executableTarget(
+      name: "rpc-echo", dependencies: ["DispatchRPC"], path: "Tests/Benchmarks/rpc/echo", swiftSettings: settings),
     .testTarget(name: "StructureTests", swiftSettings: settings),
   ]
 )

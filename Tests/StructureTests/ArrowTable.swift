@@ -74,6 +74,7 @@ enum ArrowTable {
     // grpc's own interoperability tests: programs on the transport alone.
     ArrowRow("InteropSupport", system: platform, directory: "Tests/Interop/Support"),
     ArrowRow("interop-server", ["InteropSupport", "DispatchRPC"], system: platform, directory: "Tests/Interop/Server"),
+    ArrowRow("rpc-echo", ["DispatchRPC"], system: platform, directory: "Tests/Benchmarks/rpc/echo"),
     ArrowRow("interop-client", ["InteropSupport", "DispatchRPC"], system: platform, directory: "Tests/Interop/Client"),
   ]
 
