@@ -98,7 +98,7 @@ private struct Inflater: ~Copyable {
     let consumed = before.isEmpty ? 0 : message.count - stream.unreadBytes
     output = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
       count = before.count
-      _ = UnsafeMutableBufferPointer(rebasing: buffer[..<count]).update(from: before)
+      before.withUnsafeBytes { UnsafeMutableRawBufferPointer(buffer).copyMemory(from: $0) }
       code = message.withUnsafeBufferPointer { message in
         stream.set(
           input: UnsafeBufferPointer(rebasing: message[consumed...]),

@@ -59,12 +59,14 @@ final class Loopback: Sendable {
 final class TestClient: Sendable {
   let connection: RPCClientConnection
   let events = Box<RPCConnectionEvent>()
+  private let loop: RPCShard
   private let loopback: Loopback?
 
   init(
     _ address: SocketAddress, _ configuration: RPCClientConfiguration = RPCClientConfiguration(),
     loop: RPCShard = RPCShard(label: "test.client"), keeping loopback: Loopback? = nil
   ) {
+    self.loop = loop
     self.loopback = loopback
     let events = events
     connection = RPCClientConnection(address: address, loop: loop, configuration: configuration) { events.put($0) }
@@ -77,13 +79,30 @@ final class TestClient: Sendable {
   }
 
   func call(
-    _ method: String, _ message: [UInt8] = [], _ metadata: Metadata = [], timeout: Duration? = nil
+    _ method: String, _ message: [UInt8] = [], _ metadata: Metadata = [], timeout: Duration? = nil,
+    compression: RPCCompression = .identity
   ) async throws(RPCError) -> RPCResponse {
     let deadline = timeout.map { MonotonicTime.now().advanced(by: $0) }
-    let request = RPCClientRequest(path: "/test/\(method)", message: message, metadata: metadata, deadline: deadline)
+    let request = RPCClientRequest(
+      path: "/test/\(method)", message: message, metadata: metadata, deadline: deadline, compression: compression)
     return try await withCheckedContinuation { done in
       connection.start(request) { done.resume(returning: $0) }
     }.get()
+  }
+
+  /// How a call ends.
+  func code(of method: String) async -> RPCCode {
+    do throws(RPCError) {
+      _ = try await call(method)
+      return .ok
+    } catch {
+      return error.code
+    }
+  }
+
+  /// All that was asked of the connection before has been done.
+  func onLoop() async {
+    await withCheckedContinuation { done in loop.execute { done.resume() } }
   }
 
   /// Makes a call whose answer must be its request.

@@ -26,7 +26,7 @@ final class StreamingLoopback: Sendable {
 
   init(
     _ configuration: RPCServerConfiguration = RPCServerConfiguration(shards: 1),
-    adding more: (inout RPCRouter) -> Void = { _ in }
+    adding more: (inout RPCRouter) -> Void = { _ in }, onWakeUpEnd: (@Sendable (RPCShard) -> Void)? = nil
   ) throws {
     let (held, seen) = (Box<RPCServerStream>(), Box<Sighting>())
     (self.held, self.seen) = (held, seen)
@@ -48,7 +48,7 @@ final class StreamingLoopback: Sendable {
           }
         }
         more(&router)
-      })
+      }, onWakeUpEnd: onWakeUpEnd)
   }
 
   func connect(_ configuration: RPCClientConfiguration = RPCClientConfiguration()) async throws -> TestClient {
@@ -139,11 +139,14 @@ struct TestStream: Sendable {
 extension TestClient {
   /// - Parameter demand: messages asked for at once; `nil` for none.
   func open(
-    _ method: String, metadata: Metadata = Metadata(), timeout: Duration? = nil, demand: Int? = .max
+    _ method: String, metadata: Metadata = Metadata(), timeout: Duration? = nil, demand: Int? = .max,
+    compression: RPCCompression = .identity
   ) -> TestStream {
     let seen = Box<Sighting>()
     let deadline = timeout.map { MonotonicTime.now().advanced(by: $0) }
-    let stream = connection.openStream("/stream/\(method)", metadata: metadata, deadline: deadline) { _, event in
+    let stream = connection.openStream(
+      "/stream/\(method)", metadata: metadata, deadline: deadline, compression: compression
+    ) { _, event in
       switch event {
       case .initialMetadata(let metadata): seen.put(.initialMetadata(metadata))
       case .message(let bytes): seen.put(.message(Array(bytes)))
