@@ -55,6 +55,14 @@ struct FieldReader: FieldMapper {
     values = UnsafeBufferPointer(start: c, count: count).map { Self.text($0) }
   }
 
+  func repeated(
+    _ values: inout [[UInt8]], _ c: inout UnsafeMutablePointer<ProtobufCBinaryData>?, _ count: inout Int
+  ) {
+    values = UnsafeBufferPointer(start: c, count: count).map {
+      Array(UnsafeBufferPointer(start: $0.data, count: $0.len))
+    }
+  }
+
   func repeated<Number: FixedWidthInteger>(
     _ values: inout [Number], _ c: inout UnsafeMutablePointer<Number>?, _ count: inout Int
   ) {

@@ -72,9 +72,14 @@ extension FieldWriter {
   }
 
   mutating func field(_ value: inout [UInt8], _ c: inout ProtobufCBinaryData) {
-    guard !value.isEmpty, let data = arena.allocate(UInt8.self, count: value.count) else { return }
+    if let copy = cBytes(value) { c = copy }
+  }
+
+  /// `nil` where there are none.
+  private func cBytes(_ value: [UInt8]) -> ProtobufCBinaryData? {
+    guard !value.isEmpty, let data = arena.allocate(UInt8.self, count: value.count) else { return nil }
     value.withUnsafeBufferPointer { data.initialize(from: $0.baseAddress!, count: $0.count) }
-    c = ProtobufCBinaryData(len: value.count, data: data)
+    return ProtobufCBinaryData(len: value.count, data: data)
   }
 
   mutating func field(_ value: inout Bool, _ c: inout protobuf_c_boolean) {
@@ -114,6 +119,12 @@ extension FieldWriter {
     _ values: inout [String], _ c: inout UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ count: inout Int
   ) {
     fill(&c, &count, from: values) { writer, text in writer.cString(text) }
+  }
+
+  mutating func repeated(
+    _ values: inout [[UInt8]], _ c: inout UnsafeMutablePointer<ProtobufCBinaryData>?, _ count: inout Int
+  ) {
+    fill(&c, &count, from: values) { writer, bytes in writer.cBytes(bytes) ?? ProtobufCBinaryData() }
   }
 
   mutating func repeated<Number: FixedWidthInteger>(

@@ -34,6 +34,8 @@ protocol FieldMapper {
 
   mutating func repeated(
     _ values: inout [String], _ c: inout UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ count: inout Int)
+  mutating func repeated(
+    _ values: inout [[UInt8]], _ c: inout UnsafeMutablePointer<ProtobufCBinaryData>?, _ count: inout Int)
   mutating func repeated<Number: FixedWidthInteger>(
     _ values: inout [Number], _ c: inout UnsafeMutablePointer<Number>?, _ count: inout Int)
   mutating func repeated<Value: OpenEnum, C: RawRepresentable<UInt32>>(

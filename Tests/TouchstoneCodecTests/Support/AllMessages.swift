@@ -25,7 +25,7 @@ struct AnyMessageType: Sendable, CustomTestStringConvertible {
 }
 
 extension AnyMessageType {
-  static let all: [AnyMessageType] = types + bindings + evaluations + secrets + tokens + administration + google
+  static let all: [AnyMessageType] = types + bindings + evaluations + secrets + tokens + administration + google + grpc
 
   static let types = [
     AnyMessageType(V1.DevicePosture.self), AnyMessageType(V1.Transaction.self), AnyMessageType(V1.Title.self),
@@ -90,5 +90,16 @@ extension AnyMessageType {
     AnyMessageType(RPCDetail.PreconditionFailure.self), AnyMessageType(RPCDetail.PreconditionFailure.Violation.self),
     AnyMessageType(RPCDetail.BadRequest.self), AnyMessageType(RPCDetail.BadRequest.FieldViolation.self),
     AnyMessageType(RPCDetail.LocalizedMessage.self),
+  ]
+
+  static let grpc = [
+    AnyMessageType(GRPCHealth.CheckRequest.self), AnyMessageType(GRPCHealth.CheckResponse.self),
+    AnyMessageType(GRPCHealth.ListRequest.self), AnyMessageType(GRPCHealth.ListResponse.self),
+    AnyMessageType(GRPCHealth.ListResponse.Entry.self),
+    AnyMessageType(GRPCReflection.Request.self), AnyMessageType(GRPCReflection.ExtensionRequest.self),
+    AnyMessageType(GRPCReflection.Response.self), AnyMessageType(GRPCReflection.FileDescriptorResponse.self),
+    AnyMessageType(GRPCReflection.ExtensionNumberResponse.self),
+    AnyMessageType(GRPCReflection.ListServiceResponse.self), AnyMessageType(GRPCReflection.ServiceResponse.self),
+    AnyMessageType(GRPCReflection.ErrorResponse.self),
   ]
 }

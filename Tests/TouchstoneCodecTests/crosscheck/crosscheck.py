@@ -58,6 +58,8 @@ def load(protos):
     """All message types of the .proto files, by full name."""
     well_known = Path(grpc_tools.__file__).parent / "_proto"
     files = sorted(str(path.relative_to(protos)) for path in Path(protos).rglob("*.proto"))
+    # The same messages as in v1, for which Swift has one type.
+    files = [file for file in files if not file.startswith("grpc/reflection/v1alpha/")]
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "descriptors"
         arguments = ["protoc", f"-I{protos}", f"-I{well_known}", "--include_imports", f"--descriptor_set_out={out}"]
@@ -76,13 +78,17 @@ def load(protos):
 
 
 def take_maps_for_lists(descriptors):
-    """A map is a list of entries on the wire. Python drops an entry with unknown fields from a map; others do not."""
+    """A map is a list of entries on the wire. Python drops an entry with unknown fields from a map; others do not.
+
+    Where its values are messages, Swift has it as a list, too.
+    """
     for file in descriptors.file:
         for message in file.message_type:
             for nested in message.nested_type:
                 if nested.options.map_entry:
                     nested.options.map_entry = False
-                    MAP_ENTRIES.add(f"{file.package}.{message.name}.{nested.name}")
+                    if nested.field[1].type != descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE:
+                        MAP_ENTRIES.add(f"{file.package}.{message.name}.{nested.name}")
 
 
 def collect(descriptor, types):
