@@ -1,4 +1,4 @@
-/// When to try to connect again: one for the whole pool, since all its connections go to one target.
+/// When to try an endpoint again: one for all of its connections.
 ///
 /// Failures while waiting belong to the round that is being waited for and change nothing. The wait is measured from
 /// the failure. A success ends it, but is only believed once the connection has lived for `initialDelay`: a peer that

@@ -1,4 +1,4 @@
-/// The pool's connections: what each can carry and carries, and which one takes the next lease.
+/// The pool's connections and their endpoints: what each connection can carry and carries, and what is counted of them.
 struct ConnectionGroup {
   enum Phase: Hashable {
     /// Opened, not ready.
@@ -13,25 +13,40 @@ struct ConnectionGroup {
 
   struct Member {
     let id: ConnectionID
+    /// Its place in `endpoints`.
+    var endpoint: Int
     fileprivate(set) var phase = Phase.connecting
     fileprivate(set) var capacity = 0
-    fileprivate(set) var leased = 0
+    var leased = 0
     /// When it began to connect or, from then on, became ready.
     fileprivate(set) var began: MonotonicInstant
     /// As `markIdle` was told; means nothing while there are leases.
     fileprivate(set) var idleSince: MonotonicInstant
+
+    var hasRoom: Bool { leased < capacity }
   }
 
-  /// Indexed by `ConnectionID.slot`; few enough to look at each of them.
-  private var slots: [Member?] = []
+  /// Indexed by `ConnectionID.slot`.
+  var slots: [Member?] = []
+  /// Those of the latest resolution in its order, then those that are gone and still have connections.
+  var endpoints: [Endpoint]
+  /// How many endpoints the latest resolution named.
+  var listed: Int
+  /// Where the next pick begins to look, among those listed.
+  var cursor = 0
+  /// With `PoolBalancing.pickFirst`: the endpoint that leases are taken from; `nil` while none is connected.
+  var chosen: Int?
+  private(set) var counts = PhaseCounts()
   private var nextNumber: UInt64 = 0
-  private(set) var connecting = 0
-  private(set) var serving = 0
-  private(set) var goingAway = 0
-  private(set) var closing = 0
+  private let backoff: BackoffConfiguration
 
-  var isEmpty: Bool { total == 0 }
-  var total: Int { connecting + serving + goingAway + closing }
+  init(endpoints: [EndpointID], backoff: BackoffConfiguration) {
+    self.endpoints = endpoints.map { Endpoint($0, backoff: backoff) }
+    self.listed = endpoints.count
+    self.backoff = backoff
+  }
+
+  var isEmpty: Bool { counts.total == 0 }
   var members: some Sequence<Member> { slots.lazy.compactMap(\.self) }
 
   subscript(_ id: ConnectionID) -> Member? {
@@ -39,13 +54,17 @@ struct ConnectionGroup {
     return member
   }
 
-  mutating func open(at now: MonotonicInstant) -> ConnectionID {
+  func makeEndpoint(_ id: EndpointID) -> Endpoint {
+    Endpoint(id, backoff: backoff)
+  }
+
+  mutating func open(for endpoint: Int, at now: MonotonicInstant) -> ConnectionID {
     let slot = slots.firstIndex { $0 == nil } ?? slots.endIndex
     if slot == slots.endIndex { slots.append(nil) }
-    let id = ConnectionID(slot: slot, number: nextNumber)
+    let id = ConnectionID(slot: slot, number: nextNumber, endpoint: endpoints[endpoint].id)
     nextNumber += 1
-    slots[slot] = Member(id: id, began: now, idleSince: now)
-    connecting += 1
+    slots[slot] = Member(id: id, endpoint: endpoint, began: now, idleSince: now)
+    count(.connecting, of: endpoint, by: 1)
     return id
   }
 
@@ -60,28 +79,12 @@ struct ConnectionGroup {
     slots[id.slot]?.capacity = max(0, capacity)
   }
 
-  /// Leases on the serving connection with the fewest leases; among equals always the same one, so that those a lull
-  /// does not need grow idle. `nil`: all are full.
-  mutating func lease() -> ConnectionID? {
-    var best: Int?
-    var fewest = Int.max
-    for slot in slots.indices {
-      guard let member = slots[slot], member.phase == .serving else { continue }
-      if member.leased < fewest, member.leased < member.capacity {
-        best = slot
-        fewest = member.leased
-      }
-    }
-    guard let best else { return nil }
-    slots[best]?.leased += 1
-    return slots[best]?.id
-  }
-
   /// Answers with the connection as it is now; `nil` if it has closed, and the lease with it.
   mutating func leaseReturned(to id: ConnectionID) -> Member? {
     guard let member = self[id] else { return nil }
     precondition(member.leased > 0, "a lease came back that was never given")
     slots[id.slot]?.leased -= 1
+    endpoints[member.endpoint].leased -= 1
     return slots[id.slot]
   }
 
@@ -91,24 +94,29 @@ struct ConnectionGroup {
 
   mutating func move(_ id: ConnectionID, to phase: Phase) {
     guard let member = self[id] else { return }
-    count(member.phase, by: -1)
-    count(phase, by: 1)
+    leave(member)
+    count(phase, of: member.endpoint, by: 1)
+    if phase == .serving { endpoints[member.endpoint].serving.append(id.slot) }
     slots[id.slot]?.phase = phase
   }
 
   mutating func remove(_ id: ConnectionID) -> Member? {
     guard let member = self[id] else { return nil }
-    count(member.phase, by: -1)
+    leave(member)
+    endpoints[member.endpoint].leased -= member.leased
     slots[id.slot] = nil
     return member
   }
 
-  private mutating func count(_ phase: Phase, by change: Int) {
-    switch phase {
-    case .connecting: connecting += change
-    case .serving: serving += change
-    case .goingAway: goingAway += change
-    case .closing: closing += change
-    }
+  private mutating func leave(_ member: Member) {
+    count(member.phase, of: member.endpoint, by: -1)
+    guard member.phase == .serving else { return }
+    endpoints[member.endpoint].serving.removeAll { $0 == member.id.slot }
+    if chosen == member.endpoint, endpoints[member.endpoint].serving.isEmpty { chosen = nil }
+  }
+
+  private mutating func count(_ phase: Phase, of endpoint: Int, by change: Int) {
+    counts.count(phase, by: change)
+    endpoints[endpoint].counts.count(phase, by: change)
   }
 }

@@ -17,8 +17,10 @@ public struct Lease<Connection: PooledConnection>: Sendable {
 
   /// Call exactly once. A second call is a bug of the caller, and so is dropping the lease without a call: both trap in
   /// debug, and in release they leave the pool's count right.
-  public func release() {
-    token.release()
+  ///
+  /// - Parameter outcome: what the lease's use says of the endpoint.
+  public func release(_ outcome: LeaseOutcome = .unknown) {
+    token.release(outcome)
   }
 }
 
@@ -35,16 +37,16 @@ final class LeaseToken: Sendable {
     self.core = core
   }
 
-  func release() {
+  func release(_ outcome: LeaseOutcome) {
     let wasReleased = isReleased.exchange(true, ordering: .relaxed)
     assert(!wasReleased, "a lease was released twice")
-    if !wasReleased { core.release(id) }
+    if !wasReleased { core.release(id, outcome) }
   }
 
   deinit {
     guard !isReleased.load(ordering: .relaxed) else { return }
     assertionFailure("a lease was dropped without release()")
-    core.release(id)
+    core.release(id, .unknown)
   }
 }
 

@@ -27,6 +27,8 @@ struct PoolAction: Equatable {
   var open: [ConnectionID] = []
   var close: [ConnectionID] = []
   var timer = Timer.none
+  /// Who resolves the target should do so, soon: nothing is known, or what is known may be outdated.
+  var asksForEndpoints = false
   /// The drain is over.
   var completesDrain = false
 }

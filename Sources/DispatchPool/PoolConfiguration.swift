@@ -1,9 +1,10 @@
-/// How many connections, how long to wait for them, and when to let go of them.
+/// How many connections, to which of the endpoints, how long to wait for them, and when to let go of them.
 public struct PoolConfiguration: Sendable, Hashable {
-  /// Kept open from `start()` or the first request on. Least-loaded choice spreads the leases over them.
+  /// To each endpoint in use, kept open from `start()` or the first request on. Least-loaded choice spreads the leases over
+  /// them.
   public var minimumConnections: Int
-  /// Never more than this many connecting or serving. Those that go away or are closing come on top, so that a
-  /// replacement need not wait for them; there are at most twice as many connections in all.
+  /// To one endpoint, connecting or serving. Those that go away or are closing come on top, so that a replacement need not
+  /// wait for them; there are at most twice as many connections to it in all.
   public var maximumConnections: Int
   /// Requests that may wait for a lease; the next one is refused, since waiting longer only adds to the overload.
   public var maximumWaiting: Int
@@ -11,7 +12,15 @@ public struct PoolConfiguration: Sendable, Hashable {
   public var assumedCapacity: Int
   /// A connection beyond the minimum closes after this long without a lease.
   public var idleTimeout: Duration
+  /// Of each endpoint.
   public var backoff: BackoffConfiguration
+  /// Over the endpoints, where there are several.
+  public var balancing = PoolBalancing.roundRobin
+  /// With `PoolBalancing.pickFirst`: how long to try one endpoint before the next is tried beside it (RFC 8305's Connection
+  /// Attempt Delay, as in gRFC A61). `nil`: until it failed.
+  public var attemptDelay: Duration? = .milliseconds(250)
+  /// `nil`: no endpoint is ejected.
+  public var outliers: OutlierConfiguration?
 
   /// - Precondition: `0 <= minimumConnections <= maximumConnections`, and the other counts are positive.
   public init(

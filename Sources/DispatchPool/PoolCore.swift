@@ -24,10 +24,15 @@ final class PoolCore: Sendable {
   private let makeConnection: ConnectionFactory
   private let queue: DispatchQueue
   private let timer: WakeUpTimer
+  private let resolve: @Sendable () -> Void
 
-  init(configuration: PoolConfiguration, makeConnection: @escaping ConnectionFactory) {
-    self.state = Mutex(State(machine: PoolStateMachine(configuration: configuration)))
+  init(
+    configuration: PoolConfiguration, endpoints: [EndpointID]?, resolve: @escaping @Sendable () -> Void,
+    makeConnection: @escaping ConnectionFactory
+  ) {
+    self.state = Mutex(State(machine: PoolStateMachine(configuration: configuration, endpoints: endpoints)))
     self.makeConnection = makeConnection
+    self.resolve = resolve
     self.queue = DispatchQueue(label: "connection pool")
     self.timer = WakeUpTimer(queue: queue)
     timer.activate { [self] in
@@ -61,8 +66,16 @@ final class PoolCore: Sendable {
     handle { $0.requestCancelled(id) }
   }
 
-  func release(_ id: ConnectionID) {
-    handle { $0.leaseReturned(to: id, now: .now()) }
+  func release(_ id: ConnectionID, _ outcome: LeaseOutcome) {
+    handle { $0.leaseReturned(to: id, outcome: outcome, now: .now()) }
+  }
+
+  func replaceEndpoints(_ endpoints: [EndpointID]) {
+    handle { $0.endpointsReplaced(endpoints, now: .now()) }
+  }
+
+  func endpointsNotFound(reason: String) {
+    handle { $0.endpointsNotFound(reason: reason) }
   }
 
   func drain(deadline: MonotonicInstant?, completion: @escaping @Sendable () -> Void) {
@@ -72,6 +85,10 @@ final class PoolCore: Sendable {
 
   var statistics: PoolStatistics {
     state.withLock { $0.machine.statistics }
+  }
+
+  var endpointStatistics: [EndpointStatistics] {
+    state.withLock { $0.machine.endpointStatistics }
   }
 }
 
@@ -145,6 +162,7 @@ extension PoolCore {
     if case .set(let time) = action.timer { timer.set(to: time) }
     for id in action.open { queue.async { [self] in open(id) } }
     for id in action.close { queue.async { [self] in close(id) } }
+    if action.asksForEndpoints { queue.async(execute: resolve) }
     if action.completesDrain { timer.cancel() }
   }
 }

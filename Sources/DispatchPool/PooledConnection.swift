@@ -26,6 +26,14 @@ public struct ConnectionID: Sendable, Hashable, CustomStringConvertible {
   let slot: Int
   /// Counts the connections that the pool has opened; never reused.
   let number: UInt64
+  /// Where it goes.
+  public let endpoint: EndpointID
+
+  init(slot: Int, number: UInt64, endpoint: EndpointID = .only) {
+    self.slot = slot
+    self.number = number
+    self.endpoint = endpoint
+  }
 
   public var description: String {
     "connection \(number)"
