@@ -9,7 +9,8 @@ import Testing
   private let files = ProtoFiles()
 
   @Test func `every file of Protos is there`() throws {
-    let protos = URL(filePath: #filePath).appending(path: "../../../Protos").resolvingSymlinksInPath()
+    let tests = URL(filePath: #filePath).deletingLastPathComponent()
+    let protos = tests.appending(path: "../../Protos").resolvingSymlinksInPath()
     let names = try FileManager.default.subpathsOfDirectory(atPath: protos.path).filter { $0.hasSuffix(".proto") }
     #expect(names.count > 10)
     for name in names { #expect(files.file(named: name)?.first.map(Self.name) == name) }
