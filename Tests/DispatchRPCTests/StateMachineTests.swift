@@ -1,4 +1,4 @@
-// The pure machines: deadlines, abuse, drain, keepalive.
+// The pure machines: deadlines, drain, keepalive.
 
 import Testing
 
@@ -64,36 +64,6 @@ private struct SplitMix: RandomNumberGenerator {
   }
 }
 
-@Suite struct AbuseMonitorTests {
-  private var limits: AbuseLimits {
-    var limits = AbuseLimits()
-    limits.resets = .init(burst: 3, perSecond: 2)
-    limits.emptyData = .init(burst: 1, perSecond: 0)
-    return limits
-  }
-
-  @Test func toleratesABurstThenARate() {
-    var monitor = AbuseMonitor(limits: limits, now: seconds(0))
-    for _ in 0..<3 { #expect(monitor.record(.reset, at: seconds(0)) == .tolerated) }
-    #expect(monitor.record(.reset, at: seconds(0)) == .abusive)
-    for _ in 0..<2 { #expect(monitor.record(.reset, at: seconds(1)) == .tolerated) }
-    #expect(monitor.record(.reset, at: seconds(1)) == .abusive)
-  }
-
-  @Test func savesUpNoMoreThanTheBurst() {
-    var monitor = AbuseMonitor(limits: limits, now: seconds(0))
-    for _ in 0..<3 { #expect(monitor.record(.reset, at: seconds(1_000_000)) == .tolerated) }
-    #expect(monitor.record(.reset, at: seconds(1_000_000)) == .abusive)
-  }
-
-  @Test func countsEachKindAlone() {
-    var monitor = AbuseMonitor(limits: limits, now: seconds(0))
-    #expect(monitor.record(.emptyData, at: seconds(0)) == .tolerated)
-    #expect(monitor.record(.emptyData, at: seconds(9)) == .abusive)
-    #expect(monitor.record(.reset, at: seconds(9)) == .tolerated)
-  }
-}
-
 @Suite struct DrainStateMachineTests {
   @Test func warnsOnceThenRefusesOnce() {
     var drain = DrainStateMachine()
@@ -109,23 +79,31 @@ private struct SplitMix: RandomNumberGenerator {
 }
 
 @Suite struct KeepaliveStateMachineTests {
-  private let settings = RPCClientConfiguration.Keepalive(interval: .seconds(10), timeout: .seconds(5))
+  private static func machine(withoutCalls: Bool = false) -> KeepaliveStateMachine {
+    KeepaliveStateMachine(interval: .seconds(10), timeout: .seconds(5), withoutCalls: withoutCalls, now: seconds(0))
+  }
 
-  @Test func probesASilentServerAndGivesUp() {
-    var keepalive = KeepaliveStateMachine(settings, now: seconds(0))
+  @Test func probesASilentPeerAndGivesUp() {
+    var keepalive = Self.machine()
     #expect(keepalive.timerExpired(at: seconds(10), hasCalls: true) == .probe(until: seconds(15)))
+    #expect(keepalive.timerExpired(at: seconds(14), hasCalls: true) == .wait(until: seconds(15)))
     #expect(keepalive.timerExpired(at: seconds(15), hasCalls: true) == .giveUp)
   }
 
   @Test func anyByteIsAnAnswer() {
-    var keepalive = KeepaliveStateMachine(settings, now: seconds(0))
+    var keepalive = Self.machine()
     #expect(keepalive.timerExpired(at: seconds(10), hasCalls: true) == .probe(until: seconds(15)))
     keepalive.received(at: seconds(12))
     #expect(keepalive.timerExpired(at: seconds(15), hasCalls: true) == .wait(until: seconds(22)))
   }
 
   @Test func leavesAConnectionWithoutCallsAlone() {
-    var keepalive = KeepaliveStateMachine(settings, now: seconds(0))
+    var keepalive = Self.machine()
     #expect(keepalive.timerExpired(at: seconds(10), hasCalls: false) == .wait(until: seconds(20)))
+  }
+
+  @Test func probesAConnectionWithoutCallsIfToldTo() {
+    var keepalive = Self.machine(withoutCalls: true)
+    #expect(keepalive.timerExpired(at: seconds(10), hasCalls: false) == .probe(until: seconds(15)))
   }
 }

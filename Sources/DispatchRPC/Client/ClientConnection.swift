@@ -127,7 +127,8 @@ extension ClientConnection {
     state = .connected(maxConcurrentStreams: maximum)
     events(.connected(maxConcurrentStreams: maximum))
     guard let settings = configuration.keepalive else { return }
-    keepalive = KeepaliveStateMachine(settings, now: shard.now)
+    keepalive = KeepaliveStateMachine(
+      interval: settings.interval, timeout: settings.timeout, withoutCalls: settings.withoutCalls, now: shard.now)
     setTimer(TimerKind.keepalive, after: settings.interval)
   }
 
@@ -275,7 +276,7 @@ extension ClientConnection {
 
   private func connectionLost(_ stream: ClientStream, _ reason: String) {
     if let timer = stream.timer { shard.cancelTimer(timer) }
-    let error = RPCError(code: .unavailable, message: reason, isUnprocessed: !stream.isSent)
+    let error = RPCError(code: .unavailable, message: reason, progress: stream.progress)
     stream.fail(error, on: shard)
   }
 }
@@ -358,7 +359,7 @@ extension ClientConnection {
   private static func error(resetWith code: HTTP2ErrorCode) -> RPCError {
     RPCError(
       code: RPCCode(resetWith: code), message: "the stream was reset, HTTP/2 error code \(code.rawValue)",
-      isUnprocessed: code == .refusedStream)
+      progress: code == .refusedStream ? .unprocessed : .sent)
   }
 }
 
@@ -367,6 +368,6 @@ extension RPCError {
 
   /// The call never left, so it may be tried elsewhere.
   static func unprocessed(_ message: String) -> RPCError {
-    RPCError(code: .unavailable, message: message, isUnprocessed: true)
+    RPCError(code: .unavailable, message: message, progress: .unsent)
   }
 }

@@ -18,7 +18,7 @@ class HTTP2Connection: ReadinessHandler {
 
   private enum State {
     case open
-    /// nghttp2 gave up on the input; GOAWAY is on its way out.
+    /// nghttp2 gave up on the input, or we on the peer; GOAWAY is on its way out.
     case broken
     /// Our side is finished; what still arrives is thrown away.
     case lingering
@@ -34,6 +34,8 @@ class HTTP2Connection: ReadinessHandler {
   private var key: UInt64?
   private var watched = Readiness.readable
   private var writeIsDue = false
+  /// Of the session's output nothing more is wanted.
+  private var lastWordIsSaid = false
   /// What the socket did not take, from `blockedOffset`.
   private var blocked: [UInt8] = []
   private var blockedOffset = 0
@@ -63,6 +65,9 @@ class HTTP2Connection: ReadinessHandler {
 
   // MARK: For subclasses
 
+  /// Before nghttp2 sees the bytes. False when it must not.
+  func willReceive(_ bytes: UnsafeRawBufferPointer) -> Bool { true }
+
   /// A read went through the callbacks.
   func didReceive() {}
 
@@ -80,9 +85,12 @@ class HTTP2Connection: ReadinessHandler {
 
   /// At most one of a kind; a new one replaces it.
   final func setTimer(_ kind: UInt32, after duration: Duration) {
+    setTimer(kind, at: shard.now.advanced(by: duration))
+  }
+
+  final func setTimer(_ kind: UInt32, at time: MonotonicTime) {
     cancelTimer(kind)
-    timers[kind] = shard.setTimer(
-      at: shard.now.advanced(by: duration), for: registeredKey, tag: TimerTag(kind: kind))
+    timers[kind] = shard.setTimer(at: time, for: registeredKey, tag: TimerTag(kind: kind))
   }
 
   final func cancelTimer(_ kind: UInt32) {
@@ -120,8 +128,9 @@ class HTTP2Connection: ReadinessHandler {
   private func receive() {
     switch transport.receive(into: shard.receiveBuffer) {
     case .bytes(let count):
-      guard isOpen else { return }
-      let isWhole = session.receive(UnsafeRawBufferPointer(rebasing: shard.receiveBuffer[..<count]))
+      let bytes = UnsafeRawBufferPointer(rebasing: shard.receiveBuffer[..<count])
+      guard isOpen, willReceive(bytes) else { return }
+      let isWhole = session.receive(bytes)
       didReceive()
       if !isWhole {
         state = .broken
@@ -151,7 +160,7 @@ class HTTP2Connection: ReadinessHandler {
     guard canWrite, sendBlocked(), sendOutput() else { return }
     watch(blocked.isEmpty ? .readable : readinessWhileBlocked)
     guard blocked.isEmpty else { return }
-    if !session.wantsRead && !session.wantsWrite {
+    if lastWordIsSaid || !session.wantsRead && !session.wantsWrite {
       finish()
     } else {
       didWrite()
@@ -215,7 +224,7 @@ class HTTP2Connection: ReadinessHandler {
   /// The number of bytes put into the shard's buffer; `nil` when nghttp2 failed.
   private func collectOutput() -> Int? {
     var count = 0
-    while count + Self.largestOutputBytes <= shard.sendBuffer.count {
+    while !lastWordIsSaid, count + Self.largestOutputBytes <= shard.sendBuffer.count {
       guard let output = session.nextOutput() else { return nil }
       if output.isEmpty { break }
       precondition(output.count <= shard.sendBuffer.count - count, "nghttp2 hands out single frames of 16 KiB")
@@ -254,6 +263,22 @@ class HTTP2Connection: ReadinessHandler {
   }
 
   // MARK: Closing
+
+  /// Ends the connection for what the peer does: GOAWAY with the reason as its debug data, and nothing is read any more.
+  final func terminate(_ code: HTTP2ErrorCode, _ reason: StaticString) {
+    guard state == .open else { return }
+    state = .broken
+    session.submitGoaway(code, debugData: UnsafeRawBufferPointer(reason))
+    // nghttp2 stops reading at once. Its own GOAWAY is not sent, as `lastWordSent` comes before.
+    session.terminate(code)
+    scheduleWrite()
+    setTimer(Self.lingerTimer, after: Self.lingerTime)
+  }
+
+  /// The GOAWAY of `terminate` is in the output.
+  final func lastWordSent() {
+    lastWordIsSaid = true
+  }
 
   /// Says that nothing follows, and waits a moment for the peer to close.
   final func finish() {

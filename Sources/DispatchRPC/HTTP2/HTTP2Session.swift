@@ -93,9 +93,11 @@ struct HTTP2Session: ~Copyable {
   }
 
   /// GOAWAY with the last stream that was taken up: those above it were not processed.
-  func submitGoaway(_ code: HTTP2ErrorCode) {
+  func submitGoaway(_ code: HTTP2ErrorCode, debugData: UnsafeRawBufferPointer = UnsafeRawBufferPointer("")) {
     let last = nghttp2_session_get_last_proc_stream_id(session)
-    nghttp2_submit_goaway(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, code.rawValue, nil, 0)
+    nghttp2_submit_goaway(
+      session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, code.rawValue,
+      debugData.baseAddress?.assumingMemoryBound(to: UInt8.self), debugData.count)
   }
 
   /// GOAWAY, and nothing is read or answered after it.

@@ -1,6 +1,7 @@
 // Frames that cost the server more than the client: counted per connection, pure; time is an argument.
 
-/// Token buckets: how many at once, and how many a second after that.
+/// Token buckets: how many at once, and how many a second after that. Where honest clients send frames in answer to ours, ours
+/// earn them more, so that a flood stands out however busy a connection is.
 public struct AbuseLimits: Hashable, Sendable {
   public struct Bucket: Hashable, Sendable {
     public var burst: Int
@@ -12,18 +13,24 @@ public struct AbuseLimits: Hashable, Sendable {
     }
   }
 
-  /// RST_STREAM from the client, whatever became of the stream, and streams that it made us reset (rapid reset, CVE-2023-44487; made-you-reset,
-  /// CVE-2025-8671). Clients reset a stream for each call they cancel or time out, hence the room.
-  public var resets = Bucket(burst: 1_000, perSecond: 50)
-  /// PING and SETTINGS (CVE-2019-9512, -9515), their acknowledgements, PRIORITY and GOAWAY. C-core probes bandwidth with several PINGs a
-  /// second.
+  /// RST_STREAM from the client, whatever became of the stream (rapid reset, CVE-2023-44487). Clients reset a stream for each call
+  /// they cancel or time out: all of a connection's four times over, or twice all that it has in a second. Each call that its
+  /// handler answered earns one more.
+  public var resets = Bucket(burst: 500, perSecond: 200)
+  /// SETTINGS, PRIORITY, GOAWAY, frames of unknown types, and acknowledgements of PINGs (CVE-2019-9512, -9515). A client that adapts its
+  /// windows sends a few SETTINGS a second. Its PINGs have limits of their own: `RPCServerConfiguration.pingEnforcement`.
   public var controlFrames = Bucket(burst: 200, perSecond: 10)
-  /// WINDOW_UPDATE. C-core sends one or two for every call and every frame of an answer.
-  public var windowUpdates = Bucket(burst: 10_000, perSecond: 20_000)
+  /// WINDOW_UPDATE. C-core sends one or two for every call and every frame of an answer: each of our HEADERS and DATA earns four.
+  public var windowUpdates = Bucket(burst: 200, perSecond: 20)
   /// DATA frames without data that end no stream (CVE-2019-9518).
   public var emptyData = Bucket(burst: 32, perSecond: 4)
-  /// Frames that break the protocol in one stream only.
+  /// Streams beyond those allowed, before the client has acknowledged how many are: all calls that it had ready, once.
+  public var refusedStreams = Bucket(burst: 128, perSecond: 10)
+  /// What breaks the protocol in one stream only and makes us reset it (made-you-reset, CVE-2025-8671), HEADERS for streams that are
+  /// closed, header lists above the limit, and streams that we reset because they stalled.
   public var invalidFrames = Bucket(burst: 32, perSecond: 1)
+  /// DATA frames of a few bytes because the client gives us no more window. Each one of a KiB or more earns one.
+  public var tinyWindows = Bucket(burst: 200, perSecond: 10)
 
   public init() {}
 }
@@ -35,7 +42,9 @@ struct AbuseMonitor {
     case controlFrame
     case windowUpdate
     case emptyData
+    case refusedStream
     case invalidFrame
+    case tinyWindow
   }
 
   enum Verdict: Equatable {
@@ -43,18 +52,25 @@ struct AbuseMonitor {
     case abusive
   }
 
+  /// Two for the stream and two for the connection, as the most generous clients do.
+  private static let windowUpdatesPerFrame: UInt64 = 4
+
   private var resets: TokenBucket
   private var controlFrames: TokenBucket
   private var windowUpdates: TokenBucket
   private var emptyData: TokenBucket
+  private var refusedStreams: TokenBucket
   private var invalidFrames: TokenBucket
+  private var tinyWindows: TokenBucket
 
   init(limits: AbuseLimits, now: MonotonicTime) {
     resets = TokenBucket(limits.resets, now: now)
     controlFrames = TokenBucket(limits.controlFrames, now: now)
     windowUpdates = TokenBucket(limits.windowUpdates, now: now)
     emptyData = TokenBucket(limits.emptyData, now: now)
+    refusedStreams = TokenBucket(limits.refusedStreams, now: now)
     invalidFrames = TokenBucket(limits.invalidFrames, now: now)
+    tinyWindows = TokenBucket(limits.tinyWindows, now: now)
   }
 
   mutating func record(_ event: Event, at now: MonotonicTime) -> Verdict {
@@ -64,35 +80,41 @@ struct AbuseMonitor {
       case .controlFrame: controlFrames.take(at: now)
       case .windowUpdate: windowUpdates.take(at: now)
       case .emptyData: emptyData.take(at: now)
+      case .refusedStream: refusedStreams.take(at: now)
       case .invalidFrame: invalidFrames.take(at: now)
+      case .tinyWindow: tinyWindows.take(at: now)
       }
     return isWithinLimit ? .tolerated : .abusive
   }
-}
 
-private struct TokenBucket {
-  private let capacity: UInt64
-  /// Between two tokens; `nil` when none ever comes back.
-  private let interval: UInt64?
-  private var tokens: UInt64
-  private var refilledAt: UInt64
-
-  init(_ limit: AbuseLimits.Bucket, now: MonotonicTime) {
-    capacity = UInt64(max(0, limit.burst))
-    interval = limit.perSecond > 0 ? max(1, 1_000_000_000 / UInt64(limit.perSecond)) : nil
-    tokens = capacity
-    refilledAt = now.nanoseconds
+  /// HEADERS or DATA went out.
+  @inline(__always)
+  mutating func frameSent() {
+    windowUpdates.earn(Self.windowUpdatesPerFrame)
   }
 
-  /// False when there is none left.
-  mutating func take(at now: MonotonicTime) -> Bool {
-    if let interval, now.nanoseconds > refilledAt {
-      let earned = (now.nanoseconds - refilledAt) / interval
-      refilledAt += earned * interval
-      tokens = min(capacity, tokens + min(earned, capacity))
+  /// A handler has answered.
+  @inline(__always)
+  mutating func callAnswered() {
+    resets.earn(1)
+  }
+
+  /// DATA of a decent size went out.
+  @inline(__always)
+  mutating func largeFrameSent() {
+    tinyWindows.earn(1)
+  }
+}
+
+extension AbuseMonitor.Event {
+  /// What a frame counts as by its header alone; `nil` if that says nothing, or for PINGs.
+  init?(_ header: FrameScanner.Header) {
+    switch HTTP2FrameType(rawValue: header.type) {
+    case .data where header.length == 0 && header.flags & HTTP2Flags.endStream == 0: self = .emptyData
+    case .windowUpdate: self = .windowUpdate
+    case .ping where header.flags & HTTP2Flags.acknowledgement == 0: return nil
+    case .data, .headers, .resetStream, .continuation: return nil
+    default: self = .controlFrame
     }
-    guard tokens > 0 else { return false }
-    tokens -= 1
-    return true
   }
 }

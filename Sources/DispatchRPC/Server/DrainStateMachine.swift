@@ -12,6 +12,8 @@ struct DrainStateMachine {
   private var state = State.serving
 
   var isDraining: Bool { state != .serving }
+  /// New streams are no longer taken up.
+  var isRefusing: Bool { state == .refusing }
 
   enum OnDrain: Equatable {
     /// Send GOAWAY(2^31-1) and a PING, and wait for its acknowledgement, but not for long.

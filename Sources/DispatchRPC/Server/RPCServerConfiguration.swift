@@ -2,6 +2,27 @@
 
 /// What a server allows its peers. The defaults suit small messages.
 public struct RPCServerConfiguration: Sendable {
+  /// When a silent client is probed (gRFC A8).
+  public struct Keepalive: Hashable, Sendable {
+    /// Without a byte from the client. gRPC's default: it finds connections whose other end is gone without a word.
+    public var interval = Duration.seconds(2 * 60 * 60)
+    /// For the PING's acknowledgement, and for the kernel's of anything sent (TCP_USER_TIMEOUT, gRFC A18).
+    public var timeout = Duration.seconds(20)
+
+    public init() {}
+  }
+
+  /// How often a client may ping (gRFC A8). The third PING too soon ends its connection with `too_many_pings`; none is too soon
+  /// after an answer, so that probes of bandwidth are always in order.
+  public struct PingEnforcement: Hashable, Sendable {
+    /// Between two PINGs without HEADERS or DATA of ours in between. gRPC's default.
+    public var minimumInterval = Duration.seconds(5 * 60)
+    /// While a client has no calls, too; otherwise once in two hours then.
+    public var permitsWithoutCalls = false
+
+    public init() {}
+  }
+
   /// Event loops; connections are handed to them in turn. One per core that the server may use.
   public var shards = 1
   /// 4 MiB is gRPC's default. Larger requests fail with RESOURCE_EXHAUSTED.
@@ -40,15 +61,25 @@ public struct RPCServerConfiguration: Sendable {
   public var maxBufferedResponseBytesPerShard = 128 << 20
   /// From accepting to the client's first SETTINGS.
   public var handshakeTimeout = Duration.seconds(10)
+  /// From a stream's first header to its last, during which the client can say nothing else: its connection is ended.
+  public var headerTimeout = Duration.seconds(10)
   /// From a stream's first header to its whole request.
   public var requestTimeout = Duration.seconds(30)
   /// From an answer to the peer having taken it, or from a stream's end to the peer taking some of what was sent before; also
   /// how long a socket may take nothing. A stream that has not ended may be read as slowly as its handler allows.
   public var responseTimeout = Duration.seconds(30)
-  /// A connection without a call is asked to leave after this: it may be one that stalls in the middle of a frame.
+  /// A connection without a call is asked to leave after this, 10 % more or less: it may be one that stalls in the middle of a
+  /// frame.
   public var idleTimeout = Duration.seconds(15 * 60)
-  /// How often a connection without calls looks after the three times above; they are exact to this.
+  /// A connection is asked to leave at this age, 10 % more or less, so that clients come to see new servers (gRFC A9). Never
+  /// where it is `nil`.
+  public var maxConnectionAge: Duration?
+  /// From then to its end, whatever calls still run. As long as they take where it is `nil`.
+  public var maxConnectionAgeGrace: Duration?
+  /// How often a connection with calls looks after the times above, but the handshake's; they are exact to this.
   public var housekeepingInterval = Duration.seconds(5)
+  public var keepalive = Keepalive()
+  public var pingEnforcement = PingEnforcement()
   /// What a peer may do that costs us more than it.
   public var abuseLimits = AbuseLimits()
 

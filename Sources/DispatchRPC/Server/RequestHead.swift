@@ -32,12 +32,13 @@ struct RequestHead {
   /// The client says what it makes of compression, and so is told what we do.
   private(set) var namesEncodings = false
   private(set) var metadata = EncodedMetadata()
+  /// As RFC 9113 §6.5.2 counts it; all that came, kept or not.
+  private(set) var listBytes = 0
+  private(set) var isTooLarge = false
 
-  private var listBytes = 0
   private var isPost = false
   private var isGRPC = false
   private var takesTrailers = false
-  private var isTooLarge = false
   private var hasMalformedTimeout = false
   private var hasEncoding = false
   private var hasSeveralEncodings = false

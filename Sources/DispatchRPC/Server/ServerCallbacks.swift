@@ -35,15 +35,10 @@ enum ServerCallbacks {
     }
   }
 
-  /// A frame's header is here. nghttp2 tells nobody of unknown types, which cost no more than their bytes.
+  /// A frame's header is here.
   private static let onBeginFrame: nghttp2_on_begin_frame_callback = { _, header, userData in
-    switch nghttp2_frame_type(UInt32(header!.pointee.type)) {
-    case NGHTTP2_DATA, NGHTTP2_HEADERS, NGHTTP2_CONTINUATION, NGHTTP2_RST_STREAM:
-      break
-    case NGHTTP2_WINDOW_UPDATE:
-      withConnection(userData) { $0.record(.windowUpdate) }
-    default:
-      withConnection(userData) { $0.record(.controlFrame) }
+    if header!.pointee.type == NGHTTP2_HEADERS.rawValue {
+      withConnection(userData) { $0.headersBegun(header!.pointee.stream_id) }
     }
     return 0
   }
@@ -54,8 +49,8 @@ enum ServerCallbacks {
     return 0
   }
 
-  private static let onInvalidFrame: nghttp2_on_invalid_frame_recv_callback = { _, _, _, userData in
-    withConnection(userData) { $0.record(.invalidFrame) }
+  private static let onInvalidFrame: nghttp2_on_invalid_frame_recv_callback = { _, _, code, userData in
+    withConnection(userData) { $0.record(code == NGHTTP2_ERR_REFUSED_STREAM.rawValue ? .refusedStream : .invalidFrame) }
     return 0
   }
 
@@ -86,8 +81,10 @@ enum ServerCallbacks {
 
   private static let onFrameSent: nghttp2_on_frame_send_callback = { _, frame, userData in
     let header = frame!.pointee.hd
-    guard header.type == NGHTTP2_HEADERS.rawValue, endsStream(header) else { return 0 }
     withConnection(userData) { connection in
+      connection.frameSent(HTTP2FrameType(rawValue: header.type), length: header.length)
+      if header.type == NGHTTP2_GOAWAY.rawValue && frame!.pointee.goaway.error_code != 0 { connection.lastWordSent() }
+      guard header.type == NGHTTP2_HEADERS.rawValue, endsStream(header) else { return }
       if let stream = stream(header.stream_id, of: connection) { connection.responseSent(stream) }
     }
     return 0
@@ -117,8 +114,9 @@ enum ServerCallbacks {
       if frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST { connection.headersReceived(stream) }
       if endsStream(header) { connection.requestEnded(stream) }
     case NGHTTP2_DATA:
-      let isEmpty = header.length == frame.pointee.data.padlen
-      if isEmpty && !endsStream(header) { connection.record(.emptyData) }
+      // Empty but for padding; without, it is counted already.
+      let isPadding = header.length > 0 && header.length == frame.pointee.data.padlen
+      if isPadding && !endsStream(header) { connection.record(.emptyData) }
       if endsStream(header), let stream = stream(header.stream_id, of: connection) { connection.requestEnded(stream) }
     case NGHTTP2_RST_STREAM:
       connection.resetReceived(stream(header.stream_id, of: connection), code: frame.pointee.rst_stream.error_code)

@@ -71,7 +71,10 @@ extension ServerConnection {
     _ stream: Stream, to buffer: UnsafeMutablePointer<UInt8>, capacity: Int
   ) -> (count: Int, isLast: Bool) {
     let count = stream.pointee.response.write(to: buffer, capacity: capacity)
-    guard stream.pointee.response.remainingBytes == 0 else { return (count, false) }
+    guard stream.pointee.response.remainingBytes == 0 else {
+      windowCutsData(to: capacity)
+      return (count, false)
+    }
     submitTrailers(of: stream, stream.pointee.trailingMetadata)
     return (count, true)
   }

@@ -1,10 +1,24 @@
 // What a server's connection does when frames of a request come in.
 
 extension ServerConnection {
+  /// A header block begins: of a new stream, of an open one's trailers, or of one that nghttp2 passes over.
+  func headersBegun(_ id: Int32) {
+    if id > lastStreamID {
+      lastStreamID = id
+      if drainState.isRefusing { record(.reset) }
+    } else if session.userData(ofStream: id) == nil {
+      record(.invalidFrame)
+    }
+  }
+
   /// Those of trailers are passed over: a unary request's mean nothing to us.
   func headerReceived(_ id: Int32, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
     guard let stream = openingStream, stream.pointee.id == id else { return }
-    stream.pointee.head.add(name, value, limit: server.configuration.maxHeaderListBytes) { server.routes.find($0) }
+    let limit = server.configuration.maxHeaderListBytes
+    stream.pointee.head.add(name, value, limit: limit) { server.routes.find($0) }
+    if stream.pointee.head.listBytes > limit * Self.headerBombFactor {
+      terminate(.enhanceYourCalm, "header_list_too_large")
+    }
   }
 
   func headersReceived(_ stream: Stream) {
@@ -12,6 +26,7 @@ extension ServerConnection {
     stream.pointee.metadataBytes = stream.pointee.head.metadata.byteCount
     bufferedMetadataBytes += stream.pointee.metadataBytes
     if let refusal = stream.pointee.head.refusal() {
+      if stream.pointee.head.isTooLarge { record(.invalidFrame) }
       refuse(stream, refusal)
     } else if bufferedMetadataBytes > server.configuration.maxBufferedMetadataBytesPerConnection {
       refuse(stream, .resourceExhausted, "the connection's unfinished requests have too much metadata")
@@ -95,9 +110,5 @@ extension ServerConnection {
 
   func pingAcknowledged(_ payload: UInt64) {
     if payload == Self.drainPing { finishDrainWarning() }
-  }
-
-  func record(_ event: AbuseMonitor.Event) {
-    if abuse.record(event, at: shard.now) == .abusive { session.terminate(.enhanceYourCalm) }
   }
 }

@@ -43,7 +43,9 @@ extension ServerConnection {
     guard let streaming = stream.pointee.streaming else { preconditionFailure("a stream's body is a stream's") }
     let output = streaming.write(to: buffer, capacity: capacity)
     switch output {
-    case .bytes: stream.pointee.since = shard.now
+    case .bytes(let count):
+      stream.pointee.since = shard.now
+      if count == capacity { windowCutsData(to: capacity) }
     case .last(_, .success(let metadata)): submitTrailers(of: stream, metadata)
     case .last(_, .failure(let error)): submitTrailers(of: stream, error)
     case .deferred: break

@@ -8,6 +8,7 @@ extension ServerConnection {
     firstStream = stream
     openingStream = stream
     session.setUserData(stream, ofStream: id)
+    watchStreams()
   }
 
   /// nghttp2 no longer knows it.

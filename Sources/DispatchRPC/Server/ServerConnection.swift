@@ -13,10 +13,17 @@ final class ServerConnection: HTTP2Connection {
     static let graceEnd: UInt32 = 4
   }
 
+  /// A header list this many times the announced limit is a bomb: it ends the connection, and with it the decoding.
+  static let headerBombFactor = 4
+  /// The least DATA that a window is worth opening for, but for the end of a message.
+  static let tinyWindowBytes = 256
+  /// DATA frames from here on make up for tiny ones.
+  static let decentFrameBytes = 1_024
   /// A client that never acknowledges the warning is not waited for.
   private static let drainWarningTime = Duration.seconds(1)
   /// Ours among the PINGs.
   static let drainPing: UInt64 = 0x746F_7563_6864_726E
+  static let keepalivePing: UInt64 = 0x6B65_6570_6C69_7665
   /// Given back at once, so that no stream holds up another; memory is bounded by the limits on what is buffered.
   private static let connectionWindowBytes: Int32 = 4 << 20
 
@@ -25,11 +32,19 @@ final class ServerConnection: HTTP2Connection {
   /// See `RPCServerContext.connectionNote`.
   var note: (any AnyObject & Sendable)?
 
+  var scanner = FrameScanner()
   var abuse: AbuseMonitor
+  var pings: PingStrikes
+  var keepalive: KeepaliveStateMachine
+  var term: ConnectionTerm
   var drainState = DrainStateMachine()
   let acceptedAt: MonotonicTime
   var hasHandshake = false
   var idleSince: MonotonicTime
+  /// The housekeeping timer is set to the next check of what may stall; otherwise to the next of the connection's own times.
+  var isWatched = false
+  /// The highest that came.
+  var lastStreamID: Int32 = 0
   /// Metadata of the calls that have not been handed over.
   var bufferedMetadataBytes = 0
   /// Requests received in part, or whole and waiting.
@@ -50,7 +65,15 @@ final class ServerConnection: HTTP2Connection {
     let now = server.shard.now
     acceptedAt = now
     idleSince = now
-    abuse = AbuseMonitor(limits: server.configuration.abuseLimits, now: now)
+    let configuration = server.configuration
+    abuse = AbuseMonitor(limits: configuration.abuseLimits, now: now)
+    pings = PingStrikes(configuration.pingEnforcement)
+    keepalive = KeepaliveStateMachine(
+      interval: configuration.keepalive.interval, timeout: configuration.keepalive.timeout, withoutCalls: true, now: now
+    )
+    term = ConnectionTerm(
+      maxAge: configuration.maxConnectionAge, ageGrace: configuration.maxConnectionAgeGrace,
+      idleTimeout: configuration.idleTimeout, acceptedAt: now, jitter: .random())
     super.init(
       shard: server.shard, transport: transport, session: .server(callbacks: ServerCallbacks.table))
   }
@@ -74,7 +97,7 @@ final class ServerConnection: HTTP2Connection {
           settings_id: Int32(NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES.rawValue), value: 1),
       ],
       connectionWindowBytes: Self.connectionWindowBytes)
-    setTimer(TimerKind.housekeeping, after: housekeepingInterval)
+    setTimer(TimerKind.housekeeping, after: min(server.configuration.handshakeTimeout, housekeepingInterval))
     scheduleWrite()
     return true
   }
@@ -92,7 +115,13 @@ final class ServerConnection: HTTP2Connection {
     setTimer(TimerKind.graceEnd, after: grace)
   }
 
+  override func willReceive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    count(bytes)
+  }
+
   override func didReceive() {
+    keepalive.received(at: shard.now)
+    guard isOpen else { return }
     dispatchReady()
   }
 

@@ -6,15 +6,19 @@ struct KeepaliveStateMachine {
     case probing(since: MonotonicTime)
   }
 
-  private let configuration: RPCClientConfiguration.Keepalive
+  private let interval: Duration
+  private let timeout: Duration
+  private let withoutCalls: Bool
   private var state: State
 
-  init(_ configuration: RPCClientConfiguration.Keepalive, now: MonotonicTime) {
-    self.configuration = configuration
+  init(interval: Duration, timeout: Duration, withoutCalls: Bool, now: MonotonicTime) {
+    self.interval = interval
+    self.timeout = timeout
+    self.withoutCalls = withoutCalls
     state = .listening(since: now)
   }
 
-  /// Bytes came: whatever they say, the server lives.
+  /// Bytes came: whatever they say, the peer lives.
   mutating func received(at now: MonotonicTime) {
     state = .listening(since: now)
   }
@@ -31,15 +35,15 @@ struct KeepaliveStateMachine {
   mutating func timerExpired(at now: MonotonicTime, hasCalls: Bool) -> OnTimer {
     switch state {
     case .listening(let since):
-      let due = since.advanced(by: configuration.interval)
+      let due = since.advanced(by: interval)
       guard due <= now else { return .wait(until: due) }
-      guard hasCalls || configuration.withoutCalls else {
-        return .wait(until: now.advanced(by: configuration.interval))
+      guard hasCalls || withoutCalls else {
+        return .wait(until: now.advanced(by: interval))
       }
       state = .probing(since: now)
-      return .probe(until: now.advanced(by: configuration.timeout))
+      return .probe(until: now.advanced(by: timeout))
     case .probing(let since):
-      let due = since.advanced(by: configuration.timeout)
+      let due = since.advanced(by: timeout)
       return due <= now ? .giveUp : .wait(until: due)
     }
   }

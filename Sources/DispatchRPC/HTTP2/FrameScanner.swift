@@ -1,0 +1,41 @@
+// Every frame that comes, by its header: nghttp2 passes over some without telling anybody. Pure.
+
+/// Follows a client's bytes from frame to frame (RFC 9113 §4.1). What the frames say is nghttp2's to check.
+struct FrameScanner {
+  struct Header: Equatable {
+    var length: Int
+    var type: UInt8
+    var flags: UInt8
+  }
+
+  /// "PRI * HTTP/2.0…" (RFC 9113 §3.4).
+  private static let prefaceBytes = 24
+  /// Length, type and flags; the stream follows.
+  private static let headBytes = 5
+  private static let streamBytes = 4
+
+  /// Until the next frame's header.
+  private var skippedBytes = prefaceBytes
+  private var head: UInt64 = 0
+  private var headCount = 0
+
+  /// The next frame whose header is complete, from `offset` on, which moves past it; `nil` when the bytes are used up.
+  mutating func next(in bytes: UnsafeRawBufferPointer, from offset: inout Int) -> Header? {
+    let skipped = min(skippedBytes, bytes.count - offset)
+    skippedBytes -= skipped
+    offset += skipped
+    guard skippedBytes == 0 else { return nil }
+    while headCount < Self.headBytes {
+      guard offset < bytes.count else { return nil }
+      head = head << 8 | UInt64(bytes[offset])
+      headCount += 1
+      offset += 1
+    }
+    let header = Header(
+      length: Int(head >> 16), type: UInt8(truncatingIfNeeded: head >> 8), flags: UInt8(truncatingIfNeeded: head))
+    skippedBytes = Self.streamBytes + header.length
+    head = 0
+    headCount = 0
+    return header
+  }
+}

@@ -1,0 +1,18 @@
+// The types of frames and their flags, as far as we look at them ourselves (RFC 9113 §6).
+
+struct HTTP2FrameType: RawRepresentable, Hashable, Sendable {
+  let rawValue: UInt8
+
+  static let data = HTTP2FrameType(rawValue: 0x0)
+  static let headers = HTTP2FrameType(rawValue: 0x1)
+  static let resetStream = HTTP2FrameType(rawValue: 0x3)
+  static let ping = HTTP2FrameType(rawValue: 0x6)
+  static let goaway = HTTP2FrameType(rawValue: 0x7)
+  static let windowUpdate = HTTP2FrameType(rawValue: 0x8)
+  static let continuation = HTTP2FrameType(rawValue: 0x9)
+}
+
+enum HTTP2Flags {
+  static let acknowledgement: UInt8 = 0x1
+  static let endStream: UInt8 = 0x1
+}

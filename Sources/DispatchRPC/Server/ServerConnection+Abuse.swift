@@ -1,0 +1,63 @@
+// What a server's connection does about frames that no honest client sends, or not as many.
+
+extension ServerConnection {
+  /// Counts frames before nghttp2 spends anything on them. False when they are too many.
+  func count(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var offset = 0
+    while let header = scanner.next(in: bytes, from: &offset) {
+      if let event = AbuseMonitor.Event(header) {
+        record(event)
+      } else if HTTP2FrameType(rawValue: header.type) == .ping {
+        pingReceived()
+      }
+      guard isOpen else { return false }
+    }
+    return true
+  }
+
+  func record(_ event: AbuseMonitor.Event) {
+    if abuse.record(event, at: shard.now) == .abusive { terminate(.enhanceYourCalm, event.reason) }
+  }
+
+  private func pingReceived() {
+    if pings.received(at: shard.now, hasCalls: firstStream != nil) == .tooMany {
+      terminate(.enhanceYourCalm, PingStrikes.tooManyPings)
+    }
+  }
+
+  /// nghttp2 has a frame of ours in its output.
+  @inline(__always)
+  func frameSent(_ type: HTTP2FrameType, length: Int) {
+    switch type {
+    case .headers:
+      abuse.frameSent()
+      pings.forgive()
+    case .data:
+      abuse.frameSent()
+      pings.forgive()
+      if length >= Self.decentFrameBytes { abuse.largeFrameSent() }
+    default:
+      break
+    }
+  }
+
+  /// DATA has less room than it needs: `capacity` bytes.
+  func windowCutsData(to capacity: Int) {
+    if capacity < Self.tinyWindowBytes { record(.tinyWindow) }
+  }
+}
+
+extension AbuseMonitor.Event {
+  /// For GOAWAY's debug data.
+  fileprivate var reason: StaticString {
+    switch self {
+    case .reset: "too_many_resets"
+    case .controlFrame: "too_many_control_frames"
+    case .windowUpdate: "too_many_window_updates"
+    case .emptyData: "too_much_empty_data"
+    case .refusedStream: "too_many_streams"
+    case .invalidFrame: "too_many_invalid_frames"
+    case .tinyWindow: "too_many_tiny_windows"
+    }
+  }
+}
