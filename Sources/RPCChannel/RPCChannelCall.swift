@@ -105,7 +105,7 @@ public final class RPCChannelCall: Sendable {
 extension RPCError {
   static let cancelledHere = RPCError(code: .cancelled, message: "cancelled by the caller")
   static let connectionClosed = RPCError(
-    code: .unavailable, message: "the connection has closed", isUnprocessed: true)
+    code: .unavailable, message: "the connection has closed", progress: .unsent)
 
   init(_ error: PoolError) {
     switch error {

@@ -93,7 +93,7 @@ final class PeerConnection: PooledConnection {
     if let connection = state.withLock({ $0.connection }) {
       return connection.start(request, completion: completion)
     }
-    completion(.failure(RPCError(code: .unavailable, message: "the connection has closed", isUnprocessed: true)))
+    completion(.failure(RPCError(code: .unavailable, message: "the connection has closed", progress: .unsent)))
     return nil
   }
 

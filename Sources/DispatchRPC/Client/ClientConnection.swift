@@ -192,7 +192,7 @@ extension ClientConnection {
       return nil
     }
     guard let id = submit(request, stream, body: body) else {
-      stream.fail(.unprocessed("the connection's stream identifiers are used up"), on: shard)
+      stream.fail(.unsent("the connection's stream identifiers are used up"), on: shard)
       return nil
     }
     streams[id] = stream
@@ -216,10 +216,10 @@ extension ClientConnection {
   private func refusal() -> RPCError? {
     switch state {
     case .connected(let maximum):
-      streams.count < maximum ? nil : .unprocessed("the connection has \(streams.count) calls, as many as allowed")
-    case .connecting, .handshaking: .unprocessed("the connection is not established")
-    case .goingAway: .unprocessed("the server is going away")
-    case .closed: .unprocessed("the connection is closed")
+      streams.count < maximum ? nil : .unsent("the connection has \(streams.count) calls, as many as allowed")
+    case .connecting, .handshaking: .unsent("the connection is not established")
+    case .goingAway: .unsent("the server is going away")
+    case .closed: .unsent("the connection is closed")
     }
   }
 
@@ -276,7 +276,7 @@ extension ClientConnection {
 
   private func connectionLost(_ stream: ClientStream, _ reason: String) {
     if let timer = stream.timer { shard.cancelTimer(timer) }
-    let error = RPCError(code: .unavailable, message: reason, progress: stream.progress)
+    let error = RPCError(code: .unavailable, message: reason, progress: stream.isSent ? .sent : .unsent)
     stream.fail(error, on: shard)
   }
 }
@@ -321,9 +321,9 @@ extension ClientConnection {
 
   /// The trailing metadata of a success.
   private func outcome(of stream: ClientStream, _ code: HTTP2ErrorCode) -> Result<Metadata, RPCError> {
-    if !stream.isSent { return .failure(.unprocessed("the call was not sent")) }
-    if code != .noError { return .failure(Self.error(resetWith: code)) }
-    return stream.head.outcome()
+    if !stream.isSent { return .failure(.unsent("the call was not sent")) }
+    if code != .noError { return .failure(stream.marked(Self.error(resetWith: code))) }
+    return stream.head.outcome().mapError(stream.marked)
   }
 
   private func response(_ stream: ClientStream, _ trailing: Metadata) -> Result<RPCResponse, RPCError> {
@@ -367,7 +367,7 @@ extension RPCError {
   static let cancelled = RPCError(code: .cancelled, message: "cancelled by the caller")
 
   /// The call never left, so it may be tried elsewhere.
-  static func unprocessed(_ message: String) -> RPCError {
+  static func unsent(_ message: String) -> RPCError {
     RPCError(code: .unavailable, message: message, progress: .unsent)
   }
 }

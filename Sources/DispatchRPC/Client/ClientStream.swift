@@ -35,7 +35,16 @@ final class ClientStream {
 
   /// Ends the call here; what was received and not read is dropped.
   func fail(_ error: RPCError, on shard: RPCShard) {
+    let error = marked(error)
     streaming?.fail(error)
     complete(.failure(error), on: shard)
+  }
+
+  /// With what the response's head says of the call's progress.
+  func marked(_ error: RPCError) -> RPCError {
+    guard error.progress == .sent, head.hasBegunAnswer else { return error }
+    var error = error
+    error.progress = .answered
+    return error
   }
 }

@@ -151,7 +151,7 @@ final class ClientConnectionSlot {
     completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void
   ) {
     guard case .open(let connection) = state else {
-      shard.execute { completion(.failure(.unprocessed("the connection is not established"))) }
+      shard.execute { completion(.failure(.unsent("the connection is not established"))) }
       return
     }
     connection.start(request, call: call, completion: completion)
@@ -161,7 +161,7 @@ final class ClientConnectionSlot {
     if case .open(let connection) = state {
       connection.open(stream, request)
     } else {
-      stream.fail(.unprocessed("the connection is not established"))
+      stream.fail(.unsent("the connection is not established"))
     }
   }
 

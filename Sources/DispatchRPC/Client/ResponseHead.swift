@@ -40,6 +40,9 @@ struct ResponseHead {
   /// Messages may follow: it is neither an informational response nor one of trailers only, nor are these the trailers.
   var isInitial: Bool { httpStatus == 200 && code == nil && !inTrailers }
 
+  /// It was initial: what fails from here on has begun to answer (gRFC A6, "Response-Headers").
+  var hasBegunAnswer: Bool { httpStatus == 200 && (code == nil || inTrailers) }
+
   /// The head is in: `nil` when it is gRPC's, so that messages may follow.
   func refusal() -> RPCError? {
     guard let httpStatus else { return nil }

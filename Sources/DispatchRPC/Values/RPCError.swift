@@ -8,16 +8,30 @@ public struct RPCError: Error, Hashable, Sendable {
   /// Trailing metadata, such as `grpc-status-details-bin`. A server sends what fits into 8 KiB of trailers; the details
   /// are the first that it leaves out.
   public var metadata: Metadata
-  /// On the client: the call surely never reached the application (stream refused, above the last stream of a GOAWAY, or
-  /// never sent), so that it may be retried whatever it does (gRFC A6, "transparent retries").
-  public var isUnprocessed: Bool
+  /// On the client: how far the call surely did not get.
+  public var progress: RPCProgress
 
-  public init(code: RPCCode, message: String, metadata: Metadata = Metadata(), isUnprocessed: Bool = false) {
+  /// The call never reached the application, so that it may be retried whatever it does (gRFC A6, "transparent retries").
+  public var isUnprocessed: Bool { progress <= .unprocessed }
+
+  public init(code: RPCCode, message: String, metadata: Metadata = Metadata(), progress: RPCProgress = .sent) {
     self.code = code
     self.message = message
     self.metadata = metadata
-    self.isUnprocessed = isUnprocessed
+    self.progress = progress
   }
+}
+
+/// How far a failed call got, for whoever may try it again.
+public enum RPCProgress: Comparable, Hashable, Sendable {
+  /// It never left: the connection was closed, going away or full.
+  case unsent
+  /// It left and was not processed: its stream was refused, or is above the last one of a GOAWAY.
+  case unprocessed
+  /// The server may have acted on it.
+  case sent
+  /// The response had begun, so that what tries again would have to take it back.
+  case answered
 }
 
 extension RPCError: CustomStringConvertible {
