@@ -48,13 +48,8 @@ extension CallExchange {
     }
   }
 
-  /// A conflict is the callers' own doing; all else is for the operator.
   func logged(_ error: StoreError) -> RequestError {
-    if error.code != .conflict, let suppressed = context.storeFailures.admit(at: .now()) {
-      context.logger.error(
-        "the store failed",
-        metadata: ["rpc": "\(incoming.path)", "error": "\(error.message)", "suppressed": "\(suppressed)"])
-    }
+    context.log(error, rpc: incoming.path)
     return RequestError(error)
   }
 

@@ -23,12 +23,22 @@ public protocol IncomingContext: AnyObject, Sendable {
   var shard: Shard { get }
   /// Who is at the other end, as far as the transport knows.
   var peer: RPCPeer { get }
+  /// Whatever is to be kept with the connection; gone with it. On the shard only.
+  var connectionNote: (any AnyObject & Sendable)? { get set }
   /// Nobody waits for the answer any more.
   var isCancelled: Bool { get }
   /// The first value of this name, in lower case. Looked for anew each time.
   func metadata(_ name: String) -> String?
   /// Of a stream: after what was sent. For a call that is gone it does nothing.
   func fail(_ error: RPCError)
+}
+
+extension IncomingContext {
+  /// A call without a connection keeps nothing.
+  public var connectionNote: (any AnyObject & Sendable)? {
+    get { nil }
+    set {}
+  }
 }
 
 /// A unary call that waits for its one answer. The first answer wins; one for a call that is gone does nothing.

@@ -10,6 +10,8 @@ public struct ServiceConfiguration: Sendable {
   public static let maximumIssuerBytes = 256
   /// Of two with one name, the last counts.
   public var policies: [EvaluationPolicy] = EvaluationPolicy.builtIn
+  /// Nobody else may call; `nil`: whoever is on this machine may, and nobody from elsewhere.
+  public var callers: [CallerDefinition]?
   public var enrolment = EnrolmentPolicy()
   /// What a guess at a passcode or gesture costs (R16).
   public var secretHashing = PasswordHasher.Parameters.standard

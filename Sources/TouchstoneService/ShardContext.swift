@@ -1,7 +1,9 @@
 // What one shard of the RPC server owns: its codec and the signatures it is about to verify.
 
+internal import DispatchRPC
 internal import Logging
 internal import TouchstoneCodec
+internal import TouchstoneStore
 
 /// One per shard, and used on that shard alone.
 ///
@@ -17,9 +19,16 @@ final class ShardContext: @unchecked Sendable {
     self.verifications = VerificationBatch(workers: workers)
     self.logger = logger
   }
+
+  /// A conflict is the callers' own doing; all else is for the operator.
+  func log(_ error: StoreError, rpc path: String) {
+    guard error.code != .conflict, let suppressed = storeFailures.admit(at: .now()) else { return }
+    logger.error(
+      "the store failed", metadata: ["rpc": "\(path)", "error": "\(error.message)", "suppressed": "\(suppressed)"])
+  }
 }
 
-/// Who calls. Without TLS nobody says who they are: whoever reaches the port is `local`.
+/// Who calls: the name that the configuration has for them.
 struct Caller: Sendable, Hashable {
   var identity: String
 

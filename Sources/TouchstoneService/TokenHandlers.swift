@@ -14,7 +14,7 @@ extension TouchstoneService {
     register("\(service)/IntrospectToken", in: &methods, handler: introspectToken)
     register("\(service)/ConsumeToken", in: &methods, handler: consumeToken)
     register("\(service)/RevokeToken", in: &methods, handler: revokeToken)
-    register("\(service)/GetSigningKeys", in: &methods) {
+    registerForAll("\(service)/GetSigningKeys", in: &methods) {
       [signingKeys] (_: V1.GetSigningKeysRequest, exchange: Exchange<V1.GetSigningKeysResponse>) throws(RequestError) in
       exchange.answer(V1.GetSigningKeysResponse(jwkSet: signingKeys.jwkSet))
     }

@@ -24,6 +24,7 @@ public final class TouchstoneService: Sendable {
   let clock: ServiceEnvironment.Clock
   let randomness: Randomness
   let secretChecks: SecretChecks
+  let access: AccessControl
   private let book: Mutex<PolicyBook>
   private let contexts: [ShardContext]
 
@@ -48,6 +49,7 @@ public final class TouchstoneService: Sendable {
         ?? PasswordHasher(
           pepper: keys.pepper, parameters: configuration.secretHashing, randomness: environment.randomness),
       executor: environment.secrets, gate: SecretGate(timer: environment.timer))
+    self.access = AccessControl(configuration.callers, store: store, clock: environment.clock)
     let workers = VerificationWorkers(cores: environment.verificationThreads)
     self.contexts = (0..<shardCount).map { _ in ShardContext(workers: workers, logger: logger) }
   }
@@ -69,6 +71,14 @@ public final class TouchstoneService: Sendable {
     book.withLock { $0 = replacement }
   }
 
+  // MARK: Callers
+
+  /// From now on these and no others; `nil`: whoever is on this machine. A caller who is not among them any more is refused
+  /// from the next call on.
+  public func replaceCallers(_ callers: [CallerDefinition]?) {
+    access.replace(callers)
+  }
+
   // MARK: Methods
 
   /// Every method of touchstone.v1 that is served.
@@ -84,14 +94,37 @@ public final class TouchstoneService: Sendable {
 
   public var router: RPCRouter { methods.router }
 
-  /// Decodes a request, hands it to `handler` on its shard, and refuses the call where that throws.
-  func register<Request: WireMessage, Response: WireMessage>(
+  /// Asks who calls and whether they may, decodes the request, asks whether they may for its application, hands it to
+  /// `handler` on its shard, and refuses the call where that throws.
+  func register<Request: WireMessage & ApplicationRequest, Response: WireMessage>(
     _ path: String, in methods: inout MethodTable,
     handler: @escaping @Sendable (Request, Exchange<Response>) throws(RequestError) -> Void
   ) {
-    methods.add(path) { [contexts] call, bytes in
+    let method = ServedMethods.number(of: path)
+    methods.add(path) { [access, contexts] call, bytes in
       let context = contexts[call.shard.index]
-      let exchange = Exchange<Response>(call: call, context: context, caller: .local)
+      guard let grants = access.admit(call, to: method, context) else { return }
+      let exchange = Exchange<Response>(call: call, context: context, caller: grants.caller)
+      do throws(RequestError) {
+        let request: Request = try Self.decode(bytes, with: context.coder)
+        guard access.admit(call, of: grants, to: method, about: request, context) else { return }
+        try handler(request, exchange)
+      } catch {
+        exchange.refuse(error)
+      }
+    }
+  }
+
+  /// As `register`, of what is about no application.
+  func registerForAll<Request: WireMessage, Response: WireMessage>(
+    _ path: String, in methods: inout MethodTable,
+    handler: @escaping @Sendable (Request, Exchange<Response>) throws(RequestError) -> Void
+  ) {
+    let method = ServedMethods.number(of: path)
+    methods.add(path) { [access, contexts] call, bytes in
+      let context = contexts[call.shard.index]
+      guard let grants = access.admit(call, to: method, context) else { return }
+      let exchange = Exchange<Response>(call: call, context: context, caller: grants.caller)
       do throws(RequestError) {
         try handler(Self.decode(bytes, with: context.coder), exchange)
       } catch {
@@ -111,7 +144,9 @@ public final class TouchstoneService: Sendable {
   }
 
   /// For what the protos promise and a later version serves: a malformed request is still told apart.
-  func registerUnserved<Request: WireMessage>(_ path: String, _ request: Request.Type, in methods: inout MethodTable) {
+  func registerUnserved<Request: WireMessage & ApplicationRequest>(
+    _ path: String, _ request: Request.Type, in methods: inout MethodTable
+  ) {
     register(path, in: &methods) { (_: Request, _: Exchange<Request>) throws(RequestError) in
       throw RequestError(code: .unimplemented, message: "\(path) is not served by this version")
     }

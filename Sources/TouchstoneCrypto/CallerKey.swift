@@ -1,0 +1,92 @@
+// A caller's bearer key: made once, shown once, and known afterwards by its digest alone.
+
+internal import Crypto
+
+/// 256 random bits as text: `tsk_` and 43 characters of base64url.
+public enum CallerKey {
+  /// So that a key is known for one wherever it turns up: to its finder, and to scanners for leaked secrets.
+  private static let prefix = "tsk_"
+  private static let randomBytes = 32
+  static let textBytes = prefix.utf8.count + Base64URL.encodedCount(randomBytes)
+
+  public static func make(by randomness: Randomness = .system) -> String {
+    prefix + Base64URL.encode(randomness.bytes(randomBytes))
+  }
+
+  /// Looks at the form alone. The last character holds two bits that belong to no byte: of its four spellings, one is a key.
+  static func isWellFormed(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    text.count == textBytes && text.starts(with: prefix.utf8)
+      && text.dropFirst(prefix.utf8.count).allSatisfy(isBase64URL) && lastDigits.contains(text[textBytes - 1])
+  }
+
+  private static func isBase64URL(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+
+  /// Those whose lower two bits are zero.
+  private static let lastDigits = Array("AEIMQUYcgkosw048".utf8)
+}
+
+/// SHA-256 of a key's text. A key has 256 random bits, so that its digest can be kept in a configuration: nobody finds the
+/// key by it.
+///
+/// Not `Equatable`, so that none is compared but by `isEqual`.
+public struct CallerKeyDigest: Sendable {
+  private let words: (UInt64, UInt64, UInt64, UInt64)
+
+  /// `nil`: the text is no key.
+  public init?(ofKey text: String) {
+    var text = text
+    let words = text.withUTF8 { CallerKey.isWellFormed($0) ? Self.digest(of: $0) : nil }
+    guard let words else { return nil }
+    self.words = words
+  }
+
+  /// Takes as long for equal ones as for others.
+  public func isEqual(to other: CallerKeyDigest) -> Bool {
+    (words.0 ^ other.words.0) | (words.1 ^ other.words.1) | (words.2 ^ other.words.2) | (words.3 ^ other.words.3) == 0
+  }
+
+  private static func digest(of text: UnsafeBufferPointer<UInt8>) -> (UInt64, UInt64, UInt64, UInt64) {
+    var hash = SHA256()
+    hash.update(bufferPointer: UnsafeRawBufferPointer(text))
+    return hash.finalize().withUnsafeBytes { Self.words($0) }
+  }
+
+  private static func words(_ bytes: UnsafeRawBufferPointer) -> (UInt64, UInt64, UInt64, UInt64) {
+    func word(_ index: Int) -> UInt64 {
+      UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self))
+    }
+    return (word(0), word(1), word(2), word(3))
+  }
+}
+
+extension CallerKeyDigest: CustomStringConvertible {
+  private static let algorithm = "sha256:"
+  private static let digestBytes = 32
+
+  /// Of "sha256:" and 64 hexadecimal digits; `nil` for all else.
+  public init?(_ text: String) {
+    let digits = Array(text.utf8)
+    guard text.utf8.starts(with: Self.algorithm.utf8) else { return nil }
+    let values = digits.dropFirst(Self.algorithm.utf8.count).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+    guard values.count == Self.digestBytes * 2, digits.count == values.count + Self.algorithm.utf8.count else {
+      return nil
+    }
+    let bytes = (0..<Self.digestBytes).map { UInt8(values[$0 * 2] << 4 | values[$0 * 2 + 1]) }
+    words = bytes.withUnsafeBytes { Self.words($0) }
+  }
+
+  public var description: String {
+    let digits = [words.0, words.1, words.2, words.3].map { word in
+      let text = String(word, radix: 16)
+      return String(repeating: "0", count: 16 - text.count) + text
+    }
+    return Self.algorithm + digits.joined()
+  }
+}

@@ -1,0 +1,123 @@
+// Every call's first question: who calls, and may they? Here what is known of a connection's peer is kept with the
+// connection, and what is refused becomes an event.
+
+internal import DispatchRPC
+internal import Logging
+internal import Synchronization
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+final class AccessControl: Sendable {
+  private let store: any Store
+  private let clock: ServiceEnvironment.Clock
+  private let authorization: Mutex<Authorization>
+  private let throttle = Mutex(RefusalThrottle())
+
+  init(_ callers: [CallerDefinition]?, store: any Store, clock: @escaping ServiceEnvironment.Clock) {
+    authorization = Mutex(Authorization(callers))
+    self.store = store
+    self.clock = clock
+  }
+
+  /// For calls that begin later. A caller who is no longer one is known to nobody from then on, and what was sealed for it
+  /// opens for no other (R34).
+  func replace(_ callers: [CallerDefinition]?) {
+    let replacement = Authorization(callers)
+    authorization.withLock { $0 = replacement }
+  }
+
+  // MARK: Asking
+
+  /// `nil`: the call was refused.
+  func admit(
+    _ call: any IncomingContext, to method: ServedMethods.Number?, _ context: ShardContext
+  ) -> CallerGrants? {
+    switch identify(call) {
+    case .refused(let refusal):
+      refuse(call, refusal, nil, method, context)
+      return nil
+    case .caller(let grants) where !grants.include(method):
+      refuse(call, .methodNotGranted, grants.caller, method, context)
+      return nil
+    case .caller(let grants):
+      return grants
+    }
+  }
+
+  /// False: the call was refused.
+  func admit(
+    _ call: any IncomingContext, of grants: CallerGrants, to method: ServedMethods.Number?,
+    about request: some ApplicationRequest, _ context: ShardContext
+  ) -> Bool {
+    if grants.include(application: request.applicationID) { return true }
+    refuse(call, .applicationNotGranted, grants.caller, method, context)
+    return false
+  }
+
+  private func identify(_ call: any IncomingContext) -> Authorization.Identification {
+    let authorization = authorization.withLock { $0 }
+    let standing = standing(of: call, by: authorization)
+    guard authorization.takesKeys, let text = call.metadata("authorization") else {
+      return authorization.identify(standing, .none)
+    }
+    return authorization.identify(standing, Authorization.ShownKey(authorization: text))
+  }
+
+  /// Found out once for a connection, as long as the callers are the same ones.
+  private func standing(of call: any IncomingContext, by authorization: Authorization) -> Authorization.PeerStanding {
+    if let known = call.connectionNote as? KnownPeer, known.authorization === authorization { return known.standing }
+    let standing = authorization.standing(of: call.peer)
+    call.connectionNote = KnownPeer(authorization: authorization, standing: standing)
+    return standing
+  }
+
+  // MARK: Refusing
+
+  /// Answered before the event is durable, and also where it cannot be written: a refusal has no effect that could be
+  /// lost, an attacker must not keep calls waiting for the disk, and a store that is down refuses nobody's credentials
+  /// less.
+  private func refuse(
+    _ call: any IncomingContext, _ refusal: AccessRefusal, _ caller: Caller?, _ method: ServedMethods.Number?,
+    _ context: ShardContext
+  ) {
+    call.fail(refusal.rpcError)
+    let key = RefusalThrottle.Key(caller: caller, refusal: refusal)
+    guard let suppressed = throttle.withLock({ $0.admit(key, at: .now()) }) else { return }
+    let event = EventDraft.refusedCall(
+      refusal, caller, by: call.peer, method: method, suppressed: suppressed, time: clock())
+    let (shard, path): (any CallShard, String) = (call.shard, call.path)
+    store.commit(ChangeSet(events: [event])) { result in
+      guard case .failure(let error) = result else { return }
+      shard.execute { context.log(error, rpc: path) }
+    }
+  }
+}
+
+/// What is known of a connection's peer.
+private final class KnownPeer: Sendable {
+  let authorization: Authorization
+  let standing: Authorization.PeerStanding
+
+  init(authorization: Authorization, standing: Authorization.PeerStanding) {
+    self.authorization = authorization
+    self.standing = standing
+  }
+}
+
+extension Authorization.ShownKey {
+  /// RFC 6750, section 2.1; the scheme's name in any case (RFC 9110, section 11.1).
+  private static let scheme = "bearer "
+
+  /// - Parameter authorization: the metadata of that name.
+  init(authorization text: String) {
+    let scheme = text.utf8.prefix(Self.scheme.utf8.count)
+    guard scheme.map({ $0 | 0x20 }).elementsEqual(Self.scheme.utf8),
+      let digest = CallerKeyDigest(ofKey: String(text.utf8.dropFirst(scheme.count)) ?? "")
+    else {
+      self = .malformed
+      return
+    }
+    self = .digest(digest)
+  }
+}
