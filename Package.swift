@@ -147,7 +147,7 @@ let package = Package(
       name: "interop-server", dependencies: ["DispatchRPC", "InteropSupport"], path: "Tests/Interop/Server",
       swiftSettings: settings),
     .executableTarget(
-      name: "interop-client", dependencies: ["DispatchRPC", "InteropSupport"], path: "Tests/Interop/Client",
+      name: "interop-client", dependencies: ["DispatchRPC", "RPCChannel", "InteropSupport"], path: "Tests/Interop/Client",
       swiftSettings: settings),
     // What grpc's C++ and Go are measured against (Tests/Benchmarks/bench_rpc.py).
     .executableTarget(

@@ -75,7 +75,9 @@ enum ArrowTable {
     ArrowRow("InteropSupport", system: platform, directory: "Tests/Interop/Support"),
     ArrowRow("interop-server", ["InteropSupport", "DispatchRPC"], system: platform, directory: "Tests/Interop/Server"),
     ArrowRow("rpc-echo", ["DispatchRPC"], system: platform, directory: "Tests/Benchmarks/rpc/echo"),
-    ArrowRow("interop-client", ["InteropSupport", "DispatchRPC"], system: platform, directory: "Tests/Interop/Client"),
+    ArrowRow(
+      "interop-client", ["InteropSupport", "DispatchRPC", "RPCChannel"], system: platform,
+      directory: "Tests/Interop/Client"),
   ]
 
   /// Each C library has one facade; nobody else touches its pointers.

@@ -1,6 +1,7 @@
 // grpc.testing.TestService's client on DispatchRPC, for other implementations' servers to answer.
 //
 //   interop-client --server_port=PORT --test_case=NAME [--server_host=localhost]
+//     [--use_tls [--use_test_ca --ca_file=PEM] [--server_host_override=NAME]]
 //
 // Exits with 0 where the case passes, otherwise with 1 and the reason on stderr.
 
@@ -9,7 +10,9 @@ import InteropSupport
 
 @main
 enum InteropClient {
-  private static let known = SoakLimits.flags.union(["server_host", "server_port", "test_case"])
+  private static let known = SoakLimits.flags.union([
+    "server_host", "server_port", "test_case", "use_tls", "use_test_ca", "ca_file", "server_host_override",
+  ])
 
   static func main() async {
     do throws(any Error) {
@@ -26,6 +29,8 @@ enum InteropClient {
     guard let testCase = TestCases.named[name] else {
       throw Flags.Fault(description: "no such case: \(name). There are: \(TestCases.named.keys.sorted())")
     }
-    try await testCase(try await TestClient(flags))
+    let client = try TestClient(flags)
+    try await testCase(client)
+    await client.channel.close()
   }
 }

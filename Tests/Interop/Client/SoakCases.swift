@@ -27,35 +27,39 @@ struct SoakLimits: Sendable {
 
 enum SoakCases {
   static func oneChannel(_ client: TestClient) async throws {
-    try await soak(client) { client.channel }
+    try await soak(client) { try await UnaryCases.callLarge(client.channel) }
   }
 
   /// Making the channel counts as part of the call.
   static func channelForEach(_ client: TestClient) async throws {
-    try await soak(client) { try await client.connect() }
+    try await soak(client) {
+      let channel = client.makeChannel()
+      try await UnaryCases.callLarge(channel)
+      await channel.close()
+    }
   }
 
-  private static func soak(_ client: TestClient, _ channel: () async throws -> TestChannel) async throws {
+  private static func soak(_ client: TestClient, _ call: () async throws -> Void) async throws {
     let limits = client.soak
     let end = MonotonicTime.now().advanced(by: limits.overallTimeout)
     var failures = 0
     for iteration in 0..<limits.iterations {
       let start = MonotonicTime.now()
       guard start < end else { throw CaseFailure("out of time after \(iteration) of \(limits.iterations) calls") }
-      let failure = await attempt(channel)
+      let failure = await attempt(call)
       let elapsed = start.duration(to: .now())
       let verdict = failure ?? (elapsed > limits.maxLatency ? "too slow" : nil)
       if verdict != nil { failures += 1 }
       say(
-        "soak iteration: \(iteration) elapsed_ms: \(Int(elapsed / .milliseconds(1))) peer: \(client.address) "
+        "soak iteration: \(iteration) elapsed_ms: \(Int(elapsed / .milliseconds(1))) peer: \(client.target) "
           + (verdict.map { "failed: \($0)" } ?? "succeeded"))
     }
     guard failures <= limits.maxFailures else { throw CaseFailure("\(failures) calls failed or took too long") }
   }
 
-  private static func attempt(_ channel: () async throws -> TestChannel) async -> String? {
+  private static func attempt(_ call: () async throws -> Void) async -> String? {
     do {
-      try await UnaryCases.callLarge(try await channel())
+      try await call()
       return nil
     } catch {
       return "\(error)"

@@ -2,39 +2,26 @@
 
 import DispatchRPC
 import InteropSupport
+import RPCChannel
 
 struct TestChannel: Sendable {
-  private let connection: RPCClientConnection
+  private let channel: RPCChannel
 
-  /// Connected, or an error.
-  init(to address: SocketAddress, configuration: RPCClientConfiguration) async throws(RPCError) {
-    let loop = RPCShard(label: "interop-client")
-    let (events, source) = AsyncStream<RPCConnectionEvent>.makeStream()
-    connection = RPCClientConnection(address: address, loop: loop, configuration: configuration) { source.yield($0) }
-    connection.connect()
-    for await event in events {
-      switch event {
-      case .connected: return
-      case .closed(let error): throw error
-      case .maxConcurrentStreamsChanged, .goingAway: break
-      }
-    }
+  init(to target: String, configuration: RPCChannelConfiguration) {
+    channel = RPCChannel(target: target, configuration: configuration)
   }
 
   func call(
     _ method: TestMethod, _ message: [UInt8], metadata: Metadata = Metadata()
   ) async throws(RPCError) -> RPCResponse {
-    let request = RPCClientRequest(path: method.path, message: message, metadata: metadata)
-    return try await withCheckedContinuation { done in
-      connection.start(request) { done.resume(returning: $0) }
-    }.get()
+    try await channel.call(method.path, message, options: RPCCallOptions(waitForReady: true, metadata: metadata))
   }
 
   /// Messages are asked for one by one, as the case awaits them.
   func open(_ method: TestMethod, metadata: Metadata = Metadata(), timeout: Duration? = nil) -> Conversation {
+    let options = RPCCallOptions(timeout: timeout, waitForReady: true, metadata: metadata)
     let (events, source) = AsyncStream<Conversation.Event>.makeStream()
-    let deadline = timeout.map { MonotonicTime.now().advanced(by: $0) }
-    let stream = connection.openStream(method.path, metadata: metadata, deadline: deadline) { _, event in
+    let stream = channel.openStream(method.path, options: options) { _, event in
       switch event {
       case .initialMetadata(let metadata): source.yield(.initialMetadata(metadata))
       case .message(let bytes): source.yield(.message(Array(bytes)))
@@ -43,6 +30,10 @@ struct TestChannel: Sendable {
       }
     }
     return Conversation(stream: stream, events: events)
+  }
+
+  func close() async {
+    await channel.close()
   }
 }
 
@@ -54,12 +45,12 @@ final class Conversation {
     case end(Result<Metadata, RPCError>)
   }
 
-  private let stream: RPCClientStream
+  private let stream: RPCChannelStream
   private var events: AsyncStream<Event>.AsyncIterator
   private(set) var initialMetadata = Metadata()
   private var outcome: Result<Metadata, RPCError>?
 
-  init(stream: RPCClientStream, events: AsyncStream<Event>) {
+  init(stream: RPCChannelStream, events: AsyncStream<Event>) {
     self.stream = stream
     self.events = events.makeAsyncIterator()
   }

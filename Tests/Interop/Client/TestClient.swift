@@ -2,30 +2,40 @@
 
 import DispatchRPC
 import InteropSupport
+import RPCChannel
 
 struct TestClient: Sendable {
   let channel: TestChannel
-  let address: SocketAddress
+  /// The channel's.
+  let target: String
   let soak: SoakLimits
-  private let configuration: RPCClientConfiguration
+  private let configuration: RPCChannelConfiguration
 
-  init(_ flags: Flags) async throws {
-    let host = flags.string("server_host") ?? "localhost"
+  init(_ flags: Flags) throws {
     let port: UInt16 = try flags.number("server_port")
-    var configuration = RPCClientConfiguration()
-    configuration.authority = "\(host):\(port)"
-    guard let address = try SocketAddress.resolve(host: host, port: port).first else {
-      throw CaseFailure("\(host) has no address")
-    }
-    self.address = address
-    self.configuration = configuration
+    target = "\(flags.string("server_host") ?? "localhost"):\(port)"
+    configuration = try Self.configuration(flags)
     soak = try SoakLimits(flags)
-    channel = try await TestChannel(to: address, configuration: configuration)
+    channel = TestChannel(to: target, configuration: configuration)
+  }
+
+  private static func configuration(_ flags: Flags) throws -> RPCChannelConfiguration {
+    var configuration = RPCChannelConfiguration()
+    // As gRPC's channels have it: calls wait where a server allows no more of them.
+    configuration.maximumConnections = 1
+    configuration.connection.acceptsCompression = true
+    configuration.connection.authority = flags.string("server_host_override")
+    guard try flags.bool("use_tls") else { return configuration }
+    let authorities: RPCClientTLS.Authorities =
+      try flags.bool("use_test_ca") ? .file(try flags.text("ca_file")) : .system
+    configuration.connection.tls = try RPCClientTLS(
+      authorities: authorities, serverName: flags.string("server_host_override"))
+    return configuration
   }
 
   /// Another channel.
-  func connect() async throws -> TestChannel {
-    try await TestChannel(to: address, configuration: configuration)
+  func makeChannel() -> TestChannel {
+    TestChannel(to: target, configuration: configuration)
   }
 }
 

@@ -63,7 +63,7 @@ final class ResponseSequence: @unchecked Sendable {
     do throws(RPCError) {
       var response = StreamingOutputCallResponse()
       response.payload = try Payload(ofSize: parameters.size)
-      stream.send(response.encoded())
+      stream.send(response.encoded(), compressed: parameters.compressed?.value == true)
       return true
     } catch {
       stream.fail(error)

@@ -28,11 +28,14 @@ extension TestServiceHandlers {
 
   private func unaryCall(_ call: RPCServerCall, _ message: UnsafeRawBufferPointer) {
     Self.answer(call, message) { (request: SimpleRequest) throws(RPCError) in
+      try request.expectCompressed.check(call)
       if let status = request.responseStatus { throw RPCError(echoing: status, trailing: call.metadata.echoedTrailer) }
       var response = SimpleResponse()
       response.payload = try Payload(ofSize: request.responseSize)
       if request.fillServerID { response.serverID = serverID }
       return response
+    } compression: {
+      $0.responseCompressed?.value == true ? .gzip : .identity
     }
   }
 
@@ -45,13 +48,16 @@ extension TestServiceHandlers {
 
   private static func answer<Request: WireMessage>(
     _ call: RPCServerCall, _ message: UnsafeRawBufferPointer,
-    _ body: (Request) throws(RPCError) -> some WireMessage
+    _ body: (Request) throws(RPCError) -> some WireMessage,
+    compression: (Request) -> RPCCompression = { _ in .identity }
   ) {
     let metadata = call.metadata
     do throws(RPCError) {
-      let response = try body(try decode(message))
+      let request: Request = try decode(message)
+      let response = try body(request)
       call.respond(
-        response.encoded(), initialMetadata: metadata.echoedHeader, trailingMetadata: metadata.echoedTrailer)
+        response.encoded(), initialMetadata: metadata.echoedHeader, trailingMetadata: metadata.echoedTrailer,
+        compression: compression(request))
     } catch {
       call.fail(error)
     }
@@ -72,7 +78,8 @@ extension TestServiceHandlers {
   private static func streamingOutputCall(
     _ stream: RPCServerStream, _ message: UnsafeRawBufferPointer
   ) -> RPCServerStream.EventHandler {
-    let responses = ResponseSequence(trailer: echoMetadata(on: stream))
+    // Which of its messages are compressed is said for each; that any may be goes out with the header.
+    let responses = ResponseSequence(trailer: echoMetadata(on: stream, compression: .gzip))
     responses.take(message, on: stream)
     responses.finish(on: stream)
     return { stream, event in
@@ -120,9 +127,11 @@ extension TestServiceHandlers {
   }
 
   /// Sends the header at once, as the client may wait for it; returns the trailer.
-  private static func echoMetadata(on stream: RPCServerStream) -> Metadata {
+  private static func echoMetadata(
+    on stream: RPCServerStream, compression: RPCCompression = .identity
+  ) -> Metadata {
     let metadata = stream.metadata
-    stream.sendInitialMetadata(metadata.echoedHeader)
+    stream.sendInitialMetadata(metadata.echoedHeader, compression: compression)
     return metadata.echoedTrailer
   }
 }
@@ -134,6 +143,7 @@ private final class PayloadSum: @unchecked Sendable {
   func take(_ bytes: UnsafeRawBufferPointer, on stream: RPCServerStream) {
     do throws(RPCError) {
       let request: StreamingInputCallRequest = try TestServiceHandlers.decode(bytes)
+      try request.expectCompressed.check(stream)
       response.aggregatedPayloadSize &+= Int32(truncatingIfNeeded: request.payload?.body.count ?? 0)
     } catch {
       stream.fail(error)
@@ -158,6 +168,15 @@ extension Metadata {
 extension RPCError {
   init(echoing status: EchoStatus, trailing: Metadata) {
     self.init(code: RPCCode(rawValue: UInt8(clamping: status.code)), message: status.message, metadata: trailing)
+  }
+}
+
+extension BoolValue? {
+  /// Whether the message that holds this came as it says; one that says nothing may come either way.
+  func check(_ call: RPCServerContext) throws(RPCError) {
+    guard let expected = self?.value, expected != call.messageWasCompressed else { return }
+    let wrong = expected ? "not compressed" : "compressed"
+    throw RPCError(code: .invalidArgument, message: "the message came \(wrong), unlike what it says")
   }
 }
 

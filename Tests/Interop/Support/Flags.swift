@@ -29,6 +29,12 @@ public struct Flags: Sendable {
 
   public func string(_ name: String) -> String? { values[name] }
 
+  /// One that has to be there.
+  public func text(_ name: String) throws(Fault) -> String {
+    guard let value = values[name] else { throw Fault(description: "--\(name) is missing") }
+    return value
+  }
+
   public func bool(_ name: String) throws(Fault) -> Bool {
     switch values[name]?.lowercased() {
     case nil, "false", "0": return false
@@ -39,10 +45,8 @@ public struct Flags: Sendable {
 
   public func number<Number: FixedWidthInteger>(_ name: String, default fallback: Number? = nil) throws(Fault) -> Number
   {
-    guard let text = values[name] else {
-      guard let fallback else { throw Fault(description: "--\(name) is missing") }
-      return fallback
-    }
+    if values[name] == nil, let fallback { return fallback }
+    let text = try text(name)
     guard let number = Number(text) else { throw Fault(description: "--\(name) is not a number: \(text)") }
     return number
   }

@@ -1,0 +1,79 @@
+"""Every case between every pair of programs, in plaintext and over TLS."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import cases
+from .processes import free_port, run, server
+from .table import NotApplicable
+
+#: Cases that run beside each other; more would measure the machine's patience.
+PARALLEL = 2
+
+
+@dataclass(frozen=True)
+class Pairing:
+    client: object
+    server: object
+    tls: bool
+
+    @property
+    def title(self):
+        return f"{self.client.name} → {self.server.name}, {'TLS' if self.tls else 'h2c'}"
+
+
+def pairings(ours, foreign):
+    """Ours with itself and each foreign one, both ways."""
+    pairs = [(ours, ours)]
+    for peer in foreign:
+        pairs += [(peer, ours), (ours, peer)]
+    return [Pairing(client, peer, tls) for client, peer in pairs for tls in (False, True)]
+
+
+def references(foreign):
+    """The foreign ones among themselves: what fails there is not ours."""
+    return [Pairing(client, peer, tls) for client in foreign for peer in foreign for tls in (False, True)]
+
+
+def play(pairings, table, logs: Path):
+    """One server for each program and security; all cases of a pairing against it."""
+    with ExitStack() as stack:
+        ports = {}
+        for pairing in pairings:
+            key = (pairing.server.name, pairing.tls)
+            if key not in ports:
+                ports[key] = stack.enter_context(running(pairing, logs))
+        with ThreadPoolExecutor(PARALLEL) as players:
+            jobs = [
+                (case, pairing, players.submit(play_one, case, pairing, ports[pairing.server.name, pairing.tls]))
+                for pairing in pairings for case in cases.CASES]
+            for case, pairing, job in jobs:
+                table.enter(case, pairing.title, job.result())
+
+
+class running:
+    """A pairing's server; yields its port."""
+
+    def __init__(self, pairing, logs):
+        self.port = free_port()
+        command = pairing.server.server(self.port, pairing.tls)
+        log = logs / f"{pairing.server.name}-server-{'tls' if pairing.tls else 'h2c'}.txt"
+        self.server = server(command.arguments, self.port, log, command.environment, command.directory)
+
+    def __enter__(self):
+        self.server.__enter__()
+        return self.port
+
+    def __exit__(self, *failure):
+        return self.server.__exit__(*failure)
+
+
+def play_one(case, pairing, port):
+    reason = cases.why_not(case, pairing.client.name, pairing.server.name)
+    if reason:
+        return NotApplicable(reason)
+    command = pairing.client.client(port, pairing.tls, case)
+    seconds = cases.SECONDS.get(case, cases.DEFAULT_SECONDS)
+    return run([*command.arguments, *cases.FLAGS.get(case, [])], seconds, command.environment, command.directory)

@@ -1,0 +1,78 @@
+"""Programs that are started, waited for with a bound, and ended for sure."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+#: A server that is not there by then will not come.
+START_SECONDS = 30
+#: Between the signal to end and the one that no program survives.
+GRACE_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Outcome:
+    passed: bool
+    #: The end of what the program said.
+    output: str
+
+
+def run(command, seconds, environment=None, directory=None):
+    """Runs a program to its end, which comes after that many seconds at the latest."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, cwd=directory,
+        env={**os.environ, **(environment or {})}, text=True, errors="replace")
+    try:
+        output, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        output = f"{end(process)}\nNot done after {seconds} s"
+        return Outcome(False, tail(output))
+    return Outcome(process.returncode == 0, tail(output) or f"exit code {process.returncode}")
+
+
+def tail(output, lines=12):
+    return "\n".join(output.strip().splitlines()[-lines:])
+
+
+def end(process):
+    """Ends a program and all that it started; returns what it said last, where that was not read by somebody else."""
+    for number, seconds in [(signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, None)]:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=seconds)[0] or ""
+    return ""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def server(command, port, log: Path, environment=None, directory=None):
+    """A server that takes connections on its port, as long as the block lasts; yields its process."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, cwd=directory,
+            env={**os.environ, **(environment or {})})
+    try:
+        await_port(process, port, log)
+        yield process
+    finally:
+        end(process)
+
+
+def await_port(process, port, log):
+    deadline = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.05)
+    raise RuntimeError(f"{process.args[0]} does not listen on {port}: {tail(log.read_text(errors='replace'))}")
