@@ -147,8 +147,8 @@ let package = Package(
       name: "interop-server", dependencies: ["DispatchRPC", "InteropSupport"], path: "Tests/Interop/Server",
       swiftSettings: settings),
     .executableTarget(
-      name: "interop-client", dependencies: ["DispatchRPC", "RPCChannel", "InteropSupport"], path: "Tests/Interop/Client",
-      swiftSettings: settings),
+      name: "interop-client", dependencies: ["DispatchRPC", "RPCChannel", "InteropSupport"],
+      path: "Tests/Interop/Client", swiftSettings: settings),
     // What grpc's C++ and Go are measured against (Tests/Benchmarks/bench_rpc.py).
     .executableTarget(
       name: "rpc-echo", dependencies: ["DispatchRPC"], path: "Tests/Benchmarks/rpc/echo", swiftSettings: settings),

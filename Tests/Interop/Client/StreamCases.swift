@@ -55,6 +55,21 @@ enum StreamCases {
     _ = try await call.end().get()
   }
 
+  /// Reads much more slowly than the server could send.
+  static func slowConsumer(_ client: TestClient) async throws {
+    let (count, size) = (2_000, Int32(1_030))
+    let call = client.channel.open(.streamingOutputCall)
+    var request = StreamingOutputCallRequest()
+    request.responseParameters = [ResponseParameters](repeating: ResponseParameters(size: size), count: count)
+    call.send(request)
+    call.finishSending()
+    for _ in 0..<count {
+      try await Task.sleep(for: .milliseconds(1))
+      try await expectResponse(of: call, size)
+    }
+    _ = try await call.end().get()
+  }
+
   static func empty(_ client: TestClient) async throws {
     let call = client.channel.open(.fullDuplexCall)
     call.finishSending()

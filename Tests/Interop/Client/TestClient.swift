@@ -39,7 +39,7 @@ struct TestClient: Sendable {
   }
 }
 
-/// By the names of interop-test-descriptions.md.
+/// By the names of interop-test-descriptions.md and of test/cpp/interop/client.cc.
 enum TestCases {
   static let named: [String: @Sendable (TestClient) async throws -> Void] = [
     "empty_unary": UnaryCases.empty,
@@ -59,7 +59,18 @@ enum TestCases {
     "cancel_after_begin": StreamCases.cancelAfterBegin,
     "cancel_after_first_response": StreamCases.cancelAfterFirstResponse,
     "timeout_on_sleeping_server": StreamCases.timeoutOnSleepingServer,
+    "slow_consumer": StreamCases.slowConsumer,
     "rpc_soak": SoakCases.oneChannel,
     "channel_soak": SoakCases.channelForEach,
+
+    // test/http2_test, whose servers misbehave.
+    "goaway": BadServerCases.goaway,
+    "max_streams": BadServerCases.maxStreams,
+    "ping": BadServerCases.ping,
+    "rst_after_header": BadServerCases.reset,
+    "rst_after_data": BadServerCases.reset,
+    "rst_during_data": BadServerCases.reset,
+    "data_frame_padding": BadServerCases.dataFramePadding,
+    "no_df_padding_sanity_test": BadServerCases.dataFramePadding,
   ]
 }

@@ -1,0 +1,44 @@
+// Against servers that misbehave (grpc/grpc test/http2_test, test/cpp/interop/http2_client.cc). What they have to say of the
+// client stands in their log.
+
+import DispatchRPC
+import InteropSupport
+
+enum BadServerCases {
+  /// For the server's GOAWAY to arrive; it leaves no trace that could be awaited.
+  private static let goawayDelay = Duration.seconds(1)
+
+  /// The server asks the client to leave after the first call. The second takes another connection.
+  static func goaway(_ client: TestClient) async throws {
+    try await UnaryCases.callLarge(client.channel)
+    try await Task.sleep(for: goawayDelay)
+    try await UnaryCases.callLarge(client.channel)
+  }
+
+  /// The server allows one stream: calls wait for each other.
+  static func maxStreams(_ client: TestClient) async throws {
+    try await UnaryCases.callLarge(client.channel)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<15 {
+        group.addTask { try await UnaryCases.callLarge(client.channel) }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  /// The server pings before and after each of its frames, and counts the answers.
+  static func ping(_ client: TestClient) async throws {
+    try await UnaryCases.callLarge(client.channel)
+  }
+
+  /// The server resets the stream after its header, during its data, or instead of the trailer. No message counts then.
+  static func reset(_ client: TestClient) async throws {
+    let outcome = await UnaryCases.outcome(client.channel, .unaryCall, UnaryCases.largeRequest.encoded())
+    try expect(outcome, failsWith: .internalError)
+  }
+
+  /// The server sends five bytes at a time with 255 bytes of padding, which count for the window.
+  static func dataFramePadding(_ client: TestClient) async throws {
+    try await UnaryCases.callLarge(client.channel)
+  }
+}
