@@ -75,6 +75,10 @@ public enum CertificateName: Sendable {
   /// RFC 5280, appendix A.1: ub-common-name.
   private static let maximumCommonNameCharacters = 64
 
+  public func isSame(as other: CertificateName) -> Bool {
+    PeerNames.key(of: self) == PeerNames.key(of: other)
+  }
+
   /// Why no certificate can have it, to go behind the field's name; `nil` where one can.
   public var violation: String? {
     switch self {

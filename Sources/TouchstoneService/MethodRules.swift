@@ -89,12 +89,27 @@ public enum MethodGrant: Sendable, Hashable {
     return names
   }()
 
+  /// False where applications are nothing to all of them.
+  public var concernsApplications: Bool {
+    ServedMethods.all.contains { contains($0) && $0.rule == .applicationGranted }
+  }
+
   func contains(_ method: ServedMethods.Method) -> Bool {
     switch self {
     case .all: true
     case .service(let service): method.service == service || method.service == Self.package + service
     case .method(let name):
       "\(method.service)/\(method.name)" == name || "\(method.service)/\(method.name)" == Self.package + name
+    }
+  }
+}
+
+extension MethodGrant: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .all: "*"
+    case .service(let service): "\(service)/*"
+    case .method(let name): name
     }
   }
 }

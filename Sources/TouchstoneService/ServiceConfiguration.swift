@@ -12,6 +12,8 @@ public struct ServiceConfiguration: Sendable {
   public var policies: [EvaluationPolicy] = EvaluationPolicy.builtIn
   /// Nobody else may call; `nil`: whoever is on this machine may, and nobody from elsewhere.
   public var callers: [CallerDefinition]?
+  /// Whether callers to whom it is granted may ask for the methods' descriptions.
+  public var servesReflection = true
   public var enrolment = EnrolmentPolicy()
   /// What a guess at a passcode or gesture costs (R16).
   public var secretHashing = PasswordHasher.Parameters.standard

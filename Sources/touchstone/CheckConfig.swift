@@ -1,4 +1,4 @@
-// `touchstone check-config`: would `serve` take this file, and which policies would it serve?
+// `touchstone check-config`: would `serve` take this file, and which policies would it serve, to whom?
 
 internal import ArgumentParser
 internal import TouchstoneService
@@ -8,19 +8,29 @@ struct CheckConfig: ParsableCommand {
     abstract: "Check a configuration file, without starting anything.",
     discussion: """
       Prints all that is wrong with it, one thing a line, as FILE:LINE:COLUMN: MESSAGE, and exits 78; or the policies \
-      that it would serve.
+      and callers that it would serve. Certificates and their keys are read, too.
       """)
 
   @Argument(help: ArgumentHelp("YAML settings.", valueName: "file"))
   var file: String
 
   func run() throws {
-    do throws(ConfigurationErrors) {
-      let configuration = try ProcessConfiguration.load(path: file)
+    do throws(Failure) {
+      let configuration = try Self.load(file)
+      _ = try configuration.loadTLS()
       printLine("\(file): ok")
       for line in PolicySheet.list(configuration.service.policies) { printLine(line) }
+      for line in CallerSheet.list(configuration.service.callers ?? []) { printLine(line) }
     } catch {
-      fail(Failure(error))
+      fail(error)
+    }
+  }
+
+  private static func load(_ file: String) throws(Failure) -> ProcessConfiguration {
+    do throws(ConfigurationErrors) {
+      return try ProcessConfiguration.load(path: file)
+    } catch {
+      throw Failure(error)
     }
   }
 }

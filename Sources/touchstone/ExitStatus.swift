@@ -1,6 +1,7 @@
 // How the process ends, so that whoever started it can tell why. The numbers are those of sysexits.h where it has one.
 
 internal import ArgumentParser
+internal import DispatchRPC
 internal import TouchstoneStore
 
 enum ExitStatus: Int32 {
@@ -64,6 +65,13 @@ extension Failure {
 
   init(_ errors: ConfigurationErrors) {
     self.init(status: .badConfiguration, places: errors.lines)
+  }
+}
+
+extension Failure {
+  /// Of files that the configuration names.
+  init(_ error: RPCTLSError) {
+    self.init(status: .badConfiguration, message: "tls: \(error)")
   }
 }
 

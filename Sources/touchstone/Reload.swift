@@ -1,4 +1,5 @@
-// SIGHUP: the configuration is read anew, and the policies of it are served from then on. All or nothing.
+// SIGHUP: the configuration is read anew, and the policies, callers and certificates of it are served from then on. All or
+// nothing.
 
 internal import Logging
 internal import TouchstonePolicy
@@ -19,17 +20,21 @@ struct Reload {
   /// - Parameter read: the configuration as it is now, flags applied.
   mutating func run(_ read: () throws(Failure) -> ProcessConfiguration) {
     do throws(Failure) {
-      serve(try read())
+      try serve(try read())
     } catch {
-      for line in error.lines { logger.error("configuration refused, policies unchanged", metadata: ["at": "\(line)"]) }
+      for line in error.lines { logger.error("configuration refused, nothing changed", metadata: ["at": "\(line)"]) }
     }
   }
 
-  private mutating func serve(_ read: ProcessConfiguration) {
+  private mutating func serve(_ read: ProcessConfiguration) throws(Failure) {
+    try service.reload(read)
     let changes = PolicyChanges(from: served.service.policies, to: read.service.policies)
-    service.replacePolicies(read.service.policies)
-    served.service.policies = read.service.policies
     logger.notice("policies reloaded", metadata: changes.metadata)
+    if let callers = read.service.callers {
+      logger.notice("callers reloaded", metadata: ["callers": "\(callers.map(\.name).joined(separator: ", "))"])
+    }
+    served.service.policies = read.service.policies
+    served.service.callers = read.service.callers
     let waiting = served.settingsOtherThan(in: read)
     if !waiting.isEmpty {
       logger.warning(
@@ -72,10 +77,12 @@ extension [EvaluationPolicy] {
 }
 
 extension ProcessConfiguration {
-  /// The names of those that differ, apart from policies: nothing of them changes while the service runs.
+  /// The names of those that differ, apart from what is reloaded: nothing of them changes while the service runs.
   fileprivate func settingsOtherThan(in read: ProcessConfiguration) -> [String] {
     let settings: [(Key, Bool)] = [
       (.listen, listen == read.listen),
+      (.tls, tls == read.tls),
+      (.reflection, service.servesReflection == read.service.servesReflection),
       (.dataDirectory, dataDirectory == read.dataDirectory),
       (.shards, shards == read.shards),
       (.issuer, service.issuer == read.service.issuer),

@@ -14,7 +14,10 @@ internal import TouchstoneStoreSQLite
 
 /// The store, the keys, the handlers and the RPC server of one process.
 final class RunningService: Sendable {
-  let address: SocketAddress
+  /// In the order of the configuration.
+  let addresses: [SocketAddress]
+  private let listeners: [Listener]
+  private let tls: RPCServerTLS?
   private let service: TouchstoneService
   private let server: RPCServer
   private let store: SQLiteStore
@@ -25,12 +28,12 @@ final class RunningService: Sendable {
     _ configuration: ProcessConfiguration, logger: Logger,
     clock: @escaping ServiceEnvironment.Clock = systemTime
   ) throws(Failure) -> RunningService {
-    let endpoint = try Endpoint(parsing: configuration.listen).resolved()
-    guard endpoint.isLoopback || configuration.allowsPlaintextBeyondLoopback else {
-      throw Failure(
-        status: .badConfiguration,
-        message: "\(configuration.listen) is reached from beyond this machine: plaintext there needs --allow-plaintext")
+    let listeners = try Listener.all(of: configuration)
+    for listener in listeners {
+      try listener.require(
+        callers: configuration.service.callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
     }
+    let tls = try configuration.loadTLS()
     raiseDescriptorLimit()
     let cores = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     let shards = configuration.shards == 0 ? cores : configuration.shards
@@ -44,27 +47,54 @@ final class RunningService: Sendable {
     // What the codec would refuse is not worth receiving.
     serverConfiguration.maxRequestMessageBytes = DecodingLimits.default.maximumBytes
     let server = RPCServer(configuration: serverConfiguration, router: service.router) { service.wakeUpEnded(on: $0) }
-    do throws(RPCServerError) {
-      let address = try server.listen(host: endpoint.host, port: endpoint.port)
-      return RunningService(address: address, service: service, server: server, store: store, logger: logger)
-    } catch {
-      throw Failure(status: .cannotListen, message: "cannot listen on \(configuration.listen): \(error.reason)")
+    let addresses = try listen(on: listeners, server, tls)
+    return RunningService(
+      addresses: addresses, listeners: listeners, tls: tls, service: service, server: server, store: store,
+      logger: logger)
+  }
+
+  private static func listen(
+    on listeners: [Listener], _ server: RPCServer, _ tls: RPCServerTLS?
+  ) throws(Failure) -> [SocketAddress] {
+    var addresses: [SocketAddress] = []
+    for listener in listeners {
+      do throws(RPCServerError) {
+        addresses.append(try server.listen(on: listener, tls))
+      } catch {
+        throw Failure(status: .cannotListen, message: "cannot listen on \(listener.text): \(error.reason)")
+      }
     }
+    return addresses
   }
 
   private init(
-    address: SocketAddress, service: TouchstoneService, server: RPCServer, store: SQLiteStore, logger: Logger
+    addresses: [SocketAddress], listeners: [Listener], tls: RPCServerTLS?, service: TouchstoneService,
+    server: RPCServer, store: SQLiteStore, logger: Logger
   ) {
-    self.address = address
+    self.addresses = addresses
+    self.listeners = listeners
+    self.tls = tls
     self.service = service
     self.server = server
     self.store = store
     self.sweeper = Sweeper(store: store, logger: logger)
   }
 
-  /// From now on these and no others. An evaluation begun under another revision of its policy is void (R36).
-  func replacePolicies(_ policies: [EvaluationPolicy]) {
-    service.replacePolicies(policies)
+  /// From now on these policies and callers, and no others. An evaluation begun under another revision of its policy is
+  /// void (R36). What is sealed for a caller opens for no other: what was begun by one who is gone is void (R34). The certificates
+  /// are read again from the same files. All of it or, where anything is wrong, nothing.
+  func reload(_ configuration: ProcessConfiguration) throws(Failure) {
+    let callers = configuration.service.callers
+    for listener in listeners {
+      try listener.require(callers: callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
+    }
+    do throws(RPCTLSError) {
+      try tls?.reload()
+    } catch {
+      throw Failure(error)
+    }
+    service.replacePolicies(configuration.service.policies)
+    service.replaceCallers(callers)
   }
 
   /// Refuses new calls, lets the running ones finish, then closes the store.
@@ -93,6 +123,18 @@ final class RunningService: Sendable {
       return try KeyRing.loadOrCreate(directory: directory)
     } catch {
       throw Failure(status: .unusableKeys, message: error.description)
+    }
+  }
+}
+
+extension RPCServer {
+  fileprivate func listen(on listener: Listener, _ tls: RPCServerTLS?) throws(RPCServerError) -> SocketAddress {
+    switch listener.endpoint {
+    case .unix(let path):
+      try listen(unixPath: path)
+    case .tcp(_, let port):
+      // By number: a name may stand for something else by now.
+      try listen(host: listener.address.host, port: port, tls: listener.isEncrypted ? tls : nil)
     }
   }
 }

@@ -9,12 +9,14 @@ struct Serve: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Serve gRPC until SIGTERM.",
     discussion: """
-      Prints "listening on HOST:PORT" when it is ready. SIGTERM or SIGINT drains and exits 0. With --config, SIGHUP \
-      reads the policies anew: all of them or, where anything in the file is wrong, none.
+      Prints "listening on ADDRESS" for each address when it is ready. SIGTERM or SIGINT drains and exits 0. With \
+      --config, SIGHUP reads policies, callers and certificates anew: all of them or, where anything is wrong, none.
       """)
 
-  @Option(help: ArgumentHelp("Address to listen on. Port 0 takes a free one.", valueName: "host:port"))
-  var listen: String?
+  @Option(
+    help: ArgumentHelp(
+      "Address to listen on, once for each: HOST:PORT or unix:PATH. Port 0 takes a free one.", valueName: "address"))
+  var listen: [String] = []
 
   @Option(help: ArgumentHelp("Where the database and the keys live. Made on first start.", valueName: "directory"))
   var dataDir: String?
@@ -25,7 +27,11 @@ struct Serve: ParsableCommand {
   @Option(help: ArgumentHelp("YAML settings; flags come first.", valueName: "file"))
   var config: String?
 
-  @Flag(help: "Serve plaintext beyond this machine. Only behind something that adds TLS and callers' identities.")
+  @Flag(
+    help: """
+      Serve plaintext beyond this machine, to the caller that the configuration names "plaintext". Only where something \
+      in front adds TLS and knows who calls.
+      """)
   var allowPlaintext = false
 
   func validate() throws {
@@ -44,7 +50,7 @@ struct Serve: ParsableCommand {
       let logger = standardErrorLogger()
       let configuration = try effectiveConfiguration()
       let service = try RunningService.start(configuration, logger: logger)
-      printLine("listening on \(service.address)")
+      for address in service.addresses { printLine("listening on \(address)") }
       var reload = Reload(service: service, served: configuration, logger: logger)
       while signals.wait() == SIGHUP { reload.run(effectiveConfiguration) }
       service.stop(grace: Self.grace) { Glibc.exit(EXIT_SUCCESS) }
@@ -64,7 +70,7 @@ struct Serve: ParsableCommand {
         throw Failure(error)
       }
     }
-    if let listen { configuration.listen = listen }
+    if !listen.isEmpty { configuration.listen = listen }
     if let dataDir { configuration.dataDirectory = dataDir }
     if let shards { configuration.shards = shards }
     configuration.allowsPlaintextBeyondLoopback = allowPlaintext

@@ -6,8 +6,10 @@ internal import TouchstoneService
 
 /// Settings of one process. Flags come first, then the file, then these defaults.
 struct ProcessConfiguration {
-  /// HOST:PORT.
-  var listen = "127.0.0.1:7443"
+  /// Each HOST:PORT or unix:PATH.
+  var listen = ["127.0.0.1:7443"]
+  /// Of all that is not a Unix socket.
+  var tls: TLSSettings?
   var dataDirectory = "data"
   /// 0: one for each core.
   var shards = 0
@@ -40,6 +42,7 @@ extension ProcessConfiguration {
   /// More is not a configuration.
   private static let maximumFileBytes = 1 << 20
   static let maximumShards = 256
+  private static let maximumListeners = 16
   /// A second, for tests, to an hour: what is open longer is no longer one login.
   private static let lifetimeSeconds = 1...3_600
 
@@ -66,6 +69,9 @@ extension ProcessConfiguration {
 
   enum Key: String, CaseIterable {
     case listen
+    case tls
+    case callers
+    case reflection
     case dataDirectory = "data_dir"
     case shards
     case issuer
@@ -84,6 +90,25 @@ extension ProcessConfiguration {
     if let section = entries.first(where: { $0.key.name == Key.policies.rawValue }) {
       service.policies += PolicySection(defaults: defaults).read(section.value, with: &reader)
     }
+    applyAccess(entries, with: &reader)
+  }
+
+  /// Who may call, and how they show it: one rests on the other.
+  private mutating func applyAccess(_ entries: [YAMLEntry], with reader: inout SettingReader) {
+    func entry(_ key: Key) -> YAMLEntry? { entries.first { $0.key.name == key.rawValue } }
+    if let section = entry(.tls) {
+      tls = TLSSettings(section.value, with: &reader)
+      if entry(.callers) == nil {
+        reader.refuse(section.key.place, "tls needs callers: over TLS nobody may call whom they do not name")
+      }
+    }
+    guard let section = entry(.callers) else { return }
+    let callers = CallerSection(section.value, with: &reader)
+    if entry(.tls) == nil || tls != nil {
+      let servesUnixSocket = listen.contains { (try? Endpoint(parsing: $0))?.isUnix == true }
+      callers.compare(with: tls, servesUnixSocket: servesUnixSocket, &reader)
+    }
+    service.callers = callers.callers
   }
 
   private mutating func apply(
@@ -91,7 +116,9 @@ extension ProcessConfiguration {
   ) {
     switch Key(rawValue: name) {
     case .listen:
-      Self.set(&listen, Self.readEndpoint(node, name, with: &reader))
+      Self.set(&listen, Self.readEndpoints(node, name, with: &reader))
+    case .reflection:
+      Self.set(&service.servesReflection, reader.boolean(node, name))
     case .dataDirectory:
       Self.set(&dataDirectory, reader.text(node, name, bytes: 1...Int(PATH_MAX)))
     case .shards:
@@ -104,7 +131,7 @@ extension ProcessConfiguration {
       policies.tokenLifetime = Self.readLifetime(node, name, with: &reader)
     case .ticketLifetime:
       Self.set(&service.enrolment.ticketLifetime, Self.readLifetime(node, name, with: &reader))
-    case .policies, nil:
+    case .policies, .tls, .callers, nil:
       break
     }
   }
@@ -120,6 +147,18 @@ extension ProcessConfiguration {
     reader.integer(node, name, in: lifetimeSeconds).map { .seconds($0) }
   }
 
+  /// One, or a list.
+  private static func readEndpoints(
+    _ node: YAMLNode, _ name: String, with reader: inout SettingReader
+  ) -> [String]? {
+    guard case .sequence(let nodes) = node.content else { return readEndpoint(node, name, with: &reader).map { [$0] } }
+    guard (1...maximumListeners).contains(nodes.count) else {
+      reader.refuse(node.place, "\(name) must be 1 to \(maximumListeners)")
+      return nil
+    }
+    return nodes.compactMap { readEndpoint($0, name, with: &reader) }
+  }
+
   private static func readEndpoint(
     _ node: YAMLNode, _ name: String, with reader: inout SettingReader
   ) -> String? {
@@ -128,7 +167,7 @@ extension ProcessConfiguration {
       _ = try Endpoint(parsing: text)
       return text
     } catch {
-      reader.refuse(node.place, "\(name) must be HOST:PORT")
+      reader.refuse(node.place, "\(name) must be \(Endpoint.form)")
       return nil
     }
   }

@@ -33,7 +33,7 @@ struct Demo: ParsableCommand {
   /// Ends the process when the story is told.
   private func start(in directory: TemporaryDirectory) throws(Failure) {
     var configuration = ProcessConfiguration()
-    configuration.listen = "127.0.0.1:0"
+    configuration.listen = ["127.0.0.1:0"]
     configuration.dataDirectory = directory.path + "/data"
     let clock = DemoClock()
     let dataDirectory = configuration.dataDirectory
@@ -49,9 +49,9 @@ struct Demo: ParsableCommand {
   }
 
   private static func tell(_ service: RunningService, _ clock: DemoClock, dataDirectory: String) async -> Bool {
-    let client = TouchstoneClient(configuration: TouchstoneClientConfiguration(target: "\(service.address)"))
+    let client = TouchstoneClient(configuration: TouchstoneClientConfiguration(target: "\(service.addresses[0])"))
     let narrator = Narrator()
-    narrator.title("touchstone serves on \(service.address); \(DemoStory.cast)")
+    narrator.title("touchstone serves on \(service.addresses[0]); \(DemoStory.cast)")
     var hasPassed = false
     do throws(WrongAnswer) {
       try await DemoStory(client: client, narrator: narrator, clock: clock, dataDirectory: dataDirectory).tell()
