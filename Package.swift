@@ -95,7 +95,10 @@ let package = Package(
       ],
       swiftSettings: settings),
 
-    tests("DispatchRPC", ["CNGHTTP2"], exclude: ["crosscheck"]),
+    .target(
+      name: "TestCertificates", dependencies: ["COpenSSL"], path: "Tests/Support/TestCertificates",
+      swiftSettings: settings),
+    tests("DispatchRPC", ["CNGHTTP2", "COpenSSL", "TestCertificates"], exclude: ["crosscheck"]),
     tests("DispatchPool"),
     tests("RPCChannel", ["DispatchRPC", "DispatchPool"]),
     tests("TouchstonePolicy"),

@@ -1,4 +1,4 @@
-// What Swift cannot call of OpenSSL: function-like macros.
+// What Swift cannot call of OpenSSL: function-like macros, and parameters that keep pointers to their names.
 #pragma once
 
 #include <openssl/bio.h>
@@ -11,6 +11,12 @@
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
+
+static const uint64_t copenssl_no_compression = SSL_OP_NO_COMPRESSION;
+static const uint64_t copenssl_no_renegotiation = SSL_OP_NO_RENEGOTIATION;
+static const uint64_t copenssl_cipher_server_preference = SSL_OP_CIPHER_SERVER_PREFERENCE;
+static const uint64_t copenssl_prioritize_chacha = SSL_OP_PRIORITIZE_CHACHA;
+static const uint64_t copenssl_ignore_unexpected_eof = SSL_OP_IGNORE_UNEXPECTED_EOF;
 
 static inline int copenssl_set_min_version(SSL_CTX *context, int version) {
   return (int)SSL_CTX_set_min_proto_version(context, version);
@@ -50,4 +56,14 @@ static inline void copenssl_set_retry_write(BIO *bio) {
 
 static inline void copenssl_clear_retry(BIO *bio) {
   BIO_clear_retry_flags(bio);
+}
+
+/// HMAC-SHA-256 with this key.
+static inline int copenssl_set_hmac_key(EVP_MAC_CTX *mac, const unsigned char *key, size_t count) {
+  OSSL_PARAM parameters[] = {
+      OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, (void *)key, count),
+      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, "SHA256", 0),
+      OSSL_PARAM_construct_end(),
+  };
+  return EVP_MAC_CTX_set_params(mac, parameters);
 }

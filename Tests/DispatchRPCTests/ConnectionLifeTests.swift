@@ -162,7 +162,8 @@ import Testing
     dup2(unwatchable, listener.descriptor)
     close(unwatchable)
     let shard = RPCShard(label: "test.acceptor")
-    let acceptor = Acceptor(listener: listener, shard: shard, parts: [], connectionCount: ConnectionCount(limit: 1))
+    let acceptor = Acceptor(
+      listener: listener, tls: nil, shard: shard, parts: [], connectionCount: ConnectionCount(limit: 1))
     #expect(!shard.sync { acceptor.start() })
   }
 

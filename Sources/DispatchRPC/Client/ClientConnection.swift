@@ -117,7 +117,7 @@ extension ClientConnection {
           value: UInt32(clamping: configuration.maxHeaderListBytes)),
       ],
       connectionWindowBytes: Self.connectionWindowBytes)
-    scheduleWrite()
+    beginHandshake()
   }
 
   func settingsReceived() {
@@ -228,7 +228,7 @@ extension ClientConnection {
   ) -> Int32? {
     shard.headerBlock.removeAll()
     shard.headerBlock.add(":method", "POST")
-    shard.headerBlock.add(":scheme", "http")
+    shard.headerBlock.add(":scheme", transport.isEncrypted ? "https" : "http")
     shard.headerBlock.add(":path", request.path)
     shard.headerBlock.add(":authority", authority)
     if let deadline = request.deadline {

@@ -1,8 +1,9 @@
 // The handle of a client connection: callable from any thread.
 
+import Glibc
 import Synchronization
 
-/// One HTTP/2 connection to a gRPC server (h2c, prior knowledge), with many calls at once. Events and completions run on
+/// One HTTP/2 connection to a gRPC server, with TLS or without (h2c, prior knowledge), with many calls at once. Events and completions run on
 /// its loop. It connects once: a new attempt is a new connection, and when to make one is the pool's affair.
 ///
 /// Released without `close()`, it closes itself.
@@ -126,7 +127,7 @@ final class ClientConnectionSlot {
 
   func connect() {
     guard case .idle = state else { return }
-    guard let transport = SocketTransport(connectingTo: address) else {
+    guard let transport = makeTransport() else {
       state = .closed
       events(.closed(RPCError(code: .unavailable, message: "cannot connect to \(address)")))
       return
@@ -135,6 +136,17 @@ final class ClientConnectionSlot {
       shard: shard, transport: transport, authority: authority, configuration: configuration, events: events)
     state = .open(connection)
     connection.start()
+  }
+
+  /// Connecting; `nil` when that failed at once.
+  private func makeTransport() -> (any Transport)? {
+    guard let descriptor = makeConnectingSocket(address) else { return nil }
+    guard let tls = configuration.tls else { return SocketTransport(descriptor: descriptor) }
+    guard let transport = tls.connect(descriptor, authority: authority) else {
+      Glibc.close(descriptor)
+      return nil
+    }
+    return transport
   }
 
   func close() {
@@ -167,13 +179,5 @@ final class ClientConnectionSlot {
 
   func cancel(_ call: RPCClientCall) {
     if case .open(let connection) = state { connection.cancel(call) }
-  }
-}
-
-extension SocketTransport {
-  /// A socket that is connecting; `nil` when that failed at once.
-  convenience init?(connectingTo address: SocketAddress) {
-    guard let descriptor = makeConnectingSocket(address) else { return nil }
-    self.init(descriptor: descriptor)
   }
 }

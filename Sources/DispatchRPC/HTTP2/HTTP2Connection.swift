@@ -3,7 +3,7 @@
 import Glibc
 
 /// An HTTP/2 connection on a shard. Confined to the shard; released when closed.
-class HTTP2Connection: ReadinessHandler {
+class HTTP2Connection: ReadinessHandler, HandshakingConnection {
   /// Frames waiting behind a blocked socket before we stop reading what would cause more.
   private static let queuedFrameLimit = 256
   /// Bytes written to one connection before the others get their turn.
@@ -17,6 +17,8 @@ class HTTP2Connection: ReadinessHandler {
   static let lingerTimer: UInt32 = 0
 
   private enum State {
+    /// The transport's handshake comes first; not a byte of HTTP/2 has passed.
+    case handshaking
     case open
     /// nghttp2 gave up on the input, or we on the peer; GOAWAY is on its way out.
     case broken
@@ -29,10 +31,11 @@ class HTTP2Connection: ReadinessHandler {
   let transport: any Transport
   let session: HTTP2Session
 
-  private var state = State.open
+  private var state = State.handshaking
   /// `nil` until the kernel watches the descriptor.
   private var key: UInt64?
   private var watched = Readiness.readable
+  private var handshakeIsDue = false
   private var writeIsDue = false
   /// Of the session's output nothing more is wanted.
   private var lastWordIsSaid = false
@@ -58,12 +61,23 @@ class HTTP2Connection: ReadinessHandler {
     return true
   }
 
+  /// HTTP/2 has begun, or ended already.
+  final var hasBegun: Bool { state != .handshaking }
+
   /// Calls can still be answered.
   final var isOpen: Bool { state == .open }
 
   private var canWrite: Bool { state == .open || state == .broken }
 
   // MARK: For subclasses
+
+  /// The transport is ready for HTTP/2.
+  func didHandshake() {}
+
+  /// The peer was told why, as far as that is possible.
+  func handshakeFailed(_ reason: String) {
+    close(reason)
+  }
 
   /// Before nghttp2 sees the bytes. False when it must not.
   func willReceive(_ bytes: UnsafeRawBufferPointer) -> Bool { true }
@@ -79,6 +93,42 @@ class HTTP2Connection: ReadinessHandler {
 
   func timerExpired(_ tag: TimerTag) {
     if tag.kind == Self.lingerTimer { close("finished") }
+  }
+
+  // MARK: Handshake
+
+  /// Once the socket is connected. What is submitted until then leaves afterwards.
+  final func beginHandshake() {
+    if transport.isEncrypted { scheduleHandshake() } else { open() }
+  }
+
+  /// Not at once, see `HandshakeTurns`; and not watched meanwhile, as it would be reported again and again.
+  private func scheduleHandshake() {
+    guard !handshakeIsDue else { return }
+    handshakeIsDue = true
+    watch([])
+    shard.scheduleHandshake(self)
+  }
+
+  final func continueHandshake() {
+    handshakeIsDue = false
+    guard state == .handshaking else { return }
+    switch transport.handshake() {
+    case .done:
+      open()
+      watch(.readable)
+      // The peer's first frames may have come with the end of its handshake.
+      receive()
+    case .wantsRead: watch(.readable)
+    case .wantsWrite: watch(.writable)
+    case .failed(let reason): handshakeFailed(reason)
+    }
+  }
+
+  private func open() {
+    state = .open
+    didHandshake()
+    scheduleWrite()
   }
 
   // MARK: Timers
@@ -115,6 +165,10 @@ class HTTP2Connection: ReadinessHandler {
   }
 
   func ready(_ readiness: Readiness) {
+    guard hasBegun else {
+      scheduleHandshake()
+      return
+    }
     if readiness.contains(.writable) { scheduleWrite() }
     if !readiness.isDisjoint(with: [.readable, .broken]) {
       if watched.contains(.readable) {
@@ -128,6 +182,7 @@ class HTTP2Connection: ReadinessHandler {
   private func receive() {
     switch transport.receive(into: shard.receiveBuffer) {
     case .bytes(let count):
+      if transport.hasUnreadInput { scheduleAnotherRead() }
       let bytes = UnsafeRawBufferPointer(rebasing: shard.receiveBuffer[..<count])
       guard isOpen, willReceive(bytes) else { return }
       let isWhole = session.receive(bytes)
@@ -141,9 +196,19 @@ class HTTP2Connection: ReadinessHandler {
       break
     case .ended:
       close("closed by the peer")
-    case .failed(let code):
-      close(String(cString: strerror(code)))
+    case .failed(let reason):
+      close(reason)
     }
+  }
+
+  /// Of what the transport holds epoll knows nothing.
+  private func scheduleAnotherRead() {
+    let connection = ShardConfined(self)
+    shard.execute { connection.value.readAgain() }
+  }
+
+  private func readAgain() {
+    if state != .closed, watched.contains(.readable), transport.hasUnreadInput { receive() }
   }
 
   // MARK: Writing
@@ -175,6 +240,7 @@ class HTTP2Connection: ReadinessHandler {
     guard readiness != watched else { return }
     watched = readiness
     shard.watch(registeredKey, descriptor: transport.descriptor, for: readiness)
+    if readiness.contains(.readable), transport.hasUnreadInput { scheduleAnotherRead() }
   }
 
   /// What an earlier write left. False when the connection failed.
@@ -282,7 +348,11 @@ class HTTP2Connection: ReadinessHandler {
 
   /// Says that nothing follows, and waits a moment for the peer to close.
   final func finish() {
-    guard canWrite else { return }
+    if canWrite { linger() }
+  }
+
+  /// As `finish`, before HTTP/2 began too.
+  final func linger() {
     state = .lingering
     transport.finishSending()
     watch(.readable)

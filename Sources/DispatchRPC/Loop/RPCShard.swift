@@ -35,6 +35,8 @@ public final class RPCShard: @unchecked Sendable {
   /// See `RPCServer.init`.
   var onWakeUpEnd: (@Sendable (RPCShard) -> Void)?
 
+  var handshakes = HandshakeTurns()
+
   private var handlers = HandlerTable()
   private var timers = DeadlineQueue<Timer>()
   private var timerIsSetTo = MonotonicTime.distantFuture

@@ -1,4 +1,4 @@
-// The bytes below HTTP/2. A seam: plain TCP here; a TLS transport does its handshake and records behind the same calls.
+// The bytes below HTTP/2. A seam: plain sockets here; the TLS transport does its handshake and records behind the same calls.
 
 import CEpoll
 import Glibc
@@ -8,15 +8,37 @@ enum TransportResult {
   case wouldBlock
   /// The peer finished sending.
   case ended
-  /// `errno`.
-  case failed(Int32)
+  /// For people.
+  case failed(String)
+
+  /// Of a call that returned -1 and set `errno`.
+  static func socketFailure(_ code: Int32) -> TransportResult {
+    code == EAGAIN || code == EINTR ? .wouldBlock : .failed(String(cString: strerror(code)))
+  }
+}
+
+/// What has to be before the first byte of HTTP/2.
+enum HandshakeProgress {
+  case done
+  case wantsRead
+  case wantsWrite
+  /// For people. The peer was told, if there is a way.
+  case failed(String)
 }
 
 /// A connected, non-blocking byte stream. Confined to one shard.
 protocol Transport: AnyObject {
   /// For epoll.
   var descriptor: Int32 { get }
+  var isEncrypted: Bool { get }
+  /// A client's whose chain was verified, once the handshake is done.
+  var peerCertificate: RPCPeerCertificate? { get }
+  /// One step, whenever the socket is ready for it.
+  func handshake() -> HandshakeProgress
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> TransportResult
+  /// `receive` has more, of which epoll knows nothing.
+  var hasUnreadInput: Bool { get }
+  /// After `wouldBlock`, or where only a part was taken, the same bytes come again.
   func send(_ bytes: UnsafeRawBufferPointer) -> TransportResult
   /// No more will be sent; what was sent still arrives.
   func finishSending()
@@ -24,7 +46,16 @@ protocol Transport: AnyObject {
   func close()
 }
 
-/// Plain TCP. Owns the descriptor; closes it when released, if not before.
+/// Plaintext.
+extension Transport {
+  var isEncrypted: Bool { false }
+  var peerCertificate: RPCPeerCertificate? { nil }
+  var hasUnreadInput: Bool { false }
+
+  func handshake() -> HandshakeProgress { .done }
+}
+
+/// Plain TCP, or a Unix socket. Owns the descriptor; closes it when released, if not before.
 final class SocketTransport: Transport {
   let descriptor: Int32
   private var isClosed = false
@@ -38,11 +69,11 @@ final class SocketTransport: Transport {
   }
 
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> TransportResult {
-    result(of: recv(descriptor, buffer.baseAddress, buffer.count, 0), endsAtZero: true)
+    Self.receive(from: descriptor, into: buffer)
   }
 
   func send(_ bytes: UnsafeRawBufferPointer) -> TransportResult {
-    result(of: Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)), endsAtZero: false)
+    Self.send(bytes, to: descriptor)
   }
 
   func finishSending() {
@@ -55,10 +86,15 @@ final class SocketTransport: Transport {
     Glibc.close(descriptor)
   }
 
-  private func result(of count: Int, endsAtZero: Bool) -> TransportResult {
+  static func receive(from descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> TransportResult {
+    let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
     if count > 0 { return .bytes(count) }
-    if count == 0 { return endsAtZero ? .ended : .wouldBlock }
-    let code = errno
-    return code == EAGAIN || code == EINTR ? .wouldBlock : .failed(code)
+    return count == 0 ? .ended : .socketFailure(errno)
+  }
+
+  static func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> TransportResult {
+    let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+    if count > 0 { return .bytes(count) }
+    return count == 0 ? .wouldBlock : .socketFailure(errno)
   }
 }

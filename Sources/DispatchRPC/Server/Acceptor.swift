@@ -12,6 +12,7 @@ final class Acceptor: ReadinessHandler {
   private static let resumeTimer: UInt32 = 0
 
   private let listener: ListeningSocket
+  private let tls: RPCServerTLS?
   private let shard: RPCShard
   private let parts: [ShardConfined<ServerShard>]
   private let connectionCount: ConnectionCount
@@ -19,9 +20,11 @@ final class Acceptor: ReadinessHandler {
   private var nextPart = 0
 
   init(
-    listener: ListeningSocket, shard: RPCShard, parts: [ShardConfined<ServerShard>], connectionCount: ConnectionCount
+    listener: ListeningSocket, tls: RPCServerTLS?, shard: RPCShard, parts: [ShardConfined<ServerShard>],
+    connectionCount: ConnectionCount
   ) {
     self.listener = listener
+    self.tls = tls
     self.shard = shard
     self.parts = parts
     self.connectionCount = connectionCount
@@ -65,7 +68,7 @@ final class Acceptor: ReadinessHandler {
     }
     let part = parts[nextPart]
     nextPart = (nextPart + 1) % parts.count
-    part.value.shard.execute { part.value.serve(descriptor, peer: peer) }
+    part.value.shard.execute { [tls] in part.value.serve(descriptor, from: peer, tls: tls) }
   }
 
   private func pause() {

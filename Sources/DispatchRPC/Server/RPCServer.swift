@@ -9,7 +9,7 @@ public struct RPCServerError: Error, Hashable, Sendable, CustomStringConvertible
   public var description: String { reason }
 }
 
-/// A gRPC server for calls of all four kinds over HTTP/2 without TLS (h2c, prior knowledge).
+/// A gRPC server for calls of all four kinds over HTTP/2: with TLS, or without (h2c, prior knowledge).
 ///
 /// A server that is dropped closes its connections at once, unless `shutDown` was called, which keeps it until it is done.
 public final class RPCServer: Sendable {
@@ -57,8 +57,7 @@ public final class RPCServer: Sendable {
   /// - Returns: the address with the real port. Connections are accepted from now on.
   @discardableResult
   public func listen(host: String, port: UInt16, tls: RPCServerTLS? = nil) throws(RPCServerError) -> SocketAddress {
-    guard tls == nil else { throw RPCServerError(reason: "TLS is not supported") }
-    return try listen(ListeningSocket(host: host, port: port))
+    try listen(ListeningSocket(host: host, port: port), tls: tls)
   }
 
   /// Listens on a Unix socket. One that a dead server left is replaced; it is removed when the server stops. May block while
@@ -68,13 +67,13 @@ public final class RPCServer: Sendable {
   /// - Parameter permissions: of the file, from the moment it is there; by default for processes of the same user only.
   @discardableResult
   public func listen(unixPath path: String, permissions: UInt32 = 0o600) throws(RPCServerError) -> SocketAddress {
-    try listen(ListeningSocket(unixPath: path, permissions: permissions))
+    try listen(ListeningSocket(unixPath: path, permissions: permissions), tls: nil)
   }
 
-  private func listen(_ listener: ListeningSocket) throws(RPCServerError) -> SocketAddress {
+  private func listen(_ listener: ListeningSocket, tls: RPCServerTLS?) throws(RPCServerError) -> SocketAddress {
     let address = listener.address
     let acceptor = ShardConfined(
-      Acceptor(listener: listener, shard: shards[0], parts: parts, connectionCount: connectionCount))
+      Acceptor(listener: listener, tls: tls, shard: shards[0], parts: parts, connectionCount: connectionCount))
     guard shards[0].sync({ acceptor.value.start() }) else {
       throw RPCServerError(reason: "the kernel cannot watch another listening socket")
     }

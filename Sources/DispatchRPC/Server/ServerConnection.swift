@@ -28,7 +28,7 @@ final class ServerConnection: HTTP2Connection {
   private static let connectionWindowBytes: Int32 = 4 << 20
 
   let server: ServerShard
-  let peer: RPCPeer
+  private(set) var peer: RPCPeer
   /// See `RPCServerContext.connectionNote`.
   var note: (any AnyObject & Sendable)?
 
@@ -98,11 +98,15 @@ final class ServerConnection: HTTP2Connection {
       ],
       connectionWindowBytes: Self.connectionWindowBytes)
     setTimer(TimerKind.housekeeping, after: min(server.configuration.handshakeTimeout, housekeepingInterval))
-    scheduleWrite()
+    beginHandshake()
     return true
   }
 
   func drain() {
+    guard hasBegun else {
+      close("the server is going away")
+      return
+    }
     guard drainState.drain() == .warn else { return }
     session.submitShutdownNotice()
     session.submitPing(Self.drainPing)
@@ -113,6 +117,16 @@ final class ServerConnection: HTTP2Connection {
   /// However many calls still run then.
   func close(after grace: Duration) {
     setTimer(TimerKind.graceEnd, after: grace)
+  }
+
+  override func didHandshake() {
+    peer.isEncrypted = transport.isEncrypted
+    peer.certificate = transport.peerCertificate
+  }
+
+  /// The alert that says why is on its way.
+  override func handshakeFailed(_ reason: String) {
+    linger()
   }
 
   override func willReceive(_ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -1,5 +1,6 @@
 // What a server keeps on one of its shards.
 
+import Glibc
 import Synchronization
 
 /// The connections of one shard and what they share. Confined to the shard, but for `runningCalls`.
@@ -32,15 +33,25 @@ final class ServerShard {
   }
 
   /// Takes over an accepted descriptor, which counts in `connectionCount` already.
-  func serve(_ descriptor: Int32, peer: SocketAddress) {
-    let connection = ServerConnection(
-      server: self, transport: SocketTransport(descriptor: descriptor), peer: RPCPeer(address: peer))
+  func serve(_ descriptor: Int32, from address: SocketAddress, tls: RPCServerTLS?) {
+    guard let transport = transport(descriptor, tls) else {
+      close(descriptor)
+      connectionCount.release()
+      return
+    }
+    let connection = ServerConnection(server: self, transport: transport, peer: RPCPeer(address: address))
     guard !isStopping, connection.start() else {
       connection.transport.close()
       connectionCount.release()
       return
     }
     connections[ObjectIdentifier(connection)] = connection
+  }
+
+  /// `nil` when there is no memory.
+  private func transport(_ descriptor: Int32, _ tls: RPCServerTLS?) -> (any Transport)? {
+    guard let tls else { return SocketTransport(descriptor: descriptor) }
+    return tls.accept(descriptor)
   }
 
   func connectionClosed(_ connection: ServerConnection) {

@@ -1,6 +1,12 @@
 // A server's side of TLS: its certificate, and whose certificates it wants.
 
-/// May serve several listeners and servers.
+import COpenSSL
+import Synchronization
+
+/// TLS 1.2 and 1.3, for HTTP/2 only. May serve several listeners and servers.
+///
+/// Clients resume their sessions for up to an hour without showing their certificate again, and keep the identity that it gave
+/// them; not once it has expired, nor after a reload that changed the authorities.
 public final class RPCServerTLS: Sendable {
   /// What clients have to show.
   public enum Clients: Hashable, Sendable {
@@ -12,15 +18,45 @@ public final class RPCServerTLS: Sendable {
     case required(authoritiesFile: String)
   }
 
-  /// - Parameter certificateChainFile: PEM, the server's certificate first.
-  /// - Parameter privateKeyFile: PEM without a password, readable by its owner alone.
+  private let certificateChainFile: String
+  private let privateKeyFile: String
+  private let clients: Clients
+  private let context: Mutex<TLSContext>
+  let counters = TLSCounters()
+
+  /// - Parameter certificateChainFile: PEM, the server's certificate first. RSA or ECDSA.
+  /// - Parameter privateKeyFile: PEM without a password, closed to other users.
   public init(
     certificateChainFile: String, privateKeyFile: String, clients: Clients = .anonymous
   ) throws(RPCTLSError) {
-    throw RPCTLSError(reason: "TLS is not supported")
+    self.certificateChainFile = certificateChainFile
+    self.privateKeyFile = privateKeyFile
+    self.clients = clients
+    context = Mutex(try Self.load(certificateChainFile, privateKeyFile, clients, previous: nil))
   }
 
   /// Reads all files again: new connections get what they say now. All or nothing; running connections stay as they are. It
   /// reads files and checks signatures, so never call it on a shard.
-  public func reload() throws(RPCTLSError) {}
+  public func reload() throws(RPCTLSError) {
+    let new = try Self.load(certificateChainFile, privateKeyFile, clients, previous: current)
+    context.withLock { $0 = new }
+  }
+
+  /// Since the start.
+  public var statistics: RPCTLSStatistics { counters.statistics }
+
+  /// A new connection's transport, which takes the descriptor over; `nil` when there is no memory for it.
+  func accept(_ descriptor: Int32) -> TLSTransport? {
+    TLSTransport(accepting: descriptor, current, counters)
+  }
+
+  private var current: TLSContext { context.withLock(\.self) }
+
+  private static func load(
+    _ certificateChainFile: String, _ privateKeyFile: String, _ clients: Clients, previous: TLSContext?
+  ) throws(RPCTLSError) -> TLSContext {
+    let identity = try TLSIdentity(
+      certificateChainFile: certificateChainFile, privateKeyFile: privateKeyFile, for: .server)
+    return try .server(identity: identity, clients: clients, previous: previous)
+  }
 }

@@ -16,6 +16,7 @@ final class Loopback: Sendable {
 
   init(
     _ configuration: RPCServerConfiguration = RPCServerConfiguration(shards: 2),
+    tls: RPCServerTLS? = nil,
     adding more: (inout RPCRouter) -> Void = { _ in },
     onWakeUpEnd: (@Sendable (RPCShard) -> Void)? = nil
   ) throws {
@@ -39,7 +40,7 @@ final class Loopback: Sendable {
     }
     more(&router)
     server = RPCServer(configuration: configuration, router: router, onWakeUpEnd: onWakeUpEnd)
-    address = try server.listen(host: "127.0.0.1", port: 0)
+    address = try server.listen(host: "127.0.0.1", port: 0, tls: tls)
   }
 
   func connect(
@@ -75,7 +76,11 @@ final class TestClient: Sendable {
   /// Until the server's SETTINGS are here.
   func connect() async throws {
     connection.connect()
-    guard case .connected = await events.next() else { throw RPCError(code: .unavailable, message: "no connection") }
+    switch await events.next() {
+    case .connected: return
+    case .closed(let error): throw error
+    case .maxConcurrentStreamsChanged, .goingAway: throw RPCError(code: .unavailable, message: "no connection")
+    }
   }
 
   func call(

@@ -1,0 +1,23 @@
+// OpenSSL's error queue, one per thread: emptied before each call that may fill it and after each that did.
+
+import COpenSSL
+
+enum OpenSSLErrors {
+  static func clear() {
+    ERR_clear_error()
+  }
+
+  /// What went wrong first, the rest being its consequences. One of OpenSSL's own texts: never a peer's bytes, nor a key's.
+  static func take() -> String? {
+    let code = ERR_get_error()
+    ERR_clear_error()
+    guard code != 0, let text = ERR_reason_error_string(code) else { return nil }
+    return String(cString: text)
+  }
+
+  /// The file ended where another PEM block might have begun; every reading of all blocks ends so.
+  static var isEndOfPEM: Bool {
+    let code = ERR_peek_last_error()
+    return ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE
+  }
+}

@@ -1,0 +1,61 @@
+// Keys for tests, of every kind that a peer may come with.
+
+internal import COpenSSL
+
+public final class TestKey: @unchecked Sendable {
+  // Sendable because: it is not changed after `init`.
+
+  public enum Kind: Sendable {
+    case p256
+    case rsa2048
+    /// Too weak for anybody.
+    case rsa1024
+    case ed25519
+  }
+
+  let pointer: OpaquePointer
+  private let kind: Kind
+
+  init(_ kind: Kind) {
+    self.kind = kind
+    switch kind {
+    case .p256: pointer = Self.generate("EC") { EVP_PKEY_CTX_set_group_name($0, "P-256") }
+    case .rsa2048: pointer = Self.generate("RSA") { EVP_PKEY_CTX_set_rsa_keygen_bits($0, 2_048) }
+    case .rsa1024: pointer = Self.generate("RSA") { EVP_PKEY_CTX_set_rsa_keygen_bits($0, 1_024) }
+    case .ed25519: pointer = Self.generate("ED25519") { _ in 1 }
+    }
+  }
+
+  deinit {
+    EVP_PKEY_free(pointer)
+  }
+
+  /// Ed25519 has its own.
+  var digest: OpaquePointer? {
+    switch kind {
+    case .p256, .rsa2048, .rsa1024: EVP_sha256()
+    case .ed25519: nil
+    }
+  }
+
+  private static func generate(_ algorithm: String, _ prepare: (OpaquePointer) -> Int32) -> OpaquePointer {
+    let context = EVP_PKEY_CTX_new_from_name(nil, algorithm, nil)!
+    defer { EVP_PKEY_CTX_free(context) }
+    var key: OpaquePointer?
+    let isMade = EVP_PKEY_keygen_init(context) == 1 && prepare(context) == 1 && EVP_PKEY_generate(context, &key) == 1
+    precondition(isMade, "a key can be made")
+    return key!
+  }
+}
+
+enum PEM {
+  static func bytes(_ write: (OpaquePointer) -> Int32) -> [UInt8] {
+    let bio = BIO_new(BIO_s_mem())!
+    defer { BIO_free(bio) }
+    let isWritten = write(bio) == 1
+    precondition(isWritten, "memory takes all that is written")
+    var data = [UInt8](repeating: 0, count: BIO_ctrl_pending(bio))
+    BIO_read(bio, &data, Int32(data.count))
+    return data
+  }
+}
