@@ -1,134 +1,53 @@
-// What the pool pools: an HTTP/2 connection to the target, whichever of its addresses answers.
+// What the pool pools: an HTTP/2 connection to one of the target's addresses.
 
-internal import Dispatch
 internal import DispatchPool
 internal import DispatchRPC
-internal import Synchronization
 
-/// Makes the connections of one client; they take turns on its event loops.
-final class ChannelConnectionFactory: Sendable {
-  private let target: String
-  private let loops: [RPCShard]
-  private let configuration: RPCClientConfiguration
-  /// The resolver blocks, so it has a queue of its own.
-  private let resolver = DispatchQueue(label: "rpc.channel.resolver")
-  private let made = Atomic(0)
-
-  init(target: String, eventLoops: Int, configuration: RPCClientConfiguration) {
-    precondition(eventLoops > 0, "a channel has at least one event loop")
-    self.target = target
-    self.configuration = configuration
-    self.loops = (0..<eventLoops).map { RPCShard(label: "rpc.channel.\($0)") }
-  }
-
-  func makeConnection(report: @escaping @Sendable (PoolConnectionEvent) -> Void) -> ChannelConnection {
-    let number = made.add(1, ordering: .relaxed).oldValue
-    return ChannelConnection(
-      target: target, number: number, loop: loops[number % loops.count], resolver: resolver,
-      configuration: configuration, report: report)
-  }
-}
-
-/// A connection to the target. It tries the target's addresses one after the other until one is connected.
+/// Between the pool, which leases its streams, and the connection that carries them.
 final class ChannelConnection: PooledConnection {
-  private struct State {
-    /// The attempt under way, later the connection.
-    var connection: RPCClientConnection?
-    /// Addresses left to try. Empty once one is connected, or nobody wants it to be.
-    var untried: ArraySlice<SocketAddress> = []
-    var isClosed = false
-
-    /// True the first time.
-    mutating func end() -> Bool {
-      defer { isClosed = true }
-      return !isClosed
-    }
-  }
-
-  /// For one address, so that the next has its turn within the pool's 20 seconds for a connection.
-  private static let addressTimeout = Duration.seconds(5)
-
-  private let target: String
-  /// Decides which of the addresses is tried first, so that connections spread over all of them.
-  private let number: Int
-  private let loop: RPCShard
-  private let resolver: DispatchQueue
-  private let configuration: RPCClientConfiguration
-  private let report: @Sendable (PoolConnectionEvent) -> Void
-  private let state = Mutex(State())
+  let connection: RPCClientConnection
+  let loop: RPCShard
+  /// Nobody can listen on the way: it is encrypted, or does not leave the machine.
+  let isPrivate: Bool
 
   init(
-    target: String, number: Int, loop: RPCShard, resolver: DispatchQueue, configuration: RPCClientConfiguration,
+    to endpoint: ChannelEndpoint, loop: RPCShard, configuration: RPCClientConfiguration,
     report: @escaping @Sendable (PoolConnectionEvent) -> Void
   ) {
-    self.target = target
-    self.number = number
-    self.loop = loop
-    self.resolver = resolver
-    self.report = report
     var configuration = configuration
-    configuration.authority = configuration.authority ?? target
-    configuration.connectTimeout = Self.addressTimeout
-    self.configuration = configuration
+    configuration.authority = configuration.authority ?? endpoint.authority
+    self.loop = loop
+    isPrivate = configuration.tls != nil || endpoint.address.isLocal
+    connection = RPCClientConnection(address: endpoint.address, loop: loop, configuration: configuration) { event in
+      switch event {
+      case .connected(let streams): report(.connected(capacity: streams))
+      case .maxConcurrentStreamsChanged(let streams): report(.capacityChanged(streams))
+      case .goingAway: report(.goingAway)
+      case .closed(let error): report(.closed(reason: error.description))
+      }
+    }
   }
 
   func connect() {
-    resolver.async { [self] in
-      do throws(TargetError) {
-        let addresses = try Target.addresses(of: target)
-        let first = number % addresses.count
-        state.withLock { $0.untried = addresses[first...] + addresses[..<first] }
-        tryNextAddress()
-      } catch {
-        hasClosed(error.reason)
-      }
-    }
+    connection.connect()
   }
 
   func close() {
-    let (connection, isOver) = state.withLock { state in
-      state.untried = []
-      return (state.connection, state.connection == nil && state.end())
+    connection.close()
+  }
+}
+
+extension LeaseOutcome {
+  /// What an attempt says of its endpoint. What a caller did wrong, or gave up, says nothing against it.
+  init(_ error: RPCError) {
+    guard error.progress >= .sent else {
+      self = .unknown
+      return
     }
-    connection?.close()
-    if isOver { report(.closed(reason: "closed before it was connected")) }
-  }
-
-  /// `nil`: it has closed.
-  var current: RPCClientConnection? {
-    state.withLock { $0.connection }
-  }
-
-  private func tryNextAddress() {
-    state.withLock { state in
-      guard !state.isClosed, let address = state.untried.popFirst() else { return }
-      let connection = RPCClientConnection(
-        address: address, loop: loop, configuration: configuration, events: { [self] in received($0) })
-      state.connection = connection
-      // Under the lock, so that no `close()` comes before it. It only posts to the loop.
-      connection.connect()
+    switch error.code {
+    case .cancelled: self = .unknown
+    case .unavailable, .unknown, .internalError, .dataLoss, .deadlineExceeded: self = .failed
+    default: self = .succeeded
     }
-  }
-
-  private func received(_ event: RPCConnectionEvent) {
-    switch event {
-    case .connected(let streams):
-      state.withLock { $0.untried = [] }
-      report(.connected(capacity: streams))
-    case .maxConcurrentStreamsChanged(let streams):
-      report(.capacityChanged(streams))
-    case .goingAway:
-      report(.goingAway)
-    case .closed(let error):
-      let isLast = state.withLock { state in
-        state.connection = nil
-        return state.untried.isEmpty
-      }
-      if isLast { hasClosed(error.description) } else { tryNextAddress() }
-    }
-  }
-
-  private func hasClosed(_ reason: String) {
-    if state.withLock({ $0.end() }) { report(.closed(reason: reason)) }
   }
 }

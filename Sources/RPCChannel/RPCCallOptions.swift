@@ -8,17 +8,20 @@ public struct RPCCallOptions: Sendable {
   public var waitForReady: Bool?
   public var metadata: Metadata
   public var attempts: RPCAttempts?
+  /// Of what is sent; a server that does not read it answers UNIMPLEMENTED.
+  public var compression: RPCCompression
 
   public init(
     timeout: Duration? = nil, deadline: MonotonicTime? = nil, waitForReady: Bool? = nil,
     metadata: Metadata = Metadata(),
-    attempts: RPCAttempts? = nil
+    attempts: RPCAttempts? = nil, compression: RPCCompression = .identity
   ) {
     self.timeout = timeout
     self.deadline = deadline
     self.waitForReady = waitForReady
     self.metadata = metadata
     self.attempts = attempts
+    self.compression = compression
   }
 
   /// For a call that a handler makes on behalf of the one it serves: it ends no later, so that nobody works for a caller

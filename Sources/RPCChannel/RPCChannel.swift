@@ -12,16 +12,20 @@ internal import Synchronization
 /// It connects at the first call, and again by itself when connections are lost. Make one for a target and keep it. Dropping
 /// it closes its connections once no call holds them; `close` is the polite way. Thread-safe.
 public final class RPCChannel: Sendable {
+  let core: ChannelCore
   let pool: ConnectionPool<ChannelConnection>
-  let configuration: RPCChannelConfiguration
 
   public init(target: String, configuration: RPCChannelConfiguration = RPCChannelConfiguration()) {
-    let factory = ChannelConnectionFactory(
-      target: target, eventLoops: configuration.eventLoops, configuration: configuration.connection)
-    self.configuration = configuration
-    pool = ConnectionPool(configuration: configuration.pool) { _, report in
-      factory.makeConnection(report: report)
+    let core = ChannelCore(configuration: configuration)
+    let resolution = ChannelResolution(target: target, configuration: configuration)
+    let pool = ConnectionPool<ChannelConnection>(configuration: configuration.pool, resolve: { resolution.ask() }) {
+      core.makeConnection($0, report: $1)
     }
+    resolution.begin { [weak pool] result in
+      if let pool { core.resolved(result, for: pool) }
+    }
+    self.core = core
+    self.pool = pool
   }
 
   /// Connects now instead of at the first call.
@@ -48,16 +52,14 @@ public final class RPCChannel: Sendable {
   public func call(
     _ path: String, _ message: [UInt8], options: RPCCallOptions = RPCCallOptions()
   ) async throws(RPCError) -> RPCResponse {
-    let running = Mutex<RPCChannelCall?>(nil)
+    let running = RunningCall()
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let call = RPCChannelCall(self, path, message, options) { continuation.resume(returning: $0) }
-        running.withLock { $0 = call }
-        if Task.isCancelled { call.cancel() }
-        call.start()
+        running.begin(call)
       }
     } onCancel: {
-      running.withLock { $0 }?.cancel()
+      running.cancel()
     }
     return try result.get()
   }
@@ -86,6 +88,39 @@ public final class RPCChannel: Sendable {
   }
 
   public var statistics: RPCChannelStatistics {
-    RPCChannelStatistics(connections: pool.statistics)
+    RPCChannelStatistics(
+      connections: pool.statistics,
+      endpoints: pool.endpointStatistics.map { .init(address: core.address(of: $0.endpoint), connections: $0) },
+      calls: core.counters.calls.load(ordering: .relaxed), failures: core.counters.failures.load(ordering: .relaxed),
+      attempts: core.counters.attempts.load(ordering: .relaxed),
+      retries: core.counters.retries.load(ordering: .relaxed), hedges: core.counters.hedges.load(ordering: .relaxed),
+      retryTokens: core.tokens)
+  }
+}
+
+/// A call that may be cancelled before it was made.
+private final class RunningCall: Sendable {
+  private struct State {
+    var call: RPCChannelCall?
+    var isCancelled = false
+  }
+
+  private let state = Mutex(State())
+
+  func begin(_ call: RPCChannelCall) {
+    let isCancelled = state.withLock { state in
+      state.call = call
+      return state.isCancelled
+    }
+    if isCancelled { call.cancel() }
+    call.start()
+  }
+
+  func cancel() {
+    let call = state.withLock { state in
+      state.isCancelled = true
+      return state.call
+    }
+    call?.cancel()
   }
 }

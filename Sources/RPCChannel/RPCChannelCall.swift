@@ -1,4 +1,4 @@
-// A call with one request and one answer: a stream of the pool, an attempt on it, another one where that is allowed.
+// A call with one request and one answer: attempts at it, until one counts.
 
 internal import DispatchPool
 internal import DispatchRPC
@@ -6,115 +6,264 @@ internal import Synchronization
 
 /// A call that was begun, to cancel it.
 public final class RPCChannelCall: Sendable {
-  /// What the call waits for.
+  /// What an attempt waits for.
   private enum Wait: Sendable {
+    case nothing
     case stream(LeaseRequest)
     case answer(RPCClientCall)
 
     func cancel() {
       switch self {
+      case .nothing: break
       case .stream(let request): request.cancel()
       case .answer(let call): call.cancel()
       }
     }
   }
 
-  private struct State {
-    var isCancelled = false
-    var wait: Wait?
-    /// Counts the waits: one that is over by the time it is noted must not replace its successor.
-    var step = 0
+  private struct Attempt {
+    let number: Int
+    var wait = Wait.nothing
+
+    /// The answer is the last thing to wait for: a lease that is noted late must not replace it.
+    mutating func note(_ wait: Wait) {
+      if case .answer = self.wait { return }
+      self.wait = wait
+    }
   }
 
-  private static let maximumAttempts = 3
+  private enum Plan {
+    case retrying(RetryStateMachine)
+    case hedging(HedgingStateMachine)
 
-  private let channel: RPCChannel
+    /// Sent before the next one that is sent.
+    var previousAttempts: Int {
+      switch self {
+      case .retrying(let machine): machine.attempts - 1
+      case .hedging(let machine): machine.attempts - 1
+      }
+    }
+  }
+
+  private struct State {
+    var plan: Plan
+    var running: [Attempt] = []
+    var nextNumber = 0
+    /// Of timers: an older one means nothing any more.
+    var timer = 0
+    var lastFailure: RPCError?
+    var isOver = false
+
+    mutating func end(_ number: Int) {
+      running.removeAll { $0.number == number }
+    }
+  }
+
+  private let core: ChannelCore
+  private let pool: ConnectionPool<ChannelConnection>
   private let request: RPCClientRequest
   private let waitForReady: Bool
   private let completion: @Sendable (Result<RPCResponse, RPCError>) -> Void
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   init(
     _ channel: RPCChannel, _ path: String, _ message: [UInt8], _ options: RPCCallOptions,
     completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void
   ) {
-    let policy = channel.configuration.policy(path)
-    self.channel = channel
+    core = channel.core
+    pool = channel.pool
+    let policy = core.configuration.policy(path)
     request = RPCClientRequest(
-      path: path, message: message, metadata: options.metadata, deadline: options.deadline(policy, now: .now()))
+      path: path, message: message, metadata: options.metadata, deadline: options.deadline(policy, now: .now()),
+      compression: options.compression)
     waitForReady = options.waitForReady ?? policy.waitForReady
     self.completion = completion
+    switch options.attempts ?? policy.attempts {
+    case .once: state = Mutex(State(plan: .retrying(RetryStateMachine(nil))))
+    case .retry(let policy): state = Mutex(State(plan: .retrying(RetryStateMachine(policy))))
+    case .hedge(let policy): state = Mutex(State(plan: .hedging(HedgingStateMachine(policy))))
+    }
   }
 
   /// The call ends with CANCELLED, unless it ends otherwise at the same time. The server is told.
   public func cancel() {
-    let wait = state.withLock { state in
-      state.isCancelled = true
-      return state.wait
-    }
-    wait?.cancel()
+    finish(.failure(.cancelledHere))
   }
 
   func start() {
-    attempt(1)
+    core.counters.calls.add(1, ordering: .relaxed)
+    let delay = state.withLock { state -> Duration? in
+      guard case .hedging(var machine) = state.plan else { return nil }
+      defer { state.plan = .hedging(machine) }
+      return machine.begin()
+    }
+    send()
+    if let delay { setTimer(after: delay) }
   }
 
-  private func attempt(_ number: Int) {
-    guard !state.withLock({ $0.isCancelled }) else { return completion(.failure(.cancelledHere)) }
-    let deadline = request.deadline.map { MonotonicInstant(nanoseconds: $0.nanoseconds) }
-    let lease = channel.pool.lease(deadline: deadline, waitForReady: waitForReady) { [self] result in
-      switch result {
-      case .success(let lease): send(on: lease, attempt: number)
-      case .failure(let error): completion(.failure(RPCError(error)))
-      }
+  /// Once; what comes later is nobody's any more.
+  private func finish(_ result: Result<RPCResponse, RPCError>) {
+    let abandoned = state.withLock { state -> [Attempt]? in
+      guard !state.isOver else { return nil }
+      state.isOver = true
+      defer { state.running = [] }
+      return state.running
     }
-    wait(for: .stream(lease), step: 2 * number)
-  }
-
-  private func send(on lease: Lease<ChannelConnection>, attempt number: Int) {
-    guard let connection = lease.connection.current else {
-      lease.release()
-      return received(.failure(.connectionClosed), attempt: number)
-    }
-    let answer = connection.start(request) { [self] result in
-      lease.release()
-      received(result, attempt: number)
-    }
-    wait(for: .answer(answer), step: 2 * number + 1)
-  }
-
-  private func received(_ result: Result<RPCResponse, RPCError>, attempt number: Int) {
-    if case .failure(let error) = result, error.isUnprocessed, number < Self.maximumAttempts {
-      attempt(number + 1)
-    } else {
-      completion(result)
-    }
-  }
-
-  private func wait(for wait: Wait, step: Int) {
-    let isCancelled = state.withLock { state in
-      guard step > state.step else { return false }
-      state.step = step
-      state.wait = wait
-      return state.isCancelled
-    }
-    if isCancelled { wait.cancel() }
+    guard let abandoned else { return }
+    for attempt in abandoned { attempt.wait.cancel() }
+    if case .failure = result { core.counters.failures.add(1, ordering: .relaxed) }
+    completion(result)
   }
 }
 
-extension RPCError {
-  static let cancelledHere = RPCError(code: .cancelled, message: "cancelled by the caller")
-  static let connectionClosed = RPCError(
-    code: .unavailable, message: "the connection has closed", progress: .unsent)
+// MARK: - One attempt
 
-  init(_ error: PoolError) {
-    switch error {
-    case .timedOut(let lastFailure?): self.init(code: .deadlineExceeded, message: "no connection: \(lastFailure)")
-    case .timedOut(nil): self.init(code: .deadlineExceeded, message: "no stream became free in time")
-    case .unreachable(let lastFailure): self.init(code: .unavailable, message: "no connection: \(lastFailure)")
-    case .tooManyWaiting: self.init(code: .resourceExhausted, message: "too many calls wait for a stream")
-    case .cancelled: self = .cancelledHere
-    case .draining: self.init(code: .cancelled, message: "the channel is closed")
+extension RPCChannelCall {
+  private func send() {
+    let begun = state.withLock { state -> (number: Int, previous: Int)? in
+      guard !state.isOver else { return nil }
+      let number = state.nextNumber
+      state.nextNumber += 1
+      state.running.append(Attempt(number: number))
+      return (number, state.plan.previousAttempts)
     }
+    guard let begun else { return }
+    core.counters.attempts.add(1, ordering: .relaxed)
+    let deadline = request.deadline.map { MonotonicInstant(nanoseconds: $0.nanoseconds) }
+    let lease = pool.lease(deadline: deadline, waitForReady: waitForReady) { [self] result in
+      switch result {
+      case .success(let lease): send(on: lease, number: begun.number, previousAttempts: begun.previous)
+      case .failure(let error): hasNoStream(RPCError(error), number: begun.number)
+      }
+    }
+    note(.stream(lease), of: begun.number)
+  }
+
+  private func send(on lease: Lease<ChannelConnection>, number: Int, previousAttempts: Int) {
+    if let refusal = core.refusal(of: request.metadata, on: lease.connection) {
+      lease.release()
+      return finish(.failure(refusal))
+    }
+    var request = request
+    if previousAttempts > 0 { request.metadata = request.metadata.withPreviousAttempts(previousAttempts) }
+    let answer = lease.connection.connection.start(request) { [self] result in
+      switch result {
+      case .success(let response):
+        lease.release(.succeeded)
+        core.attemptSucceeded()
+        finish(.success(response))
+      case .failure(let error):
+        lease.release(LeaseOutcome(error))
+        failed(error, AttemptFailure(error), number: number)
+      }
+    }
+    note(.answer(answer), of: number)
+  }
+
+  private func note(_ wait: Wait, of number: Int) {
+    let isAbandoned = state.withLock { state in
+      if let place = state.running.firstIndex(where: { $0.number == number }) { state.running[place].note(wait) }
+      return state.isOver
+    }
+    if isAbandoned { wait.cancel() }
+  }
+}
+
+// MARK: - What follows a failure
+
+extension RPCChannelCall {
+  /// The pool has said that there is nowhere to send it: that is not repeated at once, whatever was not sent.
+  private func hasNoStream(_ error: RPCError, number: Int) {
+    failed(error, AttemptFailure(code: error.code), number: number)
+  }
+
+  private enum Next {
+    case nothing
+    case finish(RPCError)
+    case send(thenAfter: Duration?)
+    case wait(Duration)
+
+    init(_ decision: HedgingStateMachine.Decision, _ error: RPCError) {
+      switch decision {
+      case .finish: self = .finish(error)
+      case .send(let delay): self = .send(thenAfter: delay)
+      case .waitThen(let delay): self = .wait(delay)
+      case .wait: self = .nothing
+      }
+    }
+  }
+
+  private func failed(_ error: RPCError, _ failure: AttemptFailure, number: Int) {
+    let next = state.withLock { state -> Next in
+      guard !state.isOver else { return .nothing }
+      state.end(number)
+      let told = error.after(state.lastFailure)
+      state.lastFailure = error
+      switch state.plan {
+      case .retrying(var machine):
+        defer { state.plan = .retrying(machine) }
+        return retry(&machine, told, failure)
+      case .hedging(var machine):
+        defer { state.plan = .hedging(machine) }
+        return Next(core.withThrottle { machine.attemptFailed(failure, throttle: &$0) }, told)
+      }
+    }
+    perform(next)
+  }
+
+  private func retry(_ machine: inout RetryStateMachine, _ error: RPCError, _ failure: AttemptFailure) -> Next {
+    let before = machine.attempts
+    let jitter = Double.random(in: -1...1)
+    let decision = core.withThrottle {
+      machine.attemptFailed(failure, isCommitted: false, throttle: &$0, jitter: jitter)
+    }
+    switch decision {
+    case .fail: return .finish(error)
+    case .retry(let delay) where !endsBeforeDeadline(delay): return .finish(error)
+    case .retry(let delay):
+      if machine.attempts > before { core.counters.retries.add(1, ordering: .relaxed) }
+      return delay > .zero ? .wait(delay) : .send(thenAfter: nil)
+    }
+  }
+
+  /// To wait for an attempt that will not be made only hides the error for longer.
+  private func endsBeforeDeadline(_ delay: Duration) -> Bool {
+    guard delay > .zero, let deadline = request.deadline else { return true }
+    return MonotonicTime.now().advanced(by: delay) < deadline
+  }
+
+  private func perform(_ next: Next) {
+    switch next {
+    case .nothing: break
+    case .finish(let error): finish(.failure(error))
+    case .wait(let delay): setTimer(after: delay)
+    case .send(let delay):
+      send()
+      if let delay { setTimer(after: delay) }
+    }
+  }
+
+  private func setTimer(after delay: Duration) {
+    let timer = state.withLock { state in
+      state.timer += 1
+      return state.timer
+    }
+    core.after(delay) { [self] in timerFired(timer) }
+  }
+
+  private func timerFired(_ timer: Int) {
+    let next = state.withLock { state -> Next in
+      guard !state.isOver, state.timer == timer else { return .nothing }
+      switch state.plan {
+      case .retrying:
+        return .send(thenAfter: nil)
+      case .hedging(var machine):
+        defer { state.plan = .hedging(machine) }
+        let decision = core.withThrottle { machine.timerFired($0) }
+        if case .send = decision { core.counters.hedges.add(1, ordering: .relaxed) }
+        return Next(decision, state.lastFailure ?? .cancelledHere)
+      }
+    }
+    perform(next)
   }
 }

@@ -4,19 +4,29 @@ public import DispatchPool
 public import DispatchRPC
 
 public struct RPCChannelConfiguration: Sendable {
-  /// Kept open from the first call on.
+  /// How calls are spread over the target's addresses.
+  public var balancing = PoolBalancing.pickFirst
+  /// So that not all of many clients begin with the same one.
+  public var shufflesEndpoints = false
+  /// Addresses that fail more than others are left alone for a while; `nil`: none is. Not with `pickFirst`.
+  public var outliers: OutlierConfiguration?
+  /// Names are looked up at the first call and whenever a connection is lost, but no more often than this.
+  public var resolutionInterval = Duration.seconds(30)
+  /// To each address in use, kept open from the first call on.
   public var minimumConnections = 1
-  /// More are opened when every stream of those that are there is taken; what is idle beyond the minimum closes again.
+  /// To each address. More are opened when every stream of those that are there is taken; what is idle beyond the minimum
+  /// closes again.
   public var maximumConnections = 8
   /// Without a call, for a connection beyond the minimum.
   public var idleTimeout = Duration.seconds(60)
   /// Calls that may wait for a stream. The next one fails with RESOURCE_EXHAUSTED.
   public var maximumWaitingCalls = 1024
-  /// Between attempts to connect.
+  /// Between attempts to connect to an address, and between look-ups that fail.
   public var backoff = BackoffConfiguration()
   /// Threads' worth of work with sockets; connections take turns.
   public var eventLoops = 1
-  /// Of each connection. `authority` is the target's host and port where it is `nil`.
+  /// Of each connection. `authority`, where it is `nil`, is the name in the target that the address was found by; with TLS it is
+  /// what the server has to prove.
   public var connection = RPCClientConfiguration()
   /// For methods that `methods` does not name.
   public var defaultPolicy = RPCMethodPolicy()
@@ -43,9 +53,12 @@ public struct RPCChannelConfiguration: Sendable {
   private static let assumedStreamsPerConnection = 100
 
   var pool: PoolConfiguration {
-    PoolConfiguration(
+    var pool = PoolConfiguration(
       minimumConnections: minimumConnections, maximumConnections: maximumConnections,
       maximumWaiting: maximumWaitingCalls, assumedCapacity: Self.assumedStreamsPerConnection, idleTimeout: idleTimeout,
       backoff: backoff)
+    pool.balancing = balancing
+    pool.outliers = outliers
+    return pool
   }
 }

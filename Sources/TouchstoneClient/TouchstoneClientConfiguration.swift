@@ -1,13 +1,17 @@
 // What a client is told once, and what each call may say otherwise.
 
-internal import DispatchPool
+public import DispatchPool
 public import DispatchRPC
+internal import RPCChannel
 
 public struct TouchstoneClientConfiguration: Sendable {
-  /// "host:port" or "[IPv6 address]:port". Names are resolved anew for each connection.
+  /// "host:port", "[IPv6 address]:port" or "unix:path", or a list of the first two with commas between. Names are looked up
+  /// anew whenever a connection is lost.
   public var target: String
-  /// Kept open from the first call on. Calls go to the connection with the fewest: as many as the service has
-  /// shards let it use all of them.
+  /// How calls are spread over the target's addresses: all to one that works, or over all of them.
+  public var balancing = PoolBalancing.pickFirst
+  /// Kept open from the first call on, to each address in use. Calls go to the connection with the fewest: as many as the
+  /// service has shards let it use all of them.
   public var minimumConnections: Int
   /// More are opened when every stream of those that are there is taken.
   public var maximumConnections: Int
@@ -19,6 +23,10 @@ public struct TouchstoneClientConfiguration: Sendable {
   public var defaultTimeout = Duration.seconds(10)
   /// Sent with each call: `authorization` and the like.
   public var metadata: Metadata
+  /// `nil`: plaintext, for a service on this machine or behind something that encrypts.
+  public var tls: RPCClientTLS?
+  /// Lets `authorization` travel unencrypted to another machine. Otherwise such calls fail with UNAUTHENTICATED.
+  public var allowsAuthorizationInPlaintext = false
   var backoff = BackoffConfiguration()
 
   public init(
@@ -32,13 +40,23 @@ public struct TouchstoneClientConfiguration: Sendable {
     self.metadata = metadata
   }
 
-  /// The least that RFC 9113 §6.5.2 recommends a server to allow.
-  private static let assumedStreamsPerConnection = 100
-
-  var pool: PoolConfiguration {
-    PoolConfiguration(
-      minimumConnections: minimumConnections, maximumConnections: maximumConnections,
-      maximumWaiting: maximumWaitingCalls, assumedCapacity: Self.assumedStreamsPerConnection, backoff: backoff)
+  var channel: RPCChannelConfiguration {
+    var channel = RPCChannelConfiguration()
+    channel.balancing = balancing
+    channel.shufflesEndpoints = balancing != .pickFirst
+    channel.minimumConnections = minimumConnections
+    channel.maximumConnections = maximumConnections
+    channel.eventLoops = eventLoops
+    channel.maximumWaitingCalls = maximumWaitingCalls
+    channel.backoff = backoff
+    channel.connection.userAgent = "touchstone-client"
+    channel.connection.keepalive = RPCClientConfiguration.Keepalive()
+    channel.connection.tls = tls
+    channel.methods = RepeatableMethods.policies
+    channel.defaultPolicy = RepeatableMethods.defaultPolicy
+    channel.throttling = RPCRetryThrottling()
+    channel.allowsAuthorizationInPlaintext = allowsAuthorizationInPlaintext
+    return channel
   }
 }
 

@@ -1,6 +1,5 @@
 // Why a call failed. What the policy decided is never an error: it is in the answer.
 
-internal import DispatchPool
 public import DispatchRPC
 public import TouchstoneCodec
 
@@ -64,17 +63,6 @@ extension TouchstoneError {
     }
   }
 
-  init(_ error: PoolError) {
-    switch error {
-    case .timedOut(let lastFailure?): self.init(code: .deadlineExceeded, message: "no connection: \(lastFailure)")
-    case .timedOut(nil): self.init(code: .deadlineExceeded, message: "no stream became free in time")
-    case .unreachable(let lastFailure): self.init(code: .unavailable, message: "no connection: \(lastFailure)")
-    case .tooManyWaiting: self.init(code: .resourceExhausted, message: "too many calls wait for a stream")
-    case .cancelled: self = .cancelled
-    case .draining: self.init(code: .cancelled, message: "the client is closed")
-    }
-  }
-
   init(_ error: EncodingError) {
     let violation = RPCDetail.BadRequest.FieldViolation(field: error.field, description: error.reason)
     self.init(
@@ -85,6 +73,4 @@ extension TouchstoneError {
   init(_ error: DecodingError) {
     self.init(code: .internalError, message: "the answer cannot be read: \(error.field) \(error.reason)")
   }
-
-  static let cancelled = TouchstoneError(code: .cancelled, message: "cancelled by the caller")
 }

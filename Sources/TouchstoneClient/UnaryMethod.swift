@@ -1,13 +1,14 @@
 // One RPC of the service, called like a function: as `async`, or with a completion on a queue.
 
 public import Dispatch
-internal import DispatchPool
 internal import DispatchRPC
+internal import RPCChannel
 public import TouchstoneCodec
 
 /// An RPC with one request and one answer.
 ///
-/// A call that surely did not reach the service is sent again, within its deadline and twice at most; nothing else is retried.
+/// A call that surely did not reach the service is sent again. Where the service could not take it, or was lost while it had
+/// it, calls that may happen twice are repeated, twice at most (``RepeatableMethods``); all within the deadline.
 public struct UnaryMethod<Request: WireMessage, Response: WireMessage>: Sendable {
   let client: TouchstoneClient
   /// "/touchstone.v1.EvaluationService/BeginEvaluation"
@@ -17,15 +18,14 @@ public struct UnaryMethod<Request: WireMessage, Response: WireMessage>: Sendable
   public func callAsFunction(
     _ request: Request, options: CallOptions = .default
   ) async throws(TouchstoneError) -> Response {
-    let call = TouchstoneCall()
-    let result = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        start(call, with: request, options: options) { continuation.resume(returning: $0) }
-      }
-    } onCancel: {
-      call.cancel()
+    let message = try encode(request)
+    let answer: RPCResponse
+    do throws(RPCError) {
+      answer = try await client.channel.call(path, message, options: client.options(options))
+    } catch {
+      throw TouchstoneError(error)
     }
-    return try result.get()
+    return try client.responseCoder.decode(Response.self, from: answer.message).get()
   }
 
   /// - Parameter completion: runs once, on the queue, never before this returns if the queue is serial and current.
@@ -34,34 +34,26 @@ public struct UnaryMethod<Request: WireMessage, Response: WireMessage>: Sendable
     _ request: Request, options: CallOptions = .default, queue: DispatchQueue,
     completion: @escaping @Sendable (Result<Response, TouchstoneError>) -> Void
   ) -> TouchstoneCall {
-    let call = TouchstoneCall()
-    start(call, with: request, options: options) { result in
+    let message: [UInt8]
+    do throws(TouchstoneError) {
+      message = try encode(request)
+    } catch {
+      queue.async { completion(.failure(error)) }
+      return TouchstoneCall(call: nil)
+    }
+    let call = client.channel.call(path, message, options: client.options(options)) { [coder = client.responseCoder] in
+      let result = $0.mapError(TouchstoneError.init).flatMap { coder.decode(Response.self, from: $0.message) }
       queue.async { completion(result) }
     }
-    return call
+    return TouchstoneCall(call: call)
   }
 
-  private func start(
-    _ call: TouchstoneCall, with request: Request, options: CallOptions,
-    completion: @escaping @Sendable (Result<Response, TouchstoneError>) -> Void
-  ) {
-    let deadline = MonotonicInstant.now() + (options.timeout ?? client.configuration.defaultTimeout)
-    let message: [UInt8]
-    do {
-      message = try client.requestCoder.encode(request)
+  private func encode(_ request: Request) throws(TouchstoneError) -> [UInt8] {
+    do throws(EncodingError) {
+      return try client.requestCoder.encode(request)
     } catch {
-      return completion(.failure(TouchstoneError(error)))
+      throw TouchstoneError(error)
     }
-    let exchange = Exchange(
-      pool: client.pool, call: call,
-      request: RPCClientRequest(
-        path: path, message: message, metadata: client.metadata(for: options),
-        deadline: MonotonicTime(nanoseconds: deadline.nanoseconds)),
-      deadline: deadline, waitForReady: options.waitForReady,
-      completion: { [coder = client.responseCoder] result in
-        completion(result.flatMap { coder.decode(Response.self, from: $0) })
-      })
-    exchange.start()
   }
 }
 
@@ -71,7 +63,13 @@ extension TouchstoneClient {
     UnaryMethod(client: self, path: "/touchstone.v1.\(name)")
   }
 
-  fileprivate func metadata(for options: CallOptions) -> Metadata {
+  fileprivate func options(_ options: CallOptions) -> RPCCallOptions {
+    RPCCallOptions(
+      timeout: options.timeout ?? configuration.defaultTimeout, waitForReady: options.waitForReady,
+      metadata: metadata(for: options))
+  }
+
+  private func metadata(for options: CallOptions) -> Metadata {
     var metadata = configuration.metadata
     if let languages = options.languages { metadata.append("accept-language", languages) }
     for entry in options.metadata.entries {

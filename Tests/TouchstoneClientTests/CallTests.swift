@@ -1,6 +1,7 @@
 import Dispatch
 import DispatchPool
 import DispatchRPC
+import RPCChannel
 import Testing
 
 @testable import TouchstoneClient
@@ -141,7 +142,7 @@ import Testing
     let first = Task { await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "1") } }
     await begun.next()
     let second = Task { await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "2") } }
-    while client.pool.statistics.waiting == 0 { await Task.yield() }
+    while client.statistics.connections.waiting == 0 { await Task.yield() }
     second.cancel()
     #expect(await second.value?.code == .cancelled)
     first.cancel()

@@ -1,5 +1,6 @@
 import DispatchPool
 import DispatchRPC
+import RPCChannel
 import Testing
 
 @testable import TouchstoneClient
@@ -17,8 +18,8 @@ import Testing
       })
     let client = TouchstoneClient(target: service.target, connections: connections)
     try await withThrowingTaskGroup { group in
-      while client.pool.statistics.serving < connections {
-        client.pool.start()
+      while client.statistics.connections.serving < connections {
+        client.channel.connect()
         await Task.yield()
       }
       for _ in 0..<6 { group.addTask { try await client.bindingID(echoing: "b") } }
@@ -78,9 +79,9 @@ import Testing
     async let answer = client.bindingID(echoing: "")
     let call = await begun.next()
     async let closed: Void = client.close()
-    while client.pool.statistics.goingAway == 0 { await Task.yield() }
+    while client.statistics.connections.goingAway == 0 { await Task.yield() }
     let refused = await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "") }
-    #expect(refused == TouchstoneError(code: .cancelled, message: "the client is closed"))
+    #expect(refused == TouchstoneError(code: .cancelled, message: "the channel is closed"))
     call?.respond(try V1.GetBindingResponse(binding: V1.Binding(bindingID: "late")).encoded())
     #expect(try await answer == "late")
     await closed

@@ -82,6 +82,12 @@ public final class RPCClientStream: @unchecked Sendable {
   /// False while so much waits for the server that a producer should wait for `.writable`.
   public var isWritable: Bool { quota.isWritable }
 
+  /// From here on it is false, counted as by `cost`.
+  public static let highWaterBytes = SendQuota.highWaterBytes
+
+  /// What a message counts for while it waits.
+  public static func cost(of message: [UInt8]) -> Int { MessageOutbox.cost(of: message) }
+
   /// After `finishSending`, and after the call's end, it does nothing. Where too much waits already
   /// (`maxBufferedRequestBytesPerStream`) the call fails with RESOURCE_EXHAUSTED.
   ///
