@@ -40,6 +40,15 @@ public struct RPCRouter: Sendable {
   struct Route: Sendable {
     let path: String
     let handler: Handler
+
+    /// Answered whatever the load: who asks for health would otherwise stop a server that is merely busy.
+    let isEssential: Bool
+
+    init(path: String, handler: Handler) {
+      self.path = path
+      self.handler = handler
+      isEssential = path.hasPrefix("/grpc.health.v1.Health/")
+    }
   }
 
   private(set) var routes: [Route] = []

@@ -12,6 +12,18 @@ public struct RPCServerConfiguration: Sendable {
     public init() {}
   }
 
+  /// When a shard has more calls than it can serve: as soon as all rounds of its event loop lasted longer than the target for an
+  /// interval, calls that do not fit into a round of the target's length are refused. No call waits much longer than twice the
+  /// target for its handler then.
+  public struct Shedding: Hashable, Sendable {
+    /// 250 calls of 100 µs: more than well-meant clients have waiting at one time, and a small part of any deadline.
+    public var target = Duration.milliseconds(25)
+    /// A burst that is served within this is left alone.
+    public var interval = Duration.milliseconds(250)
+
+    public init() {}
+  }
+
   /// How often a client may ping (gRFC A8). The third PING too soon ends its connection with `too_many_pings`; none is too soon
   /// after an answer, so that probes of bandwidth are always in order.
   public struct PingEnforcement: Hashable, Sendable {
@@ -40,8 +52,15 @@ public struct RPCServerConfiguration: Sendable {
   /// In all. More are closed as soon as they are accepted. At 25 KB each, 256 MB.
   public var maxConnections = 10_000
   /// Per shard: handlers that have not answered yet, whether or not their streams are still open, so that resetting
-  /// streams does not buy more work. More calls are answered UNAVAILABLE at once.
+  /// streams does not buy more work, and what waits for a store or a worker counts. More calls get `overloadError` at once.
   public var maxRunningCallsPerShard = 4_096
+  /// Calls are refused early rather than served late. All are taken up, to the limit above, where it is `nil`.
+  public var shedding: Shedding? = Shedding()
+  /// What calls are told for which there is no room, but for those of `grpc.health.v1`, which are always answered. Its metadata may
+  /// bring details with RetryInfo.
+  public var overloadError = RPCError(code: .unavailable, message: "the server has too many calls; try again later")
+  /// `grpc-retry-pushback-ms` beside that error (gRFC A6): gRPC's clients wait as long before they try again.
+  public var retryPushback: Duration? = .milliseconds(500)
   /// Per connection: metadata of requests that wait for their end or their turn. Beyond it its own calls fail with
   /// RESOURCE_EXHAUSTED. 2 KiB for each of its streams: a token and tracing headers.
   public var maxBufferedMetadataBytesPerConnection = 256 << 10

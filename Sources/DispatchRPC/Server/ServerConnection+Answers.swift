@@ -5,6 +5,7 @@ import CNGHTTP2
 extension ServerConnection {
   /// The answer to a running call.
   func send(_ answer: RPCServerAnswer, on stream: Stream) {
+    abuse.callAnswered()
     switch answer {
     case .message(let message, let initial, let trailing, let wanted):
       guard message.count <= server.configuration.maxResponseMessageBytes else {

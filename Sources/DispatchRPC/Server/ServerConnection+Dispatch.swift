@@ -1,7 +1,5 @@
 // From whole requests to running handlers: a connection's ready list.
 
-import Synchronization
-
 extension ServerConnection {
   func becomeReady(_ stream: Stream) {
     stream.pointee.enter(.ready, at: shard.now)
@@ -45,14 +43,14 @@ extension ServerConnection {
     let route = server.routes[index]
     switch route.handler {
     case .unary(let handler):
-      guard isWithinRunningLimit(stream), inflateRequest(stream) else { return }
+      guard isTaken(stream, to: route), inflateRequest(stream) else { return }
       let call = RPCServerCall(
         path: route.path, deadline: stream.pointee.deadline, metadata: stream.pointee.head.metadata, connection: self,
         stream: stream)
       begin(stream, call)
       handOver(stream) { handler(call, $0) }
     case .serverStreaming(let handler):
-      guard isWithinRunningLimit(stream), inflateRequest(stream) else { return }
+      guard isTaken(stream, to: route), inflateRequest(stream) else { return }
       let call = openStreaming(stream, route)
       begin(stream, call)
       handOver(stream) { call.begin(handler(call, $0)) }
@@ -64,9 +62,10 @@ extension ServerConnection {
     }
   }
 
-  func isWithinRunningLimit(_ stream: Stream) -> Bool {
-    guard server.runningCalls.load(ordering: .relaxed) < server.configuration.maxRunningCallsPerShard else {
-      refuse(stream, .unavailable, "the server is at its limit of running calls")
+  /// Otherwise it is refused already.
+  func isTaken(_ stream: Stream, to route: RPCRouter.Route) -> Bool {
+    guard route.isEssential || server.takesCall() else {
+      refuseForOverload(stream)
       return false
     }
     return true

@@ -1,6 +1,12 @@
 // Requests that no handler sees: what the client is told instead.
 
 extension ServerConnection {
+  func refuseForOverload(_ stream: Stream) {
+    enterAnswered(stream)
+    stream.pointee.isLocalDone = true
+    server.overloadAnswer.withFields { session.submitResponse(stream: stream.pointee.id, $0, $1, body: nil) }
+  }
+
   func refuse(_ stream: Stream, _ code: RPCCode, _ message: String) {
     sendStatus(code, message, on: stream)
   }

@@ -3,7 +3,7 @@
 extension ServerConnection {
   /// The headers of a call are complete whose handler begins before there is a message.
   func becomeReadyForMessages(_ stream: Stream, _ route: RPCRouter.Route) {
-    guard isWithinRunningLimit(stream) else { return }
+    guard isTaken(stream, to: route) else { return }
     _ = openStreaming(stream, route)
     becomeReady(stream)
   }

@@ -13,6 +13,11 @@ final class ServerShard {
   /// Handlers that have not answered.
   let runningCalls = Atomic<Int>(0)
   var streams = ServerStreamPool()
+  var shedder: LoadShedder?
+  /// The round has taken up calls, and its end is to be noted.
+  var roundEndIsDue = false
+  /// Made once: refusing has to be cheap.
+  var overloadAnswer: HeaderBlock
   /// Requests received in part, or whole and waiting.
   private var bufferedRequestBytes = 0
   /// Answers that the clients have not taken.
@@ -30,6 +35,8 @@ final class ServerShard {
     self.configuration = configuration
     self.routes = routes
     self.connectionCount = connectionCount
+    shedder = configuration.shedding.map(LoadShedder.init)
+    overloadAnswer = Self.overloadAnswer(configuration)
   }
 
   /// Takes over an accepted descriptor, which counts in `connectionCount` already.

@@ -1,0 +1,44 @@
+// What a shard does when there are more calls than it can serve.
+
+import Synchronization
+
+extension ServerShard {
+  /// Handlers that run, and the rounds' length, leave room for another call.
+  func takesCall() -> Bool {
+    runningCalls.load(ordering: .relaxed) < configuration.maxRunningCallsPerShard && fitsRound()
+  }
+
+  /// Trailers only, with `grpc-retry-pushback-ms` (gRFC A6).
+  static func overloadAnswer(_ configuration: RPCServerConfiguration) -> HeaderBlock {
+    let error = configuration.overloadError
+    var block = HeaderBlock()
+    ResponseFields.addHead(to: &block, namingEncodings: false)
+    block.add("grpc-status", String(error.code.rawValue))
+    block.add("grpc-message") { PercentEncoding.encode(error.message, into: &$0) }
+    if let pushback = configuration.retryPushback {
+      block.add("grpc-retry-pushback-ms", String(pushback.wholeNanoseconds / 1_000_000))
+    }
+    block.add(error.metadata, listLimitBytes: ResponseFields.listLimitBytes)
+    return block
+  }
+
+  private func fitsRound() -> Bool {
+    guard shedder != nil else { return true }
+    if !roundEndIsDue {
+      roundEndIsDue = true
+      shard.needsWrite(self)
+    }
+    return shedder!.takes(roundBegan: shard.now, now: .now())
+  }
+}
+
+/// It writes nothing: that is how it is called at a round's end.
+extension ServerShard: ReadinessHandler {
+  func write() {
+    roundEndIsDue = false
+    shedder?.roundEnded(at: .now())
+  }
+
+  func ready(_ readiness: Readiness) {}
+  func timerExpired(_ tag: TimerTag) {}
+}
