@@ -1,5 +1,6 @@
 // TLS over a socket, behind the same calls as plain TCP.
 
+import CEpoll
 import COpenSSL
 import Glibc
 
