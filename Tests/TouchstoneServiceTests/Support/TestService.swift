@@ -24,7 +24,9 @@ final class TestService: Sendable {
   private let service: TouchstoneService
   private let server: RPCServer
   private let connections: [RPCClientConnection]
-  private let callCount = Atomic<Int>(0)
+  private let callCount: CallCount
+  /// What each call sends as a bearer key.
+  private let key: String?
 
   /// - Parameters:
   ///   - keys: shared with another service where both are replicas of one.
@@ -56,7 +58,8 @@ final class TestService: Sendable {
 
   private init(
     _ store: MemoryStore, _ clock: TestClock, _ log: InMemoryLogHandler, _ keys: KeyRing,
-    _ service: TouchstoneService, _ server: RPCServer, _ connections: [RPCClientConnection]
+    _ service: TouchstoneService, _ server: RPCServer, _ connections: [RPCClientConnection],
+    callCount: CallCount = CallCount(), key: String? = nil
   ) {
     self.store = store
     self.clock = clock
@@ -65,6 +68,13 @@ final class TestService: Sendable {
     self.service = service
     self.server = server
     self.connections = connections
+    self.callCount = callCount
+    self.key = key
+  }
+
+  /// The same service, called with a key.
+  func authorized(by key: String) -> TestService {
+    TestService(store, clock, log, keys, service, server, connections, callCount: callCount, key: key)
   }
 
   private static func connect(to address: SocketAddress) async throws -> RPCClientConnection {
@@ -84,9 +94,10 @@ final class TestService: Sendable {
   func call<Request: WireMessage, Response: WireMessage>(
     _ method: String, _ request: Request, language: String? = nil, answer: Response.Type = Response.self
   ) async throws -> Response {
-    let number = callCount.add(1, ordering: .relaxed).oldValue
+    let number = callCount.next()
     var call = RPCClientRequest(path: "/touchstone.v1.\(method)", message: try request.encoded())
     if let language { call.metadata.append("accept-language", language) }
+    if let key { call.metadata.append("authorization", "Bearer \(key)") }
     let result = await withCheckedContinuation { [call] done in
       connections[number % connections.count].start(call) { done.resume(returning: $0) }
     }
@@ -97,7 +108,18 @@ final class TestService: Sendable {
     service.replacePolicies(policies)
   }
 
+  func replaceCallers(_ callers: [CallerDefinition]?) {
+    service.replaceCallers(callers)
+  }
+
   var events: [EventDraft] { store.records.events.compactMap(\.event) }
+}
+
+/// So that calls take turns on connections.
+final class CallCount: Sendable {
+  private let count = Atomic<Int>(0)
+
+  func next() -> Int { count.add(1, ordering: .relaxed).oldValue }
 }
 
 /// Makes the same call many times at once.

@@ -1,0 +1,267 @@
+import DispatchRPC
+import InMemoryLogging
+import StoreModel
+import Testing
+import TouchstoneCodec
+import TouchstoneCrypto
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneService
+
+/// Every method asks who calls before it does anything else.
+struct CallerTests {
+  private static let open = ServedMethods.all.filter { $0.rule == .open }.map(\.path)
+  private static let guarded = ServedMethods.all.filter { $0.rule != .open }.map(\.path)
+  private static let aboutApplications = ServedMethods.all.filter { $0.rule == .applicationGranted }.map(\.path)
+
+  // MARK: Every method
+
+  @Test func everyMethodThatIsServedHasARuleAndEveryRuleAMethod() {
+    let served = ProbedService(nil).paths
+    let ruled = ServedMethods.all.map(\.path)
+    #expect(Set(served) == Set(ruled))
+    #expect(served.count == Set(served).count && ruled.count == Set(ruled).count)
+  }
+
+  @Test(arguments: guarded)
+  func whoShowsNothingIsRefused(_ path: String) {
+    let service = ProbedService([CallerDefinition("shop", .spiffe("spiffe://x/shop"), keys: [TestKey.shop])])
+    for peer in [RPCPeer.unix, .loopback, .stranger, .encrypted] {
+      #expect(service.call(path, by: peer) == .refused(.credentialsMissing))
+    }
+    #expect(service.call(path, by: .encrypted, key: TestKey.unknown) == .refused(.keyUnknown))
+    #expect(service.call(path, by: .certified(["spiffe://x/y"])) == .refused(.certificateUnknown))
+  }
+
+  @Test(arguments: guarded)
+  func whoIsGrantedAllOtherMethodsIsRefused(_ path: String) {
+    let others = Self.guarded.filter { $0 != path }.map { MethodGrant.method(String($0.dropFirst())) }
+    let service = ProbedService([CallerDefinition("shop", keys: [TestKey.shop], methods: others)])
+    #expect(service.call(path, by: .encrypted, key: TestKey.shop) == .refused(.methodNotGranted))
+  }
+
+  @Test(arguments: guarded)
+  func whoIsGrantedTheMethodIsNotRefused(_ path: String) {
+    let grant = MethodGrant.method(String(path.dropFirst()))
+    let service = ProbedService([CallerDefinition("shop", keys: [TestKey.shop], methods: [grant])])
+    #expect(!service.call(path, by: .encrypted, key: TestKey.shop).isRefused)
+    #expect(service.events.allSatisfy { $0.kind != "call.refused" })
+  }
+
+  /// An empty request names no application, and a grant for some is none for that.
+  @Test(arguments: aboutApplications)
+  func whoIsGrantedOtherApplicationsIsRefused(_ path: String) {
+    let service = ProbedService([
+      CallerDefinition("shop", keys: [TestKey.shop], applications: .these(["shop"]))
+    ])
+    #expect(service.call(path, by: .encrypted, key: TestKey.shop) == .refused(.applicationNotGranted))
+  }
+
+  @Test(arguments: guarded)
+  func withoutCallersThisMachineMayDoEverythingAndNobodyElseAnything(_ path: String) {
+    let service = ProbedService(nil)
+    for peer in [RPCPeer.unix, .loopback] { #expect(!service.call(path, by: peer).isRefused) }
+    for peer in [RPCPeer.stranger, .encrypted] {
+      #expect(service.call(path, by: peer) == .refused(.credentialsMissing))
+    }
+    #expect(service.call(path, by: .certified(["spiffe://x/y"])) == .refused(.certificateUnknown))
+  }
+
+  @Test(arguments: open)
+  func whatIsOpenIsAnsweredToEverybody(_ path: String) {
+    for callers in [nil, [CallerDefinition("shop", keys: [TestKey.shop])]] {
+      let service = ProbedService(callers)
+      for peer in [RPCPeer.unix, .stranger, .encrypted] { #expect(!service.call(path, by: peer).isRefused) }
+    }
+  }
+
+  // MARK: Applications
+
+  /// Requests that name their application somewhere inside.
+  @Test func theApplicationIsLookedForWhereTheRequestHasIt() throws {
+    let service = ProbedService([
+      CallerDefinition("shop", keys: [TestKey.shop], applications: .these(["shop"]))
+    ])
+    func call(_ method: String, _ request: some WireMessage) throws -> Probe.Answer {
+      service.call(
+        "/touchstone.v1.AdministrationService/\(method)", by: .encrypted, key: TestKey.shop,
+        message: try request.encoded())
+    }
+    for (application, isGranted) in [("shop", true), ("bank", false), ("", false)] {
+      let filter = V1.EventFilter(applicationID: application)
+      let begin = V1.BeginEvaluationRequest(applicationID: application)
+      let answers = [
+        try call("ListEvents", V1.ListEventsRequest(filter: filter)),
+        try call("WatchEvents", V1.WatchEventsRequest(filter: filter)),
+        try call("ExplainEvaluation", V1.ExplainEvaluationRequest(begin: begin)),
+        try call("GetProfile", V1.GetProfileRequest(applicationID: application, profileID: "x")),
+      ]
+      for answer in answers { #expect((answer != .refused(.applicationNotGranted)) == isGranted) }
+    }
+  }
+
+  /// Neither refusal depends on what is stored: it is not even read.
+  @Test func aRefusalTellsNothingOfWhatIsThere() async throws {
+    let store = MemoryStore()
+    let service = ProbedService(
+      [CallerDefinition("shop", keys: [TestKey.shop], applications: .these(["shop"]))], store: store)
+    try store.change(.putProfile(ProfileRecord(applicationID: "bank", profileID: "alice")))
+    store.failReads(.corrupt)
+    for application in ["bank", "nothing there"] {
+      let request = V1.GetProfileRequest(applicationID: application, profileID: "alice")
+      let path = "/touchstone.v1.AdministrationService/GetProfile"
+      let message = try request.encoded()
+      #expect(
+        service.call(path, by: .encrypted, key: TestKey.shop, message: message) == .refused(.applicationNotGranted))
+      #expect(service.call(path, by: .encrypted, message: message) == .refused(.credentialsMissing))
+    }
+  }
+
+  /// Who may not call learns nothing of what a request must look like.
+  @Test func aMalformedRequestOfAStrangerIsRefusedAsAnyOther() {
+    let service = ProbedService([CallerDefinition("shop", keys: [TestKey.shop])])
+    let path = "/touchstone.v1.EvaluationService/BeginEvaluation"
+    #expect(service.call(path, by: .encrypted, message: [0xFF]) == .refused(.credentialsMissing))
+    #expect(
+      service.call(path, by: .encrypted, key: TestKey.shop, message: [0xFF]) == .failed(.invalidArgument, reason: nil))
+  }
+
+  // MARK: What is sealed
+
+  private static let applicationID = TestService.applicationID
+
+  // R34
+  @Test func anEvaluationIsNothingToAnotherCallerAndVoidOnceItsOwnIsGone() async throws {
+    let shop = CallerDefinition("shop", keys: [TestKey.shop])
+    let bank = CallerDefinition("bank", keys: [TestKey.bank])
+    let service = try await TestService.start { $0.callers = [shop, bank] }
+    _ = try await service.authorized(by: TestKey.shop).set(.passcode("2468"))
+    let opened = try await service.authorized(by: TestKey.shop).begin(profileID: "alice")
+    let stolen = try await service.authorized(by: TestKey.bank).submit(opened, .typed("2468"))
+    #expect(stolen.outcome == .invalidContext)
+
+    service.replaceCallers([bank])
+    let gone = await refusal { try await service.authorized(by: TestKey.shop).submit(opened, .typed("2468")) }
+    #expect(gone.code == .unauthenticated)
+    let left = try await service.authorized(by: TestKey.bank).submit(opened, .typed("2468"))
+    #expect(left.outcome == .invalidContext)
+
+    service.replaceCallers([shop])
+    let back = try await service.authorized(by: TestKey.shop).submit(opened, .typed("2468"))
+    #expect(back.outcome == .succeeded)
+  }
+
+  // R28
+  @Test func aTicketIsNothingToAnotherCaller() async throws {
+    let service = try await TestService.start { configuration in
+      configuration.callers = [
+        CallerDefinition("shop", keys: [TestKey.shop]), CallerDefinition("bank", keys: [TestKey.bank]),
+      ]
+    }
+    let phone = TestPhone()
+    let begun = try await service.authorized(by: TestKey.shop).beginBinding(phone)
+    let stolen = await refusal { try await service.authorized(by: TestKey.bank).completeBinding(phone, begun) }
+    #expect(stolen.reason == RequestError.Reason.ticketInvalid)
+    _ = try await service.authorized(by: TestKey.shop).completeBinding(phone, begun)
+    #expect(service.events.map(\.caller) == ["bank", "shop"])
+  }
+
+  // MARK: Reloading
+
+  /// What was found out of a connection's peer lasts no longer than the callers.
+  @Test func newCallersHoldForConnectionsThatAreThere() {
+    let service = ProbedService([CallerDefinition("shop", .spiffe("spiffe://x/shop"))])
+    let connection = ProbedConnection(.certified(["spiffe://x/shop"]))
+    let path = "/touchstone.v1.TokenService/GetSigningKeys"
+    #expect(service.call(path, on: connection) == .answered)
+    service.service.replaceCallers([CallerDefinition("bank", .spiffe("spiffe://x/bank"))])
+    #expect(service.call(path, on: connection) == .refused(.certificateUnknown))
+    service.service.replaceCallers([CallerDefinition("shop", .spiffe("spiffe://x/shop"), methods: [])])
+    #expect(service.call(path, on: connection) == .refused(.methodNotGranted))
+    service.service.replaceCallers([CallerDefinition("shop", .spiffe("spiffe://x/shop"))])
+    #expect(service.call(path, on: connection) == .answered)
+  }
+
+  /// A proxy may carry several callers on one connection.
+  @Test func eachCallOnAConnectionIsWhoItsKeySays() {
+    let service = ProbedService([
+      CallerDefinition("shop", keys: [TestKey.shop]), CallerDefinition("bank", keys: [TestKey.bank], methods: []),
+    ])
+    let connection = ProbedConnection(.encrypted)
+    let path = "/touchstone.v1.TokenService/GetSigningKeys"
+    for _ in 0..<2 {
+      #expect(service.call(path, on: connection, authorization: "Bearer \(TestKey.shop)") == .answered)
+      #expect(
+        service.call(path, on: connection, authorization: "Bearer \(TestKey.bank)") == .refused(.methodNotGranted))
+      #expect(service.call(path, on: connection) == .refused(.credentialsMissing))
+    }
+  }
+
+  // MARK: Audit
+
+  // R41
+  @Test func aRefusedCallIsAnEventOfWhoHowAndWhy() {
+    let service = ProbedService([
+      CallerDefinition("shop", .spiffe("spiffe://x/shop"), keys: [TestKey.shop], applications: .these([]))
+    ])
+    let path = "/touchstone.v1.AdministrationService/EraseProfile"
+    _ = service.call(path, by: .stranger, key: TestKey.shop)
+    _ = service.call(path, by: .encrypted, key: TestKey.unknown)
+    _ = service.call(path, by: .certified(["spiffe://x/shop"]))
+    _ = service.call(path, by: .unix)
+    _ = service.call(path, by: .loopback, key: TestKey.shop)
+    let expected: [(String, String, String)] = [
+      ("unknown", "plaintext", "KEY_IN_PLAINTEXT"), ("unknown", "tls", "KEY_UNKNOWN"),
+      ("shop", "mutual_tls", "APPLICATION_NOT_GRANTED"), ("unknown", "unix", "CREDENTIALS_MISSING"),
+      ("shop", "loopback", "APPLICATION_NOT_GRANTED"),
+    ]
+    #expect(
+      service.events
+        == expected.map { caller, peer, reason in
+          EventDraft(
+            time: service.clock.now, kind: "call.refused", applicationID: "", caller: caller,
+            details: [
+              EventDetail(key: "peer", value: peer), EventDetail(key: "reason", value: reason),
+              EventDetail(key: "method", value: "touchstone.v1.AdministrationService/EraseProfile"),
+            ])
+        })
+  }
+
+  // R41
+  @Test func aFloodOfRefusalsIsFewEventsAndEveryAnswerIsTheSame() {
+    let service = ProbedService([CallerDefinition("shop", keys: [TestKey.shop])])
+    for _ in 0..<10_000 {
+      #expect(
+        service.call("/touchstone.v1.TokenService/GetSigningKeys", by: .encrypted, key: TestKey.unknown)
+          == .refused(.keyUnknown))
+    }
+    #expect(service.events.count == RefusalThrottle.burst)
+    #expect(service.store.commitCount == RefusalThrottle.burst)
+  }
+
+  // R41
+  @Test func noKeyIsInAnEventOrAnError() async throws {
+    let service = try await TestService.start { configuration in
+      configuration.callers = [CallerDefinition("shop", keys: [TestKey.shop], methods: [])]
+    }
+    var errors: [RPCError] = []
+    for key in [TestKey.shop, TestKey.unknown, "not a key at all"] {
+      errors.append(await refusal { try await service.authorized(by: key).settings() })
+    }
+    let said = "\(errors) \(service.events) \(service.log.entries)"
+    for key in [TestKey.shop, TestKey.unknown] {
+      #expect(!said.contains(key.dropFirst("tsk_".count)))
+      let digest = try #require(CallerKeyDigest(ofKey: key))
+      #expect(!said.contains("\(digest)".dropFirst("sha256:".count)))
+    }
+    #expect(!said.contains("not a key at all"))
+  }
+
+  @Test func aStoreThatIsDownRefusesAsEver() {
+    let service = ProbedService([CallerDefinition("shop", keys: [TestKey.shop])])
+    service.store.failCommits(.unavailable)
+    #expect(
+      service.call("/touchstone.v1.TokenService/GetSigningKeys", by: .encrypted) == .refused(.credentialsMissing))
+  }
+}
