@@ -41,4 +41,18 @@ enum BadServerCases {
   static func dataFramePadding(_ client: TestClient) async throws {
     try await UnaryCases.callLarge(client.channel)
   }
+
+  /// Whatever the server says: each call ends, and before it would time out.
+  static func anyAnswer(_ client: TestClient) async throws {
+    for _ in 0..<client.soak.iterations {
+      let channel = client.makeChannel()
+      let outcome = await channel.outcome(.emptyCall, timeout: patience)
+      await channel.close()
+      if case .failure(let error) = outcome, error.code == .deadlineExceeded {
+        throw CaseFailure("a call has no end after \(patience), though its connection has")
+      }
+    }
+  }
+
+  private static let patience = Duration.seconds(10)
 }

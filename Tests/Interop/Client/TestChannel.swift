@@ -17,6 +17,15 @@ struct TestChannel: Sendable {
     try await channel.call(method.path, message, options: RPCCallOptions(waitForReady: true, metadata: metadata))
   }
 
+  /// Without waiting for a connection that does not come about.
+  func outcome(_ method: TestMethod, timeout: Duration) async -> Result<RPCResponse, RPCError> {
+    do throws(RPCError) {
+      return .success(try await channel.call(method.path, [], options: RPCCallOptions(timeout: timeout)))
+    } catch {
+      return .failure(error)
+    }
+  }
+
   /// Messages are asked for one by one, as the case awaits them.
   func open(_ method: TestMethod, metadata: Metadata = Metadata(), timeout: Duration? = nil) -> Conversation {
     let options = RPCCallOptions(timeout: timeout, waitForReady: true, metadata: metadata)

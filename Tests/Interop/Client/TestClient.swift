@@ -72,5 +72,8 @@ enum TestCases {
     "rst_during_data": BadServerCases.reset,
     "data_frame_padding": BadServerCases.dataFramePadding,
     "no_df_padding_sanity_test": BadServerCases.dataFramePadding,
+
+    // Replayed bytes, some of which are no HTTP/2 at all.
+    "any_answer": BadServerCases.anyAnswer,
   ]
 }

@@ -22,17 +22,19 @@ class Outcome:
     output: str
 
 
-def run(command, seconds, environment=None, directory=None):
+def run(command, seconds, environment=None, directory=None, whole_output=False, on_start=lambda process: None):
     """Runs a program to its end, which comes after that many seconds at the latest."""
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, cwd=directory,
         env={**os.environ, **(environment or {})}, text=True, errors="replace")
+    on_start(process)
     try:
         output, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         output = f"{end(process)}\nNot done after {seconds} s"
         return Outcome(False, tail(output))
-    return Outcome(process.returncode == 0, tail(output) or f"exit code {process.returncode}")
+    said = output if whole_output else tail(output)
+    return Outcome(process.returncode == 0, said or f"exit code {process.returncode}")
 
 
 def tail(output, lines=12):
@@ -50,9 +52,18 @@ def end(process):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    return free_ports(1)[0]
+
+
+def free_ports(count):
+    """One after the other."""
+    while True:
+        with contextlib.ExitStack() as stack, contextlib.suppress(OSError, OverflowError):
+            probe = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+            first = probe.getsockname()[1]
+            for port in range(first + 1, first + count):
+                stack.enter_context(socket.create_server(("127.0.0.1", port)))
+            return range(first, first + count)
 
 
 @contextlib.contextmanager
