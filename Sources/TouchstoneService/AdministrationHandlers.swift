@@ -229,8 +229,8 @@ extension TouchstoneService {
         applicationID: filter.applicationID, profileID: filter.profileID, kindPrefixes: filter.kinds),
       afterSequence: request.afterSequence,
       limit: request.pageSize == 0 ? Self.defaultEventCount : Int(request.pageSize),
-      completion: exchange.then { events in
-        exchange.answer(V1.ListEventsResponse(events: events.map(V1.Event.init)))
+      completion: exchange.then { page in
+        exchange.answer(V1.ListEventsResponse(events: page.events.map(V1.Event.init)))
       })
   }
 }

@@ -33,10 +33,13 @@ public protocol Store: Sendable {
 
   /// Ordered by sequence, from the first after `afterSequence`.
   func events(
-    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<[EventRecord]>)
+    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<EventPage>)
 
   /// Where the audit log ends: with it, a verification also finds events that are missing at the end (R41).
   func eventChainHead(completion: @escaping Completion<EventChain.Head>)
+
+  /// Rings where events were appended.
+  var eventSignal: EventSignal { get }
 
   /// Completes when the change set is durable, or was refused whole.
   func commit(_ changeSet: ChangeSet, completion: @escaping Completion<Void>)
@@ -51,6 +54,10 @@ public protocol Store: Sendable {
   ///   a ticket is used;
   /// - `commit` answers a `putEvaluation`, `putToken` or `useTicket` of such a key with a conflict.
   func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>)
+
+  /// Whether a commit would become durable now, found out by one that leaves nothing behind. Taken where too many writes
+  /// wait, too: ask for one at a time.
+  func probe(completion: @escaping Completion<Void>)
 
   /// Finishes what was accepted, then lets go of the files or connections. Nothing is accepted afterwards.
   func close(completion: @escaping @Sendable () -> Void)
@@ -74,6 +81,19 @@ public struct EnrolmentRecords: Sendable, Hashable {
   }
 }
 
+/// Events that were asked for, and how much of the log that answers.
+public struct EventPage: Sendable, Hashable {
+  public var events: [EventRecord]
+  /// After those that were not asked for, no other event up to this one matches. Where the page is full, the last one
+  /// in it; else the log's end when it was read, which may be before `afterSequence`.
+  public var through: UInt64
+
+  public init(events: [EventRecord], through: UInt64) {
+    self.events = events
+    self.through = through
+  }
+}
+
 public struct EventFilter: Sendable, Hashable {
   /// Empty: all; then `profileID` is not looked at.
   public var applicationID: String
@@ -86,6 +106,21 @@ public struct EventFilter: Sendable, Hashable {
     self.applicationID = applicationID
     self.profileID = profileID
     self.kindPrefixes = kindPrefixes
+  }
+}
+
+extension EventFilter {
+  /// Of whom an erased event was is not known: it matches where nothing is asked for in particular.
+  public func includes(_ record: EventRecord) -> Bool {
+    guard let event = record.event else { return applicationID.isEmpty && kindPrefixes.isEmpty }
+    guard includes(kind: event.kind) else { return false }
+    guard !applicationID.isEmpty else { return true }
+    return Identifier.areEqual(event.applicationID, applicationID)
+      && (profileID.isEmpty || Identifier.areEqual(event.profileID, profileID))
+  }
+
+  public func includes(kind: String) -> Bool {
+    kindPrefixes.isEmpty || kindPrefixes.contains { kind.utf8.starts(with: $0.utf8) }
   }
 }
 

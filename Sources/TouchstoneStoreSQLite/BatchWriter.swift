@@ -44,6 +44,9 @@ final class BatchWriter {
   /// The latest batch erased something, which the write-ahead log may still hold.
   var hasErased: Bool { effects.containErasure }
 
+  /// The latest batch appended events.
+  private(set) var hasAppended = false
+
   /// All of the batch in one transaction. Answers one by one what may be delivered now.
   func write(_ batch: [PendingWrite]) throws(BatchFailure) -> [WriteAnswer] {
     let headBefore = chain.head
@@ -66,6 +69,7 @@ final class BatchWriter {
       rollBack(to: headBefore, marksBefore)
       throw BatchFailure(inCommit: error)
     }
+    hasAppended = chain.head != headBefore
     // Memory never holds what is not durable.
     committed.publish(effects)
     return answers
@@ -85,6 +89,9 @@ final class BatchWriter {
       return .committed(completion)
     case .sweep(let time, let completion):
       return .swept(completion, try sweep(before: time))
+    case .probe(let completion):
+      try statements.writeAndRemove()
+      return .probed(completion)
     }
   }
 

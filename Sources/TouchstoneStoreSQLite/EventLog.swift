@@ -139,6 +139,15 @@ final class EventLog {
     return selectOfProfile.bind(block).bind(filter.applicationID).bind(filter.profileID).bind(afterSequence)
   }
 
+  /// The same, with how far that goes.
+  func page(matching filter: EventFilter, afterSequence: UInt64, limit: Int) throws(SQLiteError) -> EventPage {
+    // What is appended meanwhile may be in the page, in its order and without a gap.
+    let end = try head().sequence
+    let events = try events(matching: filter, afterSequence: afterSequence, limit: limit)
+    guard let last = events.last?.sequence else { return EventPage(events: [], through: limit > 0 ? end : 0) }
+    return EventPage(events: events, through: events.count == limit ? last : max(last, end))
+  }
+
   // MARK: Erasing
 
   /// For each erasure, as far as the log goes now.
@@ -182,11 +191,5 @@ final class EventLog {
 extension EventChain.Head {
   fileprivate init(_ row: inout Row) {
     self.init(sequence: UInt64(truncatingIfNeeded: row.integer()), hash: row.blob())
-  }
-}
-
-extension EventFilter {
-  func includes(kind: String) -> Bool {
-    kindPrefixes.isEmpty || kindPrefixes.contains { kind.utf8.starts(with: $0.utf8) }
   }
 }

@@ -10,12 +10,19 @@ enum PendingWrite: Sendable {
   /// With what was found for each of its erasures.
   case commit(ChangeSet, [FoundEvents], StoreCompletion<Void>)
   case sweep(before: UnixTime, StoreCompletion<SweepResult>)
+  case probe(StoreCompletion<Void>)
 
   func fail(_ error: StoreError) {
     switch self {
     case .commit(_, _, let completion): completion(.failure(error))
     case .sweep(_, let completion): completion(.failure(error))
+    case .probe(let completion): completion(.failure(error))
     }
+  }
+
+  /// Whoever asks whether there is a disk is not to be told that there is a crowd.
+  var isProbe: Bool {
+    if case .probe = self { true } else { false }
   }
 }
 
@@ -24,12 +31,14 @@ enum WriteAnswer: Sendable {
   case committed(StoreCompletion<Void>)
   case refused(StoreCompletion<Void>, StoreError)
   case swept(StoreCompletion<SweepResult>, SweepResult)
+  case probed(StoreCompletion<Void>)
 
   func deliver() {
     switch self {
     case .committed(let completion): completion(.success(()))
     case .refused(let completion, let conflict): completion(.failure(conflict))
     case .swept(let completion, let result): completion(.success(result))
+    case .probed(let completion): completion(.success(()))
     }
   }
 }

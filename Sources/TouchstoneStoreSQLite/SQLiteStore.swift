@@ -119,16 +119,18 @@ public final class SQLiteStore: Store {
   }
 
   public func events(
-    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<[EventRecord]>
+    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<EventPage>
   ) {
     eventLists.read(completion) { lists throws(SQLiteError) in
-      try lists.events.events(matching: filter, afterSequence: afterSequence, limit: limit)
+      try lists.events.page(matching: filter, afterSequence: afterSequence, limit: limit)
     }
   }
 
   public func eventChainHead(completion: @escaping Completion<EventChain.Head>) {
     eventLists.read(completion) { lists throws(SQLiteError) in try lists.events.head() }
   }
+
+  public var eventSignal: EventSignal { writes.eventSignal }
 
   // MARK: Writing
 
@@ -146,6 +148,10 @@ public final class SQLiteStore: Store {
 
   public func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>) {
     writes.submit(.sweep(before: time, completion))
+  }
+
+  public func probe(completion: @escaping Completion<Void>) {
+    writes.submit(.probe(completion))
   }
 
   public func close(completion: @escaping @Sendable () -> Void) {

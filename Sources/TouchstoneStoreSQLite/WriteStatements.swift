@@ -19,6 +19,8 @@ final class WriteStatements {
   private let putProfile: Statement
   private let putEvaluation: Statement
   private let putToken: Statement
+  private let addRow: Statement
+  private let removeRow: Statement
 
   init(on connection: SQLiteConnection) throws(SQLiteError) {
     func prepare(_ sql: String) throws(SQLiteError) -> Statement { try Statement(sql, on: connection) }
@@ -54,6 +56,9 @@ final class WriteStatements {
       """)
     putEvaluation = try prepare("INSERT OR REPLACE INTO evaluations VALUES (?, ?, ?, ?, ?, ?)")
     putToken = try prepare("INSERT OR REPLACE INTO tokens VALUES (?, ?, ?, ?, ?)")
+    // A key that no ticket has.
+    addRow = try prepare("INSERT INTO used_tickets (expires_at, id) VALUES (\(Int64.min), x'')")
+    removeRow = try prepare("DELETE FROM used_tickets WHERE expires_at = \(Int64.min)")
   }
 
   func put(_ binding: BindingRecord) throws(SQLiteError) {
@@ -96,5 +101,11 @@ final class WriteStatements {
 
   func put(_ token: TokenRecord) throws(SQLiteError) {
     try putToken.bind(token.key).bind(token.state.rawValue).bind(token.transaction).bind(token.version).run()
+  }
+
+  /// Leaves the rows as they were, and pages to be written.
+  func writeAndRemove() throws(SQLiteError) {
+    try addRow.run()
+    try removeRow.run()
   }
 }

@@ -24,6 +24,7 @@ final class WriterQueue: @unchecked Sendable {
   private let queue = DispatchQueue(label: "touchstone.sqlite.writer")
   /// Answers run while the next batch is already being written.
   private let answerQueue = DispatchQueue(label: "touchstone.sqlite.answers")
+  let eventSignal = EventSignal()
   private let checkpointer: Checkpointer
   private var writer: BatchWriter?
   private var schedule: CheckpointSchedule
@@ -45,7 +46,7 @@ final class WriterQueue: @unchecked Sendable {
   func submit(_ write: PendingWrite) {
     let (refusal, mustDrain) = waiting.withLock { waiting -> (StoreError?, Bool) in
       if let refusal = waiting.refusal { return (refusal, false) }
-      guard waiting.writes.count < maximumWaiting else { return (.overloaded, false) }
+      guard waiting.writes.count < maximumWaiting || write.isProbe else { return (.overloaded, false) }
       waiting.writes.append(write)
       defer { waiting.isDraining = true }
       return (nil, !waiting.isDraining)
@@ -110,8 +111,10 @@ final class WriterQueue: @unchecked Sendable {
       }
       let frames = writer.connection.walFrames
       counters.withLock { $0.count(answers, walFrames: frames) }
+      let hasAppended = writer.hasAppended
       answerQueue.async {
         for answer in answers { answer.deliver() }
+        if hasAppended { self.eventSignal.ring() }
       }
       perform(schedule.committed(walFrames: frames))
     } catch {
@@ -185,7 +188,7 @@ extension StoreStatistics {
       switch answer {
       case .committed: commits += 1
       case .refused: conflicts += 1
-      case .swept: break
+      case .swept, .probed: break
       }
     }
   }

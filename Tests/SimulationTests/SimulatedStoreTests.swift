@@ -80,7 +80,7 @@ private final class PumpedStore: Store, @unchecked Sendable {
   }
 
   func events(
-    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<[EventRecord]>
+    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<EventPage>
   ) {
     pump(completion) {
       store.events(matching: filter, afterSequence: afterSequence, limit: limit, completion: completion)
@@ -89,6 +89,12 @@ private final class PumpedStore: Store, @unchecked Sendable {
 
   func eventChainHead(completion: @escaping Completion<EventChain.Head>) {
     pump(completion) { store.eventChainHead(completion: completion) }
+  }
+
+  var eventSignal: EventSignal { store.eventSignal }
+
+  func probe(completion: @escaping Completion<Void>) {
+    pump(completion) { store.probe(completion: completion) }
   }
 
   func commit(_ changeSet: ChangeSet, completion: @escaping Completion<Void>) {

@@ -6,6 +6,7 @@ import TouchstoneStore
 
 final class Database {
   var faults = StoreFaults.none
+  let eventSignal = EventSignal()
   private(set) var records = StoredRecords()
   /// As the records were at some time; what a stale read is answered from.
   private(set) var past: StoredRecords?
@@ -55,6 +56,7 @@ final class Database {
     do throws(StoreError) { try records.apply(mutation.map { $0.mutate(changeSet, on: records) } ?? changeSet) } catch {
       return .failure(error)
     }
+    defer { eventSignal.ring() }
     beforeLastCommit = before
     Laws(world: world, before: before, after: records, changeSet: changeSet, causes: causes).check()
     log += records.events.dropFirst(before.events.count).compactMap { record in

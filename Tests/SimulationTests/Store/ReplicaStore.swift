@@ -54,12 +54,14 @@ final class ReplicaStore: Store, @unchecked Sendable {
   }
 
   func events(
-    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<[EventRecord]>
-  ) { read("events", completion) { $0.events(matching: filter, afterSequence: afterSequence, limit: limit) } }
+    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<EventPage>
+  ) { read("events", completion) { $0.eventPage(matching: filter, afterSequence: afterSequence, limit: limit) } }
 
   func eventChainHead(completion: @escaping Completion<EventChain.Head>) {
     read("the chain's head", completion) { $0.chain.head }
   }
+
+  var eventSignal: EventSignal { database.eventSignal }
 
   /// A value of the moment of the call or of the answer's, or of some time before where reads are stale.
   private func read<Value: Sendable>(
@@ -120,6 +122,11 @@ final class ReplicaStore: Store, @unchecked Sendable {
 
   func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>) {
     deliver("a sweep", .success(database.sweep(before: time)), to: completion)
+  }
+
+  func probe(completion: @escaping Completion<Void>) {
+    let isAvailable = !chance.happens(database.faults.unavailablePercent)
+    deliver("a probe", isAvailable ? .success(()) : .failure(Self.unavailable), to: completion)
   }
 
   func close(completion: @escaping @Sendable () -> Void) { later("the store closes", completion) }

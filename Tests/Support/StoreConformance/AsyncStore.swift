@@ -61,7 +61,17 @@ extension Store {
   public func events(
     matching filter: EventFilter = EventFilter(applicationID: ""), afterSequence: UInt64 = 0, limit: Int = 1_000
   ) async throws(StoreError) -> [EventRecord] {
+    try await eventPage(matching: filter, afterSequence: afterSequence, limit: limit).events
+  }
+
+  public func eventPage(
+    matching filter: EventFilter = EventFilter(applicationID: ""), afterSequence: UInt64 = 0, limit: Int = 1_000
+  ) async throws(StoreError) -> EventPage {
     try await result { events(matching: filter, afterSequence: afterSequence, limit: limit, completion: $0) }
+  }
+
+  public func probe() async throws(StoreError) {
+    try await result { probe(completion: $0) }
   }
 
   public func eventChainHead() async throws(StoreError) -> EventChain.Head {

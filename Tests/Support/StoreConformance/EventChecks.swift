@@ -85,5 +85,36 @@ extension StoreConformance {
       #expect(try await store.events(afterSequence: .max) == [])
       #expect(try await store.events(limit: 0) == [])
     },
+
+    Check(name: "a page of events says up to where nothing is missing") { store in
+      try await store.commit(events: (0..<10).map { EventDraft.sample($0.isMultiple(of: 2) ? "even" : "odd") })
+      try await store.commit(events: [.sample("odd", application: "com.example.shop")])
+      let even = EventFilter(applicationID: Sample.application, kindPrefixes: ["even"])
+      #expect(try await store.eventPage(matching: even, limit: 3).through == 5)
+      #expect(try await store.eventPage(matching: even, limit: 5).through == 9)
+      #expect(try await store.eventPage(matching: even, limit: 6).through == 11)
+      #expect(try await store.eventPage(matching: even, afterSequence: 9).through == 11)
+      #expect(try await store.eventPage(matching: EventFilter(applicationID: "none")).through == 11)
+      #expect(try await store.eventPage(limit: 11).through == 11)
+    },
+
+    Check(name: "the filter admits what the store finds by it") { store in
+      let kinds = ["a", "a.b", "b"]
+      let drafts = kinds.flatMap { kind in
+        ["alice", "bob", ""].flatMap { profile in
+          [Sample.application, "com.example.shop"].map { EventDraft.sample(kind, application: $0, profile: profile) }
+        }
+      }
+      try await store.commit(events: drafts)
+      let all = try await store.events()
+      for application in ["", Sample.application, "none"] {
+        for profile in ["", "alice"] {
+          for prefixes in [[], ["a"], ["a.", "b"]] {
+            let filter = EventFilter(applicationID: application, profileID: profile, kindPrefixes: prefixes)
+            #expect(try await store.events(matching: filter) == all.filter(filter.includes))
+          }
+        }
+      }
+    },
   ]
 }

@@ -87,6 +87,30 @@ extension StoreConformance {
       try await store.commit(.putProfile(.sample(ids[0])))
     },
 
+    Check(name: "a probe leaves nothing behind") { store in
+      try await store.commit(.putDevice(.sample("phone-1", failures: 1)), events: [.sample()])
+      let head = try await store.eventChainHead()
+      for _ in 0..<3 { try await store.probe() }
+      #expect(try await store.eventChainHead() == head)
+      #expect(try await store.sweep(before: Sample.now) == SweepResult(removedRows: 0, hasMore: false))
+      #expect(try await store.device(id: "phone-1").version == 1)
+    },
+
+    Check(name: "the signal rings after events were appended, until nobody listens any more") { store in
+      let (rings, continuation) = AsyncStream<Void>.makeStream()
+      let observation = store.eventSignal.observe { continuation.yield() }
+      #expect(store.eventSignal.isObserved)
+      var ringing = rings.makeAsyncIterator()
+      for count in 1...3 {
+        try await store.commit(events: [.sample()])
+        // Maybe for an earlier one: then it rings once more.
+        repeat { _ = await ringing.next() } while try await store.events().count < count
+      }
+      store.eventSignal.remove(observation)
+      #expect(!store.eventSignal.isObserved)
+      try await store.commit(events: [.sample()])
+    },
+
     Check(name: "closing finishes what was accepted and refuses what comes after") { store in
       await withTaskGroup(of: Void.self) { group in
         for number in 0..<50 {
@@ -107,6 +131,7 @@ extension StoreConformance {
         { _ = try await store.bindings() },
         { _ = try await store.events() },
         { _ = try await store.sweep(before: Sample.now) },
+        { try await store.probe() },
       ]
       for call in calls { #expect(await errorCode(of: call) == .unavailable) }
       await store.close()

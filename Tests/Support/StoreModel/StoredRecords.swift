@@ -86,6 +86,12 @@ public struct StoredRecords: Sendable {
     Array(events.filter { $0.sequence > afterSequence && filter.admits($0) }.prefix(limit))
   }
 
+  public func eventPage(matching filter: EventFilter, afterSequence: UInt64, limit: Int) -> EventPage {
+    let page = events(matching: filter, afterSequence: afterSequence, limit: max(0, limit))
+    guard page.count == limit else { return EventPage(events: page, through: chain.head.sequence) }
+    return EventPage(events: page, through: page.last?.sequence ?? 0)
+  }
+
   public func enrolment(
     _ applicationID: String, _ profileID: String, deviceID: String, ticket: ExpiringKey
   ) -> EnrolmentRecords {

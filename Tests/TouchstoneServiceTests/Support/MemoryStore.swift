@@ -131,14 +131,16 @@ final class MemoryStore: Store {
   }
 
   func events(
-    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<[EventRecord]>
+    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<EventPage>
   ) {
-    read(completion) { $0.events(matching: filter, afterSequence: afterSequence, limit: limit) }
+    read(completion) { $0.eventPage(matching: filter, afterSequence: afterSequence, limit: limit) }
   }
 
   func eventChainHead(completion: @escaping Completion<EventChain.Head>) {
     read(completion) { $0.chain.head }
   }
+
+  let eventSignal = EventSignal()
 
   func commit(_ changeSet: ChangeSet, completion: @escaping Completion<Void>) {
     let result = state.withLock { state -> Result<Void, StoreError> in
@@ -155,6 +157,16 @@ final class MemoryStore: Store {
         if error.code == .conflict { state.staleRecords = nil }
         return .failure(error)
       }
+    }
+    deliver(result, to: completion)
+    eventSignal.ring()
+  }
+
+  func probe(completion: @escaping Completion<Void>) {
+    let result = state.withLock { state -> Result<Void, StoreError> in
+      if state.isClosed { return .failure(Self.closed) }
+      if let failure = state.readFailure ?? state.commitFailures.next() { return .failure(failure) }
+      return .success(())
     }
     deliver(result, to: completion)
   }
