@@ -103,7 +103,10 @@ let package = Package(
     tests("RPCChannel", ["DispatchRPC", "DispatchPool"]),
     tests("TouchstonePolicy"),
     tests("DecisionTables", ["TouchstonePolicy"]),
-    tests("TouchstoneCodec", ["CTouchstoneProto", "CProtobufC"], exclude: ["crosscheck"]),
+    .target(
+      name: "CodecMessages", dependencies: ["TouchstoneCodec"], path: "Tests/Support/CodecMessages",
+      swiftSettings: settings),
+    tests("TouchstoneCodec", ["CTouchstoneProto", "CProtobufC", "CodecMessages"], exclude: ["crosscheck"]),
     .target(
       name: "StoreConformance", dependencies: ["TouchstoneStore", "TouchstonePolicy"],
       path: "Tests/Support/StoreConformance", swiftSettings: settings),
@@ -155,6 +158,11 @@ let package = Package(
     // What grpc's C++ and Go are measured against (Tests/Benchmarks/bench_rpc.py).
     .executableTarget(
       name: "rpc-echo", dependencies: ["DispatchRPC"], path: "Tests/Benchmarks/rpc/echo", swiftSettings: settings),
+    .testTarget(
+      name: "FuzzTests",
+      dependencies: [
+        "DispatchRPC", "TouchstoneCodec", "CodecMessages", "TouchstoneCrypto", "TouchstonePolicy", "DecisionTables",
+      ], path: "Tests/Fuzz", exclude: ["Seeds", "Findings", "make_seeds.py", "run"], swiftSettings: settings),
     .testTarget(name: "StructureTests", swiftSettings: settings),
   ]
 )

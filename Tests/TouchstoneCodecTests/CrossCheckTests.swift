@@ -1,5 +1,6 @@
 // The codec against Google's implementation of protobuf in Python: thousands of random messages of every type.
 
+import CodecMessages
 import Foundation
 import Testing
 
@@ -8,22 +9,51 @@ import Testing
 @Suite struct CrossCheckTests {
   @Test func pythonAndSwiftReadAndWriteTheSame() throws {
     let seed = Int.random(in: 0..<1_000_000)
+    try inTemporaryDirectory { directory in
+      let (sent, received) = (directory.appending(path: "sent").path, directory.appending(path: "received").path)
+      let generated = try crossCheck("generate", "--seed", "\(seed)", "--out", sent)
+      try #require(generated.status == 0, "seed \(seed): \(generated.output)")
+      try answer(messagesIn: sent, to: received)
+      let verified = try crossCheck("verify", "--sent", sent, "--received", received)
+      #expect(verified.status == 0, "seed \(seed): \(verified.output)")
+    }
+  }
+
+  /// The fuzzer's inputs: the seeds, what it once found, and its corpus where TOUCHSTONE_FUZZ_CORPUS names that.
+  @Test func pythonReadsWhatFuzzingFoundAsSwiftDoes() throws {
+    let fuzz = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Fuzz")
+    var directories = [fuzz.appending(path: "Seeds/codec"), fuzz.appending(path: "Findings/codec")]
+    if let corpus = ProcessInfo.processInfo.environment["TOUCHSTONE_FUZZ_CORPUS"] {
+      directories.append(URL(filePath: corpus).appending(path: "codec"))
+    }
+    var inputs = Blobs()
+    for directory in directories {
+      for name in (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? [] {
+        let input = CodecInput(Array(try Data(contentsOf: directory.appending(path: name))))
+        inputs.append(Data(input.type.name.utf8))
+        inputs.append(Data(input.message))
+      }
+    }
+    #expect(!inputs.data.isEmpty)
+    try inTemporaryDirectory { directory in
+      let (sent, received) = (directory.appending(path: "sent").path, directory.appending(path: "received").path)
+      try inputs.data.write(to: URL(filePath: sent))
+      try answer(messagesIn: sent, to: received)
+      let verified = try crossCheck("verify", "--any", "--sent", sent, "--received", received)
+      #expect(verified.status == 0, "\(verified.output)")
+    }
+  }
+
+  private func inTemporaryDirectory(_ body: (URL) throws -> Void) throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "crosscheck-\(UUID())")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
-    let sent = directory.appending(path: "sent").path
-    let received = directory.appending(path: "received").path
-
-    let generated = try crossCheck("generate", "--seed", "\(seed)", "--out", sent)
-    try #require(generated.status == 0, "seed \(seed): \(generated.output)")
-    try answer(messagesIn: sent, to: received)
-    let verified = try crossCheck("verify", "--sent", sent, "--received", received)
-    #expect(verified.status == 0, "seed \(seed): \(verified.output)")
+    try body(directory)
   }
 
   /// Decodes every message in one file and writes to the other what it saw, as crosscheck.py describes it.
   private func answer(messagesIn sent: String, to received: String) throws {
-    let types = Dictionary(uniqueKeysWithValues: AnyMessageType.all.map { ($0.name, $0) })
+    let types = Dictionary(uniqueKeysWithValues: AnyMessageType.every.map { ($0.name, $0) })
     let coder = MessageCoder(limits: .answers)
     var blobs = Blobs(reading: try Data(contentsOf: URL(filePath: sent)))
     var answers = Blobs()

@@ -1,5 +1,6 @@
 // What is written: exact bytes, always the same, and never half a string.
 
+import CodecMessages
 import Testing
 
 @testable import TouchstoneCodec
@@ -16,10 +17,9 @@ import Testing
     #expect(try denial.encoded() == laError + reason + message + retryAfter)
   }
 
-  @Test(arguments: AnyMessageType.all) func `an empty message is no bytes, and no bytes are an empty message`(
+  @Test(arguments: AnyMessageType.every) func `an empty message is no bytes, and no bytes are an empty message`(
     _ type: AnyMessageType
   ) throws {
-    #expect(try type.emptyMessageEncoded() == [])
     #expect(try type.roundTrip([], MessageCoder()).bytes == [])
   }
 

@@ -1,5 +1,6 @@
 // Whatever a peer sends, the answer is a message or an error.
 
+import CodecMessages
 import Testing
 
 @testable import TouchstoneCodec
@@ -9,7 +10,7 @@ import Testing
   @Test(arguments: 1...4) func `random and damaged bytes are read or refused`(_ seed: UInt64) throws {
     var random = SplitMix64(state: seed)
     let coder = MessageCoder()
-    let types = AnyMessageType.all
+    let types = AnyMessageType.every
     let honest = try Self.honestMessages()
     var accepted = 0
     for _ in 0..<25_000 {

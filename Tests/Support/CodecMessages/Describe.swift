@@ -1,7 +1,7 @@
 // A message's properties as text, by their Swift names. crosscheck.py makes the same text from what Python parsed, so a
 // property that takes another field's value is found even where decoding and encoding agree on the mistake.
 
-@testable import TouchstoneCodec
+import TouchstoneCodec
 
 /// `(name:value,…)`, names sorted, absent messages left out, text as hexadecimal UTF-8.
 func describe(_ message: Any) -> String {

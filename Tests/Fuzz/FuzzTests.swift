@@ -1,0 +1,75 @@
+// Fuzzing: what was found before stays found, and the way into libFuzzer.
+
+import Foundation
+import Testing
+
+/// `make fuzz` builds the tests with libFuzzer and runs `fuzz` for each target; `make test` replays.
+@Suite(.serialized) struct FuzzTests {
+  private static let directory = URL(filePath: #filePath).deletingLastPathComponent()
+  private static let environment = ProcessInfo.processInfo.environment
+
+  @Test(arguments: FuzzTarget.all) func `seeds, and what was once found, are taken`(_ target: FuzzTarget) throws {
+    let inputs = try Self.inputs("Seeds", target) + Self.inputs("Findings", target)
+    try #require(!inputs.isEmpty)
+    for input in inputs { input.withUnsafeBytes(target.run) }
+  }
+
+  @Test(arguments: FuzzTarget.all) func `seeds that were damaged are taken`(_ target: FuzzTarget) throws {
+    var damage = Damage(state: 1)
+    let inputs = try Self.inputs("Seeds", target)
+    for _ in 0..<300 { damage.damaged(inputs).withUnsafeBytes(target.run) }
+  }
+
+  /// Replays a directory of somebody else's inputs: TOUCHSTONE_FUZZ_REPLAY is "server-bytes=/some/directory".
+  @Test(.enabled(if: environment["TOUCHSTONE_FUZZ_REPLAY"] != nil)) func replay() throws {
+    let words = try #require(Self.environment["TOUCHSTONE_FUZZ_REPLAY"]).split(separator: "=", maxSplits: 1)
+    let target = try #require(FuzzTarget.all.first { $0.name == words[0] })
+    let directory = URL(filePath: String(try #require(words.last)))
+    for name in try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() {
+      // The last one printed is the one that failed.
+      print(name)
+      try [UInt8](Data(contentsOf: directory.appending(path: name))).withUnsafeBytes(target.run)
+    }
+  }
+
+  /// Does not return: libFuzzer ends the process. TOUCHSTONE_FUZZ names the target, TOUCHSTONE_FUZZ_ARGUMENTS says the rest.
+  @Test(.enabled(if: environment["TOUCHSTONE_FUZZ"] != nil)) func fuzz() throws {
+    let name = try #require(Self.environment["TOUCHSTONE_FUZZ"])
+    let target = try #require(FuzzTarget.all.first { $0.name == name })
+    let arguments = (Self.environment["TOUCHSTONE_FUZZ_ARGUMENTS"] ?? "").split(separator: " ").map(String.init)
+    try LibFuzzer.run(target, arguments: arguments)
+  }
+
+  private static func inputs(_ kind: String, _ target: FuzzTarget) throws -> [[UInt8]] {
+    let directory = directory.appending(path: kind).appending(path: target.name)
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+    return try names.sorted().map { [UInt8](try Data(contentsOf: directory.appending(path: $0))) }
+  }
+}
+
+/// Known damage, so that what is found once is found again: Steele, Lea and Flood's generator.
+private struct Damage: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+
+  mutating func damaged(_ inputs: [[UInt8]]) -> [UInt8] {
+    var bytes = inputs.randomElement(using: &self)!
+    for _ in 0..<Int.random(in: 1...4, using: &self) where !bytes.isEmpty {
+      let index = bytes.indices.randomElement(using: &self)!
+      switch Int.random(in: 0..<4, using: &self) {
+      case 0: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &self)
+      case 1: bytes.insert(.random(in: 0...255, using: &self), at: index)
+      case 2: bytes.remove(at: index)
+      default: bytes += inputs.randomElement(using: &self)!.suffix(9)
+      }
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,175 @@
+// A server connection without a socket: what is fed comes in, and what came of it can be asked.
+
+import Synchronization
+
+@testable import DispatchRPC
+
+/// One shard for all inputs; each has its own connection.
+final class FuzzServer: Sendable {
+  static let shared = FuzzServer()
+
+  /// Small, so that inputs reach them.
+  private static let configuration = {
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.maxRequestMessageBytes = 4 << 10
+    configuration.maxResponseMessageBytes = 8 << 10
+    configuration.maxConcurrentStreams = 8
+    configuration.streamWindowBytes = 8 << 10
+    configuration.maxHeaderListBytes = 1 << 10
+    configuration.maxBufferedRequestBytesPerConnection = 16 << 10
+    configuration.maxBufferedResponseBytesPerConnection = 16 << 10
+    configuration.maxBufferedResponseBytesPerStream = 8 << 10
+    return configuration
+  }()
+
+  let shard: RPCShard
+  private let peer: RPCPeer
+  private let part: ShardConfined<ServerShard>
+  /// Calls of `Hold`, for the input to play their handler.
+  private let held = Mutex<[RPCServerContext]>([])
+
+  private init() {
+    shard = RPCShard(label: "fuzz.server")
+    // Of nobody: it is only looked at.
+    guard let address = try? SocketAddress.resolve(host: "127.0.0.1", port: 1).first else { fatalError("no address") }
+    peer = RPCPeer(address: address)
+    let keep = Keeper()
+    part = ShardConfined(
+      ServerShard(
+        shard: shard, configuration: Self.configuration, routes: RouteTable(Self.router(keep)),
+        connectionCount: ConnectionCount(limit: .max)))
+    keep.server = self
+  }
+
+  /// Feeds what `drive` says to a new connection, and looks at what is left of it.
+  func run(mood: UInt8, _ drive: (Connection) -> Void) {
+    weak var remains: ServerConnection?
+    do {
+      let connection = Connection(self, mood: mood)
+      remains = connection.connection.value
+      drive(connection)
+      connection.end()
+    }
+    held.withLock { $0 = [] }
+    settle()
+    settle()
+    require(remains == nil, "a connection outlives its end")
+    require(part.value.runningCalls.load(ordering: .relaxed) == 0, "a call runs on")
+  }
+
+  /// All that was asked of the shard has been done.
+  fileprivate func settle() {
+    shard.execute {}
+    shard.sync {}
+  }
+
+  fileprivate func keep(_ call: RPCServerContext) {
+    held.withLock { $0.append(call) }
+  }
+
+  fileprivate func call(_ index: Int) -> RPCServerContext? {
+    held.withLock { $0.isEmpty ? nil : $0[index % $0.count] }
+  }
+}
+
+extension FuzzServer {
+  struct Connection {
+    let connection: ShardConfined<ServerConnection>
+    private let server: FuzzServer
+    private let transport: ShardConfined<ScriptedTransport>
+
+    fileprivate init(_ server: FuzzServer, mood: UInt8) {
+      self.server = server
+      let transport = ScriptedTransport(mood: mood)
+      self.transport = ShardConfined(transport)
+      let connection = server.shard.sync {
+        ShardConfined(ServerConnection(server: server.part.value, transport: transport, peer: server.peer))
+      }
+      self.connection = connection
+      server.shard.execute { _ = connection.value.start() }
+    }
+
+    /// To the last byte, or until the connection has had enough.
+    func feed(_ bytes: [UInt8]) {
+      let (connection, transport) = (connection, transport)
+      server.shard.sync { transport.value.feed(bytes) }
+      while server.shard.sync({ transport.value.hasInput && !transport.value.isClosed && connection.value.isOpen }) {
+        server.shard.execute { connection.value.ready(.readable) }
+        server.settle()
+      }
+    }
+
+    func onShard(_ body: @escaping @Sendable (ServerConnection) -> Void) {
+      let connection = connection
+      server.shard.execute { body(connection.value) }
+      server.settle()
+    }
+
+    func heldCall(_ index: Int) -> RPCServerContext? {
+      server.call(index)
+    }
+
+    fileprivate func end() {
+      let transport = transport
+      onShard { connection in
+        transport.value.isEnded = true
+        if connection.isOpen { connection.ready(.readable) }
+      }
+      onShard { connection in
+        connection.close("the input has ended")
+        require(connection.firstStream == nil, "streams outlive their connection")
+        require(connection.bufferedRequestBytes == 0, "\(connection.bufferedRequestBytes) bytes of requests are left")
+        require(connection.bufferedResponseBytes == 0, "\(connection.bufferedResponseBytes) bytes of answers are left")
+        require(connection.bufferedMetadataBytes == 0, "\(connection.bufferedMetadataBytes) bytes of metadata are left")
+      }
+    }
+  }
+
+  /// Where the router's handlers find the server, which needs the router first.
+  private final class Keeper: @unchecked Sendable {
+    // Sendable because: it is set before the first connection, and only read after that.
+    weak var server: FuzzServer?
+  }
+
+  private static func router(_ keeper: Keeper) -> RPCRouter {
+    var router = RPCRouter()
+    router.register("/f/Echo") { call, message in
+      call.respond(
+        Array(message), initialMetadata: call.metadata, trailingMetadata: call.metadata, compression: .gzip)
+    }
+    router.register("/f/Fail") { call, _ in
+      call.fail(RPCError(code: .aborted, message: "grüße, 100 %\n", metadata: call.metadata))
+    }
+    router.register("/f/Hold") { call, _ in keeper.server?.keep(call) }
+    router.registerServerStreaming("/f/Count") { stream, message in
+      for index in 0..<message.count { stream.send([UInt8](repeating: 7, count: index)) }
+      stream.finish(trailingMetadata: stream.metadata)
+      return { _, _ in }
+    }
+    router.registerClientStreaming("/f/Total") { stream in
+      stream.request(.max)
+      return { stream, event in
+        if case .end = event { stream.respond([1, 2, 3]) }
+      }
+    }
+    router.registerBidirectional("/f/Chat") { stream in
+      stream.sendInitialMetadata([], compression: .gzip)
+      stream.request(1)
+      return { stream, event in
+        switch event {
+        case .message(let bytes):
+          stream.send(Array(bytes))
+          stream.request(1)
+        case .writable: stream.send([1])
+        case .end: stream.finish()
+        }
+      }
+    }
+    router.registerBidirectional("/f/Held") { stream in
+      keeper.server?.keep(stream)
+      stream.onCancel { _ in stream.fail(RPCError(code: .aborted, message: "too late")) }
+      return { _, _ in }
+    }
+    return router
+  }
+}

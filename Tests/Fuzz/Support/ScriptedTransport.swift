@@ -1,0 +1,72 @@
+// A transport whose bytes are an input's, with sockets' moods: reads in pieces, writes that are taken in part or not at all.
+
+import Glibc
+
+@testable import DispatchRPC
+
+/// Confined to its shard. What it is sent it throws away.
+final class ScriptedTransport: Transport {
+  /// One end of a pair that carries nothing: epoll wants a descriptor, and a client asks it for errors.
+  let descriptor: Int32
+  private let otherEnd: Int32
+  private let pieceBytes: Int
+  private var input: ArraySlice<UInt8> = []
+  /// Of sends: how the next ones go, a bit each.
+  private var moods: UInt8
+  private(set) var isClosed = false
+  /// The peer sends no more.
+  var isEnded = false
+
+  init(mood: UInt8) {
+    var pair: [Int32] = [0, 0]
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+    let result = socketpair(AF_UNIX, type, 0, &pair)
+    precondition(result == 0, "no descriptors left")
+    descriptor = pair[0]
+    otherEnd = pair[1]
+    pieceBytes = [1 << 17, 1_000, 17, 1][Int(mood & 3)]
+    moods = mood >> 2
+  }
+
+  deinit {
+    close()
+  }
+
+  func feed(_ bytes: [UInt8]) {
+    input += bytes
+  }
+
+  var hasInput: Bool { !input.isEmpty }
+
+  var isEncrypted: Bool { false }
+  var peerCertificate: RPCPeerCertificate? { nil }
+  var hasUnreadInput: Bool { false }
+
+  func handshake() -> HandshakeProgress { .done }
+
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> TransportResult {
+    let piece = input.prefix(min(pieceBytes, buffer.count))
+    guard !piece.isEmpty else { return isEnded ? .ended : .wouldBlock }
+    buffer.copyBytes(from: piece)
+    input = input.dropFirst(piece.count)
+    return .bytes(piece.count)
+  }
+
+  func send(_ bytes: UnsafeRawBufferPointer) -> TransportResult {
+    defer { moods >>= 2 }
+    switch moods & 3 {
+    case 1: return .wouldBlock
+    case 2: return .bytes(min(bytes.count, 11))
+    default: return .bytes(bytes.count)
+    }
+  }
+
+  func finishSending() {}
+
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    Glibc.close(descriptor)
+    Glibc.close(otherEnd)
+  }
+}

@@ -1,0 +1,17 @@
+// Messages of every type. Tests/TouchstoneCodecTests compares what is read of the same inputs with what Python reads.
+
+import CodecMessages
+import TouchstoneCodec
+
+extension FuzzTarget {
+  /// See `CodecInput`. What was read is written as something that reads the same.
+  static let codec = FuzzTarget("codec", maximumBytes: 2 << 10) { bytes in
+    let input = CodecInput(Array(bytes))
+    let coder = MessageCoder()
+    guard let first = try? input.type.roundTrip(input.message, coder) else { return }
+    guard let second = try? input.type.roundTrip(first.bytes, coder) else {
+      fatalError("\(input.type.name) reads what it cannot read again")
+    }
+    require(second == first, "\(input.type.name) changed on its way")
+  }
+}
