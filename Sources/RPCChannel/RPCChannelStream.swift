@@ -97,6 +97,11 @@ public final class RPCChannelStream: Sendable {
     }
   }
 
+  /// Whether the message that the handler has been given came compressed. In its event only.
+  public var messageWasCompressed: Bool {
+    state.withLock(\.stream)?.messageWasCompressed ?? false
+  }
+
   /// After `finishSending`, and after the call's end, it does nothing. Where too much waits already
   /// (`RPCClientConfiguration.maxBufferedRequestBytesPerStream`) the call fails with RESOURCE_EXHAUSTED.
   ///

@@ -118,21 +118,21 @@ enum StreamCases {
 }
 
 extension StreamCases {
-  private static func ping(_ bytes: Int, answeredBy size: Int32) -> StreamingOutputCallRequest {
+  static func ping(_ bytes: Int, answeredBy size: Int32) -> StreamingOutputCallRequest {
     var request = StreamingOutputCallRequest()
     request.responseParameters = [ResponseParameters(size: size)]
     request.payload = Payload(zeros: bytes)
     return request
   }
 
-  private static func message<Message: WireMessage>(of call: Conversation) async throws -> Message {
+  static func message<Message: WireMessage>(of call: Conversation) async throws -> Message {
     guard let bytes = await call.nextMessage() else {
       throw CaseFailure("the call ended early: \(try await call.end())")
     }
     return try Message(decoding: bytes)
   }
 
-  private static func expectResponse(of call: Conversation, _ size: Int32) async throws {
+  static func expectResponse(of call: Conversation, _ size: Int32) async throws {
     let response: StreamingOutputCallResponse = try await message(of: call)
     try expect(response.payload, isZeros: size)
   }

@@ -82,9 +82,10 @@ extension UnaryCases {
   }
 
   static func call(
-    _ channel: TestChannel, _ request: SimpleRequest, metadata: Metadata = Metadata()
+    _ channel: TestChannel, _ request: SimpleRequest, metadata: Metadata = Metadata(),
+    compression: RPCCompression = .identity
   ) async throws -> (response: SimpleResponse, raw: RPCResponse) {
-    let raw = try await channel.call(.unaryCall, request.encoded(), metadata: metadata)
+    let raw = try await channel.call(.unaryCall, request.encoded(), metadata: metadata, compression: compression)
     return (try SimpleResponse(decoding: raw.message), raw)
   }
 

@@ -52,7 +52,7 @@ class Foreign:
     def grpc(self):
         return fetch.source_package("grpc", self.cache)
 
-    @property
+    @cached_property
     def credentials(self):
         """The certificates and keys of all interoperability tests; ours wants the key readable by its owner alone."""
         target = self.cache / "credentials"
