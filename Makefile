@@ -54,6 +54,11 @@ bench-rpc: deps $(python_environment)/installed ## Measure a unary call's CPU be
 	$(build_release) --product rpc-echo
 	@$(python) Tests/Benchmarks/bench_rpc.py
 
+.PHONY: bench-overload
+bench-overload: deps ## Measure what calls beyond its capacity do to a server; SECONDS=5 for each load
+	$(build_release) --product rpc-overload
+	@.build/release/rpc-overload
+
 .PHONY: release
 release: deps ## Build the service for use: .build/release/touchstone
 	$(build_release) --product touchstone

@@ -158,6 +158,9 @@ let package = Package(
     // What grpc's C++ and Go are measured against (Tests/Benchmarks/bench_rpc.py).
     .executableTarget(
       name: "rpc-echo", dependencies: ["DispatchRPC"], path: "Tests/Benchmarks/rpc/echo", swiftSettings: settings),
+    .executableTarget(
+      name: "rpc-overload", dependencies: ["DispatchRPC"], path: "Tests/Benchmarks/rpc/overload",
+      swiftSettings: settings),
     .testTarget(
       name: "FuzzTests",
       dependencies: [

@@ -75,6 +75,7 @@ enum ArrowTable {
     ArrowRow("InteropSupport", system: platform, directory: "Tests/Interop/Support"),
     ArrowRow("interop-server", ["InteropSupport", "DispatchRPC"], system: platform, directory: "Tests/Interop/Server"),
     ArrowRow("rpc-echo", ["DispatchRPC"], system: platform, directory: "Tests/Benchmarks/rpc/echo"),
+    ArrowRow("rpc-overload", ["DispatchRPC"], system: platform, directory: "Tests/Benchmarks/rpc/overload"),
     ArrowRow(
       "interop-client", ["InteropSupport", "DispatchRPC", "RPCChannel"], system: platform,
       directory: "Tests/Interop/Client"),
