@@ -8,6 +8,9 @@ SHELL := /bin/bash
 LISTEN ?= 127.0.0.1:7443
 DATA_DIR ?= data
 
+# Whose interoperability tests `make interop` plays; Python's alone is what CI can afford.
+PEERS ?= python go cpp
+
 # With Swift's runtime inside, so that the binary runs where no Swift is.
 build_release := swift build --configuration release --static-swift-stdlib
 touchstone := .build/release/touchstone
@@ -59,6 +62,13 @@ bench-overload: deps ## Measure what calls beyond its capacity do to a server; S
 	$(build_release) --product rpc-overload
 	@.build/release/rpc-overload
 
+.PHONY: interop
+interop: deps ## Play grpc's own interoperability tests with PEERS ("python go cpp"), both ways
+	@deploy/install-packages test interop $(addprefix interop-,$(filter-out python,$(PEERS)))
+	swift build --product interop-server
+	swift build --product interop-client
+	@PEERS="$(PEERS)" python3 Tests/Interop/interop.py
+
 .PHONY: release
 release: deps ## Build the service for use: .build/release/touchstone
 	$(build_release) --product touchstone
@@ -100,4 +110,4 @@ $(python_environment)/linters: .ci/requirements.txt $(python_environment)/instal
 
 .PHONY: clean
 clean: ## Remove what was built; data stays
-	rm -rf .build $(python_environment)
+	rm -rf .build .build-interop $(python_environment)

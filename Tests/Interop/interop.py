@@ -1,49 +1,63 @@
-"""Plays grpc's interoperability suites against DispatchRPC: `make interop`.
+"""Plays grpc's own interoperability tests against DispatchRPC: `make interop`.
 
-Prints tables and exits with 1 where a cell of them fails. What it needs of others it fetches and builds in
-INTEROP_CACHE (.build-interop): grpc's programs from the distribution's source packages, their packages from PyPI.
+PEERS names the implementations to play with: python, go, cpp. Their programs are built from the distribution's source
+packages in INTEROP_CACHE (.build-interop); ours are taken from INTEROP_BINARIES (.build/debug). SUITES names what to
+play:
 
-PEERS names the foreign implementations to play with (python, go, cpp); SUITES what to play:
+  cases        every interoperability case, both ways, in plaintext and over TLS
+  bad-servers  HTTP/2 servers that misbehave (test/http2_test), against our client; takes Python
+  framing      tests of HTTP/2 and TLS themselves (tools/http2_interop), against our server; takes Go
+  corpora      inputs that grpc's fuzzers found interesting, as bytes from a peer
+  references   the cases once more among the foreign ones, also those that a server is known to lack something for: what
+               fails there is not ours; only when asked for
 
-  cases       every interoperability case, both ways, in plaintext and over TLS
-  references  the same between the foreign ones: what fails there as well is not ours
+Prints a table for each and exits with 1 where a cell fails. README.md beside this has the last one, and what is not
+applicable, and why.
 """
 
 import os
 import sys
 from pathlib import Path
 
-from suite import matrix
+from suite import cases, corpora, http2, matrix
 from suite.foreign import Foreign
 from suite.peers import FOREIGN, Ours
 from suite.table import Table
 
 ROOT = Path(__file__).parents[2]
-CACHE = Path(os.environ.get("INTEROP_CACHE", ROOT / ".build-interop")).resolve()
-BINARIES = Path(os.environ.get("INTEROP_BINARIES", ROOT / ".build/debug")).resolve()
+CACHE = Path(os.environ.get("INTEROP_CACHE") or ROOT / ".build-interop").resolve()
+BINARIES = Path(os.environ.get("INTEROP_BINARIES") or ROOT / ".build/debug").resolve()
 PEERS = os.environ.get("PEERS", "python go cpp").split()
-SUITES = os.environ.get("SUITES", "cases").split()
+SUITES = os.environ.get("SUITES", "cases bad-servers framing corpora").split()
+#: Where it is not among PEERS, the suite is left out.
+TAKES = {"bad-servers": "python", "framing": "go"}
 
 
 def main():
-    CACHE.mkdir(parents=True, exist_ok=True)
     logs = CACHE / "logs"
-    logs.mkdir(exist_ok=True)
+    logs.mkdir(parents=True, exist_ok=True)
     foreign = Foreign(CACHE)
     ours = Ours(foreign, BINARIES)
     peers = [FOREIGN[name](foreign) for name in PEERS]
-    tables = []
-    if "cases" in SUITES:
-        tables.append(Table("case"))
-        matrix.play(matrix.pairings(ours, peers), tables[-1], logs)
-    if "references" in SUITES:
-        tables.append(Table("case"))
-        matrix.play(matrix.references(peers), tables[-1], logs)
-    for table in tables:
-        print(f"\n{table.markdown()}")
-    failures = sum(len(table.failures) for table in tables)
+    players = {
+        "cases": lambda table: matrix.play(matrix.pairings(ours, peers), table, logs),
+        "bad-servers": lambda table: http2.play_bad_servers(ours, foreign, table, logs),
+        "framing": lambda table: http2.play_framing(ours, foreign, table, logs),
+        "corpora": lambda table: corpora.play(ours, foreign, table, logs),
+        "references": lambda table: matrix.play(matrix.references(peers), table, logs, cases.client_lacks),
+    }
+    tables = [play(name, players[name]) for name in SUITES if TAKES.get(name) in [None, *PEERS]]
+    failures = sum(len(table.failures) for table in tables if table.name != "references")
     if failures:
-        sys.exit(f"{failures} failed; the servers' logs are in {logs}")
+        sys.exit(f"{failures} failed; what servers said is in {logs}")
+
+
+def play(name, player):
+    print(f"Playing {name}", flush=True)
+    table = Table(name, cases.CASES if name in ("cases", "references") else None)
+    player(table)
+    print(f"\n{table.markdown()}", flush=True)
+    return table
 
 
 if __name__ == "__main__":

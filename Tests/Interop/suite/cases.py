@@ -49,18 +49,21 @@ SERVER_LACKS = {
 }
 
 #: Where the default is not enough.
-SECONDS = {"slow_consumer": 120, "rpc_soak": 60, "channel_soak": 60, "concurrent_large_unary": 120}
+SECONDS = {"slow_consumer": 180, "rpc_soak": 60, "channel_soak": 60, "concurrent_large_unary": 120}
 DEFAULT_SECONDS = 30
 
 #: A hundred calls each.
 FLAGS = {
-    case: ["--soak_iterations=100", "--soak_overall_timeout_seconds=50", "--soak_per_iteration_max_acceptable_latency_ms=5000"]
+    case: ["--soak_iterations=100", "--soak_overall_timeout_seconds=50",
+           "--soak_per_iteration_max_acceptable_latency_ms=5000"]
     for case in ("rpc_soak", "channel_soak")
 }
 
 
 def why_not(case, client, server):
     """Why these two cannot play the case; `None` where they can."""
-    if case in CLIENT_LACKS[client]:
-        return "client lacks the case"
-    return SERVER_LACKS[server].get(case)
+    return client_lacks(case, client) or SERVER_LACKS[server].get(case)
+
+
+def client_lacks(case, client):
+    return "client lacks the case" if case in CLIENT_LACKS[client] else None

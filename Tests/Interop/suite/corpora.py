@@ -33,9 +33,9 @@ def play(ours, foreign, table, logs: Path):
         "percent_decode": [status_input(value) for value in files(core / "slice/percent_decode_corpus")],
     }
     for name, inputs in to_server.items():
-        table.enter(f"corpus {name}, {len(inputs)} inputs", "our server", replay_to_server(ours, inputs, logs / f"corpus-{name}-server.txt"))
+        table.enter(f"{name}, {len(inputs)} inputs", "our server", replay_to_server(ours, inputs, logs / f"corpus-{name}-server.txt"))
     for name, inputs in to_client.items():
-        table.enter(f"corpus {name}, {len(inputs)} inputs", "our client", replay_to_client(ours, inputs))
+        table.enter(f"{name}, {len(inputs)} inputs", "our client", replay_to_client(ours, inputs))
 
 
 # Inputs

@@ -37,7 +37,7 @@ def play_bad_servers(ours, foreign, table, logs: Path):
         with server(command, ports[index], log, directory=foreign.http2_test):
             client = ours.client(ports[index], False, case)
             result = run(client.arguments, DEFAULT_SECONDS)
-        table.enter(f"http2_test {case}", "ours", judged(case, result, log.read_text(errors="replace")))
+        table.enter(case, "our client", judged(case, result, log.read_text(errors="replace")))
 
 
 def judged(case, result, log):
@@ -58,9 +58,9 @@ def play_framing(ours, foreign, table, logs: Path):
         log = logs / f"http2_interop-server-{flag(tls)}.txt"
         with server(command.arguments, port, log):
             for suite in ("framing", "tls") if tls else ("framing",):
-                column = f"ours, {'TLS' if tls else 'h2c'}"
+                column = f"our server, {'TLS' if tls else 'h2c'}"
                 for name, result in run_framing(foreign, port, tls, suite).items():
-                    table.enter(f"http2_interop {name}", column, result)
+                    table.enter(name, column, result)
 
 
 def run_framing(foreign, port, tls, suite):

@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from . import cases
@@ -33,12 +34,13 @@ def pairings(ours, foreign):
 
 
 def references(foreign):
-    """The foreign ones among themselves: what fails there is not ours."""
+    """The foreign ones among themselves."""
     return [Pairing(client, peer, tls) for client in foreign for peer in foreign for tls in (False, True)]
 
 
-def play(pairings, table, logs: Path):
-    """One server for each program and security; all cases of a pairing against it."""
+def play(pairings, table, logs: Path, why_not=cases.why_not):
+    """One server for each program and security; all cases of a pairing against it, but those that there is a reason not to
+    play."""
     with ExitStack() as stack:
         ports = {}
         for pairing in pairings:
@@ -46,11 +48,15 @@ def play(pairings, table, logs: Path):
             if key not in ports:
                 ports[key] = stack.enter_context(running(pairing, logs))
         with ThreadPoolExecutor(PARALLEL) as players:
-            jobs = [
-                (case, pairing, players.submit(play_one, case, pairing, ports[pairing.server.name, pairing.tls]))
-                for pairing in pairings for case in cases.CASES]
-            for case, pairing, job in jobs:
-                table.enter(case, pairing.title, job.result())
+            games = []
+            for pairing, case in product(pairings, cases.CASES):
+                if reason := why_not(case, pairing.client.name, pairing.server.name):
+                    table.enter(case, pairing.title, NotApplicable(reason))
+                else:
+                    port = ports[pairing.server.name, pairing.tls]
+                    games.append((case, pairing, players.submit(play_one, case, pairing, port)))
+            for case, pairing, game in games:
+                table.enter(case, pairing.title, game.result())
 
 
 class running:
@@ -71,9 +77,6 @@ class running:
 
 
 def play_one(case, pairing, port):
-    reason = cases.why_not(case, pairing.client.name, pairing.server.name)
-    if reason:
-        return NotApplicable(reason)
     command = pairing.client.client(port, pairing.tls, case)
     seconds = cases.SECONDS.get(case, cases.DEFAULT_SECONDS)
     return run([*command.arguments, *cases.FLAGS.get(case, [])], seconds, command.environment, command.directory)
