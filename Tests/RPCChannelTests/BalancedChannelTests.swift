@@ -1,0 +1,153 @@
+import DispatchPool
+import DispatchRPC
+import Glibc
+import RPCChannel
+import Synchronization
+import Testing
+
+// A channel over several servers: who gets the calls, and what a caller notices when servers come and go.
+
+extension TestServer {
+  fileprivate static func named(_ name: String, port: UInt16 = 0) throws -> TestServer {
+    try TestServer(
+      port: port,
+      adding: { router in
+        router.register("/test/Who") { call, _ in call.respond(Array(name.utf8)) }
+      })
+  }
+}
+
+private func configuration(_ balancing: PoolBalancing) -> RPCChannelConfiguration {
+  var configuration = RPCChannelConfiguration()
+  configuration.balancing = balancing
+  configuration.backoff.initialDelay = .milliseconds(2)
+  return configuration
+}
+
+extension RPCChannel {
+  fileprivate func who(waitForReady: Bool = false) async throws(RPCError) -> String {
+    let response = try await call("/test/Who", [], options: RPCCallOptions(waitForReady: waitForReady))
+    return String(decoding: response.message, as: UTF8.self)
+  }
+
+  /// So many addresses are connected.
+  fileprivate func connected(_ count: Int) async {
+    connect()
+    while statistics.endpoints.filter({ $0.connections.serving > 0 }).count < count { await Task.yield() }
+  }
+}
+
+@Suite struct BalancedChannelTests {
+  @Test func pickFirstUsesTheFirstThatWorks() async throws {
+    let (first, second) = (try TestServer.named("1"), try TestServer.named("2"))
+    await first.stop()
+    let channel = RPCChannel(target: "\(first.target),\(second.target)", configuration: configuration(.pickFirst))
+    for _ in 0..<3 { #expect(try await channel.who() == "2") }
+    await second.stop()
+  }
+
+  @Test(arguments: [PoolBalancing.roundRobin, .leastRequest])
+  func callsAreSpreadOverTheServers(balancing: PoolBalancing) async throws {
+    let servers = try (0..<3).map { try TestServer.named("\($0)") }
+    let target = servers.map(\.target).joined(separator: ",")
+    let channel = RPCChannel(target: target, configuration: configuration(balancing))
+    await channel.connected(3)
+    var answers: [String: Int] = [:]
+    for _ in 0..<9 { answers[try await channel.who(), default: 0] += 1 }
+    #expect(answers == ["0": 3, "1": 3, "2": 3])
+    #expect(Set(channel.statistics.endpoints.compactMap(\.address)) == Set(servers.map(\.address)))
+    for server in servers { await server.stop() }
+  }
+
+  @Test func aServerThatFailsIsLeftAlone() async throws {
+    let good = try TestServer.named("good")
+    let bad = try TestServer(adding: { router in
+      router.register("/test/Who") { call, _ in call.fail(RPCError(code: .internalError, message: "broken")) }
+    })
+    var configuration = configuration(.roundRobin)
+    configuration.outliers = OutlierConfiguration(consecutiveFailures: 2)
+    let channel = RPCChannel(target: "\(good.target),\(bad.target)", configuration: configuration)
+    await channel.connected(2)
+    for _ in 0..<4 { _ = try? await channel.who() }
+    for _ in 0..<4 { #expect(try await channel.who() == "good") }
+    #expect(channel.statistics.endpoints.filter(\.connections.isEjected).map(\.address) == [bad.address])
+    await good.stop()
+    await bad.stop()
+  }
+
+  @Test func whoWaitsForReadyWaitsForAServer() async throws {
+    let gone = try TestServer.named("gone")
+    await gone.stop()
+    let channel = RPCChannel(target: gone.target, configuration: configuration(.pickFirst))
+    async let answer = channel.who(waitForReady: true)
+    while channel.statistics.connections.consecutiveFailures == 0 { await Task.yield() }
+    #expect(await failure { () throws(RPCError) in try await channel.call("/test/Who", []) }?.code == .unavailable)
+    let back = try TestServer.named("back", port: gone.address.port)
+    #expect(try await answer == "back")
+    await back.stop()
+  }
+
+  @Test func aNameThatIsNoneIsUnavailableAndSaysWhy() async {
+    let channel = RPCChannel(target: "no-such-host.invalid:1")
+    let error = await failure { () throws(RPCError) in try await channel.call("/test/Who", []) }
+    #expect(error?.code == .unavailable)
+    #expect(error?.message.contains("no-such-host.invalid") == true)
+  }
+
+  @Test func unixSocketsAreCalled() async throws {
+    let directory = "/tmp/rpc-channel-\(getpid())-\(UInt32.random(in: 0 ... .max))"
+    try #require(mkdir(directory, 0o700) == 0)
+    defer { rmdir(directory) }
+    let server = try TestServer.named("unix")
+    let path = "\(directory)/s"
+    _ = try server.server.listen(unixPath: path)
+    let channel = RPCChannel(target: "unix:\(path)")
+    #expect(try await channel.who() == "unix")
+    await channel.close()
+    await server.stop()
+    unlink(path)
+  }
+
+  /// Each of two servers is replaced five times, and no caller notices.
+  @Test func aRollingRestartFailsNoCall() async throws {
+    var servers = [try TestServer.named("0"), try TestServer.named("1")]
+    let target = servers.map(\.target).joined(separator: ",")
+    var settings = configuration(.roundRobin)
+    settings.resolutionInterval = .milliseconds(1)
+    let channel = RPCChannel(target: target, configuration: settings)
+    await channel.connected(2)
+    let isOver = Shared(Atomic(0))
+    let answered = Shared(Atomic(0))
+    let callers = Task {
+      await withTaskGroup(of: RPCError?.self) { group in
+        for _ in 0..<16 {
+          group.addTask {
+            while isOver.value.load(ordering: .relaxed) == 0 {
+              let error = await failure { () throws(RPCError) in try await channel.call("/test/Who", []) }
+              if let error { return error }
+              answered.value.add(1, ordering: .relaxed)
+            }
+            return nil
+          }
+        }
+        var errors: [RPCError] = []
+        for await error in group { if let error { errors.append(error) } }
+        return errors
+      }
+    }
+    for round in 0..<10 {
+      let place = round % 2
+      let port = servers[place].address.port
+      await servers[place].stop(grace: .seconds(30))
+      servers[place] = try TestServer.named("\(place)", port: port)
+      await channel.connected(2)
+      // Both of them have had calls again before the next one goes.
+      let before = answered.value.load(ordering: .relaxed)
+      while answered.value.load(ordering: .relaxed) < before + 50 { await Task.yield() }
+    }
+    isOver.value.store(1, ordering: .relaxed)
+    #expect(await callers.value == [])
+    await channel.close()
+    for server in servers { await server.stop() }
+  }
+}
