@@ -212,8 +212,12 @@ extension TouchstoneService {
   ) throws(RequestError) {
     let filter = request.filter ?? V1.EventFilter()
     var validator = RequestValidator()
-    validator.identifier(filter.applicationID, "filter.application_id")
+    // None: whoever is granted all applications may ask for the events of all.
+    validator.optionalIdentifier(filter.applicationID, "filter.application_id")
     validator.optionalIdentifier(filter.profileID, "filter.profile_id")
+    if filter.applicationID.isEmpty, !filter.profileID.isEmpty {
+      validator.refuse("filter.profile_id", "is one of an application: filter.application_id is required")
+    }
     if filter.kinds.count > Self.maximumKindPrefixes {
       validator.refuse("filter.kinds", "must be at most \(Self.maximumKindPrefixes)")
     }

@@ -1,6 +1,6 @@
 // What is wrong with a call, as opposed to what the policy decided: that stands in the answer.
 
-internal import DispatchRPC
+public import DispatchRPC
 internal import TouchstoneCodec
 internal import TouchstonePolicy
 internal import TouchstoneStore
@@ -124,6 +124,13 @@ extension RequestError {
     default: false
     }
   }
+}
+
+extension TouchstoneService {
+  /// For a server that has no room for a call: as any other call is told that cannot be served now.
+  public static let overloadError = RequestError(
+    code: .unavailable, message: "the server has too many calls; try again later"
+  ).rpcError(in: .default)
 }
 
 extension RequestError.PersonText {

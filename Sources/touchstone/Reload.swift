@@ -29,10 +29,9 @@ struct Reload {
   private mutating func serve(_ read: ProcessConfiguration) throws(Failure) {
     try service.reload(read)
     let changes = PolicyChanges(from: served.service.policies, to: read.service.policies)
-    logger.notice("policies reloaded", metadata: changes.metadata)
-    if let callers = read.service.callers {
-      logger.notice("callers reloaded", metadata: ["callers": "\(callers.map(\.name).joined(separator: ", "))"])
-    }
+    var metadata = changes.metadata
+    if let callers = read.service.callers { metadata["callers"] = "\(callers.map(\.name).joined(separator: ", "))" }
+    logger.notice("configuration reloaded", metadata: metadata)
     served.service.policies = read.service.policies
     served.service.callers = read.service.callers
     let waiting = served.settingsOtherThan(in: read)
@@ -82,6 +81,7 @@ extension ProcessConfiguration {
     let settings: [(Key, Bool)] = [
       (.listen, listen == read.listen),
       (.tls, tls == read.tls),
+      (.limits, limits == read.limits),
       (.reflection, service.servesReflection == read.service.servesReflection),
       (.dataDirectory, dataDirectory == read.dataDirectory),
       (.shards, shards == read.shards),

@@ -46,6 +46,8 @@ final class RunningService: Sendable {
     serverConfiguration.shards = shards
     // What the codec would refuse is not worth receiving.
     serverConfiguration.maxRequestMessageBytes = DecodingLimits.default.maximumBytes
+    serverConfiguration.overloadError = TouchstoneService.overloadError
+    configuration.limits.apply(to: &serverConfiguration)
     let server = RPCServer(configuration: serverConfiguration, router: service.router) { service.wakeUpEnded(on: $0) }
     let addresses = try listen(on: listeners, server, tls)
     return RunningService(

@@ -12,6 +12,7 @@ import jwt
 import pytest
 
 from support.caller import COFFEE, new_caller
+from support.configuration import BAD_CONFIGURATION, check_complaints, marked, write
 from support.phone import Phone
 from support.server import Server, run, run_to_end
 from support.stubs import evaluation_pb2
@@ -19,16 +20,11 @@ from support.stubs import evaluation_pb2
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
 INVALID_CONTEXT = evaluation_pb2.OUTCOME_INVALID_CONTEXT
 
-BAD_CONFIGURATION = 78
-
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "deploy/policies.example.yaml"
 README = ROOT / "README.md"
 
 BUILT_IN = ["deviceOwnerAuthenticationWithBiometrics", "deviceOwnerAuthentication", "login", "payment"]
-
-#: A mark stands before each word that is wrong; then, in that order, what is said about it. It is not in the file.
-MARK = "‸"
 
 
 def in_policy(settings, *complaints):
@@ -140,38 +136,9 @@ WRONG = {
 }
 
 
-def write(path, text):
-    path.write_text(text)
-    return path
-
-
-def marked(path, text):
-    """Writes the text without its marks, and answers where they stood, as "FILE:LINE:COLUMN: "."""
-    places = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        parts = line.split(MARK)
-        column = 1
-        for part in parts[:-1]:
-            column += len(part)
-            places.append(f"{path}:{number}:{column}: ")
-    write(path, text.replace(MARK, ""))
-    return places
-
-
 @pytest.mark.parametrize("case", WRONG.values(), ids=WRONG)
 def test_what_is_wrong_is_named_with_its_place(tmp_path, case):
-    text, *complaints = case
-    places = marked(tmp_path / "touchstone.yaml", text)
-    assert len(places) == len(complaints)
-
-    checked = run("check-config", tmp_path / "touchstone.yaml")
-    assert checked.returncode == BAD_CONFIGURATION
-    assert checked.stdout == ""
-    lines = checked.stderr.splitlines()
-    assert len(lines) == len(complaints), checked.stderr
-    for line, place, complaint in zip(lines, places, complaints, strict=True):
-        assert line.startswith(place)
-        assert complaint in line
+    check_complaints(tmp_path / "touchstone.yaml", *case)
 
 
 def test_all_that_is_wrong_is_named_in_the_order_of_the_file(tmp_path):
@@ -301,7 +268,7 @@ def configured(start, tmp_path):
     return configured
 
 
-def reload(server, text, *, expecting="policies reloaded"):
+def reload(server, text, *, expecting="configuration reloaded"):
     """Writes the file, sends SIGHUP, and answers what the log says of it."""
     write(server.path, text)
     server.process.send_signal(signal.SIGHUP)
@@ -384,7 +351,7 @@ def test_a_bad_file_changes_nothing(configured, text):
     server.terminate()
 
 
-def test_only_policies_are_reloaded(configured):
+def test_other_settings_are_not_reloaded(configured):
     """What else changed waits for a restart, and is named; a flag's setting is the flag's."""
     server = configured("issuer: first\n")
     log = reload(

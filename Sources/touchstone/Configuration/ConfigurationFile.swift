@@ -10,6 +10,7 @@ struct ProcessConfiguration {
   var listen = ["127.0.0.1:7443"]
   /// Of all that is not a Unix socket.
   var tls: TLSSettings?
+  var limits = LimitSettings()
   var dataDirectory = "data"
   /// 0: one for each core.
   var shards = 0
@@ -72,6 +73,7 @@ extension ProcessConfiguration {
     case tls
     case callers
     case reflection
+    case limits
     case dataDirectory = "data_dir"
     case shards
     case issuer
@@ -117,6 +119,8 @@ extension ProcessConfiguration {
     switch Key(rawValue: name) {
     case .listen:
       Self.set(&listen, Self.readEndpoints(node, name, with: &reader))
+    case .limits:
+      limits = LimitSettings(node, with: &reader)
     case .reflection:
       Self.set(&service.servesReflection, reader.boolean(node, name))
     case .dataDirectory:

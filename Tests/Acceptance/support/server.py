@@ -1,5 +1,6 @@
 """A `touchstone serve` process: started on a free port, stopped by signal, its output kept."""
 
+import json
 import os
 import queue
 import signal
@@ -22,20 +23,44 @@ _ANNOUNCEMENT = "listening on "
 class Server:
     """One process. Its data directory outlives it, so that another one can be started on the same."""
 
-    def __init__(self, data_directory, *, configuration=None, arguments=()):
+    def __init__(self, data_directory, *, configuration=None, arguments=(), listen=("127.0.0.1:0",)):
         self.data_directory = Path(data_directory)
-        command = [BINARY, "serve", "--listen", "127.0.0.1:0", "--data-dir", self.data_directory]
+        command = [BINARY, "serve", "--data-dir", self.data_directory]
+        for address in listen:
+            command += ["--listen", address]
         if configuration is not None:
-            path = self.data_directory.with_suffix(".yaml")
-            path.write_text("".join(f"{key}: {value}\n" for key, value in configuration.items()))
-            command += ["--config", path]
+            self.write_configuration(configuration)
+            command += ["--config", self._configuration_file]
         self.process = subprocess.Popen(
             [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
         )
         self._channels = []
         self._errors = _Reader(self.process.stderr)
         self._output = _Reader(self.process.stdout)
-        self.address = self._announced_address()
+        self.addresses = [self._announced_address() for _ in listen]
+        self.address = self.addresses[0]
+
+    @property
+    def _configuration_file(self):
+        return self.data_directory.with_suffix(".yaml")
+
+    def write_configuration(self, configuration):
+        """Settings by name, or the text. In one step, so that nobody reads half of it."""
+        if not isinstance(configuration, str):
+            configuration = "".join(
+                f"{key}: {value if isinstance(value, str) else json.dumps(value)}\n"
+                for key, value in configuration.items()
+            )
+        new = self._configuration_file.with_suffix(".new")
+        new.write_text(configuration)
+        new.replace(self._configuration_file)
+
+    def reload(self, configuration=None):
+        """SIGHUP, with another configuration if there is one; answers what the log says of it."""
+        if configuration is not None:
+            self.write_configuration(configuration)
+        self.process.send_signal(signal.SIGHUP)
+        return self.next_error("configuration reloaded")
 
     def _announced_address(self):
         line = self._output.next_line(START_SECONDS)
@@ -57,15 +82,25 @@ class Server:
                 return line
         raise AssertionError(f"ended without {text!r}: {self.errors!r}")
 
-    def channel(self):
-        """A connection of its own, closed with the server."""
+    def channel(self, *, address=None, authority=None, certificate=None):
+        """A connection of its own, closed with the server. Over TLS where there is an authority to vouch for the server,
+        and with a certificate of the client's own where there is one."""
         options = [
             ("grpc.use_local_subchannel_pool", 1),
             ("grpc.enable_http_proxy", 0),
             # Without it a client whose server was restarted waits for a second before it connects anew.
             ("grpc.initial_reconnect_backoff_ms", 50),
         ]
-        channel = grpc.insecure_channel(self.address, options)
+        address = address or self.address
+        if authority is None:
+            channel = grpc.insecure_channel(address, options)
+        else:
+            credentials = grpc.ssl_channel_credentials(
+                authority.pem,
+                private_key=certificate and certificate.key_pem,
+                certificate_chain=certificate and certificate.pem,
+            )
+            channel = grpc.secure_channel(address, credentials, options)
         self._channels.append(channel)
         return channel
 

@@ -1,0 +1,424 @@
+"""Who may call: keys, methods and applications, as a stock client meets them."""
+
+import json
+import signal
+import threading
+
+import grpc
+import pytest
+
+from support.caller import new_caller, passcode
+from support.configuration import BAD_CONFIGURATION, check_complaints
+from support.credentials import Key, caller_with, new_key
+from support.errors import check_refusal, refused
+from support.phone import Phone
+from support.server import run_to_end
+from support.stubs import administration_pb2, evaluation_pb2, tokens_pb2
+
+UNAUTHENTICATED = grpc.StatusCode.UNAUTHENTICATED
+PERMISSION_DENIED = grpc.StatusCode.PERMISSION_DENIED
+
+
+def entry(name, *keys, applications=("shop",), methods="*"):
+    """One of `callers`."""
+    entry = {"name": name, "applications": applications, "methods": methods}
+    if keys:
+        entry["keys"] = [key.digest for key in keys]
+    return entry
+
+
+@pytest.fixture
+def shop_key():
+    return Key()
+
+
+@pytest.fixture
+def audit_key():
+    return Key()
+
+
+@pytest.fixture
+def guarded(start, shop_key, audit_key):
+    """A service with a shop, and an auditor who may list everybody's events and no more."""
+    auditor = entry("auditor", audit_key, applications="*", methods=["AdministrationService/ListEvents"])
+    return start(configuration={"callers": [entry("shop", shop_key), auditor]})
+
+
+def events(server, key, application_id="", kinds=("call.",)):
+    listing = administration_pb2.ListEventsRequest(
+        filter=administration_pb2.EventFilter(application_id=application_id, kinds=kinds), page_size=1000
+    )
+    return caller_with(server.channel(), "", key).administration.ListEvents(listing).events
+
+
+def details(event):
+    return dict(event.details)
+
+
+# Keys
+
+
+def test_a_key_opens_what_its_caller_is_granted(guarded, shop_key):
+    caller, phone = caller_with(guarded.channel(), "shop", shop_key), Phone()
+    caller.bind(phone)
+    answer = caller.login(phone)
+    assert answer.outcome == evaluation_pb2.OUTCOME_SUCCEEDED
+    assert caller.introspect(answer.token).active
+    assert {event.caller for event in caller.events()} == {"shop"}
+
+
+@pytest.mark.parametrize(
+    ("authorization", "reason"),
+    [
+        (None, "CREDENTIALS_MISSING"),
+        ("", "KEY_MALFORMED"),
+        ("Bearer", "KEY_MALFORMED"),
+        ("Bearer tsk_short", "KEY_MALFORMED"),
+        ("Basic c2hvcDpzaG9w", "KEY_MALFORMED"),
+        (f"Bearer {Key().text}", "KEY_UNKNOWN"),
+        (f"Bearer {Key().text}, Bearer {Key().text}", "KEY_MALFORMED"),
+    ],
+)
+def test_who_shows_no_known_key_is_refused_whatever_they_ask_for(guarded, shop_key, authorization, reason):
+    stranger = caller_with(guarded.channel(), "shop", authorization=authorization)
+    for application_id in ["shop", "nobody's"]:
+        stranger.application_id = application_id
+        with refused(UNAUTHENTICATED, reason=reason):
+            stranger.get_profile("alice")
+        with refused(UNAUTHENTICATED, reason=reason):
+            stranger.can_evaluate(Phone())
+    with refused(UNAUTHENTICATED, reason=reason):
+        stranger.tokens.GetSigningKeys(tokens_pb2.GetSigningKeysRequest())
+    assert caller_with(guarded.channel(), "shop", shop_key).get_settings("alice")
+
+
+def test_the_command_makes_a_key_and_the_lines_for_it(start, tmp_path):
+    key, lines = new_key("shop")
+    text = f"callers:\n{lines}\n    applications: [shop]\n    methods: [TokenService/*]\n"
+    server = start(configuration=text)
+    caller = caller_with(server.channel(), "shop", key)
+    assert caller.tokens.GetSigningKeys(tokens_pb2.GetSigningKeysRequest()).jwk_set
+    assert key.text not in text
+    assert new_key("shop")[0].text != key.text
+
+
+# Grants
+
+
+def test_what_is_not_granted_is_refused_and_says_nothing_of_what_is_there(start, shop_key):
+    grants = ["EvaluationService/CanEvaluatePolicy", "BindingService/*"]
+    bank_key = Key()
+    server = start(
+        configuration={
+            "callers": [entry("shop", shop_key, methods=grants), entry("bank", bank_key, applications=["bank"])]
+        }
+    )
+    phone = Phone()
+    caller_with(server.channel(), "bank", bank_key).bind(phone, "alice")
+    shop = caller_with(server.channel(), "shop", shop_key)
+    assert shop.can_evaluate(Phone()).can_evaluate
+    with refused(PERMISSION_DENIED, reason="METHOD_NOT_GRANTED"):
+        shop.begin(Phone(), profile_id="alice")
+    with refused(PERMISSION_DENIED, reason="METHOD_NOT_GRANTED"):
+        shop.tokens.GetSigningKeys(tokens_pb2.GetSigningKeysRequest())
+
+    told = []
+    for application_id, binding_id in [("bank", phone.binding.binding_id), ("bank", "none"), ("nowhere", "none"), ("", "")]:
+        shop.application_id = application_id
+        with pytest.raises(grpc.RpcError) as raised:
+            shop.get_binding(binding_id)
+        check_refusal(raised.value, PERMISSION_DENIED, reason="APPLICATION_NOT_GRANTED")
+        told.append((raised.value.details(), raised.value.trailing_metadata()))
+    assert all(answer == told[0] for answer in told)
+
+
+def test_all_applications_are_those_that_nobody_named(start, shop_key):
+    server = start(configuration={"callers": [entry("shop", shop_key, applications="*")]})
+    for application_id in ["shop", "another"]:
+        caller, phone = caller_with(server.channel(), application_id, shop_key), Phone()
+        caller.bind(phone)
+        assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
+
+
+def test_what_one_caller_began_is_nothing_to_another(start, shop_key):
+    other_key = Key()
+    server = start(configuration={"callers": [entry("shop", shop_key), entry("other", other_key)]})
+    shop, other = (caller_with(server.channel(), "shop", key) for key in [shop_key, other_key])
+    shop.set_secret("alice", passcode("2468"))
+    phone = Phone()
+    opened = shop.begin(phone, profile_id="alice")
+    stolen = other.submit(phone, opened, secret=passcode("2468"))
+    assert stolen.outcome == evaluation_pb2.OUTCOME_INVALID_CONTEXT
+    assert shop.submit(phone, opened, secret=passcode("2468")).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
+
+
+# This machine
+
+
+def test_without_callers_this_machine_may_do_everything_also_over_a_unix_socket(start, tmp_path):
+    path = f"unix:{tmp_path}/touchstone.sock"
+    server = start(listen=["127.0.0.1:0", path])
+    assert server.addresses[1] == path
+    phone = Phone()
+    new_caller(server, "shop").bind(phone)
+    over_socket = caller_with(server.channel(address=path), "shop")
+    assert over_socket.login(phone).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
+    assert {event.caller for event in over_socket.events()} == {"local"}
+
+
+def test_with_callers_this_machine_may_do_what_is_granted_to_it(start, tmp_path, shop_key):
+    path = f"unix:{tmp_path}/touchstone.sock"
+    local = entry("local", methods=["AdministrationService/GetProfile"])
+    server = start(listen=["127.0.0.1:0", path], configuration={"callers": [entry("shop", shop_key), local]})
+    caller_with(server.channel(), "shop", shop_key).set_secret("alice", passcode("2468"))
+    for address in server.addresses:
+        operator = caller_with(server.channel(address=address), "shop")
+        assert operator.get_profile("alice").secrets
+        with refused(PERMISSION_DENIED, reason="METHOD_NOT_GRANTED"):
+            operator.erase_profile("alice")
+        operator.application_id = "bank"
+        with refused(PERMISSION_DENIED, reason="APPLICATION_NOT_GRANTED"):
+            operator.get_profile("alice")
+    impostor = caller_with(server.channel(address=path), "shop", Key())
+    with refused(UNAUTHENTICATED, reason="KEY_UNKNOWN"):
+        impostor.get_profile("alice")
+
+
+@pytest.mark.parametrize("with_callers", [False, True])
+def test_where_nobody_could_show_who_they_are_the_service_does_not_start(tmp_path, with_callers):
+    configuration = tmp_path / "touchstone.yaml"
+    callers = [entry("shop", Key())] if with_callers else None
+    configuration.write_text(json.dumps({"callers": callers} if callers else {}))
+    arguments = ["--listen", "0.0.0.0:0", "--allow-plaintext", "--config", configuration]
+    ended = run_to_end(tmp_path / "data", arguments=arguments)
+    assert ended.returncode == BAD_CONFIGURATION
+    assert "in plaintext nobody from beyond this machine shows who they are" in ended.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_plaintext_beyond_this_machine_is_served_where_that_is_granted(start):
+    server = start(
+        listen=["0.0.0.0:0"], arguments=["--allow-plaintext"], configuration={"callers": [entry("plaintext")]}
+    )
+    with refused(UNAUTHENTICATED, reason="CREDENTIALS_MISSING"):
+        # From this machine, which is another caller.
+        caller_with(server.channel(address=server.address.replace("0.0.0.0", "127.0.0.1")), "shop").get_settings("a")
+
+
+# Audit
+
+
+def make_durable(server, key):
+    """A refusal is answered before its event is durable; what is committed later is so after it."""
+    caller_with(server.channel(), "shop", key).set_secret("anybody", passcode("2468"))
+
+
+def test_refusals_are_events_of_no_application(guarded, shop_key, audit_key):
+    with refused(UNAUTHENTICATED):
+        caller_with(guarded.channel(), "shop", Key()).get_settings("alice")
+    with refused(PERMISSION_DENIED):
+        caller_with(guarded.channel(), "bank", shop_key).get_settings("alice")
+    with refused(PERMISSION_DENIED):
+        caller_with(guarded.channel(), "shop", audit_key).get_settings("alice")
+    make_durable(guarded, shop_key)
+    method = "touchstone.v1.SecretService/GetUnlockSettings"
+    seen = [(event.kind, event.caller, event.application_id, details(event)) for event in events(guarded, audit_key)]
+    assert seen == [
+        ("call.refused", "unknown", "", {"peer": "loopback", "reason": "KEY_UNKNOWN", "method": method}),
+        ("call.refused", "shop", "", {"peer": "loopback", "reason": "APPLICATION_NOT_GRANTED", "method": method}),
+        ("call.refused", "auditor", "", {"peer": "loopback", "reason": "METHOD_NOT_GRANTED", "method": method}),
+    ]
+
+
+def test_events_of_all_applications_need_all_applications(guarded, shop_key, audit_key):
+    shop = caller_with(guarded.channel(), "shop", shop_key)
+    shop.set_secret("alice", passcode("2468"))
+    assert [event.kind for event in events(guarded, audit_key, kinds=())] == ["secret.set"]
+    with refused(PERMISSION_DENIED, reason="APPLICATION_NOT_GRANTED"):
+        shop.administration.ListEvents(administration_pb2.ListEventsRequest())
+    assert events(guarded, shop_key, "shop") == []
+
+
+def test_a_flood_of_refusals_is_a_few_events_and_slows_nobody(guarded, shop_key, audit_key):
+    stranger = caller_with(guarded.channel(), "shop", Key())
+    request = tokens_pb2.GetSigningKeysRequest()
+    calls = [stranger.tokens.GetSigningKeys.future(request) for _ in range(2_000)]
+    assert {call.exception().code() for call in calls} == {UNAUTHENTICATED}
+    make_durable(guarded, shop_key)
+    assert len(events(guarded, audit_key)) == 10
+
+
+# Reloading
+
+
+def test_keys_and_grants_are_reloaded_under_load_and_no_call_fails_that_may(start, shop_key):
+    """A key is replaced while its callers call: first both serve, then the new one alone."""
+    new = Key()
+    server = start(configuration={"callers": [entry("shop", shop_key)]})
+    stop, failures, counts = threading.Event(), [], {shop_key.text: 0, new.text: 0}
+    keys = {"current": shop_key}
+
+    def call_until_the_end():
+        channel = server.channel()
+        while not stop.is_set():
+            key = keys["current"]
+            try:
+                caller_with(channel, "shop", key).get_settings("alice")
+                counts[key.text] += 1
+            except grpc.RpcError as error:
+                failures.append(error)
+                return
+
+    threads = [threading.Thread(target=call_until_the_end) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    server.reload({"callers": [entry("shop", shop_key, new)]})
+    for _ in range(5):
+        server.reload()
+    keys["current"] = new
+    while counts[new.text] < 100 and not failures:
+        pass
+    stop.set()
+    for thread in threads:
+        thread.join(30)
+    assert failures == []
+    assert counts[shop_key.text] > 0
+
+    channel = server.channel()
+    assert caller_with(channel, "shop", shop_key).get_settings("alice")
+    server.reload({"callers": [entry("shop", new)]})
+    with refused(UNAUTHENTICATED, reason="KEY_UNKNOWN"):
+        caller_with(channel, "shop", shop_key).get_settings("alice")
+    assert caller_with(channel, "shop", new).get_settings("alice")
+    server.reload({"callers": [entry("shop", new, methods=["TokenService/*"])]})
+    with refused(PERMISSION_DENIED, reason="METHOD_NOT_GRANTED"):
+        caller_with(channel, "shop", new).get_settings("alice")
+
+
+def test_a_caller_who_is_removed_leaves_nothing_to_others(start, shop_key):
+    heir = Key()
+    server = start(configuration={"callers": [entry("shop", shop_key), entry("heir", heir)]})
+    shop = caller_with(server.channel(), "shop", shop_key)
+    shop.set_secret("alice", passcode("2468"))
+    phone = Phone()
+    opened = shop.begin(phone, profile_id="alice")
+    server.reload({"callers": [entry("heir", heir)]})
+    with refused(UNAUTHENTICATED, reason="KEY_UNKNOWN"):
+        shop.submit(phone, opened, secret=passcode("2468"))
+    taken = caller_with(server.channel(), "shop", heir).submit(phone, opened, secret=passcode("2468"))
+    assert taken.outcome == evaluation_pb2.OUTCOME_INVALID_CONTEXT
+
+
+def test_callers_that_are_wrong_change_nothing(start, shop_key):
+    server = start(configuration={"callers": [entry("shop", shop_key)]})
+    server.write_configuration({"callers": [entry("shop", Key()), entry("shop", Key())]})
+    server.process.send_signal(signal.SIGHUP)
+    server.next_error("configuration refused")
+    assert caller_with(server.channel(), "shop", shop_key).get_settings("alice")
+
+
+# What a configuration may not say
+
+DIGEST, OTHER_DIGEST = Key().digest, Key().digest
+SHOP = f"callers:\n  - name: shop\n    keys: [{DIGEST}]\n"
+GRANTS = "    applications: [shop]\n    methods: [TokenService/*]\n"
+
+WRONG = {
+    "no list": ("callers: ‸shop", "callers must be a list"),
+    "nobody": ("callers: ‸[]", "callers must name somebody"),
+    "no name": (f"callers:\n  - ‸keys: [{DIGEST}]\n{GRANTS}", "a caller needs a name"),
+    "a name of other letters": (f"callers:\n  - name: ‸the shop\n    keys: [{DIGEST}]\n{GRANTS}", "name must be 1 to 64"),
+    "the unknown": (f"callers:\n  - name: ‸unknown\n    keys: [{DIGEST}]\n{GRANTS}", "the audit log"),
+    "two of a name": (
+        f"{SHOP}{GRANTS}  - name: ‸shop\n    keys: [{OTHER_DIGEST}]\n{GRANTS}",
+        'there are two callers "shop"',
+    ),
+    "a key of two": (f"{SHOP}{GRANTS}  - name: bank\n    keys: [‸{DIGEST}]\n{GRANTS}", "this key stands here twice"),
+    "a key twice": (f"callers:\n  - name: shop\n    keys: [{DIGEST}, ‸{DIGEST}]\n{GRANTS}", "this key stands here twice"),
+    "no identity": (f"callers:\n  - ‸name: shop\n{GRANTS}", "needs one of spiffe, dns, common_name, or keys"),
+    "no keys": (f"callers:\n  - name: shop\n    keys: ‸[]\n{GRANTS}", "keys must be a list of 1 to 8"),
+    "the key itself": (f"callers:\n  - name: shop\n    keys: [‸{Key().text}]\n{GRANTS}", "a key must be sha256:"),
+    "local with a key": (
+        f"callers:\n  - name: local\n    ‸keys: [{DIGEST}]\n{GRANTS}",
+        "local is who comes in plaintext from this machine",
+    ),
+    "no methods": (f"callers:\n  - ‸name: shop\n    keys: [{DIGEST}]\n    applications: [shop]\n", "needs methods"),
+    "empty methods": (f"{SHOP}    applications: [shop]\n    methods: ‸[]\n", "methods must be a list of 1 to"),
+    "a method that is not": (
+        f"{SHOP}    applications: [shop]\n    methods: [‸TokenService/IntrospectTokens]\n",
+        'did you mean "TokenService/IntrospectToken"?',
+    ),
+    "a service that is not": (f"{SHOP}    applications: [shop]\n    methods: [‸Tokens/*]\n", 'no method "Tokens/*"'),
+    "a method twice": (
+        f"{SHOP}    applications: [shop]\n    methods: [TokenService/*, ‸TokenService/*]\n",
+        "stands here twice",
+    ),
+    "no applications": (f"callers:\n  - ‸name: shop\n    keys: [{DIGEST}]\n    methods: [TokenService/*]\n", "needs applications"),
+    "empty applications": (f"{SHOP}    applications: ‸[]\n    methods: [TokenService/*]\n", "applications must be a list"),
+    "one application": (f"{SHOP}    applications: ‸shop\n    methods: [TokenService/*]\n", "applications must be a list"),
+    "all among others": (
+        f'{SHOP}    applications: [shop, ‸"*"]\n    methods: [TokenService/*]\n',
+        "stands alone",
+    ),
+    "an application twice": (
+        f"{SHOP}    applications: [shop, ‸shop]\n    methods: [TokenService/*]\n",
+        "stands here twice",
+    ),
+    "applications for nothing": (
+        f"{SHOP}    applications: ‸[shop]\n    methods: [TokenService/GetSigningKeys]\n",
+        "applications have no effect",
+    ),
+    "an unknown setting": (f"{SHOP}    ‸aplications: [shop]\n{GRANTS}", 'did you mean "applications"?'),
+    "a certificate that nobody asks for": (
+        f"callers:\n  - name: shop\n    ‸spiffe: spiffe://example.org/shop\n{GRANTS}",
+        "without tls.client_authorities",
+    ),
+    "two certificates": (
+        "tls: {certificate: a, key: b, client_authorities: c}\n"
+        f"callers:\n  - name: shop\n    dns: shop.example.org\n    ‸common_name: shop\n{GRANTS}",
+        "known by one of spiffe, dns, common_name",
+    ),
+    "a certificate of two": (
+        "tls: {certificate: a, key: b, client_authorities: c}\n"
+        f"callers:\n  - name: shop\n    dns: shop.example.org\n{GRANTS}"
+        f"  - name: bank\n    dns: ‸shop.example.org\n{GRANTS}",
+        'is "shop"\'s: a certificate names one caller',
+    ),
+    "a wildcard": (
+        "tls: {certificate: a, key: b, client_authorities: c}\n"
+        f'callers:\n  - name: shop\n    dns: ‸"*.example.org"\n{GRANTS}',
+        "without wildcards",
+    ),
+    "no SPIFFE ID": (
+        "tls: {certificate: a, key: b, client_authorities: c}\n"
+        f"callers:\n  - name: shop\n    spiffe: ‸https://example.org/shop\n{GRANTS}",
+        "must be spiffe://",
+    ),
+    "a key where certificates are required": (
+        "tls: {certificate: a, key: b, client_authorities: c, client_certificates: required}\n"
+        f"callers:\n  - name: shop\n    ‸keys: [{DIGEST}]\n{GRANTS}",
+        "a caller without a certificate cannot call",
+    ),
+    "TLS for nobody": ("‸tls: {certificate: a, key: b}", "tls needs callers"),
+    "TLS without a key": (f"tls:\n  ‸certificate: a\n{SHOP}{GRANTS}", "tls needs key, a PEM file"),
+    "certificates that nobody vouches for": (
+        f"tls: {{certificate: a, key: b, ‸client_certificates: optional}}\n{SHOP}{GRANTS}",
+        "needs tls.client_authorities",
+    ),
+    "a word for certificates": (
+        f"tls: {{certificate: a, key: b, client_authorities: c, client_certificates: ‸always}}\n{SHOP}{GRANTS}",
+        "must be one of required, optional",
+    ),
+    "no addresses": ("listen: ‸[]", "listen must be 1 to 16"),
+    "an address that is none": ("listen: [127.0.0.1:0, ‸nowhere]", "listen must be HOST:PORT or unix:PATH"),
+    "a socket without a path": ('listen: ‸"unix:"', "listen must be HOST:PORT or unix:PATH"),
+    "reflection by another word": ("reflection: ‸off", "reflection must be one of true, false"),
+    "no connections": ("limits: {connections: ‸0}", "limits.connections must be 1 to"),
+    "an age of no time": ("limits: {connection_age: ‸0s}", "limits.connection_age must be 1s to 720h"),
+    "a grace for nothing": ("limits: {‸connection_age_grace: 1m}", "no effect without limits.connection_age"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_named_with_its_place(tmp_path, case):
+    check_complaints(tmp_path / "touchstone.yaml", *case)
