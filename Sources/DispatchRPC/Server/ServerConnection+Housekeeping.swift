@@ -19,11 +19,15 @@ extension ServerConnection {
 
   func keepHouse() {
     let now = shard.now
-    guard isOpen else { return }
     guard hasHandshake || now < handshakeDue else {
       close("no HTTP/2 preface in time")
       return
     }
+    guard hasBegun else {
+      setTimer(TimerKind.housekeeping, at: handshakeDue)
+      return
+    }
+    guard isOpen else { return }
     if let blockedSince, blockedSince.advanced(by: server.configuration.responseTimeout) <= now {
       close("the client does not read")
       return

@@ -27,6 +27,11 @@ final class RawPeer: Sendable {
     close(descriptor)
   }
 
+  /// Waits for no answer.
+  func post(_ bytes: [UInt8]) {
+    _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+  }
+
   /// What came until the peer closed; `nil` if it did not. Sending stops when the peer no longer takes it.
   func exchange(_ bytes: [UInt8]) async -> [UInt8]? {
     await withCheckedContinuation { done in

@@ -92,7 +92,9 @@ final class RawTLSPeer: @unchecked Sendable {
 
   /// Runs with the connection, in turn.
   func perform<Result: Sendable>(_ body: @escaping @Sendable (RawTLSPeer) -> Result) async -> Result {
-    await withCheckedContinuation { done in queue.async { done.resume(returning: body(self)) } }
+    await withCheckedContinuation { done in
+      queue.async { done.resume(returning: withoutBrokenPipes { body(self) }) }
+    }
   }
 
   /// The handshake, and what comes after it: a refusal of TLS 1.3 only shows there.
@@ -135,7 +137,8 @@ final class RawTLSPeer: @unchecked Sendable {
     return bytes
   }
 
-  private func failure() -> Outcome {
+  /// Of the last call.
+  func failure() -> Outcome {
     let code = ERR_peek_error()
     if code != 0, let text = ERR_reason_error_string(code) {
       let reason = String(cString: text)
@@ -180,4 +183,19 @@ final class RawTLSServer: Sendable {
       }
     }
   }
+}
+
+/// OpenSSL's own sockets raise SIGPIPE. It is kept from this thread alone: that ours raise none is to be seen.
+private func withoutBrokenPipes<Result>(_ body: () -> Result) -> Result {
+  var pipe = sigset_t()
+  var before = sigset_t()
+  sigemptyset(&pipe)
+  sigaddset(&pipe, SIGPIPE)
+  pthread_sigmask(SIG_BLOCK, &pipe, &before)
+  defer {
+    var none = timespec()
+    sigtimedwait(&pipe, nil, &none)
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+  }
+  return body()
 }
