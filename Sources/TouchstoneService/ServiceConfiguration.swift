@@ -15,8 +15,6 @@ public struct ServiceConfiguration: Sendable {
   /// Whether callers to whom it is granted may ask for the methods' descriptions.
   public var servesReflection = true
   public var enrolment = EnrolmentPolicy()
-  /// Tells callers who may ask which services and messages there are (gRPC server reflection).
-  public var servesReflection = true
   /// What a guess at a passcode or gesture costs (R16).
   public var secretHashing = PasswordHasher.Parameters.standard
 
