@@ -55,6 +55,14 @@ final class AccessControl: Sendable {
     return false
   }
 
+  /// Of a call that goes on for long. False: the call was refused.
+  func stillAdmits(_ exchange: some CallExchange, about request: some ApplicationRequest) -> Bool {
+    let (call, context) = (exchange.incoming, exchange.context)
+    let method = ServedMethods.number(of: call.path)
+    guard let grants = admit(call, to: method, context) else { return false }
+    return admit(call, of: grants, to: method, about: request, context)
+  }
+
   private func identify(_ call: any IncomingContext) -> Authorization.Identification {
     let authorization = authorization.withLock { $0 }
     let standing = standing(of: call, by: authorization)

@@ -15,7 +15,7 @@ extension TouchstoneService {
     register("\(service)/ListEvents", in: &methods, handler: listEvents)
     register("\(service)/UnlockSecret", in: &methods, handler: unlockSecret)
     register("\(service)/EraseProfile", in: &methods, handler: eraseProfile)
-    registerUnserved("\(service)/WatchEvents", V1.WatchEventsRequest.self, in: &methods)
+    registerServerStreaming("\(service)/WatchEvents", in: &methods, handler: watchEvents)
     register("\(service)/ExplainEvaluation", in: &methods, handler: explainEvaluation)
   }
 
@@ -210,32 +210,49 @@ extension TouchstoneService {
   @Sendable private func listEvents(
     _ request: V1.ListEventsRequest, _ exchange: Exchange<V1.ListEventsResponse>
   ) throws(RequestError) {
-    let filter = request.filter ?? V1.EventFilter()
     var validator = RequestValidator()
+    let filter = Self.eventFilter(request.filter, with: &validator)
+    if request.pageSize > Self.maximumEventCount {
+      validator.refuse("page_size", "must be at most \(Self.maximumEventCount)")
+    }
+    try validator.finish()
+    store.events(
+      matching: filter, afterSequence: request.afterSequence,
+      limit: request.pageSize == 0 ? Self.defaultEventCount : Int(request.pageSize),
+      completion: exchange.then { page in
+        exchange.answer(V1.ListEventsResponse(events: page.events.map(V1.Event.init)))
+      })
+  }
+
+  private static func eventFilter(_ message: V1.EventFilter?, with validator: inout RequestValidator) -> EventFilter {
+    let filter = message ?? V1.EventFilter()
     // None: whoever is granted all applications may ask for the events of all.
     validator.optionalIdentifier(filter.applicationID, "filter.application_id")
     validator.optionalIdentifier(filter.profileID, "filter.profile_id")
     if filter.applicationID.isEmpty, !filter.profileID.isEmpty {
       validator.refuse("filter.profile_id", "is one of an application: filter.application_id is required")
     }
-    if filter.kinds.count > Self.maximumKindPrefixes {
-      validator.refuse("filter.kinds", "must be at most \(Self.maximumKindPrefixes)")
+    if filter.kinds.count > maximumKindPrefixes {
+      validator.refuse("filter.kinds", "must be at most \(maximumKindPrefixes)")
     }
-    for (index, kind) in filter.kinds.prefix(Self.maximumKindPrefixes).enumerated() {
+    for (index, kind) in filter.kinds.prefix(maximumKindPrefixes).enumerated() {
       validator.identifier(kind, "filter.kinds[\(index)]")
     }
-    if request.pageSize > Self.maximumEventCount {
-      validator.refuse("page_size", "must be at most \(Self.maximumEventCount)")
-    }
+    return EventFilter(
+      applicationID: filter.applicationID, profileID: filter.profileID, kindPrefixes: filter.kinds)
+  }
+
+  // MARK: WatchEvents
+
+  @Sendable private func watchEvents(
+    _ request: V1.WatchEventsRequest, _ exchange: StreamExchange<V1.WatchEventsResponse>
+  ) throws(RequestError) -> MethodTable.StreamEvents {
+    var validator = RequestValidator()
+    let filter = Self.eventFilter(request.filter, with: &validator)
     try validator.finish()
-    store.events(
-      matching: EventFilter(
-        applicationID: filter.applicationID, profileID: filter.profileID, kindPrefixes: filter.kinds),
-      afterSequence: request.afterSequence,
-      limit: request.pageSize == 0 ? Self.defaultEventCount : Int(request.pageSize),
-      completion: exchange.then { page in
-        exchange.answer(V1.ListEventsResponse(events: page.events.map(V1.Event.init)))
-      })
+    return try watches.watch(filter, after: request.afterSequence, on: exchange) { [access] in
+      access.stillAdmits(exchange, about: request)
+    }
   }
 }
 

@@ -88,8 +88,11 @@ struct StreamExchange<Response: WireMessage>: CallExchange {
 
   var incoming: any IncomingContext { stream }
 
-  /// Call on the call's shard.
-  func send(_ response: Response) {
-    if let bytes = encode(response) { stream.send(bytes) }
+  /// Call on the call's shard. False: it could not be encoded, and the call has failed.
+  @discardableResult
+  func send(_ response: Response) -> Bool {
+    guard let bytes = encode(response) else { return false }
+    stream.send(bytes)
+    return true
   }
 }

@@ -45,6 +45,9 @@ public enum ServedMethods {
       [
         "GetProfile", "UnlockDevice", "UnlockSecret", "EraseProfile", "ListEvents", "WatchEvents", "ExplainEvaluation",
       ])
+    + methods(of: "grpc.health.v1.Health", .open, ["Check", "List", "Watch"])
+    + methods(of: "grpc.reflection.v1.ServerReflection", .granted, ["ServerReflectionInfo"])
+    + methods(of: "grpc.reflection.v1alpha.ServerReflection", .granted, ["ServerReflectionInfo"])
 
   static func number(of path: String) -> Number? {
     all.firstIndex { $0.path == path }

@@ -12,17 +12,21 @@ final class ShardContext: @unchecked Sendable {
   let coder = MessageCoder()
   let verifications: VerificationBatch
   let logger: Logger
+  private let health: Health
   var storeFailures = LogThrottle()
   var cryptoFailures = LogThrottle()
 
-  init(workers: VerificationWorkers, logger: Logger) {
+  init(workers: VerificationWorkers, logger: Logger, health: Health) {
     self.verifications = VerificationBatch(workers: workers)
     self.logger = logger
+    self.health = health
   }
 
   /// A conflict is the callers' own doing; all else is for the operator.
   func log(_ error: StoreError, rpc path: String) {
-    guard error.code != .conflict, let suppressed = storeFailures.admit(at: .now()) else { return }
+    guard error.code != .conflict else { return }
+    health.storeFailed()
+    guard let suppressed = storeFailures.admit(at: .now()) else { return }
     logger.error(
       "the store failed", metadata: ["rpc": "\(path)", "error": "\(error.message)", "suppressed": "\(suppressed)"])
   }

@@ -25,6 +25,10 @@ public final class TouchstoneService: Sendable {
   let randomness: Randomness
   let secretChecks: SecretChecks
   let access: AccessControl
+  let health: Health
+  let watches: EventWatches
+  /// `nil`: switched off.
+  let reflection: Reflection?
   private let book: Mutex<PolicyBook>
   private let contexts: [ShardContext]
 
@@ -51,7 +55,11 @@ public final class TouchstoneService: Sendable {
       executor: environment.secrets, gate: SecretGate(timer: environment.timer))
     self.access = AccessControl(configuration.callers, store: store, clock: environment.clock)
     let workers = VerificationWorkers(cores: environment.verificationThreads)
-    self.contexts = (0..<shardCount).map { _ in ShardContext(workers: workers, logger: logger) }
+    let health = Health(store: store, timer: environment.timer, logger: logger)
+    self.health = health
+    self.watches = EventWatches(store: store, timer: environment.timer)
+    self.reflection = configuration.servesReflection ? Reflection(services: Self.servedServices) : nil
+    self.contexts = (0..<shardCount).map { _ in ShardContext(workers: workers, logger: logger, health: health) }
   }
 
   /// Verifies the signatures that one wake-up brought.
@@ -77,11 +85,12 @@ public final class TouchstoneService: Sendable {
   /// from the next call on.
   public func replaceCallers(_ callers: [CallerDefinition]?) {
     access.replace(callers)
+    watches.callersChanged()
   }
 
   // MARK: Methods
 
-  /// Every method of touchstone.v1 that is served.
+  /// Every method that is served.
   public var methods: MethodTable {
     var methods = MethodTable()
     registerEvaluation(&methods)
@@ -89,6 +98,8 @@ public final class TouchstoneService: Sendable {
     registerTokens(&methods)
     registerAdministration(&methods)
     registerSecrets(&methods)
+    registerHealth(&methods)
+    registerReflection(&methods)
     return methods
   }
 
@@ -133,22 +144,17 @@ public final class TouchstoneService: Sendable {
     }
   }
 
-  private static func decode<Request: WireMessage>(
+  func context(of call: some IncomingContext) -> ShardContext {
+    contexts[call.shard.index]
+  }
+
+  static func decode<Request: WireMessage>(
     _ bytes: UnsafeRawBufferPointer, with coder: MessageCoder
   ) throws(RequestError) -> Request {
     do throws(DecodingError) {
       return try coder.decode(Request.self, from: bytes)
     } catch {
       throw RequestError(error)
-    }
-  }
-
-  /// For what the protos promise and a later version serves: a malformed request is still told apart.
-  func registerUnserved<Request: WireMessage & ApplicationRequest>(
-    _ path: String, _ request: Request.Type, in methods: inout MethodTable
-  ) {
-    register(path, in: &methods) { (_: Request, _: Exchange<Request>) throws(RequestError) in
-      throw RequestError(code: .unimplemented, message: "\(path) is not served by this version")
     }
   }
 }

@@ -53,7 +53,7 @@ public struct ProfileErasure: Sendable, Hashable {
   }
 
   /// Which events this one says were erased; none, where it is no account or not as `accounts(ofErased:)` makes them.
-  static func sequences(accountedBy event: EventDraft) -> [UInt64] {
+  package static func sequences(accountedBy event: EventDraft) -> [UInt64] {
     guard event.kind == eventKind, let list = event.details.first(where: { $0.key == sequencesKey })?.value else {
       return []
     }

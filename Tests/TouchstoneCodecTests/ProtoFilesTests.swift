@@ -7,7 +7,7 @@ import Testing
 @testable import TouchstoneCodec
 
 @Suite struct ProtoFilesTests {
-  private let files = ProtoFiles()
+  private let files = ProtoFiles.compiled
 
   @Test func `every file of Protos is there`() throws {
     let tests = URL(filePath: #filePath).deletingLastPathComponent()

@@ -18,8 +18,10 @@ public struct ProtoFiles: Sendable {
   private var placesBySymbol: [[UInt8]: Int] = [:]
   private var messages: Set<[UInt8]> = []
 
-  /// Those that were compiled in; takes a millisecond.
-  public init() {
+  /// Those that were compiled in; reading them takes a millisecond, once.
+  public static let compiled = ProtoFiles()
+
+  private init() {
     var size = 0
     let start = touchstone_descriptors(&size)
     DescriptorReader(UnsafeRawBufferPointer(start: start, count: size)).forEach { field, content in

@@ -1,0 +1,86 @@
+// The latest events of the log, read once for all who watch: a value.
+
+internal import TouchstoneStore
+
+/// All events after `start` and up to `through`. Bounded: the oldest go.
+struct EventWindow: Sendable {
+  /// A second and a half of a busy service; some 10 MB.
+  static let maximumEvents = 16_384
+
+  private struct Page: Sendable {
+    /// Where the one before it ends.
+    var after: UInt64
+    var through: UInt64
+    var events: [EventRecord]
+  }
+
+  private var pages: [Page] = []
+  private var eventCount = 0
+  private let beginning: UInt64
+
+  init(after sequence: UInt64) {
+    beginning = sequence
+  }
+
+  private var start: UInt64 { pages.first?.after ?? beginning }
+  var through: UInt64 { pages.last?.through ?? beginning }
+
+  enum Reading: Sendable {
+    /// Events after the position, not all of them, and how far they go.
+    case events(ArraySlice<EventRecord>, through: UInt64)
+    /// There are none yet.
+    case nothing
+    /// The next one has left the window.
+    case gone
+  }
+
+  func read(after position: UInt64) -> Reading {
+    guard position >= start else { return .gone }
+    guard position < through else { return .nothing }
+    // The first page that reaches beyond the position.
+    let page = pages[Self.firstIndex(below: pages.count) { pages[$0].through > position }]
+    let first = Self.firstIndex(below: page.events.count) { page.events[$0].sequence > position }
+    return .events(page.events[first...], through: page.through)
+  }
+
+  /// - Parameter page: all events after `through`, as far as it goes.
+  mutating func append(_ page: EventPage) {
+    guard page.through > through else { return }
+    pages.append(Page(after: through, through: page.through, events: page.events))
+    eventCount += page.events.count
+    if eventCount > Self.maximumEvents { dropOldest() }
+    for event in page.events.compactMap(\.event) {
+      for sequence in ProfileErasure.sequences(accountedBy: event) { erase(sequence) }
+    }
+  }
+
+  /// Many at a time, as the others move to the front.
+  private mutating func dropOldest() {
+    var dropped = 0
+    while eventCount > Self.maximumEvents - Self.maximumEvents / 8, dropped < pages.count - 1 {
+      eventCount -= pages[dropped].events.count
+      dropped += 1
+    }
+    pages.removeFirst(dropped)
+  }
+
+  /// Who comes to it after its erasure was told is not told what it was.
+  private mutating func erase(_ sequence: UInt64) {
+    guard sequence > start, sequence <= through else { return }
+    let page = Self.firstIndex(below: pages.count) { pages[$0].through >= sequence }
+    let events = pages[page].events
+    let place = Self.firstIndex(below: events.count) { events[$0].sequence >= sequence }
+    guard place < events.count, events[place].sequence == sequence else { return }
+    pages[page].events[place] = events[place].erased()
+  }
+
+  /// Of rising things; `count` where none is.
+  private static func firstIndex(below count: Int, where isBehind: (Int) -> Bool) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if isBehind(middle) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}
