@@ -1,0 +1,290 @@
+"""TLS: callers by their certificates, and certificates that change while the service serves."""
+
+import json
+import shutil
+import signal
+import threading
+
+import grpc
+import pytest
+
+from support.caller import passcode
+from support.certificates import Authority
+from support.configuration import BAD_CONFIGURATION
+from support.credentials import Key, caller_with
+from support.errors import refused
+from support.phone import Phone
+from support.server import run, run_to_end
+from support.stubs import administration_pb2, evaluation_pb2
+
+UNAUTHENTICATED = grpc.StatusCode.UNAUTHENTICATED
+PERMISSION_DENIED = grpc.StatusCode.PERMISSION_DENIED
+UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
+
+SHOP = "spiffe://example.org/shop"
+
+
+class Installation:
+    """An authority, a server's certificate, and the configuration for them."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.authority = Authority(directory)
+        self.server = self.authority.issue_server()
+        self.key = Key()
+
+    def configuration(self, *callers, client_certificates="optional"):
+        return {
+            "tls": {
+                "certificate": str(self.server.file),
+                "key": str(self.server.key_file),
+                "client_authorities": str(self.authority.file),
+                "client_certificates": client_certificates,
+            },
+            "callers": callers
+            or [
+                caller("shop", spiffe=SHOP, keys=[self.key.digest]),
+                caller("bank", dns="bank.example.org"),
+                caller("support", common_name="Support Desk"),
+            ],
+        }
+
+
+def caller(name, **identity):
+    return {"name": name, "applications": ["shop"], "methods": "*", **identity}
+
+
+@pytest.fixture
+def installed(tmp_path):
+    return Installation(tmp_path)
+
+
+def connected(server, installed, certificate=None, key=None, authorization=None, authority=None):
+    channel = server.channel(authority=authority or installed.authority, certificate=certificate)
+    return caller_with(channel, "shop", key, authorization)
+
+
+# Who calls
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("shop", {"uris": [SHOP]}),
+        ("shop", {"uris": ["https://shop.example.org/", SHOP], "hosts": ["a.example.org"], "common_name": "x"}),
+        ("bank", {"hosts": ["bank.example.org"]}),
+        ("bank", {"hosts": ["other.example.org", "bank.example.org"]}),
+        ("support", {"common_name": "Support Desk"}),
+    ],
+)
+def test_a_certificate_says_who_calls(start, installed, name, names):
+    server = start(configuration=installed.configuration())
+    caller, phone = connected(server, installed, installed.authority.issue("client", **names)), Phone()
+    caller.bind(phone)
+    assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
+    assert {event.caller for event in caller.events()} == {name}
+    caller.application_id = "another"
+    with refused(PERMISSION_DENIED, reason="APPLICATION_NOT_GRANTED"):
+        caller.get_settings("alice")
+
+
+@pytest.mark.parametrize(
+    ("reason", "names"),
+    [
+        ("CERTIFICATE_UNKNOWN", {"uris": ["spiffe://example.org/shop/x"]}),
+        ("CERTIFICATE_UNKNOWN", {"uris": ["spiffe://other.org/shop"]}),
+        ("CERTIFICATE_UNKNOWN", {"hosts": ["*.example.org"]}),
+        ("CERTIFICATE_UNKNOWN", {"hosts": ["bank.example.org.evil.org"]}),
+        ("CERTIFICATE_UNKNOWN", {"common_name": "bank.example.org"}),
+        ("CERTIFICATE_UNKNOWN", {"common_name": SHOP}),
+        ("CERTIFICATE_UNKNOWN", {"common_name": "support desk"}),
+        ("CERTIFICATE_AMBIGUOUS", {"uris": [SHOP, "spiffe://example.org/bank"]}),
+        ("CERTIFICATE_AMBIGUOUS", {"uris": [SHOP], "hosts": ["bank.example.org"]}),
+    ],
+)
+def test_a_certificate_of_nobody_or_of_two_is_refused(start, installed, reason, names):
+    server = start(configuration=installed.configuration())
+    stranger = connected(server, installed, installed.authority.issue("client", **names))
+    with refused(UNAUTHENTICATED, reason=reason):
+        stranger.get_settings("alice")
+    # A key beside it helps nobody.
+    stranger = connected(server, installed, installed.authority.issue("client", **names), installed.key)
+    with refused(UNAUTHENTICATED, reason=reason):
+        stranger.get_settings("alice")
+
+
+def test_where_certificates_are_optional_a_key_does(start, installed):
+    server = start(configuration=installed.configuration())
+    assert connected(server, installed, key=installed.key).get_settings("alice")
+    with refused(UNAUTHENTICATED, reason="CREDENTIALS_MISSING"):
+        connected(server, installed).get_settings("alice")
+    with refused(UNAUTHENTICATED, reason="KEY_UNKNOWN"):
+        connected(server, installed, key=Key()).get_settings("alice")
+
+
+def test_a_certificate_and_a_key_must_be_one_callers(start, installed):
+    server = start(configuration=installed.configuration())
+    shop = installed.authority.issue("shop", uris=[SHOP])
+    bank = installed.authority.issue("bank", hosts=["bank.example.org"])
+    assert connected(server, installed, shop, installed.key).get_settings("alice")
+    with refused(UNAUTHENTICATED, reason="CREDENTIALS_DIFFER"):
+        connected(server, installed, bank, installed.key).get_settings("alice")
+    with refused(UNAUTHENTICATED, reason="KEY_UNKNOWN"):
+        connected(server, installed, shop, Key()).get_settings("alice")
+    with refused(UNAUTHENTICATED, reason="KEY_MALFORMED"):
+        connected(server, installed, shop, authorization="Basic x").get_settings("alice")
+
+
+def test_who_has_no_certificate_of_the_authority_is_not_let_in(start, installed, tmp_path):
+    callers = [caller("shop", spiffe=SHOP)]
+    server = start(configuration=installed.configuration(*callers, client_certificates="required"))
+    (tmp_path / "other").mkdir()
+    forged = Authority(tmp_path / "other").issue("client", uris=[SHOP])
+    for certificate in [None, forged]:
+        with refused(UNAVAILABLE):
+            connected(server, installed, certificate).get_settings("alice")
+    assert connected(server, installed, installed.authority.issue("client", uris=[SHOP])).get_settings("alice")
+
+
+def test_a_forged_certificate_is_not_let_in_where_none_would_be(start, installed, tmp_path):
+    server = start(configuration=installed.configuration())
+    (tmp_path / "other").mkdir()
+    forged = Authority(tmp_path / "other").issue("client", uris=[SHOP])
+    with refused(UNAVAILABLE):
+        connected(server, installed, forged, installed.key).get_settings("alice")
+
+
+def test_plaintext_is_not_served_beside_tls_but_on_a_unix_socket(start, installed, tmp_path):
+    path = f"unix:{tmp_path}/touchstone.sock"
+    configuration = installed.configuration()
+    configuration["callers"].append(caller("local"))
+    server = start(listen=["127.0.0.1:0", path], configuration=configuration)
+    with refused(UNAVAILABLE):
+        caller_with(server.channel(), "shop", installed.key).get_settings("alice")
+    assert caller_with(server.channel(address=path), "shop").get_settings("alice")
+    # Over TLS this machine is like any other.
+    with refused(UNAUTHENTICATED, reason="CREDENTIALS_MISSING"):
+        connected(server, installed).get_settings("alice")
+
+
+def test_refusals_name_the_caller_and_how_they_came(start, installed):
+    auditor = {"name": "auditor", "dns": "audit.example.org", "applications": "*", "methods": "*"}
+    server = start(configuration=installed.configuration(caller("shop", spiffe=SHOP), auditor))
+    shop = connected(server, installed, installed.authority.issue("shop", uris=[SHOP]))
+    shop.application_id = "bank"
+    with refused(PERMISSION_DENIED):
+        shop.get_settings("alice")
+    with refused(UNAUTHENTICATED):
+        connected(server, installed, installed.authority.issue("x", uris=["spiffe://x/y"])).get_settings("alice")
+    with refused(UNAUTHENTICATED):
+        connected(server, installed).get_settings("alice")
+    auditor = connected(server, installed, installed.authority.issue("audit", hosts=["audit.example.org"]))
+    # What is committed later is durable later.
+    auditor.set_secret("alice", passcode("2468"))
+    only_refusals = administration_pb2.EventFilter(kinds=["call.refused"])
+    listed = auditor.administration.ListEvents(administration_pb2.ListEventsRequest(filter=only_refusals)).events
+    assert [(event.caller, event.details["peer"], event.details["reason"]) for event in listed] == [
+        ("shop", "mutual_tls", "APPLICATION_NOT_GRANTED"),
+        ("unknown", "mutual_tls", "CERTIFICATE_UNKNOWN"),
+        ("unknown", "tls", "CREDENTIALS_MISSING"),
+    ]
+
+
+# Files
+
+
+def replace(target, source):
+    """In one step, as a renewing agent does it."""
+    for old, new in [(target.file, source.file), (target.key_file, source.key_file)]:
+        shutil.copy(new, old.with_suffix(".new"))
+        old.with_suffix(".new").replace(old)
+
+
+def test_certificates_are_reloaded_under_load_and_no_call_fails(start, installed, tmp_path):
+    server = start(configuration=installed.configuration())
+    shop = installed.authority.issue("shop", uris=[SHOP])
+    stop, failures, calls = threading.Event(), [], [0] * 4
+
+    def call_until_the_end(index):
+        caller = connected(server, installed, shop)
+        while not stop.is_set():
+            try:
+                caller.get_settings("alice")
+                calls[index] += 1
+            except grpc.RpcError as error:
+                failures.append(error)
+                return
+
+    def wait_for_more_calls():
+        before = list(calls)
+        while any(now < then + 20 for now, then in zip(calls, before, strict=True)) and not failures:
+            pass
+
+    threads = [threading.Thread(target=call_until_the_end, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    wait_for_more_calls()
+
+    # Another authority's from now on; the connections that are there know nothing of it.
+    (tmp_path / "new").mkdir()
+    renewed = Authority(tmp_path / "new")
+    replace(installed.server, renewed.issue_server())
+    server.reload()
+    wait_for_more_calls()
+    assert connected(server, installed, shop, authority=renewed).get_settings("alice")
+    with refused(UNAVAILABLE):
+        connected(server, installed, shop).get_settings("alice")
+
+    stop.set()
+    for thread in threads:
+        thread.join(30)
+    assert failures == []
+
+
+@pytest.mark.parametrize("broken", ["certificate", "key", "another key", "missing"])
+def test_a_broken_certificate_changes_nothing(start, installed, broken):
+    server = start(configuration=installed.configuration())
+    good = installed.server.pem
+    if broken == "certificate":
+        installed.server.file.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    elif broken == "key":
+        installed.server.key_file.write_text("no key")
+    elif broken == "another key":
+        shutil.copy(installed.authority.issue_server("other").key_file, installed.server.key_file)
+    else:
+        installed.server.file.unlink()
+    # The callers beside it are not taken, either.
+    server.write_configuration(installed.configuration(caller("nobody", spiffe="spiffe://x/y")))
+    server.process.send_signal(signal.SIGHUP)
+    log = server.next_error("configuration refused, nothing changed")
+    assert str(installed.directory) in log
+    assert connected(server, installed, key=installed.key).get_settings("alice")
+    installed.server.file.write_bytes(good)
+
+
+def test_other_files_wait_for_a_restart(start, installed):
+    server = start(configuration=installed.configuration())
+    installed.server = installed.authority.issue_server("other")
+    server.reload(installed.configuration())
+    assert "settings=tls" in server.next_error("wait for a restart")
+
+
+def test_files_that_cannot_be_used_are_named_before_anything_is_made(tmp_path, installed):
+    installed.server.key_file.unlink()
+    configuration = tmp_path / "touchstone.yaml"
+    configuration.write_text(json.dumps(installed.configuration()))
+    checked = run("check-config", configuration)
+    ended = run_to_end(tmp_path / "data", arguments=["--config", configuration])
+    assert (checked.returncode, ended.returncode) == (BAD_CONFIGURATION, BAD_CONFIGURATION)
+    assert str(installed.server.key_file) in checked.stderr
+    assert ended.stderr == checked.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_key_file_that_others_can_read_is_refused(tmp_path, installed):
+    installed.server.key_file.chmod(0o644)
+    configuration = tmp_path / "touchstone.yaml"
+    configuration.write_text(json.dumps(installed.configuration()))
+    checked = run("check-config", configuration)
+    assert checked.returncode == BAD_CONFIGURATION
+    assert str(installed.server.key_file) in checked.stderr
