@@ -9,6 +9,9 @@ final class ScriptedTransport: Transport {
   /// One end of a pair that carries nothing: epoll wants a descriptor, and a client asks it for errors.
   let descriptor: Int32
   private let otherEnd: Int32
+  /// A connection that has much to write reads nothing meanwhile; one that never reads again is left with its input.
+  private static let toleratedRefusals = 8
+
   private let pieceBytes: Int
   private var input: ArraySlice<UInt8> = []
   /// Of sends: how the next ones go, a bit each.
@@ -32,11 +35,17 @@ final class ScriptedTransport: Transport {
     close()
   }
 
-  func feed(_ bytes: [UInt8]) {
+  /// In pieces, each of which is answered, to the last or until the connection has had enough.
+  func feed(_ bytes: [UInt8], to connection: HTTP2Connection) {
     input += bytes
+    var refusals = 0
+    while !input.isEmpty, !isClosed, connection.isOpen, refusals < Self.toleratedRefusals {
+      let before = input.count
+      connection.ready([.readable, .writable])
+      connection.write()
+      refusals = input.count == before ? refusals + 1 : 0
+    }
   }
-
-  var hasInput: Bool { !input.isEmpty }
 
   var isEncrypted: Bool { false }
   var peerCertificate: RPCPeerCertificate? { nil }

@@ -47,7 +47,7 @@ private final class FuzzClient: Sendable {
       makeCalls(on: connection, endings)
       feed(bytes, to: connection, transport)
       loop.execute { connection.value.close("the input has ended") }
-      settle()
+      loop.sync {}
     }
     settle()
     settle()
@@ -69,9 +69,10 @@ private final class FuzzClient: Sendable {
           shard: loop, transport: transport.value, authority: "fuzz", configuration: configuration,
           events: { if case .closed = $0 { endings.connection.add(1, ordering: .relaxed) } }))
     }
-    loop.execute { connection.value.start() }
-    loop.execute { connection.value.ready(.writable) }
-    settle()
+    loop.execute {
+      connection.value.start()
+      connection.value.ready(.writable)
+    }
     let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
     feed(settings, to: connection, transport)
     return connection
@@ -97,17 +98,13 @@ private final class FuzzClient: Sendable {
       connection.value.open(stream, RPCClientRequest(path: "/f/Chat", message: []))
       stream.request(1)
     }
-    settle()
   }
 
   private func feed(
     _ bytes: [UInt8], to connection: ShardConfined<ClientConnection>, _ transport: ShardConfined<ScriptedTransport>
   ) {
-    loop.sync { transport.value.feed(bytes) }
-    while loop.sync({ transport.value.hasInput && !transport.value.isClosed && connection.value.isOpen }) {
-      loop.execute { connection.value.ready(.readable) }
-      settle()
-    }
+    loop.execute { transport.value.feed(bytes, to: connection.value) }
+    loop.sync {}
   }
 
   /// All that was asked of the loop has been done.
