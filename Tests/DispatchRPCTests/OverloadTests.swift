@@ -198,7 +198,7 @@ private struct SimulatedLoop {
       switch await results.next() {
       case .success: served += 1
       case .failure(let error):
-        #expect(error.code == .unavailable && error.metadata.first("grpc-retry-pushback-ms") == "500")
+        #expect(error.code == .unavailable && error.metadata.first("grpc-retry-pushback-ms") == "1000")
       }
     }
     #expect((32..<250).contains(served))

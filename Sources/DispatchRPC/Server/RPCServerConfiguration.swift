@@ -60,7 +60,7 @@ public struct RPCServerConfiguration: Sendable {
   /// bring details with RetryInfo.
   public var overloadError = RPCError(code: .unavailable, message: "the server has too many calls; try again later")
   /// `grpc-retry-pushback-ms` beside that error (gRFC A6): gRPC's clients wait as long before they try again.
-  public var retryPushback: Duration? = .milliseconds(500)
+  public var retryPushback: Duration? = .seconds(1)
   /// Per connection: metadata of requests that wait for their end or their turn. Beyond it its own calls fail with
   /// RESOURCE_EXHAUSTED. 2 KiB for each of its streams: a token and tracing headers.
   public var maxBufferedMetadataBytesPerConnection = 256 << 10
@@ -68,7 +68,7 @@ public struct RPCServerConfiguration: Sendable {
   /// asked for. Beyond it its own calls fail with
   /// RESOURCE_EXHAUSTED; one request of `maxRequestMessageBytes` is always allowed.
   public var maxBufferedRequestBytesPerConnection = 1 << 20
-  /// Per shard: as above, over all connections. Beyond it the connections that hold most are closed.
+  /// Per shard: both of the above, over all connections. Beyond it the connections that hold most are closed.
   public var maxBufferedRequestBytesPerShard = 64 << 20
   /// Per connection: answers that the peer has not taken yet. Beyond it its requests wait, and the answers to those that run
   /// are replaced by RESOURCE_EXHAUSTED. One answer may go over it.

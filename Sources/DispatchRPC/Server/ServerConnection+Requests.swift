@@ -24,7 +24,7 @@ extension ServerConnection {
   func headersReceived(_ stream: Stream) {
     openingStream = nil
     stream.pointee.metadataBytes = stream.pointee.head.metadata.byteCount
-    bufferedMetadataBytes += stream.pointee.metadataBytes
+    metadataBytesChanged(by: stream.pointee.metadataBytes)
     if let refusal = stream.pointee.head.refusal() {
       if stream.pointee.head.isTooLarge { record(.invalidFrame) }
       refuse(stream, refusal)
@@ -62,6 +62,11 @@ extension ServerConnection {
   var holdsTooManyRequests: Bool {
     bufferedRequestBytes
       > max(server.configuration.maxBufferedRequestBytesPerConnection, server.configuration.maxRequestMessageBytes)
+  }
+
+  func metadataBytesChanged(by count: Int) {
+    bufferedMetadataBytes += count
+    server.requestBytesChanged(by: count)
   }
 
   func requestBytesChanged(by count: Int) {

@@ -45,7 +45,7 @@ extension ServerConnection {
 
   /// The call has it now, or nobody wants it any more.
   func dropMetadata(_ stream: Stream) {
-    bufferedMetadataBytes -= stream.pointee.metadataBytes
+    metadataBytesChanged(by: -stream.pointee.metadataBytes)
     stream.pointee.metadataBytes = 0
     stream.pointee.head.dropMetadata()
   }

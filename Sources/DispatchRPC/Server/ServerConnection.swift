@@ -81,6 +81,7 @@ final class ServerConnection: HTTP2Connection {
   /// False when the connection cannot be served.
   func start() -> Bool {
     guard register(for: .readable) else { return false }
+    setUserTimeout(transport.descriptor, server.configuration.keepalive.timeout)
     session.submitSettings(
       [
         nghttp2_settings_entry(

@@ -18,7 +18,7 @@ final class ServerShard {
   var roundEndIsDue = false
   /// Made once: refusing has to be cheap.
   var overloadAnswer: HeaderBlock
-  /// Requests received in part, or whole and waiting.
+  /// Requests received in part, or whole and waiting, with their metadata.
   private var bufferedRequestBytes = 0
   /// Answers that the clients have not taken.
   private var bufferedResponseBytes = 0
@@ -115,7 +115,7 @@ final class ServerShard {
 
   private func shed() {
     isShedding = false
-    closeLargest(by: { $0.bufferedRequestBytes }, while: { holdsTooManyRequests })
+    closeLargest(by: { $0.bufferedRequestBytes + $0.bufferedMetadataBytes }, while: { holdsTooManyRequests })
     closeLargest(by: { $0.bufferedResponseBytes }, while: { holdsTooManyResponses })
   }
 
