@@ -50,6 +50,7 @@ bench: release ## Measure the service under load on this machine; DURATION=10s (
 	$(build_release) --product touchstone-load
 	@python3 Tests/Benchmarks/measure.py
 	@python3 Tests/Benchmarks/flood.py
+	@python3 Tests/Benchmarks/idle.py
 
 .PHONY: bench-rpc
 bench-rpc: deps $(python_environment)/installed ## Measure a unary call's CPU beside grpc's C++ and Go; CALLS=200000 in each round
