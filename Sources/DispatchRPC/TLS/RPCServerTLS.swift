@@ -5,7 +5,7 @@ import Synchronization
 
 /// TLS 1.2 and 1.3, for HTTP/2 only. May serve several listeners and servers.
 ///
-/// Clients resume their sessions for up to an hour without showing their certificate again, and keep the identity that it gave
+/// Clients resume their sessions for up to a day without showing their certificate again, and keep the identity that it gave
 /// them; not once it has expired, nor after a reload that changed the authorities.
 public final class RPCServerTLS: Sendable {
   /// What clients have to show.

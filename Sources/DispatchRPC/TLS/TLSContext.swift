@@ -1,6 +1,7 @@
 // What all connections of one side share: OpenSSL's SSL_CTX, set up once and constant from then on.
 
 import COpenSSL
+import Glibc
 
 /// A reload makes a new one; connections keep the one they began with.
 final class TLSContext: @unchecked Sendable {
@@ -79,7 +80,7 @@ final class TLSContext: @unchecked Sendable {
     SSL_CTX_set_num_tickets(context.pointer, 1)
     // A ticket's session is refused where this differs, whatever keys it was sealed with.
     SSL_CTX_set_session_id_context(context.pointer, session, sessionContextBytes)
-    SSL_CTX_set_session_ticket_cb(context.pointer, { _, _ in 1 }, refuseExpiredSession, nil)
+    SSL_CTX_set_session_ticket_cb(context.pointer, noteBirth, refuseExpiredSession, nil)
     SSL_CTX_set_client_hello_cb(context.pointer, requireALPN, nil)
     SSL_CTX_set_alpn_select_cb(context.pointer, selectHTTP2, nil)
     authorities?.install(in: context.pointer)
@@ -181,11 +182,33 @@ private let requirePlainNames: SSL_verify_cb = { isGood, store in
   return 1
 }
 
-/// A certificate that expired since is not good for another connection.
+/// How long a client may go from ticket to ticket before it has to show its certificate again (RFC 8446 §4.6.1).
+private let maxSessionSeconds = 24 * 60 * 60
+
+/// A ticket says when the session began, however often it was renewed.
+private let noteBirth: SSL_CTX_generate_session_ticket_fn = { ssl, _ in
+  let session = SSL_get_session(ssl)
+  guard birth(of: session) == nil else { return 1 }
+  var now = time(nil)
+  return SSL_SESSION_set1_ticket_appdata(session, &now, MemoryLayout<time_t>.size)
+}
+
+private func birth(of session: OpaquePointer?) -> time_t? {
+  var data: UnsafeMutableRawPointer?
+  var count = 0
+  guard SSL_SESSION_get0_ticket_appdata(session, &data, &count) == 1, count == MemoryLayout<time_t>.size else {
+    return nil
+  }
+  return data?.loadUnaligned(as: time_t.self)
+}
+
+/// A certificate that expired since is not good for another connection, nor is a session that is too old.
 private let refuseExpiredSession: SSL_CTX_decrypt_session_ticket_fn = { _, session, _, _, status, _ in
   switch status {
   case SSL_TICKET_SUCCESS, SSL_TICKET_SUCCESS_RENEW:
-    guard let session, !hasExpired(session) else { return SSL_TICKET_RETURN_IGNORE_RENEW }
+    guard let session, !hasExpired(session), let birth = birth(of: session),
+      (0...maxSessionSeconds).contains(time(nil) - birth)
+    else { return SSL_TICKET_RETURN_IGNORE_RENEW }
     return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW
   case SSL_TICKET_EMPTY, SSL_TICKET_NO_DECRYPT:
     return SSL_TICKET_RETURN_IGNORE_RENEW

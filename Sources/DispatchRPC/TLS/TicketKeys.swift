@@ -89,7 +89,9 @@ extension TicketKeys {
   // What the callback answers.
   private static let failed: Int32 = -1
   private static let unknown: Int32 = 0
-  private static let ready: Int32 = 1
+  private static let sealed: Int32 = 1
+  /// And the client gets another, as each is to be used once.
+  private static let openedToBeRenewed: Int32 = 2
 
   private static func of(_ ssl: OpaquePointer) -> TicketKeys? {
     guard let pointer = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), contextSlot) else { return nil }
@@ -105,7 +107,7 @@ extension TicketKeys {
     }
     name.update(from: key.name, count: Key.nameBytes)
     guard EVP_EncryptInit_ex(cipher, EVP_aes_256_cbc(), nil, key.encryption, iv) == 1 else { return Self.failed }
-    return copenssl_set_hmac_key(mac, key.authentication, key.authentication.count) == 1 ? Self.ready : Self.failed
+    return copenssl_set_hmac_key(mac, key.authentication, key.authentication.count) == 1 ? Self.sealed : Self.failed
   }
 
   private func open(
@@ -115,6 +117,7 @@ extension TicketKeys {
     let name = UnsafeRawBufferPointer(start: name, count: Key.nameBytes)
     guard let key = openingKey(named: name, at: .now()) else { return Self.unknown }
     guard EVP_DecryptInit_ex(cipher, EVP_aes_256_cbc(), nil, key.encryption, iv) == 1 else { return Self.failed }
-    return copenssl_set_hmac_key(mac, key.authentication, key.authentication.count) == 1 ? Self.ready : Self.failed
+    return copenssl_set_hmac_key(mac, key.authentication, key.authentication.count) == 1
+      ? Self.openedToBeRenewed : Self.failed
   }
 }

@@ -106,6 +106,20 @@ final class RawTLSPeer: @unchecked Sendable {
     }
   }
 
+  /// Before `connect`.
+  func resume(_ other: RawTLSPeer) async {
+    let session = await other.perform { Session(pointer: SSL_get1_session($0.ssl)) }
+    await perform { peer in
+      SSL_set_session(peer.ssl, session.pointer)
+      SSL_SESSION_free(session.pointer)
+    }
+  }
+
+  private struct Session: @unchecked Sendable {
+    // Sendable because: a session is not changed once it is made.
+    let pointer: OpaquePointer?
+  }
+
   func read() -> Outcome {
     var buffer = [UInt8](repeating: 0, count: 16 << 10)
     ERR_clear_error()

@@ -16,7 +16,7 @@ public final class CertificateAuthority: @unchecked Sendable {
   }
 
   private init(_ name: String, key kind: TestKey.Kind, issuer: CertificateAuthority?) {
-    key = TestKey(kind)
+    key = TestKey.make(kind)
     isIntermediate = issuer != nil
     var request = CertificateRequest(commonName: name)
     request.isAuthority = true
@@ -34,7 +34,7 @@ public final class CertificateAuthority: @unchecked Sendable {
   public var pem: [UInt8] { PEM.bytes { PEM_write_bio_X509($0, certificate) } }
 
   public func issue(_ request: CertificateRequest, key kind: TestKey.Kind = .p256) -> IssuedCertificate {
-    let key = TestKey(kind)
+    let key = TestKey.make(kind)
     let issued = Self.make(request, of: key, issuer: (certificate, self.key))
     defer { X509_free(issued) }
     return IssuedCertificate(certificate: issued, chain: isIntermediate ? pem : [], key: key)
@@ -42,7 +42,7 @@ public final class CertificateAuthority: @unchecked Sendable {
 
   /// Its own issuer.
   public static func selfSigned(_ request: CertificateRequest, key kind: TestKey.Kind = .p256) -> IssuedCertificate {
-    let key = TestKey(kind)
+    let key = TestKey.make(kind)
     let certificate = make(request, of: key, issuer: nil)
     defer { X509_free(certificate) }
     return IssuedCertificate(certificate: certificate, chain: [], key: key)

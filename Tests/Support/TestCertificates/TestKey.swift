@@ -16,7 +16,19 @@ public final class TestKey: @unchecked Sendable {
   let pointer: OpaquePointer
   private let kind: Kind
 
-  init(_ kind: Kind) {
+  /// RSA's take a tenth of a second and more: one does for all.
+  private static let rsa2048 = TestKey(.rsa2048)
+  private static let rsa1024 = TestKey(.rsa1024)
+
+  static func make(_ kind: Kind) -> TestKey {
+    switch kind {
+    case .rsa2048: rsa2048
+    case .rsa1024: rsa1024
+    case .p256, .ed25519: TestKey(kind)
+    }
+  }
+
+  private init(_ kind: Kind) {
     self.kind = kind
     switch kind {
     case .p256: pointer = Self.generate("EC") { EVP_PKEY_CTX_set_group_name($0, "P-256") }
