@@ -12,7 +12,7 @@ final class ChannelConnection: PooledConnection {
 
   init(
     to endpoint: ChannelEndpoint, loop: RPCShard, configuration: RPCClientConfiguration,
-    report: @escaping @Sendable (PoolConnectionEvent) -> Void
+    onTooManyPings: @escaping @Sendable () -> Void = {}, report: @escaping @Sendable (PoolConnectionEvent) -> Void
   ) {
     var configuration = configuration
     configuration.authority = configuration.authority ?? endpoint.authority
@@ -22,6 +22,7 @@ final class ChannelConnection: PooledConnection {
       switch event {
       case .connected(let streams): report(.connected(capacity: streams))
       case .maxConcurrentStreamsChanged(let streams): report(.capacityChanged(streams))
+      case .tooManyPings: onTooManyPings()
       case .goingAway: report(.goingAway)
       case .closed(let error): report(.closed(reason: error.description))
       }

@@ -11,6 +11,7 @@ final class ChannelCore: Sendable {
   private let timers = DispatchQueue(label: "rpc.channel.timers")
   private let throttle: Mutex<RetryThrottle?>
   private let registry = Mutex(EndpointRegistry())
+  private let pacing: Mutex<KeepalivePacing>
   private let made = Atomic(0)
   let counters = CallCounters()
 
@@ -18,6 +19,7 @@ final class ChannelCore: Sendable {
     precondition(configuration.eventLoops > 0, "a channel has at least one event loop")
     self.configuration = configuration
     loops = (0..<configuration.eventLoops).map { RPCShard(label: "rpc.channel.\($0)") }
+    pacing = Mutex(KeepalivePacing(configuration.connection.keepalive))
     throttle = Mutex(configuration.throttling.map(RetryThrottle.init))
   }
 
@@ -30,9 +32,16 @@ final class ChannelCore: Sendable {
       preconditionFailure("the pool opens connections to endpoints that it was told of")
     }
     let number = made.add(1, ordering: .relaxed).oldValue
+    var connection = configuration.connection
+    connection.keepalive = pacing.withLock(\.keepalive)
+    let interval = connection.keepalive?.interval ?? .zero
     return ChannelConnection(
-      to: endpoint, loop: loops[number % loops.count], configuration: configuration.connection, report: report)
+      to: endpoint, loop: loops[number % loops.count], configuration: connection,
+      onTooManyPings: { [self] in pacing.withLock { $0.tooManyPings(at: interval) } }, report: report)
   }
+
+  /// `nil`: connections are not probed.
+  var keepaliveInterval: Duration? { pacing.withLock { $0.keepalive?.interval } }
 
   /// A resolution's result, for the pool. From one thread at a time.
   func resolved(_ result: Result<[ChannelEndpoint], TargetError>, for pool: ConnectionPool<ChannelConnection>) {

@@ -101,7 +101,7 @@ import Testing
       switch event {
       case .connected: connected.put(())
       case .closed: heard.put("closed")
-      case .goingAway, .maxConcurrentStreamsChanged: break
+      case .goingAway, .maxConcurrentStreamsChanged, .tooManyPings: break
       }
     }
     connection.connect()

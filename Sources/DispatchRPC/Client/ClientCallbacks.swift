@@ -36,14 +36,23 @@ enum ClientCallbacks {
     case NGHTTP2_HEADERS:
       guard let stream = stream(header.stream_id, of: connection) else { break }
       connection.headReceived(stream, id: header.stream_id)
+      if header.endsStream { connection.serverEnded(stream, id: header.stream_id) }
+    case NGHTTP2_DATA where header.endsStream:
+      stream(header.stream_id, of: connection).map { connection.serverEnded($0, id: header.stream_id) }
     case NGHTTP2_SETTINGS:
       connection.settingsReceived()
     case NGHTTP2_GOAWAY:
-      connection.goawayReceived()
+      connection.goawayReceived(isForPings: isForPings(frame!.pointee.goaway))
     default:
       break
     }
     return 0
+  }
+
+  /// The server finds that we probe it too often (gRFC A8).
+  private static func isForPings(_ goaway: nghttp2_goaway) -> Bool {
+    guard goaway.error_code == HTTP2ErrorCode.enhanceYourCalm.rawValue else { return false }
+    return UnsafeRawBufferPointer(start: goaway.opaque_data, count: goaway.opaque_data_len).equals("too_many_pings")
   }
 
   private static let onBeginHeaders: nghttp2_on_begin_headers_callback = { _, frame, userData in
@@ -115,4 +124,8 @@ enum ClientCallbacks {
     nghttp2_session_callbacks_set_on_stream_close_callback(table, onStreamClose)
     return table
   }
+}
+
+extension nghttp2_frame_hd {
+  fileprivate var endsStream: Bool { flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 }
 }

@@ -25,12 +25,14 @@ final class ClientConnection: HTTP2Connection {
   private static let connectionWindowBytes: Int32 = 4 << 20
   private static let keepalivePing: UInt64 = 0x6B65_6570_6C69_7665
 
-  private let configuration: RPCClientConfiguration
+  let configuration: RPCClientConfiguration
   private let authority: String
   private let events: @Sendable (RPCConnectionEvent) -> Void
-  private let inflation: ResponseInflation
+  let inflation: ResponseInflation
   private var state = State.connecting
-  private var streams: [Int32: ClientStream] = [:]
+  var streams: [Int32: ClientStream] = [:]
+  /// Of all streams together.
+  let unread: UnreadBudget
   private var keepalive: KeepaliveStateMachine?
 
   init(
@@ -41,6 +43,7 @@ final class ClientConnection: HTTP2Connection {
     self.authority = authority
     self.events = events
     inflation = ResponseInflation(configuration, gzip: shard.gzip)
+    unread = UnreadBudget(limit: configuration.maxUnreadBytesPerConnection)
     super.init(shard: shard, transport: transport, session: .client(callbacks: ClientCallbacks.table))
   }
 
@@ -132,10 +135,11 @@ extension ClientConnection {
     setTimer(TimerKind.keepalive, after: settings.interval)
   }
 
-  func goawayReceived() {
+  func goawayReceived(isForPings: Bool) {
     switch state {
     case .connected, .handshaking:
       state = .goingAway
+      if isForPings { events(.tooManyPings) }
       events(.goingAway)
     case .connecting, .goingAway, .closed:
       break
@@ -261,7 +265,7 @@ extension ClientConnection {
   }
 
   /// Ends the call here and tells the server.
-  private func fail(_ stream: ClientStream, _ id: Int32, _ error: RPCError) {
+  func fail(_ stream: ClientStream, _ id: Int32, _ error: RPCError) {
     guard !stream.isComplete else { return }
     stream.fail(error, on: shard)
     session.submitReset(.cancel, stream: id)
@@ -275,91 +279,10 @@ extension ClientConnection {
   }
 
   private func connectionLost(_ stream: ClientStream, _ reason: String) {
+    stream.endsReceiving(unread)
     if let timer = stream.timer { shard.cancelTimer(timer) }
     let error = RPCError(code: .unavailable, message: reason, progress: stream.isSent ? .sent : .unsent)
     stream.fail(error, on: shard)
-  }
-}
-
-// MARK: - What the server does
-
-extension ClientConnection {
-  func headReceived(_ stream: ClientStream, id: Int32) {
-    if let refusal = stream.head.refusal() {
-      fail(stream, id, refusal)
-    } else if let streaming = stream.streaming, stream.head.isInitial {
-      streaming.headReceived(stream.head.initialMetadata, compression: stream.head.compression)
-    }
-  }
-
-  func dataReceived(_ stream: ClientStream, id: Int32, _ bytes: UnsafeRawBufferPointer) {
-    if let streaming = stream.streaming, streaming.isRunning {
-      session.consumeConnection(bytes.count)
-      streaming.receive(bytes)
-      return
-    }
-    session.consume(bytes.count, ofStream: id)
-    guard !stream.isComplete else { return }
-    do throws(MessageDeframer.Fault) {
-      try stream.response.append(bytes, limit: configuration.maxResponseMessageBytes)
-    } catch {
-      fail(stream, id, Self.error(error))
-    }
-  }
-
-  func streamClosed(_ id: Int32, code: HTTP2ErrorCode) {
-    guard let stream = streams.removeValue(forKey: id) else { return }
-    if let timer = stream.timer { shard.cancelTimer(timer) }
-    guard !stream.isComplete else { return }
-    let outcome = outcome(of: stream, code)
-    if let streaming = stream.streaming {
-      streaming.serverEnded(outcome)
-    } else {
-      stream.complete(outcome.flatMap { response(stream, $0) }, on: shard)
-    }
-  }
-
-  /// The trailing metadata of a success.
-  private func outcome(of stream: ClientStream, _ code: HTTP2ErrorCode) -> Result<Metadata, RPCError> {
-    if !stream.isSent { return .failure(.unsent("the call was not sent")) }
-    if code != .noError { return .failure(stream.marked(Self.error(resetWith: code))) }
-    return stream.head.outcome().mapError(stream.marked)
-  }
-
-  private func response(_ stream: ClientStream, _ trailing: Metadata) -> Result<RPCResponse, RPCError> {
-    switch stream.response.completeness {
-    case .complete:
-      do throws(RPCError) {
-        try inflation.inflate(&stream.response, stream.head.compression)
-      } catch {
-        return .failure(error)
-      }
-      return .success(
-        RPCResponse(
-          message: stream.response.message, initialMetadata: stream.head.initialMetadata.decoded(),
-          trailingMetadata: trailing, messageWasCompressed: stream.response.isCompressed))
-    case .missing:
-      return .failure(RPCError(code: .internalError, message: "the call succeeded without a response message"))
-    case .truncated:
-      return .failure(RPCError(code: .internalError, message: "the response message ends early"))
-    }
-  }
-
-  static func error(_ fault: MessageDeframer.Fault) -> RPCError {
-    switch fault {
-    case .tooLarge(let bytes):
-      RPCError(code: .resourceExhausted, message: "a response has \(bytes) bytes, more than allowed")
-    case .extraMessage:
-      RPCError(code: .internalError, message: "a unary call has one response message; there are more")
-    case .malformedFlag:
-      RPCError(code: .internalError, message: "the message's compression flag is neither 0 nor 1")
-    }
-  }
-
-  private static func error(resetWith code: HTTP2ErrorCode) -> RPCError {
-    RPCError(
-      code: RPCCode(resetWith: code), message: "the stream was reset, HTTP/2 error code \(code.rawValue)",
-      progress: code == .refusedStream ? .unprocessed : .sent)
   }
 }
 

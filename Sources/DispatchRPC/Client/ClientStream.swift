@@ -11,6 +11,8 @@ final class ClientStream {
   let streaming: RPCClientStream?
   /// Its HEADERS are with the socket or on their way: the server may have seen the call.
   var isSent = false
+  /// END_STREAM came.
+  var serverHasEnded = false
   var timer: RPCShard.TimerHandle?
   private var completion: (@Sendable (Result<RPCResponse, RPCError>) -> Void)?
 
@@ -22,6 +24,19 @@ final class ClientStream {
 
   init(_ streaming: RPCClientStream) {
     self.streaming = streaming
+  }
+
+  var unreadBytes: Int { streaming?.unreadBytes ?? response.message.count }
+
+  func receive(_ bytes: UnsafeRawBufferPointer, limit: Int, _ unread: UnreadBudget) throws(MessageDeframer.Fault) {
+    let before = response.message.count
+    defer { unread.change(by: response.message.count - before) }
+    try response.append(bytes, limit: limit)
+  }
+
+  /// Its message goes to the caller, or nowhere. What a stream holds is its own to count, until it is read.
+  func endsReceiving(_ unread: UnreadBudget) {
+    if streaming == nil { unread.change(by: -response.message.count) }
   }
 
   var isComplete: Bool { completion == nil && streaming?.isRunning != true }

@@ -29,6 +29,10 @@ public struct RPCClientConfiguration: Sendable {
   public var maxResponseMessageBytes = 4 << 20
   /// What a server may send on one stream before we take it: for a stream whose messages are not asked for, all that is held.
   public var streamWindowBytes = 256 << 10
+  /// Of all calls of a connection together: what the server has sent and nobody has read yet. Beyond it the call that holds the
+  /// most fails with RESOURCE_EXHAUSTED. A hundred streams with a full window each, and as much again for messages in the
+  /// making.
+  public var maxUnreadBytesPerConnection = 64 << 20
   /// Per stream: messages that the server has not taken yet; beyond it the call fails with RESOURCE_EXHAUSTED. One message may
   /// go over it. Only who sends whatever `isWritable` says gets there.
   public var maxBufferedRequestBytesPerStream = 1 << 20

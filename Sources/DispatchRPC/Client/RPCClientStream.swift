@@ -48,6 +48,10 @@ public final class RPCClientStream: @unchecked Sendable {
   private var connection: ClientConnection?
   private var streamID: Int32?
   private var inbox = MessageInbox()
+  /// The connection's, from the beginning of the call.
+  private var unread: UnreadBudget?
+  /// As was last told to `unread`.
+  private(set) var unreadBytes = 0
   private var outbox = MessageOutbox()
   private var initialMetadata: EncodedMetadata?
   /// What the server says of its messages; `nil` for something that we do not know.
@@ -69,6 +73,12 @@ public final class RPCClientStream: @unchecked Sendable {
     maxMessageBytes = configuration.maxResponseMessageBytes
     inflation = ResponseInflation(configuration, gzip: loop.gzip)
     quota = SendQuota(limit: configuration.maxBufferedRequestBytesPerStream)
+  }
+
+  deinit {
+    guard unreadBytes > 0, let unread else { return }
+    let (budget, count) = (ShardConfined(unread), unreadBytes)
+    loop.execute { budget.value.change(by: -count) }
   }
 
   /// Asks for that many messages more; `.max` for all. None comes unasked.
@@ -135,6 +145,7 @@ extension RPCClientStream {
 
   func attach(_ connection: ClientConnection) {
     self.connection = connection
+    unread = connection.unread
   }
 
   func hasStarted(_ id: Int32) {
@@ -160,6 +171,7 @@ extension RPCClientStream {
     case .failed, .over: return
     }
     inbox.discard()
+    noteUnread()
     detach()
   }
 
@@ -197,6 +209,7 @@ extension RPCClientStream {
   func receive(_ bytes: UnsafeRawBufferPointer) {
     do throws(MessageDeframer.Fault) {
       try inbox.receive(bytes, limit: maxMessageBytes)
+      noteUnread()
     } catch {
       abort(ClientConnection.error(error))
       return
@@ -261,6 +274,7 @@ extension RPCClientStream {
   private func nextOfInbox() -> MessageInbox.Next {
     do throws(MessageDeframer.Fault) {
       let next = try inbox.next(limit: maxMessageBytes)
+      noteUnread()
       giveWindowBack()
       return next
     } catch {
@@ -271,6 +285,7 @@ extension RPCClientStream {
 
   private func deliverMessage(to events: EventHandler) {
     var message = inbox.takeMessage()
+    noteUnread()
     do throws(RPCError) {
       try inflation.inflate(&message, receivedCompression)
     } catch {
@@ -280,6 +295,12 @@ extension RPCClientStream {
     messageWasCompressed = message.isCompressed
     message.message.withUnsafeBytes { events(self, .message($0)) }
     inbox.reuse(message)
+  }
+
+  private func noteUnread() {
+    let held = inbox.heldBytes
+    unread?.change(by: held - unreadBytes)
+    unreadBytes = held
   }
 
   private func giveWindowBack() {

@@ -43,8 +43,9 @@ struct ResponseHead {
   /// It was initial: what fails from here on has begun to answer (gRFC A6, "Response-Headers").
   var hasBegunAnswer: Bool { httpStatus == 200 && (code == nil || inTrailers) }
 
-  /// The head is in: `nil` when it is gRPC's, so that messages may follow.
+  /// The head is in: `nil` when it is gRPC's and within the limit, so that messages may follow.
   func refusal() -> RPCError? {
+    if isTooLarge { return Self.tooLarge }
     guard let httpStatus else { return nil }
     guard httpStatus == 200 || code != nil else {
       return RPCError(code: RPCCode(httpStatus: httpStatus), message: "HTTP status \(httpStatus)")
@@ -57,9 +58,7 @@ struct ResponseHead {
 
   /// The stream ended. OK and the trailing metadata, or the error that the server named, or the lack of either.
   func outcome() -> Result<Metadata, RPCError> {
-    if isTooLarge {
-      return .failure(RPCError(code: .resourceExhausted, message: "the response's headers exceed the limit"))
-    }
+    if isTooLarge { return .failure(Self.tooLarge) }
     guard httpStatus != nil else {
       return .failure(RPCError(code: .internalError, message: "the stream ended without a response"))
     }
@@ -72,6 +71,9 @@ struct ResponseHead {
     guard code == .ok else { return .failure(RPCError(code: code, message: message ?? "", metadata: metadata)) }
     return .success(metadata)
   }
+
+  private static let tooLarge = RPCError(
+    code: .resourceExhausted, message: "the response's headers exceed the limit")
 
   /// True when the field is ours and no metadata.
   private mutating func read(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {

@@ -115,6 +115,11 @@ struct HTTP2Session: ~Copyable {
 
   // MARK: Streams
 
+  /// Our END_STREAM, or a reset, is with the socket.
+  func hasSentEnd(ofStream id: Int32) -> Bool {
+    nghttp2_session_get_stream_local_close(session, id) != 0
+  }
+
   func userData(ofStream id: Int32) -> UnsafeMutableRawPointer? {
     nghttp2_session_get_stream_user_data(session, id)
   }

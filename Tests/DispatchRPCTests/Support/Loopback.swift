@@ -79,7 +79,8 @@ final class TestClient: Sendable {
     switch await events.next() {
     case .connected: return
     case .closed(let error): throw error
-    case .maxConcurrentStreamsChanged, .goingAway: throw RPCError(code: .unavailable, message: "no connection")
+    case .maxConcurrentStreamsChanged, .goingAway, .tooManyPings:
+      throw RPCError(code: .unavailable, message: "no connection")
     }
   }
 
