@@ -102,6 +102,8 @@ final class RunningService: Sendable {
   /// Refuses new calls, lets the running ones finish, then closes the store.
   func stop(grace: Duration, completion: @escaping @Sendable () -> Void) {
     sweeper.cancel()
+    // Before its clients are asked to leave, so that no new ones are sent here.
+    service.beginDraining()
     server.shutDown(grace: grace) { [store] in store.close(completion: completion) }
   }
 

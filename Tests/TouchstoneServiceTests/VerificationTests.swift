@@ -93,7 +93,9 @@ private final class VerificationBench: Sendable {
   }
 
   init(workers: VerificationWorkers) throws {
-    context = ShardContext(workers: workers, logger: Logger(label: "test"))
+    context = ShardContext(
+      workers: workers, logger: Logger(label: "test"),
+      health: Health(store: MemoryStore(), timer: DispatchTimer(), logger: Logger(label: "test")))
     let key = SoftwareKey()
     let publicKey = try P256PublicKey(bytes: key.publicKeyX963)
     right = SignatureCheck(publicKey: publicKey, signature: key.sign([1]), message: [1])
