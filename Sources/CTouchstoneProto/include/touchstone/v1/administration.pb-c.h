@@ -185,11 +185,11 @@ struct  Touchstone__V1__EventFilter
 {
   ProtobufCMessage base;
   /*
-   * Required.
+   * Empty for all, and for events of none: only for callers to whom all applications are granted.
    */
   char *application_id;
   /*
-   * Empty for all.
+   * Empty for all; without application_id it must be.
    */
   char *profile_id;
   /*
