@@ -48,6 +48,7 @@ let package = Package(
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
     .systemLibrary(name: "CEpoll"),
@@ -64,6 +65,7 @@ let package = Package(
     library("TouchstoneCodec", ["CTouchstoneProto", "CProtobufC"]),
     library("TouchstoneStore", ["TouchstonePolicy", crypto]),
     library("TouchstoneStoreSQLite", ["TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
+    library("TouchstoneStorePostgres", ["TouchstoneStore", "TouchstonePolicy", "DispatchPool", "CPostgres"]),
     library("TouchstoneCrypto", ["CArgon2", crypto]),
 
     // Where they meet.
@@ -115,6 +117,10 @@ let package = Package(
       swiftSettings: settings),
     tests("TouchstoneStore", ["TouchstonePolicy"]),
     tests("TouchstoneStoreSQLite", ["StoreConformance", "TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
+    .target(name: "PostgresServer", path: "Tests/Support/PostgresServer", swiftSettings: settings),
+    tests(
+      "TouchstoneStorePostgres",
+      ["StoreConformance", "PostgresServer", "TouchstoneStore", "TouchstonePolicy"]),
     tests("TouchstoneCrypto", [crypto]),
     tests(
       "TouchstoneService",

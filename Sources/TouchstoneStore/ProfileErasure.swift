@@ -64,3 +64,12 @@ public struct ProfileErasure: Sendable, Hashable {
     return numbers.compactMap(\.self)
   }
 }
+
+extension ChangeSet {
+  /// Almost always none.
+  package var erasures: [ProfileErasure] {
+    changes.compactMap { change in
+      if case .eraseProfile(let erasure) = change { erasure } else { nil }
+    }
+  }
+}

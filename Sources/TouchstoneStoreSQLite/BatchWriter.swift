@@ -321,12 +321,3 @@ extension Change {
     }
   }
 }
-
-extension ChangeSet {
-  /// Almost always none.
-  var erasures: [ProfileErasure] {
-    changes.compactMap { change in
-      if case .eraseProfile(let erasure) = change { erasure } else { nil }
-    }
-  }
-}

@@ -37,6 +37,9 @@ enum ArrowTable {
     // What is kept, and where.
     ArrowRow("TouchstoneStore", ["TouchstonePolicy"], packages: ["Crypto"], system: platform),
     ArrowRow("TouchstoneStoreSQLite", ["TouchstoneStore", "TouchstonePolicy", "CSQLite"], system: platform),
+    ArrowRow(
+      "TouchstoneStorePostgres", ["TouchstoneStore", "TouchstonePolicy", "DispatchPool", "CPostgres"],
+      system: platform),
 
     ArrowRow(
       "TouchstoneCrypto", ["CArgon2"], packages: ["Crypto"], system: platform.union(["FoundationEssentials"])),
@@ -90,6 +93,7 @@ enum ArrowTable {
     "CZlib": ["DispatchRPC"],
     "CEpoll": ["DispatchRPC"],
     "CSQLite": ["TouchstoneStoreSQLite"],
+    "CPostgres": ["TouchstoneStorePostgres"],
     "CArgon2": ["TouchstoneCrypto"],
     "CYAML": ["touchstone"],
   ]
@@ -97,7 +101,7 @@ enum ArrowTable {
   /// `import Foundation` costs up to 50 MB and 4 ms of start.
   static let withoutFoundation = [
     "TouchstonePolicy", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "RPCChannel", "TouchstoneStore",
-    "TouchstoneStoreSQLite",
+    "TouchstoneStoreSQLite", "TouchstoneStorePostgres",
   ]
 
   static func row(_ target: String) -> ArrowRow? {

@@ -1,0 +1,153 @@
+// Finds out whose database it is, of which version, and whether it is whole. Writes nothing.
+
+internal import TouchstoneStore
+
+struct DatabaseInspection: Sendable {
+  private let lane: ConnectionLane
+
+  init(targets: [ConnectionTarget], options: PostgresStoreOptions) {
+    lane = .ofOneConnection(targets: targets, options: options, timeout: options.listTimeout)
+  }
+
+  /// Whose tables there are.
+  enum State: Sendable, Hashable {
+    /// No table at all.
+    case empty
+    /// `migratingTo`: a step began that is not known to have ended.
+    case ours(version: Int64, migratingTo: Int64?)
+    case foreign
+  }
+
+  func state() async throws(StoreOpenError) -> State {
+    do throws(PostgresError) {
+      return try await lane.withSession { session throws(PostgresError) in try await Self.state(in: session) }
+    } catch {
+      throw StoreOpenError(error)
+    }
+  }
+
+  func requireOurs() async throws(StoreOpenError) {
+    if let refusal = Self.refusal(of: try await state()) { throw refusal }
+    do throws(PostgresError) {
+      try await lane.withSession { session throws(PostgresError) in
+        try await Self.requireTables(in: session)
+        try await Self.requireChainEnd(in: session)
+      }
+    } catch {
+      throw StoreOpenError(error)
+    }
+  }
+
+  // MARK: The marker
+
+  private static let selectMarker = Statement(
+    nil, "SELECT application, version, migrating_to FROM touchstone_schema WHERE only_row = 1")
+  private static let hasTables = Statement(
+    nil, "SELECT EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = current_schema())")
+
+  static func state(in session: ConnectionLane.Session) async throws(PostgresError) -> State {
+    do throws(PostgresError) {
+      guard var row = try await session.run([StatementCall(selectMarker)]).first?.first else { return .foreign }
+      guard row.text() == Schema.application else { return .foreign }
+      return .ours(version: row.integer(), migratingTo: row.optionalInteger())
+    } catch {
+      guard case .server(let state, _) = error else { throw error }
+      switch state {
+      case .undefinedTable: break
+      case .undefinedColumn: return .foreign
+      default: throw error
+      }
+    }
+    let tables = try await session.run([StatementCall(hasTables)])
+    return try tables.first?.only { row in row.boolean() } == true ? .foreign : .empty
+  }
+
+  /// `nil`: it is ours, and of this version.
+  private static func refusal(of state: State) -> StoreOpenError? {
+    switch state {
+    case .empty:
+      StoreOpenError(
+        code: .otherSchema, message: "the PostgreSQL database has no tables of Touchstone's: run `touchstone migrate`")
+    case .foreign: .foreignDatabase
+    case .ours(let version, let migratingTo?):
+      StoreOpenError(
+        code: .otherSchema,
+        message: "a migration of the PostgreSQL database from schema \(version) to \(migratingTo) did not end: run "
+          + "`touchstone migrate` again")
+    case .ours(let version, nil) where version < Schema.version:
+      StoreOpenError(
+        code: .otherSchema,
+        message: "the PostgreSQL database has schema \(version), where this version needs \(Schema.version): run "
+          + "`touchstone migrate`")
+    case .ours(let version, nil) where version > Schema.version: .newerDatabase(version)
+    case .ours: nil
+    }
+  }
+
+  // MARK: What is in it
+
+  /// Prepares what the store says: whatever a statement names must be there.
+  private static func requireTables(in session: ConnectionLane.Session) async throws(PostgresError) {
+    for statement in Statement.all where !Statement.ofTransactions.contains(statement) {
+      guard let name = statement.name else { continue }
+      do throws(PostgresError) {
+        try await session.run([StatementCall(Statement(nil, "PREPARE \(name) AS \(statement.sql)"))])
+      } catch {
+        guard case .server(let state, let message) = error, !state.isOfTheMoment else { throw error }
+        throw .corrupt("its tables are not as this version makes them: \(message)")
+      }
+    }
+  }
+
+  /// From one moment, for another process may append.
+  private static func requireChainEnd(in session: ConnectionLane.Session) async throws(PostgresError) {
+    let begin = StatementCall(Statement(nil, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+    let heads = try await session.run([begin, StatementCall(.selectEventChain)])
+    guard heads.count == 2, var row = heads[1].first else { throw .corrupt("the audit log has no head") }
+    let head = EventChain.Head(&row)
+    let results = try await session.run([
+      StatementCall(.selectEvents).bind(head.startOfEnd).bind(array: [[UInt8]]()).bind(3),
+      StatementCall(.selectEventsBeyond), StatementCall(.rollBack),
+    ])
+    let last = try results[0].map { row throws(PostgresError) in try EventRecord(&row) }
+    let hasEventsBeyond = try results[1].only { row in !row.isNull }
+    guard head.isEnd(of: last), !hasEventsBeyond else {
+      throw .corrupt("the end of the audit log is not as it was written")
+    }
+  }
+}
+
+extension ConnectionLane {
+  /// For what is done once, on tables that may not be there: it fails as soon as it is known that no host serves.
+  static func ofOneConnection(
+    targets: [ConnectionTarget], options: PostgresStoreOptions, timeout: Duration
+  ) -> ConnectionLane {
+    ConnectionLane(
+      .init(
+        connections: 1, depth: 1, maximumWaiting: options.maximumWaiting, timeout: timeout, answerTimeout: timeout,
+        prepared: Statement.ofTransactions),
+      targets: targets, backoff: options.backoff)
+  }
+}
+
+extension StoreOpenError {
+  static let foreignDatabase = StoreOpenError(
+    code: .corrupt,
+    message: "the PostgreSQL database holds another application's tables: give Touchstone a database of its own")
+
+  static func newerDatabase(_ version: Int64) -> StoreOpenError {
+    StoreOpenError(
+      code: .otherSchema,
+      message: "the PostgreSQL database has schema \(version), where this version knows \(Schema.version): written by "
+        + "a newer version; upgrade")
+  }
+
+  init(_ error: PostgresError) {
+    switch error {
+    case .corrupt(let message):
+      self.init(code: .corrupt, message: "the PostgreSQL database: \(message); restore it from a backup")
+    case .server, .notSent, .lost:
+      self.init(code: .unwritable, message: "the PostgreSQL database: \(error.message); check the server and the URI")
+    }
+  }
+}

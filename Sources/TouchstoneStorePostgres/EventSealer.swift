@@ -1,0 +1,164 @@
+// Brings committed events into the chain, soon after their commit, or at once for who reads the log.
+
+internal import Dispatch
+internal import DispatchPool
+internal import Synchronization
+internal import TouchstoneStore
+
+/// One round at a time; those who ask meanwhile share the next one. Rounds of several processes wait for one another at
+/// the chain's row, and nobody else waits for them.
+///
+/// What a process left behind that died is sealed by another's next round, or when news are looked for.
+///
+/// `@unchecked Sendable`: a Dispatch source may be set and cancelled from any thread.
+final class EventSealer: @unchecked Sendable {
+  typealias Waiter = @Sendable (PostgresError?) -> Void
+
+  private struct State: Sendable {
+    /// A round is running, or scheduled.
+    var isBusy = false
+    var isClosed = false
+    /// Events were committed since the last round began.
+    var hasNew = false
+    /// For the next round.
+    var waiters: [Waiter] = []
+  }
+
+  private let lists: ConnectionLane
+  private let interval: Duration
+  private let signal: EventSignal
+  private let state = Mutex(State())
+  /// The end of the log as far as the signal has told.
+  private let toldSequence = Atomic<UInt64>(0)
+  private let queue = DispatchQueue(label: "touchstone.postgres.sealer")
+  private let news: any DispatchSourceTimer
+
+  /// How often news are looked for that nobody waits for: what dead processes left.
+  private static let unobservedTicks = 25
+
+  init(lists: ConnectionLane, options: PostgresStoreOptions, signal: EventSignal) {
+    self.lists = lists
+    self.signal = signal
+    interval = options.sealInterval
+    news = DispatchSource.makeTimerSource(queue: queue)
+    news.schedule(deadline: .now(), repeating: options.newsInterval.dispatchInterval)
+  }
+
+  /// `reads`: a short question now and then.
+  func start(reads: ConnectionLane) {
+    let ticks = Mutex(0)
+    news.setEventHandler { [weak self] in
+      guard let self else { return }
+      let isDue = ticks.withLock { ticks in
+        ticks = (ticks + 1) % Self.unobservedTicks
+        return ticks == 0
+      }
+      if signal.isObserved || isDue { lookForNews(reads) }
+    }
+    news.activate()
+  }
+
+  /// What was committed until now is sealed when the waiter is called.
+  func seal(_ waiter: @escaping Waiter) {
+    let isAccepted = request(delay: nil) { state in state.waiters.append(waiter) }
+    if !isAccepted { waiter(.notSent("the store is closed")) }
+  }
+
+  /// Events were committed: seal them soon.
+  func noteCommitted() {
+    request(delay: interval) { state in state.hasNew = true }
+  }
+
+  /// Answers those who wait. A round that is running ends by itself.
+  func close() {
+    news.cancel()
+    let waiters = state.withLock { state in
+      state.isClosed = true
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    for waiter in waiters { waiter(.notSent("the store is closed")) }
+  }
+
+  // MARK: Rounds
+
+  /// False once closed.
+  @discardableResult
+  private func request(delay: Duration?, _ note: (inout State) -> Void) -> Bool {
+    let (isAccepted, mustBegin) = state.withLock { state in
+      guard !state.isClosed else { return (false, false) }
+      note(&state)
+      defer { state.isBusy = true }
+      return (true, !state.isBusy)
+    }
+    if mustBegin { begin(after: delay) }
+    return isAccepted
+  }
+
+  private func begin(after delay: Duration?) {
+    guard let delay else { return round() }
+    let time = MonotonicInstant.now() + delay
+    queue.asyncAfter(deadline: DispatchTime(uptimeNanoseconds: time.nanoseconds)) { self.round() }
+  }
+
+  private func round() {
+    let waiters = state.withLock { state in
+      state.hasNew = false
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    Task {
+      var failure: PostgresError?
+      do throws(PostgresError) {
+        let head = try await sealAll()
+        for waiter in waiters { waiter(nil) }
+        tell(head.sequence)
+      } catch {
+        failure = error
+        for waiter in waiters { waiter(error) }
+      }
+      ended(failure)
+    }
+  }
+
+  private func ended(_ failure: PostgresError?) {
+    let (hasWaiters, isNeeded) = state.withLock { state in
+      // Where the database is out of reach, the next commit or the next look for news tries again.
+      let isNeeded = !state.isClosed && (!state.waiters.isEmpty || (state.hasNew && failure == nil))
+      state.isBusy = isNeeded
+      return (!state.waiters.isEmpty, isNeeded)
+    }
+    if isNeeded { begin(after: hasWaiters ? nil : interval) }
+  }
+
+  private func sealAll() async throws(PostgresError) -> EventChain.Head {
+    try await lists.withSession { session throws(PostgresError) in
+      var chain = try await LockedEventChain(in: session)
+      let count = try await chain.seal()
+      let head = chain.head
+      if count > 0 { try await chain.commit() } else { try await chain.rollBack() }
+      return head
+    }
+  }
+
+  // MARK: News
+
+  private func lookForNews(_ reads: ConnectionLane) {
+    reads.run([StatementCall(.hasUnsealedEvents)]) { [self] result in
+      guard case .success(let results) = result, var row = results.first?.first else { return }
+      let hasUnsealed = row.boolean()
+      tell(row.version())
+      if hasUnsealed { request(delay: nil) { state in state.hasNew = true } }
+    }
+  }
+
+  private func tell(_ sequence: UInt64) {
+    if toldSequence.max(sequence, ordering: .relaxed).oldValue < sequence { signal.ring() }
+  }
+}
+
+extension Duration {
+  fileprivate var dispatchInterval: DispatchTimeInterval {
+    .nanoseconds(Int(clamping: components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000))
+  }
+}

@@ -1,0 +1,52 @@
+// Why a transaction was not done, or may not have been.
+
+internal import DispatchPool
+internal import TouchstoneStore
+
+enum PostgresError: Error, Sendable, Hashable {
+  /// The server refused it: nothing of it was done.
+  case server(SQLState, message: String)
+  /// No connection in time, or it was lost before the transaction was sent: nothing of it was done.
+  case notSent(String)
+  /// The connection was lost after the transaction was sent: only the database knows whether it was done.
+  case lost(String)
+  /// What was read cannot be right.
+  case corrupt(String)
+
+  init(_ error: PoolError) {
+    switch error {
+    case .timedOut(let failure): self = .notSent("no connection in time" + (failure.map { ": \($0)" } ?? ""))
+    case .unreachable(let failure): self = .notSent("no connection: \(failure)")
+    case .tooManyWaiting: self = .notSent("too many requests are waiting")
+    case .cancelled, .draining: self = .notSent("the store is closed")
+    }
+  }
+
+  /// Nothing was done, and the same again may go well at once.
+  var isWorthRetrying: Bool {
+    if case .server(let state, _) = self { state.isWorthRetrying } else { false }
+  }
+
+  var message: String {
+    switch self {
+    case .server(let state, let message): "PostgreSQL \(state.rawValue): \(message)"
+    case .notSent(let message), .lost(let message), .corrupt(let message): message
+    }
+  }
+}
+
+extension StoreError {
+  /// Of what changes nothing, or was not done: a loss is in doubt only where something was to be written.
+  init(_ error: PostgresError) {
+    switch error {
+    case .server(.divisionByZero, _), .server(.uniqueViolation, _):
+      self.init(code: .conflict, message: "a record is not as it was read")
+    case .server(let state, _) where state.isOfDamage: self.init(code: .corrupt, message: error.message)
+    case .corrupt: self.init(code: .corrupt, message: error.message)
+    case .server, .notSent, .lost: self.init(code: .unavailable, message: error.message)
+    }
+  }
+
+  static let closed = StoreError(code: .unavailable, message: "the store is closed")
+  static let overloaded = StoreError(code: .unavailable, message: "too many writes are waiting")
+}

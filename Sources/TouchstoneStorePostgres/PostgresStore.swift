@@ -1,0 +1,215 @@
+// The store for many machines: PostgreSQL, or a distributed engine that speaks like it.
+
+internal import DispatchPool
+internal import Synchronization
+public import TouchstonePolicy
+public import TouchstoneStore
+
+/// Durable on every answer, and the same for every process that has the database: nothing is kept in memory.
+///
+/// Reads and commits take one round trip each and are answered on a queue of the store's. A commit is a transaction of
+/// its own, which touches the rows of its device, its profile and its binding; those that wait go to the server together,
+/// and share its fsync.
+public final class PostgresStore: Store {
+  private let reads: ConnectionLane
+  private let writes: ConnectionLane
+  private let lists: ConnectionLane
+  private let committer: Committer
+  private let sealer: EventSealer
+  private let events: EventReader
+  private let eraser: ProfileEraser
+  private let sweeper: Sweeper
+  private let clock: @Sendable () -> UnixTime
+  public let eventSignal = EventSignal()
+
+  /// How long what was accepted may take to finish, at the end.
+  private static let drainTime: Duration = .seconds(5)
+
+  /// Connects, and finds out that the database is ours, of this version, and whole. Nothing is written.
+  ///
+  /// - Parameter uri: as libpq reads it, with several hosts, `target_session_attrs` and TLS. It may hold a password: no
+  ///   error quotes it.
+  public static func open(
+    uri: String, options: PostgresStoreOptions = PostgresStoreOptions()
+  ) async throws(StoreOpenError) -> PostgresStore {
+    let targets = try ConnectionTarget.prepared(uri)
+    try await DatabaseInspection(targets: targets, options: options).requireOurs()
+    return PostgresStore(targets: targets, options: options)
+  }
+
+  private init(targets: [ConnectionTarget], options: PostgresStoreOptions) {
+    func lane(connections: Int, depth: Int, timeout: Duration, answerTimeout: Duration) -> ConnectionLane {
+      ConnectionLane(
+        .init(
+          connections: connections, depth: depth, maximumWaiting: options.maximumWaiting, timeout: timeout,
+          answerTimeout: answerTimeout),
+        targets: targets, backoff: options.backoff)
+    }
+    func shortLane(_ connections: Int) -> ConnectionLane {
+      lane(
+        connections: connections, depth: options.pipelineDepth, timeout: options.callTimeout,
+        answerTimeout: options.answerTimeout)
+    }
+    reads = shortLane(options.readConnections)
+    writes = shortLane(options.writeConnections)
+    lists = lane(
+      connections: options.listConnections, depth: 1, timeout: options.listTimeout,
+      answerTimeout: options.listTimeout)
+    clock = options.clock
+    committer = Committer(writes: writes, clock: clock)
+    sealer = EventSealer(lists: lists, options: options, signal: eventSignal)
+    events = EventReader(lists: lists)
+    eraser = ProfileEraser(lists: lists, clock: clock)
+    sweeper = Sweeper(lists: lists, clock: clock)
+    for lane in [reads, writes, lists] { lane.start() }
+    sealer.start(reads: reads)
+  }
+
+  // MARK: Reading
+
+  public func attemptRecords(
+    for subject: AttemptSubject, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>
+  ) {
+    read([RecordQueries.attempt(subject, evaluation: evaluation)], completion) { results throws(PostgresError) in
+      try results[0].only { row throws(PostgresError) in
+        try RecordQueries.attemptRecords(of: subject, evaluation: evaluation, &row)
+      }
+    }
+  }
+
+  public func enrolmentRecords(
+    applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey,
+    completion: @escaping Completion<EnrolmentRecords>
+  ) {
+    let calls = RecordQueries.enrolment(
+      applicationID: applicationID, profileID: profileID, deviceID: deviceID, ticket: ticket)
+    read(calls, completion) { results throws(PostgresError) in
+      try RecordQueries.enrolmentRecords(
+        applicationID: applicationID, profileID: profileID, ticket: ticket, results)
+    }
+  }
+
+  public func device(id: String, completion: @escaping Completion<DeviceRecord>) {
+    read([StatementCall(.selectDevice).bind(id)], completion) { results throws(PostgresError) in
+      try results[0].map { row in DeviceRecord(&row) }.first ?? DeviceRecord(deviceID: id)
+    }
+  }
+
+  public func activeBinding(
+    applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>
+  ) {
+    read([StatementCall(.selectActiveBinding).bind(applicationID).bind(deviceID)], completion) {
+      results throws(PostgresError) in
+      try results[0].map { row throws(PostgresError) in try BindingRecord(&row) }.first
+    }
+  }
+
+  public func token(_ key: ExpiringKey, completion: @escaping Completion<TokenRecord?>) {
+    read([StatementCall(.selectToken).bind(key)], completion) { results throws(PostgresError) in
+      try results[0].only { row throws(PostgresError) in try RecordQueries.token(key, &row) }
+    }
+  }
+
+  private func read<Value>(
+    _ calls: [StatementCall], _ completion: @escaping Completion<Value>,
+    _ decode: @escaping @Sendable ([QueryResult]) throws(PostgresError) -> Value
+  ) {
+    reads.run(calls) { result in
+      do throws(PostgresError) {
+        let results = try result.get()
+        guard results.count == calls.count else { throw .corrupt("an answer is missing") }
+        completion(.success(try decode(results)))
+      } catch {
+        completion(.failure(StoreError(error)))
+      }
+    }
+  }
+
+  // MARK: Lists
+
+  public func bindings(
+    applicationID: String, profileID: String, includingRevoked: Bool, after: String?, limit: Int,
+    completion: @escaping Completion<[BindingRecord]>
+  ) {
+    let select = StatementCall(.selectBindings).bind(applicationID).bind(profileID).bind(after ?? "")
+      .bind(includingRevoked).bind(max(0, limit))
+    list(completion) { [lists] () throws(PostgresError) in
+      try await lists.run([select]).first?.map { row throws(PostgresError) in try BindingRecord(&row) } ?? []
+    }
+  }
+
+  /// What was committed before the call is in the log.
+  public func events(
+    matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<EventPage>
+  ) {
+    listSealed(completion) { [events] () throws(PostgresError) in
+      try await events.page(matching: filter, afterSequence: afterSequence, limit: limit)
+    }
+  }
+
+  public func eventChainHead(completion: @escaping Completion<EventChain.Head>) {
+    listSealed(completion) { [events] () throws(PostgresError) in try await events.head() }
+  }
+
+  private func listSealed<Value: Sendable>(
+    _ completion: @escaping Completion<Value>, _ body: @escaping @Sendable () async throws(PostgresError) -> Value
+  ) {
+    sealer.seal { [self] error in
+      if let error { return completion(.failure(StoreError(error))) }
+      list(completion, body)
+    }
+  }
+
+  private func list<Value: Sendable>(
+    _ completion: @escaping Completion<Value>, _ body: @escaping @Sendable () async throws(PostgresError) -> Value
+  ) {
+    Task {
+      do throws(PostgresError) {
+        completion(.success(try await body()))
+      } catch {
+        completion(.failure(StoreError(error)))
+      }
+    }
+  }
+
+  // MARK: Writing
+
+  public func commit(_ changeSet: ChangeSet, completion: @escaping Completion<Void>) {
+    let erasures = changeSet.erasures
+    let hasEvents = !changeSet.events.isEmpty
+    guard erasures.isEmpty else {
+      Task {
+        let failure = await eraser.commit(changeSet, erasing: erasures)
+        completion(failure.map { .failure($0) } ?? .success(()))
+        sealer.noteCommitted()
+      }
+      return
+    }
+    committer.commit(changeSet) { [sealer] failure in
+      completion(failure.map { .failure($0) } ?? .success(()))
+      if failure == nil, hasEvents { sealer.noteCommitted() }
+    }
+  }
+
+  public func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>) {
+    list(completion) { [sweeper] () throws(PostgresError) in try await sweeper.step(before: time) }
+  }
+
+  public func probe(completion: @escaping Completion<Void>) {
+    let mark = ExpiringKey(expiresAt: clock() + Committer.markLifetime, id: .random())
+    writes.run([StatementCall(.forestallCommit).bind(mark), StatementCall(.deleteCommitMark).bind(mark)]) { result in
+      completion(result.map { _ in }.mapError { StoreError($0) })
+    }
+  }
+
+  public func close(completion: @escaping @Sendable () -> Void) {
+    sealer.close()
+    let deadline = MonotonicInstant.now() + Self.drainTime
+    // A commit in doubt asks on the same lane: it is told that the store is closed, and answers in doubt.
+    writes.drain(deadline: deadline) { [reads, lists] in
+      reads.drain(deadline: deadline) {
+        lists.drain(deadline: deadline, completion: completion)
+      }
+    }
+  }
+}

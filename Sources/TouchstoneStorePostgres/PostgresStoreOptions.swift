@@ -1,0 +1,51 @@
+// A PostgreSQL store's bounds and clock.
+
+internal import DispatchPool
+internal import Glibc
+public import TouchstonePolicy
+
+public struct PostgresStoreOptions: Sendable {
+  /// Short reads: some of them wait for a page from the disk, and the others do not wait for them.
+  public var readConnections = 4
+  /// Each commits one transaction at a time: those of all of them share the server's fsync.
+  public var writeConnections = 8
+  /// Lists, sealing, erasures, sweeping: what takes long or several round trips.
+  public var listConnections = 4
+  /// Transactions on their way on one connection, so that the next one is there when one is done.
+  public var pipelineDepth = 16
+  /// Above it, calls are refused at once: a second's worth on a slow disk, and a caller waits no longer than that.
+  public var maximumWaiting = 8_192
+
+  /// A read or a commit is answered by then, with all of its retries.
+  public var callTimeout: Duration = .seconds(4)
+  /// The same of a list, an erasure or a sweep.
+  public var listTimeout: Duration = .seconds(30)
+  /// A host that is not connected by then is tried again later.
+  public var connectTimeout: Duration = .seconds(2)
+
+  /// How long events of a busy service wait to be sealed together.
+  public var sealInterval: Duration = .milliseconds(20)
+  /// How long news of other processes' events may take to those who watch.
+  public var newsInterval: Duration = .milliseconds(200)
+
+  /// Says when a stand-in was last written, from which its day of life counts. The system's unless told.
+  public var clock: @Sendable () -> UnixTime = Self.systemClock
+
+  public init() {}
+
+  /// Half of a call's time: where the server or the way to it is gone, the other half is for asking what became of it.
+  var answerTimeout: Duration { callTimeout / 2 }
+
+  /// A lost server is back within a second of its return, and not met by a busy loop.
+  var backoff: BackoffConfiguration {
+    BackoffConfiguration(
+      initialDelay: .milliseconds(100), multiplier: 1.6, jitter: 0.2, maximumDelay: .milliseconds(500),
+      connectTimeout: connectTimeout)
+  }
+
+  private static let systemClock: @Sendable () -> UnixTime = {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return UnixTime(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
+  }
+}

@@ -1,0 +1,30 @@
+// What a connection is told before it serves.
+
+enum SessionSetup {
+  /// The server stops a statement so much earlier than its answer is given up.
+  static let grace: Duration = .milliseconds(500)
+
+  static func statements(statementTimeout: Duration) -> [String] {
+    let milliseconds = statementTimeout.milliseconds
+    return [
+      "SET statement_timeout = \(milliseconds)",
+      // A process that stands still must not keep a lock for ever.
+      "SET idle_in_transaction_session_timeout = \(milliseconds * 2)",
+      // What was answered is durable, whatever the server's or the role's default; stronger settings stay.
+      """
+      SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+        THEN 'on' ELSE current_setting('synchronous_commit') END, false)
+      """,
+      // Two statements of one transaction see what was committed between them: `Statement.finish` rests on it. An engine
+      // that knows SERIALIZABLE alone gives that, which is stronger, and answers 40001 where it must.
+      "SET default_transaction_isolation = 'read committed'",
+      "SET default_transaction_read_only = off",
+    ]
+  }
+}
+
+extension Duration {
+  fileprivate var milliseconds: Int64 {
+    components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
+  }
+}

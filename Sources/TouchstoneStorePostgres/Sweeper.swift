@@ -1,0 +1,34 @@
+// Drops what expired, a bounded number of rows at a time.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+struct Sweeper: Sendable {
+  /// Of each of a table's key ranges (`UniqueID.spreadCount`), in one step: some milliseconds.
+  static let rowsPerRange = 60
+  /// Of stand-ins.
+  static let rowsPerStep = 1_000
+
+  let lists: ConnectionLane
+  let clock: @Sendable () -> UnixTime
+
+  /// One transaction: who sees that a row is gone sees the mark that speaks for it.
+  func step(before time: UnixTime) async throws(PostgresError) -> SweepResult {
+    var calls = [StatementCall(.raiseSweepMark).bind(time)]
+    calls += Statement.deleteExpiredRecords.map { StatementCall($0).bind(time).bind(Self.rowsPerRange) }
+    calls += [Statement.deleteStandInDevices, .deleteStandInProfiles].map {
+      StatementCall($0).bind(time).bind(Self.rowsPerStep)
+    }
+    // By this process's clock, whatever time is swept for.
+    calls.append(StatementCall(.deleteExpiredCommitMarks).bind(clock()).bind(Self.rowsPerRange))
+    let counts = try await lists.run(calls).dropFirst().map { result throws(PostgresError) in
+      try result.only { row in Int(row.integer()) }
+    }
+    let ranges = counts.prefix(Statement.deleteExpiredRecords.count) + counts.suffix(1)
+    let standIns = counts.dropLast().suffix(2)
+    return SweepResult(
+      // Marks of commits are not what anybody put.
+      removedRows: counts.dropLast().reduce(0, +),
+      hasMore: ranges.contains { $0 >= Self.rowsPerRange } || standIns.contains { $0 >= Self.rowsPerStep })
+  }
+}
