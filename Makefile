@@ -11,6 +11,9 @@ DATA_DIR ?= data
 # Whose interoperability tests `make interop` plays; Python's alone is what CI can afford.
 PEERS ?= python go cpp
 
+# How long `make fuzz` fuzzes each target.
+TIME ?= 60s
+
 # With Swift's runtime inside, so that the binary runs where no Swift is.
 build_release := swift build --configuration release --static-swift-stdlib
 touchstone := .build/release/touchstone
@@ -43,6 +46,15 @@ test-swift: deps $(python_environment)/installed ## Run the unit tests alone
 .PHONY: test-acceptance
 test-acceptance: release $(python_environment)/installed ## Run the tests by stock gRPC clients alone
 	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Acceptance
+
+.PHONY: test-sanitized
+test-sanitized: deps $(python_environment)/installed ## Run the unit tests with AddressSanitizer, and again with ThreadSanitizer
+	TOUCHSTONE_PYTHON=$(python) Tests/Support/Sanitizers/run address
+	TOUCHSTONE_PYTHON=$(python) Tests/Support/Sanitizers/run thread
+
+.PHONY: fuzz
+fuzz: deps ## Fuzz each target of Tests/Fuzz for TIME (60s), two at a time
+	Tests/Fuzz/run $(TIME)
 
 .PHONY: bench
 bench: release ## Measure the service under load on this machine; DURATION=10s (or longer than 1s) for each load
@@ -89,7 +101,8 @@ lint: ## Check the format of the Swift sources
 
 .PHONY: lint-scripts
 lint-scripts: $(python_environment)/linters ## Check the shell scripts and the Dockerfile
-	$(python_environment)/bin/shellcheck --severity warning .ci/run deploy/install-packages Protos/generate.sh
+	$(python_environment)/bin/shellcheck --severity warning .ci/run deploy/install-packages Protos/generate.sh \
+	  Tests/Fuzz/run Tests/Support/Sanitizers/build Tests/Support/Sanitizers/run
 	$(python_environment)/bin/hadolint deploy/Dockerfile
 
 .PHONY: deps
@@ -111,4 +124,4 @@ $(python_environment)/linters: .ci/requirements.txt $(python_environment)/instal
 
 .PHONY: clean
 clean: ## Remove what was built; data stays
-	rm -rf .build .build-interop $(python_environment)
+	rm -rf .build .build-interop .build-sanitized $(python_environment)
