@@ -117,6 +117,56 @@ private struct SimulatedLoop {
   }
 }
 
+@Suite struct RunningCallLimitTests {
+  private static func milliseconds(_ value: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: value * 1_000_000) }
+
+  private static func limit() -> RunningCallLimit {
+    RunningCallLimit(target: .milliseconds(100), interval: .milliseconds(250), greatestLimit: 4_096)
+  }
+
+  /// Ten answers each ms, from `start` on for a second.
+  private static func answer(_ limit: inout RunningCallLimit, after latency: UInt64, from start: UInt64) {
+    for time in start...start + 1_000 {
+      for _ in 0..<10 { limit.answered(callBegan: milliseconds(time - latency), now: milliseconds(time)) }
+    }
+  }
+
+  @Test func aStandingQueueIsCutToWhatIsAnsweredWithinTheTarget() {
+    var limit = Self.limit()
+    Self.answer(&limit, after: 400, from: 1_000)
+    #expect((990...1_010).contains(limit.limit))
+  }
+
+  @Test func oneFastAnswerAnIntervalIsEnough() {
+    var limit = Self.limit()
+    for time in stride(from: 1_000, to: 5_000, by: 10) as StrideTo<UInt64> {
+      limit.answered(callBegan: Self.milliseconds(time - 900), now: Self.milliseconds(time))
+      if time % 200 == 0 { limit.answered(callBegan: Self.milliseconds(time - 99), now: Self.milliseconds(time)) }
+    }
+    #expect(limit.limit == 4_096)
+  }
+
+  @Test func whenTheQueueIsGoneTheLimitGrowsAgain() {
+    var limit = Self.limit()
+    Self.answer(&limit, after: 400, from: 1_000)
+    let cut = limit.limit
+    Self.answer(&limit, after: 10, from: 3_000)
+    #expect(limit.limit > cut && limit.limit < 4_096)
+    for start in stride(from: 5_000, to: 15_000, by: 1_000) as StrideTo<UInt64> {
+      Self.answer(&limit, after: 10, from: start)
+    }
+    #expect(limit.limit == 4_096)
+  }
+
+  @Test func fewAreNeverRefusedHoweverSlow() {
+    var limit = Self.limit()
+    for second in 100..<200 as Range<UInt64> {
+      limit.answered(callBegan: Self.milliseconds((second - 60) * 1_000), now: Self.milliseconds(second * 1_000))
+    }
+    #expect(limit.limit == RunningCallLimit.leastLimit)
+  }
+}
+
 @Suite(.timeLimit(.minutes(1))) struct OverloadTests {
   private static let details: [UInt8] = [8, 14, 18, 0]
 
@@ -143,6 +193,32 @@ private struct SimulatedLoop {
     running.respond([1])
     _ = try await held
     try await client.expectEcho([2])
+  }
+
+  @Test func handlersThatWaitInAQueueLimitHowManyMayRun() async throws {
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.shedding?.target = .seconds(60)
+    configuration.shedding?.interval = .nanoseconds(1)
+    configuration.shedding?.handlerTarget = .nanoseconds(1)
+    configuration.maxConcurrentStreams = 1_000
+    let loopback = try Loopback(configuration)
+    let client = try await loopback.connect()
+    // Each takes longer than a nanosecond, and the interval ends between them.
+    for _ in 0..<3 {
+      async let answer = client.call("Hold")
+      let held = await loopback.held.next()
+      held.respond([])
+      _ = try await answer
+    }
+    let results = Box<Result<RPCResponse, RPCError>>()
+    let request = RPCClientRequest(path: "/test/Hold", message: [])
+    for _ in 0..<RunningCallLimit.leastLimit + 10 { client.connection.start(request) { results.put($0) } }
+    for _ in 0..<10 {
+      guard case .failure(let error) = await results.next() else { return #expect(Bool(false), "none is answered yet") }
+      #expect(error.metadata.first("grpc-retry-pushback-ms") == "1000")
+    }
+    for _ in 0..<RunningCallLimit.leastLimit { await loopback.held.next().respond([]) }
+    for _ in 0..<RunningCallLimit.leastLimit { _ = try await results.next().get() }
   }
 
   /// A server that is busy is not ill.

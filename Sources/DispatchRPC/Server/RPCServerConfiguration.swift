@@ -20,6 +20,9 @@ public struct RPCServerConfiguration: Sendable {
     public var target = Duration.milliseconds(25)
     /// A burst that is served within this is left alone.
     public var interval = Duration.milliseconds(250)
+    /// Of handlers that wait for something, a store or a worker: when no unary call of an interval was answered within this, only as
+    /// many may run as are answered within it, but 256 in any case. Where it is `nil`, handlers may take as long as they like.
+    public var handlerTarget: Duration?
 
     public init() {}
   }

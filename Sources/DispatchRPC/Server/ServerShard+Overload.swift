@@ -5,7 +5,19 @@ import Synchronization
 extension ServerShard {
   /// Handlers that run, and the rounds' length, leave room for another call.
   func takesCall() -> Bool {
-    runningCalls.load(ordering: .relaxed) < configuration.maxRunningCallsPerShard && fitsRound()
+    let limit = runningLimit?.limit ?? configuration.maxRunningCallsPerShard
+    return runningCalls.load(ordering: .relaxed) < limit && fitsRound()
+  }
+
+  /// By its handler. A unary call.
+  func callAnswered(begun time: MonotonicTime) {
+    runningLimit?.answered(callBegan: time, now: shard.now)
+  }
+
+  static func runningLimit(_ configuration: RPCServerConfiguration) -> RunningCallLimit? {
+    guard let shedding = configuration.shedding, let target = shedding.handlerTarget else { return nil }
+    return RunningCallLimit(
+      target: target, interval: shedding.interval, greatestLimit: configuration.maxRunningCallsPerShard)
   }
 
   /// Trailers only, with `grpc-retry-pushback-ms` (gRFC A6).

@@ -14,6 +14,7 @@ final class ServerShard {
   let runningCalls = Atomic<Int>(0)
   var streams = ServerStreamPool()
   var shedder: LoadShedder?
+  var runningLimit: RunningCallLimit?
   /// The round has taken up calls, and its end is to be noted.
   var roundEndIsDue = false
   /// Made once: refusing has to be cheap.
@@ -36,6 +37,7 @@ final class ServerShard {
     self.routes = routes
     self.connectionCount = connectionCount
     shedder = configuration.shedding.map(LoadShedder.init)
+    runningLimit = Self.runningLimit(configuration)
     overloadAnswer = Self.overloadAnswer(configuration)
   }
 
