@@ -47,6 +47,7 @@ final class RunningService: Sendable {
     // What the codec would refuse is not worth receiving.
     serverConfiguration.maxRequestMessageBytes = DecodingLimits.default.maximumBytes
     serverConfiguration.overloadError = TouchstoneService.overloadError
+    serverConfiguration.shedding?.handlerTarget = handlerTarget
     configuration.limits.apply(to: &serverConfiguration)
     let server = RPCServer(configuration: serverConfiguration, router: service.router) { service.wakeUpEnded(on: $0) }
     let addresses = try listen(on: listeners, server, tls)
@@ -54,6 +55,9 @@ final class RunningService: Sendable {
       addresses: addresses, listeners: listeners, tls: tls, service: service, server: server, store: store,
       logger: logger)
   }
+
+  /// Of a call: many times what the store takes for a commit, so that only a queue takes longer.
+  private static let handlerTarget = Duration.milliseconds(100)
 
   private static func listen(
     on listeners: [Listener], _ server: RPCServer, _ tls: RPCServerTLS?
