@@ -64,12 +64,21 @@ private func seconds(_ value: UInt64) -> MonotonicTime { MonotonicTime(nanosecon
     #expect(monitor.record(.tinyWindow, at: seconds(0)) == .abusive)
   }
 
+  /// As grpc's tools/http2_interop sends them.
+  @Test func eachUnknownTypeMayBeTriedOnce() {
+    var monitor = AbuseMonitor(limits: AbuseLimits(), now: seconds(0))
+    for type in 10...255 as ClosedRange<UInt8> {
+      let header = FrameScanner.Header(length: 0, type: type, flags: 0)
+      #expect(AbuseMonitor.Event(header).map { monitor.record($0, at: seconds(0)) } == .tolerated)
+    }
+  }
+
   @Test(
     arguments: [
       (0, 0, 0, .emptyData), (0, 1, 0, nil), (0, 0, 1, nil), (1, 0, 0, nil), (2, 5, 0, .controlFrame), (3, 4, 0, nil),
       (4, 0, 0, .controlFrame), (4, 0, 1, .controlFrame), (6, 8, 0, nil), (6, 8, 1, .controlFrame),
-      (7, 8, 0, .controlFrame), (8, 4, 0, .windowUpdate), (9, 0, 0, nil), (10, 0, 0, .controlFrame),
-      (255, 9, 0, .controlFrame),
+      (7, 8, 0, .controlFrame), (8, 4, 0, .windowUpdate), (9, 0, 0, nil), (10, 0, 0, .unknownFrame),
+      (255, 9, 0, .unknownFrame),
     ] as [(UInt8, Int, UInt8, AbuseMonitor.Event?)])
   func framesCountByTheirHeader(_ type: UInt8, length: Int, flags: UInt8, event: AbuseMonitor.Event?) {
     #expect(AbuseMonitor.Event(FrameScanner.Header(length: length, type: type, flags: flags)) == event)

@@ -10,6 +10,9 @@ struct HTTP2FrameType: RawRepresentable, Hashable, Sendable {
   static let goaway = HTTP2FrameType(rawValue: 0x7)
   static let windowUpdate = HTTP2FrameType(rawValue: 0x8)
   static let continuation = HTTP2FrameType(rawValue: 0x9)
+
+  /// RFC 9113 has it; frames of other types are to be ignored (§5.5).
+  var isKnown: Bool { rawValue <= Self.continuation.rawValue }
 }
 
 enum HTTP2Flags {

@@ -17,9 +17,11 @@ public struct AbuseLimits: Hashable, Sendable {
   /// they cancel or time out: all of a connection's four times over, or twice all that it has in a second. Each call that its
   /// handler answered earns one more.
   public var resets = Bucket(burst: 500, perSecond: 200)
-  /// SETTINGS, PRIORITY, GOAWAY, frames of unknown types, and acknowledgements of PINGs (CVE-2019-9512, -9515). A client that adapts its
-  /// windows sends a few SETTINGS a second. Its PINGs have limits of their own: `RPCServerConfiguration.pingEnforcement`.
+  /// SETTINGS, PRIORITY, GOAWAY and acknowledgements of PINGs (CVE-2019-9512, -9515). A client that adapts its windows sends a few SETTINGS a second. Its PINGs have limits of their own: `RPCServerConfiguration.pingEnforcement`.
   public var controlFrames = Bucket(burst: 200, perSecond: 10)
+  /// Frames of types that RFC 9113 does not have and wants to be ignored: a client may try each of the 246 once, as grpc's
+  /// own tests do.
+  public var unknownFrames = Bucket(burst: 256, perSecond: 10)
   /// WINDOW_UPDATE. C-core sends one or two for every call and every frame of an answer: each of our HEADERS and DATA earns four.
   public var windowUpdates = Bucket(burst: 200, perSecond: 20)
   /// DATA frames without data that end no stream (CVE-2019-9518).
@@ -40,6 +42,7 @@ struct AbuseMonitor {
   enum Event {
     case reset
     case controlFrame
+    case unknownFrame
     case windowUpdate
     case emptyData
     case refusedStream
@@ -57,6 +60,7 @@ struct AbuseMonitor {
 
   private var resets: TokenBucket
   private var controlFrames: TokenBucket
+  private var unknownFrames: TokenBucket
   private var windowUpdates: TokenBucket
   private var emptyData: TokenBucket
   private var refusedStreams: TokenBucket
@@ -66,6 +70,7 @@ struct AbuseMonitor {
   init(limits: AbuseLimits, now: MonotonicTime) {
     resets = TokenBucket(limits.resets, now: now)
     controlFrames = TokenBucket(limits.controlFrames, now: now)
+    unknownFrames = TokenBucket(limits.unknownFrames, now: now)
     windowUpdates = TokenBucket(limits.windowUpdates, now: now)
     emptyData = TokenBucket(limits.emptyData, now: now)
     refusedStreams = TokenBucket(limits.refusedStreams, now: now)
@@ -78,6 +83,7 @@ struct AbuseMonitor {
       switch event {
       case .reset: resets.take(at: now)
       case .controlFrame: controlFrames.take(at: now)
+      case .unknownFrame: unknownFrames.take(at: now)
       case .windowUpdate: windowUpdates.take(at: now)
       case .emptyData: emptyData.take(at: now)
       case .refusedStream: refusedStreams.take(at: now)
@@ -114,7 +120,8 @@ extension AbuseMonitor.Event {
     case .windowUpdate: self = .windowUpdate
     case .ping where header.flags & HTTP2Flags.acknowledgement == 0: return nil
     case .data, .headers, .resetStream, .continuation: return nil
-    default: self = .controlFrame
+    case let type where type.isKnown: self = .controlFrame
+    default: self = .unknownFrame
     }
   }
 }

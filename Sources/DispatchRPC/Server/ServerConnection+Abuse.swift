@@ -53,6 +53,7 @@ extension AbuseMonitor.Event {
     switch self {
     case .reset: "too_many_resets"
     case .controlFrame: "too_many_control_frames"
+    case .unknownFrame: "too_many_unknown_frames"
     case .windowUpdate: "too_many_window_updates"
     case .emptyData: "too_much_empty_data"
     case .refusedStream: "too_many_streams"
