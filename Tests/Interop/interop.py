@@ -16,6 +16,7 @@ applicable, and why.
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -34,6 +35,8 @@ TAKES = {"bad-servers": "python", "framing": "go"}
 
 
 def main():
+    # Whoever is told to end, ends its servers, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Told to end"))
     logs = CACHE / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     foreign = Foreign(CACHE)
@@ -54,7 +57,7 @@ def main():
 
 def play(name, player):
     print(f"Playing {name}", flush=True)
-    table = Table(name, cases.CASES if name in ("cases", "references") else None)
+    table = Table(name)
     player(table)
     print(f"\n{table.markdown()}", flush=True)
     return table

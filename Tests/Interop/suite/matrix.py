@@ -47,16 +47,13 @@ def play(pairings, table, logs: Path, why_not=cases.why_not):
             key = (pairing.server.name, pairing.tls)
             if key not in ports:
                 ports[key] = stack.enter_context(running(pairing, logs))
+        games = list(product(pairings, cases.CASES))
         with ThreadPoolExecutor(PARALLEL) as players:
-            games = []
-            for pairing, case in product(pairings, cases.CASES):
-                if reason := why_not(case, pairing.client.name, pairing.server.name):
-                    table.enter(case, pairing.title, NotApplicable(reason))
-                else:
-                    port = ports[pairing.server.name, pairing.tls]
-                    games.append((case, pairing, players.submit(play_one, case, pairing, port)))
-            for case, pairing, game in games:
-                table.enter(case, pairing.title, game.result())
+            results = [
+                players.submit(play_one, case, pairing, ports[pairing.server.name, pairing.tls], why_not)
+                for pairing, case in games]
+            for (pairing, case), result in zip(games, results):
+                table.enter(case, pairing.title, result.result())
 
 
 class running:
@@ -76,7 +73,9 @@ class running:
         return self.server.__exit__(*failure)
 
 
-def play_one(case, pairing, port):
+def play_one(case, pairing, port, why_not):
+    if reason := why_not(case, pairing.client.name, pairing.server.name):
+        return NotApplicable(reason)
     command = pairing.client.client(port, pairing.tls, case)
     arguments = [*command.arguments, *cases.FLAGS.get(case, [])]
     seconds = cases.SECONDS.get(case, cases.DEFAULT_SECONDS)

@@ -13,10 +13,8 @@ class NotApplicable:
 class Table:
     """A row for each case, a column for each pairing."""
 
-    def __init__(self, name, rows=None):
-        """`rows` are in the order of their first entry where they are not given."""
+    def __init__(self, name):
         self.name = name
-        self.rows = rows
         self.cells = {}
 
     def enter(self, row, column, result):
@@ -30,7 +28,7 @@ class Table:
 
     def markdown(self):
         """Reasons of what does not apply stand below, by number."""
-        rows, columns = self.rows or ordered(row for row, _ in self.cells), ordered(column for _, column in self.cells)
+        rows, columns = ordered(row for row, _ in self.cells), ordered(column for _, column in self.cells)
         reasons = ordered(result.reason for result in self.cells.values() if isinstance(result, NotApplicable))
         lines = [[self.name, *columns], ["---"] * (len(columns) + 1)]
         lines += [[row, *(self.text(row, column, reasons) for column in columns)] for row in rows]
