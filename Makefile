@@ -75,6 +75,11 @@ bench-overload: deps ## Measure what calls beyond its capacity do to a server; S
 	$(build_release) --product rpc-overload
 	@.build/release/rpc-overload
 
+.PHONY: bench-pool
+bench-pool: deps ## Measure memory through CALLS=1000000 calls of a channel, and what it adds to a call
+	$(build_release) --product rpc-pool
+	@.build/release/rpc-pool
+
 .PHONY: interop
 interop: deps ## Play grpc's own interoperability tests with PEERS ("python go cpp"), both ways
 	@deploy/install-packages test interop $(addprefix interop-,$(filter-out python,$(PEERS)))

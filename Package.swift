@@ -91,7 +91,7 @@ let package = Package(
     .executableTarget(
       name: "touchstone-load",
       dependencies: [
-        "TouchstoneClient", "TouchstoneCodec", "SimulatedPhone",
+        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "SimulatedPhone",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ],
@@ -166,6 +166,9 @@ let package = Package(
       name: "rpc-echo", dependencies: ["DispatchRPC"], path: "Tests/Benchmarks/rpc/echo", swiftSettings: settings),
     .executableTarget(
       name: "rpc-overload", dependencies: ["DispatchRPC"], path: "Tests/Benchmarks/rpc/overload",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "rpc-pool", dependencies: ["RPCChannel", "DispatchRPC", "DispatchPool"], path: "Tests/Benchmarks/rpc/pool",
       swiftSettings: settings),
     .testTarget(
       name: "FuzzTests",
