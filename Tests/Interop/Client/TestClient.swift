@@ -24,6 +24,9 @@ struct TestClient: Sendable {
     // As gRPC's channels have it: calls wait where a server allows no more of them.
     configuration.maximumConnections = 1
     configuration.connection.acceptsCompression = true
+    // Foreign servers take all calls of concurrent_large_unary at once, and answer them all.
+    configuration.connection.maxUnreadBytesPerConnection =
+      UnaryCases.concurrentCalls * 2 * Int(UnaryCases.responseBytes)
     configuration.connection.authority = flags.string("server_host_override")
     guard try flags.bool("use_tls") else { return configuration }
     let authorities: RPCClientTLS.Authorities =
