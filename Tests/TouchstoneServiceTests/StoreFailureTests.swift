@@ -1,5 +1,6 @@
 import DispatchRPC
 import InMemoryLogging
+import Logging
 import Testing
 import TouchstoneCodec
 import TouchstonePolicy
@@ -135,7 +136,7 @@ struct StoreFailureTests {
   ) {
     #expect(error.code == code, sourceLocation: sourceLocation)
     #expect(!"\(error) \(error.metadata)".contains("secret"), sourceLocation: sourceLocation)
-    let logged = service.log.entries.map { "\($0.metadata)" }
+    let logged = service.log.entries.filter { $0.level >= .error }.map { "\($0.metadata)" }
     #expect(logged.count == 1, sourceLocation: sourceLocation)
     #expect(logged.allSatisfy { $0.contains(MemoryStore.privateMessage) }, sourceLocation: sourceLocation)
   }

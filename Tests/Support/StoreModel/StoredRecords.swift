@@ -83,7 +83,8 @@ public struct StoredRecords: Sendable {
   }
 
   public func events(matching filter: EventFilter, afterSequence: UInt64, limit: Int) -> [EventRecord] {
-    Array(events.filter { $0.sequence > afterSequence && filter.admits($0) }.prefix(limit))
+    // From 1 and without gaps.
+    Array(events.dropFirst(Int(clamping: afterSequence)).lazy.filter(filter.admits).prefix(limit))
   }
 
   public func eventPage(matching filter: EventFilter, afterSequence: UInt64, limit: Int) -> EventPage {

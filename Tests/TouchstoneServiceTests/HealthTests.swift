@@ -1,0 +1,134 @@
+import DispatchRPC
+import Testing
+import TouchstoneCodec
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneService
+
+/// grpc.health.v1, as load balancers see it.
+struct HealthTests {
+  private static let known = [
+    "", "touchstone.v1.AdministrationService", "touchstone.v1.BindingService", "touchstone.v1.EvaluationService",
+    "touchstone.v1.SecretService", "touchstone.v1.TokenService",
+  ]
+  private static let unknown = [
+    "touchstone.v1.NoService", "touchstone.v1.To\u{212A}enService", "/", "grpc.health.v1.Health",
+  ]
+
+  private let bench = StreamingService()
+
+  @Test(arguments: known) func whatIsKnownServes(_ service: String) throws {
+    #expect(try check(service) == .serving)
+  }
+
+  @Test(arguments: unknown) func whatIsUnknownIsNotFound(_ service: String) throws {
+    let error = #expect(throws: RPCError.self) { try check(service) }
+    #expect(error?.code == .notFound)
+  }
+
+  @Test func theListHasEveryServiceOnce() throws {
+    let list: GRPCHealth.ListResponse = try bench.call("/grpc.health.v1.Health/List", GRPCHealth.ListRequest())
+    #expect(list.statuses.map(\.key).sorted() == Self.known)
+    #expect(list.statuses.allSatisfy { $0.value?.status == .serving })
+  }
+
+  // MARK: The store
+
+  @Test func whoWatchesHearsHowItStandsAndWhatChanges() throws {
+    let watch = try watch("")
+    #expect(try statuses(watch) == [.serving])
+    bench.store.failReads(.unavailable)
+    failACall()
+    #expect(try statuses(watch) == [.serving, .notServing])
+    #expect(try check("touchstone.v1.TokenService") == .notServing)
+    // Again and again, nothing new.
+    for _ in 0..<3 { bench.timer.fire() }
+    failACall()
+    #expect(try statuses(watch) == [.serving, .notServing])
+
+    bench.store.recover()
+    bench.timer.fire()
+    #expect(try statuses(watch) == [.serving, .notServing, .serving])
+    #expect(try check("") == .serving)
+  }
+
+  /// It had a reason of its own.
+  @Test func aFailureWithAStoreThatWorksChangesNothing() throws {
+    let watch = try watch("")
+    bench.store.failCommits(.unavailable, times: 1)
+    failACall()
+    bench.timer.fire()
+    #expect(try statuses(watch) == [.serving])
+  }
+
+  @Test func whoIsSlowHearsTheLastWordAlone() throws {
+    let watch = try watch("", room: 1)
+    bench.store.failReads(.unavailable)
+    failACall()
+    bench.store.recover()
+    bench.timer.fire()
+    bench.store.failReads(.unavailable)
+    failACall()
+    #expect(try statuses(watch) == [.serving])
+    watch.take()
+    #expect(try statuses(watch) == [.serving, .notServing])
+  }
+
+  @Test func anUnknownServiceIsWatchedAsUnknown() throws {
+    let watch = try watch("touchstone.v1.NoService")
+    bench.store.failReads(.unavailable)
+    failACall()
+    #expect(try statuses(watch) == [.serviceUnknown])
+    #expect(watch.ending == nil)
+  }
+
+  // MARK: The end
+
+  @Test func drainingIsTheLastWord() throws {
+    let watches = try [watch(""), watch("touchstone.v1.TokenService")]
+    bench.service.beginDraining()
+    bench.settle()
+    for watch in watches {
+      #expect(try statuses(watch) == [.serving, .notServing])
+      #expect(watch.error?.code == .unavailable)
+    }
+    #expect(try check("") == .notServing)
+    #expect(try watch("").error?.code == .unavailable)
+  }
+
+  @Test func whoMayNotWatchAnyMoreIsRefusedAndWhoLeavesMakesRoom() throws {
+    let watches = try (0..<1_024).map { _ in try watch("") }
+    #expect(watches.allSatisfy { $0.ending == nil })
+    let refused = try watch("")
+    #expect(refused.error?.code == .resourceExhausted)
+    #expect(refused.error?.retryDelay != nil)
+    watches[7].cancel()
+    #expect(try watch("").ending == nil)
+  }
+
+  // MARK: Calls
+
+  private func check(_ service: String) throws -> GRPCHealth.ServingStatus {
+    let answer: GRPCHealth.CheckResponse = try bench.call(
+      "/grpc.health.v1.Health/Check", GRPCHealth.CheckRequest(service: service))
+    return answer.status
+  }
+
+  private func watch(_ service: String, room: Int = .max) throws -> TestStream {
+    try bench.open("/grpc.health.v1.Health/Watch", GRPCHealth.CheckRequest(service: service), room: room)
+  }
+
+  private func statuses(_ watch: TestStream) throws -> [GRPCHealth.ServingStatus] {
+    try watch.messages(GRPCHealth.CheckResponse.self).map(\.status)
+  }
+
+  private func failACall() {
+    let request = V1.EraseProfileRequest(applicationID: "bank", profileID: "alice")
+    let read = V1.ListBindingsRequest(applicationID: "bank", profileID: "alice")
+    _ = try? bench.call(
+      "/touchstone.v1.BindingService/ListBindings", read, answer: V1.ListBindingsResponse.self)
+    _ = try? bench.call(
+      "/touchstone.v1.AdministrationService/EraseProfile", request, answer: V1.EraseProfileResponse.self)
+  }
+}
