@@ -45,6 +45,35 @@ import Testing
     #expect(try await modestAnswer.message == Self.message)
   }
 
+  /// The streams are over by then: only the connection holds it.
+  @Test func whatTheSocketDoesNotTakeCountsAsUnread() async throws {
+    let loopback = try Loopback(RPCServerConfiguration(shards: 1))
+    let peer = RawPeer(loopback.address)
+    let wideWindows =
+      Frame(type: 4, payload: [0, 4, 0x7F, 0xFF, 0xFF, 0xFF]).bytes + Frame.windowUpdate(0, 0x7000_0000).bytes
+    peer.post(Frame.preface + wideWindows)
+    let held = Box<(isBlocked: Bool, hasStreams: Bool, bytes: Int)>()
+    for index in 0..<1_000 as Range<UInt32> {
+      let (id, body) = (index * 2 + 1, [0, 0, 0, 0, 0] as [UInt8])
+      peer.post(Frame.headers(id, Frame.call("/test/Hold")).bytes + Frame.data(id, body, flags: Frame.endStream).bytes)
+      let call = await loopback.held.next()
+      let connection = ShardConfined(call.connection)
+      call.respond([UInt8](repeating: 7, count: 64 << 10))
+      // In the round after the one that writes the answer.
+      loopback.server.shards[0].execute {
+        connection.value.shard.execute {
+          let connection = connection.value
+          held.put((connection.blockedSince != nil, connection.firstStream != nil, connection.bufferedResponseBytes))
+        }
+      }
+      let state = await held.next()
+      guard state.isBlocked else { continue }
+      #expect(!state.hasStreams && state.bytes > 0)
+      return
+    }
+    Issue.record("the socket takes everything")
+  }
+
   @Test func unfinishedRequestsAreRefusedBeyondTheConnectionsShare() async throws {
     var configuration = RPCServerConfiguration(shards: 1)
     configuration.maxRequestMessageBytes = 64 << 10

@@ -88,6 +88,9 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
   /// All output is with the kernel.
   func didWrite() {}
 
+  /// What waits for the socket to take it is more or less than before.
+  func blockedBytesChanged(by count: Int) {}
+
   /// Once, when the connection is of no more use; every call that still runs is lost.
   func didClose(_ reason: String) {}
 
@@ -262,6 +265,7 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
   }
 
   private func clearBlocked() {
+    blockedBytesChanged(by: -blocked.count)
     blocked = []
     blockedOffset = 0
     blockedSince = nil
@@ -320,6 +324,7 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
     blocked = Array(rest)
     blockedOffset = 0
     blockedSince = shard.now
+    blockedBytesChanged(by: blocked.count)
   }
 
   /// A later wake-up, so that the other connections are written first.
@@ -364,6 +369,7 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
     state = .closed
     for timer in timers.values { shard.cancelTimer(timer) }
     timers = [:]
+    if !blocked.isEmpty { clearBlocked() }
     if let key { shard.unregister(key, descriptor: transport.descriptor) }
     transport.close()
     didClose(reason)

@@ -144,6 +144,10 @@ final class ServerConnection: HTTP2Connection {
     dispatchReady()
   }
 
+  override func blockedBytesChanged(by count: Int) {
+    responseBytesChanged(by: count)
+  }
+
   override func didClose(_ reason: String) {
     while let stream = firstStream {
       close(stream, .connectionLost)
