@@ -44,10 +44,10 @@ import Testing
   }
 }
 
-private let python = ProcessInfo.processInfo.environment["TOUCHSTONE_PYTHON"]
+let python = ProcessInfo.processInfo.environment["TOUCHSTONE_PYTHON"]
 
 /// One of `crosscheck` that runs.
-private final class Script {
+final class Script {
   private let process = Process()
   private let input = Pipe()
   private let output = Pipe()
