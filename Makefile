@@ -75,6 +75,11 @@ bench-overload: deps ## Measure what calls beyond its capacity do to a server; S
 	$(build_release) --product rpc-overload
 	@.build/release/rpc-overload
 
+.PHONY: bench-abuse
+bench-abuse: release $(python_environment)/installed ## Measure what a peer that abuses HTTP/2 does to everybody else's calls
+	$(build_release) --product touchstone-load
+	@$(python) Tests/Benchmarks/abuse.py
+
 .PHONY: bench-pool
 bench-pool: deps ## Measure memory through CALLS=1000000 calls of a channel, and what it adds to a call
 	$(build_release) --product rpc-pool
