@@ -133,6 +133,8 @@ extension ClientConnection {
     keepalive = KeepaliveStateMachine(
       interval: settings.interval, timeout: settings.timeout, withoutCalls: settings.withoutCalls, now: shard.now)
     setTimer(TimerKind.keepalive, after: settings.interval)
+    // gRFC A18: a peer that is gone is noticed also where something was sent to it.
+    setUserTimeout(transport.descriptor, settings.timeout)
   }
 
   func goawayReceived(isForPings: Bool) {
