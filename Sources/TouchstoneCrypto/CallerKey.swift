@@ -42,9 +42,14 @@ public struct CallerKeyDigest: Sendable {
   /// `nil`: the text is no key.
   public init?(ofKey text: String) {
     var text = text
-    let words = text.withUTF8 { CallerKey.isWellFormed($0) ? Self.digest(of: $0) : nil }
-    guard let words else { return nil }
-    self.words = words
+    guard let digest = text.withUTF8({ CallerKeyDigest(ofKey: $0) }) else { return nil }
+    self = digest
+  }
+
+  /// `nil`: the text is no key.
+  public init?(ofKey text: UnsafeBufferPointer<UInt8>) {
+    guard CallerKey.isWellFormed(text) else { return nil }
+    words = Self.digest(of: text)
   }
 
   /// Takes as long for equal ones as for others.

@@ -119,13 +119,12 @@ extension Authorization.ShownKey {
 
   /// - Parameter authorization: the metadata of that name.
   init(authorization text: String) {
-    let scheme = text.utf8.prefix(Self.scheme.utf8.count)
-    guard scheme.map({ $0 | 0x20 }).elementsEqual(Self.scheme.utf8),
-      let digest = CallerKeyDigest(ofKey: String(text.utf8.dropFirst(scheme.count)) ?? "")
-    else {
-      self = .malformed
-      return
+    var text = text
+    let digest = text.withUTF8 { text in
+      let (scheme, key) = (text.prefix(Self.scheme.utf8.count), text.dropFirst(Self.scheme.utf8.count))
+      let isBearer = scheme.lazy.map { $0 | 0x20 }.elementsEqual(Self.scheme.utf8)
+      return isBearer ? CallerKeyDigest(ofKey: UnsafeBufferPointer(rebasing: key)) : nil
     }
-    self = .digest(digest)
+    self = digest.map { .digest($0) } ?? .malformed
   }
 }

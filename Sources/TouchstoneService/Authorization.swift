@@ -3,6 +3,7 @@
 
 internal import DispatchRPC
 internal import TouchstoneCrypto
+internal import TouchstonePolicy
 
 /// Why a call is refused before anything of it is looked at. The names are the reasons in ErrorInfo and in the audit log.
 enum AccessRefusal: String, CaseIterable, Sendable {
@@ -209,7 +210,7 @@ struct ExactText: Hashable, Sendable {
   }
 
   static func == (left: ExactText, right: ExactText) -> Bool {
-    left.text.utf8.elementsEqual(right.text.utf8)
+    Identifier.areEqual(left.text, right.text)
   }
 
   func hash(into hasher: inout Hasher) {

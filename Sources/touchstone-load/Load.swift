@@ -4,7 +4,7 @@ internal import Histogram
 internal import TouchstoneClient
 
 struct Load {
-  let target: String
+  let service: TouchstoneClientConfiguration
   let scenario: Scenario
   let connections: Int
   let streams: Int
@@ -14,13 +14,13 @@ struct Load {
   let passcodes: Int
 
   func run() async throws(LoadError) -> Report {
-    var configuration = TouchstoneClientConfiguration(target: target)
+    var configuration = service
     configuration.minimumConnections = connections
     configuration.maximumConnections = connections
     let client = TouchstoneClient(configuration: configuration)
     let run = UInt64.random(in: .min ... .max)
     let phones = try await bindPhones(client, run: run)
-    let typists = passcodes == 0 ? nil : try await Typists.enrol(passcodes, target: target, run: run)
+    let typists = passcodes == 0 ? nil : try await Typists.enrol(passcodes, service, run: run)
     let begin = ContinuousClock.now + warmup
     let window = MeasuredWindow(begin: begin, end: begin + duration)
     async let typed = typists?.type(until: window.end) ?? (0, 0)

@@ -15,8 +15,7 @@ struct TouchstoneLoad: ParsableCommand {
       BeginEvaluation, a signature by the phone's own P-256 key and a SubmitAttempt, and counts only where it succeeded.
       """)
 
-  @Option(help: ArgumentHelp("The service.", valueName: "host:port"))
-  var target = "127.0.0.1:7443"
+  @OptionGroup var destination: Destination
 
   @Option(help: "What every phone does: \(Scenario.allCases.map(\.rawValue).joined(separator: " or ")).")
   var scenario = Scenario.login
@@ -65,7 +64,8 @@ struct TouchstoneLoad: ParsableCommand {
     Task {
       do throws(LoadError) {
         let report = try await Load(
-          target: target, scenario: scenario, connections: connections, streams: streams, warmup: warmup.value,
+          service: destination.configuration(), scenario: scenario, connections: connections, streams: streams,
+          warmup: warmup.value,
           duration: duration.value, passcodes: passcodes
         ).run()
         print(json ? report.json : report.text)

@@ -14,8 +14,10 @@ struct Typists: Sendable {
   private let names: [String]
 
   /// - Parameter count: passcodes a second.
-  static func enrol(_ count: Int, target: String, run: UInt64) async throws(LoadError) -> Typists {
-    let client = TouchstoneClient(configuration: TouchstoneClientConfiguration(target: target))
+  static func enrol(_ count: Int, _ service: TouchstoneClientConfiguration, run: UInt64) async throws(LoadError)
+    -> Typists
+  {
+    let client = TouchstoneClient(configuration: service)
     let names = (0..<count).map { "typist-\(run)-\($0)" }
     let secret = V1.Secret(kind: .passcode(passcode))
     do throws(TouchstoneError) {
