@@ -3,7 +3,9 @@
 import json
 import shutil
 import signal
+import subprocess
 import threading
+from pathlib import Path
 
 import grpc
 import pytest
@@ -14,12 +16,14 @@ from support.configuration import BAD_CONFIGURATION
 from support.credentials import Key, caller_with
 from support.errors import refused
 from support.phone import Phone
-from support.server import run, run_to_end
+from support.server import BINARY, run, run_to_end
 from support.stubs import administration_pb2, evaluation_pb2
 
 UNAUTHENTICATED = grpc.StatusCode.UNAUTHENTICATED
 PERMISSION_DENIED = grpc.StatusCode.PERMISSION_DENIED
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
+
+ROOT = Path(__file__).parents[2]
 
 SHOP = "spiffe://example.org/shop"
 
@@ -288,3 +292,40 @@ def test_a_key_file_that_others_can_read_is_refused(tmp_path, installed):
     checked = run("check-config", configuration)
     assert checked.returncode == BAD_CONFIGURATION
     assert str(installed.server.key_file) in checked.stderr
+
+
+# What is shipped
+
+
+def test_the_example_is_right(tmp_path, installed):
+    """With files where it has them."""
+    example = (ROOT / "deploy/touchstone.example.yaml").read_text()
+    installed.authority.file.rename(tmp_path / "clients.pem")
+    path = tmp_path / "touchstone.yaml"
+    path.write_text(example.replace("/etc/touchstone/", f"{tmp_path}/"))
+    checked = run("check-config", path)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    callers = [line.split()[1] for line in checked.stdout.splitlines() if line.startswith("caller ")]
+    assert callers == ["shop", "checkout", "support", "auditor", "local"]
+
+
+def test_the_readme_is_right(start, tmp_path):
+    """What it says of a service that is run for real, word for word but for the port and the build."""
+    text = (ROOT / "README.md").read_text()
+    script = text.split("**For real**")[1].split("```sh\n")[1].split("```")[0]
+    setup, serving = script.rstrip().rsplit("\n", 1)
+    assert serving.startswith("$touchstone serve --listen 0.0.0.0:7443 --config touchstone.yaml")
+    setup = setup.replace("make release && touchstone=.build/release/touchstone", f"touchstone={BINARY}")
+    made = subprocess.run(["bash", "-euc", setup], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    configuration = (tmp_path / "touchstone.yaml").read_text().replace("server.", f"{tmp_path}/server.")
+    server = start(configuration=configuration)
+
+    client = text.split("in Python, with `grpcio`:\n```python\n")[1].split("```")[0]
+    client = client.replace('open("', f'open("{tmp_path}/').replace("localhost:7443", server.address)
+    names = {"grpc": grpc}
+    exec(client, names)
+    caller, phone = caller_with(names["channel"], "shop"), Phone()
+    caller.bind(phone)
+    assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
+    names["channel"].close()
