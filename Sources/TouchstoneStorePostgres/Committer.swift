@@ -13,8 +13,6 @@ final class Committer: Sendable {
   /// Marks are asked for within a call's time, and processes' clocks may differ by a minute. A busy service leaves
   /// thousands a second.
   static let markLifetime: Duration = .seconds(5 * 60)
-  private static let maximumAttempts = 10
-  private static let maximumDelayMilliseconds = 50.0
   /// Between two questions after a commit in doubt.
   private static let questionInterval: Duration = .milliseconds(100)
 
@@ -63,9 +61,9 @@ final class Committer: Sendable {
       switch result {
       case .success: attempt.completion(nil)
       case .failure(.lost(let reason)): settle(attempt, reason: reason)
-      case .failure(let error) where error.isWorthRetrying && attempt.number < Self.maximumAttempts:
+      case .failure(let error) where error.isWorthRetrying && attempt.number < Retry.maximumAttempts:
         let next = attempt.next
-        after(Self.retryDelay(attempt: attempt.number), before: attempt.deadline) { isInTime in
+        after(Retry.delay(afterAttempt: attempt.number), before: attempt.deadline) { isInTime in
           if isInTime { self.attempt(next) } else { attempt.completion(StoreError(error)) }
         }
       case .failure(let error): attempt.completion(StoreError(error))
@@ -73,16 +71,10 @@ final class Committer: Sendable {
     }
   }
 
-  /// Full jitter: who lost to one another are not to meet again.
-  private static func retryDelay(attempt: Int) -> Duration {
-    let limit = min(maximumDelayMilliseconds, Double(1 << min(attempt, 8)))
-    return .microseconds(Int64.random(in: 0...Int64(limit * 1_000)))
-  }
-
   // MARK: In doubt
 
   private func settle(_ attempt: Attempt, reason: String) {
-    writes.run(Self.question(about: attempt.mark), until: attempt.deadline) { [self] result in
+    writes.run(Self.question(about: attempt.mark), until: attempt.deadline, isQuestion: true) { [self] result in
       switch result.flatMap(Self.isCommitted) {
       case .success(true): attempt.completion(nil)
       case .success(false):

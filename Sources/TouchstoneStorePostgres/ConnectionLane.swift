@@ -53,30 +53,48 @@ final class ConnectionLane: Sendable {
 
   // MARK: One transaction, one round trip
 
+  /// A connection that is found to have ended is no reason to fail, as long as nothing was sent on it, or only a
+  /// question.
+  ///
+  /// - Parameter isQuestion: it changes nothing, and may be asked twice.
   func run(
-    _ calls: [StatementCall], until deadline: MonotonicInstant? = nil,
+    _ calls: [StatementCall], until deadline: MonotonicInstant? = nil, isQuestion: Bool = false,
     completion: @escaping @Sendable (Result<[QueryResult], PostgresError>) -> Void
   ) {
-    pool.lease(deadline: deadline ?? .now() + timeout) { result in
+    let deadline = deadline ?? .now() + timeout
+    run(calls, until: deadline, isQuestion: isQuestion, triesLeft: Self.maximumTries, completion)
+  }
+
+  /// After a restart of the server each connection may be found to have ended, but not that often in a row.
+  private static let maximumTries = 3
+
+  private func run(
+    _ calls: [StatementCall], until deadline: MonotonicInstant, isQuestion: Bool, triesLeft: Int,
+    _ completion: @escaping @Sendable (Result<[QueryResult], PostgresError>) -> Void
+  ) {
+    pool.lease(deadline: deadline) { [self] result in
       switch result {
       case .failure(let error): completion(.failure(PostgresError(error)))
       case .success(let lease):
         lease.connection.send(
           Transaction(calls: calls) { result in
             lease.release()
-            completion(result)
+            guard triesLeft > 1, result.mayBeRepeated(isQuestion: isQuestion), .now() < deadline else {
+              return completion(result)
+            }
+            self.run(calls, until: deadline, isQuestion: isQuestion, triesLeft: triesLeft - 1, completion)
           })
       }
     }
   }
 
-  func run(
-    _ calls: [StatementCall], until deadline: MonotonicInstant? = nil
-  ) async throws(PostgresError) -> [QueryResult] {
-    let result = await withCheckedContinuation { continuation in
-      run(calls, until: deadline) { continuation.resume(returning: $0) }
+  /// Again, where it lost a race on the server.
+  func run(_ calls: [StatementCall], isQuestion: Bool = false) async throws(PostgresError) -> [QueryResult] {
+    try await Self.retrying { () throws(PostgresError) in
+      try await withCheckedContinuation { continuation in
+        run(calls, isQuestion: isQuestion) { continuation.resume(returning: $0) }
+      }.get()
     }
-    return try result.get()
   }
 
   // MARK: Several round trips
@@ -94,22 +112,36 @@ final class ConnectionLane: Sendable {
     }
   }
 
-  /// Where the body fails, what it began is rolled back.
+  /// Where the body fails, what it began is rolled back; where it lost a race on the server, it is called again.
   func withSession<Value: Sendable>(
     _ body: (Session) async throws(PostgresError) -> Value
   ) async throws(PostgresError) -> Value {
     let lease = try await lease()
+    defer { lease.release() }
     let session = Session(connection: lease.connection)
-    do throws(PostgresError) {
-      let value = try await body(session)
-      lease.release()
-      return value
-    } catch {
-      // Outside of a transaction it is a warning that nobody reads.
-      _ = try? await session.run([StatementCall(.rollBack)])
-      lease.release()
-      throw error
+    return try await Self.retrying { () throws(PostgresError) in
+      do throws(PostgresError) {
+        return try await body(session)
+      } catch {
+        // Outside of a transaction it is a warning that nobody reads.
+        _ = try? await session.run([StatementCall(.rollBack)])
+        throw error
+      }
     }
+  }
+
+  private static func retrying<Value>(
+    _ body: () async throws(PostgresError) -> Value
+  ) async throws(PostgresError) -> Value {
+    for attempt in 1..<Retry.maximumAttempts {
+      do throws(PostgresError) {
+        return try await body()
+      } catch {
+        guard error.isWorthRetrying else { throw error }
+        try? await Task.sleep(for: Retry.delay(afterAttempt: attempt))
+      }
+    }
+    return try await body()
   }
 
   private func lease() async throws(PostgresError) -> Lease<PostgresConnection> {
@@ -119,6 +151,16 @@ final class ConnectionLane: Sendable {
     switch result {
     case .success(let lease): return lease
     case .failure(let error): throw PostgresError(error)
+    }
+  }
+}
+
+extension Result<[QueryResult], PostgresError> {
+  fileprivate func mayBeRepeated(isQuestion: Bool) -> Bool {
+    switch self {
+    case .failure(.notSent): true
+    case .failure(.lost): isQuestion
+    case .success, .failure: false
     }
   }
 }

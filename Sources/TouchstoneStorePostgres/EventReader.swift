@@ -11,7 +11,7 @@ struct EventReader: Sendable {
   ) async throws(PostgresError) -> EventPage {
     let select = Self.select(filter).bind(Int64(clamping: afterSequence)).bind(array: filter.kindPrefixes).bind(
       max(0, limit))
-    let results = try await lists.run([StatementCall(.selectEventChain), select])
+    let results = try await lists.run([StatementCall(.selectEventChain), select], isQuestion: true)
     guard results.count == 2 else { throw .corrupt("no audit log") }
     let end = try results[0].only { row in EventChain.Head(&row) }.sequence
     let events = try results[1].map { row throws(PostgresError) in try EventRecord(&row) }
@@ -21,7 +21,7 @@ struct EventReader: Sendable {
   }
 
   func head() async throws(PostgresError) -> EventChain.Head {
-    let results = try await lists.run([StatementCall(.selectEventChain)])
+    let results = try await lists.run([StatementCall(.selectEventChain)], isQuestion: true)
     guard let result = results.first else { throw .corrupt("no audit log") }
     return try result.only { row in EventChain.Head(&row) }
   }

@@ -144,7 +144,7 @@ final class EventSealer: @unchecked Sendable {
   // MARK: News
 
   private func lookForNews(_ reads: ConnectionLane) {
-    reads.run([StatementCall(.hasUnsealedEvents)]) { [self] result in
+    reads.run([StatementCall(.hasUnsealedEvents)], isQuestion: true) { [self] result in
       guard case .success(let results) = result, var row = results.first?.first else { return }
       let hasUnsealed = row.boolean()
       tell(row.version())

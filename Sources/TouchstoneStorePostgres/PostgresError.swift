@@ -1,5 +1,6 @@
 // Why a transaction was not done, or may not have been.
 
+internal import CPostgres
 internal import DispatchPool
 internal import TouchstoneStore
 
@@ -32,6 +33,21 @@ enum PostgresError: Error, Sendable, Hashable {
     case .server(let state, let message): "PostgreSQL \(state.rawValue): \(message)"
     case .notSent(let message), .lost(let message), .corrupt(let message): message
     }
+  }
+}
+
+extension PostgresError {
+  init(_ result: OpaquePointer) {
+    let state = cpostgres_sqlstate(result).map { String(cString: $0) }
+    let message = cpostgres_primary_message(result).map { String(cString: $0) } ?? "the connection was lost"
+    // Without a code it is libpq's own finding, of the connection.
+    self = state.map { .server(SQLState(rawValue: $0), message: message) } ?? .lost(message)
+  }
+
+  /// What an error says that came before the connection ended, without a Sync after it. A refusal of the statement
+  /// stands; that the session is ended may have come after the commit.
+  var ofEndedSession: PostgresError? {
+    if case .server(let state, _) = self, !state.isOfTheMoment { self } else { nil }
   }
 }
 

@@ -114,7 +114,7 @@ public final class PostgresStore: Store {
     _ calls: [StatementCall], _ completion: @escaping Completion<Value>,
     _ decode: @escaping @Sendable ([QueryResult]) throws(PostgresError) -> Value
   ) {
-    reads.run(calls) { result in
+    reads.run(calls, isQuestion: true) { result in
       do throws(PostgresError) {
         let results = try result.get()
         guard results.count == calls.count else { throw .corrupt("an answer is missing") }
@@ -134,7 +134,8 @@ public final class PostgresStore: Store {
     let select = StatementCall(.selectBindings).bind(applicationID).bind(profileID).bind(after ?? "")
       .bind(includingRevoked).bind(max(0, limit))
     list(completion) { [lists] () throws(PostgresError) in
-      try await lists.run([select]).first?.map { row throws(PostgresError) in try BindingRecord(&row) } ?? []
+      try await lists.run([select], isQuestion: true).first?.map { row throws(PostgresError) in try BindingRecord(&row)
+      } ?? []
     }
   }
 
@@ -197,9 +198,8 @@ public final class PostgresStore: Store {
 
   public func probe(completion: @escaping Completion<Void>) {
     let mark = ExpiringKey(expiresAt: clock() + Committer.markLifetime, id: .random())
-    writes.run([StatementCall(.forestallCommit).bind(mark), StatementCall(.deleteCommitMark).bind(mark)]) { result in
-      completion(result.map { _ in }.mapError { StoreError($0) })
-    }
+    let calls = [StatementCall(.forestallCommit).bind(mark), StatementCall(.deleteCommitMark).bind(mark)]
+    writes.run(calls, isQuestion: true) { result in completion(result.map { _ in }.mapError { StoreError($0) }) }
   }
 
   public func close(completion: @escaping @Sendable () -> Void) {

@@ -47,7 +47,8 @@ struct ProfileEraser: Sendable {
   /// As `Committer` does, and asked once: an administrator asks again.
   private func settle(_ mark: ExpiringKey, reason: String) async -> StoreError? {
     do throws(PostgresError) {
-      let isCommitted = try Committer.isCommitted(await lists.run(Committer.question(about: mark))).get()
+      let isCommitted = try Committer.isCommitted(await lists.run(Committer.question(about: mark), isQuestion: true))
+        .get()
       return isCommitted
         ? nil : StoreError(code: .unavailable, message: "the connection was lost, and nothing done: \(reason)")
     } catch {
@@ -65,11 +66,12 @@ struct ProfileEraser: Sendable {
     let profiles =
       [erasure.profileID, ProfileRecord.standInID(forProfile: erasure.profileID)]
       + bindings.map { ProfileRecord.standInID(forUnknownBinding: $0) }
-    let versions = try await session.run([
-      StatementCall(.deleteProfiles).bind(erasure.applicationID).bind(array: profiles),
+    // In the order of every commit: devices before profiles.
+    let results = try await session.run([
       StatementCall(.deleteDevices).bind(array: bindings.map { DeviceRecord.standInID(forUnknownBinding: $0) }),
+      StatementCall(.deleteProfiles).bind(erasure.applicationID).bind(array: profiles),
     ])
-    let highest = try versions.first?.only { row in row.version() } ?? 0
+    let highest = try results.last?.only { row in row.version() } ?? 0
     try await session.run([StatementCall(.raiseErasureMark).bind(highest)])
   }
 

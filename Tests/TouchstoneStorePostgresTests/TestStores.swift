@@ -1,6 +1,7 @@
 import PostgresServer
 import TouchstoneStore
-import TouchstoneStorePostgres
+
+@testable import TouchstoneStorePostgres
 
 /// As many stores, as of so many processes, on one database that is new, and gone afterwards.
 func withStores<Value>(
@@ -50,4 +51,21 @@ extension PostgresStoreOptions {
     options.callTimeout = .seconds(40)
     return options
   }
+}
+
+/// Holds what the statement locks while the body runs, then lets go.
+func withTransaction(_ sql: String, at uri: String, _ body: () async throws -> Void) async throws {
+  let lane = ConnectionLane.ofOneConnection(
+    targets: try ConnectionTarget.prepared(uri), options: .small, timeout: .seconds(60))
+  var result: Result<Void, any Error> = .success(())
+  try await lane.withSession { session throws(PostgresError) in
+    try await session.run([StatementCall(.begin), StatementCall(Statement(nil, sql))])
+    do {
+      try await body()
+    } catch {
+      result = .failure(error)
+    }
+    try await session.run([StatementCall(.rollBack)])
+  }
+  try result.get()
 }

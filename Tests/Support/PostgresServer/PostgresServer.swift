@@ -16,7 +16,7 @@ public final class PostgresServer: Sendable {
 
   /// Holds the data and the socket.
   public let directory: String
-  private let port: Int
+  let port: Int
   /// Settings of `postgres`, as `name=value`.
   private let settings: [String]
   private let keepAlive: Int32

@@ -29,10 +29,11 @@ public enum StoreConformance {
     public var testDescription: String { name }
   }
 
-  public static let sharedChecks = secretBudgetChecks
+  public static let sharedChecks = secretBudgetChecks + sharedLogChecks
 
   public static let checks =
     recordChecks + profileChecks + compareAndSetChecks + bindingChecks + eventChecks + erasureChecks + lifecycleChecks
+    + sizeChecks
     + sharedChecks.map { check in
       Check(name: check.name) { store in try await check.run([store]) }
     }

@@ -1,0 +1,82 @@
+// How a connection comes to serve: libpq's steps, and what is prepared then.
+
+internal import CPostgres
+internal import Dispatch
+internal import DispatchPool
+
+extension PostgresConnection {
+  func beginConnecting() {
+    guard phase == .idle else { return }
+    phase = .connecting
+    startTimer(after: configuration.connectTimeout)
+    let settings = configuration.target.settings
+    // Of libpq's own: `dbname` is not to be read as a connection string again.
+    connection = withCStrings(settings.map(\.keyword)) { keywords in
+      withCStrings(settings.map(\.value)) { values in PQconnectStartParams(keywords, values, 0) }
+    }
+    guard let connection, PQstatus(connection) != CONNECTION_BAD else { return end(failure) }
+    // Warnings would go to the standard error.
+    PQsetNoticeReceiver(connection, { _, _ in }, nil)
+    // As if PQconnectPoll had said so (libpq, PQconnectStart).
+    waitToStep(PGRES_POLLING_WRITING)
+  }
+
+  private func step() {
+    guard phase == .connecting, let connection else { return }
+    let polling = PQconnectPoll(connection)
+    switch polling {
+    case PGRES_POLLING_READING, PGRES_POLLING_WRITING: waitToStep(polling)
+    case PGRES_POLLING_OK: setUp()
+    default: end(failure)
+    }
+  }
+
+  /// The socket may be another one at each step: the source lets go of it before the step is taken.
+  private func waitToStep(_ polling: PostgresPollingStatusType) {
+    let socket = PQsocket(connection)
+    guard socket >= 0 else { return end("no socket") }
+    let source: any DispatchSourceProtocol =
+      polling == PGRES_POLLING_READING
+      ? DispatchSource.makeReadSource(fileDescriptor: socket, queue: queue)
+      : DispatchSource.makeWriteSource(fileDescriptor: socket, queue: queue)
+    source.setEventHandler { [unowned self] in stepSource?.cancel() }
+    openSources += 1
+    source.setCancelHandler { [self] in
+      stepSource = nil
+      sourceEnded()
+      step()
+    }
+    stepSource = source
+    source.activate()
+  }
+
+  private func setUp() {
+    guard let connection else { return }
+    guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else { return end(failure) }
+    phase = .settingUp
+    watchSocket()
+    for sql in configuration.setup where PQsendQueryParams(connection, sql, 0, nil, nil, nil, nil, 1) == 0 {
+      return end(failure)
+    }
+    for statement in configuration.prepared
+    where PQsendPrepare(connection, statement.name, statement.sql, 0, nil) == 0 {
+      return end(failure)
+    }
+    guard PQpipelineSync(connection) == 1 else { return end(failure) }
+    let done = Transaction(calls: []) { [unowned self] result in
+      switch result {
+      case .success: serve()
+      case .failure(let error): end(error.message)
+      }
+    }
+    inFlight.append(InFlight(transaction: done, deadline: .now() + configuration.answerTimeout))
+    flush()
+  }
+
+  private func serve() {
+    phase = .serving
+    isTimerSet = false
+    report(.connected(capacity: configuration.capacity))
+    sendWaiting()
+  }
+}

@@ -1,0 +1,172 @@
+import PostgresServer
+import StoreConformance
+import Testing
+import TouchstoneStore
+import TouchstoneStorePostgres
+
+/// What a store makes of the database it is given. In no case of refusal is anything there changed.
+struct OpeningTests {
+  struct Damage: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let code: StoreOpenError.Code
+    /// A part of the message.
+    let advice: String
+    let sql: String
+    /// Done to a database that was migrated and has three events; otherwise to an empty one.
+    var isToOurs = true
+  }
+
+  static let damages = [
+    Damage(
+      testDescription: "an empty database", code: .otherSchema, advice: "run `touchstone migrate`", sql: "SELECT 1",
+      isToOurs: false),
+    Damage(
+      testDescription: "another application's tables", code: .corrupt, advice: "a database of its own",
+      sql: "CREATE TABLE users (id BIGINT)", isToOurs: false),
+    Damage(
+      testDescription: "another application's marker", code: .corrupt, advice: "a database of its own",
+      sql: "CREATE TABLE touchstone_schema (name TEXT)", isToOurs: false),
+    Damage(
+      testDescription: "a marker with another name in it", code: .corrupt, advice: "a database of its own",
+      sql: "UPDATE touchstone_schema SET application = 'cornerstone'"),
+    Damage(
+      testDescription: "a newer schema", code: .otherSchema, advice: "upgrade",
+      sql: "UPDATE touchstone_schema SET version = version + 1"),
+    Damage(
+      testDescription: "a migration that did not end", code: .otherSchema, advice: "run `touchstone migrate` again",
+      sql: "UPDATE touchstone_schema SET version = 0, migrating_to = 1"),
+    Damage(
+      testDescription: "a missing table", code: .corrupt, advice: "restore it from a backup", sql: "DROP TABLE tokens"),
+    Damage(
+      testDescription: "a missing column", code: .corrupt, advice: "restore it from a backup",
+      sql: "ALTER TABLE devices DROP COLUMN failures"),
+    Damage(
+      testDescription: "a last event that was altered", code: .corrupt, advice: "the end of the audit log",
+      sql: "UPDATE events SET caller = '\\x00' WHERE sequence = 3"),
+    Damage(
+      testDescription: "a last event that is gone", code: .corrupt, advice: "the end of the audit log",
+      sql: "DELETE FROM events WHERE sequence = 3"),
+    Damage(
+      testDescription: "an event beyond the end", code: .corrupt, advice: "the end of the audit log",
+      sql: "INSERT INTO events (sequence, hash, digest) VALUES (9, '\\x00', '\\x00')"),
+    Damage(
+      testDescription: "a log without its head", code: .corrupt, advice: "audit log", sql: "DELETE FROM event_chain"),
+  ]
+
+  @Test(arguments: damages)
+  func whatIsNotOursAndWholeIsRefused(_ damage: Damage) async throws {
+    try await withDatabase { uri in
+      if damage.isToOurs { try await Self.makeThreeEvents(at: uri) }
+      let server = try PostgresServer.shared.get()
+      try server.execute(damage.sql, at: uri)
+      let before = try Self.contents(of: uri)
+      let error = await Self.openingError(uri)
+      #expect(error?.code == damage.code)
+      #expect(error?.message.contains(damage.advice) == true, "\(error?.message ?? "")")
+      #expect(error?.message.contains("\n") == false)
+      #expect(try Self.contents(of: uri) == before)
+    }
+  }
+
+  @Test func aServerThatIsNotThereIsUnwritableAndNoPasswordIsTold() async throws {
+    for uri in [
+      "postgresql://u:secret@/x?host=/nowhere", "postgresql://u:secret@127.0.0.1:1/x", "postgresql://secret@[x",
+    ] {
+      let error = await Self.openingError(uri)
+      #expect(error?.code == .unwritable)
+      #expect(error?.message.contains("secret@") == false)
+      #expect(error?.message.contains(":secret") == false)
+    }
+  }
+
+  @Test func hostsAreTriedBesideOneAnother() async throws {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      let server = try PostgresServer.shared.get()
+      let several = uri.replacing("host=\(server.directory)", with: "host=/nowhere,\(server.directory)")
+      try await withStores(1, at: several) { stores in
+        try await stores[0].commit(events: [.sample()])
+        #expect(try await stores[0].events().count == 1)
+      }
+    }
+  }
+
+  // MARK: Migrations
+
+  @Test func aMigrationSaysBeforehandWhatItWouldDoAndIsDoneOnce() async throws {
+    try await withDatabase { uri in
+      let plan = try await PostgresMigration.plan(uri: uri, options: .small)
+      #expect(plan.fromVersion == 0)
+      #expect(!plan.statements.isEmpty)
+      #expect(try Self.contents(of: uri) == [])
+      #expect(try await PostgresMigration.run(uri: uri, options: .small) == plan)
+      let again = try await PostgresMigration.run(uri: uri, options: .small)
+      #expect(again.fromVersion == plan.toVersion)
+      #expect(again.statements.isEmpty)
+    }
+  }
+
+  @Test func ofMigrationsAtOnceOneDoesTheWork() async throws {
+    try await withDatabase { uri in
+      let done = try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<4 {
+          group.addTask { try await PostgresMigration.run(uri: uri, options: .small).statements.isEmpty ? 0 : 1 }
+        }
+        return try await group.reduce(0, +)
+      }
+      #expect(done == 1)
+      try await withStores(1, at: uri) { stores in try await stores[0].probe() }
+    }
+  }
+
+  @Test func aMigrationThatWasCutShortIsTakenUpAgain() async throws {
+    try await withDatabase { uri in
+      let server = try PostgresServer.shared.get()
+      try server.execute(
+        """
+        CREATE TABLE touchstone_schema (
+          only_row BIGINT PRIMARY KEY, application TEXT NOT NULL, version BIGINT NOT NULL, migrating_to BIGINT);
+        INSERT INTO touchstone_schema VALUES (1, 'touchstone', 0, 1)
+        """, at: uri)
+      #expect(await Self.openingError(uri)?.code == .otherSchema)
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      try await withStores(1, at: uri) { stores in try await stores[0].probe() }
+    }
+  }
+
+  @Test func aForeignDatabaseIsNotMigrated() async throws {
+    try await withDatabase { uri in
+      try PostgresServer.shared.get().execute("CREATE TABLE users (id BIGINT)", at: uri)
+      let before = try Self.contents(of: uri)
+      await #expect(throws: StoreOpenError.self) { try await PostgresMigration.run(uri: uri, options: .small) }
+      #expect(try Self.contents(of: uri) == before)
+    }
+  }
+
+  private static func makeThreeEvents(at uri: String) async throws {
+    _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withStores(1, at: uri) { stores in
+      try await stores[0].commit(events: [.sample("a"), .sample("b"), .sample("c")])
+      #expect(try await stores[0].events().count == 3)
+    }
+  }
+
+  static func openingError(_ uri: String) async -> StoreOpenError? {
+    do throws(StoreOpenError) {
+      let store = try await PostgresStore.open(uri: uri, options: .small)
+      await store.close()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// Tables, and how many rows were ever written to each.
+  private static func contents(of uri: String) throws -> [String] {
+    try PostgresServer.shared.get().execute(
+      """
+      SELECT table_name, query_to_xml(format('SELECT * FROM %I.%I', table_schema, table_name), true, false, '')
+      FROM information_schema.tables WHERE table_schema = current_schema() ORDER BY 1
+      """, at: uri)
+  }
+}
