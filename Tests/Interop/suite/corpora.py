@@ -10,8 +10,10 @@ from .processes import Outcome, free_port, run, server, tail
 
 #: Ends what neither side ended before; a server that has a whole input and its end has nothing to wait for.
 PATIENCE_SECONDS = 10
-#: All inputs once more may not cost more than this: what an allocator keeps, but no leak of a connection or a call each.
+#: All inputs once more may not cost more than this: what an allocator keeps, but not a connection or a call each.
 GROWTH_KIB = 4096
+#: For the client's calls, one for each input and one more.
+REPLAY_SECONDS = 120
 #: Of an answer to one input.
 ANSWER_BYTES = 1 << 20
 
@@ -22,18 +24,20 @@ END_STREAM, END_HEADERS = 1, 4
 
 def play(ours, foreign, table, logs: Path):
     core = foreign.grpc / "test/core"
+    hpack_texts = files(core / "transport/chttp2/hpack_parser_corpus")
     to_server = {
         "server_fuzzer": files(core / "end2end/fuzzers/server_fuzzer_corpus"),
-        "hpack_parser": [hpack_input(text) for text in files(core / "transport/chttp2/hpack_parser_corpus")],
+        "hpack_parser": [hpack_input(text) for text in hpack_texts],
         "bad_client": [headers_input(path) for path in sorted((core / "bad_client/tests").glob("*.headers"))],
     }
     to_client = {
         "client_fuzzer": files(core / "end2end/fuzzers/client_fuzzer_corpus"),
-        "hpack_parser": [hpack_input(text, preface=b"") for text in files(core / "transport/chttp2/hpack_parser_corpus")],
+        "hpack_parser": [hpack_input(text, preface=b"") for text in hpack_texts],
         "percent_decode": [status_input(value) for value in files(core / "slice/percent_decode_corpus")],
     }
     for name, inputs in to_server.items():
-        table.enter(f"{name}, {len(inputs)} inputs", "our server", replay_to_server(ours, inputs, logs / f"corpus-{name}-server.txt"))
+        result = replay_to_server(ours, inputs, logs / f"corpus-{name}-server.txt")
+        table.enter(f"{name}, {len(inputs)} inputs", "our server", result)
     for name, inputs in to_client.items():
         table.enter(f"{name}, {len(inputs)} inputs", "our client", replay_to_client(ours, inputs))
 
@@ -80,7 +84,8 @@ def headers_input(path):
 
 def status_input(value):
     """An answer whose grpc-message is the value."""
-    fields = [(b":status", b"200"), (b"content-type", b"application/grpc"), (b"grpc-status", b"2"), (b"grpc-message", value)]
+    fields = [
+        (b":status", b"200"), (b"content-type", b"application/grpc"), (b"grpc-status", b"2"), (b"grpc-message", value)]
     block = b"".join(literal(*field) for field in fields)
     return frame(SETTINGS, 0, 0, b"") + frame(HEADERS, END_STREAM | END_HEADERS, 1, block)
 
@@ -149,7 +154,7 @@ def replay_to_client(ours, inputs):
         bytes_server = BytesServer(listener, inputs)
         port = listener.getsockname()[1]
         command = ours.client(port, False, "any_answer").arguments + [f"--soak_iterations={2 * len(inputs)}"]
-        outcome = run(command, 120, on_start=bytes_server.start)
+        outcome = run(command, REPLAY_SECONDS, on_start=bytes_server.start)
         # Wakes the thread that accepts.
         listener.shutdown(socket.SHUT_RDWR)
         bytes_server.join()

@@ -3,8 +3,8 @@
 import os
 import re
 import shutil
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -120,24 +120,18 @@ class Foreign:
         return self.cache / "cpp/bin"
 
 
-class unfinished:
+@contextmanager
+def unfinished(target):
     """Makes a directory that is there only once it is complete; yields `None` where it is there already."""
-
-    def __init__(self, target):
-        self.target = target
-        self.directory = target.with_name(f"{target.name}.unfinished")
-
-    def __enter__(self):
-        if self.target.exists():
-            return None
-        print(f"Building {self.target.name}", flush=True)
-        shutil.rmtree(self.directory, ignore_errors=True)
-        self.directory.mkdir(parents=True)
-        return self.directory
-
-    def __exit__(self, kind, *_):
-        if kind is None and self.directory.exists():
-            self.directory.rename(self.target)
+    if target.exists():
+        yield None
+        return
+    print(f"Building {target.name}", flush=True)
+    directory = target.with_name(f"{target.name}.unfinished")
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    yield directory
+    directory.rename(target)
 
 
 def build_go(directory, source, grpc):
@@ -146,7 +140,8 @@ def build_go(directory, source, grpc):
     shutil.copytree(source, package)
     shutil.copytree(GO_PACKAGES / "src/google.golang.org/grpc", package, dirs_exist_ok=True)
     generate_go(directory, package / "interop/grpc_testing")
-    shutil.copytree(grpc / "tools/http2_interop", directory / "src/http2_interop", ignore=shutil.ignore_patterns("go.mod"))
+    shutil.copytree(
+        grpc / "tools/http2_interop", directory / "src/http2_interop", ignore=shutil.ignore_patterns("go.mod"))
     (directory / "bin").mkdir()
     environment = {
         **os.environ, "GO111MODULE": "off", "GOPATH": f"{directory}:{GO_PACKAGES}", "GOFLAGS": "",
@@ -168,14 +163,16 @@ def generate_go(directory, package):
 
 def build_cpp(directory, grpc):
     plugin = shutil.which("grpc_cpp_plugin")
+    protos = [f"src/proto/grpc/testing/{name}.proto" for name in PROTOS]
     fetch.call(["protoc", "--proto_path=.", f"--cpp_out={directory}", f"--grpc_out={directory}",
-                f"--plugin=protoc-gen-grpc={plugin}", *(f"src/proto/grpc/testing/{name}.proto" for name in PROTOS)], grpc)
+                f"--plugin=protoc-gen-grpc={plugin}", *protos], grpc)
     common = [*CPP_COMMON, *(path for pattern in CPP_COMMON_PATTERNS for path in relative(grpc, pattern))]
     own = {program: [f"test/cpp/interop/{name}.cc" for name in names] for program, names in CPP_PROGRAMS.items()}
     sources = [grpc / name for name in [*common, *own["client"], *own["server"]]]
     sources += sorted((directory / "src").rglob("*.cc"))
     with ThreadPoolExecutor(os.cpu_count()) as compilers:
-        objects = dict(zip(map(str, sources), compilers.map(lambda source: compile_cpp(directory, grpc, source), sources)))
+        compiled = compilers.map(lambda source: compile_cpp(directory, grpc, source), sources)
+        objects = dict(zip(map(str, sources), compiled))
     (directory / "bin").mkdir()
     for program, names in own.items():
         others = {str(grpc / name) for each, names in own.items() if each != program for name in names}
@@ -194,7 +191,7 @@ def compile_cpp(directory, grpc, source):
 
 
 def link_cpp(program, objects):
-    abseil = subprocess.run(["pkg-config", "--list-package-names"], stdout=subprocess.PIPE, text=True, check=True)
-    names = [name for name in abseil.stdout.split() if name.startswith("absl_")]
-    flags = subprocess.run(["pkg-config", "--libs", *names], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    packages = [line.split()[0] for line in fetch.call(["pkg-config", "--list-all"]).splitlines() if line]
+    names = [name for name in packages if name.startswith("absl_")]
+    flags = fetch.call(["pkg-config", "--libs", *names]).split()
     fetch.call(["g++", "-o", str(program), *map(str, objects), *CPP_LIBRARIES, *flags])

@@ -1,7 +1,7 @@
 """Every case between every pair of programs, in plaintext and over TLS."""
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -39,8 +39,7 @@ def references(foreign):
 
 
 def play(pairings, table, logs: Path, why_not=cases.why_not):
-    """One server for each program and security; all cases of a pairing against it, but those that there is a reason not to
-    play."""
+    """One server for each program and security; all cases of a pairing against it, but those with a reason not to."""
     with ExitStack() as stack:
         ports = {}
         for pairing in pairings:
@@ -56,21 +55,14 @@ def play(pairings, table, logs: Path, why_not=cases.why_not):
                 table.enter(case, pairing.title, result.result())
 
 
-class running:
+@contextmanager
+def running(pairing, logs):
     """A pairing's server; yields its port."""
-
-    def __init__(self, pairing, logs):
-        self.port = free_port()
-        command = pairing.server.server(self.port, pairing.tls)
-        log = logs / f"{pairing.server.name}-server-{'tls' if pairing.tls else 'h2c'}.txt"
-        self.server = server(command.arguments, self.port, log, command.environment, command.directory)
-
-    def __enter__(self):
-        self.server.__enter__()
-        return self.port
-
-    def __exit__(self, *failure):
-        return self.server.__exit__(*failure)
+    port = free_port()
+    command = pairing.server.server(port, pairing.tls)
+    log = logs / f"{pairing.server.name}-server-{'tls' if pairing.tls else 'h2c'}.txt"
+    with server(command.arguments, port, log, command.environment, command.directory):
+        yield port
 
 
 def play_one(case, pairing, port, why_not):
