@@ -18,8 +18,8 @@ public struct RPCServerConfiguration: Sendable {
   public struct Shedding: Hashable, Sendable {
     /// 250 calls of 100 µs: more than well-meant clients have waiting at one time, and a small part of any deadline.
     public var target = Duration.milliseconds(25)
-    /// A burst that is served within this is left alone.
-    public var interval = Duration.milliseconds(250)
+    /// A burst that is served within this is left alone, and so is a machine that is busy with something else for a moment.
+    public var interval = Duration.milliseconds(500)
     /// Of handlers that wait for something, a store or a worker: when no unary call of an interval was answered within this, only as
     /// many may run as are answered within it, but 256 in any case. Where it is `nil`, handlers may take as long as they like.
     public var handlerTarget: Duration?
@@ -44,7 +44,8 @@ public struct RPCServerConfiguration: Sendable {
   public var maxRequestMessageBytes = 4 << 20
   /// A larger answer is replaced by RESOURCE_EXHAUSTED: gRPC clients refuse it anyway.
   public var maxResponseMessageBytes = 4 << 20
-  /// Per connection, announced in SETTINGS; nghttp2 refuses the rest. gRPC clients open another connection.
+  /// Per connection, announced in SETTINGS. More are refused until the client has acknowledged that, and end the connection
+  /// afterwards. gRPC clients open another connection.
   public var maxConcurrentStreams = 128
   /// What a client may send on one stream before we take it: for a stream whose handler does not ask for messages, all that is
   /// held. Room for several requests of the usual size before a WINDOW_UPDATE.
@@ -68,12 +69,11 @@ public struct RPCServerConfiguration: Sendable {
   /// RESOURCE_EXHAUSTED. 2 KiB for each of its streams: a token and tracing headers.
   public var maxBufferedMetadataBytesPerConnection = 256 << 10
   /// Per connection: requests received in part, or whole and waiting, and messages of streams that their handlers have not
-  /// asked for. Beyond it its own calls fail with
-  /// RESOURCE_EXHAUSTED; one request of `maxRequestMessageBytes` is always allowed.
+  /// asked for. Beyond it its own calls fail with RESOURCE_EXHAUSTED; one request of `maxRequestMessageBytes` is always allowed.
   public var maxBufferedRequestBytesPerConnection = 1 << 20
   /// Per shard: both of the above, over all connections. Beyond it the connections that hold most are closed.
   public var maxBufferedRequestBytesPerShard = 64 << 20
-  /// Per connection: answers that the peer has not taken yet. Beyond it its requests wait, and the answers to those that run
+  /// Per connection: answers that the peer has not taken yet, and what its socket has not. Beyond it its requests wait, and the answers to those that run
   /// are replaced by RESOURCE_EXHAUSTED. One answer may go over it.
   public var maxBufferedResponseBytesPerConnection = 8 << 20
   /// Per stream: messages that the peer has not taken yet; beyond it the call fails with RESOURCE_EXHAUSTED. One message may go

@@ -4,6 +4,9 @@ extension ServerConnection {
   /// Counts frames before nghttp2 spends anything on them. False when they are too many.
   func count(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var offset = 0
+    // Once in and out of the object, not for every frame.
+    var scanner = self.scanner
+    defer { self.scanner = scanner }
     while let header = scanner.next(in: bytes, from: &offset) {
       if let event = AbuseMonitor.Event(header) {
         record(event)
