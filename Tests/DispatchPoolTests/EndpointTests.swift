@@ -224,6 +224,21 @@ extension PoolStateMachine {
     #expect(ejected(pool) == [ids[0]])
   }
 
+  @Test func ofFewerEndpointsFewerStayEjected() {
+    var configuration = PoolConfiguration(minimumConnections: 1, maximumConnections: 2)
+    configuration.outliers = OutlierConfiguration(consecutiveFailures: 1, maximumEjectedPercentage: 50)
+    var pool = PoolStateMachine(configuration: configuration, endpoints: nil)
+    _ = pool.started(now: start)
+    for connection in pool.endpointsReplaced(ids, now: start).open {
+      _ = pool.connected(connection, capacity: 1000, now: start)
+    }
+    _ = pool.fail(on: ids[1])
+    _ = pool.fail(on: ids[0], now: start + second)
+    #expect(ejected(pool) == [ids[0], ids[1]])
+    _ = pool.endpointsReplaced(Array(ids[..<3]), now: start + second)
+    #expect(ejected(pool) == [ids[0]])
+  }
+
   @Test func aBadOneIsBetterThanNone() {
     var pool = pool(2, OutlierConfiguration(consecutiveFailures: 1))
     _ = pool.fail(on: ids[0])
