@@ -27,6 +27,8 @@ public final class RPCChannelStream: Sendable {
     var attempt = 0
     /// The server has begun to answer, or more was sent than is kept.
     var isCommitted = false
+    /// Whatever the policy says of CANCELLED, there is no other attempt.
+    var isCancelled = false
     var lastFailure: RPCError?
 
     var isWaiting: Bool {
@@ -138,7 +140,10 @@ public final class RPCChannelStream: Sendable {
 
   /// The call fails with CANCELLED and the server hears of it, unless it already ended.
   public func cancel() {
-    let phase = state.withLock(\.phase)
+    let phase = state.withLock { state in
+      state.isCancelled = true
+      return state.phase
+    }
     switch phase {
     case .running(let stream): stream.cancel()
     case .waiting: end(.failure(.cancelledHere))
@@ -239,6 +244,7 @@ extension RPCChannelStream {
     let jitter = Double.random(in: -1...1)
     let (told, decision) = state.withLock { state -> (RPCError, RetryStateMachine.OnFailure?) in
       guard !state.isOver, state.attempt == number else { return (error, nil) }
+      if state.isCancelled { return (error, .fail) }
       let told = error.after(state.lastFailure)
       state.lastFailure = error
       let before = state.retry.attempts

@@ -179,6 +179,31 @@ final class Shared: Sendable {
   }
 }
 
+@Suite struct CancelledStreamTests {
+  @Test func isNotRetriedWhateverThePolicySays() async throws {
+    let server = try TestServer()
+    let channel = RPCChannel(target: server.target)
+    let policy = RPCRetryPolicy(initialBackoff: .milliseconds(1), retryableCodes: [.cancelled])
+    let (stream, seen) = channel.openStream("/test/HoldStream", RPCCallOptions(attempts: .retry(policy)))
+    _ = await server.heldStreams.next()
+    stream.cancel()
+    guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
+    #expect(error.code == .cancelled)
+    #expect(channel.statistics.attempts == 1)
+    await server.stop()
+  }
+
+  @Test func endsAtOnceWhileItWaitsForAServer() async throws {
+    let gone = try TestServer()
+    await gone.stop()
+    let channel = RPCChannel(target: gone.target)
+    let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(waitForReady: true))
+    stream.cancel()
+    guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
+    #expect(error.code == .cancelled)
+  }
+}
+
 @Suite struct HedgingTests {
   @Test func theFirstAnswerCountsAndTheLoserIsCancelled() async throws {
     let cancelled = Sightings<RPCCancellation>()
