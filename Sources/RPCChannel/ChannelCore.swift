@@ -7,6 +7,7 @@ internal import Synchronization
 
 final class ChannelCore: Sendable {
   let configuration: RPCChannelConfiguration
+  let policies: MethodPolicies
   private let loops: [RPCShard]
   private let timers = DispatchQueue(label: "rpc.channel.timers")
   private let throttle: Mutex<RetryThrottle?>
@@ -18,6 +19,7 @@ final class ChannelCore: Sendable {
   init(configuration: RPCChannelConfiguration) {
     precondition(configuration.eventLoops > 0, "a channel has at least one event loop")
     self.configuration = configuration
+    policies = MethodPolicies(configuration)
     loops = (0..<configuration.eventLoops).map { RPCShard(label: "rpc.channel.\($0)") }
     pacing = Mutex(KeepalivePacing(configuration.connection.keepalive))
     throttle = Mutex(configuration.throttling.map(RetryThrottle.init))

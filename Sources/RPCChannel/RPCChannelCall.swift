@@ -72,7 +72,7 @@ public final class RPCChannelCall: Sendable {
   ) {
     core = channel.core
     pool = channel.pool
-    let policy = core.configuration.policy(path)
+    let policy = core.policies[path]
     request = RPCClientRequest(
       path: path, message: message, metadata: options.metadata, deadline: options.deadline(policy, now: .now()),
       compression: options.compression)

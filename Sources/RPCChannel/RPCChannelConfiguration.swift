@@ -42,13 +42,6 @@ public struct RPCChannelConfiguration: Sendable {
 
   public init() {}
 
-  func policy(_ path: String) -> RPCMethodPolicy {
-    guard !methods.isEmpty else { return defaultPolicy }
-    if let policy = methods[path] { return policy }
-    guard let slash = path.lastIndex(of: "/") else { return defaultPolicy }
-    return methods[String(path[...slash])] ?? defaultPolicy
-  }
-
   /// The least that RFC 9113 §6.5.2 recommends a server to allow.
   private static let assumedStreamsPerConnection = 100
 

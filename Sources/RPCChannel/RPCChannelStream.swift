@@ -63,7 +63,7 @@ public final class RPCChannelStream: Sendable {
   init(_ channel: RPCChannel, _ path: String, _ options: RPCCallOptions, events: @escaping EventHandler) {
     core = channel.core
     pool = channel.pool
-    let policy = core.configuration.policy(path)
+    let policy = core.policies[path]
     self.path = path
     metadata = options.metadata
     deadline = options.deadline(policy, now: .now())
