@@ -41,6 +41,7 @@ final class EventWatches: Sendable {
       filter: filter, after: sequence, watches: self, exchange: exchange, isStillAllowed: isStillAllowed)
     try open.add(watch, of: exchange.caller)
     exchange.stream.onCancel { watch.callerLeft() }
+    exchange.stream.accept()
     feed.watcherCame()
     watch.advance()
     return { event in

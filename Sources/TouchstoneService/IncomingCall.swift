@@ -58,6 +58,8 @@ extension RPCServerCall: IncomingCall {
 public protocol IncomingStream: IncomingContext {
   /// False while so much waits for the caller that a producer should wait for `.writable`.
   var isWritable: Bool { get }
+  /// Tells the caller that the call was taken, long before there may be anything to send.
+  func accept()
   /// Asks for so many messages more. None comes unasked.
   func request(_ count: Int)
   func send(_ message: [UInt8])
@@ -68,6 +70,10 @@ public protocol IncomingStream: IncomingContext {
 }
 
 extension RPCServerStream: IncomingStream {
+  public func accept() {
+    sendInitialMetadata(Metadata())
+  }
+
   public func send(_ message: [UInt8]) {
     send(message, compressed: true)
   }

@@ -13,7 +13,7 @@ enum ExitStatus: Int32 {
   case corruptData = 65
   /// EX_NOINPUT: a file that was named cannot be read.
   case noInput = 66
-  /// EX_UNAVAILABLE: the address cannot be listened on.
+  /// EX_UNAVAILABLE: the address cannot be listened on, or nobody answers there.
   case cannotListen = 69
   /// EX_CANTCREAT: the data directory cannot be written.
   case unwritableData = 73

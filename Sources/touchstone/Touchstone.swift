@@ -7,5 +7,5 @@ struct Touchstone: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "touchstone",
     abstract: "Server-side policy for biometric login and payment.",
-    subcommands: [Serve.self, CheckConfig.self, Policy.self, Callers.self, Audit.self, Demo.self])
+    subcommands: [Serve.self, Healthcheck.self, CheckConfig.self, Policy.self, Callers.self, Audit.self, Demo.self])
 }

@@ -16,9 +16,6 @@ INVALID_ARGUMENT = grpc.StatusCode.INVALID_ARGUMENT
 #: A field number that no request has.
 UNKNOWN = 2000
 
-#: Promised by the protos and not served yet.
-UNSERVED = ["WatchEvents"]
-
 MALFORMED = {
     "truncated tag": b"\x80",
     "truncated varint": wire.tag(UNKNOWN, wire.VARINT) + b"\x80",
@@ -117,11 +114,6 @@ def test_a_message_of_a_megabyte(answer_to, method):
     """Refused unread: gRPC's own status for a message over the receiver's limit."""
     error = answer_to(method, wire.delimited(UNKNOWN, bytes(1 << 20)))
     assert code_of(error) == grpc.StatusCode.RESOURCE_EXHAUSTED
-
-
-@pytest.mark.parametrize("method", UNSERVED)
-def test_what_is_not_served_yet_says_so(answer_to, method):
-    assert code_of(answer_to(method, b"")) == grpc.StatusCode.UNIMPLEMENTED
 
 
 @pytest.mark.parametrize("method", METHODS)

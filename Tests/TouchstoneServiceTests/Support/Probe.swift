@@ -116,6 +116,7 @@ final class Probe: IncomingCall, IncomingStream {
   var isCancelled: Bool { false }
   var isWritable: Bool { true }
   func metadata(_ name: String) -> String? { name == "authorization" ? authorization : nil }
+  func accept() {}
   func request(_ count: Int) {}
   func send(_ message: [UInt8]) { end(.answered) }
   func finish() { end(.answered) }

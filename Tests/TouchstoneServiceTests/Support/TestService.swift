@@ -104,6 +104,20 @@ final class TestService: Sendable {
     return try Response.decoded(from: try result.get().message, limits: .answers)
   }
 
+  /// A call with several answers; none comes unasked.
+  func open(
+    _ method: String, _ request: some WireMessage, events: @escaping @Sendable (RPCClientStreamEvent) -> Void
+  ) throws -> RPCClientStream {
+    let stream = connections[0].openStream("/touchstone.v1.\(method)") { _, event in events(event) }
+    stream.send(try request.encoded())
+    stream.finishSending()
+    return stream
+  }
+
+  func beginDraining() {
+    service.beginDraining()
+  }
+
   func replacePolicies(_ policies: [EvaluationPolicy]) {
     service.replacePolicies(policies)
   }

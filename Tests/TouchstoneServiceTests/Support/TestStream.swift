@@ -100,6 +100,7 @@ final class TestStream: IncomingStream, IncomingCall, @unchecked Sendable {
   var isCancelled: Bool { if case .cancelled = ending { true } else { false } }
   var isWritable: Bool { ending == nil && sent.count - taken < room }
   func metadata(_ name: String) -> String? { name == "authorization" ? authorization : nil }
+  func accept() {}
   func request(_ count: Int) { requested += count }
   func respond(_ message: [UInt8]) { send(message) }
 

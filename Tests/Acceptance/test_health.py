@@ -1,0 +1,120 @@
+"""grpc.health.v1 by the stock grpcio-health-checking, and `touchstone healthcheck`."""
+
+import signal
+import socket
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from support.certificates import Authority
+from support.credentials import Key
+from support.server import run
+from support.stubs import METHODS
+
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+SERVICE_UNKNOWN = health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
+
+SERVICES = ["", *sorted({method.containing_service.full_name for method in METHODS.values()})]
+
+UNREACHABLE = 69
+
+
+@pytest.fixture
+def health(server):
+    return health_pb2_grpc.HealthStub(server.channel())
+
+
+def request(service=""):
+    return health_pb2.HealthCheckRequest(service=service)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_every_service_serves(health, service):
+    assert health.Check(request(service), timeout=20).status == SERVING
+
+
+def test_an_unknown_service_is_not_found(health):
+    with pytest.raises(grpc.RpcError) as raised:
+        health.Check(request("touchstone.v1.NoService"), timeout=20)
+    assert raised.value.code() == grpc.StatusCode.NOT_FOUND
+
+
+def test_an_unknown_service_is_watched_as_unknown(health):
+    watch = health.Watch(request("touchstone.v1.NoService"), timeout=20)
+    assert next(watch).status == SERVICE_UNKNOWN
+    watch.cancel()
+
+
+def test_the_list_has_them_all(server):
+    """`List` is younger than the stock package (gRFC A90): by its bytes."""
+    listing = server.channel().unary_unary("/grpc.health.v1.Health/List")(b"", timeout=20)
+    for service in SERVICES:
+        entry = b"\x0a" + bytes([len(service)]) + service.encode() if service else b""
+        assert entry + b"\x12\x02\x08\x01" in listing
+
+
+def test_whoever_watches_hears_of_the_end_before_it_comes(start):
+    server = start()
+    stub = health_pb2_grpc.HealthStub(server.channel())
+    watches = [stub.Watch(request(service), timeout=30) for service in SERVICES]
+    assert [next(watch).status for watch in watches] == [SERVING] * len(SERVICES)
+    server.process.send_signal(signal.SIGTERM)
+    assert [next(watch).status for watch in watches] == [NOT_SERVING] * len(SERVICES)
+    for watch in watches:
+        with pytest.raises(grpc.RpcError) as raised:
+            next(watch)
+        assert raised.value.code() == grpc.StatusCode.UNAVAILABLE
+    # Nobody who watches holds it up.
+    assert server.process.wait(15) == 0
+
+
+def test_everybody_may_ask_where_only_some_may_call(start, tmp_path):
+    authority = Authority(tmp_path)
+    certificate = authority.issue_server()
+    configuration = {
+        "tls": {"certificate": str(certificate.file), "key": str(certificate.key_file)},
+        "callers": [{"name": "shop", "keys": [Key().digest], "applications": ["shop"], "methods": "*"}],
+    }
+    server = start(configuration=configuration)
+    stub = health_pb2_grpc.HealthStub(server.channel(authority=authority))
+    assert stub.Check(request(), timeout=20).status == SERVING
+    done = run("healthcheck", "--address", server.address, "--authorities", authority.file)
+    assert (done.returncode, done.stdout) == (0, "serving\n"), done.stderr
+    # Whom nobody vouches for is nobody.
+    assert run("healthcheck", "--address", server.address, "--tls").returncode == UNREACHABLE
+    assert run("healthcheck", "--address", server.address).returncode == UNREACHABLE
+
+
+# The command
+
+
+def test_the_command_says_that_it_serves(server):
+    done = run("healthcheck", "--address", server.address)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "serving\n", "")
+
+
+def test_the_command_over_a_unix_socket(start, tmp_path):
+    server = start(listen=[f"unix:{tmp_path}/socket"])
+    assert run("healthcheck", "--address", server.address).returncode == 0
+
+
+def test_the_command_where_nobody_answers(tmp_path):
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        closed = f"127.0.0.1:{listener.getsockname()[1]}"
+        assert run("healthcheck", "--address", closed).returncode == UNREACHABLE
+        # Accepted by the system, and answered by nobody.
+        listener.listen()
+        done = run("healthcheck", "--address", closed, "--timeout", "1")
+        assert done.returncode == UNREACHABLE
+        assert "no answer in 1 s" in done.stderr
+    assert run("healthcheck", "--address", f"unix:{tmp_path}/none").returncode == UNREACHABLE
+
+
+def test_the_command_asks_for_one_service(server):
+    assert run("healthcheck", "--address", server.address, "--service", SERVICES[1]).returncode == 0
+    done = run("healthcheck", "--address", server.address, "--service", "nobody")
+    assert done.returncode == UNREACHABLE
+    assert "NOT_FOUND" in done.stderr

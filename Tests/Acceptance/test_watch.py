@@ -1,0 +1,141 @@
+"""WatchEvents by a stock client: what happens, as it happens, and on from where one was (R41)."""
+
+import random
+import signal
+import threading
+
+import grpc
+import pytest
+
+from support.caller import from_threads, new_caller
+from support.phone import Phone
+from support.stubs import administration_pb2
+
+WATCH_SECONDS = 60
+
+
+def watch(caller, after=0, **event_filter):
+    """Returns when the service has taken the call."""
+    event_filter.setdefault("application_id", caller.application_id)
+    request = administration_pb2.WatchEventsRequest(
+        filter=administration_pb2.EventFilter(**event_filter), after_sequence=after
+    )
+    call = caller.administration.WatchEvents(request, timeout=WATCH_SECONDS)
+    call.initial_metadata()
+    return call
+
+
+def take(call, count):
+    return [next(call).event for _ in range(count)]
+
+
+def test_what_is_stored_comes_first_and_then_what_happens(caller, phone):
+    caller.login(phone)
+    stored = list(caller.events())
+    call = watch(caller)
+    assert take(call, len(stored)) == stored
+    caller.login(phone)
+    event = next(call).event
+    assert event.kind == "evaluation.succeeded"
+    assert [*stored, event] == list(caller.events())
+    call.cancel()
+
+
+def test_it_resumes_after_a_sequence(caller, phone):
+    for _ in range(5):
+        caller.login(phone)
+    events = list(caller.events())
+    for index, event in enumerate(events):
+        call = watch(caller, after=event.sequence)
+        assert take(call, len(events) - index - 1) == events[index + 1 :]
+        call.cancel()
+
+
+def test_the_filter_is_that_of_the_list(caller, phone):
+    caller.login(phone)
+    caller.bind(Phone())
+    call = watch(caller, kinds=["binding."])
+    assert [event.kind for event in take(call, 2)] == ["binding.created"] * 2
+    call.cancel()
+
+
+def test_nobody_sees_another_applications_events(caller, other_caller, phone):
+    calls = watch(caller), watch(other_caller)
+    caller.login(phone)
+    other_caller.bind(Phone())
+    assert {event.application_id for event in take(calls[0], 2)} == {caller.application_id}
+    assert next(calls[1]).event.application_id == other_caller.application_id
+    for call in calls:
+        call.cancel()
+
+
+def test_watches_that_are_cut_and_resumed_have_every_event_once(start):
+    """Thousands of events by many at once, to watchers that are cut off whenever chance says so."""
+    server = start()
+    caller = new_caller(server)
+    rounds, logins = 8, 120
+    total = rounds * (1 + logins)
+
+    def log_in(_):
+        mine = new_caller(server, caller.application_id)
+        phone = Phone()
+        mine.bind(phone)
+        for _ in range(logins):
+            mine.login(phone)
+
+    def follow(index):
+        chance, got = random.Random(index), []
+        mine = new_caller(server, caller.application_id)
+        while len(got) < total:
+            call = watch(mine, after=got[-1] if got else 0)
+            for _ in range(chance.choice([1, 10, 100, 1000])):
+                if len(got) == total:
+                    break
+                got.append(next(call).event.sequence)
+            call.cancel()
+        return got
+
+    followed = []
+    following = threading.Thread(target=lambda: followed.extend(from_threads(4, follow)))
+    following.start()
+    from_threads(rounds, log_in)
+    following.join(WATCH_SECONDS)
+    assert len(followed) == 4
+    assert followed == [list(range(1, total + 1))] * 4
+
+
+def test_an_erased_profile_is_not_told_any_more(caller):
+    phone = Phone()
+    caller.bind(phone, "alice")
+    caller.login(phone)
+    call = watch(caller)
+    take(call, 2)
+    caller.erase_profile("alice")
+    assert next(call).event.kind == "profile.erased"
+    call.cancel()
+    call = watch(caller)
+    assert next(call).event.kind == "profile.erased"
+    call.cancel()
+
+
+def test_draining_ends_it_and_says_where_to_go_on(start):
+    server = start()
+    caller, phone = new_caller(server, "shop"), Phone()
+    caller.bind(phone)
+    call = watch(caller)
+    sequence = next(call).event.sequence
+    server.process.send_signal(signal.SIGTERM)
+    with pytest.raises(grpc.RpcError) as raised:
+        next(call)
+    assert raised.value.code() == grpc.StatusCode.UNAVAILABLE
+    assert raised.value.details().endswith(f"resume with after_sequence {sequence}")
+    assert server.process.wait(15) == 0
+
+
+def test_a_deadline_ends_it(caller):
+    request = administration_pb2.WatchEventsRequest(
+        filter=administration_pb2.EventFilter(application_id=caller.application_id)
+    )
+    with pytest.raises(grpc.RpcError) as raised:
+        list(caller.administration.WatchEvents(request, timeout=0.3))
+    assert raised.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
