@@ -102,7 +102,7 @@ let package = Package(
       swiftSettings: settings),
     tests("DispatchRPC", ["CNGHTTP2", "COpenSSL", "TestCertificates"], exclude: ["crosscheck"]),
     tests("DispatchPool"),
-    tests("RPCChannel", ["DispatchRPC", "DispatchPool"]),
+    tests("RPCChannel", ["DispatchRPC", "DispatchPool", "TestCertificates"]),
     tests("TouchstonePolicy"),
     tests("DecisionTables", ["TouchstonePolicy"]),
     .target(

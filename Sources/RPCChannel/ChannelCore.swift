@@ -106,16 +106,20 @@ extension Metadata {
 extension RPCError {
   static let cancelledHere = RPCError(code: .cancelled, message: "cancelled by the caller")
 
-  /// Nothing was sent; yet it is not for the caller's taste of attempts to be repeated at once, since the pool has said that
-  /// there is nowhere to send it.
   init(_ error: PoolError) {
     switch error {
-    case .timedOut(let lastFailure?): self.init(code: .deadlineExceeded, message: "no connection: \(lastFailure)")
-    case .timedOut(nil): self.init(code: .deadlineExceeded, message: "no stream became free in time")
-    case .unreachable(let lastFailure): self.init(code: .unavailable, message: "no connection: \(lastFailure)")
-    case .tooManyWaiting: self.init(code: .resourceExhausted, message: "too many calls wait for a stream")
-    case .cancelled: self = .cancelledHere
-    case .draining: self.init(code: .cancelled, message: "the channel is closed")
+    case .timedOut(let lastFailure?):
+      self.init(code: .deadlineExceeded, message: "no connection: \(lastFailure)", progress: .unsent)
+    case .timedOut(nil):
+      self.init(code: .deadlineExceeded, message: "no stream became free in time", progress: .unsent)
+    case .unreachable(let lastFailure):
+      self.init(code: .unavailable, message: "no connection: \(lastFailure)", progress: .unsent)
+    case .tooManyWaiting:
+      self.init(code: .resourceExhausted, message: "too many calls wait for a stream", progress: .unsent)
+    case .cancelled:
+      self = .cancelledHere
+    case .draining:
+      self.init(code: .cancelled, message: "the channel is closed", progress: .unsent)
     }
   }
 
