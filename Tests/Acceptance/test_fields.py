@@ -115,7 +115,7 @@ IDENTIFIERS = [
     ("GetProfile", "profile_id", False),
     ("UnlockDevice", "device_id", False),
     ("ListEvents", "filter.profile_id", True),
-] + [(method, path, False) for method, path in APPLICATION.items()]
+] + [(method, path, method == "ListEvents") for method, path in APPLICATION.items()]
 
 #: 129 bytes; a control character of each kind. NUL is in test_malformed.py.
 NO_IDENTIFIERS = ["x" * 129, "é" * 65, "a\nb", "\x1f", "a\x7fb", "a\u0085b"]
