@@ -106,25 +106,6 @@ final class Shared: Sendable {
     await server.stop()
   }
 
-  @Test func aDeadlineTellsOfTheAttemptBefore() async throws {
-    let calls = Shared(Atomic(0))
-    let server = try TestServer(adding: { router in
-      router.register("/test/FailThenHang") { call, _ in
-        guard calls.value.add(1, ordering: .relaxed).oldValue == 0 else { return }
-        call.fail(RPCError(code: .unavailable, message: "not now"))
-      }
-    })
-    let channel = RPCChannel(target: server.target)
-    var options = retried
-    options.timeout = .milliseconds(50)
-    let error = await failure { () throws(RPCError) in
-      try await channel.call("/test/FailThenHang", [], options: options)
-    }
-    #expect(error?.code == .deadlineExceeded)
-    #expect(error?.message.hasSuffix("the attempt before: UNAVAILABLE: not now") == true)
-    await server.stop()
-  }
-
   @Test func throttlingEndsRetriesForTheWholeChannel() async throws {
     let server = try failing(100)
     var configuration = RPCChannelConfiguration()
@@ -176,6 +157,53 @@ final class Shared: Sendable {
     guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
     #expect(error.message == "failure 0")
     await server.stop()
+  }
+}
+
+@Suite struct WaitingStreamTests {
+  /// A channel whose server is not there yet.
+  private func waiting() async throws -> (port: UInt16, channel: RPCChannel) {
+    let gone = try TestServer()
+    await gone.stop()
+    var configuration = RPCChannelConfiguration()
+    configuration.backoff.initialDelay = .milliseconds(2)
+    return (gone.address.port, RPCChannel(target: gone.target, configuration: configuration))
+  }
+
+  @Test func aProducerIsToldToWaitAndWhenToGoOn() async throws {
+    let (port, channel) = try await waiting()
+    let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(waitForReady: true))
+    var sent = 0
+    while stream.isWritable {
+      stream.send([UInt8](repeating: 0, count: 1000))
+      sent += 1
+    }
+    #expect((60...70).contains(sent))
+    let server = try TestServer(port: port)
+    var next = await seen.next()
+    while next == .initialMetadata { next = await seen.next() }
+    #expect(next == .writable)
+    stream.request(.max)
+    stream.finishSending()
+    var received = 0
+    while true {
+      switch await seen.next() {
+      case .message: received += 1
+      case .initialMetadata, .writable: continue
+      case .end(let result):
+        #expect(result == .success([]) && received == sent)
+        await channel.close()
+        return await server.stop()
+      }
+    }
+  }
+
+  @Test func aProducerThatDoesNotWaitIsStopped() async throws {
+    let (_, channel) = try await waiting()
+    let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(waitForReady: true))
+    for _ in 0..<20 { stream.send([UInt8](repeating: 0, count: 100_000)) }
+    guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
+    #expect(error.code == .resourceExhausted)
   }
 }
 

@@ -112,6 +112,21 @@ extension RetryStateMachine {
   }
 }
 
+@Suite struct EarlierErrorTests {
+  private let earlier = RPCError(code: .unavailable, message: "not now")
+
+  @Test func aDeadlineTellsOfTheAttemptBefore() {
+    let late = RPCError(code: .deadlineExceeded, message: "the deadline passed")
+    #expect(late.after(earlier).message == "the deadline passed; the attempt before: UNAVAILABLE: not now")
+    #expect(late.after(nil) == late)
+  }
+
+  @Test func otherErrorsSpeakForThemselves() {
+    let error = RPCError(code: .internalError, message: "broken")
+    #expect(error.after(earlier) == error)
+  }
+}
+
 @Suite struct RetryThrottleTests {
   private func fail(_ machine: inout RetryStateMachine, _ throttle: inout RetryThrottle?, _ failure: AttemptFailure)
     -> RetryStateMachine.OnFailure
