@@ -39,7 +39,10 @@ private func seconds(_ value: UInt64) -> MonotonicTime { MonotonicTime(nanosecon
 
   @Test func ourFramesEarnWindowUpdates() {
     var monitor = AbuseMonitor(limits: Self.limits, now: seconds(0))
-    for _ in 0..<100 { monitor.frameSent() }
+    for _ in 0..<50 {
+      monitor.headersReceived()
+      monitor.frameSent()
+    }
     for _ in 0..<402 { #expect(monitor.record(.windowUpdate, at: seconds(0)) == .tolerated) }
     #expect(monitor.record(.windowUpdate, at: seconds(0)) == .abusive)
   }

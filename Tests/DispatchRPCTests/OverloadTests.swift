@@ -221,6 +221,23 @@ private struct SimulatedLoop {
     for _ in 0..<RunningCallLimit.leastLimit { _ = try await results.next().get() }
   }
 
+  /// However many wait for something to happen.
+  @Test func streamsThatWaitLeaveTheCallsTheirLimit() async throws {
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.shedding?.target = .seconds(60)
+    configuration.shedding?.interval = .nanoseconds(1)
+    configuration.shedding?.handlerTarget = .nanoseconds(1)
+    configuration.maxRunningCallsPerShard = RunningCallLimit.leastLimit * 2
+    configuration.maxConcurrentStreams = 1_000
+    let streaming = try StreamingLoopback(configuration)
+    let client = try await streaming.connect()
+    let streams = (0..<RunningCallLimit.leastLimit + 1).map { _ in client.open("Hold") }
+    for _ in streams { _ = await streaming.held.next() }
+    // All of these are slower than the target.
+    for _ in 0..<10 { try await client.expectEcho([1], by: "Later") }
+    for stream in streams { stream.stream.cancel() }
+  }
+
   /// A server that is busy is not ill.
   @Test func healthIsAlwaysTold() async throws {
     let loopback = try Loopback(Self.configuration()) { router in

@@ -22,7 +22,8 @@ public struct AbuseLimits: Hashable, Sendable {
   /// Frames of types that RFC 9113 does not have and wants to be ignored: a client may try each of the 246 once, as grpc's
   /// own tests do.
   public var unknownFrames = Bucket(burst: 256, perSecond: 10)
-  /// WINDOW_UPDATE. C-core sends one or two for every call and every frame of an answer: each of our HEADERS and DATA earns four.
+  /// WINDOW_UPDATE. C-core sends one or two for every call that it begins and every frame of an answer: each HEADERS, the client's
+  /// or ours, and each DATA of ours earns four.
   public var windowUpdates = Bucket(burst: 200, perSecond: 20)
   /// DATA frames without data that end no stream (CVE-2019-9518).
   public var emptyData = Bucket(burst: 32, perSecond: 4)
@@ -91,6 +92,12 @@ struct AbuseMonitor {
       case .tinyWindow: tinyWindows.take(at: now)
       }
     return isWithinLimit ? .tolerated : .abusive
+  }
+
+  /// HEADERS came.
+  @inline(__always)
+  mutating func headersReceived() {
+    windowUpdates.earn(Self.windowUpdatesPerFrame)
   }
 
   /// HEADERS or DATA went out.

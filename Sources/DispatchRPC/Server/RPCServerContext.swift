@@ -36,6 +36,7 @@ public class RPCServerContext: @unchecked Sendable {
   public final internal(set) var messageWasCompressed = false
 
   final let connection: ServerConnection
+  private final let isStreaming: Bool
   private final let encodedMetadata: EncodedMetadata
   private final let marks = Atomic<UInt8>(0)
   /// On the shard only; `nil` once the call is answered or its stream gone.
@@ -45,14 +46,16 @@ public class RPCServerContext: @unchecked Sendable {
 
   init(
     path: String, deadline: MonotonicTime?, metadata: EncodedMetadata, connection: ServerConnection,
-    stream: UnsafeMutablePointer<ServerStream>
+    stream: UnsafeMutablePointer<ServerStream>, isStreaming: Bool = false
   ) {
     self.path = path
+    self.isStreaming = isStreaming
     self.deadline = deadline
     self.encodedMetadata = metadata
     self.connection = connection
     self.stream = stream
     connection.server.runningCalls.add(1, ordering: .relaxed)
+    if isStreaming { connection.server.runningStreams.add(1, ordering: .relaxed) }
   }
 
   deinit {
@@ -96,7 +99,9 @@ public class RPCServerContext: @unchecked Sendable {
   }
 
   final func noteHandled(_ before: Marks) {
-    if !before.contains(.handled) { connection.server.runningCalls.subtract(1, ordering: .relaxed) }
+    guard !before.contains(.handled) else { return }
+    connection.server.runningCalls.subtract(1, ordering: .relaxed)
+    if isStreaming { connection.server.runningStreams.subtract(1, ordering: .relaxed) }
   }
 }
 

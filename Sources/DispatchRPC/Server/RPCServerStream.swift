@@ -54,7 +54,9 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
   ) {
     quota = SendQuota(limit: connection.server.configuration.maxBufferedResponseBytesPerStream)
     hasOneAnswer = route.handler.hasOneAnswer
-    super.init(path: route.path, deadline: deadline, metadata: metadata, connection: connection, stream: stream)
+    super.init(
+      path: route.path, deadline: deadline, metadata: metadata, connection: connection, stream: stream,
+      isStreaming: true)
   }
 
   /// Asks for that many messages more; `.max` for all. None comes unasked.

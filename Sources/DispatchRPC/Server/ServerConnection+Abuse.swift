@@ -10,8 +10,12 @@ extension ServerConnection {
     while let header = scanner.next(in: bytes, from: &offset) {
       if let event = AbuseMonitor.Event(header) {
         record(event)
-      } else if HTTP2FrameType(rawValue: header.type) == .ping {
-        pingReceived()
+      } else {
+        switch HTTP2FrameType(rawValue: header.type) {
+        case .headers: abuse.headersReceived()
+        case .ping: pingReceived()
+        default: break
+        }
       }
       guard isOpen else { return false }
     }

@@ -5,8 +5,10 @@ import Synchronization
 extension ServerShard {
   /// Handlers that run, and the rounds' length, leave room for another call.
   func takesCall() -> Bool {
-    let limit = runningLimit?.limit ?? configuration.maxRunningCallsPerShard
-    return runningCalls.load(ordering: .relaxed) < limit && fitsRound()
+    let running = runningCalls.load(ordering: .relaxed)
+    guard running < configuration.maxRunningCallsPerShard else { return false }
+    if let limit = runningLimit?.limit, running - runningStreams.load(ordering: .relaxed) >= limit { return false }
+    return fitsRound()
   }
 
   /// By its handler. A unary call.

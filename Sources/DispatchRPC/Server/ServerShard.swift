@@ -3,7 +3,7 @@
 import Glibc
 import Synchronization
 
-/// The connections of one shard and what they share. Confined to the shard, but for `runningCalls`.
+/// The connections of one shard and what they share. Confined to the shard, but for what counts running calls.
 final class ServerShard {
   let shard: RPCShard
   let configuration: RPCServerConfiguration
@@ -12,6 +12,8 @@ final class ServerShard {
   let connectionCount: ConnectionCount
   /// Handlers that have not answered.
   let runningCalls = Atomic<Int>(0)
+  /// Those of them that have several messages, and may wait for as long as they like.
+  let runningStreams = Atomic<Int>(0)
   var streams = ServerStreamPool()
   var shedder: LoadShedder?
   var runningLimit: RunningCallLimit?
