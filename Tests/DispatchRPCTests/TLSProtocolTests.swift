@@ -253,6 +253,48 @@ import TestCertificates
 
   // MARK: Pure parts
 
+  private static func record(_ content: [UInt8], type: UInt8 = 22) -> [UInt8] {
+    [type, 3, 1, UInt8(content.count >> 8), UInt8(content.count & 0xFF)] + content
+  }
+
+  private static func hello(saying count: Int, type: UInt8 = 1) -> [UInt8] {
+    [type, UInt8(count >> 16), UInt8(count >> 8 & 0xFF), UInt8(count & 0xFF)]
+  }
+
+  private static let hellos: [(bytes: [UInt8], isAccepted: Bool)] = {
+    let short = hello(saying: 200) + [UInt8](repeating: 7, count: 200)
+    let huge = hello(saying: 131_072)
+    return [
+      ([], true), (Array("GET / HTTP/1.1\r\n".utf8), true),
+      (record(hello(saying: 16 << 10)), true), (record(hello(saying: 16 << 10 + 1)), false), (record(huge), false),
+      // Each byte in a record of its own, and records of nothing.
+      (huge.flatMap { record([$0]) }, false), (record([]) + record(huge), false),
+      // The second, after a request to retry.
+      (record(short) + record(huge), false), (record(short + huge), false),
+      (record(short) + record([1], type: 20) + record(huge), false),
+      // What follows is bounded elsewhere, or encrypted.
+      (record(short) + record(hello(saying: 131_072, type: 11)), true), (record(short) + record(huge, type: 23), true),
+    ]
+  }()
+
+  @Test(arguments: hellos)
+  func howLongAClientHelloMayBe(bytes: [UInt8], isAccepted: Bool) {
+    for size in [1, 3, 7, 1_000] {
+      var watch = ClientHelloGuard()
+      var areAllAccepted = true
+      for start in stride(from: 0, to: bytes.count, by: size) where areAllAccepted {
+        areAllAccepted = bytes[start..<min(start + size, bytes.count)].withUnsafeBytes { watch.accepts($0) }
+      }
+      #expect(areAllAccepted == isAccepted)
+    }
+  }
+
+  @Test func aClientThatSaysItsHelloIsHugeIsCutOff() async throws {
+    let loopback = try Loopback(tls: files.server())
+    let answer = await RawPeer(loopback.address).exchange(Self.record(Self.hello(saying: 131_072)))
+    #expect(answer?.isEmpty == true)
+  }
+
   @Test func recordsWithoutDataArePaidForWithData() {
     var budget = ControlRecordBudget()
     for _ in 0..<32 { budget.receivedControlRecord() }

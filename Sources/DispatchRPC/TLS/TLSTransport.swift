@@ -29,6 +29,8 @@ final class TLSTransport: Transport {
   /// The last read stopped for lack of room.
   private var wasFull = false
   private var budget = ControlRecordBudget()
+  /// For servers, until the handshake is done.
+  private var helloGuard: ClientHelloGuard?
   /// For clients: what sessions are kept under.
   private var sessionKey: [UInt8] = []
   private(set) var peerCertificate: RPCPeerCertificate?
@@ -55,6 +57,7 @@ final class TLSTransport: Transport {
   convenience init?(accepting descriptor: Int32, _ context: TLSContext, _ counters: TLSCounters) {
     self.init(descriptor, context, counters)
     SSL_set_accept_state(ssl)
+    helloGuard = ClientHelloGuard()
   }
 
   /// The client's side.
@@ -107,6 +110,7 @@ final class TLSTransport: Transport {
       peerCertificate = names
     }
     state = .established
+    helloGuard = nil
     counters.succeeded(isResumed: SSL_session_reused(ssl) == 1)
     return .done
   }
@@ -219,7 +223,8 @@ extension TLSTransport {
     switch SocketTransport.receive(from: descriptor, into: buffer) {
     case .bytes(let count):
       isSocketEmpty = count < buffer.count
-      return .bytes(count)
+      let isAccepted = helloGuard?.accepts(UnsafeRawBufferPointer(rebasing: buffer[..<count])) ?? true
+      return isAccepted ? .bytes(count) : .failed
     case .wouldBlock:
       isSocketEmpty = true
       return .wouldBlock
