@@ -152,6 +152,20 @@ def test_what_one_caller_began_is_nothing_to_another(start, shop_key):
     assert shop.submit(phone, opened, secret=passcode("2468")).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
 
 
+def test_reflection_is_granted_like_any_method_and_may_be_off(start, shop_key):
+    path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+    for setting, methods, code in [
+        (True, ["grpc.reflection.v1.ServerReflection/*"], grpc.StatusCode.OK),
+        (True, ["TokenService/GetSigningKeys"], PERMISSION_DENIED),
+        (False, ["grpc.reflection.v1.ServerReflection/*"], grpc.StatusCode.UNIMPLEMENTED),
+    ]:
+        granted = {"name": "shop", "keys": [shop_key.digest], "methods": methods}
+        server = start(f"reflection-{code.name}", configuration={"reflection": setting, "callers": [granted]})
+        reflect = server.channel().stream_stream(path, lambda message: message, lambda message: message)
+        call = reflect(iter([]), timeout=20, metadata=[("authorization", f"Bearer {shop_key.text}")])
+        assert call.code() == code
+
+
 # This machine
 
 

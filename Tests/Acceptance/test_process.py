@@ -10,6 +10,7 @@ import pytest
 from support import http2, wire
 from support.caller import all_at_once, from_threads, new_caller
 from support.phone import Phone
+from support.server import Server
 from support.stubs import evaluation_pb2, tokens_pb2
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
@@ -39,6 +40,20 @@ def test_it_ends_while_clients_are_connected_and_idle(start):
     for _ in range(5):
         grpc.channel_ready_future(server.channel()).result(10)
     server.terminate()
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path):
+    """Whatever calls are still running."""
+    server = Server(tmp_path / "data")
+    with http2.Client(server.address) as client:
+        client.send_headers("/touchstone.v1.TokenService/GetSigningKeys")
+        # Once this one is answered, the one before it has begun.
+        client.send_headers("/touchstone.v1.TokenService/GetSigningKeys", ("grpc-timeout", "1m"))
+        client.answer()
+        server.process.send_signal(signal.SIGTERM)
+        server.next_error("not serving")
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(10) == 128 + signal.SIGTERM
 
 
 def test_it_ends_under_load_without_dropping_a_call(start):
