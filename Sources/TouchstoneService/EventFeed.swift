@@ -1,6 +1,7 @@
 // What all who watch events read from: the latest ones from memory, older ones from the store, a few at a time.
 
 internal import Synchronization
+internal import TouchstoneCodec
 internal import TouchstoneStore
 
 final class EventFeed: Sendable {
@@ -75,7 +76,7 @@ final class EventFeed: Sendable {
       store.events(
         matching: EventFilter(applicationID: ""), afterSequence: after, limit: EventFeedStateMachine.pageLimit
       ) { [weak self] result in
-        self?.took(result, life: life) { $0.pageRead($1, life: life) }
+        self?.took(result.map(WatchedPage.init(encoding:)), life: life) { $0.pageRead($1, life: life) }
       }
     }
   }
@@ -111,6 +112,18 @@ final class EventFeed: Sendable {
       }
     }
     state.withLock { $0.pages.begin(read) }?()
+  }
+}
+
+extension WatchedPage {
+  /// Once for all who watch.
+  fileprivate init(encoding page: EventPage) {
+    let coder = MessageCoder()
+    events = page.events.map { record in
+      // What cannot be encoded fails where it is sent.
+      WatchedEvent(record, answer: try? coder.encode(V1.WatchEventsResponse(event: V1.Event(record))))
+    }
+    through = page.through
   }
 }
 

@@ -69,7 +69,7 @@ struct EventFeedStateMachine {
     return read(into: window)
   }
 
-  mutating func pageRead(_ page: EventPage, life: UInt64) -> Read? {
+  mutating func pageRead(_ page: WatchedPage, life: UInt64) -> Read? {
     guard life == self.life, case .following(var window, _, let hasRung) = state else { return nil }
     // Else there were two of the window, and the change would copy its pages.
     state = .starting

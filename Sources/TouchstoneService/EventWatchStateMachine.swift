@@ -1,7 +1,5 @@
 // One who watches events: a value without stream, store or timer.
 
-internal import TouchstoneStore
-
 /// Knows up to where events were sent, and how fast they are taken. At first, older events are read from the store; at the
 /// log's end, new ones from the window that all share.
 struct EventWatchStateMachine {
@@ -30,7 +28,7 @@ struct EventWatchStateMachine {
 
   enum OnWindow {
     /// What matches, and all of it sent is sent through this sequence.
-    case send(ArraySlice<EventRecord>, through: UInt64)
+    case send(ArraySlice<WatchedEvent>, through: UInt64)
     /// Until there is news, or the page is here.
     case wait
     /// Ask the store for the events after the position.

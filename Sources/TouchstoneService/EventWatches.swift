@@ -103,8 +103,8 @@ private final class ShardCalling: Sendable {
 private final class EventWatch: @unchecked Sendable {
   /// A page of the store's; what the caller does not take of it is read again, not kept.
   private static let pageLimit = 64
-  /// Looked at before the shard's other calls have a turn.
-  private static let eventsPerTurn = 1_024
+  /// Looked at before the shard's other calls have a turn: with all who may watch, some 20 ms.
+  private static let eventsPerTurn = 128
 
   private let filter: EventFilter
   private let watches: EventWatches
@@ -140,8 +140,9 @@ private final class EventWatch: @unchecked Sendable {
       guard looked < Self.eventsPerTurn else { return goOnLater() }
       switch machine.windowRead(watches.feed.read(after: machine.position)) {
       case .send(let events, let through):
-        looked += events.count
-        guard send(events, through: through) else { return }
+        let turn = events.prefix(Self.eventsPerTurn - looked)
+        looked += turn.count
+        guard send(turn, through: turn.count < events.count ? turn.last?.record.sequence ?? 0 : through) else { return }
       case .readPage: return readPage()
       case .wait: return
       case .cut: return cut()
@@ -160,26 +161,35 @@ private final class EventWatch: @unchecked Sendable {
     switch result {
     case .failure(let error): fail(error)
     case .success(let page):
-      let isSent = send(page.events[...], through: page.through)
+      let isSent = send(page.events.map { WatchedEvent($0) }[...], through: page.through)
       machine.pageRead(isAtEnd: isSent && page.events.count < Self.pageLimit)
       if isSent { advance() }
     }
   }
 
   /// False: the caller has to take some first, and the rest was not sent.
-  private func send(_ events: ArraySlice<EventRecord>, through: UInt64) -> Bool {
-    for event in events where filter.includes(event) {
+  private func send(_ events: ArraySlice<WatchedEvent>, through: UInt64) -> Bool {
+    for event in events where filter.includes(event.record) {
       guard exchange.stream.isWritable else {
         stalled()
         return false
       }
-      guard exchange.send(V1.WatchEventsResponse(event: V1.Event(event))) else {
+      guard send(event) else {
         callerLeft()
         return false
       }
-      machine.sent(through: event.sequence)
+      machine.sent(through: event.record.sequence)
     }
     machine.sent(through: through)
+    return true
+  }
+
+  /// False: it could not be encoded, and the call has failed.
+  private func send(_ event: WatchedEvent) -> Bool {
+    guard let answer = event.answer else {
+      return exchange.send(V1.WatchEventsResponse(event: V1.Event(event.record)))
+    }
+    exchange.stream.send(answer)
     return true
   }
 

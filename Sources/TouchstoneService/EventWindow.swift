@@ -2,16 +2,39 @@
 
 internal import TouchstoneStore
 
+/// An event on its way to whoever watches.
+struct WatchedEvent: Sendable {
+  private(set) var record: EventRecord
+  /// The answer that brings it, the same for all; `nil`: to be encoded by whoever sends it.
+  private(set) var answer: [UInt8]?
+
+  init(_ record: EventRecord, answer: [UInt8]? = nil) {
+    self.record = record
+    self.answer = answer
+  }
+
+  mutating func erase() {
+    record = record.erased()
+    answer = nil
+  }
+}
+
+/// As `EventPage`.
+struct WatchedPage: Sendable {
+  var events: [WatchedEvent]
+  var through: UInt64
+}
+
 /// All events after `start` and up to `through`. Bounded: the oldest go.
 struct EventWindow: Sendable {
-  /// A second and a half of a busy service; some 10 MB.
+  /// A second and a half of a busy service; some 15 MB.
   static let maximumEvents = 16_384
 
   private struct Page: Sendable {
     /// Where the one before it ends.
     var after: UInt64
     var through: UInt64
-    var events: [EventRecord]
+    var events: [WatchedEvent]
   }
 
   private var pages: [Page] = []
@@ -27,7 +50,7 @@ struct EventWindow: Sendable {
 
   enum Reading: Sendable {
     /// Events after the position, not all of them, and how far they go.
-    case events(ArraySlice<EventRecord>, through: UInt64)
+    case events(ArraySlice<WatchedEvent>, through: UInt64)
     /// There are none yet.
     case nothing
     /// The next one has left the window.
@@ -39,17 +62,17 @@ struct EventWindow: Sendable {
     guard position < through else { return .nothing }
     // The first page that reaches beyond the position.
     let page = pages[Self.firstIndex(below: pages.count) { pages[$0].through > position }]
-    let first = Self.firstIndex(below: page.events.count) { page.events[$0].sequence > position }
+    let first = Self.firstIndex(below: page.events.count) { page.events[$0].record.sequence > position }
     return .events(page.events[first...], through: page.through)
   }
 
   /// - Parameter page: all events after `through`, as far as it goes.
-  mutating func append(_ page: EventPage) {
+  mutating func append(_ page: WatchedPage) {
     guard page.through > through else { return }
     pages.append(Page(after: through, through: page.through, events: page.events))
     eventCount += page.events.count
     if eventCount > Self.maximumEvents { dropOldest() }
-    for event in page.events.compactMap(\.event) {
+    for event in page.events.compactMap(\.record.event) {
       for sequence in ProfileErasure.sequences(accountedBy: event) { erase(sequence) }
     }
   }
@@ -69,9 +92,9 @@ struct EventWindow: Sendable {
     guard sequence > start, sequence <= through else { return }
     let page = Self.firstIndex(below: pages.count) { pages[$0].through >= sequence }
     let events = pages[page].events
-    let place = Self.firstIndex(below: events.count) { events[$0].sequence >= sequence }
-    guard place < events.count, events[place].sequence == sequence else { return }
-    pages[page].events[place] = events[place].erased()
+    let place = Self.firstIndex(below: events.count) { events[$0].record.sequence >= sequence }
+    guard place < events.count, events[place].record.sequence == sequence else { return }
+    pages[page].events[place].erase()
   }
 
   /// Of rising things; `count` where none is.

@@ -52,13 +52,14 @@ struct EventWindowTests {
     window.append(page(1...5))
     window.append(page(6...9))
     let account = try #require(ProfileErasure.sample("alice").accounts(ofErased: [0, 2, 7, 9, 99]).first)
-    window.append(
-      EventPage(
-        events: [EventRecord(sequence: 10, content: .whole(account, salt: .random()), hash: [10])], through: 10))
+    let record = EventRecord(sequence: 10, content: .whole(account, salt: .random()), hash: [10])
+    window.append(WatchedPage(events: [WatchedEvent(record, answer: [1])], through: 10))
     var erased: [UInt64] = []
     var position: UInt64 = 0
     while case .events(let events, let through) = window.read(after: position) {
-      erased += events.filter(\.isErased).map(\.sequence)
+      erased += events.filter(\.record.isErased).map(\.record.sequence)
+      // What was encoded goes with it.
+      #expect(events.allSatisfy { ($0.answer == nil) == $0.record.isErased })
       position = through
     }
     #expect(erased == [2, 7, 9])
@@ -70,15 +71,17 @@ struct EventWindowTests {
     case .gone: return nil
     case .nothing: return []
     case .events(let events, let through):
-      #expect(events.last?.sequence == through)
-      return events.map(\.sequence)
+      #expect(events.last?.record.sequence == through)
+      return events.map(\.record.sequence)
     }
   }
 
-  private func page(_ sequences: ClosedRange<UInt64>) -> EventPage {
-    EventPage(
-      events: sequences.map { EventRecord(sequence: $0, content: .whole(.sample(), salt: .random()), hash: [1]) },
-      through: sequences.upperBound)
+  private func page(_ sequences: ClosedRange<UInt64>) -> WatchedPage {
+    let events = sequences.map { sequence in
+      let record = EventRecord(sequence: sequence, content: .whole(.sample(), salt: .random()), hash: [1])
+      return WatchedEvent(record, answer: [1])
+    }
+    return WatchedPage(events: events, through: sequences.upperBound)
   }
 }
 
@@ -90,9 +93,9 @@ struct EventFeedStateMachineTests {
     #expect(feed.watcherCame() == nil)
     #expect(feed.read(after: 0) == nil)
     #expect(feed.headRead(7, life: 1) == .page(after: 7, life: 1))
-    #expect(feed.pageRead(EventPage(events: [], through: 7), life: 1) == nil)
+    #expect(feed.pageRead(WatchedPage(events: [], through: 7), life: 1) == nil)
     #expect(feed.rang() == .page(after: 7, life: 1))
-    #expect(feed.pageRead(EventPage(events: [], through: 9), life: 1) == nil)
+    #expect(feed.pageRead(WatchedPage(events: [], through: 9), life: 1) == nil)
     #expect(feed.rang() == .page(after: 9, life: 1))
   }
 
@@ -100,17 +103,17 @@ struct EventFeedStateMachineTests {
     _ = feed.watcherCame()
     _ = feed.headRead(7, life: 1)
     for _ in 0..<3 { #expect(feed.rang() == nil) }
-    #expect(feed.pageRead(EventPage(events: [], through: 8), life: 1) == .page(after: 8, life: 1))
-    #expect(feed.pageRead(EventPage(events: [], through: 8), life: 1) == nil)
+    #expect(feed.pageRead(WatchedPage(events: [], through: 8), life: 1) == .page(after: 8, life: 1))
+    #expect(feed.pageRead(WatchedPage(events: [], through: 8), life: 1) == nil)
   }
 
   @Test mutating func aFullPageIsFollowedByTheNext() {
     _ = feed.watcherCame()
     _ = feed.headRead(0, life: 1)
     let events = (1...512 as ClosedRange<UInt64>).map {
-      EventRecord(sequence: $0, content: .erased(digest: []), hash: [])
+      WatchedEvent(EventRecord(sequence: $0, content: .erased(digest: []), hash: []))
     }
-    #expect(feed.pageRead(EventPage(events: events, through: 512), life: 1) == .page(after: 512, life: 1))
+    #expect(feed.pageRead(WatchedPage(events: events, through: 512), life: 1) == .page(after: 512, life: 1))
   }
 
   @Test mutating func nothingIsReadForNobodyAndLateAnswersAreForgotten() {
@@ -119,7 +122,7 @@ struct EventFeedStateMachineTests {
     feed.watcherLeft()
     #expect(feed.isIdle)
     #expect(feed.rang() == nil)
-    #expect(feed.pageRead(EventPage(events: [], through: 8), life: 1) == nil)
+    #expect(feed.pageRead(WatchedPage(events: [], through: 8), life: 1) == nil)
     let concernsSomebody = feed.readFailed(life: 1)
     #expect(!concernsSomebody)
     guard case .head(let life)? = feed.watcherCame() else {
