@@ -9,7 +9,7 @@ import Glibc
 /// Takes one connection and answers its first request, on a queue of its own.
 final class RawServer: Sendable {
   /// Only keeps a failing test from hanging.
-  private static let patienceMilliseconds: Int32 = 10_000
+  private static let patienceMilliseconds: Int32 = 50_000
 
   let address: SocketAddress
 
