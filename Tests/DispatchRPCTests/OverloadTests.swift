@@ -107,7 +107,7 @@ private struct SimulatedLoop {
     var now: UInt64 = 1_000_000_000
     for _ in 0..<100 {
       let began = MonotonicTime(nanoseconds: now)
-      for _ in 0..<32 {
+      for _ in 0..<256 {
         let taken = shedder.takes(roundBegan: began, now: MonotonicTime(nanoseconds: now))
         #expect(taken)
         now += 10_000_000
@@ -274,6 +274,7 @@ private struct SimulatedLoop {
     var configuration = RPCServerConfiguration(shards: 1)
     configuration.shedding?.target = .milliseconds(5)
     configuration.shedding?.interval = .milliseconds(20)
+    configuration.shedding?.callsAlwaysTaken = 32
     configuration.maxConcurrentStreams = 1_000
     let loopback = try Loopback(configuration) { router in
       router.register("/test/Burn") { call, _ in

@@ -5,8 +5,6 @@
 /// all rounds of an interval were longer than the target: from then on a round takes up as many calls as fit into the target and
 /// refuses the others, which costs a fraction of serving them, until for an interval none had to be refused.
 struct LoadShedder {
-  /// However slow the machine or the calls, a round of fewer is no queue.
-  private static let callsAlwaysTaken = 32
   /// Between two looks at the clock.
   private static let callsPerLook = 16
   /// Of a round, for its cost per call to count.
@@ -14,6 +12,7 @@ struct LoadShedder {
 
   private let target: UInt64
   private let interval: UInt64
+  private let callsAlwaysTaken: Int
 
   /// Nanoseconds, as all below.
   private var costPerCall: UInt64 = 0
@@ -30,12 +29,13 @@ struct LoadShedder {
   init(_ configuration: RPCServerConfiguration.Shedding) {
     target = UInt64(clamping: configuration.target.wholeNanoseconds)
     interval = UInt64(clamping: configuration.interval.wholeNanoseconds)
+    callsAlwaysTaken = configuration.callsAlwaysTaken
   }
 
   /// Whether to take up the next call of the round that began then. `now` is asked for now and then.
   mutating func takes(roundBegan began: MonotonicTime, now: @autoclosure () -> MonotonicTime) -> Bool {
     if began.nanoseconds != roundBegan { beginRound(at: began.nanoseconds) }
-    guard taken >= Self.callsAlwaysTaken else {
+    guard taken >= callsAlwaysTaken else {
       taken += 1
       return true
     }

@@ -20,6 +20,8 @@ public struct RPCServerConfiguration: Sendable {
     public var target = Duration.milliseconds(25)
     /// A burst that is served within this is left alone, and so is a machine that is busy with something else for a moment.
     public var interval = Duration.milliseconds(500)
+    /// Of each round, however slow the machine or the calls: all that two connections have at one time are no overload.
+    public var callsAlwaysTaken = 256
     /// Of handlers that wait for something, a store or a worker: when no unary call of an interval was answered within this, only as
     /// many may run as are answered within it, but 256 in any case; streams do not count. Where it is `nil`, handlers may take as
     /// long as they like.
