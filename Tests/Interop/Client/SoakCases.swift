@@ -42,19 +42,21 @@ enum SoakCases {
   private static func soak(_ client: TestClient, _ call: () async throws -> Void) async throws {
     let limits = client.soak
     let end = MonotonicTime.now().advanced(by: limits.overallTimeout)
-    var failures = 0
+    var failures: [String] = []
     for iteration in 0..<limits.iterations {
       let start = MonotonicTime.now()
       guard start < end else { throw CaseFailure("out of time after \(iteration) of \(limits.iterations) calls") }
       let failure = await attempt(call)
       let elapsed = start.duration(to: .now())
       let verdict = failure ?? (elapsed > limits.maxLatency ? "too slow" : nil)
-      if verdict != nil { failures += 1 }
+      if let verdict { failures.append("iteration \(iteration), \(verdict) after \(elapsed)") }
       say(
         "soak iteration: \(iteration) elapsed_ms: \(Int(elapsed / .milliseconds(1))) peer: \(client.target) "
           + (verdict.map { "failed: \($0)" } ?? "succeeded"))
     }
-    guard failures <= limits.maxFailures else { throw CaseFailure("\(failures) calls failed or took too long") }
+    guard failures.count <= limits.maxFailures else {
+      throw CaseFailure("\(failures.count) calls failed, the first: \(failures[0])")
+    }
   }
 
   private static func attempt(_ call: () async throws -> Void) async -> String? {
