@@ -3,8 +3,9 @@
 import COpenSSL
 
 enum OpenSSLErrors {
+  /// Mostly there is nothing to clear, and to look is a tenth of the work.
   static func clear() {
-    ERR_clear_error()
+    if ERR_peek_error() != 0 { ERR_clear_error() }
   }
 
   /// What went wrong first, the rest being its consequences. One of OpenSSL's own texts: never a peer's bytes, nor a key's.

@@ -153,6 +153,8 @@ final class TLSTransport: Transport {
       }
       count += part
       budget.received(part)
+      // Asking once more would only tell so.
+      if isSocketEmpty && SSL_has_pending(ssl) == 0 { return received(count, then: .wouldBlock) }
     }
     wasFull = true
     return .bytes(count)

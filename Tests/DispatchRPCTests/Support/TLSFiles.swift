@@ -70,3 +70,14 @@ extension RPCClientConfiguration {
     self.tls = tls
   }
 }
+
+extension RPCServerTLS {
+  /// Once so many handshakes are over: a client sees its own fail a moment before it is counted.
+  func statistics(after handshakes: Int) async -> RPCTLSStatistics {
+    while true {
+      let statistics = statistics
+      if statistics.full + statistics.resumed + statistics.failed >= handshakes { return statistics }
+      await Task.yield()
+    }
+  }
+}
