@@ -53,8 +53,8 @@ test-sanitized: deps $(python_environment)/installed ## Run the unit tests with 
 	TOUCHSTONE_PYTHON=$(python) Tests/Support/Sanitizers/run thread
 
 .PHONY: fuzz
-fuzz: deps ## Fuzz each target of Tests/Fuzz for TIME (60s), two at a time
-	Tests/Fuzz/run $(TIME)
+fuzz: deps $(python_environment)/installed ## Fuzz each target of Tests/Fuzz for TIME (60s), two at a time
+	TOUCHSTONE_PYTHON=$(python) Tests/Fuzz/run $(TIME)
 
 .PHONY: bench
 bench: release ## Measure the service under load on this machine; DURATION=10s (or longer than 1s) for each load
