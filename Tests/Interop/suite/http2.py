@@ -19,7 +19,7 @@ BROKEN_CLIENT = re.compile(r"Unhandled Error|AssertionError")
 #: Two, for a client that has understood GOAWAY.
 CONNECTIONS = re.compile(r"New Connection: 2")
 
-#: Tests of tools/http2_interop that say nothing of the server. Go's own fails them in the same way.
+#: Tests of tools/http2_interop that say nothing of the server; Go's own fails them, too.
 UNSOUND_TESTS = {
     "TestSoonSmallMaxFrameSize": "no server can pass: the test waits for an error that nothing in it makes",
     "TestSoonTLSApplicationProtocol":
