@@ -56,6 +56,8 @@ public final class MessageCoder {
     }
     let size = protobuf_c_message_get_packed_size(packable)
     guard size <= Self.maximumEncodedBytes else { throw Self.tooLarge }
+    // An array that is made without room writes its count into the one that all empty arrays share.
+    guard size > 0 else { return [] }
     return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
       count = protobuf_c_message_pack(packable, buffer.baseAddress)
     }

@@ -28,7 +28,7 @@ final class Gzip {
 
   /// `nil` where it would not be shorter.
   func deflate(_ message: [UInt8]) -> [UInt8]? {
-    guard !message.isEmpty, message.count <= Self.largestBytes else { return nil }
+    guard (2...Self.largestBytes).contains(message.count) else { return nil }
     if deflater == nil { deflater = Deflater() }
     return deflater!.deflate(message)
   }
