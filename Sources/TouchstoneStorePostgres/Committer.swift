@@ -92,13 +92,17 @@ final class Committer: Sendable {
   }
 
   static func question(about mark: ExpiringKey) -> [StatementCall] {
-    [StatementCall(.forestallCommit).bind(mark), StatementCall(.selectCommitMark).bind(mark)]
+    [
+      StatementCall(.forestallCommit).bind(mark), StatementCall(.selectCommitMark).bind(mark),
+      // What was found is durable, too, when this is answered.
+      .flushing(expiresAt: mark.expiresAt),
+    ]
   }
 
   static func isCommitted(_ results: [QueryResult]) -> Result<Bool, PostgresError> {
     do throws(PostgresError) {
-      guard let last = results.last else { throw .corrupt("a commit mark is missing") }
-      return .success(try last.only { row in row.boolean() })
+      guard results.count == 3 else { throw .corrupt("a commit mark is missing") }
+      return .success(try results[1].only { row in row.boolean() })
     } catch {
       return .failure(error)
     }

@@ -18,7 +18,10 @@ final class ConnectionLane: Sendable {
     var timeout: Duration
     /// Of one answer.
     var answerTimeout: Duration
-    var prepared = Statement.all
+    /// All that is said on it.
+    var prepared: [Statement]
+    /// As `PostgresConnection.Configuration` has it.
+    var flushing: (@Sendable () -> StatementCall)?
   }
 
   /// Opens nothing yet.
@@ -38,7 +41,8 @@ final class ConnectionLane: Sendable {
           target: targets[id.endpoint.number], capacity: configuration.depth, connectTimeout: backoff.connectTimeout,
           // The server gives up first, and says so.
           answerTimeout: configuration.answerTimeout + SessionSetup.grace, setup: setup,
-          prepared: configuration.prepared),
+          prepared: configuration.prepared,
+          flushing: configuration.flushing),
         report: report)
     }
   }

@@ -1,6 +1,7 @@
 // Where the database is, as libpq reads it, host by host.
 
 internal import CPostgres
+internal import Glibc
 internal import TouchstoneStore
 
 /// One host of a connection string, with all that is said for every host.
@@ -44,6 +45,8 @@ struct ConnectionTarget: Sendable, Hashable {
       target.setDefault("fallback_application_name", "touchstone")
       // A standby would refuse every commit.
       target.setDefault("target_session_attrs", "read-write")
+      // libpq's own default would go on in plaintext where the server, or who stands between, has no TLS.
+      if !target.isLocal, getenv("PGSSLMODE") == nil { target.setDefault("sslmode", "verify-full") }
       target.set("client_encoding", "UTF8")
       return target
     }
@@ -68,6 +71,15 @@ struct ConnectionTarget: Sendable, Hashable {
       }
       return target
     }
+  }
+
+  /// On this machine: a Unix socket or a loopback address.
+  private var isLocal: Bool {
+    func value(of keyword: String) -> String? { settings.first { $0.keyword == keyword }?.value }
+    // Without a host libpq takes PGHOST, or else a Unix socket.
+    let host = value(of: "hostaddr") ?? value(of: "host") ?? getenv("PGHOST").map { String(cString: $0) } ?? ""
+    return host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
+      || host.hasPrefix("127.")
   }
 
   /// Unless the URI says otherwise.

@@ -27,11 +27,18 @@ struct DatabaseInspection: Sendable {
   }
 
   func requireOurs() async throws(StoreOpenError) {
+    try await inspect { session throws(PostgresError) in try await Self.requireChainEnd(in: session) }
+  }
+
+  /// Of this version, and with its tables: on a session that has prepared all that the store says.
+  func inspect<Value: Sendable>(
+    _ body: (ConnectionLane.Session) async throws(PostgresError) -> Value
+  ) async throws(StoreOpenError) -> Value {
     if let refusal = Self.refusal(of: try await state()) { throw refusal }
     do throws(PostgresError) {
-      try await lane.withSession { session throws(PostgresError) in
+      return try await lane.withSession { session throws(PostgresError) in
         try await Self.requireTables(in: session)
-        try await Self.requireChainEnd(in: session)
+        return try await body(session)
       }
     } catch {
       throw StoreOpenError(error)
@@ -88,14 +95,15 @@ struct DatabaseInspection: Sendable {
 
   /// Prepares what the store says: whatever a statement names must be there.
   private static func requireTables(in session: ConnectionLane.Session) async throws(PostgresError) {
-    for statement in Statement.all where !Statement.ofTransactions.contains(statement) {
-      guard let name = statement.name else { continue }
-      do throws(PostgresError) {
-        try await session.run([StatementCall(Statement(nil, "PREPARE \(name) AS \(statement.sql)"))])
-      } catch {
-        guard case .server(let state, let message) = error, !state.isOfTheMoment else { throw error }
-        throw .corrupt("its tables are not as this version makes them: \(message)")
-      }
+    let calls = Statement.all.compactMap { statement -> StatementCall? in
+      guard let name = statement.name, !Statement.ofTransactions.contains(statement) else { return nil }
+      return StatementCall(Statement(nil, "PREPARE \(name) AS \(statement.sql)"))
+    }
+    do throws(PostgresError) {
+      try await session.run(calls)
+    } catch {
+      guard case .server(let state, let message) = error, !state.isOfTheMoment else { throw error }
+      throw .corrupt("its tables are not as this version makes them: \(message)")
     }
   }
 

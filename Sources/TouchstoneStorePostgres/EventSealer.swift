@@ -110,9 +110,9 @@ final class EventSealer: @unchecked Sendable {
     Task {
       var failure: PostgresError?
       do throws(PostgresError) {
-        let head = try await sealAll()
+        let end = try await sealAll()
         for waiter in waiters { waiter(nil) }
-        tell(head.sequence)
+        tell(end)
       } catch {
         failure = error
         for waiter in waiters { waiter(error) }
@@ -131,13 +131,17 @@ final class EventSealer: @unchecked Sendable {
     if isNeeded { begin(after: hasWaiters ? nil : interval) }
   }
 
-  private func sealAll() async throws(PostgresError) -> EventChain.Head {
-    try await lists.withSession { session throws(PostgresError) in
+  /// Answers the log's end. Mostly there is nothing to seal, and then nothing is locked.
+  private func sealAll() async throws(PostgresError) -> UInt64 {
+    let found = try await lists.run([StatementCall(.hasUnsealedEvents)], isQuestion: true)
+    guard var row = found.first?.first else { throw .corrupt("the audit log has no head") }
+    guard row.boolean() else { return row.version() }
+    return try await lists.withSession { session throws(PostgresError) in
       var chain = try await LockedEventChain(in: session)
-      let count = try await chain.seal()
-      let head = chain.head
-      if count > 0 { try await chain.commit() } else { try await chain.rollBack() }
-      return head
+      try await chain.seal()
+      let end = chain.head.sequence
+      try await chain.commit()
+      return end
     }
   }
 

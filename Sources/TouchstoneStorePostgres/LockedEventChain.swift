@@ -23,14 +23,9 @@ struct LockedEventChain {
 
   var head: EventChain.Head { chain.head }
 
-  /// All that was committed before the chain was locked, in steps. Answers how many.
-  mutating func seal() async throws(PostgresError) -> Int {
-    var total = 0
-    while true {
-      let count = try await sealStep()
-      total += count
-      if count < Self.maximumEventsPerStep { return total }
-    }
+  /// All that was committed before the chain was locked, in steps.
+  mutating func seal() async throws(PostgresError) {
+    while try await sealStep() == Self.maximumEventsPerStep {}
   }
 
   private mutating func sealStep() async throws(PostgresError) -> Int {
@@ -64,9 +59,5 @@ struct LockedEventChain {
   /// Ends the transaction.
   consuming func commit() async throws(PostgresError) {
     try await session.run([StatementCall(.commit)])
-  }
-
-  consuming func rollBack() async throws(PostgresError) {
-    try await session.run([StatementCall(.rollBack)])
   }
 }

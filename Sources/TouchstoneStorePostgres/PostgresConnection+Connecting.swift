@@ -3,6 +3,7 @@
 internal import CPostgres
 internal import Dispatch
 internal import DispatchPool
+internal import Glibc
 
 extension PostgresConnection {
   func beginConnecting() {
@@ -31,10 +32,9 @@ extension PostgresConnection {
     }
   }
 
-  /// The socket may be another one at each step: the source lets go of it before the step is taken.
+  /// The socket may be another one at each step.
   private func waitToStep(_ polling: PostgresPollingStatusType) {
-    let socket = PQsocket(connection)
-    guard socket >= 0 else { return end("no socket") }
+    guard let socket = duplicateSocket() else { return end("no socket") }
     let source: any DispatchSourceProtocol =
       polling == PGRES_POLLING_READING
       ? DispatchSource.makeReadSource(fileDescriptor: socket, queue: queue)
@@ -42,6 +42,7 @@ extension PostgresConnection {
     source.setEventHandler { [unowned self] in stepSource?.cancel() }
     openSources += 1
     source.setCancelHandler { [self] in
+      Glibc.close(socket)
       stepSource = nil
       sourceEnded()
       step()
@@ -54,7 +55,7 @@ extension PostgresConnection {
     guard let connection else { return }
     guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else { return end(failure) }
     phase = .settingUp
-    watchSocket()
+    guard watchSocket() else { return end("no socket") }
     for sql in configuration.setup where PQsendQueryParams(connection, sql, 0, nil, nil, nil, nil, 1) == 0 {
       return end(failure)
     }
@@ -69,7 +70,7 @@ extension PostgresConnection {
       case .failure(let error): end(error.message)
       }
     }
-    inFlight.append(InFlight(transaction: done, deadline: .now() + configuration.answerTimeout))
+    inFlight.append(InFlight(transaction: done, isUnflushed: false, deadline: .now() + configuration.answerTimeout))
     flush()
   }
 

@@ -3,6 +3,7 @@
 internal import CPostgres
 internal import Dispatch
 internal import DispatchPool
+internal import Glibc
 internal import Synchronization
 
 /// Statements that are done together, or not at all.
@@ -29,6 +30,8 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     /// Done first, and not prepared.
     var setup: [String]
     var prepared: [Statement]
+    /// A transaction whose commit makes all before it durable: with it, commits that wait share one fsync.
+    var flushing: (@Sendable () -> StatementCall)?
   }
 
   enum Phase {
@@ -47,9 +50,11 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
 
   struct InFlight {
     let transaction: Transaction
+    /// Committed without an fsync: answered after the one that makes it durable.
+    let isUnflushed: Bool
+    let deadline: MonotonicInstant
     var results: [QueryResult] = []
     var error: PostgresError?
-    let deadline: MonotonicInstant
   }
 
   let configuration: Configuration
@@ -59,6 +64,8 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
   var phase = Phase.idle
   var connection: OpaquePointer?
   var inFlight: [InFlight] = []
+  /// Done, but maybe not durable yet.
+  var unflushed: [InFlight] = []
   var readSource: (any DispatchSourceRead)?
   var writeSource: (any DispatchSourceWrite)?
   var isWriteSourceActive = false
@@ -68,8 +75,9 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
   var stepSource: (any DispatchSourceProtocol)?
   var timer: (any DispatchSourceTimer)?
   var isTimerSet = false
-  /// Sources that have not let go of the socket yet.
+  /// Sources that have not let go of their socket yet.
   var openSources = 0
+  var watchedSocket: Int32?
 
   init(configuration: Configuration, report: @escaping @Sendable (PoolConnectionEvent) -> Void) {
     self.configuration = configuration
@@ -104,24 +112,36 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
 
   func sendWaiting() {
     guard phase == .serving, let connection else { return }
+    // Those that come while others are under way go together afterwards; nothing waits for more to come.
+    if configuration.flushing != nil, !inFlight.isEmpty { return }
     let transactions = inbox.withLock { inbox in
       defer { inbox.transactions = [] }
       return inbox.transactions
     }
     guard !transactions.isEmpty else { return }
     let deadline = MonotonicInstant.now() + configuration.answerTimeout
+    let isGroup = configuration.flushing != nil && transactions.count > 1
     for (index, transaction) in transactions.enumerated() {
+      let isUnflushed = isGroup && transaction.isCommit
       // From here on it may reach the server, whatever libpq says.
-      inFlight.append(InFlight(transaction: transaction, deadline: deadline))
-      guard transaction.send(on: connection) else {
+      inFlight.append(InFlight(transaction: transaction, isUnflushed: isUnflushed, deadline: deadline))
+      guard (isUnflushed ? transaction.unflushed : transaction).send(on: connection) else {
         let reason = failure
         end(reason)
         for unsent in transactions[(index + 1)...] { unsent.completion(.failure(.notSent(reason))) }
         return
       }
     }
+    if isGroup, !sendFlush(on: connection, deadline: deadline) { return end(failure) }
     flush()
     setTimer()
+  }
+
+  private func sendFlush(on connection: OpaquePointer, deadline: MonotonicInstant) -> Bool {
+    guard let flushing = configuration.flushing else { return true }
+    let transaction = Transaction(calls: [flushing()]) { [unowned self] result in flushed(result) }
+    inFlight.append(InFlight(transaction: transaction, isUnflushed: false, deadline: deadline))
+    return transaction.send(on: connection)
   }
 
   func flush() {
@@ -172,9 +192,24 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
   /// The server has said Sync: only now is it certain that the transaction is committed, or is not.
   func finishFirst() {
     let done = inFlight.removeFirst()
-    done.transaction.completion(done.error.map { .failure($0) } ?? .success(done.results))
+    if done.isUnflushed, done.error == nil {
+      unflushed.append(done)
+    } else {
+      done.transaction.completion(done.error.map { .failure($0) } ?? .success(done.results))
+    }
     // A primary that became a standby refuses every commit from now on; another host may be the primary.
-    if case .server(.readOnlyTransaction, let message) = done.error { end(message) }
+    if case .server(.readOnlyTransaction, let message) = done.error { return end(message) }
+    if inFlight.isEmpty { sendWaiting() }
+  }
+
+  /// Where that failed, those before it are committed, and maybe not durable.
+  private func flushed(_ result: Result<[QueryResult], PostgresError>) {
+    let done = unflushed
+    unflushed = []
+    for entry in done {
+      entry.transaction.completion(
+        result.map { _ in entry.results }.mapError { error in .lost("not flushed: \(error.message)") })
+    }
   }
 
   // MARK: Time
@@ -214,7 +249,8 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
       defer { inbox.transactions = [] }
       return inbox.transactions
     }
-    let sent = inFlight
+    let sent = unflushed + inFlight
+    unflushed = []
     inFlight = []
     if let stepSource {
       stepSource.cancel()
@@ -232,7 +268,10 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
 
   func sourceEnded() {
     openSources -= 1
-    if phase == .closed, openSources == 0 { finish() }
+    guard openSources == 0 else { return }
+    if let watchedSocket { Glibc.close(watchedSocket) }
+    watchedSocket = nil
+    if phase == .closed { finish() }
   }
 
   func finish() {
@@ -249,8 +288,16 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
 
   // MARK: The socket
 
-  func watchSocket() {
-    let socket = PQsocket(connection)
+  /// Of our own, for the sources: libpq closes its socket as soon as it finds it dead, and the next connection would get the
+  /// same number while Dispatch still takes it for the old one.
+  func duplicateSocket() -> Int32? {
+    let socket = fcntl(PQsocket(connection), F_DUPFD_CLOEXEC, 0)
+    return socket >= 0 ? socket : nil
+  }
+
+  func watchSocket() -> Bool {
+    guard let socket = duplicateSocket() else { return false }
+    watchedSocket = socket
     let read = DispatchSource.makeReadSource(fileDescriptor: socket, queue: queue)
     read.setEventHandler { [unowned self] in receive() }
     read.setCancelHandler { [self] in sourceEnded() }
@@ -261,6 +308,7 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     readSource = read
     writeSource = write
     read.activate()
+    return true
   }
 
   func resumeWriting() {

@@ -27,8 +27,8 @@ public final class PostgresStore: Store {
 
   /// Connects, and finds out that the database is ours, of this version, and whole. Nothing is written.
   ///
-  /// - Parameter uri: as libpq reads it, with several hosts, `target_session_attrs` and TLS. It may hold a password: no
-  ///   error quotes it.
+  /// - Parameter uri: as libpq reads it, with several hosts, `target_session_attrs` and TLS. Another machine's certificate
+  ///   is verified (`sslmode=verify-full`) unless the URI says otherwise. It may hold a password: no error quotes it.
   public static func open(
     uri: String, options: PostgresStoreOptions = PostgresStoreOptions()
   ) async throws(StoreOpenError) -> PostgresStore {
@@ -38,23 +38,25 @@ public final class PostgresStore: Store {
   }
 
   private init(targets: [ConnectionTarget], options: PostgresStoreOptions) {
-    func lane(connections: Int, depth: Int, timeout: Duration, answerTimeout: Duration) -> ConnectionLane {
-      ConnectionLane(
-        .init(
-          connections: connections, depth: depth, maximumWaiting: options.maximumWaiting, timeout: timeout,
-          answerTimeout: answerTimeout),
-        targets: targets, backoff: options.backoff)
+    func lane(_ configuration: ConnectionLane.Configuration) -> ConnectionLane {
+      ConnectionLane(configuration, targets: targets, backoff: options.backoff)
     }
-    func shortLane(_ connections: Int) -> ConnectionLane {
+    func shortLane(
+      _ connections: Int, depth: Int, prepared: [Statement], flushing: (@Sendable () -> StatementCall)? = nil
+    ) -> ConnectionLane {
       lane(
-        connections: connections, depth: options.pipelineDepth, timeout: options.callTimeout,
-        answerTimeout: options.answerTimeout)
+        .init(
+          connections: connections, depth: depth, maximumWaiting: options.maximumWaiting,
+          timeout: options.callTimeout, answerTimeout: options.answerTimeout, prepared: prepared, flushing: flushing))
     }
-    reads = shortLane(options.readConnections)
-    writes = shortLane(options.writeConnections)
+    reads = shortLane(options.readConnections, depth: options.readDepth, prepared: Statement.ofReads)
+    writes = shortLane(options.writeConnections, depth: options.commitDepth, prepared: Statement.ofWrites) {
+      [clock = options.clock] in .flushing(expiresAt: clock() + Committer.markLifetime)
+    }
     lists = lane(
-      connections: options.listConnections, depth: 1, timeout: options.listTimeout,
-      answerTimeout: options.listTimeout)
+      .init(
+        connections: options.listConnections, depth: 1, maximumWaiting: options.maximumWaiting,
+        timeout: options.listTimeout, answerTimeout: options.listTimeout, prepared: Statement.all))
     clock = options.clock
     committer = Committer(writes: writes, clock: clock)
     sealer = EventSealer(lists: lists, options: options, signal: eventSignal)

@@ -7,12 +7,14 @@ public import TouchstonePolicy
 public struct PostgresStoreOptions: Sendable {
   /// Short reads: some of them wait for a page from the disk, and the others do not wait for them.
   public var readConnections = 4
-  /// Each commits one transaction at a time: those of all of them share the server's fsync.
-  public var writeConnections = 8
+  /// While one waits for the server's fsync, the next one's commits are on their way.
+  public var writeConnections = 4
   /// Lists, sealing, erasures, sweeping: what takes long or several round trips.
   public var listConnections = 4
-  /// Transactions on their way on one connection, so that the next one is there when one is done.
-  public var pipelineDepth = 16
+  /// Reads on their way on one connection, so that the next one is there when one is done.
+  public var readDepth = 16
+  /// Commits on one connection: those that wait share an fsync, and the first of them waits for the last, about 10 ms.
+  public var commitDepth = 64
   /// Above it, calls are refused at once: a second's worth on a slow disk, and a caller waits no longer than that.
   public var maximumWaiting = 8_192
 

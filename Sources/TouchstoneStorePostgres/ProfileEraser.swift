@@ -27,7 +27,7 @@ struct ProfileEraser: Sendable {
     do throws(PostgresError) {
       try await lists.withSession { session throws(PostgresError) in
         var chain = try await LockedEventChain(in: session)
-        _ = try await chain.seal()
+        try await chain.seal()
         try await session.run(calls)
         for erasure in erasures {
           try await Self.removeRecords(of: erasure, in: session)

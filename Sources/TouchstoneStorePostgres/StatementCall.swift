@@ -17,7 +17,7 @@ struct Statement: Sendable, Hashable {
 /// Values go in PostgreSQL's binary format, in one buffer: integers and lengths big-endian, as
 /// `src/backend/utils/adt` receives them.
 struct StatementCall: Sendable {
-  let statement: Statement
+  private(set) var statement: Statement
   private(set) var bytes: [UInt8] = []
   /// Of each value; `nullLength` for NULL.
   private(set) var lengths: [Int32] = []
@@ -26,6 +26,12 @@ struct StatementCall: Sendable {
 
   init(_ statement: Statement) {
     self.statement = statement
+  }
+
+  /// The same values.
+  consuming func saying(_ other: Statement) -> StatementCall {
+    statement = other
+    return self
   }
 
   consuming func bind(_ value: some FixedWidthInteger) -> StatementCall {

@@ -121,16 +121,21 @@ extension Statement {
   ///
   /// Looked at after all was written: a row that took the place of one that is being swept waited for the sweep, and
   /// this statement sees what that left.
-  static let finish = required(
-    "finish",
-    """
+  static let finish = Statement("finish", "WITH found AS (\(mark)) SELECT 1 / count(*) FROM found")
+  /// The same, and the commit does not wait for its fsync: it is answered after a later one's, which makes both durable,
+  /// for there is one log.
+  static let finishUnflushed = Statement(
+    "finish_unflushed",
+    "WITH found AS (\(mark)) SELECT 1 / count(*), set_config('synchronous_commit', 'off', true) FROM found")
+  private static let mark = """
     INSERT INTO commit_marks SELECT $1::SMALLINT, $2::BIGINT, $3::BYTEA, true FROM sweep_mark WHERE swept_before <= $4
     RETURNING 1
-    """)
+    """
 
   static let writing = [
     touchBinding, insertBinding, updateBinding, insertDevice, updateDevice, insertProfile, updateProfile,
     insertEvaluation, updateEvaluation, insertToken, updateToken, useTicket, finish,
+    finishUnflushed,
   ]
 
   // MARK: Commits in doubt

@@ -1,8 +1,11 @@
-// What the store says to the database: by subject in the files beside this one. Every connection prepares all of it.
+// What the store says to the database: by subject in the files beside this one. Connections prepare it beforehand.
 
 extension Statement {
   static let all =
     reading + conditions + writing + doubts + logging + sweeping + erasing + ofTransactions
+  /// On connections for short reads, and for commits.
+  static let ofReads = reading + [hasUnsealedEvents]
+  static let ofWrites = conditions + writing + doubts + [insertUnsealedEvent]
 
   /// A condition of a transaction: where the rows are none, it fails (SQLSTATE 22012), and the transaction with it. It
   /// takes no function of ours on the server, and works within a pipeline, where nobody looks at counts.

@@ -3,16 +3,7 @@
 public import TouchstoneStore
 
 public enum SQLiteAuditLog {
-  public struct Verification: Sendable, Hashable {
-    /// Events that were found as they were written, from the first one on.
-    public var verifiedCount: UInt64
-    /// How many events lost their content to an erasure.
-    public var erasedCount: UInt64
-    /// Where the log ends. Note it elsewhere: who can rewrite the whole log cannot rewrite the note.
-    public var head: EventChain.Head
-    /// `nil`: every event is as it was written, and there are no others.
-    public var fault: EventChainVerifier.Fault?
-  }
+  public typealias Verification = AuditLogVerification
 
   /// Reads every event once, in a few microseconds each; changes nothing and takes no lock. Events that are appended
   /// meanwhile are left to the next time.
@@ -43,12 +34,10 @@ public enum SQLiteAuditLog {
     var verification = Verification(verifiedCount: 0, erasedCount: 0, head: end.head)
     do throws(EventChainVerifier.Fault) {
       try verify(log, through: end, by: &verifier)
-      verification.verifiedCount = verifier.verifiedCount
     } catch {
-      verification.verifiedCount = min(error.wholeCount, verifier.verifiedCount)
       verification.fault = error
     }
-    verification.erasedCount = verifier.erasedCount
+    verification.count(verifier)
     return verification
   }
 
@@ -77,9 +66,4 @@ public enum SQLiteAuditLog {
       throw .altered(sequence: head.sequence + 1)
     }
   }
-}
-
-extension EventChainVerifier.Fault {
-  /// How many events before it may be whole.
-  fileprivate var wholeCount: UInt64 { sequence == 0 ? 0 : sequence - 1 }
 }

@@ -61,7 +61,7 @@ final class CountingLoad: Sendable {
     return done
   }
 
-  private func version(of id: String) async throws -> UInt64 {
+  fileprivate func version(of id: String) async throws -> UInt64 {
     while true {
       do throws(StoreError) {
         return try await stores[0].device(id: id).version
@@ -91,9 +91,8 @@ func withCountingLoad(over stores: [PostgresStore], _ body: (CountingLoad) async
   }
   load.end()
   let done = try await running.value
-  for (worker, count) in done {
-    #expect(try await stores[0].device(id: "phone-\(worker)").version == count)
-  }
+  for (worker, count) in done { #expect(try await load.version(of: "phone-\(worker)") == count) }
+  try await untilItServes(stores[0])
   let total = done.values.reduce(0, +)
   var verifier = EventChainVerifier()
   while case let page = try await stores[0].events(afterSequence: verifier.head.sequence), !page.isEmpty {

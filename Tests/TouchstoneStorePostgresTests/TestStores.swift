@@ -1,4 +1,7 @@
 import PostgresServer
+import StoreConformance
+import Synchronization
+import Testing
 import TouchstoneStore
 
 @testable import TouchstoneStorePostgres
@@ -31,9 +34,45 @@ func withStores<Value>(
 /// A schema without any table, in the tests' server: to the store, a database of its own. Gone afterwards.
 func withDatabase<Value>(_ body: (String) async throws -> Value) async throws -> Value {
   let server = try PostgresServer.shared.get()
+  await turnstile.enter()
+  defer { turnstile.leave() }
   let uri = try server.makeSchema()
   defer { try? server.dropSchema(of: uri) }
   return try await body(uri)
+}
+
+/// So many tests use the server at a time: each opens some connections, and all at once would be hundreds.
+private let turnstile = Turnstile(places: 6)
+
+private final class Turnstile: Sendable {
+  private let state: Mutex<(places: Int, waiting: [CheckedContinuation<Void, Never>])>
+
+  init(places: Int) {
+    state = Mutex((places, []))
+  }
+
+  func enter() async {
+    await withCheckedContinuation { continuation in
+      let isFree = state.withLock { state in
+        guard state.places == 0 else {
+          state.places -= 1
+          return true
+        }
+        state.waiting.append(continuation)
+        return false
+      }
+      if isFree { continuation.resume() }
+    }
+  }
+
+  func leave() {
+    let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+      state.places += 1
+      return nil
+    }
+    next?.resume()
+  }
 }
 
 private func close(_ store: PostgresStore) async {
@@ -68,4 +107,21 @@ func withTransaction(_ sql: String, at uri: String, _ body: () async throws -> V
     try await session.run([StatementCall(.rollBack)])
   }
   try result.get()
+}
+
+/// Until the audit log can be read again, for which a probe may be too early: each call waits for a connection, or is
+/// refused for as long as the pool's back-off, which is bounded.
+func untilItServes(_ store: any Store) async throws {
+  let clock = ContinuousClock()
+  let end = clock.now + .seconds(30)
+  while true {
+    do throws(StoreError) {
+      try await store.probe()
+      _ = try await store.eventChainHead()
+      return
+    } catch {
+      try #require(error.code == .unavailable && clock.now < end)
+      await Task.yield()
+    }
+  }
 }

@@ -1,0 +1,81 @@
+import PostgresServer
+import StoreConformance
+import Testing
+import TouchstoneStore
+import TouchstoneStorePostgres
+
+/// R41: an altered, dropped or reordered event is named.
+struct PostgresAuditLogTests {
+  struct Tampering: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let sql: String
+    let fault: EventChainVerifier.Fault?
+  }
+
+  static let tamperings = [
+    Tampering(testDescription: "nothing", sql: "SELECT 1", fault: nil),
+    Tampering(
+      testDescription: "an altered content", sql: "UPDATE events SET caller = '\\x41' WHERE sequence = 3",
+      fault: .altered(sequence: 3)),
+    Tampering(
+      testDescription: "an altered hash", sql: "UPDATE events SET hash = '\\x41' WHERE sequence = 2",
+      fault: .altered(sequence: 2)),
+    Tampering(
+      testDescription: "an unreadable row", sql: "UPDATE events SET details = '\\xffffffff' WHERE sequence = 4",
+      fault: .altered(sequence: 4)),
+    Tampering(
+      testDescription: "a dropped event", sql: "DELETE FROM events WHERE sequence = 2", fault: .missing(sequence: 2)),
+    Tampering(
+      testDescription: "a dropped end", sql: "DELETE FROM events WHERE sequence = 6", fault: .missing(sequence: 6)),
+    Tampering(
+      testDescription: "events that changed places",
+      sql: "UPDATE events SET sequence = -sequence WHERE sequence IN (2, 3); "
+        + "UPDATE events SET sequence = 5 + sequence WHERE sequence < 0", fault: .altered(sequence: 2)),
+    Tampering(
+      testDescription: "an event beyond the end",
+      sql: "INSERT INTO events (sequence, hash, digest) VALUES (9, '\\x00', '\\x00')", fault: .unexpected(sequence: 9)),
+    Tampering(
+      testDescription: "a content removed without an account",
+      sql: "UPDATE events SET digest = '\\x00', salt = NULL WHERE sequence = 4", fault: .altered(sequence: 4)),
+  ]
+
+  @Test(arguments: tamperings)
+  func whatIsNotAsItWasWrittenIsNamed(_ tampering: Tampering) async throws {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      try await withStores(2, at: uri) { stores in
+        for number in 0..<4 { try await stores[number % 2].commit(events: [.sample(profile: "\(number)")]) }
+        try await stores[0].commit(.eraseProfile(.sample("0")), events: [.sample(profile: "9")])
+        #expect(try await stores[1].events().count == 6)
+      }
+      try PostgresServer.shared.get().execute(tampering.sql, at: uri)
+      let verification = try await PostgresAuditLog.verify(uri: uri, options: .small)
+      #expect(verification.fault == tampering.fault)
+      #expect(verification.head.sequence == 6)
+      #expect(verification.erasedCount == 1)
+      if let fault = tampering.fault {
+        #expect(verification.verifiedCount <= fault.sequence - 1)
+      } else {
+        #expect(verification.verifiedCount == 6)
+      }
+    }
+  }
+
+  /// By a process that ended before it sealed them.
+  @Test func whatAnotherProcessLeftUnsealedIsSealedByThoseThatGoOn() async throws {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      var options = PostgresStoreOptions.small
+      options.sealInterval = .seconds(3_600)
+      try await withStores(1, at: uri, options: options) { stores in
+        try await stores[0].commit(events: [.sample("left")])
+      }
+      #expect(try await PostgresAuditLog.verify(uri: uri, options: .small).verifiedCount == 0)
+      try await withStores(1, at: uri) { stores in
+        let events = try await stores[0].events()
+        #expect(events.compactMap(\.event?.kind) == ["left"])
+      }
+      #expect(try await PostgresAuditLog.verify(uri: uri, options: .small).verifiedCount == 1)
+    }
+  }
+}
