@@ -130,7 +130,8 @@ import Testing
   @Test func aHandlerRunsOnItsShardAndKnowsItsCaller() async throws {
     let loopback = try Loopback { router in
       router.register("/test/Who") { call, _ in
-        call.respond([call.shard.isCurrent ? 1 : 0], initialMetadata: [("path", call.path), ("peer", call.peer.address.host)])
+        call.respond(
+          [call.shard.isCurrent ? 1 : 0], initialMetadata: [("path", call.path), ("peer", call.peer.address.host)])
       }
     }
     let response = try await loopback.connect().call("Who")
