@@ -11,7 +11,8 @@ import Testing
   @Test(arguments: FuzzTarget.all) func `seeds, and what was once found, are taken`(_ target: FuzzTarget) throws {
     let inputs = try Self.inputs("Seeds", target) + Self.inputs("Findings", target)
     try #require(!inputs.isEmpty)
-    for input in inputs { input.withUnsafeBytes(target.run) }
+    // The empty one is no file: Foundation leaks a buffer for each that it reads.
+    for input in inputs + [[]] { input.withUnsafeBytes(target.run) }
   }
 
   @Test(arguments: FuzzTarget.all) func `seeds that were damaged are taken`(_ target: FuzzTarget) throws {
