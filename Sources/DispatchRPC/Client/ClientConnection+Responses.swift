@@ -25,12 +25,15 @@ extension ClientConnection {
     if unread.isExceeded { failGreediest() }
   }
 
-  /// The call that holds the most makes room for the others.
+  /// The call that holds the most makes room for the others, be it that its caller is slow to read what has ended.
   private func failGreediest() {
-    guard let greediest = streams.max(by: { $0.value.unreadBytes < $1.value.unreadBytes }) else { return }
-    fail(
-      greediest.value, greediest.key,
-      RPCError(code: .resourceExhausted, message: "the connection holds more unread messages than allowed"))
+    let error = RPCError(code: .resourceExhausted, message: "the connection holds more unread messages than allowed")
+    let running = streams.lazy.filter { !$0.value.isComplete }.max { $0.value.unreadBytes < $1.value.unreadBytes }
+    if let ended = unread.greediestEnded, ended.unreadBytes > running?.value.unreadBytes ?? 0 {
+      ended.fail(error)
+    } else if let running {
+      fail(running.value, running.key, error)
+    }
   }
 
   /// END_STREAM: the response is whole. Where the request is not, nobody waits for the rest of it (RFC 9113 §8.1).
@@ -45,6 +48,7 @@ extension ClientConnection {
   func streamClosed(_ id: Int32, code: HTTP2ErrorCode) {
     guard let stream = streams.removeValue(forKey: id) else { return }
     if let timer = stream.timer { shard.cancelTimer(timer) }
+    stream.endsReceiving(unread)
     if !stream.isComplete { settle(stream, code) }
   }
 

@@ -269,6 +269,7 @@ extension ClientConnection {
   /// Ends the call here and tells the server.
   func fail(_ stream: ClientStream, _ id: Int32, _ error: RPCError) {
     guard !stream.isComplete else { return }
+    stream.endsReceiving(unread)
     stream.fail(error, on: shard)
     session.submitReset(.cancel, stream: id)
     scheduleWrite()

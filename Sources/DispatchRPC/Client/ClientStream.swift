@@ -15,6 +15,8 @@ final class ClientStream {
   var serverHasEnded = false
   var timer: RPCShard.TimerHandle?
   private var completion: (@Sendable (Result<RPCResponse, RPCError>) -> Void)?
+  /// What `response` counts for among the connection's unread bytes.
+  private var countedBytes = 0
 
   init(request: OutgoingMessage, completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void) {
     self.request = request
@@ -26,17 +28,22 @@ final class ClientStream {
     self.streaming = streaming
   }
 
-  var unreadBytes: Int { streaming?.unreadBytes ?? response.message.count }
+  var unreadBytes: Int { streaming?.unreadBytes ?? countedBytes }
 
   func receive(_ bytes: UnsafeRawBufferPointer, limit: Int, _ unread: UnreadBudget) throws(MessageDeframer.Fault) {
-    let before = response.message.count
-    defer { unread.change(by: response.message.count - before) }
+    defer { count(response.message.count, unread) }
     try response.append(bytes, limit: limit)
   }
 
-  /// Its message goes to the caller, or nowhere. What a stream holds is its own to count, until it is read.
+  /// Its message goes to the caller, or nowhere; where that was said before, it changes nothing. What a stream holds is its
+  /// own to count, until it is read.
   func endsReceiving(_ unread: UnreadBudget) {
-    if streaming == nil { unread.change(by: -response.message.count) }
+    count(0, unread)
+  }
+
+  private func count(_ bytes: Int, _ unread: UnreadBudget) {
+    unread.change(by: bytes - countedBytes)
+    countedBytes = bytes
   }
 
   var isComplete: Bool { completion == nil && streaming?.isRunning != true }
@@ -52,6 +59,7 @@ final class ClientStream {
   func fail(_ error: RPCError, on shard: RPCShard) {
     let error = marked(error)
     streaming?.fail(error)
+    response = MessageDeframer()
     complete(.failure(error), on: shard)
   }
 

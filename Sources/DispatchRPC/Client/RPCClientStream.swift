@@ -76,9 +76,12 @@ public final class RPCClientStream: @unchecked Sendable {
   }
 
   deinit {
-    guard unreadBytes > 0, let unread else { return }
+    guard unreadBytes > 0, let unread, let streamID else { return }
     let (budget, count) = (ShardConfined(unread), unreadBytes)
-    loop.execute { budget.value.change(by: -count) }
+    loop.execute {
+      budget.value.change(by: -count)
+      budget.value.forget(streamID)
+    }
   }
 
   /// Asks for that many messages more; `.max` for all. None comes unasked.
@@ -179,6 +182,7 @@ extension RPCClientStream {
   func serverEnded(_ outcome: Result<Metadata, RPCError>) {
     state = .serverEnded(outcome)
     inbox.end()
+    if unreadBytes > 0, let streamID { unread?.hasEnded(self, id: streamID) }
     detach()
   }
 
@@ -301,6 +305,7 @@ extension RPCClientStream {
     let held = inbox.heldBytes
     unread?.change(by: held - unreadBytes)
     unreadBytes = held
+    if held == 0, let streamID { unread?.forget(streamID) }
   }
 
   private func giveWindowBack() {

@@ -2,8 +2,14 @@
 
 /// Shared by a connection and its streams; confined to their shard.
 final class UnreadBudget {
+  private struct EndedStream {
+    weak var stream: RPCClientStream?
+  }
+
   private let limit: Int
   private(set) var held = 0
+  /// By their identifiers: streams that the connection is done with, and that still hold something.
+  private var ended: [Int32: EndedStream] = [:]
 
   init(limit: Int) {
     self.limit = limit
@@ -14,5 +20,20 @@ final class UnreadBudget {
   /// - Parameter change: negative when something was read or dropped.
   func change(by change: Int) {
     held += change
+  }
+
+  /// The server has ended it before its caller has read all.
+  func hasEnded(_ stream: RPCClientStream, id: Int32) {
+    ended[id] = EndedStream(stream: stream)
+  }
+
+  /// It holds nothing any more.
+  func forget(_ id: Int32) {
+    ended[id] = nil
+  }
+
+  /// Of the streams that have ended, the one that holds the most.
+  var greediestEnded: RPCClientStream? {
+    ended.values.lazy.compactMap(\.stream).max { $0.unreadBytes < $1.unreadBytes }
   }
 }
