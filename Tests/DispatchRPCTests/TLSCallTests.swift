@@ -107,6 +107,20 @@ extension TLSCallTests {
     #expect(statistics == RPCTLSStatistics(full: isServed, resumed: 0, failed: 1 - isServed))
   }
 
+  @Test func theOwnerIsToldWhoWasRefusedAndWhy() async throws {
+    let refusals = Box<(SocketAddress, String)>()
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.onHandshakeFailure = { refusals.put(($0, $1)) }
+    let tls = try files.server(clients: .required(authoritiesFile: files.authorities()))
+    let loopback = try Loopback(configuration, tls: tls)
+    let outcome = await RawTLSPeer(loopback.address).connect()
+    #expect(outcome == .failed("tlsv13 alert certificate required"))
+    let (client, reason) = await refusals.next()
+    #expect(client.description.hasPrefix("127.0.0.1:"))
+    #expect(reason == "TLS: peer did not return a certificate")
+    #expect(refusals.count == 0)
+  }
+
   private func certificate(_ kind: ClientCase.Certificate) -> IssuedCertificate? {
     var request = TLSFiles.client
     switch kind {

@@ -107,6 +107,9 @@ public struct RPCServerConfiguration: Sendable {
   public var pingEnforcement = PingEnforcement()
   /// What a peer may do that costs us more than it.
   public var abuseLimits = AbuseLimits()
+  /// A client did not get through the TLS handshake: its address, and why, in our words or OpenSSL's and never in the client's.
+  /// Runs on the connection's shard, as often as anybody likes to fail, so it must not block and its owner limits what it writes.
+  public var onHandshakeFailure: (@Sendable (_ client: SocketAddress, _ reason: String) -> Void)?
 
   public init() {}
 

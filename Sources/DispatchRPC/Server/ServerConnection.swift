@@ -127,6 +127,7 @@ final class ServerConnection: HTTP2Connection {
 
   /// The alert that says why is on its way.
   override func handshakeFailed(_ reason: String) {
+    server.configuration.onHandshakeFailure?(peer.address, reason)
     linger()
   }
 
