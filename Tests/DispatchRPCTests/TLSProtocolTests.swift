@@ -329,4 +329,28 @@ import TestCertificates
     let isFirst = turns.add(connections[0])
     #expect(isFirst)
   }
+
+  /// As many come as are served, so the queue is never empty.
+  @Test func aFloodOfHandshakesThatNeverEndsIsNotKept() throws {
+    final class Connection: HandshakingConnection {
+      func continueHandshake() {}
+    }
+    var turns = HandshakeTurns()
+    let start = MonotonicTime(nanoseconds: 1_000)
+    weak var served: Connection?
+    do {
+      let connection = Connection()
+      served = connection
+      _ = turns.add(connection)
+    }
+    for _ in 0..<9 { _ = turns.add(Connection()) }
+    _ = turns.next(since: start, at: start)
+    #expect(served == nil)
+    for _ in 0..<1_000 {
+      _ = turns.add(Connection())
+      let next = turns.next(since: start, at: start)
+      #expect(next != nil && !turns.isEmpty)
+      #expect(turns.storedCount <= 20)
+    }
+  }
 }

@@ -6,7 +6,8 @@ struct HandshakeTurns {
   /// A signature with P-256 takes some 20 µs and one with RSA-2048 some 220, a handshake three to five times the former.
   private static let turnTime = Duration.microseconds(500)
 
-  private var waiting: [any HandshakingConnection] = []
+  /// `nil` once it was taken: a connection that is closed meanwhile is not kept.
+  private var waiting: [(any HandshakingConnection)?] = []
   private var first = 0
 
   /// True when a turn is to be scheduled: it is the first.
@@ -17,17 +18,26 @@ struct HandshakeTurns {
 
   /// The next one, if there is time: `start` is when the turn began.
   mutating func next(since start: MonotonicTime, at now: MonotonicTime) -> (any HandshakingConnection)? {
-    guard first < waiting.count else {
-      waiting.removeAll(keepingCapacity: true)
-      first = 0
-      return nil
-    }
-    guard now < start.advanced(by: Self.turnTime) else { return nil }
-    defer { first += 1 }
-    return waiting[first]
+    guard !isEmpty, now < start.advanced(by: Self.turnTime) else { return nil }
+    return removeFirst()
   }
 
   var isEmpty: Bool { first == waiting.count }
+
+  /// What is kept of those that were taken, too: no more than as many as wait.
+  var storedCount: Int { waiting.count }
+
+  private mutating func removeFirst() -> (any HandshakingConnection)? {
+    let connection = waiting[first]
+    waiting[first] = nil
+    first += 1
+    // Each is moved once on average: the flood that fills this need not ever end.
+    if first > waiting.count / 2 {
+      waiting.removeFirst(first)
+      first = 0
+    }
+    return connection
+  }
 }
 
 /// A connection whose next step is due.
