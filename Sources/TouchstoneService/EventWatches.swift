@@ -14,7 +14,8 @@ final class EventWatches: Sendable {
 
   private let store: any Store
   fileprivate let timer: any DelayedExecutor
-  private let open = OpenStreams<EventWatch>(limit: maximumWatches, limitPerCaller: maximumWatchesPerCaller)
+  private let open = OpenStreams<EventWatch, ExactText>(
+    limit: maximumWatches, limitPerOwner: maximumWatchesPerCaller)
   private let callings = Mutex<[Int: ShardCalling]>([:])
   private let lazyFeed = Mutex<EventFeed?>(nil)
 
@@ -39,7 +40,7 @@ final class EventWatches: Sendable {
   ) throws(RequestError) -> MethodTable.StreamEvents {
     let watch = EventWatch(
       filter: filter, after: sequence, watches: self, exchange: exchange, isStillAllowed: isStillAllowed)
-    try open.add(watch, of: exchange.caller)
+    try open.add(watch, of: ExactText(exchange.caller.identity))
     exchange.stream.onCancel { watch.callerLeft() }
     exchange.stream.accept()
     feed.watcherCame()

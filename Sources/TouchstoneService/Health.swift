@@ -10,12 +10,13 @@ internal import TouchstoneStore
 /// Keeps the status, finds out about the store, and tells those who watch.
 final class Health: Sendable {
   /// Each a stream that waits; load balancers have one for each connection.
-  private static let maximumWatchers = 1_024
-  /// The protocol knows no callers: anybody may ask.
-  private static let anybody = Caller(identity: "")
+  static let maximumWatchers = 1_024
+  /// The protocol knows no callers, and anybody may ask: one peer must not take the places of all.
+  static let maximumWatchersPerPeer = 64
 
   private let machine = Mutex(HealthStateMachine())
-  private let watchers = OpenStreams<HealthWatcher>(limit: maximumWatchers, limitPerCaller: maximumWatchers)
+  private let watchers = OpenStreams<HealthWatcher, SocketAddress>(
+    limit: maximumWatchers, limitPerOwner: maximumWatchersPerPeer)
   private let store: any Store
   private let timer: any DelayedExecutor
   private let logger: Logger
@@ -91,7 +92,7 @@ final class Health: Sendable {
     _ service: String, on exchange: StreamExchange<GRPCHealth.CheckResponse>
   ) throws(RequestError) -> MethodTable.StreamEvents {
     let watcher = HealthWatcher(service: service, health: self, exchange: exchange)
-    try watchers.add(watcher, of: Self.anybody)
+    try watchers.add(watcher, of: exchange.stream.peer.address.subscriber)
     exchange.stream.onCancel { [watchers] in watchers.remove(watcher) }
     watcher.tell()
     return { event in

@@ -2,33 +2,32 @@
 
 internal import DispatchRPC
 internal import Synchronization
-internal import TouchstonePolicy
 
-/// `Member`: whatever serves one stream.
-final class OpenStreams<Member: AnyObject & Sendable>: Sendable {
+/// `Member`: whatever serves one stream. `Owner`: whose streams are counted together.
+final class OpenStreams<Member: AnyObject & Sendable, Owner: Hashable & Sendable>: Sendable {
   private struct State: Sendable {
-    var members: [ObjectIdentifier: (member: Member, caller: Caller)] = [:]
+    var members: [ObjectIdentifier: (member: Member, owner: Owner)] = [:]
     var isDraining = false
   }
 
   private let state = Mutex(State())
   private let limit: Int
-  private let limitPerCaller: Int
+  private let limitPerOwner: Int
 
-  init(limit: Int, limitPerCaller: Int) {
+  init(limit: Int, limitPerOwner: Int) {
     self.limit = limit
-    self.limitPerCaller = limitPerCaller
+    self.limitPerOwner = limitPerOwner
   }
 
   var all: [Member] { state.withLock { $0.members.values.map(\.member) } }
 
   /// Throws, and keeps nothing, where there are too many.
-  func add(_ member: Member, of caller: Caller) throws(RequestError) {
+  func add(_ member: Member, of owner: Owner) throws(RequestError) {
     let refusal = state.withLock { state -> RequestError? in
       if state.isDraining { return .draining }
-      let ofCaller = state.members.values.count { Identifier.areEqual($0.caller.identity, caller.identity) }
-      guard state.members.count < limit, ofCaller < limitPerCaller else { return .tooManyStreams }
-      state.members[ObjectIdentifier(member)] = (member, caller)
+      let ofOwner = state.members.values.count { $0.owner == owner }
+      guard state.members.count < limit, ofOwner < limitPerOwner else { return .tooManyStreams }
+      state.members[ObjectIdentifier(member)] = (member, owner)
       return nil
     }
     if let refusal { throw refusal }

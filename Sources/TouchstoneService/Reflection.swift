@@ -12,8 +12,8 @@ final class Reflection: Sendable {
 
   private let files = ProtoFiles.compiled
   private let services: [String]
-  private let streams = OpenStreams<ReflectionStream>(
-    limit: maximumStreams, limitPerCaller: maximumStreamsPerCaller)
+  private let streams = OpenStreams<ReflectionStream, ExactText>(
+    limit: maximumStreams, limitPerOwner: maximumStreamsPerCaller)
 
   /// - Parameter services: by their full names.
   init(services: [String]) {
@@ -22,7 +22,7 @@ final class Reflection: Sendable {
 
   func open(_ exchange: StreamExchange<GRPCReflection.Response>) throws(RequestError) -> MethodTable.StreamEvents {
     let stream = ReflectionStream(reflection: self, exchange: exchange)
-    try streams.add(stream, of: exchange.caller)
+    try streams.add(stream, of: ExactText(exchange.caller.identity))
     exchange.stream.onCancel { [streams] in streams.remove(stream) }
     exchange.stream.request(1)
     return { stream.take($0) }

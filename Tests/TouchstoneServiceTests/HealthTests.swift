@@ -98,13 +98,35 @@ struct HealthTests {
   }
 
   @Test func whoMayNotWatchAnyMoreIsRefusedAndWhoLeavesMakesRoom() throws {
-    let watches = try (0..<1_024).map { _ in try watch("") }
+    let peers = (0..<Health.maximumWatchers / Health.maximumWatchersPerPeer).map {
+      RPCPeer.stranger(at: "192.0.2.\($0)")
+    }
+    let watches = try peers.flatMap { peer in
+      try (0..<Health.maximumWatchersPerPeer).map { _ in try watch("", by: peer) }
+    }
     #expect(watches.allSatisfy { $0.ending == nil })
     let refused = try watch("")
     #expect(refused.error?.code == .resourceExhausted)
     #expect(refused.error?.retryDelay != nil)
     watches[7].cancel()
     #expect(try watch("").ending == nil)
+  }
+
+  @Test(arguments: [
+    // From port to port, …
+    (["192.0.2.7"], "192.0.2.8"), (["127.0.0.1"], "127.0.0.2"), (["::1"], "127.0.0.1"),
+    // … and with all the addresses that one has.
+    (["2001:db8::1", "2001:db8::2", "2001:db8::ffff:0:0:1"], "2001:db8:0:1::1"),
+  ])
+  func onePeerDoesNotTakeThePlacesOfAll(_ hosts: [String], _ other: String) throws {
+    let places = (0..<Health.maximumWatchersPerPeer)
+    let peers = places.map { RPCPeer.stranger(at: hosts[$0 % hosts.count], port: UInt16(10_000 + $0)) }
+    let watches = try peers.map { try watch("", by: $0) }
+    #expect(watches.allSatisfy { $0.ending == nil })
+    #expect(try watch("", by: .stranger(at: hosts[0])).error?.code == .resourceExhausted)
+    #expect(try watch("", by: .stranger(at: other)).ending == nil)
+    watches[7].cancel()
+    #expect(try watch("", by: .stranger(at: hosts[0])).ending == nil)
   }
 
   // MARK: Calls
@@ -115,8 +137,8 @@ struct HealthTests {
     return answer.status
   }
 
-  private func watch(_ service: String, room: Int = .max) throws -> TestStream {
-    try bench.open("/grpc.health.v1.Health/Watch", GRPCHealth.CheckRequest(service: service), room: room)
+  private func watch(_ service: String, room: Int = .max, by peer: RPCPeer? = nil) throws -> TestStream {
+    try bench.open("/grpc.health.v1.Health/Watch", GRPCHealth.CheckRequest(service: service), room: room, by: peer)
   }
 
   private func statuses(_ watch: TestStream) throws -> [GRPCHealth.ServingStatus] {

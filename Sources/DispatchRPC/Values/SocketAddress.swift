@@ -63,6 +63,18 @@ public struct SocketAddress: Hashable, Sendable {
     }
   }
 
+  /// Without the port, and the same for all addresses that whoever has this one has at will: those of an IPv6 /64, of
+  /// which every subscriber has one.
+  public var subscriber: SocketAddress {
+    switch storage {
+    case .v4(let address, _): SocketAddress(storage: .v4(address: address, port: 0))
+    // ::1 and the IPv4-mapped ones are each of their own.
+    case .v6(0, let low, _, let scope): SocketAddress(storage: .v6(high: 0, low: low, port: 0, scope: scope))
+    case .v6(let high, _, _, let scope): SocketAddress(storage: .v6(high: high, low: 0, port: 0, scope: scope))
+    case .unix: self
+    }
+  }
+
   /// What the name stands for, in the resolver's order; may block on DNS, so never call it on a shard.
   public static func resolve(host: String, port: UInt16) throws(SocketAddressError) -> [SocketAddress] {
     var hints = addrinfo()

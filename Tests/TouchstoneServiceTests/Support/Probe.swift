@@ -163,8 +163,12 @@ extension RPCPeer {
       certificate: RPCPeerCertificate(uris: uris, dnsNames: dns, commonName: commonName), isEncrypted: true)
   }
 
-  private static func address(_ host: String) -> SocketAddress {
-    guard let address = try? SocketAddress.resolve(host: host, port: 50_000).first else {
+  static func stranger(at host: String, port: UInt16 = 50_000) -> RPCPeer {
+    RPCPeer(address: address(host, port: port))
+  }
+
+  private static func address(_ host: String, port: UInt16 = 50_000) -> SocketAddress {
+    guard let address = try? SocketAddress.resolve(host: host, port: port).first else {
       preconditionFailure("\(host) is a number")
     }
     return address

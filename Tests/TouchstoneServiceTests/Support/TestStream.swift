@@ -34,9 +34,10 @@ final class StreamingService {
   ///   - request: `nil`: a bidirectional call.
   ///   - room: so many messages may wait for the caller.
   func open(
-    _ path: String, _ request: (any WireMessage)?, room: Int = .max, authorization: String? = nil
+    _ path: String, _ request: (any WireMessage)?, room: Int = .max, authorization: String? = nil,
+    by peer: RPCPeer? = nil
   ) throws -> TestStream {
-    let stream = TestStream(path: path, shard: shard, room: room, authorization: authorization)
+    let stream = TestStream(path: path, shard: shard, room: room, authorization: authorization, peer: peer)
     if let request {
       stream.events = try request.encoded().withUnsafeBytes { methods.open(stream, $0) }
     } else {
@@ -86,17 +87,19 @@ final class TestStream: IncomingStream, IncomingCall, @unchecked Sendable {
   private(set) var requested = 0
   private let room: Int
   private let authorization: String?
+  let peer: RPCPeer
   private var taken = 0
   private var onCancel: @Sendable () -> Void = {}
 
-  init(path: String, shard: ProbeShard, room: Int, authorization: String?) {
+  /// - Parameter peer: `nil`: one who may show a key, where it does.
+  init(path: String, shard: ProbeShard, room: Int, authorization: String?, peer: RPCPeer? = nil) {
     self.path = path
     self.shard = shard
     self.room = room
     self.authorization = authorization
+    self.peer = peer ?? (authorization == nil ? .unix : .encrypted)
   }
 
-  var peer: RPCPeer { authorization == nil ? .unix : .encrypted }
   var isCancelled: Bool { if case .cancelled = ending { true } else { false } }
   var isWritable: Bool { ending == nil && sent.count - taken < room }
   func metadata(_ name: String) -> String? { name == "authorization" ? authorization : nil }
