@@ -44,7 +44,7 @@ final class Health: Sendable {
 
   // MARK: What is learnt
 
-  /// A call could not read or write.
+  /// A call, or what the service does by itself, could not read or write.
   func storeFailed() {
     if case .probe(let number) = transition({ $0.storeFailed() }) { probe(number: number) }
   }
@@ -165,6 +165,11 @@ extension TouchstoneService {
         throws(RequestError) in
       try health.watch(request.service, on: exchange)
     }
+  }
+
+  /// For whoever uses the store beside the calls, and cannot: without any call, too, health has to say so.
+  public func storeFailed() {
+    health.storeFailed()
   }
 
   /// Says that it will not serve for long, and ends the streams that would keep connections waiting. Call it before the

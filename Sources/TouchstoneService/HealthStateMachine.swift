@@ -2,7 +2,7 @@
 
 /// Not while it drains, and not while the store cannot write.
 ///
-/// A call that fails at the store only raises the question, since one may fail for reasons of its own; a probe answers
+/// What fails at the store, a call or the sweep of an idle service, only raises the question, since one may fail for reasons of its own; a probe answers
 /// it. While probes fail they are repeated, so that the service comes back by itself, with one probe under way at most.
 struct HealthStateMachine {
   private enum StoreState {
@@ -36,7 +36,7 @@ struct HealthStateMachine {
     case probe(number: Int)
   }
 
-  /// A call could not read or write.
+  /// Somebody could not read or write.
   mutating func storeFailed() -> OnStoreFailed {
     guard case .available = store else { return .nothing }
     store = .inQuestion

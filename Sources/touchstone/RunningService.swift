@@ -83,7 +83,7 @@ final class RunningService: Sendable {
     self.service = service
     self.server = server
     self.store = store
-    self.sweeper = Sweeper(store: store, logger: logger)
+    self.sweeper = Sweeper(store: store, logger: logger) { service.storeFailed() }
   }
 
   /// From now on these policies and callers, and no others. An evaluation begun under another revision of its policy is
@@ -181,11 +181,13 @@ private final class Sweeper: Sendable {
   /// The guard of the timer is the queue; cancelling is safe from anywhere.
   private nonisolated(unsafe) let timer: any DispatchSourceTimer
 
-  init(store: SQLiteStore, logger: Logger) {
+  /// - Parameter onFailure: the store did not do it.
+  init(store: SQLiteStore, logger: Logger, onFailure: @escaping @Sendable () -> Void) {
     let queue = DispatchQueue(label: "touchstone.sweeper")
+    let sweep = Sweep(store: store, logger: logger, onFailure: onFailure)
     timer = DispatchSource.makeTimerSource(queue: queue)
     timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval)
-    timer.setEventHandler { Self.sweep(store, logger) }
+    timer.setEventHandler { sweep.begin() }
     timer.activate()
   }
 
@@ -193,14 +195,34 @@ private final class Sweeper: Sendable {
     timer.cancel()
   }
 
-  private static func sweep(_ store: SQLiteStore, _ logger: Logger) {
-    store.sweep(before: systemTime()) { result in
-      switch result {
-      case .success(let step):
-        if step.hasMore { sweep(store, logger) }
-      case .failure(let error):
-        logger.warning("sweeping failed", metadata: ["error": "\(error.message)"])
-      }
+}
+
+/// One at a time, of as many steps as it takes.
+private final class Sweep: Sendable {
+  private let store: SQLiteStore
+  private let logger: Logger
+  private let onFailure: @Sendable () -> Void
+  private let isRunning = Atomic<Bool>(false)
+
+  init(store: SQLiteStore, logger: Logger, onFailure: @escaping @Sendable () -> Void) {
+    self.store = store
+    self.logger = logger
+    self.onFailure = onFailure
+  }
+
+  func begin() {
+    // Still at the last one: there is much to drop, or the store hangs. It is asked which.
+    guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return onFailure() }
+    step()
+  }
+
+  private func step() {
+    store.sweep(before: systemTime()) { [self] result in
+      if case .success(let step) = result, step.hasMore { return self.step() }
+      isRunning.store(false, ordering: .releasing)
+      guard case .failure(let error) = result else { return }
+      logger.warning("sweeping failed", metadata: ["error": "\(error.message)"])
+      onFailure()
     }
   }
 }

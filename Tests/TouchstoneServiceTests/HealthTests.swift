@@ -53,6 +53,19 @@ struct HealthTests {
     #expect(try check("") == .serving)
   }
 
+  /// The sweep fails, too.
+  @Test func anIdleServiceWithAStoreThatIsDownDoesNotServe() throws {
+    let watch = try watch("")
+    bench.store.failReads(.unavailable)
+    bench.service.storeFailed()
+    bench.settle()
+    #expect(try statuses(watch) == [.serving, .notServing])
+    #expect(try check("") == .notServing)
+    bench.store.recover()
+    bench.timer.fire()
+    #expect(try statuses(watch) == [.serving, .notServing, .serving])
+  }
+
   /// It had a reason of its own.
   @Test func aFailureWithAStoreThatWorksChangesNothing() throws {
     let watch = try watch("")
