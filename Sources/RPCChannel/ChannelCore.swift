@@ -42,9 +42,6 @@ final class ChannelCore: Sendable {
       onTooManyPings: { [self] in pacing.withLock { $0.tooManyPings(at: interval) } }, report: report)
   }
 
-  /// `nil`: connections are not probed.
-  var keepaliveInterval: Duration? { pacing.withLock { $0.keepalive?.interval } }
-
   /// A resolution's result, for the pool. From one thread at a time.
   func resolved(_ result: Result<[ChannelEndpoint], TargetError>, for pool: ConnectionPool<ChannelConnection>) {
     switch result {
