@@ -162,16 +162,16 @@ final class Shared: Sendable {
 
 @Suite struct WaitingStreamTests {
   /// A channel whose server is not there yet.
-  private func waiting() async throws -> (port: UInt16, channel: RPCChannel) {
+  private func waiting() async throws -> (address: SocketAddress, channel: RPCChannel) {
     let gone = try TestServer()
     await gone.stop()
     var configuration = RPCChannelConfiguration()
     configuration.backoff.initialDelay = .milliseconds(2)
-    return (gone.address.port, RPCChannel(target: gone.target, configuration: configuration))
+    return (gone.address, RPCChannel(target: gone.target, configuration: configuration))
   }
 
   @Test func aProducerIsToldToWaitAndWhenToGoOn() async throws {
-    let (port, channel) = try await waiting()
+    let (address, channel) = try await waiting()
     let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(waitForReady: true))
     var sent = 0
     while stream.isWritable {
@@ -179,7 +179,7 @@ final class Shared: Sendable {
       sent += 1
     }
     #expect((60...70).contains(sent))
-    let server = try TestServer(port: port)
+    let server = try TestServer(at: address)
     var next = await seen.next()
     while next == .initialMetadata { next = await seen.next() }
     #expect(next == .writable)

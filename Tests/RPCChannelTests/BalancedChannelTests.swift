@@ -8,9 +8,9 @@ import Testing
 // A channel over several servers: who gets the calls, and what a caller notices when servers come and go.
 
 extension TestServer {
-  fileprivate static func named(_ name: String, port: UInt16 = 0) throws -> TestServer {
+  fileprivate static func named(_ name: String, at address: SocketAddress? = nil) throws -> TestServer {
     try TestServer(
-      port: port,
+      at: address,
       adding: { router in
         router.register("/test/Who") { call, _ in call.respond(Array(name.utf8)) }
       })
@@ -82,7 +82,7 @@ extension RPCChannel {
     async let answer = channel.who(waitForReady: true)
     while channel.statistics.connections.consecutiveFailures == 0 { await Task.yield() }
     #expect(await failure { () throws(RPCError) in try await channel.call("/test/Who", []) }?.code == .unavailable)
-    let back = try TestServer.named("back", port: gone.address.port)
+    let back = try TestServer.named("back", at: gone.address)
     #expect(try await answer == "back")
     await back.stop()
   }
@@ -137,9 +137,9 @@ extension RPCChannel {
     }
     for round in 0..<10 {
       let place = round % 2
-      let port = servers[place].address.port
+      let address = servers[place].address
       await servers[place].stop(grace: .seconds(30))
-      servers[place] = try TestServer.named("\(place)", port: port)
+      servers[place] = try TestServer.named("\(place)", at: address)
       await channel.connected(2)
       // Both of them have had calls again before the next one goes.
       let before = answered.value.load(ordering: .relaxed)

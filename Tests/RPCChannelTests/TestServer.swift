@@ -2,16 +2,16 @@ import DispatchRPC
 import RPCChannel
 import Synchronization
 
-/// A gRPC server in this process, on the loopback interface and a free port.
+/// A gRPC server in this process, on a loopback address of its own.
 final class TestServer: Sendable {
   let server: RPCServer
   let address: SocketAddress
   let held = Sightings<RPCServerCall>()
   let heldStreams = Sightings<RPCServerStream>()
 
-  /// - Parameter port: 0 for a free one.
+  /// - Parameter address: of a server that stopped; one of its own where it is `nil`.
   init(
-    port: UInt16 = 0, _ configuration: RPCServerConfiguration = RPCServerConfiguration(shards: 1),
+    at address: SocketAddress? = nil, _ configuration: RPCServerConfiguration = RPCServerConfiguration(shards: 1),
     adding more: (inout RPCRouter) -> Void = { _ in }
   ) throws {
     var router = RPCRouter()
@@ -38,7 +38,7 @@ final class TestServer: Sendable {
     }
     more(&router)
     server = RPCServer(configuration: configuration, router: router)
-    address = try server.listen(host: "127.0.0.1", port: port)
+    self.address = try server.listen(host: address?.host ?? .ownLoopbackHost(), port: address?.port ?? 0)
   }
 
   var target: String { address.description }
@@ -47,6 +47,14 @@ final class TestServer: Sendable {
     await withCheckedContinuation { continuation in
       server.shutDown(grace: grace) { continuation.resume() }
     }
+  }
+}
+
+extension String {
+  /// One of the machine's 16 million addresses for itself, and no other test's: a port of it that a stopped server leaves stays
+  /// free, whatever servers and clients come up meanwhile.
+  static func ownLoopbackHost() -> String {
+    "127.\(UInt8.random(in: 1...254)).\(UInt8.random(in: 1...254)).\(UInt8.random(in: 1...254))"
   }
 }
 

@@ -38,7 +38,7 @@ import Testing
     let client = TouchstoneClient(target: first.target)
     #expect(try await client.bindingID(echoing: "1") == "1")
     await first.stop()
-    let second = try TestService(port: first.address.port, .echo)
+    let second = try TestService(at: first.address, .echo)
     #expect(try await client.bindingID(echoing: "2", options: CallOptions(waitForReady: true)) == "2")
     await second.stop()
   }
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func aNameWithSeveralAddressesIsTriedInTurn() async throws {
-    let service = try TestService(.echo)
+    let service = try TestService(at: .resolve(host: "127.0.0.1", port: 0)[0], .echo)
     // ::1 comes first where the resolver knows it; the service listens on 127.0.0.1 alone.
     let client = TouchstoneClient(target: "localhost:\(service.address.port)")
     #expect(try await client.bindingID(echoing: "b") == "b")
@@ -78,7 +78,7 @@ import Testing
     let client = TouchstoneClient(target: service.target)
     async let answer = client.bindingID(echoing: "")
     let call = await begun.next()
-    async let closed: Void = client.close()
+    async let closed: Void = client.close(grace: .seconds(3_600))
     while client.statistics.connections.goingAway == 0 { await Task.yield() }
     let refused = await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "") }
     #expect(refused == TouchstoneError(code: .cancelled, message: "the channel is closed"))

@@ -26,7 +26,7 @@ final class GoingAwayProxy: Sendable {
 
   private static func listen() throws -> (descriptor: Int32, port: UInt16) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = loopback(port: 0)
+    var address = socketAddress("127.0.0.1", port: 0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     guard address.pass(to: { bind(descriptor, $0, $1) }) == 0, Glibc.listen(descriptor, 2) == 0,
       address.pass(to: { raw, _ in getsockname(descriptor, UnsafeMutablePointer(mutating: raw), &length) }) == 0
@@ -57,7 +57,7 @@ final class GoingAwayProxy: Sendable {
   }
 
   private func relay(_ client: Int32, to server: SocketAddress) {
-    var address = Self.loopback(port: server.port)
+    var address = Self.socketAddress(server.host, port: server.port)
     let upstream = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard address.pass(to: { connect(upstream, $0, $1) }) == 0 else { return }
     close(listener)
@@ -82,11 +82,11 @@ final class GoingAwayProxy: Sendable {
     send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
   }
 
-  private static func loopback(port: UInt16) -> sockaddr_in {
+  private static func socketAddress(_ host: String, port: UInt16) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    inet_pton(AF_INET, host, &address.sin_addr)
     return address
   }
 

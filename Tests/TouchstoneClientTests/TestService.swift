@@ -12,10 +12,13 @@ final class TestService: Sendable {
   let server: RPCServer
   let address: SocketAddress
 
-  /// - Parameter port: 0 for a free one.
-  init(port: UInt16 = 0, configuration: RPCServerConfiguration = RPCServerConfiguration(), _ router: RPCRouter) throws {
+  /// - Parameter address: of a service that stopped; one of its own where it is `nil`.
+  init(
+    at address: SocketAddress? = nil, configuration: RPCServerConfiguration = RPCServerConfiguration(),
+    _ router: RPCRouter
+  ) throws {
     server = RPCServer(configuration: configuration, router: router)
-    address = try server.listen(host: "127.0.0.1", port: port)
+    self.address = try server.listen(host: address?.host ?? .ownLoopbackHost(), port: address?.port ?? 0)
   }
 
   var target: String { address.description }
@@ -24,6 +27,14 @@ final class TestService: Sendable {
     await withCheckedContinuation { continuation in
       server.shutDown(grace: .zero) { continuation.resume() }
     }
+  }
+}
+
+extension String {
+  /// One of the machine's 16 million addresses for itself, and no other test's: a port of it that a stopped server leaves stays
+  /// free, whatever servers and clients come up meanwhile.
+  static func ownLoopbackHost() -> String {
+    "127.\(UInt8.random(in: 1...254)).\(UInt8.random(in: 1...254)).\(UInt8.random(in: 1...254))"
   }
 }
 
@@ -67,13 +78,14 @@ extension RPCRouter {
 }
 
 extension TouchstoneClient {
-  /// With a back-off that a test can wait for.
+  /// With a back-off that a test can wait for, and a deadline that no busy machine reaches.
   convenience init(
     target: String, connections: Int = 1, _ change: (inout TouchstoneClientConfiguration) -> Void = { _ in }
   ) {
     var configuration = TouchstoneClientConfiguration(
       target: target, minimumConnections: connections, maximumConnections: connections)
     configuration.backoff.initialDelay = .milliseconds(2)
+    configuration.defaultTimeout = .seconds(3_600)
     change(&configuration)
     self.init(configuration: configuration)
   }
