@@ -19,6 +19,11 @@ public final class RPCChannelStream: Sendable {
     case over
   }
 
+  /// A stream that ended while it waited.
+  private struct Abandoned {
+    let request: LeaseRequest?
+  }
+
   private struct State {
     var phase = Phase.waiting(nil)
     var retry: RetryStateMachine
@@ -47,6 +52,18 @@ public final class RPCChannelStream: Sendable {
       guard !isCommitted else { return }
       isCommitted = true
       buffer.drop()
+    }
+
+    mutating func end() {
+      phase = .over
+      commit()
+    }
+
+    /// Ends it where no attempt runs: one that does ends the stream itself, by its last event and after all others.
+    mutating func abandon() -> Abandoned? {
+      guard case .waiting(let request) = phase else { return nil }
+      end()
+      return Abandoned(request: request)
     }
   }
 
@@ -109,24 +126,24 @@ public final class RPCChannelStream: Sendable {
   ///
   /// - Parameter compressed: false for a message that is sent as it is, whatever was said for the stream.
   public func send(_ message: [UInt8], compressed: Bool = true) {
-    let isRefused = state.withLock { state -> Bool in
-      guard !state.buffer.isFinished else { return false }
+    let refused = state.withLock { state -> Abandoned? in
+      guard !state.buffer.isFinished else { return nil }
       switch state.phase {
       case .over:
-        return false
+        break
       case .waiting:
         guard state.buffer.heldBytes <= core.configuration.connection.maxBufferedRequestBytesPerStream else {
-          return true
+          return state.abandon()
         }
         state.buffer.append(.init(bytes: message, isCompressed: compressed))
       case .running(let stream):
         keep(message, compressed, in: &state)
         stream.send(message, compressed: compressed)
       }
-      return false
+      return nil
     }
-    if isRefused {
-      end(.failure(RPCError(code: .resourceExhausted, message: "no server takes the messages", progress: .unsent)))
+    if let refused {
+      end(refused, RPCError(code: .resourceExhausted, message: "no server takes the messages", progress: .unsent))
     }
   }
 
@@ -140,15 +157,12 @@ public final class RPCChannelStream: Sendable {
 
   /// The call fails with CANCELLED and the server hears of it, unless it already ended.
   public func cancel() {
-    let phase = state.withLock { state in
+    let (running, abandoned) = state.withLock { state in
       state.isCancelled = true
-      return state.phase
+      return (state.stream, state.abandon())
     }
-    switch phase {
-    case .running(let stream): stream.cancel()
-    case .waiting: end(.failure(.cancelledHere))
-    case .over: break
-    }
+    running?.cancel()
+    if let abandoned { end(abandoned, .cancelledHere) }
   }
 
   private func keep(_ message: [UInt8], _ compressed: Bool, in state: inout State) {
@@ -274,18 +288,20 @@ extension RPCChannelStream {
   }
 
   private func end(_ event: RPCClientStreamEvent) {
-    let phase = state.withLock { state -> Phase in
-      defer {
-        state.phase = .over
-        state.commit()
-      }
-      return state.phase
+    let isFirst = state.withLock { state in
+      defer { state.end() }
+      return !state.isOver
     }
-    switch phase {
-    case .over: return
-    case .waiting(let request): request?.cancel()
-    case .running: break
-    }
+    if isFirst { tell(event) }
+  }
+
+  private func end(_ abandoned: Abandoned, _ error: RPCError) {
+    abandoned.request?.cancel()
+    tell(.end(.failure(error)))
+  }
+
+  /// Its end, as the last that its caller hears of it.
+  private func tell(_ event: RPCClientStreamEvent) {
     if case .end(.failure) = event { core.counters.failures.add(1, ordering: .relaxed) }
     events(self, event)
   }

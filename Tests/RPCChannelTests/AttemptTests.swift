@@ -221,6 +221,32 @@ final class Shared: Sendable {
     await server.stop()
   }
 
+  /// It is cancelled just when the stream that it waits for is handed to it.
+  @Test(.timeLimit(.minutes(1))) func leavesNothingBehindWhenItsTurnComesMeanwhile() async throws {
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.maxConcurrentStreams = 1
+    let server = try TestServer(configuration)
+    var channelConfiguration = RPCChannelConfiguration()
+    channelConfiguration.maximumConnections = 1
+    let channel = RPCChannel(target: server.target, configuration: channelConfiguration)
+    for _ in 0..<200 {
+      // Begins only once the last round's stream is free again.
+      let (_, holder) = channel.openStream("/test/HoldStream", RPCCallOptions(attempts: .once))
+      let held = await server.heldStreams.next()
+      let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(attempts: .once))
+      while channel.statistics.connections.waiting == 0 { await Task.yield() }
+      held.finish()
+      while channel.statistics.connections.waiting > 0 {}
+      stream.cancel()
+      guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
+      #expect(error.code == .cancelled)
+      while await holder.next() != .end(.success([])) {}
+    }
+    #expect(channel.statistics.failures == 200)
+    await channel.close()
+    await server.stop()
+  }
+
   @Test func endsAtOnceWhileItWaitsForAServer() async throws {
     let gone = try TestServer()
     await gone.stop()
