@@ -66,6 +66,15 @@ import Testing
     Attack("rapid reset without an error", 1_500) {
       Frame.headers($0, Frame.call("/test/Hold")).bytes + Frame.reset($0, code: 0).bytes
     },
+    Attack("rapid reset of refused calls without an error", 1_500) {
+      Frame.headers($0, Frame.call("/test/Nowhere")).bytes + Frame.reset($0, code: 0).bytes
+    },
+    Attack("an HPACK bomb in trailers", 1) {
+      Frame.headers($0, Frame.call("/test/Echo")).bytes + Frame.trailers($0, repeating: 1_000).bytes
+    },
+    Attack("trailers above the limit", 100) {
+      Frame.headers($0, Frame.call("/test/Echo")).bytes + Frame.trailers($0, repeating: 6).bytes
+    },
     Attack("ping flood", 1_000) { _ in Frame.ping().bytes },
     Attack("ping acknowledgement flood", 1_000) { _ in
       Frame(type: 6, flags: Frame.acknowledgement, payload: [1, 2, 3, 4, 5, 6, 7, 8]).bytes
@@ -95,6 +104,32 @@ import Testing
     try await expectAlive(loopback)
   }
 
+  /// The connection ends though the socket never takes the last word.
+  @Test func aPeerThatBreaksTheProtocolAndDoesNotReadIsClosed() async throws {
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.keepalive.timeout = .seconds(600)
+    configuration.maxBufferedResponseBytesPerConnection = 64 << 20
+    let loopback = try Loopback(configuration) { router in
+      router.register("/test/Large") { call, _ in call.respond([UInt8](repeating: 1, count: 4 << 20 - 64)) }
+    }
+    let peer = RawPeer(loopback.address)
+    let settings = Frame(type: 4, payload: [0, 4, 0x7F, 0xFF, 0xFF, 0xFF])
+    peer.post(Frame.preface + settings.bytes + Frame.windowUpdate(0, 0x7F00_0000).bytes)
+    for id in [1, 3, 5, 7] as [UInt32] {
+      peer.post(
+        Frame.headers(id, Frame.call("/test/Large")).bytes
+          + Frame.data(id, [0, 0, 0, 0, 0], flags: Frame.endStream).bytes)
+    }
+    // The server writes a MiB a round, until the socket is full.
+    let client = try await loopback.connect()
+    for _ in 0..<50 { try await client.expectEcho([1]) }
+    peer.post(
+      Frame.headers(9, Frame.call("/test/Echo"), flags: 0).bytes
+        + (0..<20).flatMap { _ in Frame.continuation(9, []).bytes })
+    await loopback.shutDown(grace: .seconds(600))
+    withExtendedLifetime(peer) {}
+  }
+
   @Test(
     arguments: [
       ([0, 0, 0, 0, 1, 7, 0, 0, 0, 0, 0], "13"), ([], "13"), ([0, 0, 0, 0, 9, 1], "13"), ([9, 0, 0, 0, 0], "13"),
@@ -114,6 +149,16 @@ import Testing
   /// One connection with one request that must still work.
   private func expectAlive(_ loopback: Loopback) async throws {
     try await loopback.connect().expectEcho([1])
+  }
+}
+
+extension Frame {
+  /// A field of 4 KB for HPACK's table, and as many references to it of a byte each (RFC 7541 §6.1, §6.2.1).
+  fileprivate static func trailers(_ stream: UInt32, repeating count: Int) -> Frame {
+    let field = [0x40, 1, UInt8(ascii: "x"), 0x7F, 0xA1, 0x1E] + [UInt8](repeating: UInt8(ascii: "v"), count: 4_000)
+    return Frame(
+      type: 1, flags: endHeaders | endStream, stream: stream,
+      payload: field + [UInt8](repeating: 0xBE, count: count))
   }
 }
 

@@ -193,6 +193,8 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
       if !isWhole {
         state = .broken
         session.terminate(.protocolError)
+        // The peer may never read what is still to be written.
+        setTimer(Self.lingerTimer, after: Self.lingerTime)
       }
       if session.wantsWrite || !session.wantsRead { scheduleWrite() }
     case .wouldBlock:

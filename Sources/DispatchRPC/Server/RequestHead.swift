@@ -48,13 +48,18 @@ struct RequestHead {
     _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, limit: Int,
     findRoute: (UnsafeRawBufferPointer) -> Int?
   ) {
-    listBytes += name.count + value.count + 32
+    listBytes += Self.listBytes(ofField: name, value)
     guard listBytes <= limit else {
       isTooLarge = true
       return
     }
     guard !read(name, value, findRoute) else { return }
     metadata.append(name, value)
+  }
+
+  /// RFC 9113 §6.5.2.
+  static func listBytes(ofField name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Int {
+    name.count + value.count + 32
   }
 
   mutating func dropMetadata() {

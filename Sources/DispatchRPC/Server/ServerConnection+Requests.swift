@@ -3,6 +3,7 @@
 extension ServerConnection {
   /// A header block begins: of a new stream, of an open one's trailers, or of one that nghttp2 passes over.
   func headersBegun(_ id: Int32) {
+    headerBlockBytes = 0
     if id > lastStreamID {
       lastStreamID = id
       if drainState.isRefusing { record(.reset) }
@@ -11,14 +12,17 @@ extension ServerConnection {
     }
   }
 
-  /// Those of trailers are passed over: a unary request's mean nothing to us.
+  /// Those of trailers are counted and passed over: a request's mean nothing to us, but to decode them is work.
   func headerReceived(_ id: Int32, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
-    guard let stream = openingStream, stream.pointee.id == id else { return }
     let limit = server.configuration.maxHeaderListBytes
-    stream.pointee.head.add(name, value, limit: limit) { server.routes.find($0) }
-    if stream.pointee.head.listBytes > limit * Self.headerBombFactor {
-      terminate(.enhanceYourCalm, "header_list_too_large")
+    let before = headerBlockBytes
+    headerBlockBytes += RequestHead.listBytes(ofField: name, value)
+    if let stream = openingStream, stream.pointee.id == id {
+      stream.pointee.head.add(name, value, limit: limit) { server.routes.find($0) }
+    } else if before <= limit && headerBlockBytes > limit {
+      record(.invalidFrame)
     }
+    if headerBlockBytes > limit * Self.headerBombFactor { terminate(.enhanceYourCalm, "header_list_too_large") }
   }
 
   func headersReceived(_ stream: Stream) {
@@ -96,10 +100,10 @@ extension ServerConnection {
   }
 
   /// The client reset a stream, `nil` if it had ended. One that was refused at once cost us as much as any other; only
-  /// NO_ERROR after our answer is good manners (RFC 9113 §8.1).
+  /// NO_ERROR is good manners after our answer (RFC 9113 §8.1), all of which the client may have seen.
   func resetReceived(_ stream: Stream?, code: UInt32) {
     stream?.pointee.isRemoteReset = true
-    let isAnswered = stream?.pointee.isLocalDone ?? true
+    let isAnswered = stream.map { session.hasSentEnd(ofStream: $0.pointee.id) } ?? true
     if code != HTTP2ErrorCode.noError.rawValue || !isAnswered { record(.reset) }
   }
 

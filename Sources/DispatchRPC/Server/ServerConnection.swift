@@ -45,6 +45,8 @@ final class ServerConnection: HTTP2Connection {
   var isWatched = false
   /// The highest that came.
   var lastStreamID: Int32 = 0
+  /// Of the header block that is coming in, as RFC 9113 §6.5.2 counts them.
+  var headerBlockBytes = 0
   /// Metadata of the calls that have not been handed over.
   var bufferedMetadataBytes = 0
   /// Requests received in part, or whole and waiting.
