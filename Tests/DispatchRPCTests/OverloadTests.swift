@@ -1,5 +1,6 @@
 // More calls than a shard can serve: who is refused, what those are told, and what becomes of the others.
 
+import Dispatch
 import Testing
 
 @testable import DispatchRPC
@@ -146,6 +147,18 @@ private struct SimulatedLoop {
     #expect(limit.limit == 4_096)
   }
 
+  /// Refusals, caches, whatever handlers answer before they return.
+  @Test func answersGivenAtOnceHideNoQueue() {
+    var limit = Self.limit()
+    for time in 1_000...2_000 as ClosedRange<UInt64> {
+      for _ in 0..<10 {
+        limit.answered(callBegan: Self.milliseconds(time - 400), now: Self.milliseconds(time))
+        limit.answered(callBegan: Self.milliseconds(time), now: Self.milliseconds(time))
+      }
+    }
+    #expect((990...1_010).contains(limit.limit))
+  }
+
   @Test func whenTheQueueIsGoneTheLimitGrowsAgain() {
     var limit = Self.limit()
     Self.answer(&limit, after: 400, from: 1_000)
@@ -219,6 +232,32 @@ private struct SimulatedLoop {
     }
     for _ in 0..<RunningCallLimit.leastLimit { await loopback.held.next().respond([]) }
     for _ in 0..<RunningCallLimit.leastLimit { _ = try await results.next().get() }
+  }
+
+  /// They are answered whatever the load, so they tell nothing of it.
+  @Test func healthChecksLeaveTheCallsTheirLimit() async throws {
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.shedding?.target = .seconds(60)
+    configuration.shedding?.interval = .nanoseconds(1)
+    configuration.shedding?.handlerTarget = .nanoseconds(1)
+    configuration.maxConcurrentStreams = 1_000
+    let loopback = try Loopback(configuration) { router in
+      router.register("/grpc.health.v1.Health/Check") { call, _ in
+        DispatchQueue.global().async { call.respond([]) }
+      }
+    }
+    let client = try await loopback.connect()
+    let results = Box<Result<RPCResponse, RPCError>>()
+    for _ in 0..<3 {
+      client.connection.start(RPCClientRequest(path: "/grpc.health.v1.Health/Check", message: [])) { results.put($0) }
+      _ = try await results.next().get()
+    }
+    let count = RunningCallLimit.leastLimit + 10
+    for _ in 0..<count {
+      client.connection.start(RPCClientRequest(path: "/test/Hold", message: [])) { results.put($0) }
+    }
+    for _ in 0..<count { await loopback.held.next().respond([]) }
+    for _ in 0..<count { _ = try await results.next().get() }
   }
 
   /// However many wait for something to happen.

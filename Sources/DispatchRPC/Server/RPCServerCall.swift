@@ -34,7 +34,7 @@ public final class RPCServerCall: RPCServerContext, @unchecked Sendable {
   /// On the shard only.
   func deliver(_ answer: RPCServerAnswer) {
     guard let stream else { return }
-    connection.server.callAnswered(begun: stream.pointee.since)
+    connection.server.callAnswered(begun: stream.pointee.since, to: stream.pointee.head.route)
     detach()
     connection.send(answer, on: stream)
   }

@@ -26,12 +26,14 @@ struct RunningCallLimit {
     limit = greatestLimit
   }
 
-  /// A handler has answered the call that began then.
+  /// A handler has answered the call that began then. An answer in the round that the call began in waited for nobody: it
+  /// says nothing of the queue.
   mutating func answered(callBegan began: MonotonicTime, now: MonotonicTime) {
+    guard began < now else { return }
     let started = intervalBegan ?? now.nanoseconds
     intervalBegan = started
     answers += 1
-    fastest = min(fastest, now.nanoseconds - min(now.nanoseconds, began.nanoseconds))
+    fastest = min(fastest, now.nanoseconds - began.nanoseconds)
     let elapsed = now.nanoseconds - min(now.nanoseconds, started)
     if elapsed >= interval { endInterval(after: elapsed, now) }
   }

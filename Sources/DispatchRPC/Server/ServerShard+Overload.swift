@@ -11,8 +11,9 @@ extension ServerShard {
     return fitsRound()
   }
 
-  /// By its handler. A unary call.
-  func callAnswered(begun time: MonotonicTime) {
+  /// By its handler. A unary call; those that are answered whatever the load tell nothing of it.
+  func callAnswered(begun time: MonotonicTime, to route: Int?) {
+    if let route, routes[route].isEssential { return }
     runningLimit?.answered(callBegan: time, now: shard.now)
   }
 
