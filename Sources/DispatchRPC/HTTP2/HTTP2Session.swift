@@ -110,9 +110,6 @@ struct HTTP2Session: ~Copyable {
     Int(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
   }
 
-  /// False when the identifiers are used up or GOAWAY was exchanged.
-  var allowsRequests: Bool { nghttp2_session_check_request_allowed(session) != 0 }
-
   // MARK: Streams
 
   /// Our END_STREAM, or a reset, is with the socket.
