@@ -273,6 +273,9 @@ import TestCertificates
       // The second, after a request to retry.
       (record(short) + record(huge), false), (record(short + huge), false),
       (record(short) + record([1], type: 20) + record(huge), false),
+      // OpenSSL passes these over.
+      (record(short) + record([1, 90], type: 21) + record(huge), false),
+      (record(short) + record(short, type: 23) + record(huge), false),
       // What follows is bounded elsewhere, or encrypted.
       (record(short) + record(hello(saying: 131_072, type: 11)), true), (record(short) + record(huge, type: 23), true),
     ]

@@ -9,6 +9,8 @@ struct ClientHelloGuard {
   private static let recordHeaderBytes = 5
   private static let messageHeaderBytes = 4
   private static let changeCipherSpecRecord: UInt8 = 20
+  private static let alertRecord: UInt8 = 21
+  private static let applicationDataRecord: UInt8 = 23
   private static let handshakeRecord: UInt8 = 22
   private static let clientHello: UInt8 = 1
 
@@ -17,7 +19,8 @@ struct ClientHelloGuard {
     case recordHeader
     case messageHeader
     case message
-    /// A record that means nothing and may stand anywhere (RFC 8446 §5).
+    /// A record that OpenSSL passes over before a second ClientHello: CHANGE_CIPHER_SPEC (RFC 8446 §5), a warning, early data
+    /// that is refused.
     case skippedRecord
     /// What comes now has no such lengths.
     case over
@@ -57,7 +60,8 @@ struct ClientHelloGuard {
     recordHeaderCount = 0
     switch type {
     case Self.handshakeRecord: state = inRecord
-    case Self.changeCipherSpecRecord: state = recordRest == 0 ? .recordHeader : .skippedRecord
+    case Self.changeCipherSpecRecord, Self.alertRecord, Self.applicationDataRecord:
+      state = recordRest == 0 ? .recordHeader : .skippedRecord
     default: state = .over
     }
   }
