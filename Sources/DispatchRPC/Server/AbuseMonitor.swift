@@ -17,7 +17,8 @@ public struct AbuseLimits: Hashable, Sendable {
   /// they cancel or time out: all of a connection's four times over, or twice all that it has in a second. Each call that its
   /// handler answered earns one more.
   public var resets = Bucket(burst: 500, perSecond: 200)
-  /// SETTINGS, PRIORITY, GOAWAY and acknowledgements of PINGs (CVE-2019-9512, -9515). A client that adapts its windows sends a few SETTINGS a second. Its PINGs have limits of their own: `RPCServerConfiguration.pingEnforcement`.
+  /// SETTINGS, PRIORITY, GOAWAY and acknowledgements of PINGs (CVE-2019-9512, -9515). A client that adapts its windows sends
+  /// a few SETTINGS a second. Its PINGs have limits of their own: `RPCServerConfiguration.pingEnforcement`.
   public var controlFrames = Bucket(burst: 200, perSecond: 10)
   /// Frames of types that RFC 9113 does not have and wants to be ignored: a client may try each of the 246 once, as grpc's
   /// own tests do.
@@ -29,8 +30,8 @@ public struct AbuseLimits: Hashable, Sendable {
   public var emptyData = Bucket(burst: 32, perSecond: 4)
   /// Streams beyond those allowed, before the client has acknowledged how many are: all calls that it had ready, once.
   public var refusedStreams = Bucket(burst: 128, perSecond: 10)
-  /// What breaks the protocol in one stream only and makes us reset it (made-you-reset, CVE-2025-8671), HEADERS for streams that are
-  /// closed, header lists above the limit, and streams that we reset because they stalled.
+  /// What breaks the protocol in one stream only and makes us reset it (made-you-reset, CVE-2025-8671), HEADERS for streams
+  /// that are closed, header lists above the limit, and streams that we reset because they stalled.
   public var invalidFrames = Bucket(burst: 32, perSecond: 1)
   /// DATA frames of a few bytes because the client gives us no more window. Each one of a KiB or more earns one.
   public var tinyWindows = Bucket(burst: 200, perSecond: 10)

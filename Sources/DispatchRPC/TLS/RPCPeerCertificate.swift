@@ -2,8 +2,8 @@
 
 import COpenSSL
 
-/// Whom a verified certificate names. A name that is not plain text of its kind is left out as a whole, never cut short: a NUL in the
-/// middle must not make "admin" of "admin\0.example.com".
+/// Whom a verified certificate names. A name that is not plain text of its kind is left out as a whole, never cut short: a
+/// NUL in the middle must not make "admin" of "admin\0.example.com".
 public struct RPCPeerCertificate: Hashable, Sendable {
   /// Subject alternative names of the kind URI, such as `spiffe://example.com/payments`. Printable ASCII.
   public var uris: [String]

@@ -18,7 +18,7 @@ struct LimitSettings: Hashable {
     case pingInterval = "ping_interval"
   }
 
-  /// At 25 KB each, 25 GB.
+  /// At 36 KB each, idle and with TLS, 36 GB.
   private static let connectionCounts = 1...1_000_000
   /// Below, a client would do little but connect; above, it could as well be none.
   private static let ages = Duration.seconds(1)...Duration.seconds(30 * 24 * 60 * 60)
