@@ -55,11 +55,15 @@ final class AccessControl: Sendable {
     return false
   }
 
-  /// Of a call that goes on for long. False: the call was refused.
-  func stillAdmits(_ exchange: some CallExchange, about request: some ApplicationRequest) -> Bool {
+  /// Of a call that goes on for long. False: the call was refused. Throws where the caller goes by another name now: it has
+  /// another's grants, and its streams count as another's, so it is to call again.
+  func stillAdmits(
+    _ exchange: some CallExchange, about request: some ApplicationRequest
+  ) throws(RequestError) -> Bool {
     let (call, context) = (exchange.incoming, exchange.context)
     let method = ServedMethods.number(of: call.path)
     guard let grants = admit(call, to: method, context) else { return false }
+    guard Identifier.areEqual(grants.caller.identity, exchange.caller.identity) else { throw .callerChanged }
     return admit(call, of: grants, to: method, about: request, context)
   }
 
@@ -100,6 +104,11 @@ final class AccessControl: Sendable {
       shard.execute { context.log(error, rpc: path) }
     }
   }
+}
+
+extension RequestError {
+  fileprivate static let callerChanged = RequestError(
+    code: .unavailable, message: "the caller's name was changed; call again")
 }
 
 /// What is known of a connection's peer.

@@ -36,14 +36,15 @@ final class EventWatches: Sendable {
 
   func watch(
     _ filter: EventFilter, after sequence: UInt64, on exchange: StreamExchange<V1.WatchEventsResponse>,
-    isStillAllowed: @escaping @Sendable () -> Bool
+    isStillAllowed: @escaping @Sendable () throws(RequestError) -> Bool
   ) throws(RequestError) -> MethodTable.StreamEvents {
     let watch = EventWatch(
       filter: filter, after: sequence, watches: self, exchange: exchange, isStillAllowed: isStillAllowed)
     try open.add(watch, of: ExactText(exchange.caller.identity))
+    feed.watcherCame()
+    // Which may be at once, and takes back both.
     exchange.stream.onCancel { watch.callerLeft() }
     exchange.stream.accept()
-    feed.watcherCame()
     watch.advance()
     return { event in
       if case .writable = event { watch.becameWritable() }
@@ -110,14 +111,15 @@ private final class EventWatch: @unchecked Sendable {
   private let filter: EventFilter
   private let watches: EventWatches
   private let exchange: StreamExchange<V1.WatchEventsResponse>
-  private let isStillAllowed: @Sendable () -> Bool
+  private let isStillAllowed: @Sendable () throws(RequestError) -> Bool
   private var machine: EventWatchStateMachine
   private var hasEnded = false
   private var isGoingOn = false
 
   init(
     filter: EventFilter, after sequence: UInt64, watches: EventWatches,
-    exchange: StreamExchange<V1.WatchEventsResponse>, isStillAllowed: @escaping @Sendable () -> Bool
+    exchange: StreamExchange<V1.WatchEventsResponse>,
+    isStillAllowed: @escaping @Sendable () throws(RequestError) -> Bool
   ) {
     self.filter = filter
     self.watches = watches
@@ -259,8 +261,13 @@ private final class EventWatch: @unchecked Sendable {
   }
 
   func checkCaller() {
-    // Who may not is refused by the question.
-    if !hasEnded, !isStillAllowed() { callerLeft() }
+    guard !hasEnded else { return }
+    do throws(RequestError) {
+      // Who may not is refused by the question.
+      if try !isStillAllowed() { callerLeft() }
+    } catch {
+      end(with: error)
+    }
   }
 
   func callerLeft() {

@@ -17,6 +17,9 @@ struct WatchedEvent: Sendable {
     record = record.erased()
     answer = nil
   }
+
+  /// Of memory, roughly: the answer's bytes are once more in the record, in texts of their own.
+  fileprivate var size: Int { 512 + 2 * (answer?.count ?? 0) }
 }
 
 /// As `EventPage`.
@@ -27,18 +30,23 @@ struct WatchedPage: Sendable {
 
 /// All events after `start` and up to `through`. Bounded: the oldest go.
 struct EventWindow: Sendable {
-  /// A second and a half of a busy service; some 15 MB.
+  /// A second and a half of a busy service; some 20 MB, as events commonly are.
   static let maximumEvents = 16_384
+  /// Where callers' names for things are long, and events with them.
+  static let maximumBytes = 48 << 20
 
   private struct Page: Sendable {
     /// Where the one before it ends.
     var after: UInt64
     var through: UInt64
     var events: [WatchedEvent]
+    /// When it came; what was erased of it since counts until it goes.
+    var byteCount: Int
   }
 
   private var pages: [Page] = []
   private var eventCount = 0
+  private var byteCount = 0
   private let beginning: UInt64
 
   init(after sequence: UInt64) {
@@ -69,19 +77,26 @@ struct EventWindow: Sendable {
   /// - Parameter page: all events after `through`, as far as it goes.
   mutating func append(_ page: WatchedPage) {
     guard page.through > through else { return }
-    pages.append(Page(after: through, through: page.through, events: page.events))
+    let bytes = page.events.reduce(0) { $0 + $1.size }
+    pages.append(Page(after: through, through: page.through, events: page.events, byteCount: bytes))
     eventCount += page.events.count
-    if eventCount > Self.maximumEvents { dropOldest() }
+    byteCount += bytes
+    if eventCount > Self.maximumEvents || byteCount > Self.maximumBytes { dropOldest() }
     for event in page.events.compactMap(\.record.event) {
       for sequence in ProfileErasure.sequences(accountedBy: event) { erase(sequence) }
     }
   }
 
+  private var isNearlyFull: Bool {
+    eventCount > Self.maximumEvents / 8 * 7 || byteCount > Self.maximumBytes / 8 * 7
+  }
+
   /// Many at a time, as the others move to the front.
   private mutating func dropOldest() {
     var dropped = 0
-    while eventCount > Self.maximumEvents - Self.maximumEvents / 8, dropped < pages.count - 1 {
+    while isNearlyFull, dropped < pages.count - 1 {
       eventCount -= pages[dropped].events.count
+      byteCount -= pages[dropped].byteCount
       dropped += 1
     }
     pages.removeFirst(dropped)

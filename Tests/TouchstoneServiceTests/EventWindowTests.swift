@@ -46,6 +46,23 @@ struct EventWindowTests {
     #expect(reading(window, after: window.through - UInt64(EventWindow.maximumEvents) - 1) == nil)
   }
 
+  @Test func largeOnesGoSooner() {
+    var window = EventWindow(after: 0)
+    let bytesOfOne = 64 << 10
+    var kept = 0
+    // Three times as many as there is room for, long before they are too many.
+    let count = UInt64(3 * EventWindow.maximumBytes / bytesOfOne)
+    for first in stride(from: 1, through: count, by: 16) {
+      window.append(page(first...first + 15, answer: [UInt8](repeating: 1, count: bytesOfOne)))
+      let start = (0...window.through).first { reading(window, after: $0) != nil } ?? 0
+      kept = max(kept, Int(window.through - start) * bytesOfOne)
+    }
+    #expect(count < EventWindow.maximumEvents)
+    // Each is there twice: as a record, and as an answer.
+    #expect(kept <= EventWindow.maximumBytes / 2)
+    #expect(kept > EventWindow.maximumBytes / 3)
+  }
+
   // R41
   @Test func whatIsErasedIsErasedHereToo() throws {
     var window = EventWindow(after: 0)
@@ -76,10 +93,10 @@ struct EventWindowTests {
     }
   }
 
-  private func page(_ sequences: ClosedRange<UInt64>) -> WatchedPage {
+  private func page(_ sequences: ClosedRange<UInt64>, answer: [UInt8] = [1]) -> WatchedPage {
     let events = sequences.map { sequence in
       let record = EventRecord(sequence: sequence, content: .whole(.sample(), salt: .random()), hash: [1])
-      return WatchedEvent(record, answer: [1])
+      return WatchedEvent(record, answer: answer)
     }
     return WatchedPage(events: events, through: sequences.upperBound)
   }

@@ -213,6 +213,20 @@ struct WatchEventsTests {
     #expect(watch.sent.isEmpty)
   }
 
+  @Test func whoLeftBeforeItWasServedIsForgottenToo() throws {
+    let request = V1.WatchEventsRequest(filter: V1.EventFilter(applicationID: Self.application))
+    for _ in 0...EventWatches.maximumWatchesPerCaller {
+      let left = try bench.open(Self.path, request, isCancelled: true)
+      #expect(left.isCancelled && left.sent.isEmpty)
+    }
+    #expect(!bench.store.eventSignal.isObserved)
+    let watch = try watch()
+    bench.commit(events: samples(3))
+    #expect(try sequences(watch) == [1, 2, 3])
+    watch.cancel()
+    #expect(!bench.store.eventSignal.isObserved)
+  }
+
   @Test func oneCallerMayHaveSoManyAndNoMore() throws {
     let watches = try (0..<EventWatches.maximumWatchesPerCaller).map { _ in try watch() }
     #expect(watches.allSatisfy { $0.ending == nil })
@@ -246,6 +260,20 @@ struct WatchEventsTests {
     let before = watches.map(\.sent.count)
     bench.commit(events: samples(1))
     #expect(zip(watches, before).map { $0.sent.count - $1 }.filter { $0 > 0 }.count == 1)
+  }
+
+  @Test func whoGoesByAnotherNameNowIsToCallAgain() throws {
+    let bench = StreamingService { $0.callers = [CallerDefinition("shop", keys: [TestKey.shop])] }
+    func watch() throws -> TestStream {
+      try bench.open(Self.path, V1.WatchEventsRequest(), authorization: "Bearer \(TestKey.shop)")
+    }
+    let before = try watch()
+    bench.service.replaceCallers([CallerDefinition("store", keys: [TestKey.shop])])
+    bench.settle()
+    #expect(before.error?.code == .unavailable)
+    #expect(before.error?.retryDelay != nil)
+    #expect(before.error?.message.hasSuffix("; resume with after_sequence 0") == true)
+    #expect(try watch().ending == nil)
   }
 
   // MARK: Calls

@@ -33,11 +33,13 @@ final class StreamingService {
   /// - Parameters:
   ///   - request: `nil`: a bidirectional call.
   ///   - room: so many messages may wait for the caller.
+  ///   - isCancelled: before it is served.
   func open(
     _ path: String, _ request: (any WireMessage)?, room: Int = .max, authorization: String? = nil,
-    by peer: RPCPeer? = nil
+    by peer: RPCPeer? = nil, isCancelled: Bool = false
   ) throws -> TestStream {
     let stream = TestStream(path: path, shard: shard, room: room, authorization: authorization, peer: peer)
+    if isCancelled { stream.cancel() }
     if let request {
       stream.events = try request.encoded().withUnsafeBytes { methods.open(stream, $0) }
     } else {
@@ -113,7 +115,7 @@ final class TestStream: IncomingStream, IncomingCall, @unchecked Sendable {
 
   func finish() { ending = ending ?? .finished }
   func fail(_ error: RPCError) { ending = ending ?? .failed(error) }
-  func onCancel(_ body: @escaping @Sendable () -> Void) { onCancel = body }
+  func onCancel(_ body: @escaping @Sendable () -> Void) { if isCancelled { body() } else { onCancel = body } }
 
   // MARK: What the caller does
 
