@@ -40,7 +40,7 @@ final class EventWatches: Sendable {
   ) throws(RequestError) -> MethodTable.StreamEvents {
     let watch = EventWatch(
       filter: filter, after: sequence, watches: self, exchange: exchange, isStillAllowed: isStillAllowed)
-    try open.add(watch, of: ExactText(exchange.caller.identity))
+    try open.add(watch, of: ExactText(exchange.caller.identity), .caller(exchange.caller))
     feed.watcherCame()
     // Which may be at once, and takes back both.
     exchange.stream.onCancel { watch.callerLeft() }

@@ -92,7 +92,7 @@ final class Health: Sendable {
     _ service: String, on exchange: StreamExchange<GRPCHealth.CheckResponse>
   ) throws(RequestError) -> MethodTable.StreamEvents {
     let watcher = HealthWatcher(service: service, health: self, exchange: exchange)
-    try watchers.add(watcher, of: exchange.stream.peer.address.subscriber)
+    try watchers.add(watcher, of: exchange.stream.peer.address.subscriber, .peer)
     exchange.stream.onCancel { [watchers] in watchers.remove(watcher) }
     watcher.tell()
     return { event in

@@ -22,11 +22,14 @@ final class OpenStreams<Member: AnyObject & Sendable, Owner: Hashable & Sendable
   var all: [Member] { state.withLock { $0.members.values.map(\.member) } }
 
   /// Throws, and keeps nothing, where there are too many.
-  func add(_ member: Member, of owner: Owner) throws(RequestError) {
+  ///
+  /// - Parameter subject: what the owner is told it is.
+  func add(_ member: Member, of owner: Owner, _ subject: RequestError.Quota.Subject) throws(RequestError) {
     let refusal = state.withLock { state -> RequestError? in
       if state.isDraining { return .draining }
       let ofOwner = state.members.values.count { $0.owner == owner }
-      guard state.members.count < limit, ofOwner < limitPerOwner else { return .tooManyStreams }
+      if ofOwner >= limitPerOwner { return .tooManyStreams(of: subject, limit: limitPerOwner) }
+      if state.members.count >= limit { return .tooManyStreams(of: .server, limit: limit) }
       state.members[ObjectIdentifier(member)] = (member, owner)
       return nil
     }
@@ -51,6 +54,9 @@ extension RequestError.Reason {
 extension RequestError {
   static let draining = RequestError(code: .unavailable, message: "the server is about to leave; try another one")
 
-  fileprivate static let tooManyStreams = RequestError(
-    code: .resourceExhausted, message: "too many calls of this method are open", reason: Reason.tooManyStreams)
+  fileprivate static func tooManyStreams(of subject: Quota.Subject, limit: Int) -> RequestError {
+    RequestError(
+      code: .resourceExhausted, message: "too many calls of this method are open", reason: Reason.tooManyStreams,
+      quota: Quota(subject: subject, limit: "at most \(limit) open calls of this method"))
+  }
 }

@@ -22,7 +22,7 @@ final class Reflection: Sendable {
 
   func open(_ exchange: StreamExchange<GRPCReflection.Response>) throws(RequestError) -> MethodTable.StreamEvents {
     let stream = ReflectionStream(reflection: self, exchange: exchange)
-    try streams.add(stream, of: ExactText(exchange.caller.identity))
+    try streams.add(stream, of: ExactText(exchange.caller.identity), .caller(exchange.caller))
     exchange.stream.onCancel { [streams] in streams.remove(stream) }
     exchange.stream.request(1)
     return { stream.take($0) }

@@ -12,6 +12,8 @@ struct RequestError: Error {
   var violations: [FieldViolation] = []
   /// ErrorInfo's reason: upper snake case, stable.
   var reason: String?
+  /// Which limit there is no room in, where it is one of many calls together.
+  var quota: Quota?
   /// What the person is told; `nil` where it is nothing to them (R20).
   var personText: PersonText?
 
@@ -19,6 +21,29 @@ struct RequestError: Error {
     case refusal(CallRefusal)
     /// `biometry`: what the device has.
     case denial(Denial, biometry: BiometryType)
+  }
+
+  /// QuotaFailure: whether somebody else may still do it, and what to ask the operator for.
+  struct Quota: Sendable {
+    enum Subject: Sendable {
+      case caller(Caller)
+      /// The address that it came from; nobody asked who it is.
+      case peer
+      /// All callers together.
+      case server
+
+      fileprivate var text: String {
+        switch self {
+        case .caller(let caller): "caller:\(caller.identity)"
+        case .peer: "peer"
+        case .server: "server"
+        }
+      }
+    }
+
+    var subject: Subject
+    /// "at most…"
+    var limit: String
   }
 
   /// Beside these, the reasons of denials (`Denial.Reason`).
@@ -100,6 +125,10 @@ extension RequestError {
     }
     if let reason {
       details.append(.errorInfo(RPCDetail.ErrorInfo(reason: reason, domain: Self.errorDomain)))
+    }
+    if let quota {
+      let violation = RPCDetail.QuotaFailure.Violation(subject: quota.subject.text, description: quota.limit)
+      details.append(.quotaFailure(RPCDetail.QuotaFailure(violations: [violation])))
     }
     if code == .unavailable || code == .resourceExhausted {
       details.append(.retryInfo(RPCDetail.RetryInfo(retryDelay: V1.Duration(Self.retryDelay))))

@@ -105,7 +105,8 @@ extension SecretBytes {
 
 extension RequestError {
   static let tooManySecretChecks = RequestError(
-    code: .resourceExhausted, message: "too many passcodes and gestures at once; try again")
+    code: .resourceExhausted, message: "too many passcodes and gestures at once; try again",
+    quota: Quota(subject: .server, limit: "as many passcodes and gestures at once as can be verified"))
   static let secretVerdictIsLate = RequestError(
     code: .unavailable, message: "other attempts at this secret have no verdict yet; try again")
 }

@@ -120,6 +120,7 @@ struct HealthTests {
     #expect(watches.allSatisfy { $0.ending == nil })
     let refused = try watch("")
     #expect(refused.error?.code == .resourceExhausted)
+    #expect(refused.error?.quotas.map(\.subject) == ["server"])
     #expect(refused.error?.retryDelay != nil)
     watches[7].cancel()
     #expect(try watch("").ending == nil)
@@ -136,7 +137,10 @@ struct HealthTests {
     let peers = places.map { RPCPeer.stranger(at: hosts[$0 % hosts.count], port: UInt16(10_000 + $0)) }
     let watches = try peers.map { try watch("", by: $0) }
     #expect(watches.allSatisfy { $0.ending == nil })
-    #expect(try watch("", by: .stranger(at: hosts[0])).error?.code == .resourceExhausted)
+    let refused = try watch("", by: .stranger(at: hosts[0]))
+    #expect(refused.error?.code == .resourceExhausted)
+    #expect(
+      refused.error?.quotas == [.init(subject: "peer", description: "at most 64 open calls of this method")])
     #expect(try watch("", by: .stranger(at: other)).ending == nil)
     watches[7].cancel()
     #expect(try watch("", by: .stranger(at: hosts[0])).ending == nil)

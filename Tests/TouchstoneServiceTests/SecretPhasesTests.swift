@@ -333,6 +333,7 @@ struct SecretPhasesTests {
     let error = await refusal { try await service.attempt(.typed("0000")) }
     #expect(error.code == .resourceExhausted)
     #expect(error.retryDelay == V1.Duration(seconds: 1, nanoseconds: 0))
+    #expect(error.quotas.map(\.subject) == ["server"])
     #expect(service.secretStanding() == SecretStanding(isSet: true, generation: service.secretStanding().generation))
   }
 

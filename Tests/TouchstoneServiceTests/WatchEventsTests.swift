@@ -233,6 +233,8 @@ struct WatchEventsTests {
     let refused = try watch()
     #expect(refused.error?.code == .resourceExhausted)
     #expect(refused.error?.reason == "TOO_MANY_STREAMS")
+    #expect(
+      refused.error?.quotas == [.init(subject: "caller:local", description: "at most 64 open calls of this method")])
     watches[3].cancel()
     #expect(try watch().ending == nil)
   }

@@ -21,7 +21,7 @@ final class TestService: Sendable {
   let clock: TestClock
   let log: InMemoryLogHandler
   let keys: KeyRing
-  private let service: TouchstoneService
+  let service: TouchstoneService
   private let server: RPCServer
   private let connections: [RPCClientConnection]
   private let callCount: CallCount
@@ -172,6 +172,12 @@ extension RPCError {
   var reason: String? {
     for case .errorInfo(let info) in details { return info.reason }
     return nil
+  }
+
+  /// What QuotaFailure says.
+  var quotas: [RPCDetail.QuotaFailure.Violation] {
+    for case .quotaFailure(let failure) in details { return failure.violations }
+    return []
   }
 
   /// What RetryInfo says.
