@@ -12,12 +12,17 @@ final class AccessControl: Sendable {
   private let store: any Store
   private let clock: ServiceEnvironment.Clock
   private let authorization: Mutex<Authorization>
+  private let logger: Logger
   private let throttle = Mutex(RefusalThrottle())
+  private let handshakeFailures = Mutex(LogThrottle())
 
-  init(_ callers: [CallerDefinition]?, store: any Store, clock: @escaping ServiceEnvironment.Clock) {
+  init(
+    _ callers: [CallerDefinition]?, store: any Store, clock: @escaping ServiceEnvironment.Clock, logger: Logger
+  ) {
     authorization = Mutex(Authorization(callers))
     self.store = store
     self.clock = clock
+    self.logger = logger
   }
 
   /// For calls that begin later. A caller who is no longer one is known to nobody from then on, and what was sealed for it
@@ -94,15 +99,39 @@ final class AccessControl: Sendable {
     _ context: ShardContext
   ) {
     call.fail(refusal.rpcError)
-    let key = RefusalThrottle.Key(caller: caller, refusal: refusal)
-    guard let suppressed = throttle.withLock({ $0.admit(key, at: .now()) }) else { return }
-    let event = EventDraft.refusedCall(
-      refusal, caller, by: call.peer, method: method, suppressed: suppressed, time: clock())
     let (shard, path): (any CallShard, String) = (call.shard, call.path)
-    store.commit(ChangeSet(events: [event])) { result in
-      guard case .failure(let error) = result else { return }
+    record(refusal, caller, by: call.peer, method) { error in
       shard.execute { context.log(error, rpc: path) }
     }
+  }
+
+  private func record(
+    _ refusal: AccessRefusal, _ caller: Caller?, by peer: RPCPeer, _ method: ServedMethods.Number?,
+    onFailure: @escaping @Sendable (StoreError) -> Void
+  ) {
+    let key = RefusalThrottle.Key(caller: caller, refusal: refusal)
+    guard let suppressed = throttle.withLock({ $0.admit(key, at: .now()) }) else { return }
+    let event = EventDraft.refusedCall(refusal, caller, by: peer, method: method, suppressed: suppressed, time: clock())
+    store.commit(ChangeSet(events: [event])) { result in
+      if case .failure(let error) = result { onFailure(error) }
+    }
+  }
+
+  // MARK: Handshakes
+
+  /// - Parameter reason: nothing of the client's own text.
+  func handshakeFailed(from client: SocketAddress, reason: String, asksForCertificate: Bool) {
+    logHandshake("a TLS handshake failed", reason)
+    guard asksForCertificate else { return }
+    let peer = RPCPeer(address: client, isEncrypted: true)
+    record(.certificateRefused, nil, by: peer, nil) { [self] error in
+      logHandshake("a refused TLS handshake is not in the audit log", error.message)
+    }
+  }
+
+  private func logHandshake(_ line: Logger.Message, _ reason: String) {
+    guard let suppressed = handshakeFailures.withLock({ $0.admit(at: .now()) }) else { return }
+    logger.notice(line, metadata: ["reason": "\(reason)", "suppressed": "\(suppressed)"])
   }
 }
 

@@ -25,6 +25,7 @@ extension AccessRefusal {
     case .keyUnknown: "the key is not known"
     case .keyInPlaintext: "a key was sent in plaintext: replace it, and use TLS"
     case .certificateUnknown: "the certificate names no known caller"
+    case .certificateRefused: "the certificate was refused"
     case .certificateAmbiguous: "the certificate names more than one caller"
     case .credentialsDiffer: "the certificate and the key name different callers"
     case .methodNotGranted: "the caller may not call this method"

@@ -16,6 +16,8 @@ enum AccessRefusal: String, CaseIterable, Sendable {
   case keyInPlaintext = "KEY_IN_PLAINTEXT"
   /// No caller is known by it.
   case certificateUnknown = "CERTIFICATE_UNKNOWN"
+  /// TLS did not let the client in, where it is asked for a certificate. There was no call, and nobody is answered this.
+  case certificateRefused = "CERTIFICATE_REFUSED"
   /// Several callers are known by it, or it has several SPIFFE IDs.
   case certificateAmbiguous = "CERTIFICATE_AMBIGUOUS"
   /// Certificate and key are two callers'.

@@ -53,7 +53,8 @@ public final class TouchstoneService: Sendable {
         ?? PasswordHasher(
           pepper: keys.pepper, parameters: configuration.secretHashing, randomness: environment.randomness),
       executor: environment.secrets, gate: SecretGate(timer: environment.timer))
-    self.access = AccessControl(configuration.callers, store: store, clock: environment.clock)
+    self.access = AccessControl(
+      configuration.callers, store: store, clock: environment.clock, logger: logger)
     let workers = VerificationWorkers(cores: environment.verificationThreads)
     let health = Health(store: store, timer: environment.timer, logger: logger)
     self.health = health
@@ -86,6 +87,12 @@ public final class TouchstoneService: Sendable {
   public func replaceCallers(_ callers: [CallerDefinition]?) {
     access.replace(callers)
     watches.callersChanged()
+  }
+
+  /// For the server: TLS did not let a client in. It is logged, and where clients are asked for certificates it is a refused
+  /// call, though none was made: both now and then, however often it happens.
+  public func handshakeFailed(from client: SocketAddress, reason: String, asksForCertificate: Bool) {
+    access.handshakeFailed(from: client, reason: reason, asksForCertificate: asksForCertificate)
   }
 
   // MARK: Methods

@@ -49,6 +49,10 @@ final class RunningService: Sendable {
     serverConfiguration.overloadError = TouchstoneService.overloadError
     serverConfiguration.shedding?.handlerTarget = handlerTarget
     configuration.limits.apply(to: &serverConfiguration)
+    let asksForCertificates = configuration.tls?.clientAuthorities != nil
+    serverConfiguration.onHandshakeFailure = { client, reason in
+      service.handshakeFailed(from: client, reason: reason, asksForCertificate: asksForCertificates)
+    }
     let server = RPCServer(configuration: serverConfiguration, router: service.router) { service.wakeUpEnded(on: $0) }
     let addresses = try listen(on: listeners, server, tls)
     return RunningService(

@@ -150,6 +150,25 @@ def test_who_has_no_certificate_of_the_authority_is_not_let_in(start, installed,
     assert connected(server, installed, installed.authority.issue("client", uris=[SHOP])).get_settings("alice")
 
 
+def test_who_is_not_let_in_is_an_event_and_a_line_of_the_log(start, installed, tmp_path):
+    auditor = {"name": "auditor", "dns": "audit.example.org", "applications": "*", "methods": "*"}
+    server = start(configuration=installed.configuration(auditor, client_certificates="required"))
+    (tmp_path / "other").mkdir()
+    forged = Authority(tmp_path / "other").issue("client", hosts=["audit.example.org"])
+    with refused(UNAVAILABLE):
+        connected(server, installed, forged).get_settings("alice")
+    assert "certificate" in server.next_error("a TLS handshake failed")
+    auditor = connected(server, installed, installed.authority.issue("audit", hosts=["audit.example.org"]))
+    # What is committed later is durable later.
+    auditor.set_secret("alice", passcode("2468"))
+    only_refusals = administration_pb2.EventFilter(kinds=["call.refused"])
+    listed = auditor.administration.ListEvents(administration_pb2.ListEventsRequest(filter=only_refusals)).events
+    # As often as the client tried.
+    assert {(event.caller, *sorted(event.details.items())) for event in listed} == {
+        ("unknown", ("peer", "tls"), ("reason", "CERTIFICATE_REFUSED"))
+    }
+
+
 def test_a_forged_certificate_is_not_let_in_where_none_would_be(start, installed, tmp_path):
     server = start(configuration=installed.configuration())
     (tmp_path / "other").mkdir()

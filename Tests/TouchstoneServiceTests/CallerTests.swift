@@ -1,5 +1,6 @@
 import DispatchRPC
 import InMemoryLogging
+import Logging
 import StoreModel
 import Testing
 import TouchstoneCodec
@@ -238,6 +239,38 @@ struct CallerTests {
     }
     #expect(service.events.count == RefusalThrottle.burst)
     #expect(service.store.commitCount == RefusalThrottle.burst)
+  }
+
+  // R41
+  @Test func aClientThatTLSDoesNotLetInIsARefusedCallWhereItIsAskedForACertificate() {
+    let service = ProbedService([CallerDefinition("shop", .spiffe("spiffe://x/shop"))])
+    let client = RPCPeer.stranger.address
+    service.service.handshakeFailed(from: client, reason: "not TLS", asksForCertificate: false)
+    #expect(service.events.isEmpty)
+    for _ in 0..<1_000 {
+      service.service.handshakeFailed(from: client, reason: "certificate has expired", asksForCertificate: true)
+    }
+    #expect(service.store.commitCount == RefusalThrottle.burst)
+    let details = [
+      EventDetail(key: "peer", value: "tls"), EventDetail(key: "reason", value: "CERTIFICATE_REFUSED"),
+    ]
+    let expected = EventDraft(
+      time: service.clock.now, kind: "call.refused", applicationID: "", caller: "unknown", details: details)
+    #expect(service.events == Array(repeating: expected, count: RefusalThrottle.burst))
+  }
+
+  @Test func whyTLSDidNotLetAClientInIsLoggedNowAndThen() async throws {
+    let service = try await TestService.start { $0.callers = [] }
+    service.store.failCommits(.unavailable)
+    for _ in 0..<1_000 {
+      service.service.handshakeFailed(
+        from: RPCPeer.stranger.address, reason: "certificate has expired", asksForCertificate: true)
+    }
+    let line = try #require(service.log.entries.first)
+    #expect(line.message == "a TLS handshake failed")
+    #expect(line.metadata["reason"] == "certificate has expired")
+    #expect(service.log.entries.count < 100)
+    #expect(service.log.entries.allSatisfy { !"\($0)".contains("192.0.2.7") })
   }
 
   // R41
