@@ -225,6 +225,8 @@ extension TLSTransport {
     switch SocketTransport.receive(from: descriptor, into: buffer) {
     case .bytes(let count):
       isSocketEmpty = count < buffer.count
+      // What a client resumes a session with, in TLS 1.2, is encrypted and may look like anything; nothing can be retried.
+      if SSL_version(ssl) == TLS1_2_VERSION { helloGuard = nil }
       let isAccepted = helloGuard?.accepts(UnsafeRawBufferPointer(rebasing: buffer[..<count])) ?? true
       return isAccepted ? .bytes(count) : .failed
     case .wouldBlock:
