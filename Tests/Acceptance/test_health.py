@@ -1,7 +1,9 @@
 """grpc.health.v1 by the stock grpcio-health-checking, and `touchstone healthcheck`."""
 
+import contextlib
 import signal
 import socket
+import sqlite3
 
 import grpc
 import pytest
@@ -53,6 +55,19 @@ def test_the_list_has_them_all(server):
     for service in SERVICES:
         entry = b"\x0a" + bytes([len(service)]) + service.encode() if service else b""
         assert entry + b"\x12\x02\x08\x01" in listing
+
+
+def test_a_store_that_cannot_write_is_noticed_without_a_call(start):
+    server = start()
+    watch = health_pb2_grpc.HealthStub(server.channel()).Watch(request(), timeout=60)
+    assert next(watch).status == SERVING
+    with contextlib.closing(sqlite3.connect(server.data_directory / "touchstone.db", isolation_level=None)) as other:
+        # Nobody else can write meanwhile.
+        other.execute("BEGIN IMMEDIATE")
+        assert next(watch).status == NOT_SERVING
+        other.execute("ROLLBACK")
+        assert next(watch).status == SERVING
+    watch.cancel()
 
 
 def test_whoever_watches_hears_of_the_end_before_it_comes(start):
