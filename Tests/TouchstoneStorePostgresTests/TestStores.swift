@@ -87,7 +87,8 @@ extension PostgresStoreOptions {
     options.writeConnections = 3
     options.listConnections = 3
     options.connectTimeout = .seconds(20)
-    options.callTimeout = .seconds(40)
+    // A batch of commits is answered as a whole: two hundred in one row's queue, while other tests have the cores.
+    options.callTimeout = .seconds(240)
     return options
   }
 }
