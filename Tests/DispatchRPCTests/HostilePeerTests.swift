@@ -106,26 +106,23 @@ import Testing
 
   /// The connection ends though the socket never takes the last word.
   @Test func aPeerThatBreaksTheProtocolAndDoesNotReadIsClosed() async throws {
-    var configuration = RPCServerConfiguration(shards: 1)
-    configuration.keepalive.timeout = .seconds(600)
-    configuration.maxBufferedResponseBytesPerConnection = 64 << 20
-    let loopback = try Loopback(configuration) { router in
+    let loopback = try Loopback(RPCServerConfiguration(shards: 1)) { router in
       router.register("/test/Large") { call, _ in call.respond([UInt8](repeating: 1, count: 4 << 20 - 64)) }
     }
-    let peer = RawPeer(loopback.address)
+    // Of a Unix socket's peer the kernel never gives up by itself.
+    let directory = TemporaryDirectory()
+    let peer = RawPeer(try loopback.server.listen(unixPath: directory.path("rpc.sock")))
     let settings = Frame(type: 4, payload: [0, 4, 0x7F, 0xFF, 0xFF, 0xFF])
     peer.post(Frame.preface + settings.bytes + Frame.windowUpdate(0, 0x7F00_0000).bytes)
-    for id in [1, 3, 5, 7] as [UInt32] {
-      peer.post(
-        Frame.headers(id, Frame.call("/test/Large")).bytes
-          + Frame.data(id, [0, 0, 0, 0, 0], flags: Frame.endStream).bytes)
-    }
+    peer.post(
+      Frame.headers(1, Frame.call("/test/Large")).bytes
+        + Frame.data(1, [0, 0, 0, 0, 0], flags: Frame.endStream).bytes)
     // The server writes a MiB a round, until the socket is full.
     let client = try await loopback.connect()
-    for _ in 0..<50 { try await client.expectEcho([1]) }
+    for _ in 0..<10 { try await client.expectEcho([1]) }
     peer.post(
-      Frame.headers(9, Frame.call("/test/Echo"), flags: 0).bytes
-        + (0..<20).flatMap { _ in Frame.continuation(9, []).bytes })
+      Frame.headers(3, Frame.call("/test/Echo"), flags: 0).bytes
+        + (0..<20).flatMap { _ in Frame.continuation(3, []).bytes })
     await loopback.shutDown(grace: .seconds(600))
     withExtendedLifetime(peer) {}
   }

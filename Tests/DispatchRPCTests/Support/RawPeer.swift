@@ -6,7 +6,7 @@ import Glibc
 
 @testable import DispatchRPC
 
-/// A blocking TCP client on a queue of its own.
+/// A blocking client on a queue of its own.
 final class RawPeer: Sendable {
   /// The server is expected to act sooner; this only keeps a failing test from hanging.
   private static let patienceSeconds = 10
@@ -15,7 +15,7 @@ final class RawPeer: Sendable {
   private let queue = DispatchQueue(label: "test.raw-peer")
 
   init(_ address: SocketAddress) {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue), 0)
     var patience = timeval(tv_sec: Self.patienceSeconds, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
