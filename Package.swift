@@ -100,7 +100,7 @@ let package = Package(
     .target(
       name: "TestCertificates", dependencies: ["COpenSSL"], path: "Tests/Support/TestCertificates",
       swiftSettings: settings),
-    tests("DispatchRPC", ["CNGHTTP2", "COpenSSL", "TestCertificates"], exclude: ["crosscheck"]),
+    tests("DispatchRPC", ["CNGHTTP2", "COpenSSL", "TestCertificates", "ChildProcess"], exclude: ["crosscheck"]),
     tests("DispatchPool"),
     tests("RPCChannel", ["DispatchRPC", "DispatchPool", "TestCertificates"]),
     tests("TouchstonePolicy"),
@@ -108,7 +108,8 @@ let package = Package(
     .target(
       name: "CodecMessages", dependencies: ["TouchstoneCodec"], path: "Tests/Support/CodecMessages",
       swiftSettings: settings),
-    tests("TouchstoneCodec", ["CTouchstoneProto", "CProtobufC", "CodecMessages"], exclude: ["crosscheck"]),
+    tests(
+      "TouchstoneCodec", ["CTouchstoneProto", "CProtobufC", "CodecMessages", "ChildProcess"], exclude: ["crosscheck"]),
     .target(
       name: "StoreConformance", dependencies: ["TouchstoneStore", "TouchstonePolicy"],
       path: "Tests/Support/StoreConformance", swiftSettings: settings),
@@ -117,6 +118,9 @@ let package = Package(
       swiftSettings: settings),
     tests("TouchstoneStore", ["TouchstonePolicy"]),
     tests("TouchstoneStoreSQLite", ["StoreConformance", "TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
+    .systemLibrary(name: "CSpawn", path: "Tests/Support/CSpawn"),
+    .target(
+      name: "ChildProcess", dependencies: ["CSpawn"], path: "Tests/Support/ChildProcess", swiftSettings: settings),
     .target(name: "PostgresServer", path: "Tests/Support/PostgresServer", swiftSettings: settings),
     tests(
       "TouchstoneStorePostgres",
@@ -175,6 +179,6 @@ let package = Package(
       dependencies: [
         "DispatchRPC", "TouchstoneCodec", "CodecMessages", "TouchstoneCrypto", "TouchstonePolicy", "DecisionTables",
       ], path: "Tests/Fuzz", exclude: ["Seeds", "Findings", "make_seeds.py", "run"], swiftSettings: settings),
-    .testTarget(name: "StructureTests", swiftSettings: settings),
+    .testTarget(name: "StructureTests", dependencies: ["ChildProcess"], swiftSettings: settings),
   ]
 )

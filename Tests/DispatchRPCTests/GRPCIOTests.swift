@@ -1,5 +1,6 @@
 // Against Google's gRPC in Python, where there is one: TOUCHSTONE_PYTHON names an interpreter with grpcio.
 
+import ChildProcess
 import Foundation
 import Testing
 
@@ -47,39 +48,31 @@ import Testing
 let python = ProcessInfo.processInfo.environment["TOUCHSTONE_PYTHON"]
 
 /// One of `crosscheck` that runs.
-final class Script {
-  private let process = Process()
-  private let input = Pipe()
-  private let output = Pipe()
+final class Script: Sendable {
+  private let process: ChildProcess
   private let ended = Box<Int32>()
 
   init(_ name: String, _ arguments: String...) throws {
     let directory = URL(filePath: #filePath).deletingLastPathComponent()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = [python!, directory.appending(path: "crosscheck/\(name)").path] + arguments
-    process.standardInput = input
-    process.standardOutput = output
-    process.standardError = output
+    let process = try ChildProcess([python!, directory.appending(path: "crosscheck/\(name)").path] + arguments)
+    self.process = process
     let ended = ended
-    process.terminationHandler = { ended.put($0.terminationStatus) }
-    try process.run()
+    Thread.detachNewThread { ended.put(process.waitUntilExit()) }
   }
 
   /// What it says at once.
   func firstLine() -> String {
-    let data = output.fileHandleForReading.availableData
-    return String(decoding: data.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    String(decoding: process.read().prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
   }
 
   /// To its end: its status, and all that it says, which is short: no more than a line for each check.
-  func run() async throws -> (Int32, String) {
+  func run() async -> (Int32, String) {
     let status = await ended.next()
-    let text = try output.fileHandleForReading.readToEnd() ?? Data()
-    return (status, String(decoding: text, as: UTF8.self))
+    return (status, String(decoding: process.readToEnd(), as: UTF8.self))
   }
 
   func stop() async {
-    input.fileHandleForWriting.closeFile()
+    process.closeInput()
     _ = await ended.next()
   }
 }

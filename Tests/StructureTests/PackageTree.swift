@@ -1,5 +1,6 @@
 // The package as it lies on disk: its entries, its sources, its manifest.
 
+import ChildProcess
 import Foundation
 
 enum PackageTree {
@@ -54,16 +55,11 @@ struct Manifest: Decodable {
     // A scratch directory of its own: `swift test` holds the lock of the package's.
     let scratch = FileManager.default.temporaryDirectory.appending(path: "manifest-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: scratch) }
-    let output = Pipe()
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = [
-      "swift", "package", "--package-path", PackageTree.root.path(), "--scratch-path", scratch.path(), "dump-package",
-    ]
-    process.standardOutput = output
-    try process.run()
-    let json = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
+    // Without its remarks: what it says is read as JSON.
+    let command = "exec swift package --package-path \"$0\" --scratch-path \"$1\" dump-package 2>/dev/null"
+    let process = try ChildProcess(["sh", "-c", command, PackageTree.root.path(), scratch.path()])
+    let json = Data(process.readToEnd())
+    _ = process.waitUntilExit()
     return try JSONDecoder().decode(Manifest.self, from: json)
   }
 }

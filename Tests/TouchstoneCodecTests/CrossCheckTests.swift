@@ -1,5 +1,6 @@
 // The codec against Google's implementation of protobuf in Python: thousands of random messages of every type.
 
+import ChildProcess
 import CodecMessages
 import Foundation
 import Testing
@@ -75,16 +76,9 @@ import Testing
     let script = tests.appending(path: "crosscheck/crosscheck.py").path
     let protos = tests.appending(path: "../../Protos").path
     let python = ProcessInfo.processInfo.environment["TOUCHSTONE_PYTHON"] ?? "python3"
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = [python, script, command, "--protos", protos] + arguments
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = output
-    try process.run()
-    let text = try output.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    return (process.terminationStatus, String(decoding: text, as: UTF8.self))
+    let process = try ChildProcess([python, script, command, "--protos", protos] + arguments)
+    let text = process.readToEnd()
+    return (process.waitUntilExit(), String(decoding: text, as: UTF8.self))
   }
 }
 

@@ -1,0 +1,89 @@
+// Programs, started without Foundation: its `Process` copies a whole dirent of /proc/self/fd where the kernel wrote a part of
+// one, and crashes now and then where a thousand descriptors are open, as they are while tests run side by side.
+
+internal import CSpawn
+@preconcurrency internal import Glibc
+internal import Synchronization
+
+/// One that runs. What it says, errors too, comes over one pipe; it hears its input's end at `closeInput()`.
+public final class ChildProcess: Sendable {
+  public struct Failure: Error {
+    public let code: Int32
+  }
+
+  private let identifier: pid_t
+  /// -1 once it is closed.
+  private let input: Atomic<Int32>
+  private let output: Int32
+
+  /// - Parameter arguments: the program first, found by PATH. The environment is ours.
+  public init(_ arguments: [String]) throws(Failure) {
+    let input = try Self.pipe()
+    let output = try Self.pipe()
+    defer {
+      close(input.read)
+      close(output.write)
+    }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, input.read, STDIN_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, output.write, STDOUT_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, output.write, STDERR_FILENO)
+    // Sockets of other tests stay theirs.
+    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)
+    var identifier: pid_t = 0
+    let strings = arguments.map { strdup($0) } + [nil]
+    defer { for string in strings { free(string) } }
+    let code = posix_spawnp(&identifier, arguments[0], &actions, nil, strings, environ)
+    guard code == 0 else {
+      close(input.write)
+      close(output.read)
+      throw Failure(code: code)
+    }
+    self.identifier = identifier
+    self.input = Atomic(input.write)
+    self.output = output.read
+  }
+
+  deinit {
+    closeInput()
+    close(output)
+  }
+
+  /// Some of what it says; empty at the end. Blocks.
+  public func read() -> [UInt8] {
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = Glibc.read(output, &chunk, chunk.count)
+      if count >= 0 { return Array(chunk[..<count]) }
+      guard errno == EINTR else { return [] }
+    }
+  }
+
+  /// Blocks until it has said all.
+  public func readToEnd() -> [UInt8] {
+    var bytes: [UInt8] = []
+    while case let chunk = read(), !chunk.isEmpty { bytes += chunk }
+    return bytes
+  }
+
+  public func closeInput() {
+    let descriptor = input.exchange(-1, ordering: .relaxed)
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  /// Its status, or minus the signal that ended it. Once; blocks.
+  public func waitUntilExit() -> Int32 {
+    var status: Int32 = 0
+    while waitpid(identifier, &status, 0) < 0 { if errno != EINTR { return -1 } }
+    return status & 0x7f == 0 ? status >> 8 & 0xff : -(status & 0x7f)
+  }
+
+  private static func pipe() throws(Failure) -> (read: Int32, write: Int32) {
+    var ends: [Int32] = [-1, -1]
+    guard Glibc.pipe(&ends) == 0 else { throw Failure(code: errno) }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (ends[0], ends[1])
+  }
+}
