@@ -59,6 +59,10 @@ public protocol Store: Sendable {
   /// wait, too: ask for one at a time.
   func probe(completion: @escaping Completion<Void>)
 
+  /// Which keys the service has: the first check that is ever given is kept, durably, and answered from then on. Where
+  /// there is one, nothing is written.
+  func keyCheck(initially check: [UInt8], completion: @escaping Completion<[UInt8]>)
+
   /// Finishes what was accepted, then lets go of the files or connections. Nothing is accepted afterwards.
   func close(completion: @escaping @Sendable () -> Void)
 }

@@ -204,6 +204,17 @@ public final class PostgresStore: Store {
     writes.run(calls, isQuestion: true) { result in completion(result.map { _ in }.mapError { StoreError($0) }) }
   }
 
+  public func keyCheck(initially check: [UInt8], completion: @escaping Completion<[UInt8]>) {
+    list(completion) { [lists] () throws(PostgresError) in
+      let select = StatementCall(.selectKeyCheck)
+      let known = try await lists.run([select], isQuestion: true)[0].map { row in row.blob() }
+      if let known = known.first { return known }
+      // Of several first starts one is the first: who waited for it finds its check.
+      _ = try await lists.run([StatementCall(.putFirstKeyCheck).bind(check)])
+      return try await lists.run([select], isQuestion: true)[0].only { row in row.blob() }
+    }
+  }
+
   public func close(completion: @escaping @Sendable () -> Void) {
     sealer.close()
     let deadline = MonotonicInstant.now() + Self.drainTime

@@ -20,7 +20,7 @@ enum Schema {
 
   /// Step by step, from an empty database on. One that was released is never changed, and leaves what the version before
   /// it reads and writes as it was: replicas of both run at the same time.
-  static let steps: [[String]] = [firstTables]
+  static let steps: [[String]] = [firstTables, keyCheck]
 
   /// Identifiers are bytes: equal and ordered byte for byte under every collation.
   ///
@@ -163,6 +163,9 @@ enum Schema {
     "CREATE TABLE erasure_mark (only_row BIGINT PRIMARY KEY, highest_version BIGINT NOT NULL)",
     "INSERT INTO erasure_mark VALUES (1, 0)",
   ]
+
+  /// Which keys the service has: see `Store.keyCheck`. No row before the first start.
+  private static let keyCheck = ["CREATE TABLE key_check (only_row BIGINT PRIMARY KEY, value BYTEA NOT NULL)"]
 
   private static func secretColumns(_ name: String) -> String {
     SecretRecord.columns.map { "\(name)_\($0.name) \($0.type)" }.joined(separator: ",\n      ")

@@ -3,6 +3,14 @@
 internal import TouchstoneStore
 
 extension Statement {
+  // MARK: Keys
+
+  static let putFirstKeyCheck = Statement(
+    "put_first_key_check", "INSERT INTO key_check VALUES (1, $1) ON CONFLICT DO NOTHING")
+  static let selectKeyCheck = Statement("select_key_check", "SELECT value FROM key_check WHERE only_row = 1")
+
+  static let aboutKeys = [putFirstKeyCheck, selectKeyCheck]
+
   // MARK: Conditions: the row stays as it is until the commit
 
   static let requireBinding = required(

@@ -92,6 +92,8 @@ final class BatchWriter {
     case .probe(let completion):
       try statements.writeAndRemove()
       return .probed(completion)
+    case .keyCheck(let check, let completion):
+      return .keyCheck(completion, try statements.keyCheck(initially: check))
     }
   }
 

@@ -17,15 +17,22 @@ enum DatabaseFile {
       try create(in: directory)
     }
     try inspectHeader(path: path)
+    let version: Int64
     do throws(SQLiteError) {
       let connection = try SQLiteConnection(path: path, access: .readWrite, virtualFileSystem: virtualFileSystem)
       try connection.setCheckpointsOnClose(false)
-      try check(connection)
-      try connection.setCheckpointsOnClose(true)
-      return connection
+      // The log beside the file may know a later one than the file's header.
+      version = try Schema.version(of: connection)
+      if isKnown(version) {
+        try check(connection, version: version)
+        if version < Schema.version { try Schema.bringForward(from: version, on: connection) }
+        try connection.setCheckpointsOnClose(true)
+        return connection
+      }
     } catch {
       throw StoreOpenError(error, path: path)
     }
+    throw .otherSchema(version, path)
   }
 
   /// A log without its database still holds commits that were answered: a new store must not take its place.
@@ -83,17 +90,15 @@ enum DatabaseFile {
     guard field(at: 68) == Schema.applicationID else { throw .corrupt(path, "a database of another application") }
     let version = field(at: 60)
     guard version > 0 else { throw .corrupt(path, "its schema \(version) was never in use") }
-    guard version == Schema.version else {
-      let advice =
-        version > Schema.version ? "newer version; upgrade" : "earlier version; use that one, or another directory"
-      throw StoreOpenError(
-        code: .otherSchema,
-        message: "\(path): schema \(version), where this version knows \(Schema.version): written by a(n) \(advice)")
-    }
+    guard isKnown(version) else { throw .otherSchema(version, path) }
+  }
+
+  private static func isKnown(_ version: Int64) -> Bool {
+    (Schema.oldestVersion...Schema.version).contains(version)
   }
 
   /// A file that is shorter than its header says is refused by SQLite itself.
-  private static func check(_ connection: SQLiteConnection) throws(SQLiteError) {
+  private static func check(_ connection: SQLiteConnection, version: Int64) throws(SQLiteError) {
     func require(_ condition: Bool, _ finding: String) throws(SQLiteError) {
       if !condition { throw SQLiteError(code: .corrupt, message: finding) }
     }
@@ -102,13 +107,21 @@ enum DatabaseFile {
       let finding = try Statement("PRAGMA quick_check(1)", on: connection).first { row in row.text() }
       try require(finding == "ok", finding ?? "it cannot be checked")
     }
-    try require(try Schema.isIntact(on: connection), "its tables are not as this version makes them")
+    try require(try Schema.isIntact(version, on: connection), "its tables are not as its version makes them")
     let events = try EventLog(on: connection)
     try require(try events.endsAtHead(), "the end of the audit log is not as it was written")
   }
 }
 
 extension StoreOpenError {
+  fileprivate static func otherSchema(_ version: Int64, _ path: String) -> StoreOpenError {
+    let advice =
+      version > Schema.version ? "newer version; upgrade" : "earlier version; use that one, or another directory"
+    return StoreOpenError(
+      code: .otherSchema,
+      message: "\(path): schema \(version), where this version knows \(Schema.version): written by a(n) \(advice)")
+  }
+
   init(_ error: SQLiteError, path: String) {
     switch error.code.primary {
     case .corrupt, .notADatabase: self = .corrupt(path, error.message)

@@ -11,12 +11,14 @@ enum PendingWrite: Sendable {
   case commit(ChangeSet, [FoundEvents], StoreCompletion<Void>)
   case sweep(before: UnixTime, StoreCompletion<SweepResult>)
   case probe(StoreCompletion<Void>)
+  case keyCheck([UInt8], StoreCompletion<[UInt8]>)
 
   func fail(_ error: StoreError) {
     switch self {
     case .commit(_, _, let completion): completion(.failure(error))
     case .sweep(_, let completion): completion(.failure(error))
     case .probe(let completion): completion(.failure(error))
+    case .keyCheck(_, let completion): completion(.failure(error))
     }
   }
 
@@ -32,6 +34,7 @@ enum WriteAnswer: Sendable {
   case refused(StoreCompletion<Void>, StoreError)
   case swept(StoreCompletion<SweepResult>, SweepResult)
   case probed(StoreCompletion<Void>)
+  case keyCheck(StoreCompletion<[UInt8]>, [UInt8])
 
   func deliver() {
     switch self {
@@ -39,6 +42,7 @@ enum WriteAnswer: Sendable {
     case .refused(let completion, let conflict): completion(.failure(conflict))
     case .swept(let completion, let result): completion(.success(result))
     case .probed(let completion): completion(.success(()))
+    case .keyCheck(let completion, let check): completion(.success(check))
     }
   }
 }

@@ -154,6 +154,10 @@ public final class SQLiteStore: Store {
     writes.submit(.probe(completion))
   }
 
+  public func keyCheck(initially check: [UInt8], completion: @escaping Completion<[UInt8]>) {
+    writes.submit(.keyCheck(check, completion))
+  }
+
   public func close(completion: @escaping @Sendable () -> Void) {
     isClosed.store(true, ordering: .releasing)
     bindingLists.close { [self] in

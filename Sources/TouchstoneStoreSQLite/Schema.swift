@@ -7,7 +7,9 @@ enum Schema {
   /// "Tchs" in ASCII, in the file's header: what tells our database from another application's.
   static let applicationID: Int64 = 0x5463_6873
   /// In the header's user_version; grows with every change of the tables.
-  static let version: Int64 = 2
+  static let version: Int64 = 3
+  /// The first that is brought forward; what was before it, nobody kept.
+  static let oldestVersion: Int64 = 2
 
   /// Everything that expires has its expiry in front of its key: inserts append, and sweeping drops a range.
   ///
@@ -131,26 +133,50 @@ enum Schema {
     INSERT INTO event_chain VALUES (1, 0, zeroblob(32));
     """
 
+  /// What each version added to `tables`, by its number.
+  private static let steps: [Int64: String] = [
+    // Which keys the service has: see `Store.keyCheck`. No row before the first start.
+    3: """
+    CREATE TABLE key_check (
+      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      value BLOB NOT NULL
+    ) STRICT;
+    """
+  ]
+
   private static func secretColumns(_ name: String) -> String {
     SecretRecord.columns.map { "\(name)_\($0.name) \($0.type)" }.joined(separator: ",\n      ")
   }
 
   /// All of it in one transaction, on an empty database.
-  static func create(on connection: SQLiteConnection) throws(SQLiteError) {
+  static func create(version: Int64 = version, on connection: SQLiteConnection) throws(SQLiteError) {
     try connection.execute(
       """
       BEGIN;
       PRAGMA application_id = \(applicationID);
-      PRAGMA user_version = \(version);
       \(tables)
+      \(steps(after: oldestVersion, through: version))
       COMMIT;
       """)
   }
 
+  /// All of it in one transaction: where it is cut short, the next start does it.
+  static func bringForward(from old: Int64, on connection: SQLiteConnection) throws(SQLiteError) {
+    try connection.execute("BEGIN IMMEDIATE; \(steps(after: old, through: version)) COMMIT;")
+  }
+
+  private static func steps(after old: Int64, through version: Int64) -> String {
+    (old..<version).compactMap { steps[$0 + 1] }.joined() + "PRAGMA user_version = \(version);"
+  }
+
+  static func version(of connection: SQLiteConnection) throws(SQLiteError) -> Int64 {
+    try connection.integer("PRAGMA user_version")
+  }
+
   /// Whether the tables and indexes are those that `create` makes.
-  static func isIntact(on connection: SQLiteConnection) throws(SQLiteError) -> Bool {
+  static func isIntact(_ version: Int64, on connection: SQLiteConnection) throws(SQLiteError) -> Bool {
     let model = try SQLiteConnection(path: ":memory:", access: .create)
-    try create(on: model)
+    try create(version: version, on: model)
     return try definitions(on: connection) == definitions(on: model)
   }
 

@@ -21,6 +21,8 @@ final class WriteStatements {
   private let putToken: Statement
   private let addRow: Statement
   private let removeRow: Statement
+  private let putFirstKeyCheck: Statement
+  private let selectKeyCheck: Statement
 
   init(on connection: SQLiteConnection) throws(SQLiteError) {
     func prepare(_ sql: String) throws(SQLiteError) -> Statement { try Statement(sql, on: connection) }
@@ -59,6 +61,8 @@ final class WriteStatements {
     // A key that no ticket has.
     addRow = try prepare("INSERT INTO used_tickets (expires_at, id) VALUES (\(Int64.min), x'')")
     removeRow = try prepare("DELETE FROM used_tickets WHERE expires_at = \(Int64.min)")
+    putFirstKeyCheck = try prepare("INSERT OR IGNORE INTO key_check VALUES (1, ?)")
+    selectKeyCheck = try prepare("SELECT value FROM key_check")
   }
 
   func put(_ binding: BindingRecord) throws(SQLiteError) {
@@ -107,5 +111,11 @@ final class WriteStatements {
   func writeAndRemove() throws(SQLiteError) {
     try addRow.run()
     try removeRow.run()
+  }
+
+  /// The one that holds.
+  func keyCheck(initially check: [UInt8]) throws(SQLiteError) -> [UInt8] {
+    try putFirstKeyCheck.bind(check).run()
+    return try selectKeyCheck.first { row in row.blob() } ?? check
   }
 }

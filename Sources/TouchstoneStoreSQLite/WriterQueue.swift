@@ -188,7 +188,7 @@ extension StoreStatistics {
       switch answer {
       case .committed: commits += 1
       case .refused: conflicts += 1
-      case .swept, .probed: break
+      case .swept, .probed, .keyCheck: break
       }
     }
   }

@@ -105,6 +105,10 @@ private final class PumpedStore: Store, @unchecked Sendable {
     pump(completion) { store.sweep(before: time, completion: completion) }
   }
 
+  func keyCheck(initially check: [UInt8], completion: @escaping Completion<[UInt8]>) {
+    pump(completion) { store.keyCheck(initially: check, completion: completion) }
+  }
+
   func close(completion: @escaping @Sendable () -> Void) {
     lock.withLock { _ in isClosed = true }
     pump { store.close(completion: completion) }

@@ -42,6 +42,8 @@ final class Database {
     SweepResult(removedRows: records.sweep(before: time), hasMore: false)
   }
 
+  func keyCheck(initially check: [UInt8]) -> [UInt8] { records.keyCheck(initially: check) }
+
   /// What a process was told is durable stays when it dies.
   func lose(_ life: Life) {
     if mutation == .storeLosesTheLastCommit, let before = beforeLastCommit { records = before }

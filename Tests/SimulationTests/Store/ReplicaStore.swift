@@ -129,6 +129,10 @@ final class ReplicaStore: Store, @unchecked Sendable {
     deliver("a probe", isAvailable ? .success(()) : .failure(Self.unavailable), to: completion)
   }
 
+  func keyCheck(initially check: [UInt8], completion: @escaping Completion<[UInt8]>) {
+    deliver("a key check", .success(database.keyCheck(initially: check)), to: completion)
+  }
+
   func close(completion: @escaping @Sendable () -> Void) { later("the store closes", completion) }
 
   // MARK: Answering

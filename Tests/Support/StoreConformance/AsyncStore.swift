@@ -87,6 +87,10 @@ extension Store {
     try await result { sweep(before: time, completion: $0) }
   }
 
+  public func keyCheck(initially check: [UInt8]) async throws(StoreError) -> [UInt8] {
+    try await result { keyCheck(initially: check, completion: $0) }
+  }
+
   public func close() async {
     await withCheckedContinuation { continuation in close { continuation.resume() } }
   }

@@ -96,6 +96,15 @@ extension StoreConformance {
       #expect(try await store.device(id: "phone-1").version == 1)
     },
 
+    Check(name: "the first key check stays, through sweeps, and is no event") { store in
+      let (first, other) = ([UInt8](repeating: 7, count: 32), [UInt8](repeating: 8, count: 32))
+      #expect(try await store.keyCheck(initially: first) == first)
+      #expect(try await store.keyCheck(initially: other) == first)
+      _ = try await store.sweep(before: Sample.now + .seconds(1_000))
+      #expect(try await store.keyCheck(initially: other) == first)
+      #expect(try await store.eventChainHead() == .genesis)
+    },
+
     Check(name: "the signal rings after events were appended, until nobody listens any more") { store in
       let (rings, continuation) = AsyncStream<Void>.makeStream()
       let observation = store.eventSignal.observe { continuation.yield() }
@@ -132,6 +141,7 @@ extension StoreConformance {
         { _ = try await store.events() },
         { _ = try await store.sweep(before: Sample.now) },
         { try await store.probe() },
+        { _ = try await store.keyCheck(initially: [1]) },
       ]
       for call in calls { #expect(await errorCode(of: call) == .unavailable) }
       await store.close()

@@ -29,7 +29,7 @@ public enum StoreConformance {
     public var testDescription: String { name }
   }
 
-  public static let sharedChecks = secretBudgetChecks + sharedLogChecks
+  public static let sharedChecks = secretBudgetChecks + sharedLogChecks + keyCheckChecks
 
   public static let checks =
     recordChecks + profileChecks + compareAndSetChecks + bindingChecks + eventChecks + erasureChecks + lifecycleChecks

@@ -28,8 +28,16 @@ public struct StoredRecords: Sendable {
   /// What expired before it counts as used; see `Store.sweep`.
   public private(set) var sweepMark: UnixTime?
   private var highestErasedVersion: RecordVersion = 0
+  private var keyCheck: [UInt8]?
 
   public init() {}
+
+  /// See `Store.keyCheck`.
+  public mutating func keyCheck(initially check: [UInt8]) -> [UInt8] {
+    let known = keyCheck ?? check
+    keyCheck = known
+    return known
+  }
 
   // MARK: Reading
 

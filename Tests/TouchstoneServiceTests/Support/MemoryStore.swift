@@ -179,6 +179,14 @@ final class MemoryStore: Store {
     deliver(result, to: completion)
   }
 
+  func keyCheck(initially check: [UInt8], completion: @escaping Completion<[UInt8]>) {
+    let result = state.withLock { state -> Result<[UInt8], StoreError> in
+      if state.isClosed { return .failure(Self.closed) }
+      return .success(state.records.keyCheck(initially: check))
+    }
+    deliver(result, to: completion)
+  }
+
   func close(completion: @escaping @Sendable () -> Void) {
     state.withLock { $0.isClosed = true }
     queue.async(execute: completion)
