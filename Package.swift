@@ -82,8 +82,9 @@ let package = Package(
     .executableTarget(
       name: "touchstone",
       dependencies: [
-        "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy", "TouchstoneCrypto",
-        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "SimulatedPhone", "DecisionTables", "CYAML",
+        "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres", "TouchstonePolicy",
+        "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "SimulatedPhone", "DecisionTables",
+        "CYAML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],

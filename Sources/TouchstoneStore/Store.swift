@@ -169,6 +169,8 @@ public struct StoreOpenError: Error, Sendable, Hashable {
     case locked
     /// No permission, a read-only disk, no such place.
     case unwritable
+    /// The database does not answer, or not us: perhaps later.
+    case unreachable
     /// Written by a newer or an earlier Touchstone, in a form that this one does not read.
     case otherSchema
     /// Not a database, another application's, or damaged.

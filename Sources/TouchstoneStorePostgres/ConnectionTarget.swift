@@ -13,6 +13,8 @@ struct ConnectionTarget: Sendable, Hashable {
   struct Setting: Sendable, Hashable {
     var keyword: String
     var value: String
+    /// libpq shows it to nobody.
+    var isSecret = false
   }
 
   var settings: [Setting]
@@ -20,6 +22,11 @@ struct ConnectionTarget: Sendable, Hashable {
   /// - Parameter uri: `postgresql://…` or `host=… dbname=…`, with all that libpq knows (TLS, several hosts,
   ///   `target_session_attrs`); what it does not say comes from the environment (PGHOST, PGPASSFILE …).
   static func targets(of uri: String) throws(StoreOpenError) -> [ConnectionTarget] {
+    try split(try parse(uri))
+  }
+
+  /// What it says, and nothing from the environment.
+  static func parse(_ uri: String) throws(StoreOpenError) -> [Setting] {
     var message: UnsafeMutablePointer<CChar>?
     defer { if let message { PQfreemem(message) } }
     guard let options = PQconninfoParse(uri, &message) else {
@@ -31,11 +38,13 @@ struct ConnectionTarget: Sendable, Hashable {
     var index = 0
     while let keyword = options[index].keyword {
       if let value = options[index].val {
-        settings.append(Setting(keyword: String(cString: keyword), value: String(cString: value)))
+        let isSecret = options[index].dispchar.map { String(cString: $0) } == "*"
+        settings.append(
+          Setting(keyword: String(cString: keyword), value: String(cString: value), isSecret: isSecret))
       }
       index += 1
     }
-    return try split(settings)
+    return settings
   }
 
   /// The same, with what the store asks of every connection.
@@ -75,11 +84,14 @@ struct ConnectionTarget: Sendable, Hashable {
 
   /// On this machine: a Unix socket or a loopback address.
   private var isLocal: Bool {
-    func value(of keyword: String) -> String? { settings.first { $0.keyword == keyword }?.value }
     // Without a host libpq takes PGHOST, or else a Unix socket.
     let host = value(of: "hostaddr") ?? value(of: "host") ?? getenv("PGHOST").map { String(cString: $0) } ?? ""
     return host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
       || host.hasPrefix("127.")
+  }
+
+  func value(of keyword: String) -> String? {
+    settings.first { $0.keyword == keyword }?.value
   }
 
   /// Unless the URI says otherwise.

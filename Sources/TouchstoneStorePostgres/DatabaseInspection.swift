@@ -76,6 +76,7 @@ struct DatabaseInspection: Sendable {
       StoreOpenError(
         code: .otherSchema, message: "the PostgreSQL database has no tables of Touchstone's: run `touchstone migrate`")
     case .foreign: .foreignDatabase
+    case .ours(_, let migratingTo?) where migratingTo > Schema.version: .newerDatabase(migratingTo)
     case .ours(let version, let migratingTo?):
       StoreOpenError(
         code: .otherSchema,
@@ -154,8 +155,10 @@ extension StoreOpenError {
     switch error {
     case .corrupt(let message):
       self.init(code: .corrupt, message: "the PostgreSQL database: \(message); restore it from a backup")
+    case .server(let state, _) where !state.isOfTheMoment:
+      self.init(code: .unwritable, message: "the PostgreSQL database: \(error.message); check the role's privileges")
     case .server, .notSent, .lost:
-      self.init(code: .unwritable, message: "the PostgreSQL database: \(error.message); check the server and the URI")
+      self.init(code: .unreachable, message: "the PostgreSQL database: \(error.message); check the server and the URI")
     }
   }
 }

@@ -282,7 +282,8 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
   /// Without the connection string, which libpq does not quote.
   var failure: String {
     guard let connection, let message = PQerrorMessage(connection) else { return "out of memory" }
-    let text = String(cString: message).split(separator: "\n").joined(separator: "; ")
+    // A line, and perhaps advice on one of its own, behind a tab.
+    let text = String(cString: message).split { $0 == "\n" || $0 == "\t" }.joined(separator: "; ")
     return text.isEmpty ? "the connection was lost" : text
   }
 

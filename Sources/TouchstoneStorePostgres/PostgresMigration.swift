@@ -44,8 +44,10 @@ public struct PostgresMigration: Sendable, Hashable {
     switch state {
     case .foreign: throw .foreignDatabase
     case .empty: version = 0
-    case .ours(let current, _) where current > Schema.version: throw .newerDatabase(current)
-    case .ours(let current, _): version = current
+    case .ours(let current, let migratingTo):
+      let newest = max(current, migratingTo ?? current)
+      guard newest <= Schema.version else { throw .newerDatabase(newest) }
+      version = current
     }
     return PostgresMigration(
       fromVersion: version, toVersion: Schema.version,

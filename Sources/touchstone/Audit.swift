@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import TouchstoneStore
+internal import TouchstoneStorePostgres
 internal import TouchstoneStoreSQLite
 
 struct Audit: ParsableCommand {
@@ -16,12 +17,18 @@ struct Audit: ParsableCommand {
         the note. Otherwise names the first event that was altered, dropped, reordered, added or removed, and exits 65.
         """)
 
-    @Option(help: ArgumentHelp("The service's data directory.", valueName: "directory"))
-    var dataDir: String
+    @Option(help: ArgumentHelp("The service's data directory, where the log is in SQLite.", valueName: "directory"))
+    var dataDir: String?
+
+    @OptionGroup var location: StoreOption
+
+    func validate() throws {
+      guard dataDir == nil || location.store == nil else { throw ValidationError("either --data-dir or --store") }
+    }
 
     func run() throws {
       do throws(Failure) {
-        let verification = try Self.verify(dataDir)
+        let verification = try verify()
         if let fault = verification.fault {
           throw Failure(status: .corruptData, message: "\(fault); \(verification.verifiedCount) before it are whole")
         }
@@ -36,7 +43,18 @@ struct Audit: ParsableCommand {
       }
     }
 
-    private static func verify(_ directory: String) throws(Failure) -> SQLiteAuditLog.Verification {
+    /// What is in SQLite is found by its directory alone.
+    private func verify() throws(Failure) -> AuditLogVerification {
+      if let dataDir { return try Self.verify(dataDir) }
+      guard case .postgresql(let address) = try location.setting() else {
+        throw Failure(status: .usage, message: "audit verify needs --data-dir, or --store postgresql://HOST/DATABASE")
+      }
+      return try withDatabase(standardErrorLogger()) { () throws(StoreOpenError) in
+        try await PostgresAuditLog.verify(uri: address.uri)
+      }
+    }
+
+    private static func verify(_ directory: String) throws(Failure) -> AuditLogVerification {
       do throws(StoreOpenError) {
         return try SQLiteAuditLog.verify(directory: directory)
       } catch {

@@ -16,21 +16,14 @@ struct CheckConfig: ParsableCommand {
 
   func run() throws {
     do throws(Failure) {
-      let configuration = try Self.load(file)
+      let configuration = try ProcessConfiguration.load(file)
       _ = try configuration.loadTLS()
       printLine("\(file): ok")
+      if configuration.store != .sqlite { printLine("store \(configuration.store.description)") }
       for line in PolicySheet.list(configuration.service.policies) { printLine(line) }
       for line in CallerSheet.list(configuration.service.callers ?? []) { printLine(line) }
     } catch {
       fail(error)
-    }
-  }
-
-  private static func load(_ file: String) throws(Failure) -> ProcessConfiguration {
-    do throws(ConfigurationErrors) {
-      return try ProcessConfiguration.load(path: file)
-    } catch {
-      throw Failure(error)
     }
   }
 }

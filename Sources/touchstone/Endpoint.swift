@@ -36,10 +36,10 @@ enum Endpoint: Hashable {
         case .tcp(let host, let port): try SocketAddress.resolve(host: host, port: port)
         }
     } catch {
-      throw Failure(status: .cannotListen, message: "\(error.host): \(error.reason)")
+      throw Failure(status: .unavailable, message: "\(error.host): \(error.reason)")
     }
     guard let address = addresses.first else {
-      throw Failure(status: .cannotListen, message: "the name has no address")
+      throw Failure(status: .unavailable, message: "the name has no address")
     }
     return address
   }

@@ -9,18 +9,19 @@ enum ExitStatus: Int32 {
   case difference = 1
   /// EX_USAGE: as for a flag that there is not.
   case usage = 64
-  /// EX_DATAERR: the data directory holds something damaged, or another program's; or a file is no decision table.
+  /// EX_DATAERR: the data directory or the database holds something damaged, or another program's; or a file is no
+  /// decision table.
   case corruptData = 65
   /// EX_NOINPUT: a file that was named cannot be read.
   case noInput = 66
-  /// EX_UNAVAILABLE: the address cannot be listened on, or nobody answers there.
-  case cannotListen = 69
-  /// EX_CANTCREAT: the data directory cannot be written.
+  /// EX_UNAVAILABLE: the address cannot be listened on, or nobody answers there; or the database is out of reach.
+  case unavailable = 69
+  /// EX_CANTCREAT: the data directory or the database cannot be written.
   case unwritableData = 73
   /// EX_TEMPFAIL: another process has the data directory.
   case lockedData = 75
-  /// EX_PROTOCOL: the data was written by a newer version.
-  case newerData = 76
+  /// EX_PROTOCOL: the data was written by a newer version, or is to be migrated first.
+  case otherSchema = 76
   /// EX_NOPERM: the key files are missing, damaged or readable by others.
   case unusableKeys = 77
   /// EX_CONFIG: the configuration file or a flag makes no sense.
@@ -57,7 +58,8 @@ extension Failure {
       switch error.code {
       case .locked: .lockedData
       case .unwritable: .unwritableData
-      case .otherSchema: .newerData
+      case .unreachable: .unavailable
+      case .otherSchema: .otherSchema
       case .corrupt: .corruptData
       }
     self.init(status: status, message: error.message)

@@ -36,3 +36,9 @@ func readFile(_ path: String, maximumBytes: Int) throws(FileError) -> [UInt8] {
   guard count <= maximumBytes else { throw FileError(message: "is larger than \(maximumBytes) bytes") }
   return Array(bytes.prefix(count))
 }
+
+/// By whoever is on this machine, apart from the owner and the group.
+func isReadableByOthers(_ path: String) -> Bool {
+  var status = stat()
+  return stat(path, &status) == 0 && status.st_mode & S_IROTH != 0
+}

@@ -157,7 +157,7 @@ struct Healthcheck: ParsableCommand {
   }
 
   private static func unreachable(_ address: String, _ reason: String) -> Failure {
-    Failure(status: .cannotListen, message: "\(address): \(reason)")
+    Failure(status: .unavailable, message: "\(address): \(reason)")
   }
 }
 

@@ -84,6 +84,7 @@ extension ProcessConfiguration {
       (.limits, limits == read.limits),
       (.reflection, service.servesReflection == read.service.servesReflection),
       (.dataDirectory, dataDirectory == read.dataDirectory),
+      (.store, store == read.store),
       (.shards, shards == read.shards),
       (.issuer, service.issuer == read.service.issuer),
       (.ticketLifetime, service.enrolment.ticketLifetime == read.service.enrolment.ticketLifetime),

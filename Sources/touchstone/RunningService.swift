@@ -10,7 +10,6 @@ internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneService
 internal import TouchstoneStore
-internal import TouchstoneStoreSQLite
 
 /// The store, the keys, the handlers and the RPC server of one process.
 final class RunningService: Sendable {
@@ -20,10 +19,10 @@ final class RunningService: Sendable {
   private let tls: RPCServerTLS?
   private let service: TouchstoneService
   private let server: RPCServer
-  private let store: SQLiteStore
-  private let sweeper: Sweeper
+  private let store: any Store
+  private let sweeping: Sweeping
 
-  /// Opens the store first: it takes the lock on the data directory, and where it refuses, nothing was changed.
+  /// Opens the store before the keys: in a data directory it takes the lock, and where it refuses, nothing was changed.
   static func start(
     _ configuration: ProcessConfiguration, logger: Logger,
     clock: @escaping ServiceEnvironment.Clock = systemTime
@@ -37,7 +36,7 @@ final class RunningService: Sendable {
     raiseDescriptorLimit()
     let cores = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     let shards = configuration.shards == 0 ? cores : configuration.shards
-    let store = try openStore(configuration.dataDirectory)
+    let store = try configuration.openStore(logger: logger)
     let keys = try loadKeys(configuration.dataDirectory, for: store)
     let service = TouchstoneService(
       configuration: configuration.service, store: store, keys: keys, shardCount: shards, logger: logger,
@@ -71,7 +70,7 @@ final class RunningService: Sendable {
       do throws(RPCServerError) {
         addresses.append(try server.listen(on: listener, tls))
       } catch {
-        throw Failure(status: .cannotListen, message: "cannot listen on \(listener.text): \(error.reason)")
+        throw Failure(status: .unavailable, message: "cannot listen on \(listener.text): \(error.reason)")
       }
     }
     return addresses
@@ -79,7 +78,7 @@ final class RunningService: Sendable {
 
   private init(
     addresses: [SocketAddress], listeners: [Listener], tls: RPCServerTLS?, service: TouchstoneService,
-    server: RPCServer, store: SQLiteStore, logger: Logger
+    server: RPCServer, store: any Store, logger: Logger
   ) {
     self.addresses = addresses
     self.listeners = listeners
@@ -87,7 +86,7 @@ final class RunningService: Sendable {
     self.service = service
     self.server = server
     self.store = store
-    self.sweeper = Sweeper(store: store, logger: logger) { service.storeFailed() }
+    self.sweeping = Sweeping(store: store, logger: logger) { service.storeFailed() }
   }
 
   /// From now on these policies and callers, and no others. An evaluation begun under another revision of its policy is
@@ -109,23 +108,17 @@ final class RunningService: Sendable {
 
   /// Refuses new calls, lets the running ones finish, then closes the store.
   func stop(grace: Duration, completion: @escaping @Sendable () -> Void) {
-    sweeper.cancel()
+    sweeping.cancel()
     // Before its clients are asked to leave, so that no new ones are sent here.
     service.beginDraining()
     server.shutDown(grace: grace) { [store] in store.close(completion: completion) }
   }
 
-  private static func openStore(_ directory: String) throws(Failure) -> SQLiteStore {
-    do throws(StoreOpenError) {
-      return try SQLiteStore.open(directory: directory)
-    } catch {
-      throw Failure(error)
-    }
-  }
-
   /// Keys are only made for a store in which nothing happened yet: new ones beside old data would void every token and
   /// ProfileTouchID without a word.
-  private static func loadKeys(_ dataDirectory: String, for store: SQLiteStore) throws(Failure) -> KeyRing {
+  private static func loadKeys(_ dataDirectory: String, for store: any Store) throws(Failure) -> KeyRing {
+    // The store of a cluster has not made it.
+    mkdir(dataDirectory, 0o700)
     let directory = dataDirectory + "/keys"
     if access(directory, F_OK) != 0, try !isUntouched(store) {
       throw Failure(
@@ -152,7 +145,7 @@ extension RPCServer {
 }
 
 extension RunningService {
-  private static func isUntouched(_ store: SQLiteStore) throws(Failure) -> Bool {
+  private static func isUntouched(_ store: any Store) throws(Failure) -> Bool {
     // Starting is one thing after the other, so it may block.
     let answered = DispatchSemaphore(value: 0)
     let answer = Mutex<Result<EventChain.Head, StoreError>?>(nil)
@@ -174,59 +167,5 @@ extension RunningService {
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-  }
-}
-
-/// Drops what expired, in small steps, now and then.
-private final class Sweeper: Sendable {
-  /// So that few rows wait at a time; a step holds the writer for milliseconds.
-  private static let interval = DispatchTimeInterval.seconds(5)
-
-  /// The guard of the timer is the queue; cancelling is safe from anywhere.
-  private nonisolated(unsafe) let timer: any DispatchSourceTimer
-
-  /// - Parameter onFailure: the store did not do it.
-  init(store: SQLiteStore, logger: Logger, onFailure: @escaping @Sendable () -> Void) {
-    let queue = DispatchQueue(label: "touchstone.sweeper")
-    let sweep = Sweep(store: store, logger: logger, onFailure: onFailure)
-    timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval)
-    timer.setEventHandler { sweep.begin() }
-    timer.activate()
-  }
-
-  func cancel() {
-    timer.cancel()
-  }
-
-}
-
-/// One at a time, of as many steps as it takes.
-private final class Sweep: Sendable {
-  private let store: SQLiteStore
-  private let logger: Logger
-  private let onFailure: @Sendable () -> Void
-  private let isRunning = Atomic<Bool>(false)
-
-  init(store: SQLiteStore, logger: Logger, onFailure: @escaping @Sendable () -> Void) {
-    self.store = store
-    self.logger = logger
-    self.onFailure = onFailure
-  }
-
-  func begin() {
-    // Still at the last one: there is much to drop, or the store hangs. It is asked which.
-    guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return onFailure() }
-    step()
-  }
-
-  private func step() {
-    store.sweep(before: systemTime()) { [self] result in
-      if case .success(let step) = result, step.hasMore { return self.step() }
-      isRunning.store(false, ordering: .releasing)
-      guard case .failure(let error) = result else { return }
-      logger.warning("sweeping failed", metadata: ["error": "\(error.message)"])
-      onFailure()
-    }
   }
 }

@@ -18,8 +18,10 @@ struct Serve: ParsableCommand {
       "Address to listen on, once for each: HOST:PORT or unix:PATH. Port 0 takes a free one.", valueName: "address"))
   var listen: [String] = []
 
-  @Option(help: ArgumentHelp("Where the database and the keys live. Made on first start.", valueName: "directory"))
+  @Option(help: ArgumentHelp("Where SQLite's database and the keys live. Made on first start.", valueName: "directory"))
   var dataDir: String?
+
+  @OptionGroup var location: StoreOption
 
   @Option(help: "Event loops; one for each core unless given.")
   var shards: Int?
@@ -62,16 +64,10 @@ struct Serve: ParsableCommand {
   }
 
   private func effectiveConfiguration() throws(Failure) -> ProcessConfiguration {
-    var configuration = ProcessConfiguration()
-    if let config {
-      do throws(ConfigurationErrors) {
-        configuration = try ProcessConfiguration.load(path: config)
-      } catch {
-        throw Failure(error)
-      }
-    }
+    var configuration = try ProcessConfiguration.load(config)
     if !listen.isEmpty { configuration.listen = listen }
     if let dataDir { configuration.dataDirectory = dataDir }
+    if let store = try location.setting() { configuration.store = store }
     if let shards { configuration.shards = shards }
     configuration.allowsPlaintextBeyondLoopback = allowPlaintext
     return configuration

@@ -7,5 +7,7 @@ struct Touchstone: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "touchstone",
     abstract: "Server-side policy for biometric login and payment.",
-    subcommands: [Serve.self, Healthcheck.self, CheckConfig.self, Policy.self, Callers.self, Audit.self, Demo.self])
+    subcommands: [
+      Serve.self, Migrate.self, Healthcheck.self, CheckConfig.self, Policy.self, Callers.self, Audit.self, Demo.self,
+    ])
 }

@@ -64,9 +64,9 @@ enum ArrowTable {
     ArrowRow(
       "touchstone",
       [
-        "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy", "TouchstoneCrypto",
-        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "SimulatedPhone", "DecisionTables",
-        "CYAML",
+        "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres", "TouchstonePolicy",
+        "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "SimulatedPhone",
+        "DecisionTables", "CYAML",
       ],
       packages: ["ArgumentParser", "Logging"], system: platform.union(["FoundationEssentials"])),
     ArrowRow(

@@ -33,6 +33,9 @@ struct OpeningTests {
       testDescription: "a newer schema", code: .otherSchema, advice: "upgrade",
       sql: "UPDATE touchstone_schema SET version = version + 1"),
     Damage(
+      testDescription: "a migration to a newer schema that did not end", code: .otherSchema, advice: "upgrade",
+      sql: "UPDATE touchstone_schema SET migrating_to = version + 1"),
+    Damage(
       testDescription: "a migration that did not end", code: .otherSchema, advice: "run `touchstone migrate` again",
       sql: "UPDATE touchstone_schema SET version = 0, migrating_to = 1"),
     Damage(
@@ -68,15 +71,16 @@ struct OpeningTests {
     }
   }
 
-  @Test func aServerThatIsNotThereIsUnwritableAndNoPasswordIsTold() async throws {
-    for uri in [
-      "postgresql://u:secret@/x?host=/nowhere", "postgresql://u:secret@127.0.0.1:1/x", "postgresql://secret@[x",
-    ] {
-      let error = await Self.openingError(uri)
-      #expect(error?.code == .unwritable)
-      #expect(error?.message.contains("secret@") == false)
-      #expect(error?.message.contains(":secret") == false)
-    }
+  @Test(arguments: [
+    ("postgresql://u:secret@/x?host=/nowhere", StoreOpenError.Code.unreachable),
+    ("postgresql://u:secret@127.0.0.1:1/x", .unreachable), ("postgresql://secret@[x", .unwritable),
+  ])
+  func whereNobodyAnswersOneLineSaysSoAndNoPassword(_ uri: String, _ code: StoreOpenError.Code) async throws {
+    let error = await Self.openingError(uri)
+    #expect(error?.code == code)
+    #expect(error?.message.contains("\n") == false)
+    #expect(error?.message.contains("secret@") == false)
+    #expect(error?.message.contains(":secret") == false)
   }
 
   @Test func hostsAreTriedBesideOneAnother() async throws {
@@ -89,6 +93,23 @@ struct OpeningTests {
         #expect(try await stores[0].events().count == 1)
       }
     }
+  }
+
+  // MARK: Addresses
+
+  @Test(arguments: [
+    ("postgresql://u:secret@db1:5433,db2/shop", "db1:5433,db2/shop", true),
+    ("postgres://u@db/shop?sslmode=disable", "db/shop", false),
+    ("postgresql://db/shop?password=secret", "db/shop", true),
+    ("postgresql://db/shop?sslkey=a.key&sslpassword=secret", "db/shop", true),
+    ("postgresql://db/shop?passfile=/run/secrets/pgpass", "db/shop", false),
+    ("postgresql:///shop?host=/run/postgresql", "/run/postgresql/shop", false),
+  ])
+  func anAddressIsDescribedWithoutItsSecrets(_ uri: String, _ description: String, _ hasSecret: Bool) throws {
+    #expect(PostgresAddress.isMeant(by: uri))
+    let address = try PostgresAddress(uri: uri)
+    #expect(address.description == description)
+    #expect(address.hasSecret == hasSecret)
   }
 
   // MARK: Migrations

@@ -12,6 +12,7 @@ struct ProcessConfiguration {
   var tls: TLSSettings?
   var limits = LimitSettings()
   var dataDirectory = "data"
+  var store = StoreSetting.sqlite
   /// 0: one for each core.
   var shards = 0
   /// Only a flag can say so.
@@ -47,7 +48,17 @@ extension ProcessConfiguration {
   /// A second, for tests, to an hour: what is open longer is no longer one login.
   private static let lifetimeSeconds = 1...3_600
 
-  static func load(path: String) throws(ConfigurationErrors) -> ProcessConfiguration {
+  /// The defaults where there is no file.
+  static func load(_ path: String?) throws(Failure) -> ProcessConfiguration {
+    guard let path else { return ProcessConfiguration() }
+    do throws(ConfigurationErrors) {
+      return try load(path: path)
+    } catch {
+      throw Failure(error)
+    }
+  }
+
+  private static func load(path: String) throws(ConfigurationErrors) -> ProcessConfiguration {
     let bytes: [UInt8]
     do throws(FileError) {
       bytes = try readFile(path, maximumBytes: maximumFileBytes)
@@ -65,6 +76,9 @@ extension ProcessConfiguration {
       throw ConfigurationErrors(path, [error])
     }
     guard reader.errors.isEmpty else { throw ConfigurationErrors(path, reader.errors) }
+    guard !configuration.store.hasSecret || !isReadableByOthers(path) else {
+      throw ConfigurationErrors(path, "other users can read this file, and store holds a password: run chmod o-r on it")
+    }
     return configuration
   }
 
@@ -75,6 +89,7 @@ extension ProcessConfiguration {
     case reflection
     case limits
     case dataDirectory = "data_dir"
+    case store
     case shards
     case issuer
     case evaluationLifetime = "evaluation_lifetime_seconds"
@@ -125,6 +140,8 @@ extension ProcessConfiguration {
       Self.set(&service.servesReflection, reader.boolean(node, name))
     case .dataDirectory:
       Self.set(&dataDirectory, reader.text(node, name, bytes: 1...Int(PATH_MAX)))
+    case .store:
+      Self.set(&store, Self.readStore(node, name, with: &reader))
     case .shards:
       Self.set(&shards, reader.integer(node, name, in: 1...Self.maximumShards))
     case .issuer:
@@ -149,6 +166,18 @@ extension ProcessConfiguration {
     _ node: YAMLNode, _ name: String, with reader: inout SettingReader
   ) -> Duration? {
     reader.integer(node, name, in: lifetimeSeconds).map { .seconds($0) }
+  }
+
+  private static func readStore(
+    _ node: YAMLNode, _ name: String, with reader: inout SettingReader
+  ) -> StoreSetting? {
+    guard let text = reader.text(node, name) else { return nil }
+    do throws(StoreSetting.Malformed) {
+      return try StoreSetting(parsing: text)
+    } catch {
+      reader.refuse(node.place, "\(name) \(error.message)")
+      return nil
+    }
   }
 
   /// One, or a list.

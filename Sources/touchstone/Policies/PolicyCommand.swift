@@ -15,12 +15,7 @@ struct Policy: ParsableCommand {
     var config: String?
 
     func readPolicies() throws(Failure) -> [EvaluationPolicy] {
-      guard let config else { return ProcessConfiguration().service.policies }
-      do throws(ConfigurationErrors) {
-        return try ProcessConfiguration.load(path: config).service.policies
-      } catch {
-        throw Failure(error)
-      }
+      try ProcessConfiguration.load(config).service.policies
     }
 
     func policy(named name: String) throws(Failure) -> EvaluationPolicy {

@@ -1,0 +1,57 @@
+// `touchstone migrate`: brings a PostgreSQL database to this version's schema.
+
+internal import ArgumentParser
+internal import TouchstoneStore
+internal import TouchstoneStorePostgres
+
+struct Migrate: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Make or bring up to date the tables of a PostgreSQL database.",
+    discussion: """
+      Forward only, and safe beside running services and other migrations: each step is a transaction under a lock, and \
+      what an earlier version reads and writes stays as it was. What was cut short, the next run takes up again. A \
+      database with other tables in it, or of a newer version, is refused and stays as it is.
+      """)
+
+  @OptionGroup var location: StoreOption
+
+  @Option(help: ArgumentHelp("YAML settings, for the store that they name.", valueName: "file"))
+  var config: String?
+
+  @Flag(help: "Print what would be done, as SQL, and change nothing.")
+  var dryRun = false
+
+  func run() throws {
+    do throws(Failure) {
+      let address = try address()
+      let migration = try withDatabase(standardErrorLogger()) { [dryRun] () throws(StoreOpenError) in
+        dryRun
+          ? try await PostgresMigration.plan(uri: address.uri) : try await PostgresMigration.run(uri: address.uri)
+      }
+      report(migration, of: address)
+    } catch {
+      fail(error)
+    }
+  }
+
+  private func address() throws(Failure) -> PostgresAddress {
+    let configuration = try ProcessConfiguration.load(config)
+    switch try location.setting() ?? configuration.store {
+    case .postgresql(let address): return address
+    case .sqlite:
+      throw Failure(
+        status: .usage,
+        message: "migrate is for PostgreSQL (--store, TOUCHSTONE_STORE or --config): SQLite's file is made by `serve`")
+    }
+  }
+
+  private func report(_ migration: PostgresMigration, of address: PostgresAddress) {
+    guard !migration.statements.isEmpty else {
+      return printLine("\(address.description): nothing to do, it has schema \(migration.toVersion)")
+    }
+    let step = "from schema \(migration.fromVersion) to \(migration.toVersion)"
+    guard dryRun else { return printLine("\(address.description): migrated \(step)") }
+    printLine("-- \(address.description): would be migrated \(step)")
+    for statement in migration.statements { printLine("\(statement);") }
+  }
+}

@@ -1,0 +1,26 @@
+// `--store`, and what it is without.
+
+internal import ArgumentParser
+
+struct StoreOption: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      """
+      Where the records are: sqlite (in the data directory) or postgresql://HOST/DATABASE, as libpq reads it. Else what \
+      TOUCHSTONE_STORE says, else the configuration, else sqlite.
+      """, valueName: "store"))
+  var store: String?
+
+  /// Flags come first, then the environment. `nil` where neither says.
+  func setting() throws(Failure) -> StoreSetting? {
+    guard let store else { return try StoreSetting.ofEnvironment() }
+    let setting = try StoreSetting(parsing: store, from: "--store", status: .usage)
+    guard !setting.hasSecret else { throw Self.visiblePassword }
+    return setting
+  }
+
+  private static let visiblePassword = Failure(
+    status: .usage,
+    message: "--store: whoever lists processes would see the password: keep it in a file that the URI names "
+      + "(passfile=), or give the URI in TOUCHSTONE_STORE or the configuration")
+}

@@ -1,0 +1,59 @@
+// What expired is dropped, now and then, for as long as the service runs.
+
+internal import Dispatch
+internal import Logging
+internal import Synchronization
+internal import TouchstoneStore
+
+/// Where several processes have the same database each does so: what one dropped, the others do not find.
+final class Sweeping: Sendable {
+  /// So that few rows wait at a time; a step holds the writer for milliseconds.
+  private static let interval = DispatchTimeInterval.seconds(5)
+
+  /// The guard of the timer is the queue; cancelling is safe from anywhere.
+  private nonisolated(unsafe) let timer: any DispatchSourceTimer
+
+  /// - Parameter onFailure: the store did not do it.
+  init(store: any Store, logger: Logger, onFailure: @escaping @Sendable () -> Void) {
+    let queue = DispatchQueue(label: "touchstone.sweeper")
+    let sweep = Sweep(store: store, logger: logger, onFailure: onFailure)
+    timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval)
+    timer.setEventHandler { sweep.begin() }
+    timer.activate()
+  }
+
+  func cancel() {
+    timer.cancel()
+  }
+}
+
+/// One at a time, of as many steps as it takes.
+private final class Sweep: Sendable {
+  private let store: any Store
+  private let logger: Logger
+  private let onFailure: @Sendable () -> Void
+  private let isRunning = Atomic<Bool>(false)
+
+  init(store: any Store, logger: Logger, onFailure: @escaping @Sendable () -> Void) {
+    self.store = store
+    self.logger = logger
+    self.onFailure = onFailure
+  }
+
+  func begin() {
+    // Still at the last one: there is much to drop, or the store hangs. It is asked which.
+    guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return onFailure() }
+    step()
+  }
+
+  private func step() {
+    store.sweep(before: systemTime()) { [self] result in
+      if case .success(let step) = result, step.hasMore { return self.step() }
+      isRunning.store(false, ordering: .releasing)
+      guard case .failure(let error) = result else { return }
+      logger.warning("sweeping failed", metadata: ["error": "\(error.message)"])
+      onFailure()
+    }
+  }
+}
