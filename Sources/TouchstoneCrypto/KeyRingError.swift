@@ -3,7 +3,7 @@
 /// Names the file and the reason; never holds its content.
 public struct KeyRingError: Error, Sendable, Hashable, CustomStringConvertible {
   public enum Code: Sendable, Hashable {
-    /// Users other than the owner may read it.
+    /// Users other than the owner, or those that the owner gave it to, may read it.
     case exposed
     /// It belongs to another user than the service's or root.
     case foreignOwner
@@ -17,7 +17,8 @@ public struct KeyRingError: Error, Sendable, Hashable, CustomStringConvertible {
     case unexpectedFile
     /// Two files hold one key.
     case duplicateKey
-    case noActiveKey
+    /// It is not made anew.
+    case exists
     case tooManyKeys
     /// A system call failed.
     case system

@@ -4,7 +4,9 @@ import Crypto
 
 /// A 256-bit key for keyed digests of what people know or carry (R16, R30).
 ///
-/// It cannot be rotated: the digests made under it cannot be made anew without what they are digests of.
+/// It cannot be rotated: the digests made under it cannot be made anew without what they are digests of. A service that had
+/// to (it leaked, with the database) would keep both, verify under the one that a record names, and write the new one's
+/// digest at each success; whoever does not come back sets their secret anew.
 public struct Pepper: Sendable {
   public static let byteCount = 32
 
@@ -22,6 +24,14 @@ public struct Pepper: Sendable {
 
   private init(_ key: SymmetricKey) {
     keyed = Secret(HMAC(key: key))
+  }
+
+  /// What a database remembers of it, to know that it is given the same again. It tells nobody the pepper.
+  public var check: [UInt8] { digest(of: [], purpose: "key check") }
+
+  /// Takes as long for equal ones as for others.
+  public static func areEqual(_ check: [UInt8], _ other: [UInt8]) -> Bool {
+    check.withUnsafeBytes { left in other.withUnsafeBytes { right in areEqualInConstantTime(left, right) } }
   }
 
   /// HMAC-SHA-256, 32 bytes.

@@ -15,26 +15,28 @@ public struct Sealer: Sendable {
 
   private let keys: SealingKeys
   private let randomness: Randomness
-  private let header: [UInt8]
 
   public init(keys: SealingKeys, randomness: Randomness = .system) {
     self.keys = keys
     self.randomness = randomness
-    header = [Self.version] + keys.active.id
   }
 
-  /// - Parameter context: what the plaintext is bound to; authenticated, not contained.
-  public func seal(_ plaintext: [UInt8], context: [UInt8]) -> [UInt8] {
+  /// - Parameters:
+  ///   - context: what the plaintext is bound to; authenticated, not contained.
+  ///   - time: now, in Unix seconds: which key is in use.
+  public func seal(_ plaintext: [UInt8], context: [UInt8], at time: Int64) -> [UInt8] {
+    let key = keys.active(at: time)
     let random = randomness.bytes(Self.saltByteCount + Self.nonceByteCount)
     let salt = random.prefix(Self.saltByteCount)
     // Fails only for a nonce or key of a wrong length, or a plaintext beyond 64 GiB.
     let box = try! AES.GCM.seal(
-      plaintext, using: keys.active.messageKey(salt: salt),
+      plaintext, using: key.messageKey(salt: salt),
       nonce: AES.GCM.Nonce(data: random.dropFirst(Self.saltByteCount)), authenticating: context)
 
     var sealed: [UInt8] = []
     sealed.reserveCapacity(plaintext.count + Self.overheadByteCount)
-    sealed += header
+    sealed.append(Self.version)
+    sealed += key.id
     sealed += salt
     sealed += box.combined!
     return sealed

@@ -41,16 +41,22 @@ public struct SealingKey: Sendable {
 
 /// One key seals; it and the others open.
 public struct SealingKeys: Sendable {
-  public let active: SealingKey
-  /// The active one first.
-  public let accepted: [SealingKey]
+  let succession: KeySuccession<SealingKey>
+  /// The latest first.
+  let accepted: [SealingKey]
 
-  /// - Parameter others: the keys before it, whose seals are still about, and the one after it, which other replicas may
-  ///   already use.
-  public init(active: SealingKey, others: [SealingKey] = []) {
-    self.active = active
-    accepted = [active] + others
+  init(_ succession: KeySuccession<SealingKey>) {
+    self.succession = succession
+    accepted = succession.accepted
   }
+
+  /// - Parameter others: those before it, the latest first.
+  public init(active: SealingKey, others: [SealingKey] = []) {
+    self.init(.init(active: active, others: others))
+  }
+
+  /// The one that seals. `time`: Unix seconds.
+  func active(at time: Int64) -> SealingKey { succession.active(at: time) }
 }
 
 extension HMAC {

@@ -2,37 +2,65 @@
 
 import Glibc
 
-/// An open directory that only its owner can enter.
+/// An open directory that only its owner can change.
 ///
-/// Everything goes through its descriptor and no symbolic link is followed, so what was checked is what is read.
+/// Everything goes through its descriptor, and symbolic links are followed within it alone, as secrets' mounts have them. What
+/// was opened is what is checked and read.
 struct SecretDirectory: ~Copyable {
   let path: String
   private let descriptor: CInt
 
+  /// One that is there.
+  static func open(_ path: String) throws(KeyRingError) -> SecretDirectory {
+    try open(path, path: path) { openat(AT_FDCWD, $0, $1 | O_NOFOLLOW) }
+  }
+
   /// The directory itself, made with mode 0700 where it is missing.
   static func openOrCreate(_ path: String) throws(KeyRingError) -> SecretDirectory {
-    try openOrCreate(path, in: AT_FDCWD, path: path)
+    let isNew = try create(path, in: AT_FDCWD, path: path)
+    let directory = try open(path)
+    if isNew { try directory.synchronizeParent() }
+    return directory
   }
 
-  /// One inside of this, made likewise.
+  /// One inside of this.
   func subdirectory(_ name: String) throws(KeyRingError) -> SecretDirectory {
-    try Self.openOrCreate(name, in: descriptor, path: path(of: name))
+    let target = try resolve(name)
+    return try Self.open(target, path: path(of: name)) { openat(descriptor, $0, $1 | O_NOFOLLOW) }
   }
 
-  private static func openOrCreate(
-    _ name: String, in parent: CInt, path: String
-  ) throws(KeyRingError) -> SecretDirectory {
+  /// One inside of this, made with mode 0700 where it is missing.
+  func subdirectoryOrCreated(_ name: String) throws(KeyRingError) -> SecretDirectory {
+    let isNew = try Self.create(name, in: descriptor, path: path(of: name))
+    let directory = try subdirectory(name)
+    if isNew { try directory.synchronizeParent() }
+    return directory
+  }
+
+  /// Whether it was not there.
+  private static func create(_ name: String, in parent: CInt, path: String) throws(KeyRingError) -> Bool {
     let isNew = mkdirat(parent, name, 0o700) == 0
     guard isNew || errno == EEXIST else { throw .system("mkdir", errno, path: path) }
-    let descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    return isNew
+  }
+
+  private static func open(
+    _ name: String, path: String, by open: (String, CInt) -> CInt
+  ) throws(KeyRingError) -> SecretDirectory {
+    let descriptor = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else {
-      throw errno == ELOOP || errno == ENOTDIR
-        ? KeyRingError(code: .wrongFileType, path: path, reason: "is not a directory, or is a symbolic link")
-        : .system("open", errno, path: path)
+      switch errno {
+      case ELOOP, ENOTDIR:
+        throw KeyRingError(code: .wrongFileType, path: path, reason: "is not a directory, or is a symbolic link")
+      case ENOENT:
+        throw KeyRingError(
+          code: .missing, path: path, reason: "is missing; restore it, or make a first set with `touchstone keys new`")
+      default:
+        throw .system("open", errno, path: path)
+      }
     }
     let directory = SecretDirectory(path: path, descriptor: descriptor)
     try requirePrivacy(of: descriptor, type: S_IFDIR, path: path)
-    if isNew { try directory.synchronizeParent() }
     return directory
   }
 
@@ -69,11 +97,10 @@ struct SecretDirectory: ~Copyable {
   /// A plain file's content. Longer than `maximumByteCount` throws `.malformed`.
   func read(_ name: String, maximumByteCount: Int) throws(KeyRingError) -> [UInt8] {
     // O_NONBLOCK: a FIFO under this name must not hold up the start.
-    let file = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    let file = openat(descriptor, try resolve(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else {
       switch errno {
-      case ELOOP:
-        throw KeyRingError(code: .wrongFileType, path: path(of: name), reason: "is a symbolic link")
+      case ELOOP: throw .linkLeadsOut(path: path(of: name))
       case ENOENT:
         throw KeyRingError(
           code: .missing, path: path(of: name), reason: "is missing beside other keys; restore it from a backup")
@@ -102,7 +129,10 @@ struct SecretDirectory: ~Copyable {
   /// Makes a file of mode 0600, complete and durable, or leaves the one that is there.
   ///
   /// link(2) refuses a name that is taken, so of several writers one wins, and no one ever sees half a file.
-  func createIfAbsent(_ name: String, contents: [UInt8]) throws(KeyRingError) {
+  ///
+  /// Answers whether it was made.
+  @discardableResult
+  func createIfAbsent(_ name: String, contents: [UInt8]) throws(KeyRingError) -> Bool {
     let temporary = ".new-\(Base64URL.encode(randomBytes(12)))"
     let file = openat(descriptor, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw .system("create", errno, path: path(of: name)) }
@@ -118,10 +148,16 @@ struct SecretDirectory: ~Copyable {
       written += max(sent, 0)
     }
     guard fsync(file) == 0 else { throw .system("fsync", errno, path: path(of: name)) }
-    guard linkat(descriptor, temporary, descriptor, name, 0) == 0 || errno == EEXIST else {
-      throw .system("link", errno, path: path(of: name))
-    }
+    let isNew = linkat(descriptor, temporary, descriptor, name, 0) == 0
+    guard isNew || errno == EEXIST else { throw .system("link", errno, path: path(of: name)) }
     // Also where another process won: it may not have come this far.
+    guard fsync(descriptor) == 0 else { throw .system("fsync", errno, path: path) }
+    return isNew
+  }
+
+  /// For good.
+  func remove(_ name: String) throws(KeyRingError) {
+    guard unlinkat(descriptor, name, 0) == 0 else { throw .system("unlink", errno, path: path(of: name)) }
     guard fsync(descriptor) == 0 else { throw .system("fsync", errno, path: path) }
   }
 
@@ -134,10 +170,88 @@ struct SecretDirectory: ~Copyable {
   }
 }
 
-/// Refuses what is not of this type, belongs to a stranger, or is open to the group or to others.
+// MARK: Symbolic links
+
+extension SecretDirectory {
+  /// Kubernetes needs two for a file: to `..data`, and from there to the directory of the moment.
+  private static let maximumLinks = 8
+
+  /// The name with the links in its way replaced by what they lead to, which must be below this directory.
+  ///
+  /// Nobody who may not change the directory can come in between: and what is opened then is checked as it is.
+  private func resolve(_ name: String) throws(KeyRingError) -> String {
+    var (resolved, pending, links) = ([String](), [name], 0)
+    while let next = pending.popLast() {
+      let place = (resolved + [next]).joined(separator: "/")
+      guard let target = target(ofLink: place) else {
+        resolved.append(next)
+        continue
+      }
+      links += 1
+      let steps = target.split(separator: "/").map(String.init).filter { $0 != "." }
+      guard links <= Self.maximumLinks, !target.hasPrefix("/"), !steps.contains("..") else {
+        throw .linkLeadsOut(path: path(of: name))
+      }
+      pending += steps.reversed()
+    }
+    return resolved.isEmpty ? "." : resolved.joined(separator: "/")
+  }
+
+  /// `nil` where it is no link, or not there.
+  private func target(ofLink place: String) -> String? {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlinkat(descriptor, place, &buffer, buffer.count)
+    return count < 0 ? nil : String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+}
+
+// MARK: One file
+
+extension SecretDirectory {
+  /// A file that is a secret itself, wherever it is.
+  static func readFile(_ path: String, maximumByteCount: Int) throws(KeyRingError) -> SecretBytes {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    let parent = parts.dropLast().joined(separator: "/")
+    let parentPath = parts.count == 1 ? "." : parent.isEmpty ? "/" : parent
+    let descriptor = openat(AT_FDCWD, parentPath, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .system("open", errno, path: parentPath) }
+    let directory = SecretDirectory(path: parentPath, descriptor: descriptor)
+    return SecretBytes(try directory.read(parts.last.map(String.init) ?? "", maximumByteCount: maximumByteCount))
+  }
+
+  /// Whether there is a plain file, or a link to one.
+  static func isFile(_ path: String) throws(KeyRingError) -> Bool {
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      guard errno == ENOENT else { throw .system("stat", errno, path: path) }
+      return false
+    }
+    return status.st_mode & S_IFMT == S_IFREG
+  }
+
+  static func isEmptyOrMissing(_ path: String) throws(KeyRingError) -> Bool {
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      guard errno == ENOENT else { throw .system("stat", errno, path: path) }
+      return true
+    }
+    return try open(path).fileNames().isEmpty
+  }
+}
+
+// MARK: Who may see it
+
+/// Refuses what is not of this type, belongs to a stranger, or is open to others.
+///
+/// Root may give a file to a service that is not root's by the file's group: read it the group may, then, as where an
+/// orchestrator mounts secrets (0440). On a file system that cannot be written to here, a directory's mode gives nothing away
+/// but names: such a mount's directories are open to all.
 private func requirePrivacy(of descriptor: CInt, type: mode_t, path: String) throws(KeyRingError) {
   var status = stat()
-  guard fstat(descriptor, &status) == 0 else { throw .system("stat", errno, path: path) }
+  var fileSystem = statvfs()
+  guard fstat(descriptor, &status) == 0, fstatvfs(descriptor, &fileSystem) == 0 else {
+    throw .system("stat", errno, path: path)
+  }
   guard status.st_mode & S_IFMT == type else {
     throw KeyRingError(code: .wrongFileType, path: path, reason: "is not a plain file")
   }
@@ -145,13 +259,24 @@ private func requirePrivacy(of descriptor: CInt, type: mode_t, path: String) thr
     throw KeyRingError(
       code: .foreignOwner, path: path, reason: "belongs to user \(status.st_uid), not to \(geteuid()) or root")
   }
-  guard status.st_mode & 0o077 == 0 else {
+  let isReadOnly = fileSystem.f_flag & UInt(ST_RDONLY) != 0
+  if type == S_IFDIR, isReadOnly { return }
+  let isGiven = status.st_uid == 0 && geteuid() != 0
+  let forbidden: mode_t = !isGiven ? 0o077 : type == S_IFDIR ? 0o027 : 0o037
+  guard status.st_mode & forbidden == 0 else {
     let mode = String(status.st_mode & 0o777, radix: 8)
-    throw KeyRingError(code: .exposed, path: path, reason: "mode 0\(mode) is open to others; use chmod go=")
+    let advice =
+      isReadOnly ? "mount it with mode 0400 (Kubernetes: defaultMode)" : "use chmod \(isGiven ? "g-w,o=" : "go=")"
+    throw KeyRingError(code: .exposed, path: path, reason: "mode 0\(mode) is open to others; \(advice)")
   }
 }
 
 extension KeyRingError {
+  fileprivate static func linkLeadsOut(path: String) -> KeyRingError {
+    KeyRingError(
+      code: .wrongFileType, path: path, reason: "is a symbolic link that does not lead to a place below its directory")
+  }
+
   fileprivate static func system(_ call: String, _ number: CInt, path: String) -> KeyRingError {
     KeyRingError(code: .system, path: path, reason: "\(call): \(String(cString: strerror(number)))")
   }

@@ -49,19 +49,25 @@ public struct SigningKey: Sendable {
 
 /// One key signs; its tokens and those of the others are accepted.
 public struct SigningKeys: Sendable {
-  public let active: SigningKey
-  /// The active one first.
+  let succession: KeySuccession<SigningKey>
+  /// The latest first.
   public let accepted: [SigningKey]
   /// The public halves of all accepted keys, as a JWK Set (RFC 7517 section 5).
   public let jwkSet: String
 
-  /// - Parameter others: the keys before it, whose tokens still live, and the one after it, which other replicas may
-  ///   already use.
-  public init(active: SigningKey, others: [SigningKey] = []) {
-    self.active = active
-    accepted = [active] + others
+  init(_ succession: KeySuccession<SigningKey>) {
+    self.succession = succession
+    accepted = succession.accepted
     jwkSet = "{\"keys\":[\(accepted.map(\.jwk).joined(separator: ","))]}"
   }
+
+  /// - Parameter others: those before it, the latest first.
+  public init(active: SigningKey, others: [SigningKey] = []) {
+    self.init(.init(active: active, others: others))
+  }
+
+  /// The one that signs. `time`: Unix seconds.
+  public func active(at time: Int64) -> SigningKey { succession.active(at: time) }
 }
 
 extension SigningKey {

@@ -2,14 +2,14 @@
 
 import Crypto
 
-/// Signs with the active key, for one issuer.
+/// Signs with the key that is in use when a token is issued, for one issuer.
 public struct TokenSigner: Sendable {
-  private let key: SigningKey
+  private let keys: SigningKeys
   private let issuer: String
   private let payloadPrefix: JSONObjectWriter
 
   public init(keys: SigningKeys, issuer: String) {
-    key = keys.active
+    self.keys = keys
     self.issuer = issuer
     payloadPrefix = TokenClaims.payloadPrefix(issuer: issuer)
   }
@@ -20,6 +20,7 @@ public struct TokenSigner: Sendable {
   /// - Precondition: the claims name this signer's issuer.
   public func sign(_ claims: TokenClaims) -> String {
     precondition(claims.issuer == issuer, "a signer signs for its own issuer alone")
+    let key = keys.active(at: claims.issuedAt)
     let payload = claims.payload(after: payloadPrefix)
     var token: [UInt8] = []
     token.reserveCapacity(

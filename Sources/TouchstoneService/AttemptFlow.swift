@@ -53,7 +53,7 @@ final class AttemptFlow: Sendable {
     guard let proof else { preconditionFailure("a request without a proof was refused above") }
 
     guard
-      let evaluation = service.sealer.openEvaluation(
+      let evaluation = service.keys.sealer.openEvaluation(
         request.evaluation, for: exchange.caller, applicationID: request.applicationID),
       service.clock() < evaluation.key.expiresAt,
       let entry = service.policies[evaluation.policyName], entry.revision == evaluation.policyRevision
@@ -251,7 +251,7 @@ final class AttemptFlow: Sendable {
     if let grant {
       response.profileID = grant.profileID
       if let claims = grant.claims {
-        response.token = service.tokenSigner.sign(claims)
+        response.token = service.keys.tokenSigner.sign(claims)
         response.tokenExpiresAt = V1.Timestamp(UnixTime(seconds: claims.expiresAt))
       }
     }

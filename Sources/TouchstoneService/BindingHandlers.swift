@@ -60,7 +60,7 @@ extension TouchstoneService {
       challenge: randomness.bytes(Self.challengeBytes), profileID: request.profileID, deviceID: request.deviceID)
     exchange.answer(
       V1.BeginBindingResponse(
-        ticket: sealer.seal(ticket, for: exchange.caller, applicationID: request.applicationID),
+        ticket: keys.sealer.seal(ticket, for: exchange.caller, applicationID: request.applicationID, at: now),
         challenge: ticket.challenge, signingInput: ticket.signingInput(applicationID: request.applicationID),
         expiresAt: V1.Timestamp(ticket.key.expiresAt)))
   }

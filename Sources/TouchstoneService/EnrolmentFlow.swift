@@ -52,7 +52,7 @@ struct EnrolmentFlow: Sendable {
     let credential = offeredCredential(request, &validator)
     try validator.finish()
     guard
-      let ticket = service.sealer.openTicket(
+      let ticket = service.keys.sealer.openTicket(
         request.ticket, for: exchange.caller, applicationID: request.applicationID),
       service.clock() < ticket.key.expiresAt
     else {

@@ -128,7 +128,8 @@ extension TouchstoneService {
       policyRevision: terms.entry.revision, subject: terms.subject, transaction: terms.transaction, prompt: terms.prompt
     )
     var response = V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language)
-    response.evaluation = sealer.seal(evaluation, for: exchange.caller, applicationID: terms.applicationID)
+    response.evaluation = keys.sealer.seal(
+      evaluation, for: exchange.caller, applicationID: terms.applicationID, at: now)
     response.challenge = evaluation.challenge
     response.signingInput = evaluation.signingInput(applicationID: terms.applicationID, policy: policy)
     response.expiresAt = V1.Timestamp(key.expiresAt)
@@ -146,7 +147,7 @@ extension TouchstoneService {
     validator.opaque(request.evaluation, "evaluation", count: AttemptFlow.sealedBytes)
     try validator.finish()
     guard
-      let evaluation = sealer.openEvaluation(
+      let evaluation = keys.sealer.openEvaluation(
         request.evaluation, for: exchange.caller, applicationID: request.applicationID)
     else {
       // Nobody's, or another application's: the caller learns nothing of it.

@@ -62,7 +62,9 @@ struct ContentSealer: Sendable {
     self.sealer = sealer
   }
 
-  func seal(_ evaluation: SealedEvaluation, for caller: Caller, applicationID: String) -> [UInt8] {
+  func seal(
+    _ evaluation: SealedEvaluation, for caller: Caller, applicationID: String, at time: UnixTime
+  ) -> [UInt8] {
     var writer = ByteWriter()
     writer.write(evaluation.key)
     writer.write(evaluation.challenge)
@@ -78,7 +80,8 @@ struct ContentSealer: Sendable {
     writer.write(evaluation.prompt.localizedReason)
     writer.write(optional: evaluation.prompt.titles.fallback) { $0.write($1) }
     writer.write(optional: evaluation.prompt.titles.cancel) { $0.write($1) }
-    return sealer.seal(writer.bytes, context: Self.context(.evaluation, caller, applicationID))
+    return sealer.seal(
+      writer.bytes, context: Self.context(.evaluation, caller, applicationID), at: time.seconds)
   }
 
   func openEvaluation(_ sealed: [UInt8], for caller: Caller, applicationID: String) -> SealedEvaluation? {
@@ -98,13 +101,13 @@ struct ContentSealer: Sendable {
           fallback: reader.readOptional { $0.readString() }, cancel: reader.readOptional { $0.readString() })))
   }
 
-  func seal(_ ticket: SealedTicket, for caller: Caller, applicationID: String) -> [UInt8] {
+  func seal(_ ticket: SealedTicket, for caller: Caller, applicationID: String, at time: UnixTime) -> [UInt8] {
     var writer = ByteWriter()
     writer.write(ticket.key)
     writer.write(ticket.challenge)
     writer.write(ticket.profileID)
     writer.write(ticket.deviceID)
-    return sealer.seal(writer.bytes, context: Self.context(.ticket, caller, applicationID))
+    return sealer.seal(writer.bytes, context: Self.context(.ticket, caller, applicationID), at: time.seconds)
   }
 
   func openTicket(_ sealed: [UInt8], for caller: Caller, applicationID: String) -> SealedTicket? {

@@ -15,8 +15,8 @@ extension TouchstoneService {
     register("\(service)/ConsumeToken", in: &methods, handler: consumeToken)
     register("\(service)/RevokeToken", in: &methods, handler: revokeToken)
     registerForAll("\(service)/GetSigningKeys", in: &methods) {
-      [signingKeys] (_: V1.GetSigningKeysRequest, exchange: Exchange<V1.GetSigningKeysResponse>) throws(RequestError) in
-      exchange.answer(V1.GetSigningKeysResponse(jwkSet: signingKeys.jwkSet))
+      [self] (_: V1.GetSigningKeysRequest, exchange: Exchange<V1.GetSigningKeysResponse>) throws(RequestError) in
+      exchange.answer(V1.GetSigningKeysResponse(jwkSet: keys.jwkSet))
     }
   }
 
@@ -116,7 +116,7 @@ extension TouchstoneService {
     _ token: String, of applicationID: String, for exchange: Exchange<Response>,
     then body: @escaping @Sendable (GenuineToken?) throws(RequestError) -> Void
   ) throws(RequestError) {
-    guard let claims = tokenVerifier.verify(token), Identifier.areEqual(claims.audience, applicationID),
+    guard let claims = keys.tokenVerifier.verify(token), Identifier.areEqual(claims.audience, applicationID),
       let tokenID = Base64URL.decode(claims.tokenID).flatMap({ UniqueID(bytes: $0) })
     else { return try body(nil) }
     let key = ExpiringKey(expiresAt: UnixTime(seconds: claims.expiresAt), id: tokenID)

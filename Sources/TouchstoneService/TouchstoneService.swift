@@ -15,12 +15,8 @@ public import TouchstoneStore
 public final class TouchstoneService: Sendable {
   let store: any Store
   let configuration: ServiceConfiguration
-  let sealer: ContentSealer
   let pepper: Pepper
   let standIns: StandIns
-  let signingKeys: SigningKeys
-  let tokenSigner: TokenSigner
-  let tokenVerifier: TokenVerifier
   let clock: ServiceEnvironment.Clock
   let randomness: Randomness
   let secretChecks: SecretChecks
@@ -30,6 +26,7 @@ public final class TouchstoneService: Sendable {
   /// `nil`: switched off.
   let reflection: Reflection?
   private let book: Mutex<PolicyBook>
+  private let currentKeys: Mutex<ServiceKeys>
   private let contexts: [ShardContext]
 
   /// - Parameter shardCount: as many as the RPC server has.
@@ -40,12 +37,10 @@ public final class TouchstoneService: Sendable {
     self.store = store
     self.configuration = configuration
     self.book = Mutex(PolicyBook(configuration.policies))
-    self.sealer = ContentSealer(Sealer(keys: keys.sealing, randomness: environment.randomness))
+    self.currentKeys = Mutex(
+      ServiceKeys(keys, issuer: configuration.issuer, randomness: environment.randomness))
     self.pepper = keys.pepper
     self.standIns = StandIns(pepper: keys.pepper)
-    self.signingKeys = keys.signing
-    self.tokenSigner = TokenSigner(keys: keys.signing, issuer: configuration.issuer)
-    self.tokenVerifier = TokenVerifier(keys: keys.signing, issuer: configuration.issuer)
     self.clock = environment.clock
     self.randomness = environment.randomness
     self.secretChecks = SecretChecks(
@@ -78,6 +73,20 @@ public final class TouchstoneService: Sendable {
   public func replacePolicies(_ policies: [EvaluationPolicy]) {
     let replacement = PolicyBook(policies)
     book.withLock { $0 = replacement }
+  }
+
+  // MARK: Keys
+
+  /// As they are now. A call that asks twice may see two.
+  var keys: ServiceKeys { currentKeys.withLock { $0 } }
+
+  /// From now on these sealing and signing keys and no others: what was made with one that is gone is void.
+  ///
+  /// - Precondition: the pepper is the same, for what rests on it does not change.
+  public func replaceKeys(_ keys: KeyRing) {
+    precondition(Pepper.areEqual(keys.pepper.check, pepper.check), "a running service keeps its pepper")
+    let replacement = ServiceKeys(keys, issuer: configuration.issuer, randomness: randomness)
+    currentKeys.withLock { $0 = replacement }
   }
 
   // MARK: Callers

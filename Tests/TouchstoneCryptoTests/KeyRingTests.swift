@@ -48,36 +48,36 @@ import Testing
     directory.remove("signing/1.pem")
     directory.write("signing/.new-unfinished", [1, 2, 3])
     let second = try KeyRing.loadOrCreate(directory: directory.keys)
-    #expect(second.signing.active.keyID != first.signing.active.keyID)
+    #expect(second.signing.active(at: now).keyID != first.signing.active(at: now).keyID)
     #expect(second.pepper.digest(of: [], purpose: "") == first.pepper.digest(of: [], purpose: ""))
   }
 
-  @Test func `the number decides: highest is active, lower and next are accepted`() throws {  // R40
+  @Test func `the latest key whose time has come is in use, all others are accepted`() throws {  // R40
     let directory = TemporaryDirectory()
     let first = try KeyRing.loadOrCreate(directory: directory.keys)
     let oldSealer = Sealer(keys: first.sealing)
     let (nextSigning, nextSealing) = (SigningKey.random(), randomBytes(32))
-    directory.write("signing/10.next.pem", Array(nextSigning.pem.utf8))
-    directory.write("sealing/10.next.key", nextSealing)
+    let mark = ".from-" + KeyTime.text(of: now + 60)
+    directory.write("signing/10\(mark).pem", Array(nextSigning.pem.utf8))
+    directory.write("sealing/10\(mark).key", nextSealing)
 
-    let announced = try KeyRing.loadOrCreate(directory: directory.keys)
-    #expect(announced.signing.active.keyID == first.signing.active.keyID)
-    #expect(announced.signing.jwkSet.contains(nextSigning.keyID))
-
-    directory.rename("signing/10.next.pem", to: "signing/10.pem")
-    directory.rename("sealing/10.next.key", to: "sealing/10.key")
-    let rotated = try KeyRing.loadOrCreate(directory: directory.keys)
-    #expect(rotated.signing.active.keyID == nextSigning.keyID)
-    #expect(rotated.signing.jwkSet.contains(first.signing.active.keyID))
-    let newSealer = Sealer(keys: rotated.sealing)
-    #expect(newSealer.open(oldSealer.seal([1], context: []), context: []) == [1])
-    #expect(Sealer(keys: announced.sealing).open(newSealer.seal([2], context: []), context: []) == [2])
+    let both = try KeyRing.loadOrCreate(directory: directory.keys)
+    #expect(both.signing.active(at: now + 59).keyID == first.signing.active(at: now).keyID)
+    #expect(both.signing.active(at: now + 60).keyID == nextSigning.keyID)
+    #expect(both.signing.accepted.map(\.keyID) == [nextSigning.keyID, first.signing.active(at: now).keyID])
+    let sealer = Sealer(keys: both.sealing)
+    let (early, late) = (sealer.seal([1], context: [], at: now + 59), sealer.seal([2], context: [], at: now + 60))
+    #expect(oldSealer.open(early, context: []) == [1])
+    #expect(oldSealer.open(late, context: []) == nil)
+    #expect(sealer.open(early, context: []) == [1])
+    #expect(sealer.open(late, context: []) == [2])
 
     directory.remove("signing/1.pem")
     directory.remove("sealing/1.key")
     let retired = try KeyRing.loadOrCreate(directory: directory.keys)
     #expect(retired.signing.accepted.map(\.keyID) == [nextSigning.keyID])
-    #expect(Sealer(keys: retired.sealing).open(oldSealer.seal([3], context: []), context: []) == nil)
+    #expect(Sealer(keys: retired.sealing).open(early, context: []) == nil)
+    #expect(Sealer(keys: retired.sealing).open(late, context: []) == [2])
   }
 
   @Test(
@@ -146,7 +146,8 @@ import Testing
 
   @Test(arguments: [
     "signing/2.pem.bak", "signing/02.pem", "signing/0.pem", "signing/-1.pem", "signing/2.key", "sealing/2.pem",
-    "signing/next.pem", "signing/1.next.next.pem",
+    "signing/next.pem", "signing/2.next.pem", "signing/2.from-.pem", "signing/2.from-20260230T000000Z.pem",
+    "signing/2.from-20260101T000000.pem", "signing/2.from-2026-01-01T00:00Z.pem", "signing/2.pem.from-20260101T000000Z",
   ])
   func `a file whose name says nothing is refused`(name: String) throws {
     let directory = TemporaryDirectory()
@@ -162,11 +163,12 @@ import Testing
     expectError(.duplicateKey, at: "signing/2.pem", in: directory)
   }
 
-  @Test func `a key to come does not sign, even alone`() throws {
+  @Test func `two keys with one number are refused`() throws {
     let directory = TemporaryDirectory()
     _ = try KeyRing.loadOrCreate(directory: directory.keys)
-    directory.rename("signing/1.pem", to: "signing/2.next.pem")
-    expectError(.noActiveKey, at: "signing", in: directory)
+    let name = "signing/1.from-20260102T030405Z.pem"
+    directory.write(name, Array(SigningKey.random().pem.utf8))
+    expectError(.duplicateKey, at: name, in: directory)
   }
 
   @Test func `forgotten keys are noticed`() throws {
@@ -196,9 +198,12 @@ import Testing
   }
 }
 
+/// Any time does.
+private let now: Int64 = 1_800_000_000
+
 /// Same signing keys, sealing keys and pepper, as far as use can tell.
 private func isSame(_ left: KeyRing, _ right: KeyRing) -> Bool {
   left.signing.jwkSet == right.signing.jwkSet
-    && Sealer(keys: right.sealing).open(Sealer(keys: left.sealing).seal([1], context: []), context: []) == [1]
+    && Sealer(keys: right.sealing).open(Sealer(keys: left.sealing).seal([1], context: [], at: now), context: []) == [1]
     && left.pepper.digest(of: [1], purpose: "") == right.pepper.digest(of: [1], purpose: "")
 }

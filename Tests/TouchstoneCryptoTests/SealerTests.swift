@@ -14,13 +14,13 @@ private let context = Array("caller application".utf8)
   @Test(arguments: [0, 1, 15, 16, 17, 1000])
   func `a sealed text opens`(count: Int) {  // R34
     let text = [UInt8](repeating: 0x5a, count: count)
-    let sealed = sealer.seal(text, context: context)
+    let sealed = sealer.seal(text, context: context, at: 0)
     #expect(sealed.count == count + Sealer.overheadByteCount)
     #expect(sealer.open(sealed, context: context) == text)
   }
 
   @Test func `no altered byte opens`() {  // R34
-    let sealed = sealer.seal(plaintext, context: context)
+    let sealed = sealer.seal(plaintext, context: context, at: 0)
     for index in sealed.indices {
       for bit in 0..<8 {
         var altered = sealed
@@ -31,7 +31,7 @@ private let context = Array("caller application".utf8)
   }
 
   @Test func `nothing cut off or appended opens`() {
-    let sealed = sealer.seal(plaintext, context: context)
+    let sealed = sealer.seal(plaintext, context: context, at: 0)
     for count in 0..<sealed.count {
       #expect(sealer.open(Array(sealed.prefix(count)), context: context) == nil)
     }
@@ -39,14 +39,14 @@ private let context = Array("caller application".utf8)
   }
 
   @Test func `another context does not open`() {  // R34
-    let sealed = sealer.seal(plaintext, context: context)
+    let sealed = sealer.seal(plaintext, context: context, at: 0)
     #expect(sealer.open(sealed, context: []) == nil)
     #expect(sealer.open(sealed, context: context + [0]) == nil)
   }
 
   @Test func `an unknown key does not open`() {
     let stranger = Sealer(keys: SealingKeys(active: .random()))
-    #expect(sealer.open(stranger.seal(plaintext, context: context), context: context) == nil)
+    #expect(sealer.open(stranger.seal(plaintext, context: context, at: 0), context: context) == nil)
   }
 
   @Test func `keys rotate with overlap`() {
@@ -56,8 +56,8 @@ private let context = Array("caller application".utf8)
     let rotated = Sealer(keys: SealingKeys(active: new, others: [old]))
     let after = Sealer(keys: SealingKeys(active: new))
 
-    let early = before.seal(plaintext, context: context)
-    let late = rotated.seal(plaintext, context: context)
+    let early = before.seal(plaintext, context: context, at: 0)
+    let late = rotated.seal(plaintext, context: context, at: 0)
     #expect(rotated.open(early, context: context) == plaintext)
     #expect(announced.open(late, context: context) == plaintext)
     #expect(after.open(late, context: context) == plaintext)
@@ -66,7 +66,7 @@ private let context = Array("caller application".utf8)
   }
 
   @Test func `equal texts are sealed differently`() {
-    let seals = (0..<100).map { _ in sealer.seal(plaintext, context: context) }
+    let seals = (0..<100).map { _ in sealer.seal(plaintext, context: context, at: 0) }
     #expect(Set(seals).count == seals.count)
     #expect(Set(seals.map { $0[5..<21] }).count == seals.count, "salts")
     #expect(Set(seals.map { $0[21..<33] }).count == seals.count, "nonces")
@@ -75,7 +75,7 @@ private let context = Array("caller application".utf8)
   @Test func `the format is as documented`() throws {
     let keyBytes = randomBytes(SealingKey.byteCount)
     let sealing = try Sealer(keys: SealingKeys(active: SealingKey(bytes: keyBytes)))
-    let sealed = sealing.seal(plaintext, context: context)
+    let sealed = sealing.seal(plaintext, context: context, at: 0)
 
     let key = SymmetricKey(data: keyBytes)
     let id = HMAC<SHA256>.authenticationCode(for: Array("touchstone sealing key id".utf8), using: key).prefix(4)

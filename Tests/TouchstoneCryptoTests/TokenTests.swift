@@ -36,7 +36,7 @@ private let payment: TokenClaims = {
     let segments = TokenSigner(keys: keys, issuer: issuer).sign(payment).split(separator: ".").map(String.init)
     try #require(segments.count == 3)
     #expect(
-      try text(of: segments[0]) == #"{"typ":"JWT","alg":"ES256","kid":"\#(keys.active.keyID)"}"#)
+      try text(of: segments[0]) == #"{"typ":"JWT","alg":"ES256","kid":"\#(keys.active(at: 0).keyID)"}"#)
     let digest = Base64URL.encode(payment.transactionDigest!)
     #expect(
       try text(of: segments[1])
@@ -107,11 +107,12 @@ private let payment: TokenClaims = {
     "{}", "",
   ])
   func `every other header is refused, rightly signed or not`(header: String) throws {  // R40
-    let input = "\(encode(header.replacing("KID", with: keys.active.keyID))).\(Base64URL.encode(payload(of: login)))"
+    let input =
+      "\(encode(header.replacing("KID", with: keys.active(at: 0).keyID))).\(Base64URL.encode(payload(of: login)))"
     #expect(try verifier().verify(signed(input)) == nil)
     #expect(verifier().verify(input + ".") == nil)
     let byPublicKey = HMAC<SHA256>.authenticationCode(
-      for: Array(input.utf8), using: SymmetricKey(data: keys.active.publicKey.x963))
+      for: Array(input.utf8), using: SymmetricKey(data: keys.active(at: 0).publicKey.x963))
     #expect(verifier().verify("\(input).\(Base64URL.encode(Array(byPublicKey)))") == nil)
   }
 
@@ -132,8 +133,8 @@ private let payment: TokenClaims = {
   }
 
   @Test func `a signature in DER is refused`() throws {  // R40: RFC 7518 section 3.4 knows only 64 bytes.
-    let input = String(decoding: keys.active.headerSegment, as: UTF8.self) + Base64URL.encode(payload(of: login))
-    let signature = try keys.active.privateKey.value.signature(for: Array(input.utf8))
+    let input = String(decoding: keys.active(at: 0).headerSegment, as: UTF8.self) + Base64URL.encode(payload(of: login))
+    let signature = try keys.active(at: 0).privateKey.value.signature(for: Array(input.utf8))
     #expect(verifier().verify("\(input).\(Base64URL.encode(Array(signature.rawRepresentation)))") == login)
     #expect(verifier().verify("\(input).\(Base64URL.encode(Array(signature.derRepresentation)))") == nil)
   }
@@ -215,11 +216,11 @@ private let payment: TokenClaims = {
   }
 
   private func token(payload: String) throws -> String {
-    try signed(String(decoding: keys.active.headerSegment, as: UTF8.self) + encode(payload))
+    try signed(String(decoding: keys.active(at: 0).headerSegment, as: UTF8.self) + encode(payload))
   }
 
   private func signed(_ input: String) throws -> String {
-    let signature = try keys.active.privateKey.value.signature(for: Array(input.utf8))
+    let signature = try keys.active(at: 0).privateKey.value.signature(for: Array(input.utf8))
     return "\(input).\(Base64URL.encode(Array(signature.rawRepresentation)))"
   }
 

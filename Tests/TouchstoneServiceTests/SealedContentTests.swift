@@ -8,6 +8,7 @@ import TouchstoneStore
 /// What the service hands out sealed comes back as it was, to the one it was sealed for, or not at all.
 struct SealedContentTests {
   private static let applicationID = "com.example.bank"
+  private static let now = UnixTime(seconds: 1_800_000_000)
   private let sealer = ContentSealer(Sealer(keys: SealingKeys(active: .random())))
 
   private static let key = ExpiringKey(
@@ -52,7 +53,7 @@ struct SealedContentTests {
   // R34
   @Test func anEvaluationIsOpenedAsItWasSealed() throws {
     for evaluation in Self.evaluations + Self.extremes {
-      let sealed = sealer.seal(evaluation, for: .local, applicationID: Self.applicationID)
+      let sealed = sealer.seal(evaluation, for: .local, applicationID: Self.applicationID, at: Self.now)
       let opened = try #require(sealer.openEvaluation(sealed, for: .local, applicationID: Self.applicationID))
       #expect(opened == evaluation)
       // `==` on String takes "é" composed and decomposed for the same.
@@ -63,7 +64,7 @@ struct SealedContentTests {
 
   // R28
   @Test func aTicketIsOpenedAsItWasSealed() {
-    let sealed = sealer.seal(ticket, for: .local, applicationID: Self.applicationID)
+    let sealed = sealer.seal(ticket, for: .local, applicationID: Self.applicationID, at: Self.now)
     #expect(sealer.openTicket(sealed, for: .local, applicationID: Self.applicationID) == ticket)
   }
 
@@ -74,30 +75,30 @@ struct SealedContentTests {
     (Caller(identity: "localc"), "om.example.bank"),
   ])
   func nobodyElseOpensIt(_ caller: Caller, _ applicationID: String) {
-    let evaluation = sealer.seal(Self.evaluations[0], for: .local, applicationID: Self.applicationID)
+    let evaluation = sealer.seal(Self.evaluations[0], for: .local, applicationID: Self.applicationID, at: Self.now)
     #expect(sealer.openEvaluation(evaluation, for: caller, applicationID: applicationID) == nil)
-    let ticket = sealer.seal(ticket, for: .local, applicationID: Self.applicationID)
+    let ticket = sealer.seal(ticket, for: .local, applicationID: Self.applicationID, at: Self.now)
     #expect(sealer.openTicket(ticket, for: caller, applicationID: applicationID) == nil)
   }
 
   // R28, R34
   @Test func theOneIsNeverTakenForTheOther() {
-    let evaluation = sealer.seal(Self.evaluations[0], for: .local, applicationID: Self.applicationID)
+    let evaluation = sealer.seal(Self.evaluations[0], for: .local, applicationID: Self.applicationID, at: Self.now)
     #expect(sealer.openTicket(evaluation, for: .local, applicationID: Self.applicationID) == nil)
-    let ticket = sealer.seal(ticket, for: .local, applicationID: Self.applicationID)
+    let ticket = sealer.seal(ticket, for: .local, applicationID: Self.applicationID, at: Self.now)
     #expect(sealer.openEvaluation(ticket, for: .local, applicationID: Self.applicationID) == nil)
   }
 
   // R34
   @Test func anotherInstallationsKeyOpensNothing() {
-    let sealed = sealer.seal(Self.evaluations[0], for: .local, applicationID: Self.applicationID)
+    let sealed = sealer.seal(Self.evaluations[0], for: .local, applicationID: Self.applicationID, at: Self.now)
     let other = ContentSealer(Sealer(keys: SealingKeys(active: .random())))
     #expect(other.openEvaluation(sealed, for: .local, applicationID: Self.applicationID) == nil)
   }
 
   // R34
   @Test func noByteCanBeChangedDroppedOrAdded() {
-    let sealed = sealer.seal(Self.extremes[1], for: .local, applicationID: Self.applicationID)
+    let sealed = sealer.seal(Self.extremes[1], for: .local, applicationID: Self.applicationID, at: Self.now)
     var forgeries = sealed.indices.map { index in
       var forgery = sealed
       forgery[index] ^= 1 << UInt8(index % 8)
@@ -113,8 +114,8 @@ struct SealedContentTests {
 
   // R34
   @Test func sealingTwiceShowsNothingInCommon() {
-    let first = sealer.seal(Self.evaluations[0], for: .local, applicationID: Self.applicationID)
-    let second = sealer.seal(Self.evaluations[0], for: .local, applicationID: Self.applicationID)
+    let first = sealer.seal(Self.evaluations[0], for: .local, applicationID: Self.applicationID, at: Self.now)
+    let second = sealer.seal(Self.evaluations[0], for: .local, applicationID: Self.applicationID, at: Self.now)
     #expect(first != second)
     #expect(!first.contains(Array("login".utf8)))
   }

@@ -43,5 +43,5 @@ extension FuzzTarget {
   private static let sealer = Sealer(keys: SealingKeys(active: .random()))
   private static let context = Array("context".utf8)
   private static let text = Array("some state of an evaluation".utf8)
-  private static let sealedText = sealer.seal(text, context: context)
+  private static let sealedText = sealer.seal(text, context: context, at: 0)
 }

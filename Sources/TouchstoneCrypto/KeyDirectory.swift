@@ -1,0 +1,124 @@
+// Keys in a directory: read, made, rotated and pruned there.
+
+/// The layout that `KeyRing` describes.
+struct KeyDirectory: ~Copyable {
+  private let directory: SecretDirectory
+  private let sealing: SecretDirectory
+  private let signing: SecretDirectory
+
+  /// One that is there.
+  static func open(_ path: String) throws(KeyRingError) -> KeyDirectory {
+    let directory = try SecretDirectory.open(path)
+    return KeyDirectory(
+      sealing: try directory.subdirectory(KeyKind.sealing.rawValue),
+      signing: try directory.subdirectory(KeyKind.signing.rawValue), of: directory)
+  }
+
+  static func openOrCreate(_ path: String) throws(KeyRingError) -> KeyDirectory {
+    let directory = try SecretDirectory.openOrCreate(path)
+    return KeyDirectory(
+      sealing: try directory.subdirectoryOrCreated(KeyKind.sealing.rawValue),
+      signing: try directory.subdirectoryOrCreated(KeyKind.signing.rawValue), of: directory)
+  }
+
+  private init(
+    sealing: consuming SecretDirectory, signing: consuming SecretDirectory, of directory: consuming SecretDirectory
+  ) {
+    self.directory = directory
+    self.sealing = sealing
+    self.signing = signing
+  }
+
+  var path: String { directory.path }
+
+  // MARK: Reading
+
+  func material() throws(KeyRingError) -> KeyMaterial {
+    let pepper = SecretBytes(try directory.read(KeyMaterial.pepperName, maximumByteCount: Pepper.byteCount))
+    var keys: [KeyFileName: SecretBytes] = [:]
+    for kind in KeyKind.allCases {
+      for name in try names(of: kind) {
+        keys[name] = SecretBytes(try read(name))
+      }
+    }
+    return KeyMaterial(pepper: pepper, keys: keys)
+  }
+
+  func ring() throws(KeyRingError) -> KeyRing {
+    try KeyRing(material()) { [path] in "\(path)/\($0)" }
+  }
+
+  private func read(_ name: KeyFileName) throws(KeyRingError) -> [UInt8] {
+    switch name.kind {
+    case .sealing: try sealing.read(name.text, maximumByteCount: name.kind.maximumByteCount)
+    case .signing: try signing.read(name.text, maximumByteCount: name.kind.maximumByteCount)
+    }
+  }
+
+  /// Names that begin with a point are passed over: they are unfinished files of a process that died, or a mount's own.
+  /// Others that name no key throw, since a misspelt key would be missed only when something fails.
+  private func names(of kind: KeyKind) throws(KeyRingError) -> [KeyFileName] {
+    let all =
+      switch kind {
+      case .sealing: try sealing.fileNames()
+      case .signing: try signing.fileNames()
+      }
+    var names: [KeyFileName] = []
+    for name in all where !name.hasPrefix(".") {
+      guard let parsed = KeyFileName(name, kind: kind) else {
+        throw KeyRingError(
+          code: .unexpectedFile, path: "\(path)/\(kind.rawValue)/\(name)",
+          reason: "is not named \(KeyFileName.form(of: kind))")
+      }
+      names.append(parsed)
+    }
+    return names
+  }
+
+  // MARK: Making
+
+  /// Of several processes that do so at once one makes each file.
+  func createWhatIsMissing() throws(KeyRingError) {
+    // The pepper is made before any key. So keys without a pepper mean that it was lost, and a new one would silently
+    // void every passcode.
+    if try names(of: .sealing).isEmpty, try names(of: .signing).isEmpty {
+      try directory.createIfAbsent(KeyMaterial.pepperName, contents: randomBytes(Pepper.byteCount))
+    }
+    for kind in KeyKind.allCases where try names(of: kind).isEmpty {
+      try create(KeyFileName(kind: kind, number: 1))
+    }
+  }
+
+  /// `false` where it was there.
+  @discardableResult
+  private func create(_ name: KeyFileName) throws(KeyRingError) -> Bool {
+    let contents = KeyMaterial.newKey(of: name.kind).withBytes { Array($0) }
+    return switch name.kind {
+    case .sealing: try sealing.createIfAbsent(name.text, contents: contents)
+    case .signing: try signing.createIfAbsent(name.text, contents: contents)
+    }
+  }
+
+  /// A new key behind all others of its kind.
+  func addKey(of kind: KeyKind, usedFrom time: Int64) throws(KeyRingError) -> KeyFileName {
+    // Nothing is added to what would not be served.
+    _ = try ring()
+    let names = try names(of: kind)
+    guard names.count < KeyMaterial.maximumKeysOfAKind else {
+      throw KeyRingError(
+        code: .tooManyKeys, path: "\(path)/\(kind.rawValue)", reason: "is full; `touchstone keys prune` makes room")
+    }
+    let name = KeyFileName(kind: kind, number: (names.map(\.number).max() ?? 0) + 1, usedFrom: time)
+    guard try create(name) else {
+      throw KeyRingError(code: .exists, path: "\(path)/\(name.path)", reason: "was made by somebody else just now")
+    }
+    return name
+  }
+
+  func remove(_ name: KeyFileName) throws(KeyRingError) {
+    switch name.kind {
+    case .sealing: try sealing.remove(name.text)
+    case .signing: try signing.remove(name.text)
+    }
+  }
+}

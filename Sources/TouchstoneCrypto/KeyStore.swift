@@ -1,0 +1,96 @@
+// What `touchstone keys` does with a directory of keys.
+
+public enum KeyStore {
+  /// What was sealed or signed lives an hour at most. The rest is for clocks that differ, and for replicas that were told
+  /// late of the key that followed.
+  public static let timeAfterRetirement: Duration = .seconds(2 * 60 * 60)
+
+  /// A key as people may see it.
+  public struct Entry: Sendable, Hashable {
+    public var kind: KeyKind
+    /// Within the directory.
+    public var file: String
+    /// Tells it from others and says nothing of its secret: of a signing key the `kid`.
+    public var id: String
+    public var standing: Standing
+
+    public enum Standing: Sendable, Hashable {
+      case coming(from: Int64)
+      case active
+      /// `nil`: nobody noted when.
+      case retired(since: Int64?)
+      /// Nothing that was made with it lives any more.
+      case prunable
+    }
+  }
+
+  /// A first set, where there is nothing yet. The directory is made where it is missing, its parent is not.
+  public static func create(directory path: String) throws(KeyRingError) {
+    guard try SecretDirectory.isEmptyOrMissing(path) else {
+      throw KeyRingError(code: .exists, path: path, reason: "is not empty; keys are made in a directory of their own")
+    }
+    _ = try KeyRing.loadOrCreate(directory: path)
+  }
+
+  /// - Parameter time: now, in Unix seconds.
+  public static func list(directory path: String, at time: Int64) throws(KeyRingError) -> [Entry] {
+    let directory = try KeyDirectory.open(path)
+    let material = try directory.material()
+    let ring = try KeyRing(material) { "\(path)/\($0)" }
+    return entries(.sealing, ring.sealing.succession, at: time) { hex($0.id) }
+      + entries(.signing, ring.signing.succession, at: time) { $0.keyID }
+  }
+
+  /// Adds a key that is used from `time` on (Unix seconds). Answers its file's name within the directory.
+  public static func rotate(
+    directory path: String, _ kind: KeyKind, usedFrom time: Int64
+  ) throws(KeyRingError) -> String {
+    try KeyDirectory.open(path).addKey(of: kind, usedFrom: time).path
+  }
+
+  /// Removes the keys of which nothing lives any more. Answers their files' names within the directory.
+  ///
+  /// - Parameter time: now, in Unix seconds.
+  public static func prune(directory path: String, at time: Int64) throws(KeyRingError) -> [String] {
+    let useless = try list(directory: path, at: time).filter { $0.standing == .prunable }
+    let directory = try KeyDirectory.open(path)
+    for entry in useless {
+      let name = entry.file.split(separator: "/").last.map(String.init) ?? ""
+      guard let name = KeyFileName(name, kind: entry.kind) else { preconditionFailure("a listed key has a name") }
+      try directory.remove(name)
+    }
+    return useless.map(\.file)
+  }
+
+  /// All of it as one text, for `TOUCHSTONE_KEYS` or for a file; see `KeyBundle`.
+  public static func export(directory path: String) throws(KeyRingError) -> String {
+    let material = try KeyDirectory.open(path).material()
+    // What would not be served is not worth carrying about.
+    _ = try KeyRing(material) { "\(path)/\($0)" }
+    return KeyBundle.text(of: material)
+  }
+
+  private static func entries<Key>(
+    _ kind: KeyKind, _ succession: KeySuccession<Key>, at time: Int64, id: (Key) -> String
+  ) -> [Entry] {
+    succession.members.enumerated().map { index, member in
+      let name = KeyFileName(kind: kind, number: member.number, usedFrom: member.usedFrom)
+      return Entry(
+        kind: kind, file: name.path, id: id(member.key),
+        standing: standing(succession.standing(of: index, at: time), time))
+    }
+  }
+
+  private static func standing<Key>(_ standing: KeySuccession<Key>.Standing, _ now: Int64) -> Entry.Standing {
+    switch standing {
+    case .coming(let from): .coming(from: from)
+    case .active: .active
+    case .retired(let since?) where now - since > timeAfterRetirement.components.seconds: .prunable
+    case .retired(let since): .retired(since: since)
+    }
+  }
+
+  private static func hex(_ bytes: [UInt8]) -> String {
+    bytes.map { String($0 >> 4, radix: 16) + String($0 & 0xF, radix: 16) }.joined()
+  }
+}
