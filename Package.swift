@@ -68,6 +68,8 @@ let package = Package(
     library("TouchstoneStorePostgres", ["TouchstoneStore", "TouchstonePolicy", "DispatchPool", "CPostgres"]),
     library("TouchstoneCrypto", ["CArgon2", crypto]),
 
+    library("TouchstoneArchive", ["TouchstoneStore", "TouchstonePolicy", "TouchstoneCrypto"]),
+
     // Where they meet.
     library(
       "TouchstoneService",
@@ -127,6 +129,7 @@ let package = Package(
       "TouchstoneStorePostgres",
       ["StoreConformance", "PostgresServer", "TouchstoneStore", "TouchstonePolicy"]),
     tests("TouchstoneCrypto", [crypto]),
+    tests("TouchstoneArchive", ["StoreConformance", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy"]),
     tests(
       "TouchstoneService",
       [

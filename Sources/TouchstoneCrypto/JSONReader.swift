@@ -1,7 +1,7 @@
 // Reads back what JSONObjectWriter writes, and no other JSON.
 
 /// What a member may be.
-enum JSONValue: Hashable {
+package enum JSONValue: Hashable {
   case string(String)
   case integer(Int64)
   case strings([String])
@@ -9,9 +9,9 @@ enum JSONValue: Hashable {
 
 /// A reader of one object in the writer's form. Its input is signed, so it was written here and leniency has no use:
 /// white space, other escapes, a name twice, a fraction, a nested object all make it unreadable.
-struct JSONObjectReader {
+package struct JSONObjectReader {
   /// `nil` unless `bytes` are one object and nothing after it.
-  static func read(_ bytes: [UInt8]) -> [String: JSONValue]? {
+  package static func read(_ bytes: [UInt8]) -> [String: JSONValue]? {
     var reader = JSONObjectReader(bytes: bytes)
     guard let members = reader.takeObject(), reader.position == bytes.count else { return nil }
     return members

@@ -1,27 +1,27 @@
 // Writes the small JSON objects of RFC 7515 to 7519: the same members always give the same bytes.
 
 /// One object, its members in the order of the calls, without white space.
-struct JSONObjectWriter {
-  private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
+package struct JSONObjectWriter {
+  package private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
 
   /// The object as far as it was written by another writer, to go on from.
   init(continuing prefix: [UInt8]) {
     bytes = prefix
   }
 
-  init() {}
+  package init() {}
 
-  mutating func write(_ name: StaticString, _ value: String) {
+  package mutating func write(_ name: StaticString, _ value: String) {
     beginMember(name)
     appendString(value)
   }
 
-  mutating func write(_ name: StaticString, _ value: Int64) {
+  package mutating func write(_ name: StaticString, _ value: Int64) {
     beginMember(name)
     bytes += String(value).utf8
   }
 
-  mutating func write(_ name: StaticString, _ values: [String]) {
+  package mutating func write(_ name: StaticString, _ values: [String]) {
     beginMember(name)
     bytes.append(UInt8(ascii: "["))
     for (index, value) in values.enumerated() {
@@ -31,7 +31,7 @@ struct JSONObjectWriter {
     bytes.append(UInt8(ascii: "]"))
   }
 
-  consuming func finish() -> [UInt8] {
+  package consuming func finish() -> [UInt8] {
     bytes.append(UInt8(ascii: "}"))
     return bytes
   }

@@ -1,4 +1,4 @@
-// Reads an audit log from its beginning and names the first event that is not as it was written (R41).
+// Reads an audit log from its beginning, or from where it is kept, and names the first event that is not as it was written (R41).
 
 /// Takes events one by one; keeps the chain's head, and a bit for each event where any was erased.
 ///
@@ -44,6 +44,8 @@ public struct EventChainVerifier: Sendable {
   private var chain: EventChain
   /// Erased, and not accounted for yet.
   private var unaccounted: SequenceSet
+  /// What erasures account for of the events before the start: those, too, must be without a content.
+  public private(set) var earlierAccounts: [UInt64] = []
   /// How many events were found as they were written.
   public private(set) var verifiedCount: UInt64 = 0
   /// How many of them are erased.
@@ -64,9 +66,11 @@ public struct EventChainVerifier: Sendable {
       unaccounted.insert(record.sequence)
       erasedCount += 1
     }
-    for sequence in accountedSequences(of: record) {
+    let accounted = accountedSequences(of: record)
+    for sequence in accounted where unaccounted.covers(sequence) {
       guard unaccounted.remove(sequence) else { throw .restored(sequence: sequence) }
     }
+    earlierAccounts += accounted.filter { !unaccounted.covers($0) }
     verifiedCount += 1
   }
 
@@ -80,7 +84,16 @@ public struct EventChainVerifier: Sendable {
   /// not count as verified, since what it erased may have been read before.
   public mutating func takeAccounts(of later: EventRecord) throws(Fault) {
     try follow(later)
-    for sequence in accountedSequences(of: later) { _ = unaccounted.remove(sequence) }
+    for sequence in accountedSequences(of: later) where unaccounted.covers(sequence) {
+      _ = unaccounted.remove(sequence)
+    }
+  }
+
+  /// Accounts that stand in events which another verifier looks at (`earlierAccounts`).
+  public mutating func take(accounts: [UInt64]) throws(Fault) {
+    for sequence in accounts where unaccounted.covers(sequence) {
+      guard unaccounted.remove(sequence) else { throw .restored(sequence: sequence) }
+    }
   }
 
   public var hasUnaccounted: Bool { unaccounted.first != nil }
@@ -102,10 +115,9 @@ public struct EventChainVerifier: Sendable {
     }
   }
 
-  /// Without those before the start, of which nothing is known here.
   private func accountedSequences(of record: EventRecord) -> [UInt64] {
     guard let event = record.event else { return [] }
-    return ProfileErasure.sequences(accountedBy: event).filter { unaccounted.covers($0) && $0 < record.sequence }
+    return ProfileErasure.sequences(accountedBy: event).filter { $0 < record.sequence }
   }
 }
 

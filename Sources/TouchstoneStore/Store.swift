@@ -31,12 +31,15 @@ public protocol Store: Sendable {
     applicationID: String, profileID: String, includingRevoked: Bool, after: String?, limit: Int,
     completion: @escaping Completion<[BindingRecord]>)
 
-  /// Ordered by sequence, from the first after `afterSequence`.
+  /// Ordered by sequence, from the first after `afterSequence` that is kept (`EventPage.start`).
   func events(
     matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<EventPage>)
 
   /// Where the audit log ends: with it, a verification also finds events that are missing at the end (R41).
   func eventChainHead(completion: @escaping Completion<EventChain.Head>)
+
+  /// After which event the kept ones begin: the last that was archived and dropped, or `genesis`.
+  func eventChainStart(completion: @escaping Completion<EventChain.Head>)
 
   /// Rings where events were appended.
   var eventSignal: EventSignal { get }
@@ -44,7 +47,8 @@ public protocol Store: Sendable {
   /// Completes when the change set is durable, or was refused whole.
   func commit(_ changeSet: ChangeSet, completion: @escaping Completion<Void>)
 
-  /// Drops what expired before `time`, and the stand-ins that may be forgotten, in small steps. Call it now and then.
+  /// Drops what expired before `time`, the stand-ins that may be forgotten, and the rows of dropped events, in small
+  /// steps. Call it now and then.
   ///
   /// The latest `time` ever given is kept as a mark, durably and with the rows' removal. A key that expires before the
   /// mark reads as used from then on, whatever was known of it, for a row that is gone must not let a used challenge or
@@ -54,6 +58,16 @@ public protocol Store: Sendable {
   ///   a ticket is used;
   /// - `commit` answers a `putEvaluation`, `putToken` or `useTicket` of such a key with a conflict.
   func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>)
+
+  /// Drops events that were archived: they read as gone from then on, and sweeping removes their rows. The log's last two
+  /// stay, so that its end can be checked.
+  ///
+  /// A conflict where the kept log does not begin or go on as `archived` says, or a profile was erased meanwhile: look at
+  /// the log again.
+  func drop(_ archived: ArchivedEvents, completion: @escaping Completion<Void>)
+
+  /// Whether the claimant may archive for this long, where nobody else may. Who claims again before that goes on.
+  func claimArchiving(by claimant: UniqueID, for duration: Duration, completion: @escaping Completion<Bool>)
 
   /// Whether a commit would become durable now, found out by one that leaves nothing behind. Taken where too many writes
   /// wait, too: ask for one at a time.
@@ -91,10 +105,13 @@ public struct EventPage: Sendable, Hashable {
   /// After those that were not asked for, no other event up to this one matches. Where the page is full, the last one
   /// in it; else the log's end when it was read, which may be before `afterSequence`.
   public var through: UInt64
+  /// Events up to this one were archived and dropped: those of them that are after `afterSequence` are missing here.
+  public var start: UInt64
 
-  public init(events: [EventRecord], through: UInt64) {
+  public init(events: [EventRecord], through: UInt64, start: UInt64 = 0) {
     self.events = events
     self.through = through
+    self.start = start
   }
 }
 

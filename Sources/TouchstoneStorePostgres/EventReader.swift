@@ -11,17 +11,30 @@ struct EventReader: Sendable {
   ) async throws(PostgresError) -> EventPage {
     let select = Self.select(filter).bind(Int64(clamping: afterSequence)).bind(array: filter.kindPrefixes).bind(
       max(0, limit))
-    let results = try await lists.run([StatementCall(.selectEventChain), select], isQuestion: true)
-    guard results.count == 2 else { throw .corrupt("no audit log") }
+    // The start last: what is dropped meanwhile counts as missing.
+    let calls = [StatementCall(.selectEventChain), select, StatementCall(.selectEventArchive)]
+    let results = try await lists.run(calls, isQuestion: true)
+    guard results.count == 3 else { throw .corrupt("no audit log") }
+    let start = try results[2].only { row in EventChain.Head(&row) }.sequence
     let end = try results[0].only { row in EventChain.Head(&row) }.sequence
     let events = try results[1].map { row throws(PostgresError) in try EventRecord(&row) }
-    guard let last = events.last?.sequence else { return EventPage(events: [], through: limit > 0 ? end : 0) }
+    guard let last = events.last?.sequence else {
+      return EventPage(events: [], through: limit > 0 ? end : 0, start: start)
+    }
     // What is appended meanwhile may be in the page, in its order and without a gap.
-    return EventPage(events: events, through: events.count == limit ? last : max(last, end))
+    return EventPage(events: events, through: events.count == limit ? last : max(last, end), start: start)
   }
 
   func head() async throws(PostgresError) -> EventChain.Head {
-    let results = try await lists.run([StatementCall(.selectEventChain)], isQuestion: true)
+    try await head(.selectEventChain)
+  }
+
+  func start() async throws(PostgresError) -> EventChain.Head {
+    try await head(.selectEventArchive)
+  }
+
+  private func head(_ statement: Statement) async throws(PostgresError) -> EventChain.Head {
+    let results = try await lists.run([StatementCall(statement)], isQuestion: true)
     guard let result = results.first else { throw .corrupt("no audit log") }
     return try result.only { row in EventChain.Head(&row) }
   }

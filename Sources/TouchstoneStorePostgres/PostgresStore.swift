@@ -18,6 +18,7 @@ public final class PostgresStore: Store {
   private let sealer: EventSealer
   private let events: EventReader
   private let eraser: ProfileEraser
+  private let archiving: EventArchiving
   private let sweeper: Sweeper
   private let clock: @Sendable () -> UnixTime
   public let eventSignal = EventSignal()
@@ -62,6 +63,7 @@ public final class PostgresStore: Store {
     sealer = EventSealer(lists: lists, options: options, signal: eventSignal)
     events = EventReader(lists: lists)
     eraser = ProfileEraser(lists: lists, clock: clock)
+    archiving = EventArchiving(lists: lists)
     sweeper = Sweeper(lists: lists, clock: clock)
     for lane in [reads, writes, lists] { lane.start() }
     sealer.start(reads: reads)
@@ -154,6 +156,10 @@ public final class PostgresStore: Store {
     listSealed(completion) { [events] () throws(PostgresError) in try await events.head() }
   }
 
+  public func eventChainStart(completion: @escaping Completion<EventChain.Head>) {
+    list(completion) { [events] () throws(PostgresError) in try await events.start() }
+  }
+
   private func listSealed<Value: Sendable>(
     _ completion: @escaping Completion<Value>, _ body: @escaping @Sendable () async throws(PostgresError) -> Value
   ) {
@@ -192,6 +198,20 @@ public final class PostgresStore: Store {
       completion(failure.map { .failure($0) } ?? .success(()))
       if failure == nil, hasEvents { sealer.noteCommitted() }
     }
+  }
+
+  public func drop(_ archived: ArchivedEvents, completion: @escaping Completion<Void>) {
+    Task {
+      do throws(PostgresError) {
+        completion(try await archiving.drop(archived) ? .success(()) : .failure(.otherLog))
+      } catch {
+        completion(.failure(StoreError(error)))
+      }
+    }
+  }
+
+  public func claimArchiving(by claimant: UniqueID, for duration: Duration, completion: @escaping Completion<Bool>) {
+    list(completion) { [archiving] () throws(PostgresError) in try await archiving.claim(by: claimant, for: duration) }
   }
 
   public func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>) {

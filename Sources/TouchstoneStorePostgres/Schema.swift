@@ -20,7 +20,7 @@ enum Schema {
 
   /// Step by step, from an empty database on. One that was released is never changed, and leaves what the version before
   /// it reads and writes as it was: replicas of both run at the same time.
-  static let steps: [[String]] = [firstTables, keyCheck]
+  static let steps: [[String]] = [firstTables, keyCheck, eventArchive]
 
   /// Identifiers are bytes: equal and ordered byte for byte under every collation.
   ///
@@ -157,7 +157,7 @@ enum Schema {
     """,
     "CREATE INDEX events_of_profile ON events (application_id, profile_id, sequence)",
     "CREATE TABLE event_chain (only_row BIGINT PRIMARY KEY, sequence BIGINT NOT NULL, hash BYTEA NOT NULL)",
-    "INSERT INTO event_chain VALUES (1, 0, decode('\(String(repeating: "00", count: EventChain.hashByteCount))', 'hex'))",
+    "INSERT INTO event_chain VALUES (1, 0, \(genesisHash))",
     "CREATE TABLE sweep_mark (only_row BIGINT PRIMARY KEY, swept_before BIGINT NOT NULL)",
     "INSERT INTO sweep_mark VALUES (1, 0)",
     "CREATE TABLE erasure_mark (only_row BIGINT PRIMARY KEY, highest_version BIGINT NOT NULL)",
@@ -166,6 +166,23 @@ enum Schema {
 
   /// Which keys the service has: see `Store.keyCheck`. No row before the first start.
   private static let keyCheck = ["CREATE TABLE key_check (only_row BIGINT PRIMARY KEY, value BYTEA NOT NULL)"]
+
+  /// After which event the kept ones begin, and who archives until when, by the server's clock.
+  private static let eventArchive = [
+    """
+    CREATE TABLE event_archive (
+      only_row BIGINT PRIMARY KEY,
+      sequence BIGINT NOT NULL,
+      hash BYTEA NOT NULL,
+      claimant BYTEA,
+      claimed_until TIMESTAMPTZ
+    )
+    """,
+    "INSERT INTO event_archive VALUES (1, 0, \(genesisHash), NULL, NULL)",
+  ]
+
+  private static let genesisHash =
+    "decode('\(String(repeating: "00", count: EventChain.hashByteCount))', 'hex')"
 
   private static func secretColumns(_ name: String) -> String {
     SecretRecord.columns.map { "\(name)_\($0.name) \($0.type)" }.joined(separator: ",\n      ")

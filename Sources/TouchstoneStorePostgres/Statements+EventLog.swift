@@ -39,10 +39,10 @@ extension Statement {
   static let selectEventChain = Statement("select_event_chain", "SELECT sequence, hash FROM event_chain")
   static let setEventChain = Statement("set_event_chain", "UPDATE event_chain SET sequence = $1, hash = $2")
 
-  /// After a sequence, with kinds that begin with one of the prefixes, up to a number.
+  /// After a sequence, of those that are kept, with kinds that begin with one of the prefixes, up to a number.
   private static func eventPage(_ parameters: Int) -> String {
     """
-    AND sequence > $\(parameters + 1)
+    AND sequence > GREATEST($\(parameters + 1), (SELECT sequence FROM event_archive))
     AND (cardinality($\(parameters + 2)::BYTEA[]) = 0 OR EXISTS (
       SELECT 1 FROM unnest($\(parameters + 2)::BYTEA[]) AS prefix
       WHERE substring(kind FROM 1 FOR length(prefix)) = prefix))
@@ -58,6 +58,46 @@ extension Statement {
   static let selectEventsBeyond = Statement(
     "select_events_beyond",
     "SELECT min(sequence) FROM events WHERE sequence < 1 OR sequence > (SELECT sequence FROM event_chain)")
+
+  // MARK: Archiving
+
+  static let selectEventArchive = Statement("select_event_archive", "SELECT sequence, hash FROM event_archive")
+  /// From a start to an end (sequence and hash each) that stands in the log and leaves two events, unless a profile was erased after a
+  /// sequence (with the kind of that event). Answers how often it was done.
+  static let dropEvents = Statement(
+    "drop_events",
+    """
+    WITH dropped AS (
+      UPDATE event_archive SET sequence = $3, hash = $4
+      WHERE sequence = $1 AND hash = $2 AND $1 < $3
+        AND EXISTS (SELECT 1 FROM events WHERE events.sequence = $3 AND events.hash = $4)
+        AND $3 + 2 <= (SELECT sequence FROM event_chain)
+        AND NOT EXISTS (SELECT 1 FROM events WHERE events.sequence > $5 AND kind = $6)
+      RETURNING 1)
+    SELECT count(*) FROM dropped
+    """)
+  /// Claimant, milliseconds.
+  static let claimArchiving = Statement(
+    "claim_archiving",
+    """
+    WITH claimed AS (
+      UPDATE event_archive
+      SET claimant = $1, claimed_until = statement_timestamp() + $2::BIGINT * INTERVAL '1 millisecond'
+      WHERE claimant IS NULL OR claimant = $1 OR claimed_until < statement_timestamp()
+      RETURNING 1)
+    SELECT count(*) FROM claimed
+    """)
+  static let deleteArchivedEvents = Statement(
+    "delete_archived_events",
+    """
+    WITH removed AS (
+      DELETE FROM events WHERE sequence IN (
+        SELECT sequence FROM events WHERE sequence <= (SELECT sequence FROM event_archive) ORDER BY sequence LIMIT $1)
+      RETURNING 1)
+    SELECT count(*) FROM removed
+    """)
+
+  static let archiving = [selectEventArchive, dropEvents, claimArchiving, deleteArchivedEvents]
 
   static let logging = [
     insertUnsealedEvent, hasUnsealedEvents, selectUnsealedEvents, sealEvents, deleteUnsealedEvents, insertSealedEvent,

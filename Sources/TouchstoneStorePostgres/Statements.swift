@@ -2,7 +2,7 @@
 
 extension Statement {
   static let all =
-    reading + conditions + writing + doubts + logging + sweeping + erasing + aboutKeys + ofTransactions
+    reading + conditions + writing + doubts + logging + archiving + sweeping + erasing + aboutKeys + ofTransactions
   /// On connections for short reads, and for commits.
   static let ofReads = reading + [hasUnsealedEvents]
   static let ofWrites = conditions + writing + doubts + [insertUnsealedEvent]

@@ -6,7 +6,7 @@ internal import TouchstoneStore
 struct Sweeper: Sendable {
   /// Of each of a table's key ranges (`UniqueID.spreadCount`), in one step: some milliseconds.
   static let rowsPerRange = 60
-  /// Of stand-ins.
+  /// Of stand-ins, and of archived events.
   static let rowsPerStep = 1_000
 
   let lists: ConnectionLane
@@ -19,16 +19,17 @@ struct Sweeper: Sendable {
     calls += [Statement.deleteStandInDevices, .deleteStandInProfiles].map {
       StatementCall($0).bind(time).bind(Self.rowsPerStep)
     }
+    calls.append(StatementCall(.deleteArchivedEvents).bind(Self.rowsPerStep))
     // By this process's clock, whatever time is swept for.
     calls.append(StatementCall(.deleteExpiredCommitMarks).bind(clock()).bind(Self.rowsPerRange))
     let counts = try await lists.run(calls).dropFirst().map { result throws(PostgresError) in
       try result.only { row in Int(row.integer()) }
     }
     let ranges = counts.prefix(Statement.deleteExpiredRecords.count) + counts.suffix(1)
-    let standIns = counts.dropLast().suffix(2)
+    let others = counts.dropLast().dropFirst(Statement.deleteExpiredRecords.count)
     return SweepResult(
       // Marks of commits are not what anybody put.
       removedRows: counts.dropLast().reduce(0, +),
-      hasMore: ranges.contains { $0 >= Self.rowsPerRange } || standIns.contains { $0 >= Self.rowsPerStep })
+      hasMore: ranges.contains { $0 >= Self.rowsPerRange } || others.contains { $0 >= Self.rowsPerStep })
   }
 }

@@ -94,6 +94,8 @@ final class BatchWriter {
       return .probed(completion)
     case .keyCheck(let check, let completion):
       return .keyCheck(completion, try statements.keyCheck(initially: check))
+    case .drop(let archived, let completion):
+      return try events.drop(archived) ? .committed(completion) : .refused(completion, .otherLog)
     }
   }
 
@@ -300,7 +302,9 @@ final class BatchWriter {
 
     let later = try events.sequences(naming: erasure, after: found.searchedThrough, through: chain.head.sequence)
     var erased: [UInt64] = []
-    for sequence in found.sequences + later {
+    let start = try events.start().sequence
+    // What was archived meanwhile is out of reach.
+    for sequence in found.sequences + later where sequence > start {
       if try events.erase(sequence: sequence) { erased.append(sequence) }
     }
     for account in erasure.accounts(ofErased: erased) { try append(account) }

@@ -25,7 +25,10 @@ enum DatabaseFile {
       version = try Schema.version(of: connection)
       if isKnown(version) {
         try check(connection, version: version)
-        if version < Schema.version { try Schema.bringForward(from: version, on: connection) }
+        // Where the log is not whole, closing takes the steps back.
+        if version < Schema.version { try Schema.beginBringingForward(from: version, on: connection) }
+        try checkLog(on: connection)
+        if version < Schema.version { try connection.execute("COMMIT") }
         try connection.setCheckpointsOnClose(true)
         return connection
       }
@@ -99,17 +102,21 @@ enum DatabaseFile {
 
   /// A file that is shorter than its header says is refused by SQLite itself.
   private static func check(_ connection: SQLiteConnection, version: Int64) throws(SQLiteError) {
-    func require(_ condition: Bool, _ finding: String) throws(SQLiteError) {
-      if !condition { throw SQLiteError(code: .corrupt, message: finding) }
-    }
     let bytes = try connection.integer("PRAGMA page_count") * connection.integer("PRAGMA page_size")
     if bytes <= fullCheckMaximumBytes {
       let finding = try Statement("PRAGMA quick_check(1)", on: connection).first { row in row.text() }
       try require(finding == "ok", finding ?? "it cannot be checked")
     }
     try require(try Schema.isIntact(version, on: connection), "its tables are not as its version makes them")
+  }
+
+  private static func checkLog(on connection: SQLiteConnection) throws(SQLiteError) {
     let events = try EventLog(on: connection)
     try require(try events.endsAtHead(), "the end of the audit log is not as it was written")
+  }
+
+  private static func require(_ condition: Bool, _ finding: String) throws(SQLiteError) {
+    if !condition { throw SQLiteError(code: .corrupt, message: finding) }
   }
 }
 

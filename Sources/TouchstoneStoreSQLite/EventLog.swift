@@ -8,9 +8,13 @@ final class EventLog {
   private let insert: Statement
   private let erase: Statement
   private let setHead: Statement
+  private let setStart: Statement
   private let selectHead: Statement
+  private let selectStart: Statement
+  private let selectErasure: Statement
   private let selectEnd: Statement
   private let selectOne: Statement
+  private let selectHash: Statement
   private let selectAll: Statement
   private let selectOfApplication: Statement
   private let selectOfProfile: Statement
@@ -27,7 +31,10 @@ final class EventLog {
       WHERE sequence = ?1
       """)
     setHead = try prepare("UPDATE event_chain SET sequence = ?, hash = ?")
+    setStart = try prepare("UPDATE event_archive SET sequence = ?, hash = ?")
     selectHead = try prepare("SELECT sequence, hash FROM event_chain")
+    selectStart = try prepare("SELECT sequence, hash FROM event_archive")
+    selectErasure = try prepare("SELECT EXISTS (SELECT 1 FROM events WHERE sequence > ? AND kind = ?)")
     selectEnd = try prepare(
       """
       SELECT sequence, hash, coalesce(
@@ -37,10 +44,13 @@ final class EventLog {
       """)
     let select = "SELECT kind, \(EventRecord.columns) FROM events"
     selectOne = try prepare("SELECT \(EventRecord.columns) FROM events WHERE sequence = ?")
-    selectAll = try prepare("\(select) WHERE sequence > ? ORDER BY sequence")
+    // Rows of dropped events may still be there.
+    let isAfter = "sequence > max(?, (SELECT sequence FROM event_archive))"
+    selectHash = try prepare("SELECT hash FROM events WHERE sequence = ?")
+    selectAll = try prepare("\(select) WHERE \(isAfter) ORDER BY sequence")
     let ofApplication = "WHERE \(EventBlock.expression) = ? AND application_id = ?"
-    selectOfApplication = try prepare("\(select) \(ofApplication) AND sequence > ? ORDER BY sequence")
-    let ofProfile = "\(ofApplication) AND profile_id = ? AND sequence > ? ORDER BY sequence"
+    selectOfApplication = try prepare("\(select) \(ofApplication) AND \(isAfter) ORDER BY sequence")
+    let ofProfile = "\(ofApplication) AND profile_id = ? AND \(isAfter) ORDER BY sequence"
     selectOfProfile = try prepare("\(select) \(ofProfile)")
     selectSequencesOfProfile = try prepare("SELECT sequence FROM events \(ofProfile)")
   }
@@ -63,6 +73,29 @@ final class EventLog {
     guard let head = try selectHead.first(EventChain.Head.init) else { throw Self.headless }
     return head
   }
+
+  // MARK: The beginning
+
+  /// After which event the kept ones begin.
+  func start() throws(SQLiteError) -> EventChain.Head {
+    guard let start = try selectStart.first(EventChain.Head.init) else { throw Self.headless }
+    return start
+  }
+
+  /// The rows up to there are the sweeper's from now on. False where the log is another one than was archived.
+  func drop(_ archived: ArchivedEvents) throws(SQLiteError) -> Bool {
+    guard try start() == archived.start, archived.end.sequence > archived.start.sequence,
+      try archived.end.sequence <= head().archivableEnd,
+      try selectHash.bind(archived.end.sequence).first({ row in row.blob() }) == archived.end.hash
+    else { return false }
+    let isErasedSince = try selectErasure.bind(archived.unerasedThrough).bind(ProfileErasure.eventKind)
+      .first { row in row.boolean() }
+    guard isErasedSince == false else { return false }
+    try setStart.bind(archived.end.sequence).bind(archived.end.hash).run()
+    return true
+  }
+
+  // MARK: The end, as a verification needs it
 
   struct End {
     var head: EventChain.Head
@@ -99,7 +132,8 @@ final class EventLog {
     if filter.applicationID.isEmpty {
       try collect(selectAll.bind(min(afterSequence, UInt64(Int64.max))), filter, limit: limit, into: &events)
     } else {
-      for block in EventBlock.numbers(after: afterSequence, through: try head().sequence) where events.count < limit {
+      let start = max(afterSequence, try start().sequence)
+      for block in EventBlock.numbers(after: start, through: try head().sequence) where events.count < limit {
         try collect(bound(filter, block: block, afterSequence), filter, limit: limit, into: &events)
       }
     }
@@ -129,19 +163,24 @@ final class EventLog {
     // What is appended meanwhile may be in the page, in its order and without a gap.
     let end = try head().sequence
     let events = try events(matching: filter, afterSequence: afterSequence, limit: limit)
-    guard let last = events.last?.sequence else { return EventPage(events: [], through: limit > 0 ? end : 0) }
-    return EventPage(events: events, through: events.count == limit ? last : max(last, end))
+    // After the events: what is dropped meanwhile counts as missing.
+    let start = try start().sequence
+    guard let last = events.last?.sequence else {
+      return EventPage(events: [], through: limit > 0 ? end : 0, start: start)
+    }
+    return EventPage(events: events, through: events.count == limit ? last : max(last, end), start: start)
   }
 
   // MARK: Erasing
 
-  /// For each erasure, as far as the log goes now.
+  /// For each erasure, as far as the log goes now. Archived events are out of reach.
   func find(_ erasures: [ProfileErasure]) throws(SQLiteError) -> [FoundEvents] {
     var found: [FoundEvents] = []
     for erasure in erasures {
       let end = try head().sequence
       found.append(
-        FoundEvents(sequences: try sequences(naming: erasure, after: 0, through: end), searchedThrough: end))
+        FoundEvents(
+          sequences: try sequences(naming: erasure, after: try start().sequence, through: end), searchedThrough: end))
     }
     return found
   }

@@ -12,6 +12,7 @@ enum PendingWrite: Sendable {
   case sweep(before: UnixTime, StoreCompletion<SweepResult>)
   case probe(StoreCompletion<Void>)
   case keyCheck([UInt8], StoreCompletion<[UInt8]>)
+  case drop(ArchivedEvents, StoreCompletion<Void>)
 
   func fail(_ error: StoreError) {
     switch self {
@@ -19,6 +20,7 @@ enum PendingWrite: Sendable {
     case .sweep(_, let completion): completion(.failure(error))
     case .probe(let completion): completion(.failure(error))
     case .keyCheck(_, let completion): completion(.failure(error))
+    case .drop(_, let completion): completion(.failure(error))
     }
   }
 

@@ -28,10 +28,23 @@ public enum SQLiteAuditLog {
   }
 
   private static func verify(_ path: String, _ access: SQLiteConnection.Access) throws(SQLiteError) -> Verification {
-    let log = try EventLog(on: SQLiteConnection(path: path, access: access))
+    let connection = try SQLiteConnection(path: path, access: access)
+    try Schema.addMissingArchive(on: connection)
+    let log = try EventLog(on: connection)
+    var verification = try verify(log, from: log.start())
+    // What was archived and dropped while this was reading is no loss.
+    while verification.fault != nil, case let start = try log.start(), start.sequence > verification.start.sequence {
+      verification = try verify(log, from: start)
+    }
+    return verification
+  }
+
+  private static func verify(
+    _ log: EventLog, from start: EventChain.Head
+  ) throws(SQLiteError) -> Verification {
     let end = try log.end()
-    var verifier = EventChainVerifier()
-    var verification = Verification(verifiedCount: 0, erasedCount: 0, head: end.head)
+    var verifier = EventChainVerifier(continuing: start)
+    var verification = Verification(start: start, head: end.head)
     do throws(EventChainVerifier.Fault) {
       try verify(log, through: end, by: &verifier)
     } catch {

@@ -130,6 +130,10 @@ public final class SQLiteStore: Store {
     eventLists.read(completion) { lists throws(SQLiteError) in try lists.events.head() }
   }
 
+  public func eventChainStart(completion: @escaping Completion<EventChain.Head>) {
+    eventLists.read(completion) { lists throws(SQLiteError) in try lists.events.start() }
+  }
+
   public var eventSignal: EventSignal { writes.eventSignal }
 
   // MARK: Writing
@@ -148,6 +152,15 @@ public final class SQLiteStore: Store {
 
   public func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>) {
     writes.submit(.sweep(before: time, completion))
+  }
+
+  public func drop(_ archived: ArchivedEvents, completion: @escaping Completion<Void>) {
+    writes.submit(.drop(archived, completion))
+  }
+
+  /// No other process has the data directory.
+  public func claimArchiving(by claimant: UniqueID, for duration: Duration, completion: @escaping Completion<Bool>) {
+    completion(isClosed.load(ordering: .acquiring) ? .failure(.closed) : .success(true))
   }
 
   public func probe(completion: @escaping Completion<Void>) {

@@ -7,7 +7,7 @@ enum Schema {
   /// "Tchs" in ASCII, in the file's header: what tells our database from another application's.
   static let applicationID: Int64 = 0x5463_6873
   /// In the header's user_version; grows with every change of the tables.
-  static let version: Int64 = 3
+  static let version: Int64 = 4
   /// The first that is brought forward; what was before it, nobody kept.
   static let oldestVersion: Int64 = 2
 
@@ -141,7 +141,16 @@ enum Schema {
       only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
       value BLOB NOT NULL
     ) STRICT;
-    """
+    """,
+    // The last event that was archived and dropped: see `Store.eventChainStart`.
+    archiveVersion: """
+    CREATE TABLE event_archive (
+      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      sequence INTEGER NOT NULL,
+      hash BLOB NOT NULL
+    ) STRICT;
+    INSERT INTO event_archive VALUES (1, 0, zeroblob(32));
+    """,
   ]
 
   private static func secretColumns(_ name: String) -> String {
@@ -160,10 +169,18 @@ enum Schema {
       """)
   }
 
-  /// All of it in one transaction: where it is cut short, the next start does it.
-  static func bringForward(from old: Int64, on connection: SQLiteConnection) throws(SQLiteError) {
-    try connection.execute("BEGIN IMMEDIATE; \(steps(after: old, through: version)) COMMIT;")
+  /// All of it in one transaction, which is the caller's to commit: where it is cut short, the next start does it.
+  static func beginBringingForward(from old: Int64, on connection: SQLiteConnection) throws(SQLiteError) {
+    try connection.execute("BEGIN IMMEDIATE; \(steps(after: old, through: version))")
   }
+
+  /// An earlier version's log, for a connection that only reads: nothing of it was archived.
+  static func addMissingArchive(on connection: SQLiteConnection) throws(SQLiteError) {
+    guard try Self.version(of: connection) < archiveVersion else { return }
+    try connection.execute("CREATE TEMP TABLE event_archive AS SELECT 0 AS sequence, zeroblob(32) AS hash")
+  }
+
+  private static let archiveVersion: Int64 = 4
 
   private static func steps(after old: Int64, through version: Int64) -> String {
     (old..<version).compactMap { steps[$0 + 1] }.joined() + "PRAGMA user_version = \(version);"

@@ -1,4 +1,4 @@
-// Drops what expired, a bounded number of rows at a time, so that commits never wait long for it.
+// Drops what expired, and the rows of events that were archived, a bounded number of rows at a time, so that commits never wait long for it.
 
 internal import TouchstonePolicy
 internal import TouchstoneStore
@@ -53,6 +53,8 @@ final class Sweeper {
   private let expiring: [Expiring]
   private let deleteStandInDevices: Statement
   private let deleteStandInProfiles: Statement
+  private let deleteArchivedEvents: Statement
+  private let countChanges: Statement
 
   init(on connection: SQLiteConnection) throws(SQLiteError) {
     raiseMark = try Statement(
@@ -74,6 +76,13 @@ final class Sweeper {
         SELECT application_id, profile_id FROM profiles WHERE stand_in_until < ? LIMIT \(Self.rowsPerStep))
       RETURNING application_id, profile_id
       """, on: connection)
+    deleteArchivedEvents = try Statement(
+      """
+      DELETE FROM events WHERE sequence IN (
+        SELECT sequence FROM events WHERE sequence <= (SELECT sequence FROM event_archive)
+        ORDER BY sequence LIMIT \(Self.rowsPerStep))
+      """, on: connection)
+    countChanges = try Statement("SELECT changes()", on: connection)
   }
 
   /// Answers also which stand-ins went. The mark moves with the first step: all before it reads as used, whether its
@@ -93,6 +102,9 @@ final class Sweeper {
       step.standInProfiles.append(ProfileKey(applicationID: row.text(), profileID: row.text()))
     }
     step.count(step.standInProfiles.count, hasMore: step.standInProfiles.count == Self.rowsPerStep)
+    try deleteArchivedEvents.run()
+    let removedEvents = Int(try countChanges.first { row in row.integer() } ?? 0)
+    step.count(removedEvents, hasMore: removedEvents == Self.rowsPerStep)
     return step
   }
 }

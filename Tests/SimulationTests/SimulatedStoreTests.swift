@@ -91,6 +91,18 @@ private final class PumpedStore: Store, @unchecked Sendable {
     pump(completion) { store.eventChainHead(completion: completion) }
   }
 
+  func eventChainStart(completion: @escaping Completion<EventChain.Head>) {
+    pump(completion) { store.eventChainStart(completion: completion) }
+  }
+
+  func drop(_ archived: ArchivedEvents, completion: @escaping Completion<Void>) {
+    pump(completion) { store.drop(archived, completion: completion) }
+  }
+
+  func claimArchiving(by claimant: UniqueID, for duration: Duration, completion: @escaping Completion<Bool>) {
+    pump(completion) { store.claimArchiving(by: claimant, for: duration, completion: completion) }
+  }
+
   var eventSignal: EventSignal { store.eventSignal }
 
   func probe(completion: @escaping Completion<Void>) {

@@ -44,6 +44,9 @@ enum ArrowTable {
     ArrowRow(
       "TouchstoneCrypto", ["CArgon2"], packages: ["Crypto"], system: platform.union(["FoundationEssentials"])),
 
+    // What leaves the store for files.
+    ArrowRow("TouchstoneArchive", ["TouchstoneStore", "TouchstonePolicy", "TouchstoneCrypto"], system: platform),
+
     // Transport: knows nothing of Touchstone.
     ArrowRow("DispatchRPC", ["CNGHTTP2", "COpenSSL", "CZlib", "CEpoll"], system: platform),
     ArrowRow("DispatchPool", system: platform),
@@ -101,7 +104,7 @@ enum ArrowTable {
   /// `import Foundation` costs up to 50 MB and 4 ms of start.
   static let withoutFoundation = [
     "TouchstonePolicy", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "RPCChannel", "TouchstoneStore",
-    "TouchstoneStoreSQLite", "TouchstoneStorePostgres",
+    "TouchstoneStoreSQLite", "TouchstoneStorePostgres", "TouchstoneArchive",
   ]
 
   static func row(_ target: String) -> ArrowRow? {

@@ -87,7 +87,7 @@ struct OpeningTests {
     },
     Damage("another application's", .corrupt, "another application") { $0[68] = 1 },
     Damage("nobody's", .corrupt, "another application") { $0.replaceSubrange(68..<72, with: [0, 0, 0, 0]) },
-    Damage("a newer version's", .otherSchema, "newer version") { $0[63] = 4 },
+    Damage("a newer version's", .otherSchema, "newer version") { $0[63] = 5 },
     Damage("an earlier version's", .otherSchema, "earlier version") { $0[63] = 1 },
     Damage("no version's", .corrupt, "never in use") { $0[63] = 0 },
   ])
@@ -118,7 +118,7 @@ struct OpeningTests {
   @Test func theVersionBeforeIsBroughtForwardWithAllThatItHas() async throws {
     try await withTemporaryDirectory { directory in
       try await fill(directory)
-      try execute("DROP TABLE key_check; PRAGMA user_version = 2", on: directory)
+      try execute("DROP TABLE key_check; DROP TABLE event_archive; PRAGMA user_version = 2", on: directory)
       for _ in 0..<2 {
         let store = try SQLiteStore.open(directory: directory)
         #expect(try await store.device(id: "phone-1").version == 1)
@@ -131,7 +131,8 @@ struct OpeningTests {
   @Test func theVersionBeforeWithOtherTablesIsRefusedAndLeftAsItIs() async throws {
     try await withTemporaryDirectory { directory in
       try await fill(directory)
-      try execute("DROP TABLE tokens; DROP TABLE key_check; PRAGMA user_version = 2", on: directory)
+      try execute(
+        "DROP TABLE tokens; DROP TABLE key_check; DROP TABLE event_archive; PRAGMA user_version = 2", on: directory)
       let before = try File.read("\(directory)/touchstone.db")
       #expect(openingError(directory)?.code == .corrupt)
       #expect(try File.read("\(directory)/touchstone.db") == before)

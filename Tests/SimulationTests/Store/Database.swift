@@ -44,6 +44,10 @@ final class Database {
 
   func keyCheck(initially check: [UInt8]) -> [UInt8] { records.keyCheck(initially: check) }
 
+  func drop(_ archived: ArchivedEvents) -> Result<Void, StoreError> {
+    do throws(StoreError) { return .success(try records.drop(archived)) } catch { return .failure(error) }
+  }
+
   /// What a process was told is durable stays when it dies.
   func lose(_ life: Life) {
     if mutation == .storeLosesTheLastCommit, let before = beforeLastCommit { records = before }

@@ -61,6 +61,10 @@ final class ReplicaStore: Store, @unchecked Sendable {
     read("the chain's head", completion) { $0.chain.head }
   }
 
+  func eventChainStart(completion: @escaping Completion<EventChain.Head>) {
+    read("the chain's start", completion) { $0.eventStart }
+  }
+
   var eventSignal: EventSignal { database.eventSignal }
 
   /// A value of the moment of the call or of the answer's, or of some time before where reads are stale.
@@ -122,6 +126,14 @@ final class ReplicaStore: Store, @unchecked Sendable {
 
   func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>) {
     deliver("a sweep", .success(database.sweep(before: time)), to: completion)
+  }
+
+  func drop(_ archived: ArchivedEvents, completion: @escaping Completion<Void>) {
+    deliver("a drop", database.drop(archived), to: completion)
+  }
+
+  func claimArchiving(by claimant: UniqueID, for duration: Duration, completion: @escaping Completion<Bool>) {
+    deliver("a claim", .success(true), to: completion)
   }
 
   func probe(completion: @escaping Completion<Void>) {

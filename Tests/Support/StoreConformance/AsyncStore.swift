@@ -1,5 +1,6 @@
 // The store's calls for tests: awaited instead of called back.
 
+internal import Testing
 public import TouchstonePolicy
 public import TouchstoneStore
 
@@ -89,6 +90,27 @@ extension Store {
 
   public func keyCheck(initially check: [UInt8]) async throws(StoreError) -> [UInt8] {
     try await result { keyCheck(initially: check, completion: $0) }
+  }
+
+  public func eventChainStart() async throws(StoreError) -> EventChain.Head {
+    try await result { eventChainStart(completion: $0) }
+  }
+
+  public func drop(_ archived: ArchivedEvents) async throws(StoreError) {
+    try await result { drop(archived, completion: $0) }
+  }
+
+  public func claimArchiving(by claimant: UniqueID, for duration: Duration) async throws(StoreError) -> Bool {
+    try await result { claimArchiving(by: claimant, for: duration, completion: $0) }
+  }
+
+  /// As far as an archive would hold them.
+  public func dropEvents(through sequence: UInt64) async throws {
+    let end = try #require(try await events().first { $0.sequence == sequence })
+    try await drop(
+      ArchivedEvents(
+        start: eventChainStart(), end: EventChain.Head(sequence: sequence, hash: end.hash),
+        unerasedThrough: eventChainHead().sequence))
   }
 
   public func close() async {

@@ -29,10 +29,11 @@ public enum StoreConformance {
     public var testDescription: String { name }
   }
 
-  public static let sharedChecks = secretBudgetChecks + sharedLogChecks + keyCheckChecks
+  public static let sharedChecks = secretBudgetChecks + sharedLogChecks + sharedRetentionChecks + keyCheckChecks
 
   public static let checks =
-    recordChecks + profileChecks + compareAndSetChecks + bindingChecks + eventChecks + erasureChecks + lifecycleChecks
+    recordChecks + profileChecks + compareAndSetChecks + bindingChecks + eventChecks + retentionChecks + erasureChecks
+    + lifecycleChecks
     + sizeChecks
     + sharedChecks.map { check in
       Check(name: check.name) { store in try await check.run([store]) }

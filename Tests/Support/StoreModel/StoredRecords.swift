@@ -22,6 +22,8 @@ public struct StoredRecords: Sendable {
   public private(set) var profiles: [ProfileName: ProfileRecord] = [:]
   public private(set) var events: [EventRecord] = []
   public private(set) var chain = EventChain()
+  /// Where the kept events begin.
+  public private(set) var eventStart = EventChain.Head.genesis
   public private(set) var evaluations: [ExpiringKey: EvaluationRecord] = [:]
   private var tokens: [ExpiringKey: TokenRecord] = [:]
   private var usedTickets: Set<ExpiringKey> = []
@@ -91,14 +93,17 @@ public struct StoredRecords: Sendable {
   }
 
   public func events(matching filter: EventFilter, afterSequence: UInt64, limit: Int) -> [EventRecord] {
-    // From 1 and without gaps.
-    Array(events.dropFirst(Int(clamping: afterSequence)).lazy.filter(filter.admits).prefix(limit))
+    // Without gaps.
+    let start = max(afterSequence, eventStart.sequence) - eventStart.sequence
+    return Array(events.dropFirst(Int(clamping: start)).lazy.filter(filter.admits).prefix(limit))
   }
 
   public func eventPage(matching filter: EventFilter, afterSequence: UInt64, limit: Int) -> EventPage {
     let page = events(matching: filter, afterSequence: afterSequence, limit: max(0, limit))
-    guard page.count == limit else { return EventPage(events: page, through: chain.head.sequence) }
-    return EventPage(events: page, through: page.last?.sequence ?? 0)
+    guard page.count == limit else {
+      return EventPage(events: page, through: chain.head.sequence, start: eventStart.sequence)
+    }
+    return EventPage(events: page, through: page.last?.sequence ?? 0, start: eventStart.sequence)
   }
 
   public func enrolment(
@@ -161,6 +166,17 @@ public struct StoredRecords: Sendable {
   /// Its number is salt enough where nobody guesses, and so every run's hashes are alike.
   private mutating func append(_ event: EventDraft) {
     events.append(chain.append(event, salt: UniqueID(high: 0, low: chain.head.sequence)))
+  }
+
+  public mutating func drop(_ archived: ArchivedEvents) throws(StoreError) {
+    let isErasedSince = events.contains {
+      $0.sequence > archived.unerasedThrough && $0.event?.kind == ProfileErasure.eventKind
+    }
+    guard archived.start == eventStart, archived.end.sequence <= chain.head.archivableEnd, !isErasedSince,
+      events.contains(where: { $0.sequence == archived.end.sequence && $0.hash == archived.end.hash })
+    else { throw StoreError(code: .conflict, message: "not as it was archived") }
+    eventStart = archived.end
+    events.removeAll { $0.sequence <= archived.end.sequence }
   }
 
   /// All in one step.

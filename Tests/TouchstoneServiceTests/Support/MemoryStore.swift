@@ -140,6 +140,25 @@ final class MemoryStore: Store {
     read(completion) { $0.chain.head }
   }
 
+  func eventChainStart(completion: @escaping Completion<EventChain.Head>) {
+    read(completion) { $0.eventStart }
+  }
+
+  func drop(_ archived: ArchivedEvents, completion: @escaping Completion<Void>) {
+    let result = state.withLock { state -> Result<Void, StoreError> in
+      do throws(StoreError) {
+        return .success(try state.records.drop(archived))
+      } catch {
+        return .failure(error)
+      }
+    }
+    deliver(result, to: completion)
+  }
+
+  func claimArchiving(by claimant: UniqueID, for duration: Duration, completion: @escaping Completion<Bool>) {
+    deliver(.success(true), to: completion)
+  }
+
   let eventSignal = EventSignal()
 
   func commit(_ changeSet: ChangeSet, completion: @escaping Completion<Void>) {

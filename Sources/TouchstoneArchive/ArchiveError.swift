@@ -1,0 +1,33 @@
+// Why an archive could not be written, read or trusted.
+
+internal import TouchstoneStore
+
+public struct ArchiveError: Error, Sendable, Hashable {
+  public enum Code: UInt8, Sendable, Hashable {
+    /// The directory or a file in it cannot be read or written.
+    case unusable
+    /// A file is not as it was written, or of another log.
+    case damaged
+    /// Another process works on the directory.
+    case inUse
+    /// The store did not do as asked.
+    case store
+  }
+
+  public var code: Code
+  /// One line: which file, what is wrong, what to do.
+  public var message: String
+
+  init(code: Code, message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  init(_ error: StoreError) {
+    self.init(code: .store, message: "the store: \(error.message)")
+  }
+
+  static func damaged(_ path: String, _ finding: String) -> ArchiveError {
+    ArchiveError(code: .damaged, message: "\(path): \(finding)")
+  }
+}

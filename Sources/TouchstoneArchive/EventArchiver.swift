@@ -1,0 +1,152 @@
+// Takes the log's oldest events out of the store, into files: nothing is dropped that is not in a durable file.
+
+public import TouchstonePolicy
+public import TouchstoneStore
+
+/// Wherever it is cut short, the log is whole: a file without its name is made anew, and one with its name whose events
+/// were not dropped is replaced by the next run.
+public struct EventArchiver: Sendable {
+  public enum Outcome: Sendable, Hashable {
+    /// No event is old enough.
+    case nothing
+    /// Another process archives.
+    case busy
+    /// There may be more.
+    case archived(file: String, first: UInt64, last: UInt64)
+  }
+
+  /// Of one file: many times what it takes. After a crash the others wait for so long.
+  private static let claimDuration = Duration.seconds(5 * 60)
+  /// An erasure while a file was written is rare, two in a row rarer.
+  private static let maximumTries = 5
+
+  private let store: WaitingStore
+  private let path: String
+  private let maximumEvents: UInt64
+  private let claimant = UniqueID.random()
+
+  /// - Parameter directory: with files of this log alone. Made where it is missing, with mode 0700.
+  public init(store: any Store, directory: String) {
+    self.init(store: store, directory: directory, maximumEvents: ArchivePlan.maximumEventsPerFile)
+  }
+
+  init(store: any Store, directory: String, maximumEvents: UInt64) {
+    self.store = WaitingStore(store)
+    path = directory
+    self.maximumEvents = maximumEvents
+  }
+
+  /// One file. Waits for the store and the disk: call it on a thread that may.
+  ///
+  /// - Parameter cutoff: what happened before it is old enough.
+  public func archive(before cutoff: UnixTime) throws(ArchiveError) -> Outcome {
+    guard try store.claimArchiving(by: claimant, for: Self.claimDuration) else { return .busy }
+    let directory: ArchiveDirectory
+    do throws(ArchiveError) {
+      directory = try ArchiveDirectory(claiming: path)
+    } catch {
+      guard error.code == .inUse else { throw error }
+      return .busy
+    }
+    for _ in 0..<Self.maximumTries {
+      guard let range = try plan(before: cutoff, in: directory) else { return .nothing }
+      if let name = try archive(range, in: directory) {
+        return .archived(file: directory.path(of: name), first: name.first, last: name.last)
+      }
+    }
+    return .busy
+  }
+
+  // MARK: How much
+
+  private func plan(
+    before cutoff: UnixTime, in directory: ArchiveDirectory
+  ) throws(ArchiveError) -> ArchiveFile.Range? {
+    let (start, head) = (try store.start(), try store.head())
+    var plan = ArchivePlan(start: start, head: head, cutoff: cutoff, maximumEvents: maximumEvents)
+    var position = start.sequence
+    while !plan.isComplete {
+      let events = try store.events(after: position).events
+      guard let last = events.last else { break }
+      for event in events { plan.take(event) }
+      position = last.sequence
+    }
+    let leftOver = try leftOver(in: directory, after: start, head: head)
+    let end = [plan.end, leftOver].compactMap(\.self).max { $0.sequence < $1.sequence } ?? plan.end
+    return end == start ? nil : ArchiveFile.Range(start: start, end: end)
+  }
+
+  /// Where a file ends whose events were not dropped. They are archived again, for they may have been erased meanwhile.
+  private func leftOver(
+    in directory: ArchiveDirectory, after start: EventChain.Head, head: EventChain.Head
+  ) throws(ArchiveError) -> EventChain.Head? {
+    var end: EventChain.Head?
+    for name in try directory.files() where name.first == start.sequence + 1 {
+      let range = try ArchiveFile.verify(directory.path(of: name))
+      guard range.end.sequence <= head.archivableEnd,
+        try store.events(after: range.end.sequence - 1).events.first?.hash == range.end.hash
+      else {
+        throw .damaged(
+          directory.path(of: name), "holds events that the log does not have: move it away if they are not of this log")
+      }
+      if range.end.sequence > end?.sequence ?? 0 { end = range.end }
+    }
+    return end
+  }
+
+  // MARK: One file
+
+  /// `nil`: the log changed meanwhile; nothing was dropped.
+  private func archive(
+    _ range: ArchiveFile.Range, in directory: ArchiveDirectory
+  ) throws(ArchiveError) -> ArchiveFileName? {
+    let name = ArchiveFileName(first: range.start.sequence + 1, last: range.end.sequence)
+    var unerasedThrough = try store.head().sequence
+    let isMade = try directory.makeFile(name) { writer throws(ArchiveError) in
+      try write(range, to: writer)
+    } isWanted: { () throws(ArchiveError) in
+      guard let through = try lastWithoutErasure(after: unerasedThrough) else { return false }
+      unerasedThrough = through
+      return true
+    }
+    guard isMade else { return nil }
+    for other in try directory.files() where other.first == name.first && other != name { try directory.remove(other) }
+    let archived = ArchivedEvents(start: range.start, end: range.end, unerasedThrough: unerasedThrough)
+    return try store.drop(archived) ? name : nil
+  }
+
+  private func write(_ range: ArchiveFile.Range, to writer: ArchiveFileWriter) throws(ArchiveError) {
+    try writer.write(.header(range.start))
+    var verifier = EventChainVerifier(continuing: range.start)
+    while verifier.head.sequence < range.end.sequence {
+      let page = try store.events(after: verifier.head.sequence)
+      if page.events.isEmpty { break }
+      for event in page.events where event.sequence <= range.end.sequence {
+        try Self.verify(event, by: &verifier)
+        try writer.write(.event(ArchivedEvent(record: event)))
+      }
+    }
+    guard verifier.head == range.end else { throw Self.brokenLog("event \(verifier.head.sequence + 1) is missing") }
+    try writer.write(.trailer(range.end))
+  }
+
+  /// What does not follow from the event before stays where it is, for whoever finds out why.
+  private static func verify(_ event: EventRecord, by verifier: inout EventChainVerifier) throws(ArchiveError) {
+    do throws(EventChainVerifier.Fault) {
+      try verifier.verify(event)
+    } catch {
+      throw brokenLog("\(error)")
+    }
+  }
+
+  private static func brokenLog(_ finding: String) -> ArchiveError {
+    ArchiveError(code: .damaged, message: "the audit log is not archived: \(finding)")
+  }
+
+  /// `nil`: a profile was erased.
+  private func lastWithoutErasure(after sequence: UInt64) throws(ArchiveError) -> UInt64? {
+    let erasures = EventFilter(applicationID: "", kindPrefixes: [ProfileErasure.eventKind])
+    let page = try store.events(matching: erasures, after: sequence)
+    return page.events.isEmpty ? max(sequence, page.through) : nil
+  }
+}

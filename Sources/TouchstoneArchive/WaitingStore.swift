@@ -1,0 +1,70 @@
+// The store for a thread that may wait: one question after the other.
+
+internal import Dispatch
+internal import Synchronization
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// Only on a thread that nobody else needs.
+struct WaitingStore {
+  /// In one read: a millisecond or two.
+  static let pageLimit = 512
+
+  private typealias Completion<Value> = @Sendable (Result<Value, StoreError>) -> Void
+
+  private let store: any Store
+
+  init(_ store: any Store) {
+    self.store = store
+  }
+
+  func head() throws(ArchiveError) -> EventChain.Head {
+    try wait { store.eventChainHead(completion: $0) }
+  }
+
+  func start() throws(ArchiveError) -> EventChain.Head {
+    try wait { store.eventChainStart(completion: $0) }
+  }
+
+  func events(
+    matching filter: EventFilter = EventFilter(applicationID: ""), after sequence: UInt64
+  ) throws(ArchiveError) -> EventPage {
+    try wait { store.events(matching: filter, afterSequence: sequence, limit: Self.pageLimit, completion: $0) }
+  }
+
+  func claimArchiving(by claimant: UniqueID, for duration: Duration) throws(ArchiveError) -> Bool {
+    try wait { store.claimArchiving(by: claimant, for: duration, completion: $0) }
+  }
+
+  /// False where the log is not as it was archived any more.
+  func drop(_ archived: ArchivedEvents) throws(ArchiveError) -> Bool {
+    switch answer({ store.drop(archived, completion: $0) }) {
+    case .success: return true
+    case .failure(let error) where error.code == .conflict: return false
+    case .failure(let error): throw ArchiveError(error)
+    }
+  }
+
+  private func wait<Value: Sendable>(
+    _ ask: (@escaping Completion<Value>) -> Void
+  ) throws(ArchiveError) -> Value {
+    switch answer(ask) {
+    case .success(let value): return value
+    case .failure(let error): throw ArchiveError(error)
+    }
+  }
+
+  private func answer<Value: Sendable>(
+    _ ask: (@escaping Completion<Value>) -> Void
+  ) -> Result<Value, StoreError> {
+    let answered = DispatchSemaphore(value: 0)
+    let answer = Mutex<Result<Value, StoreError>?>(nil)
+    ask { result in
+      answer.withLock { $0 = result }
+      answered.signal()
+    }
+    answered.wait()
+    guard let answer = answer.withLock({ $0 }) else { preconditionFailure("signalled without an answer") }
+    return answer
+  }
+}
