@@ -119,6 +119,7 @@ struct OpeningTests {
     try await withTemporaryDirectory { directory in
       try await fill(directory)
       try execute("DROP TABLE key_check; DROP TABLE event_archive; PRAGMA user_version = 2", on: directory)
+      #expect(try SQLiteAuditLog.verify(directory: directory).fault == nil)
       for _ in 0..<2 {
         let store = try SQLiteStore.open(directory: directory)
         #expect(try await store.device(id: "phone-1").version == 1)
@@ -133,6 +134,20 @@ struct OpeningTests {
       try await fill(directory)
       try execute(
         "DROP TABLE tokens; DROP TABLE key_check; DROP TABLE event_archive; PRAGMA user_version = 2", on: directory)
+      let before = try File.read("\(directory)/touchstone.db")
+      #expect(openingError(directory)?.code == .corrupt)
+      #expect(try File.read("\(directory)/touchstone.db") == before)
+    }
+  }
+
+  @Test func theVersionBeforeWithABrokenLogIsRefusedAndLeftAsItIs() async throws {
+    try await withTemporaryDirectory { directory in
+      try await fill(directory)
+      try execute(
+        """
+        DROP TABLE key_check; DROP TABLE event_archive; PRAGMA user_version = 2;
+        UPDATE events SET kind = 'forged' WHERE sequence = (SELECT max(sequence) FROM events)
+        """, on: directory)
       let before = try File.read("\(directory)/touchstone.db")
       #expect(openingError(directory)?.code == .corrupt)
       #expect(try File.read("\(directory)/touchstone.db") == before)
