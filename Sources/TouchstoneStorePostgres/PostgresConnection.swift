@@ -155,14 +155,25 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
 
   // MARK: Receiving
 
+  /// Until nothing is left: of a peer that has hung up Dispatch tells once, and one call of libpq's may take what it said
+  /// last (why it ends the session) without meeting the end behind it.
   func receive() {
-    guard let connection, phase != .closed else { return }
-    guard PQconsumeInput(connection) == 1 else {
+    repeat {
+      guard let connection, phase != .closed else { return }
+      guard PQconsumeInput(connection) == 1 else {
+        takeResults(from: connection)
+        return end(failure)
+      }
       takeResults(from: connection)
-      return end(failure)
-    }
-    takeResults(from: connection)
+    } while hasInput
     if phase != .closed { flush() }
+  }
+
+  /// On the socket itself, an end among it; what libpq has buffered is taken.
+  private var hasInput: Bool {
+    guard let watchedSocket, phase != .closed else { return false }
+    var descriptor = pollfd(fd: watchedSocket, events: Int16(POLLIN), revents: 0)
+    return poll(&descriptor, 1, 0) == 1
   }
 
   /// All that have arrived.

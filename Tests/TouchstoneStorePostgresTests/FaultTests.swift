@@ -43,6 +43,24 @@ struct FaultTests {
     }
   }
 
+  /// Not only where the time for an answer has passed.
+  @Test func aSessionThatTheServerEndsWithAWordIsFoundToHaveEnded() async throws {
+    try await withFaultyWay { way, store, _ in
+      for _ in 1...20 {
+        way.setMode(.standsStill)
+        let losses = way.lossCount
+        let start = ContinuousClock.now
+        async let answer = StoreConformance.errorCode { try await store.commit(events: [.sample()]) }
+        while way.lossCount == losses { await Task.yield() }
+        way.setMode(.open)
+        way.endSessions()
+        // Done, where it was the sealer that met the standstill.
+        #expect(await [nil, .unavailable].contains(answer))
+        #expect(.now - start < PostgresStoreOptions.small.callTimeout / 4)
+      }
+    }
+  }
+
   @Test func aCommitIsInDoubtWhereTheDatabaseCannotBeAsked() async throws {
     try await withFaultyWay(options: Self.shortOptions) { way, store, witness in
       way.setMode(.losesAnswers)

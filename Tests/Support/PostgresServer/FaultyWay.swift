@@ -55,6 +55,14 @@ public final class FaultyWay: Sendable {
     for end in ends.withLock({ $0 }) { shutdown(end, Int32(SHUT_RDWR)) }
   }
 
+  /// As a server does that ends its sessions: whoever is connected is told something first, and the end is behind it
+  /// before anybody has read.
+  public func endSessions() {
+    let notice: [UInt8] = Array("N".utf8) + [0, 0, 0, 13] + Array("SFATAL".utf8) + [0, 0]
+    for end in ends.withLock({ $0 }) { _ = send(end, notice, notice.count, Int32(MSG_NOSIGNAL)) }
+    cut()
+  }
+
   /// How many times something was not passed on.
   public var lossCount: Int { losses.load(ordering: .sequentiallyConsistent) }
 
