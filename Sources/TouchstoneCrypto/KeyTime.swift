@@ -2,7 +2,7 @@
 
 import Glibc
 
-enum KeyTime {
+public enum KeyTime {
   private static let form = "%Y%m%dT%H%M%SZ"
   private static let byteCount = 16
   /// The years 1970 to 9999: four digits.
@@ -28,5 +28,22 @@ enum KeyTime {
     let time = Int64(timegm(&parts))
     // Whatever was no digit, letter or date is not written like that.
     return range.contains(time) && Self.text(of: time) == text ? time : nil
+  }
+
+  // MARK: For people
+
+  /// What stands between the numbers, and at which place then.
+  private static let marks: [(Int, Character)] = [(4, "-"), (7, "-"), (13, ":"), (16, ":")]
+
+  /// As RFC 3339 has it: "2026-11-21T21:30:00Z".
+  public static func instant(_ time: Int64) -> String {
+    var text = text(of: time)
+    for (place, mark) in marks { text.insert(mark, at: text.index(text.startIndex, offsetBy: place)) }
+    return text
+  }
+
+  /// `nil` for what `instant` does not write.
+  public static func read(instant: String) -> Int64? {
+    read(instant.filter { $0 != "-" && $0 != ":" }).flatMap { Self.instant($0) == instant ? $0 : nil }
   }
 }

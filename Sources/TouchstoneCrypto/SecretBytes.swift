@@ -33,7 +33,7 @@ public final class SecretBytes: @unchecked Sendable, CustomStringConvertible, Cu
   }
 
   /// In a way that no optimiser leaves out.
-  static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
+  public static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
     guard let start = buffer.baseAddress else { return }
     explicit_bzero(start, buffer.count)
   }

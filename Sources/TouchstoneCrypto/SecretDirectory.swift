@@ -54,7 +54,8 @@ struct SecretDirectory: ~Copyable {
         throw KeyRingError(code: .wrongFileType, path: path, reason: "is not a directory, or is a symbolic link")
       case ENOENT:
         throw KeyRingError(
-          code: .missing, path: path, reason: "is missing; restore it, or make a first set with `touchstone keys new`")
+          code: .missing, path: path,
+          reason: "is missing: restore it from a backup; for a new service, make it with `touchstone keys new`")
       default:
         throw .system("open", errno, path: path)
       }

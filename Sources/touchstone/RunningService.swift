@@ -1,10 +1,8 @@
 // The whole service, wired and running in this process. `serve` and `demo` both start it here.
 
-internal import Dispatch
 internal import DispatchRPC
 internal import Glibc
 internal import Logging
-internal import Synchronization
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
@@ -20,6 +18,7 @@ final class RunningService: Sendable {
   private let service: TouchstoneService
   private let server: RPCServer
   private let store: any Store
+  private let pepperCheck: [UInt8]
   private let sweeping: Sweeping
 
   /// Opens the store before the keys: in a data directory it takes the lock, and where it refuses, nothing was changed.
@@ -37,7 +36,7 @@ final class RunningService: Sendable {
     let cores = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     let shards = configuration.shards == 0 ? cores : configuration.shards
     let store = try configuration.openStore(logger: logger)
-    let keys = try loadKeys(configuration.dataDirectory, for: store)
+    let keys = try configuration.keySource.load(for: store, mayCreate: configuration.store == .sqlite)
     let service = TouchstoneService(
       configuration: configuration.service, store: store, keys: keys, shardCount: shards, logger: logger,
       environment: ServiceEnvironment(cores: cores, clock: clock))
@@ -56,7 +55,7 @@ final class RunningService: Sendable {
     let addresses = try listen(on: listeners, server, tls)
     return RunningService(
       addresses: addresses, listeners: listeners, tls: tls, service: service, server: server, store: store,
-      logger: logger)
+      pepperCheck: keys.pepper.check, logger: logger)
   }
 
   /// Of a call: many times what the store takes for a commit, so that only a queue takes longer.
@@ -78,7 +77,7 @@ final class RunningService: Sendable {
 
   private init(
     addresses: [SocketAddress], listeners: [Listener], tls: RPCServerTLS?, service: TouchstoneService,
-    server: RPCServer, store: any Store, logger: Logger
+    server: RPCServer, store: any Store, pepperCheck: [UInt8], logger: Logger
   ) {
     self.addresses = addresses
     self.listeners = listeners
@@ -86,22 +85,31 @@ final class RunningService: Sendable {
     self.service = service
     self.server = server
     self.store = store
+    self.pepperCheck = pepperCheck
     self.sweeping = Sweeping(store: store, logger: logger) { service.storeFailed() }
   }
 
   /// From now on these policies and callers, and no others. An evaluation begun under another revision of its policy is
   /// void (R36). What is sealed for a caller opens for no other: what was begun by one who is gone is void (R34). The certificates
-  /// are read again from the same files. All of it or, where anything is wrong, nothing.
+  /// are read again from the same files, and the keys: what was made with a key that is gone is void. All of it or, where
+  /// anything is wrong, nothing.
   func reload(_ configuration: ProcessConfiguration) throws(Failure) {
     let callers = configuration.service.callers
     for listener in listeners {
       try listener.require(callers: callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
+    }
+    let keys = try configuration.keySource.load()
+    guard Pepper.areEqual(keys.pepper.check, pepperCheck) else {
+      throw Failure(
+        status: .unusableKeys,
+        message: "\(configuration.keySource.name): the pepper is another one than this service runs with")
     }
     do throws(RPCTLSError) {
       try tls?.reload()
     } catch {
       throw Failure(error)
     }
+    service.replaceKeys(keys)
     service.replacePolicies(configuration.service.policies)
     service.replaceCallers(callers)
   }
@@ -112,23 +120,6 @@ final class RunningService: Sendable {
     // Before its clients are asked to leave, so that no new ones are sent here.
     service.beginDraining()
     server.shutDown(grace: grace) { [store] in store.close(completion: completion) }
-  }
-
-  /// Keys are only made for a store in which nothing happened yet: new ones beside old data would void every token and
-  /// ProfileTouchID without a word.
-  private static func loadKeys(_ dataDirectory: String, for store: any Store) throws(Failure) -> KeyRing {
-    // The store of a cluster has not made it.
-    mkdir(dataDirectory, 0o700)
-    let directory = dataDirectory + "/keys"
-    if access(directory, F_OK) != 0, try !isUntouched(store) {
-      throw Failure(
-        status: .unusableKeys, message: "\(directory) is missing, though the data is in use: restore it from a backup")
-    }
-    do throws(KeyRingError) {
-      return try KeyRing.loadOrCreate(directory: directory)
-    } catch {
-      throw Failure(status: .unusableKeys, message: error.description)
-    }
   }
 }
 
@@ -145,22 +136,6 @@ extension RPCServer {
 }
 
 extension RunningService {
-  private static func isUntouched(_ store: any Store) throws(Failure) -> Bool {
-    // Starting is one thing after the other, so it may block.
-    let answered = DispatchSemaphore(value: 0)
-    let answer = Mutex<Result<EventChain.Head, StoreError>?>(nil)
-    store.eventChainHead { result in
-      answer.withLock { $0 = result }
-      answered.signal()
-    }
-    answered.wait()
-    switch answer.withLock({ $0 }) {
-    case .success(let head): return head == .genesis
-    case .failure(let error): throw Failure(status: .corruptData, message: error.message)
-    case nil: preconditionFailure("signalled without an answer")
-    }
-  }
-
   /// Every connection is a descriptor, and shells commonly allow 1,024 of them where the system allows many more.
   private static func raiseDescriptorLimit() {
     var limit = rlimit()

@@ -10,7 +10,8 @@ struct Serve: ParsableCommand {
     abstract: "Serve gRPC until SIGTERM.",
     discussion: """
       Prints "listening on ADDRESS" for each address when it is ready. SIGTERM or SIGINT drains and exits 0. With \
-      --config, SIGHUP reads policies, callers and certificates anew: all of them or, where anything is wrong, none.
+      --config or --keys, SIGHUP reads policies, callers, certificates and keys anew: all of them or, where anything is \
+      wrong, none.
       """)
 
   @Option(
@@ -22,6 +23,14 @@ struct Serve: ParsableCommand {
   var dataDir: String?
 
   @OptionGroup var location: StoreOption
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Where the keys are: a directory, or a file that `touchstone keys export` wrote. Else TOUCHSTONE_KEYS holds them, else \
+      the configuration says where, else they are in the data directory, under keys, where SQLite's first start makes them.
+      """, valueName: "path"))
+  var keys: String?
 
   @Option(help: "Event loops; one for each core unless given.")
   var shards: Int?
@@ -46,8 +55,10 @@ struct Serve: ParsableCommand {
   private static let grace = Duration.seconds(20)
 
   func run() throws {
-    // Before any thread is made, since threads inherit the mask.
-    let signals = Signals(takesHangUp: config != nil)
+    // Both before any thread is made: threads inherit the mask, and may read the environment.
+    let signals = Signals(takesHangUp: config != nil || keys != nil)
+    let keysOfEnvironment = KeySource.takeFromEnvironment()
+    let effectiveConfiguration = { () throws(Failure) in try self.effectiveConfiguration(keysOfEnvironment) }
     do throws(Failure) {
       let logger = standardErrorLogger()
       let configuration = try effectiveConfiguration()
@@ -63,11 +74,12 @@ struct Serve: ParsableCommand {
     Glibc.exit(128 + signals.waitToStop())
   }
 
-  private func effectiveConfiguration() throws(Failure) -> ProcessConfiguration {
+  private func effectiveConfiguration(_ keysOfEnvironment: KeySource?) throws(Failure) -> ProcessConfiguration {
     var configuration = try ProcessConfiguration.load(config)
     if !listen.isEmpty { configuration.listen = listen }
     if let dataDir { configuration.dataDirectory = dataDir }
     if let store = try location.setting() { configuration.store = store }
+    if let source = keys.map({ .path($0) }) ?? keysOfEnvironment { configuration.keys = source }
     if let shards { configuration.shards = shards }
     configuration.allowsPlaintextBeyondLoopback = allowPlaintext
     return configuration

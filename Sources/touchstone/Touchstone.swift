@@ -8,6 +8,7 @@ struct Touchstone: ParsableCommand {
     commandName: "touchstone",
     abstract: "Server-side policy for biometric login and payment.",
     subcommands: [
-      Serve.self, Migrate.self, Healthcheck.self, CheckConfig.self, Policy.self, Callers.self, Audit.self, Demo.self,
+      Serve.self, Migrate.self, Healthcheck.self, CheckConfig.self, Policy.self, Callers.self, Keys.self, Audit.self,
+      Demo.self,
     ])
 }

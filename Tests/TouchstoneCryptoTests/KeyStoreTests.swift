@@ -33,7 +33,9 @@ import Testing
     let path = directory.keys
     let error = #expect(throws: KeyRingError.self) { try KeyRing.load(path: path) }
     #expect(error?.code == .missing)
-    #expect(error?.description == "\(path): is missing; restore it, or make a first set with `touchstone keys new`")
+    #expect(
+      error?.description
+        == "\(path): is missing: restore it from a backup; for a new service, make it with `touchstone keys new`")
     #expect(directory.mode("") == nil)
   }
 

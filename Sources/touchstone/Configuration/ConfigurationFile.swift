@@ -13,11 +13,17 @@ struct ProcessConfiguration {
   var limits = LimitSettings()
   var dataDirectory = "data"
   var store = StoreSetting.sqlite
+  /// `nil`: in the data directory.
+  var keys: KeySource?
   /// 0: one for each core.
   var shards = 0
   /// Only a flag can say so.
   var allowsPlaintextBeyondLoopback = false
   var service = ServiceConfiguration()
+}
+
+extension ProcessConfiguration {
+  var keySource: KeySource { keys ?? .path(dataDirectory + "/keys") }
 }
 
 /// What is wrong with a configuration file: one thing a line.
@@ -90,6 +96,7 @@ extension ProcessConfiguration {
     case limits
     case dataDirectory = "data_dir"
     case store
+    case keys
     case shards
     case issuer
     case evaluationLifetime = "evaluation_lifetime_seconds"
@@ -142,6 +149,8 @@ extension ProcessConfiguration {
       Self.set(&dataDirectory, reader.text(node, name, bytes: 1...Int(PATH_MAX)))
     case .store:
       Self.set(&store, Self.readStore(node, name, with: &reader))
+    case .keys:
+      keys = reader.text(node, name, bytes: 1...Int(PATH_MAX)).map { .path($0) }
     case .shards:
       Self.set(&shards, reader.integer(node, name, in: 1...Self.maximumShards))
     case .issuer:

@@ -46,6 +46,26 @@ func withDatabase<Value: Sendable>(
   }
 }
 
+/// Of a store's call that a start rests on.
+func answer<Value: Sendable>(
+  of call: (@escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
+) throws(Failure) -> Value {
+  // Starting is one thing after the other, so it may block.
+  let done = DispatchSemaphore(value: 0)
+  let result = Mutex<Result<Value, StoreError>?>(nil)
+  call { answer in
+    result.withLock { $0 = answer }
+    done.signal()
+  }
+  done.wait()
+  switch result.withLock({ $0 }) {
+  case .success(let value): return value
+  case .failure(let error):
+    throw Failure(status: error.code == .corrupt ? .corruptData : .unavailable, message: error.message)
+  case nil: preconditionFailure("signalled without an answer")
+  }
+}
+
 /// Blocks the thread: the main one's, while nothing else runs.
 private func waiting<Value: Sendable, Failure: Error>(
   for body: @escaping @Sendable () async throws(Failure) -> Value

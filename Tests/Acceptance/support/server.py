@@ -23,7 +23,7 @@ _ANNOUNCEMENT = "listening on "
 class Server:
     """One process. Its data directory outlives it, so that another one can be started on the same."""
 
-    def __init__(self, data_directory, *, configuration=None, arguments=(), listen=("127.0.0.1:0",)):
+    def __init__(self, data_directory, *, configuration=None, arguments=(), listen=("127.0.0.1:0",), environment=None):
         self.data_directory = Path(data_directory)
         command = [BINARY, "serve", "--data-dir", self.data_directory]
         for address in listen:
@@ -32,7 +32,12 @@ class Server:
             self.write_configuration(configuration)
             command += ["--config", self._configuration_file]
         self.process = subprocess.Popen(
-            [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
+            [*command, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, **(environment or {})},
         )
         self._channels = []
         self._errors = _Reader(self.process.stderr)

@@ -1,0 +1,165 @@
+// `touchstone keys …`: makes, shows, rotates, prunes and exports the keys in a directory.
+
+internal import ArgumentParser
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+
+struct Keys: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "keys", abstract: "The keys that a service, or all replicas of one, have in common.",
+    discussion: """
+      A directory holds a pepper, which never changes, and keys for sealing and for signing, one in use of each kind. \
+      Copy it, mount it, or export it: whoever has it can forge tokens.
+      """,
+    subcommands: [New.self, List.self, Rotate.self, Prune.self, Export.self])
+
+  struct Directory: ParsableArguments {
+    @Argument(help: "The directory of the keys.")
+    var directory: String
+  }
+
+  struct New: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Make a first set of keys.",
+      discussion: "In a directory that is empty or missing; its parent is not made. For PostgreSQL: `serve` makes none."
+    )
+
+    @OptionGroup var location: Directory
+
+    func run() {
+      reporting { () throws(KeyRingError) in
+        try KeyStore.create(directory: location.directory)
+        printLine("\(location.directory): a pepper, a sealing key and a signing key; keep a copy where no database is")
+      }
+    }
+  }
+
+  struct List: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Show the keys, without their secrets, and which are in use.")
+
+    @OptionGroup var location: Directory
+
+    func run() {
+      reporting { () throws(KeyRingError) in
+        let entries = try KeyStore.list(directory: location.directory, at: systemTime().seconds)
+        let rows = entries.map { [$0.file, $0.id, KeySheet.standing($0)] }
+        for line in PolicySheet.columns(rows) { printLine(line) }
+      }
+    }
+  }
+
+  struct Rotate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Add a key that takes over later.",
+      discussion: """
+        Until its time comes it only opens what others sealed, or verifies what they signed, and a signing key is \
+        published. So every replica must know it before: send each SIGHUP in between (or give it the directory anew), \
+        and let those who keep the JWK Set fetch it. The keys before it stay until they are pruned.
+        """)
+
+    @OptionGroup var location: Directory
+
+    @Argument(
+      help: "sealing or signing.",
+      transform: { word in
+        guard let kind = KeyKind(rawValue: word) else {
+          throw ValidationError("there is no kind \(word.debugDescription)")
+        }
+        return kind
+      })
+    var kind: KeyKind
+
+    @Option(help: ArgumentHelp("When it takes over, as 2026-11-21T21:30:00Z.", valueName: "time"))
+    var from: String?
+
+    @Option(
+      help: ArgumentHelp("When it takes over, from now, as 30s, 5m or 1h; 1h unless given.", valueName: "duration"))
+    var after: String?
+
+    private static let standardDelay = Duration.seconds(60 * 60)
+
+    func validate() throws {
+      if from != nil, after != nil { throw ValidationError("--from and --after say the same: give one") }
+      if let from {
+        guard let time = KeyTime.read(instant: from) else {
+          throw ValidationError("--from must be a time in UTC such as 2026-11-21T21:30:00Z")
+        }
+        // By it, pruning tells how long the key before is of no use.
+        guard time > systemTime().seconds else { throw ValidationError("--from is past: give --after 0s instead") }
+      }
+      if let after, Duration(settingName: after) == nil {
+        throw ValidationError("--after must be a time such as 30s, 5m or 1h")
+      }
+    }
+
+    func run() {
+      let delay = after.flatMap { Duration(settingName: $0) } ?? Self.standardDelay
+      let time = from.flatMap { KeyTime.read(instant: $0) } ?? (systemTime() + delay).seconds
+      reporting { () throws(KeyRingError) in
+        let file = try KeyStore.rotate(directory: location.directory, kind, usedFrom: time)
+        printLine(
+          "\(location.directory)/\(file): in use from \(KeyTime.instant(time)) on; send every replica SIGHUP before then"
+        )
+      }
+    }
+  }
+
+  struct Prune: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Remove the keys of which nothing lives any more.",
+      discussion: """
+        What was sealed or signed lives an hour at most; a key goes two hours after another took over, if that one's \
+        time is known.
+        """)
+
+    @OptionGroup var location: Directory
+
+    func run() {
+      reporting { () throws(KeyRingError) in
+        let removed = try KeyStore.prune(directory: location.directory, at: systemTime().seconds)
+        for file in removed { printLine("\(location.directory)/\(file): removed") }
+        if removed.isEmpty { printLine("\(location.directory): nothing to prune") }
+      }
+    }
+  }
+
+  struct Export: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Print all keys as one line.",
+      discussion: """
+        For the environment variable TOUCHSTONE_KEYS, or for one file of a mounted secret (`keys:` may name a file). \
+        The line is the secret itself: write it nowhere that others read.
+        """)
+
+    @OptionGroup var location: Directory
+
+    func run() {
+      reporting { () throws(KeyRingError) in printLine(try KeyStore.export(directory: location.directory)) }
+    }
+  }
+}
+
+extension ParsableCommand {
+  fileprivate func reporting(_ body: () throws(KeyRingError) -> Void) {
+    do throws(KeyRingError) {
+      try body()
+    } catch {
+      fail(Failure(error))
+    }
+  }
+}
+
+/// Keys as lines for people.
+private enum KeySheet {
+  static func standing(_ entry: KeyStore.Entry) -> String {
+    let (using, used) = entry.kind == .sealing ? ("seals", "opens") : ("signs", "verifies")
+    return switch entry.standing {
+    case .coming(let time): "\(used), \(using) from \(KeyTime.instant(time)) on"
+    case .active: using
+    case .retired(let time?): "\(used), replaced \(KeyTime.instant(time))"
+    case .retired(nil): "\(used), replaced at a time that no name tells: remove it by hand"
+    case .prunable: "of no use: prune"
+    }
+  }
+}

@@ -1,0 +1,285 @@
+"""Keys outside of the database: in directories, in one file, in the environment; and none of them where others see them."""
+
+import json
+import os
+import shutil
+import signal
+import tempfile
+from pathlib import Path
+
+import jwt
+import pytest
+
+from support.caller import new_caller
+from support.data_directory import contents, files_with
+from support.phone import Phone
+from support.server import BINARY, run, run_to_end
+from support.stubs import evaluation_pb2, tokens_pb2
+
+SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+
+USAGE = 64
+CANNOT_LISTEN = 69
+NOT_CREATED = 73
+UNUSABLE_KEYS = 77
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def keys(tmp_path):
+    """A directory with a first set."""
+    return new_keys(tmp_path / "keys")
+
+
+def new_keys(directory):
+    made = run("keys", "new", directory)
+    assert (made.returncode, made.stderr) == (0, "")
+    return directory
+
+
+def export(keys):
+    exported = run("keys", "export", keys)
+    assert (exported.returncode, exported.stderr) == (0, "")
+    return exported.stdout.strip()
+
+
+def key_ids(caller):
+    """Those that are published."""
+    answer = caller.tokens.GetSigningKeys(tokens_pb2.GetSigningKeysRequest())
+    return {key["kid"] for key in json.loads(answer.jwk_set)["keys"]}
+
+
+def key_id(token):
+    return jwt.get_unverified_header(token)["kid"]
+
+
+# Where they are
+
+
+def test_a_service_on_sqlite_makes_its_keys_where_it_is_told(start, tmp_path):
+    start(arguments=["--keys", tmp_path / "elsewhere"])
+    assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == ["pepper", "sealing", "signing"]
+    assert not (tmp_path / "data" / "keys").exists()
+
+
+@pytest.mark.parametrize("way", ["flag", "configuration", "file", "environment"])
+def test_one_set_of_keys_serves_from_wherever_it_comes(start, tmp_path, keys, way):
+    """A token of one service, verified by another that has the same keys: the database is its own."""
+    first = new_caller(start("first", arguments=["--keys", keys]), "shop")
+    bundle = tmp_path / "bundle"
+    bundle.touch(mode=0o400)
+    bundle.chmod(0o600)
+    bundle.write_text(export(keys))
+    options = {
+        "flag": {"arguments": ["--keys", keys]},
+        "configuration": {"configuration": {"keys": str(keys)}},
+        "file": {"arguments": ["--keys", bundle]},
+        "environment": {"environment": {"TOUCHSTONE_KEYS": export(keys)}},
+    }[way]
+    second = new_caller(start("second", **options), "shop")
+    assert key_ids(second) == key_ids(first)
+    assert not (tmp_path / "second" / "keys").exists()
+
+
+def test_the_environment_is_wiped(start, keys):
+    bundle = export(keys)
+    server = start(environment={"TOUCHSTONE_KEYS": bundle})
+    environment = Path(f"/proc/{server.process.pid}/environ").read_bytes()
+    arguments = Path(f"/proc/{server.process.pid}/cmdline").read_bytes()
+    assert b"TOUCHSTONE_KEYS=\0" in environment
+    for word in bundle.split()[1:-1]:
+        secret = word.split("=")[1].encode()[:16]
+        assert secret not in environment + arguments
+    server.terminate()
+    assert files_with(server.data_directory, bundle.split()[1].encode()) == []
+
+
+def test_a_damaged_environment_is_refused_without_a_word_of_it(tmp_path, keys):
+    bundle = export(keys)
+    ended = run_to_end(tmp_path / "data", env={**os.environ, "TOUCHSTONE_KEYS": bundle[:-10]})
+    assert ended.returncode == UNUSABLE_KEYS
+    assert ended.stderr == "touchstone: TOUCHSTONE_KEYS: its end was cut off\n"
+
+
+# Whose they are
+
+
+def test_a_database_is_served_with_the_keys_that_it_was_begun_with(start, tmp_path):
+    """As after a restore of the one without the other."""
+    server = start(arguments=["--keys", new_keys(tmp_path / "keys")])
+    new_caller(server).bind(Phone())
+    server.terminate()
+    before = contents(server.data_directory)
+    other = new_keys(tmp_path / "other")
+    for ended in (
+        run_to_end(server.data_directory, arguments=["--keys", other]),
+        run_to_end(server.data_directory, env={**os.environ, "TOUCHSTONE_KEYS": export(other)}),
+    ):
+        assert ended.returncode == UNUSABLE_KEYS
+        assert len(ended.stderr.splitlines()) == 1
+        assert "not the keys that the database was begun with" in ended.stderr
+    assert contents(server.data_directory) == before
+    start(arguments=["--keys", tmp_path / "keys"])
+
+
+def test_lost_keys_are_not_replaced(start):
+    server = start()
+    new_caller(server).bind(Phone())
+    server.terminate()
+    keys = server.data_directory / "keys"
+    kept = keys.rename(keys.with_name("kept"))
+    ended = run_to_end(server.data_directory)
+    assert ended.returncode == UNUSABLE_KEYS
+    assert ended.stderr.startswith(f"touchstone: {keys}: is missing: restore it from a backup")
+    assert not keys.exists()
+    kept.rename(keys)
+    start()
+
+
+# Who may read them
+
+
+@pytest.fixture
+def public_directory():
+    """One that other users reach; pytest's own are private."""
+    with tempfile.TemporaryDirectory(prefix="touchstone-") as name:
+        path = Path(name)
+        path.chmod(0o755)
+        yield path
+
+
+@pytest.mark.parametrize("name", ["", "pepper", "sealing", "sealing/1.key", "signing/1.pem"])
+def test_what_others_may_read_is_refused_by_name(tmp_path, keys, name):
+    path = keys / name
+    path.chmod(path.stat().st_mode | 0o004)
+    ended = run_to_end(tmp_path / "data", arguments=["--keys", keys])
+    assert ended.returncode == UNUSABLE_KEYS
+    assert ended.stderr.splitlines() == [
+        f"touchstone: {path}: mode 0{path.stat().st_mode & 0o777:o} is open to others; use chmod go="
+    ]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to a group")
+@pytest.mark.parametrize(("mode", "is_taken"), [(0o440, True), (0o640, True), (0o444, False), (0o460, False)])
+def test_root_may_give_them_to_the_service_by_a_group(public_directory, mode, is_taken):
+    """As Kubernetes mounts a secret (defaultMode: 0400, fsGroup) into a container that is not root's."""
+    keys = new_keys(public_directory / "keys")
+    for path in (keys, *keys.rglob("*")):
+        os.chown(path, 0, NOBODY)
+        path.chmod(0o750 if path.is_dir() else mode)
+    data = public_directory / "data"
+    data.mkdir(mode=0o700)
+    os.chown(data, NOBODY, NOBODY)
+    # It gets as far as the second address, or not.
+    ended = run_to_end(
+        data,
+        arguments=["--keys", keys, "--listen", f"unix:{public_directory}/missing/socket"],
+        binary=shutil.copy(BINARY, public_directory),
+        user=NOBODY,
+        group=NOBODY,
+        extra_groups=[],
+    )
+    refusal = f"mode 0{mode:o} is open to others; use chmod g-w,o="
+    assert (refusal in ended.stderr) != is_taken, ended.stderr
+    assert ended.returncode == (CANNOT_LISTEN if is_taken else UNUSABLE_KEYS), ended.stderr
+
+
+# Rotation
+
+
+def rotate(keys, kind, **options):
+    done = run("keys", "rotate", keys, kind, *(each for name, value in options.items() for each in (f"--{name}", value)))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_keys_are_rotated_without_a_restart(start, keys):
+    """R40: known and published first, used from its time on; what the one before made stays good."""
+    server = start(arguments=["--keys", keys])
+    caller = new_caller(server)
+    phone = Phone()
+    caller.bind(phone)
+    (old,) = key_ids(caller)
+    token = caller.login(phone).token
+    opened = caller.begin(phone)
+
+    for kind in ("sealing", "signing"):
+        rotate(keys, kind, after="1h")
+    assert key_ids(caller) == {old}
+    server.reload()
+    assert old in key_ids(caller)
+    assert len(key_ids(caller)) == 2
+    assert key_id(caller.login(phone).token) == old
+
+    for kind in ("sealing", "signing"):
+        rotate(keys, kind, after="0s")
+    server.reload()
+    late = caller.login(phone).token
+    assert key_id(late) != old
+    assert caller.introspect(token).active
+    assert caller.introspect(late).active
+    assert caller.submit(phone, opened).outcome == SUCCEEDED
+
+    # Where one leaked, it goes at once, and with it all that it made.
+    for path in [*(keys / "sealing").iterdir(), *(keys / "signing").iterdir()]:
+        if ".from-" not in path.name:
+            path.unlink()
+    server.reload()
+    assert old not in key_ids(caller)
+    assert not caller.introspect(token).active
+    assert caller.introspect(late).active
+
+
+def test_what_cannot_be_loaded_changes_nothing(start, tmp_path, keys):
+    server = start(configuration={"keys": str(keys), "issuer": "before"})
+    caller = new_caller(server)
+    before = key_ids(caller)
+    rotate(keys, "signing", after="0s")
+    (keys / "signing" / "3.pem").write_text("nonsense")
+    server.process.send_signal(signal.SIGHUP)
+    assert f"{keys}/signing/3.pem: mode" in server.next_error("configuration refused, nothing changed")
+    assert key_ids(caller) == before
+
+    other = new_keys(tmp_path / "other")
+    server.write_configuration({"keys": str(other), "issuer": "before"})
+    server.process.send_signal(signal.SIGHUP)
+    assert "the pepper is another one" in server.next_error("configuration refused, nothing changed")
+    assert key_ids(caller) == before
+
+
+def test_pruning_leaves_what_may_live(keys):
+    rotate(keys, "signing", after="0s")
+    done = run("keys", "prune", keys)
+    assert done.stdout == f"{keys}: nothing to prune\n"
+    (new,) = (keys / "signing").glob("2.from-*")
+    new.rename(keys / "signing" / "2.from-20200101T000000Z.pem")
+    assert run("keys", "prune", keys).stdout == f"{keys}/signing/1.pem: removed\n"
+    assert "signs" in run("keys", "list", keys).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["new"], NOT_CREATED),
+        (["rotate"], USAGE),
+        (["rotate", "pepper"], USAGE),
+        (["rotate", "signing", "--from", "soon"], USAGE),
+        (["rotate", "signing", "--from", "2020-01-01T00:00:00Z"], USAGE),
+        (["rotate", "signing", "--after", "1h", "--from", "2120-01-01T00:00:00Z"], USAGE),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
+)
+def test_bad_usage_changes_nothing(keys, arguments, code):
+    before = contents(keys)
+    command, *rest = arguments
+    ended = run("keys", command, keys, *rest)
+    assert ended.returncode == code
+    assert ended.stdout == ""
+    assert contents(keys) == before
+
+
+def test_a_list_shows_no_secret(keys):
+    shown = run("keys", "list", keys).stdout
+    for path in (keys / "pepper", keys / "sealing" / "1.key"):
+        assert path.read_bytes().hex()[:8] not in shown
+    assert "PRIVATE" not in shown
