@@ -19,9 +19,8 @@ public struct FieldWriter: FieldMapper {
 }
 
 extension MappedMessage {
-  public func write(_ writer: inout FieldWriter) {
-    var value = self
-    writer.begin(&value)
+  public consuming func write(_ writer: inout FieldWriter) {
+    writer.begin(&self)
   }
 }
 

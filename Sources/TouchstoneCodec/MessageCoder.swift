@@ -45,7 +45,7 @@ public final class MessageCoder {
   }
 
   /// The same value always gives the same bytes: fields by number, map entries by key.
-  public func encode<Message: WireMessage>(_ message: Message) throws(EncodingError) -> [UInt8] {
+  public func encode<Message: WireMessage>(_ message: consuming Message) throws(EncodingError) -> [UInt8] {
     arena.reset(budget: Self.encodingBudget)
     var writer = FieldWriter(arena: arena)
     message.write(&writer)

@@ -10,7 +10,7 @@ public protocol WireMessage: Hashable, Sendable {
 
   static var layout: MessageLayout { get }
   static func read(_ message: UnpackedMessage) -> Self
-  func write(_ writer: inout FieldWriter)
+  consuming func write(_ writer: inout FieldWriter)
 }
 
 extension WireMessage {

@@ -54,7 +54,7 @@ extension CallExchange {
   }
 
   /// `nil`, and the call is failed, where the answer cannot be encoded.
-  fileprivate func encode(_ message: some WireMessage) -> [UInt8]? {
+  fileprivate func encode(_ message: consuming some WireMessage) -> [UInt8]? {
     do throws(EncodingError) {
       return try context.coder.encode(message)
     } catch {
@@ -75,7 +75,7 @@ struct Exchange<Response: WireMessage>: CallExchange {
   var incoming: any IncomingContext { call }
 
   /// Call on the call's shard.
-  func answer(_ response: Response) {
+  func answer(_ response: consuming Response) {
     if let bytes = encode(response) { call.respond(bytes) }
   }
 }
@@ -90,7 +90,7 @@ struct StreamExchange<Response: WireMessage>: CallExchange {
 
   /// Call on the call's shard. False: it could not be encoded, and the call has failed.
   @discardableResult
-  func send(_ response: Response) -> Bool {
+  func send(_ response: consuming Response) -> Bool {
     guard let bytes = encode(response) else { return false }
     stream.send(bytes)
     return true

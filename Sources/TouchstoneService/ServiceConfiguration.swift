@@ -21,8 +21,8 @@ public struct ServiceConfiguration: Sendable {
   public init() {}
 }
 
-/// The policies by name, and nothing else: a name that is not here is refused.
-struct PolicyBook: Sendable {
+/// The policies by name, and nothing else: a name that is not here is refused. One reference, as each call takes it.
+final class PolicyBook: Sendable {
   /// A policy, and its revision, which every evaluation carries. One reference, for the way of each call.
   final class Entry: Sendable {
     let policy: EvaluationPolicy

@@ -10,6 +10,11 @@ extension UnsafeRawBufferPointer {
 
   @inline(__always)
   func equals(_ text: StaticString) -> Bool {
-    count == text.utf8CodeUnitCount && (count == 0 || memcmp(baseAddress!, text.utf8Start, count) == 0)
+    equals(UnsafeRawBufferPointer(text))
+  }
+
+  @inline(__always)
+  func equals(_ other: UnsafeRawBufferPointer) -> Bool {
+    count == other.count && (count == 0 || memcmp(baseAddress!, other.baseAddress!, count) == 0)
   }
 }

@@ -37,7 +37,8 @@ public struct RPCRouter: Sendable {
     }
   }
 
-  struct Route: Sendable {
+  /// One reference, for the way of each call.
+  final class Route: Sendable {
     let path: String
     let handler: Handler
 
@@ -82,36 +83,53 @@ public struct RPCRouter: Sendable {
   }
 }
 
-/// The router as looked up for each call: by bytes, without making a string of the path.
-struct RouteTable: Sendable {
+/// The router as looked up for each call: by bytes, without making a string of the path or counting a reference.
+final class RouteTable: Sendable {
+  /// Where in `paths` a route's path is.
   private struct Entry {
-    var path: [UInt8]
+    var path: Range<Int>
     var route: Int
   }
 
   private let routes: [RPCRouter.Route]
-  private let buckets: [[Entry]]
+  /// All of them, one behind the other.
+  private let paths: [UInt8]
+  /// By bucket.
+  private let entries: [Entry]
+  /// Of `entries`.
+  private let buckets: [Range<Int>]
   private let mask: Int
 
   init(_ router: RPCRouter) {
     routes = router.routes
     // Four buckets a route: most lookups compare one path.
     let size = max(1, router.routes.count * 4 - 1)
-    mask = (1 << (Int.bitWidth - size.leadingZeroBitCount)) - 1
-    var buckets = [[Entry]](repeating: [], count: mask + 1)
+    let mask = (1 << (Int.bitWidth - size.leadingZeroBitCount)) - 1
+    var paths: [UInt8] = []
+    var chains = [[Entry]](repeating: [], count: mask + 1)
     for (index, route) in router.routes.enumerated() {
       let path = Array(route.path.utf8)
-      let bucket = path.withUnsafeBytes(Self.hash) & mask
-      buckets[bucket].append(Entry(path: path, route: index))
+      chains[path.withUnsafeBytes(Self.hash) & mask].append(
+        Entry(path: paths.count..<paths.count + path.count, route: index))
+      paths += path
     }
-    self.buckets = buckets
+    var entries: [Entry] = []
+    buckets = chains.map { chain in
+      entries += chain
+      return entries.count - chain.count..<entries.count
+    }
+    self.entries = entries
+    self.paths = paths
+    self.mask = mask
   }
 
   subscript(index: Int) -> RPCRouter.Route { routes[index] }
 
   func find(_ path: UnsafeRawBufferPointer) -> Int? {
-    for entry in buckets[Self.hash(path) & mask] where path.elementsEqual(entry.path) {
-      return entry.route
+    for index in buckets[Self.hash(path) & mask] {
+      let entry = entries[index]
+      let isEqual = paths.withUnsafeBytes { path.equals(UnsafeRawBufferPointer(rebasing: $0[entry.path])) }
+      if isEqual { return entry.route }
     }
     return nil
   }

@@ -27,14 +27,13 @@ public class RPCServerContext: @unchecked Sendable {
     static let cancelled = Marks(rawValue: 4)
   }
 
-  /// `/package.Service/Method`.
-  public final let path: String
   /// From `grpc-timeout`; enforced by the server.
   public final let deadline: MonotonicTime?
 
   /// Whether the message that the handler has been given came compressed. On the shard only, and until the next message.
   public final internal(set) var messageWasCompressed = false
 
+  final let route: RPCRouter.Route
   final let connection: ServerConnection
   private final let isStreaming: Bool
   private final let encodedMetadata: EncodedMetadata
@@ -45,10 +44,10 @@ public class RPCServerContext: @unchecked Sendable {
   private final var cancellation: RPCCancellation?
 
   init(
-    path: String, deadline: MonotonicTime?, metadata: EncodedMetadata, connection: ServerConnection,
+    route: RPCRouter.Route, deadline: MonotonicTime?, metadata: EncodedMetadata, connection: ServerConnection,
     stream: UnsafeMutablePointer<ServerStream>, isStreaming: Bool = false
   ) {
-    self.path = path
+    self.route = route
     self.isStreaming = isStreaming
     self.deadline = deadline
     self.encodedMetadata = metadata
@@ -59,9 +58,11 @@ public class RPCServerContext: @unchecked Sendable {
   }
 
   deinit {
-    noteHandled(mark(.handled))
+    noteHandled(loadMarks())
   }
 
+  /// `/package.Service/Method`.
+  public final var path: String { route.path }
   public final var shard: RPCShard { connection.shard }
   public final var peer: RPCPeer { connection.peer }
   /// What the application keeps with the connection, such as who its peer is; gone with it. On the shard only.

@@ -55,7 +55,7 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
     quota = SendQuota(limit: connection.server.configuration.maxBufferedResponseBytesPerStream)
     hasOneAnswer = route.handler.hasOneAnswer
     super.init(
-      path: route.path, deadline: deadline, metadata: metadata, connection: connection, stream: stream,
+      route: route, deadline: deadline, metadata: metadata, connection: connection, stream: stream,
       isStreaming: true)
   }
 

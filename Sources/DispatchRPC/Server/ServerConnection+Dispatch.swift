@@ -40,12 +40,12 @@ extension ServerConnection {
 
   private func dispatch(_ stream: Stream) {
     guard let index = stream.pointee.head.route else { preconditionFailure("a refused stream never becomes ready") }
-    let route = server.routes[index]
+    let route = routes[index]
     switch route.handler {
     case .unary(let handler):
       guard isTaken(stream, to: route), inflateRequest(stream) else { return }
       let call = RPCServerCall(
-        path: route.path, deadline: stream.pointee.deadline, metadata: stream.pointee.head.metadata, connection: self,
+        route: route, deadline: stream.pointee.deadline, metadata: stream.pointee.head.metadata, connection: self,
         stream: stream)
       begin(stream, call)
       handOver(stream) { handler(call, $0) }
@@ -87,6 +87,6 @@ extension ServerConnection {
     requestBytesChanged(by: -request.message.count)
     request.message.withUnsafeBytes(handler)
     request.reset()
-    stream.pointee.request = request
+    swap(&request, &stream.pointee.request)
   }
 }

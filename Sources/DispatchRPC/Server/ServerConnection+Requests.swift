@@ -14,11 +14,11 @@ extension ServerConnection {
 
   /// Those of trailers are counted and passed over: a request's mean nothing to us, but to decode them is work.
   func headerReceived(_ id: Int32, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
-    let limit = server.configuration.maxHeaderListBytes
+    let limit = maxHeaderListBytes
     let before = headerBlockBytes
     headerBlockBytes += RequestHead.listBytes(ofField: name, value)
     if let stream = openingStream, stream.pointee.id == id {
-      stream.pointee.head.add(name, value, limit: limit) { server.routes.find($0) }
+      stream.pointee.head.add(name, value, limit: limit) { routes.find($0) }
     } else if before <= limit && headerBlockBytes > limit {
       record(.invalidFrame)
     }

@@ -28,6 +28,9 @@ final class ServerConnection: HTTP2Connection {
   private static let connectionWindowBytes: Int32 = 4 << 20
 
   let server: ServerShard
+  /// The server's: at hand for each header field.
+  let routes: RouteTable
+  let maxHeaderListBytes: Int
   private(set) var peer: RPCPeer
   /// See `RPCServerContext.connectionNote`.
   var note: (any AnyObject & Sendable)?
@@ -63,6 +66,8 @@ final class ServerConnection: HTTP2Connection {
 
   init(server: ServerShard, transport: any Transport, peer: RPCPeer) {
     self.server = server
+    routes = server.routes
+    maxHeaderListBytes = server.configuration.maxHeaderListBytes
     self.peer = peer
     let now = server.shard.now
     acceptedAt = now

@@ -56,10 +56,12 @@ struct ServerStream {
 
   /// Lets go of all it holds but the request's storage.
   mutating func clear() {
-    var request = self.request
+    // Moved, not copied: a storage that two hold is not used again.
+    var request = MessageDeframer()
+    swap(&request, &self.request)
     request.reset()
     self = ServerStream(id: 0, now: since)
-    self.request = request
+    swap(&request, &self.request)
   }
 }
 
