@@ -60,9 +60,8 @@ fuzz: deps $(python_environment)/installed ## Fuzz each target of Tests/Fuzz for
 bench: release ## Measure the service under load on this machine; DURATION=10s (or longer than 1s) for each load
 	@deploy/install-packages test
 	$(build_release) --product touchstone-load
-	@python3 Tests/Benchmarks/measure.py
-	@python3 Tests/Benchmarks/flood.py
-	@python3 Tests/Benchmarks/idle.py
+	@failed=; for part in measure flood idle; do python3 Tests/Benchmarks/$$part.py || failed="$$failed $$part.py"; done; \
+	  test -z "$$failed" || { echo "not as promised:$$failed"; exit 1; }
 
 .PHONY: bench-rpc
 bench-rpc: deps $(python_environment)/installed ## Measure a unary call's CPU beside grpc's C++ and Go; CALLS=200000 in each round
