@@ -85,8 +85,8 @@ enum StandingWords {
 
   private static func credentials(_ phrase: Phrase) throws(TableError) -> StandingChange? {
     if phrase.words[0] == "keys" {
-      var keys: [KeyProtection] = []
-      for word in try phrase.list(from: 1) { keys.append(try phrase.keyProtection(word)) }
+      var keys: KeyProtections = []
+      for word in try phrase.list(from: 1) { keys.insert(try phrase.keyProtection(word)) }
       return { [keys] standing, _ in standing.account.binding?.keyProtections = keys }
     }
     if let state = phrase.argument(after: "baseline") {

@@ -36,9 +36,12 @@ public enum Identifier {
     }
   }
 
-  /// In one piece: to iterate over `String.UTF8View` asks for the string's form at every byte.
+  /// In one piece: to iterate over `String.UTF8View` asks for the string's form at every byte. And without a copy to
+  /// change, whose reference would be counted.
+  @inline(__always)
   private static func withBytes<Result>(of text: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
-    var text = text
-    return text.withUTF8(body)
+    if let result = text.utf8.withContiguousStorageIfAvailable(body) { return result }
+    var copy = text
+    return copy.withUTF8(body)
   }
 }

@@ -41,14 +41,14 @@ public struct BindingStanding: Sendable, Hashable {
   /// False where revoked, or where no such binding exists: every proof then counts as wrong (R37).
   public var isActive: Bool
   /// How its hardware keys are guarded; empty for a ProfileTouchID.
-  public var keyProtections: [KeyProtection]
+  public var keyProtections: KeyProtections
   public var holdsProfileTouchID: Bool
   public var baseline: DomainStateBaseline?
   /// The evaluation names nobody, and a ProfileTouchID said who it is: nothing else can be tried in it.
   public var isFoundByProfileTouchID = false
 
   public init(
-    scope: Scope = .device, isActive: Bool, keyProtections: [KeyProtection], holdsProfileTouchID: Bool,
+    scope: Scope = .device, isActive: Bool, keyProtections: KeyProtections, holdsProfileTouchID: Bool,
     baseline: DomainStateBaseline?
   ) {
     self.scope = scope

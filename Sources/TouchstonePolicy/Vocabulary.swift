@@ -61,6 +61,28 @@ public enum KeyProtection: UInt8, Sendable, Hashable, CaseIterable {
   }
 }
 
+/// What guards the keys of one binding, in one byte: every preflight passes it on.
+public struct KeyProtections: Sendable, Hashable, ExpressibleByArrayLiteral, Sequence, IteratorProtocol {
+  private var bits: UInt8 = 0
+
+  public init(arrayLiteral protections: KeyProtection...) {
+    for protection in protections { insert(protection) }
+  }
+
+  public var isEmpty: Bool { bits == 0 }
+
+  public mutating func insert(_ protection: KeyProtection) {
+    bits |= 1 << protection.rawValue
+  }
+
+  /// In the order of their raw values.
+  public mutating func next() -> KeyProtection? {
+    guard let next = KeyProtection(rawValue: UInt8(bits.trailingZeroBitCount)) else { return nil }
+    bits &= bits - 1
+    return next
+  }
+}
+
 /// How the device's biometric database compares with the binding's baseline (R22).
 public enum DomainStateVerdict: UInt8, Sendable, Hashable, CaseIterable {
   case neverRecorded = 1

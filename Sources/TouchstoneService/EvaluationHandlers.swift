@@ -38,16 +38,30 @@ extension TouchstoneService {
     let posture = validator.posture(request.posture)
     try validator.finish()
 
+    if !request.bindingID.isEmpty,
+      let subject = try subjectAtHand(ofBinding: request.bindingID, of: request.applicationID, for: exchange)
+    {
+      return answer(exchange, of: subject, under: entry, posture)
+    }
     let named = EvaluationSubject(bindingID: request.bindingID, profileID: request.profileID)
     guard named != .bearer else {
       let preflight = entry.policy.preflight(
         posture: posture, binding: nil, device: BiometryStanding(), profile: .none, now: clock())
       return exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
     }
-    subject(named, of: request.applicationID, evaluation: nil, for: exchange) { [clock] subject in
-      let preflight = entry.policy.preflight(subject.facts(posture: posture, now: clock()))
-      exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
+    subject(named, of: request.applicationID, evaluation: nil, for: exchange) { [self] subject in
+      answer(exchange, of: subject, under: entry, posture)
     }
+  }
+
+  private func answer(
+    _ exchange: Exchange<V1.CanEvaluatePolicyResponse>, of subject: Subject, under entry: PolicyBook.Entry,
+    _ posture: DevicePosture
+  ) {
+    let preflight = entry.policy.preflight(
+      posture: posture, binding: subject.bindingStanding, device: subject.device.biometry,
+      profile: subject.profileStanding, now: clock())
+    exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
   }
 
   // MARK: BeginEvaluation

@@ -28,7 +28,7 @@ enum EvaluationSubject: Sendable, Hashable {
 struct Subject: Sendable {
   private var records: AttemptRecords
   /// Where attempts with passcode and gesture are counted instead; nothing is ever right there.
-  var standIn: ProfileRecord?
+  private var standIn: SharedRecord<ProfileRecord>?
   /// `nil`: nobody is known who could succeed.
   var profileID: String?
 
@@ -54,7 +54,7 @@ struct Subject: Sendable {
   }
 
   /// Where attempts with passcode and gesture are counted.
-  var secretHolder: ProfileRecord { standIn ?? profile }
+  var secretHolder: ProfileRecord { standIn?.value ?? profile }
 
   /// All that the rules are told, but for the attempt.
   func facts(posture: DevicePosture, now: UnixTime) -> AdmissionFacts {
@@ -81,7 +81,7 @@ struct StandIns: Sendable {
   private static let osMajorVersions: ClosedRange<UInt32> = 9...26
 
   /// Equally often. A bearer identifier is one of them.
-  private static let keyProtections: [[KeyProtection]] = [
+  private static let keyProtections: [KeyProtections] = [
     [.biometryCurrentSet], [.biometryCurrentSet], [.biometryAny], [.biometryCurrentSet, .devicePasscode],
     [.biometryCurrentSet, .userPresence], [.devicePasscode], [.userPresence], [],
   ]
@@ -125,13 +125,15 @@ struct StandIns: Sendable {
 
 extension BindingRecord {
   var standing: BindingStanding {
+    var standing = BindingStanding(
+      isActive: !isRevoked, keyProtections: [], holdsProfileTouchID: false, baseline: baseline)
     switch credential {
     case .hardwareKeys(let keys):
-      BindingStanding(
-        isActive: !isRevoked, keyProtections: keys.map(\.protection), holdsProfileTouchID: false, baseline: baseline)
+      for key in keys { standing.keyProtections.insert(key.protection) }
     case .profileTouchID:
-      BindingStanding(isActive: !isRevoked, keyProtections: [], holdsProfileTouchID: true, baseline: baseline)
+      standing.holdsProfileTouchID = true
     }
+    return standing
   }
 
   /// The key that serves `factor`, if the binding has one: there is at most one for each.
@@ -190,6 +192,20 @@ extension TouchstoneService {
     }
   }
 
+  /// As `subject`, of a binding that the store has at hand: without all the closures. `nil`: ask there.
+  func subjectAtHand<Response>(
+    ofBinding bindingID: String, of applicationID: String, for exchange: Exchange<Response>
+  ) throws(RequestError) -> Subject? {
+    do throws(StoreError) {
+      guard let records = try store.attemptRecordsAtHand(ofBinding: bindingID, applicationID: applicationID) else {
+        return nil
+      }
+      return Subject(records, ofBinding: bindingID, standIns)
+    } catch {
+      throw exchange.logged(error)
+    }
+  }
+
   /// Looks for the stand-in also where the profile is known: so that both take as long.
   private func person<Response>(
     _ profileID: String, of applicationID: String, evaluation: ExpiringKey?, for exchange: Exchange<Response>,
@@ -210,14 +226,13 @@ extension TouchstoneService {
 
 extension Subject {
   fileprivate init(_ records: AttemptRecords, ofBinding bindingID: String, _ standIns: StandIns) {
-    // Taken out once: each time copies it.
-    if let binding = records.binding {
+    if let binding = records.sharedBinding {
       self.init(
-        records: records, standIn: nil, profileID: binding.profileID, bindingStanding: binding.standing,
+        records: records, standIn: nil, profileID: binding.value.profileID, bindingStanding: binding.value.standing,
         profileStanding: records.profile.standing)
     } else {
       self.init(
-        records: records, standIn: records.profile, profileID: nil,
+        records: records, standIn: SharedRecord(records.profile), profileID: nil,
         bindingStanding: standIns.standing(ofUnknownBinding: bindingID),
         profileStanding: standIns.standing(of: records.profile, hasSecret: false))
     }
@@ -230,7 +245,8 @@ extension Subject {
     var bindingStanding = BindingStanding.absent
     bindingStanding.isActive = isKnown
     self.init(
-      records: records, standIn: isAsked ? nil : standIn, profileID: isKnown ? records.profile.profileID : nil,
+      records: records, standIn: isAsked ? nil : SharedRecord(standIn),
+      profileID: isKnown ? records.profile.profileID : nil,
       bindingStanding: bindingStanding,
       profileStanding: isAsked ? records.profile.standing : standIns.standing(of: standIn, hasSecret: true))
   }

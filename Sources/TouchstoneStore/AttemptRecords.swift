@@ -9,64 +9,71 @@ public enum AttemptSubject: Sendable, Hashable {
   case profileTouchID(applicationID: String, digest: [UInt8])
 }
 
-/// Behind one reference: on their way from the store to a decision they pass through many hands, and to copy a binding, a
-/// device and a profile in each of them was a tenth of a preflight.
-public struct AttemptRecords: Sendable, Hashable {
-  private struct Fields: Sendable, Hashable {
-    var binding: BindingRecord?
-    var device: DeviceRecord
-    var profile: ProfileRecord
-    var evaluation: EvaluationRecord?
+/// A record that many hold at once and nobody changes. Copying it is copying one reference: a binding, a device and a
+/// profile pass through many hands on their way from memory to a decision, and have a dozen texts.
+public final class SharedRecord<Record: Sendable>: Sendable {
+  public let value: Record
+
+  public init(_ value: Record) {
+    self.value = value
   }
+}
 
-  /// `@unchecked Sendable`: it is only written to where nobody else holds it.
-  private final class Storage: @unchecked Sendable {
-    var fields: Fields
-
-    init(_ fields: Fields) {
-      self.fields = fields
-    }
-  }
-
-  private var storage: Storage
+public struct AttemptRecords: Sendable {
+  /// `binding`, for whoever wants little of it.
+  public let sharedBinding: SharedRecord<BindingRecord>?
+  private let sharedDevice: SharedRecord<DeviceRecord>
+  private let sharedProfile: SharedRecord<ProfileRecord>
 
   /// `nil`: there is no such binding, or the subject is a profile.
   public var binding: BindingRecord? {
-    _read { yield storage.fields.binding }
+    _read { yield sharedBinding?.value }
   }
 
   /// The binding's device, version 0 where nothing is known of it; for an unknown binding the stand-in
   /// (`DeviceRecord.standInID`); for a profile or an unknown ProfileTouchID the placeholder.
   public var device: DeviceRecord {
-    _read { yield storage.fields.device }
+    _read { yield sharedDevice.value }
   }
 
   /// The binding's or the named profile, version 0 where nothing is known of it; for an unknown binding the stand-in
   /// (`ProfileRecord.standInID`); for an unknown ProfileTouchID the placeholder.
   public var profile: ProfileRecord {
-    _read { yield storage.fields.profile }
+    _read { yield sharedProfile.value }
   }
 
   /// `nil`: not asked for, or no attempt was made in it.
-  public var evaluation: EvaluationRecord? {
-    _read { yield storage.fields.evaluation }
-    set {
-      if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.fields) }
-      storage.fields.evaluation = newValue
-    }
+  public var evaluation: EvaluationRecord?
+
+  public init(
+    binding: SharedRecord<BindingRecord>?, device: SharedRecord<DeviceRecord>, profile: SharedRecord<ProfileRecord>,
+    evaluation: EvaluationRecord?
+  ) {
+    sharedBinding = binding
+    sharedDevice = device
+    sharedProfile = profile
+    self.evaluation = evaluation
   }
 
   public init(
     binding: BindingRecord?, device: DeviceRecord, profile: ProfileRecord, evaluation: EvaluationRecord?
   ) {
-    storage = Storage(Fields(binding: binding, device: device, profile: profile, evaluation: evaluation))
+    self.init(
+      binding: binding.map { SharedRecord($0) }, device: SharedRecord(device), profile: SharedRecord(profile),
+      evaluation: evaluation)
   }
+}
 
+extension AttemptRecords: Hashable {
   public static func == (left: AttemptRecords, right: AttemptRecords) -> Bool {
-    left.storage.fields == right.storage.fields
+    left.binding == right.binding && left.device == right.device && left.profile == right.profile
+      && left.evaluation == right.evaluation
   }
 
   public func hash(into hasher: inout Hasher) {
-    hasher.combine(storage.fields)
+    hasher.combine(binding)
+    hasher.combine(device)
+    hasher.combine(profile)
+    hasher.combine(evaluation)
   }
 }

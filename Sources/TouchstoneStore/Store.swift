@@ -14,6 +14,12 @@ public protocol Store: Sendable {
   func attemptRecords(
     for subject: AttemptSubject, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>)
 
+  /// Of a binding, and at once, by a store that need not wait for it: without what it takes to hand a completion round,
+  /// which is more than a preflight's own work. `nil`: ask `attemptRecords`.
+  func attemptRecordsAtHand(
+    ofBinding bindingID: String, applicationID: String
+  ) throws(StoreError) -> AttemptRecords?
+
   /// All that completing a binding rests on. `ticket`: the key that `Change.useTicket` will use.
   func enrolmentRecords(
     applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey,
@@ -79,6 +85,14 @@ public protocol Store: Sendable {
 
   /// Finishes what was accepted, then lets go of the files or connections. Nothing is accepted afterwards.
   func close(completion: @escaping @Sendable () -> Void)
+}
+
+extension Store {
+  public func attemptRecordsAtHand(
+    ofBinding bindingID: String, applicationID: String
+  ) throws(StoreError) -> AttemptRecords? {
+    nil
+  }
 }
 
 public struct EnrolmentRecords: Sendable, Hashable {

@@ -1,6 +1,5 @@
 // What a cache can say of a record, and what it needs to know of one.
 
-internal import Glibc
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
@@ -37,37 +36,6 @@ extension ProfileRecord: VersionedRecord {}
 extension EvaluationRecord: VersionedRecord {}
 extension TokenRecord: VersionedRecord {}
 
-/// An identifier compared byte for byte: `String` takes two spellings of "é" for equal, the database does not.
-struct ByteString: Hashable, Sendable {
-  let text: String
-
-  init(_ text: String) {
-    self.text = text
-  }
-
-  static func == (left: ByteString, right: ByteString) -> Bool {
-    var left = left.text
-    var right = right.text
-    return left.withUTF8 { left in
-      right.withUTF8 { right in
-        left.count == right.count && (left.isEmpty || memcmp(left.baseAddress!, right.baseAddress!, left.count) == 0)
-      }
-    }
-  }
-
-  func hash(into hasher: inout Hasher) {
-    var text = text
-    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-  }
-}
-
-/// A profile is one account in one application.
-struct ProfileKey: Hashable, Sendable {
-  let application: ByteString
-  let profile: ByteString
-
-  init(applicationID: String, profileID: String) {
-    application = ByteString(applicationID)
-    profile = ByteString(profileID)
-  }
+extension SharedRecord: VersionedRecord where Record: VersionedRecord {
+  var version: RecordVersion { value.version }
 }

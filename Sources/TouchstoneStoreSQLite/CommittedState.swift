@@ -44,15 +44,15 @@ final class CommittedState: Sendable {
 
   // MARK: Reading
 
-  func binding(_ id: ByteString) -> CacheLookup<BindingRecord> {
+  func binding(_ id: ByteString) -> CacheLookup<SharedRecord<BindingRecord>> {
     partition(of: id).state.withLock { $0.bindings.lookUp(id) }
   }
 
-  func device(_ id: ByteString) -> CacheLookup<DeviceRecord> {
+  func device(_ id: ByteString) -> CacheLookup<SharedRecord<DeviceRecord>> {
     partition(of: id).state.withLock { $0.devices.lookUp(id) }
   }
 
-  func profile(_ key: ProfileKey) -> CacheLookup<ProfileRecord> {
+  func profile(_ key: ProfileKey) -> CacheLookup<SharedRecord<ProfileRecord>> {
     partition(of: key).state.withLock { $0.profiles.lookUp(key) }
   }
 
@@ -83,30 +83,30 @@ final class CommittedState: Sendable {
 
   func fillingBinding<Failure>(
     _ id: ByteString, _ read: () throws(Failure) -> BindingRecord?
-  ) throws(Failure) -> BindingRecord? {
+  ) throws(Failure) -> SharedRecord<BindingRecord>? {
     let partition = partition(of: id)
     let revision = partition.state.withLock { $0.bindings.revision }
-    let binding = try read()
+    let binding = try read().map { SharedRecord($0) }
     partition.state.withLock { $0.bindings.fill(binding, for: id, readAt: revision) }
     return binding
   }
 
   func fillingDevice<Failure>(
-    _ id: ByteString, _ read: () throws(Failure) -> DeviceRecord?
-  ) throws(Failure) -> DeviceRecord? {
+    _ id: ByteString, _ read: () throws(Failure) -> DeviceRecord
+  ) throws(Failure) -> SharedRecord<DeviceRecord> {
     let partition = partition(of: id)
     let revision = partition.state.withLock { $0.devices.revision }
-    let device = try read()
+    let device = SharedRecord(try read())
     partition.state.withLock { $0.devices.fill(device, for: id, readAt: revision) }
     return device
   }
 
   func fillingProfile<Failure>(
-    _ key: ProfileKey, _ read: () throws(Failure) -> ProfileRecord?
-  ) throws(Failure) -> ProfileRecord? {
+    _ key: ProfileKey, _ read: () throws(Failure) -> ProfileRecord
+  ) throws(Failure) -> SharedRecord<ProfileRecord> {
     let partition = partition(of: key)
     let revision = partition.state.withLock { $0.profiles.revision }
-    let profile = try read()
+    let profile = SharedRecord(try read())
     partition.state.withLock { $0.profiles.fill(profile, for: key, readAt: revision) }
     return profile
   }
@@ -118,7 +118,7 @@ final class CommittedState: Sendable {
       partition(of: id).state.withLock { $0.bindings.publish(binding, for: id) }
     }
     for (id, time) in effects.bindingUses {
-      partition(of: id).state.withLock { $0.bindings.publish(for: id) { $0?.lastUsedAt = time } }
+      partition(of: id).state.withLock { $0.bindings.publish(for: id) { $0.lastUsedAt = time } }
     }
     for (id, device) in effects.devices {
       partition(of: id).state.withLock { $0.devices.publish(device, for: id) }
@@ -144,8 +144,8 @@ final class CommittedState: Sendable {
     }
   }
 
-  private func partition(of name: some Hashable) -> LockedPartition {
-    partitions[Int(truncatingIfNeeded: UInt(bitPattern: name.hashValue) % UInt(Self.partitionCount))]
+  private func partition(of key: some CacheKey) -> LockedPartition {
+    partitions[Int(truncatingIfNeeded: UInt(bitPattern: key.byteHash) % UInt(Self.partitionCount))]
   }
 
   /// Ids are random: their bits are as good as a hash.

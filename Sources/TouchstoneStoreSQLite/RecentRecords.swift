@@ -13,8 +13,8 @@ struct RecentRecords<Key: Hashable & Sendable, Record: VersionedRecord> {
   typealias Revision = UInt64
 
   private let generationCapacity: Int
-  private var young: [Key: Record?] = [:]
-  private var old: [Key: Record?] = [:]
+  private var young: [Key: SharedRecord<Record>?] = [:]
+  private var old: [Key: SharedRecord<Record>?] = [:]
   private(set) var revision: Revision = 0
 
   init(capacity: Int) {
@@ -23,7 +23,7 @@ struct RecentRecords<Key: Hashable & Sendable, Record: VersionedRecord> {
 
   var count: Int { young.count + old.count }
 
-  mutating func lookUp(_ id: Key) -> CacheLookup<Record> {
+  mutating func lookUp(_ id: Key) -> CacheLookup<SharedRecord<Record>> {
     if let known = young[id] { return CacheLookup(known) }
     guard let known = old.removeValue(forKey: id) else { return .unknown }
     insert(known, for: id)
@@ -32,39 +32,47 @@ struct RecentRecords<Key: Hashable & Sendable, Record: VersionedRecord> {
 
   /// 0: there is no such record. `nil`: ask the database.
   func version(of id: Key) -> RecordVersion? {
-    guard let slot = young.index(forKey: id) else { return old[id].map { $0?.version ?? 0 } }
-    return young.values[slot]?.version ?? 0
+    (young[id] ?? old[id]).map { $0?.value.version ?? 0 }
   }
 
   /// `nil`: there is no such record.
   mutating func publish(_ record: Record?, for id: Key) {
     revision += 1
     old.removeValue(forKey: id)
-    insert(record, for: id)
+    insert(record.map { SharedRecord($0) }, for: id)
   }
 
   /// Changes a record that is here.
-  mutating func publish(for id: Key, _ change: (inout Record?) -> Void) {
+  mutating func publish(for id: Key, _ change: (inout Record) -> Void) {
     revision += 1
     if let slot = young.index(forKey: id) {
-      change(&young.values[slot])
+      young.values[slot] = young.values[slot]?.changed(by: change)
     } else if let slot = old.index(forKey: id) {
-      change(&old.values[slot])
+      old.values[slot] = old.values[slot]?.changed(by: change)
     }
   }
 
   /// `revision`: from before the database was read.
-  mutating func fill(_ record: Record?, for id: Key, readAt revision: Revision) {
+  mutating func fill(_ record: SharedRecord<Record>?, for id: Key, readAt revision: Revision) {
     guard revision == self.revision else { return }
     old.removeValue(forKey: id)
     insert(record, for: id)
   }
 
-  private mutating func insert(_ record: Record?, for id: Key) {
+  private mutating func insert(_ record: SharedRecord<Record>?, for id: Key) {
     if young.count >= generationCapacity, young[id] == nil {
       old = young
       young = Dictionary(minimumCapacity: generationCapacity)
     }
     young[id] = .some(record)
+  }
+}
+
+extension SharedRecord {
+  /// What others hold stays as it is.
+  fileprivate func changed(by change: (inout Record) -> Void) -> SharedRecord {
+    var record = value
+    change(&record)
+    return SharedRecord(record)
   }
 }

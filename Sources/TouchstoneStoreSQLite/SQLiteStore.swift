@@ -67,6 +67,13 @@ public final class SQLiteStore: Store {
     }
   }
 
+  public func attemptRecordsAtHand(
+    ofBinding bindingID: String, applicationID: String
+  ) throws(StoreError) -> AttemptRecords? {
+    guard !isClosed.load(ordering: .acquiring) else { throw .closed }
+    return try records(ofBinding: bindingID, applicationID)
+  }
+
   public func enrolmentRecords(
     applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey,
     completion: @escaping Completion<EnrolmentRecords>
@@ -84,7 +91,7 @@ public final class SQLiteStore: Store {
   }
 
   public func device(id: String, completion: @escaping Completion<DeviceRecord>) {
-    answer(completion) { () throws(StoreError) in try knownDevice(id) }
+    answer(completion) { () throws(StoreError) in try knownDevice(id).value }
   }
 
   public func activeBinding(
@@ -190,33 +197,37 @@ public final class SQLiteStore: Store {
   private func records(of subject: AttemptSubject) throws(StoreError) -> AttemptRecords {
     switch subject {
     case .binding(let applicationID, let bindingID):
-      if let binding = try binding(bindingID), Identifier.areEqual(binding.applicationID, applicationID) {
-        return try records(of: binding)
-      }
-      return AttemptRecords(
-        binding: nil, device: try knownDevice(DeviceRecord.standInID(forUnknownBinding: bindingID)),
-        profile: try knownProfile(applicationID, ProfileRecord.standInID(forUnknownBinding: bindingID)),
-        evaluation: nil)
+      return try records(ofBinding: bindingID, applicationID)
     case .profile(let applicationID, let profileID):
       return AttemptRecords(
-        binding: nil, device: .placeholder, profile: try knownProfile(applicationID, profileID), evaluation: nil)
+        binding: nil, device: SharedRecord(.placeholder), profile: try knownProfile(applicationID, profileID),
+        evaluation: nil)
     case .profileTouchID(let applicationID, let digest):
       let binding = try readers.read { reader throws(SQLiteError) in
         try reader.activeBinding(applicationID: applicationID, profileTouchID: digest)
       }
-      if let binding { return try records(of: binding) }
+      if let binding { return try records(of: SharedRecord(binding)) }
       return AttemptRecords(
         binding: nil, device: .placeholder, profile: .placeholder(in: applicationID), evaluation: nil)
     }
   }
 
-  private func records(of binding: BindingRecord) throws(StoreError) -> AttemptRecords {
-    AttemptRecords(
-      binding: binding, device: try knownDevice(binding.deviceID),
-      profile: try knownProfile(binding.applicationID, binding.profileID), evaluation: nil)
+  private func records(ofBinding bindingID: String, _ applicationID: String) throws(StoreError) -> AttemptRecords {
+    if let binding = try binding(bindingID), Identifier.areEqual(binding.value.applicationID, applicationID) {
+      return try records(of: binding)
+    }
+    return AttemptRecords(
+      binding: nil, device: try knownDevice(DeviceRecord.standInID(forUnknownBinding: bindingID)),
+      profile: try knownProfile(applicationID, ProfileRecord.standInID(forUnknownBinding: bindingID)), evaluation: nil)
   }
 
-  private func binding(_ id: String) throws(StoreError) -> BindingRecord? {
+  private func records(of binding: SharedRecord<BindingRecord>) throws(StoreError) -> AttemptRecords {
+    AttemptRecords(
+      binding: binding, device: try knownDevice(binding.value.deviceID),
+      profile: try knownProfile(binding.value.applicationID, binding.value.profileID), evaluation: nil)
+  }
+
+  private func binding(_ id: String) throws(StoreError) -> SharedRecord<BindingRecord>? {
     let key = ByteString(id)
     switch committed.binding(key) {
     case .present(let binding): return binding
@@ -229,32 +240,33 @@ public final class SQLiteStore: Store {
   }
 
   /// Version 0 where nothing is known of it.
-  private func knownDevice(_ id: String) throws(StoreError) -> DeviceRecord {
+  private func knownDevice(_ id: String) throws(StoreError) -> SharedRecord<DeviceRecord> {
     let key = ByteString(id)
     switch committed.device(key) {
     case .present(let device): return device
-    case .absent: return DeviceRecord(deviceID: id)
+    case .absent: return SharedRecord(DeviceRecord(deviceID: id))
     case .unknown:
-      let device = try committed.fillingDevice(key) { () throws(StoreError) in
-        try readers.read { reader throws(SQLiteError) in try reader.device(id: id) }
+      return try committed.fillingDevice(key) { () throws(StoreError) in
+        try readers.read { reader throws(SQLiteError) in try reader.device(id: id) } ?? DeviceRecord(deviceID: id)
       }
-      return device ?? DeviceRecord(deviceID: id)
     }
   }
 
   /// Version 0 where nothing is known of it.
-  private func knownProfile(_ applicationID: String, _ profileID: String) throws(StoreError) -> ProfileRecord {
+  private func knownProfile(
+    _ applicationID: String, _ profileID: String
+  ) throws(StoreError) -> SharedRecord<ProfileRecord> {
     let key = ProfileKey(applicationID: applicationID, profileID: profileID)
     switch committed.profile(key) {
     case .present(let profile): return profile
-    case .absent: return ProfileRecord(applicationID: applicationID, profileID: profileID)
+    case .absent: return SharedRecord(ProfileRecord(applicationID: applicationID, profileID: profileID))
     case .unknown:
-      let profile = try committed.fillingProfile(key) { () throws(StoreError) in
-        try readers.read { reader throws(SQLiteError) in
+      return try committed.fillingProfile(key) { () throws(StoreError) in
+        let profile = try readers.read { reader throws(SQLiteError) in
           try reader.profile(applicationID: applicationID, profileID: profileID)
         }
+        return profile ?? ProfileRecord(applicationID: applicationID, profileID: profileID)
       }
-      return profile ?? ProfileRecord(applicationID: applicationID, profileID: profileID)
     }
   }
 

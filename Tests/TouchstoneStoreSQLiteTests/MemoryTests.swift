@@ -21,14 +21,14 @@ struct RecentRecordsTests {
   @Test mutating func whatWasReadBeforeAPublicationIsNotKept() {
     let revision = records.revision
     records.publish(.sample("a", failures: 2, version: 2), for: ByteString("a"))
-    records.fill(.sample("a", failures: 1, version: 1), for: ByteString("a"), readAt: revision)
+    records.fill(SharedRecord(.sample("a", failures: 1, version: 1)), for: ByteString("a"), readAt: revision)
     #expect(state("a") == "version 2")
   }
 
   @Test mutating func aChangeOfWhatIsHereIsSeenAndOfOthersIsNot() {
     records.publish(.sample("a", failures: 1, version: 1), for: ByteString("a"))
-    records.publish(for: ByteString("a")) { $0?.version = 7 }
-    records.publish(for: ByteString("b")) { $0?.version = 7 }
+    records.publish(for: ByteString("a")) { $0.version = 7 }
+    records.publish(for: ByteString("b")) { $0.version = 7 }
     #expect(state("a") == "version 7")
     #expect(state("b") == "unknown")
   }

@@ -52,6 +52,27 @@ extension StoreConformance {
       #expect(try await store.attemptRecords(bindingID: "b-1").evaluation == nil)
     },
 
+    Check(name: "what is at hand of a binding is what is read") { store in
+      try await store.commit(
+        .putBinding(.sample("b-1", device: "phone-1")), .putDevice(.sample("phone-1", failures: 2)))
+      for (bindingID, applicationID) in [("b-1", Sample.application), ("nobody", Sample.application), ("b-1", "other")]
+      {
+        // Twice: the first may ask the disk and the second memory.
+        for _ in 0..<2 {
+          guard
+            let records = try store.attemptRecordsAtHand(ofBinding: bindingID, applicationID: applicationID)
+          else { continue }
+          #expect(
+            try await store.attemptRecords(for: .binding(applicationID: applicationID, bindingID: bindingID)) == records
+          )
+        }
+      }
+      try await store.commit(.putDevice(.sample("phone-1", failures: 3, version: 1)))
+      if let records = try store.attemptRecordsAtHand(ofBinding: "b-1", applicationID: Sample.application) {
+        #expect(records.device == .sample("phone-1", failures: 3, version: 2))
+      }
+    },
+
     // R37
     Check(name: "an unknown binding's failures are counted on a stand-in device") { store in
       let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody")

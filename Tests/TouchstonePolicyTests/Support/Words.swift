@@ -60,10 +60,10 @@ extension BindingStanding {
 
   private mutating func apply(_ word: String) {
     switch word {
-    case "set": keyProtections.append(.biometryCurrentSet)
-    case "any": keyProtections.append(.biometryAny)
-    case "presence": keyProtections.append(.userPresence)
-    case "passcode": keyProtections.append(.devicePasscode)
+    case "set": keyProtections.insert(.biometryCurrentSet)
+    case "any": keyProtections.insert(.biometryAny)
+    case "presence": keyProtections.insert(.userPresence)
+    case "passcode": keyProtections.insert(.devicePasscode)
     case "touch-id": holdsProfileTouchID = true
     case "keyless": keyProtections = []
     case "no-base": baseline = nil

@@ -1,0 +1,76 @@
+// What records in memory are found by: identifiers by their bytes, hashed once.
+
+internal import Glibc
+
+/// What `CommittedState` looks records up by.
+protocol CacheKey: Hashable, Sendable {
+  /// Of the bytes. It picks the partition, and then the place in it.
+  var byteHash: Int { get }
+}
+
+extension CacheKey {
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(byteHash)
+  }
+}
+
+/// An identifier compared byte for byte: `String` takes two spellings of "é" for equal, the database does not.
+struct ByteString: CacheKey {
+  let text: String
+  let byteHash: Int
+
+  init(_ text: String) {
+    self.text = text
+    var hasher = Hasher()
+    hasher.combine(bytesOf: text)
+    byteHash = hasher.finalize()
+  }
+
+  static func == (left: ByteString, right: ByteString) -> Bool {
+    left.byteHash == right.byteHash && left.text.hasSameBytes(as: right.text)
+  }
+}
+
+/// A profile is one account in one application.
+struct ProfileKey: CacheKey {
+  let applicationID: String
+  let profileID: String
+  let byteHash: Int
+
+  init(applicationID: String, profileID: String) {
+    self.applicationID = applicationID
+    self.profileID = profileID
+    var hasher = Hasher()
+    hasher.combine(bytesOf: applicationID)
+    hasher.combine(bytesOf: profileID)
+    byteHash = hasher.finalize()
+  }
+
+  static func == (left: ProfileKey, right: ProfileKey) -> Bool {
+    left.byteHash == right.byteHash && left.profileID.hasSameBytes(as: right.profileID)
+      && left.applicationID.hasSameBytes(as: right.applicationID)
+  }
+}
+
+extension Hasher {
+  fileprivate mutating func combine(bytesOf text: String) {
+    text.withBytes { combine(bytes: $0) }
+  }
+}
+
+extension String {
+  fileprivate func hasSameBytes(as other: String) -> Bool {
+    withBytes { bytes in
+      other.withBytes {
+        bytes.count == $0.count && (bytes.isEmpty || memcmp(bytes.baseAddress!, $0.baseAddress!, bytes.count) == 0)
+      }
+    }
+  }
+
+  /// `withUTF8` wants a string to change, and so a copy of this one, with its reference counted.
+  @inline(__always)
+  fileprivate func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    if let result = utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
+    return Array(utf8).withUnsafeBytes(body)
+  }
+}
