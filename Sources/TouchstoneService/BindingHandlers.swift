@@ -56,7 +56,7 @@ extension TouchstoneService {
       }
     }
     let ticket = SealedTicket(
-      key: ExpiringKey(expiresAt: now + configuration.enrolment.ticketLifetime, id: randomness.uniqueID()),
+      key: newKey(expiresAt: now + configuration.enrolment.ticketLifetime),
       challenge: randomness.bytes(Self.challengeBytes), profileID: request.profileID, deviceID: request.deviceID)
     exchange.answer(
       V1.BeginBindingResponse(

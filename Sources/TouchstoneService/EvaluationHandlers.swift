@@ -136,7 +136,7 @@ extension TouchstoneService {
     _ terms: OpeningTerms, _ preflight: Preflight, for exchange: Exchange<V1.BeginEvaluationResponse>, at now: UnixTime
   ) -> V1.BeginEvaluationResponse {
     let policy = terms.policy
-    let key = ExpiringKey(expiresAt: now + policy.evaluationLifetime, id: randomness.uniqueID())
+    let key = newKey(expiresAt: now + policy.evaluationLifetime)
     let evaluation = SealedEvaluation(
       key: key, challenge: randomness.bytes(Self.challengeBytes), policyName: policy.name,
       policyRevision: terms.entry.revision, subject: terms.subject, transaction: terms.transaction, prompt: terms.prompt

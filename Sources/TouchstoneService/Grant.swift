@@ -17,18 +17,17 @@ struct Grant: Sendable {
     guard let profileID = subject.profileID else { preconditionFailure("a success of nobody") }
     self.profileID = profileID
     guard let lifetime = flow.policy.tokenLifetime else { return }
-    let tokenID = flow.service.randomness.uniqueID()
+    let key = flow.service.newKey(expiresAt: UnixTime(seconds: (now + lifetime).seconds))
     let transaction = flow.evaluation.transaction?.canonicalBytes
     let claims = TokenClaims(
       issuer: flow.service.configuration.issuer, audience: flow.applicationID, subject: profileID,
-      issuedAt: now.seconds, expiresAt: (now + lifetime).seconds, tokenID: Base64URL.encode(tokenID.bytes),
+      issuedAt: now.seconds, expiresAt: key.expiresAt.seconds, tokenID: Base64URL.encode(key.id.bytes),
       methods: flow.proof.authenticationMethods(on: subject.binding), policy: flow.policy.name,
       bindingID: subject.binding?.bindingID, transactionDigest: transaction.map { sha256($0) })
     self.claims = claims
     if flow.policy.isTokenSingleUse {
       tokenRecord = TokenRecord(
-        key: ExpiringKey(expiresAt: UnixTime(seconds: claims.expiresAt), id: tokenID), state: .issued,
-        transaction: transaction ?? [], version: 0)
+        key: key, state: .issued, transaction: transaction ?? [], version: 0)
     }
   }
 

@@ -49,17 +49,20 @@ struct SealedTicket: Hashable {
   }
 }
 
-/// Seals for one caller and one application: opened for any other, the bytes are not authentic.
+/// Seals for one caller and one application: opened for any other, the bytes are not authentic. What was sealed before the
+/// store was restored from a backup does not open either.
 struct ContentSealer: Sendable {
   private let sealer: Sealer
+  private let lineage: Lineage
 
   private enum Kind: UInt8 {
     case evaluation = 1
     case ticket
   }
 
-  init(_ sealer: Sealer) {
+  init(_ sealer: Sealer, in lineage: Lineage) {
     self.sealer = sealer
+    self.lineage = lineage
   }
 
   func seal(
@@ -87,8 +90,10 @@ struct ContentSealer: Sendable {
   func openEvaluation(_ sealed: [UInt8], for caller: Caller, applicationID: String) -> SealedEvaluation? {
     guard let bytes = sealer.open(sealed, context: Self.context(.evaluation, caller, applicationID)) else { return nil }
     var reader = ByteReader(bytes)
+    let key = reader.readKey()
+    guard key.isIssued(in: lineage) else { return nil }
     return SealedEvaluation(
-      key: reader.readKey(), challenge: reader.readBytes(), policyName: reader.readString(),
+      key: key, challenge: reader.readBytes(), policyName: reader.readString(),
       policyRevision: reader.readInteger(), subject: reader.readSubject(),
       transaction: reader.readOptional { reader in
         Transaction(
@@ -113,8 +118,10 @@ struct ContentSealer: Sendable {
   func openTicket(_ sealed: [UInt8], for caller: Caller, applicationID: String) -> SealedTicket? {
     guard let bytes = sealer.open(sealed, context: Self.context(.ticket, caller, applicationID)) else { return nil }
     var reader = ByteReader(bytes)
+    let key = reader.readKey()
+    guard key.isIssued(in: lineage) else { return nil }
     return SealedTicket(
-      key: reader.readKey(), challenge: reader.readBytes(), profileID: reader.readString(),
+      key: key, challenge: reader.readBytes(), profileID: reader.readString(),
       deviceID: reader.readString())
   }
 

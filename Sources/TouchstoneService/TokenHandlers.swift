@@ -120,6 +120,8 @@ extension TouchstoneService {
       let tokenID = Base64URL.decode(claims.tokenID).flatMap({ UniqueID(bytes: $0) })
     else { return try body(nil) }
     let key = ExpiringKey(expiresAt: UnixTime(seconds: claims.expiresAt), id: tokenID)
+    // It may have been used or revoked in what was lost when the store was restored from a backup.
+    guard key.isIssued(in: store.lineage) else { return try body(nil) }
     store.token(
       key,
       completion: exchange.then { [store] record in

@@ -38,7 +38,8 @@ public final class TouchstoneService: Sendable {
     self.configuration = configuration
     self.book = Mutex(PolicyBook(configuration.policies))
     self.currentKeys = Mutex(
-      ServiceKeys(keys, issuer: configuration.issuer, randomness: environment.randomness))
+      ServiceKeys(
+        keys, issuer: configuration.issuer, randomness: environment.randomness, lineage: store.lineage))
     self.pepper = keys.pepper
     self.standIns = StandIns(pepper: keys.pepper)
     self.clock = environment.clock
@@ -61,6 +62,11 @@ public final class TouchstoneService: Sendable {
   /// Verifies the signatures that one wake-up brought.
   public func wakeUpEnded(on shard: some CallShard) {
     contexts[shard.index].verifications.flush(on: shard)
+  }
+
+  /// Of what is handed out now: an evaluation, a ticket, a token.
+  func newKey(expiresAt: UnixTime) -> ExpiringKey {
+    ExpiringKey(expiresAt: expiresAt, random: randomness.uniqueID(), in: store.lineage)
   }
 
   // MARK: Policies

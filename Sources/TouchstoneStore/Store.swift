@@ -10,6 +10,9 @@ public import TouchstonePolicy
 public protocol Store: Sendable {
   typealias Completion<Value> = @Sendable (Result<Value, StoreError>) -> Void
 
+  /// In which every key is issued, and no other counts.
+  var lineage: Lineage { get }
+
   /// All that an attempt rests on, in one round trip. `evaluation`: `nil` where none is asked for.
   func attemptRecords(
     for subject: AttemptSubject, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>)

@@ -26,8 +26,18 @@ struct DatabaseInspection: Sendable {
     }
   }
 
-  func requireOurs() async throws(StoreOpenError) {
-    try await inspect { session throws(PostgresError) in try await Self.requireChainEnd(in: session) }
+  /// Answers which line of history the database is in.
+  func requireOurs() async throws(StoreOpenError) -> Lineage {
+    try await inspect { session throws(PostgresError) in
+      try await Self.requireChainEnd(in: session)
+      return try await Self.lineage(in: session)
+    }
+  }
+
+  static func lineage(in session: ConnectionLane.Session) async throws(PostgresError) -> Lineage {
+    let number = try await session.run([StatementCall(.selectLineage)]).first?.only { row in row.integer() }
+    guard let number = number.flatMap(UInt32.init(exactly:)) else { throw .corrupt("it has no lineage") }
+    return Lineage(rawValue: number)
   }
 
   /// Of this version, and with its tables: on a session that has prepared all that the store says.

@@ -11,6 +11,7 @@ public import TouchstoneStore
 /// its own, which touches the rows of its device, its profile and its binding; those that wait go to the server together,
 /// and share its fsync.
 public final class PostgresStore: Store {
+  public let lineage: Lineage
   private let reads: ConnectionLane
   private let writes: ConnectionLane
   private let lists: ConnectionLane
@@ -34,11 +35,12 @@ public final class PostgresStore: Store {
     uri: String, options: PostgresStoreOptions = PostgresStoreOptions()
   ) async throws(StoreOpenError) -> PostgresStore {
     let targets = try ConnectionTarget.prepared(uri)
-    try await DatabaseInspection(targets: targets, options: options).requireOurs()
-    return PostgresStore(targets: targets, options: options)
+    let lineage = try await DatabaseInspection(targets: targets, options: options).requireOurs()
+    return PostgresStore(targets: targets, lineage: lineage, options: options)
   }
 
-  private init(targets: [ConnectionTarget], options: PostgresStoreOptions) {
+  private init(targets: [ConnectionTarget], lineage: Lineage, options: PostgresStoreOptions) {
+    self.lineage = lineage
     func lane(_ configuration: ConnectionLane.Configuration) -> ConnectionLane {
       ConnectionLane(configuration, targets: targets, backoff: options.backoff)
     }

@@ -20,7 +20,7 @@ enum Schema {
 
   /// Step by step, from an empty database on. One that was released is never changed, and leaves what the version before
   /// it reads and writes as it was: replicas of both run at the same time.
-  static let steps: [[String]] = [firstTables, keyCheck, eventArchive]
+  static let steps: [[String]] = [firstTables, keyCheck, eventArchive, lineage]
 
   /// Identifiers are bytes: equal and ordered byte for byte under every collation.
   ///
@@ -183,6 +183,12 @@ enum Schema {
 
   private static let genesisHash =
     "decode('\(String(repeating: "00", count: EventChain.hashByteCount))', 'hex')"
+
+  /// Another one in every database (`Lineage`).
+  private static let lineage = [
+    "CREATE TABLE lineage (only_row BIGINT PRIMARY KEY, number BIGINT NOT NULL)",
+    "INSERT INTO lineage VALUES (1, floor(random() * 4294967296)::BIGINT)",
+  ]
 
   private static func secretColumns(_ name: String) -> String {
     SecretRecord.columns.map { "\(name)_\($0.name) \($0.type)" }.joined(separator: ",\n      ")

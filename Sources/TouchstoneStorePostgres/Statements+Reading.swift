@@ -84,9 +84,11 @@ extension Statement {
     ORDER BY binding_id LIMIT $5
     """)
 
+  static let selectLineage = Statement("select_lineage", "SELECT number FROM lineage")
+
   static let reading = [
     attemptOfBinding, attemptOfProfile, attemptOfProfileTouchID, selectDevice, selectProfile, selectActiveBinding,
-    countActiveBindings, selectTicket, selectToken, selectBindings,
+    countActiveBindings, selectTicket, selectToken, selectBindings, selectLineage,
   ]
 }
 

@@ -14,6 +14,14 @@ final class DataDirectory: Sendable {
   var writeAheadLogPath: String { "\(databasePath)-wal" }
   /// A database that is not complete yet.
   var newDatabasePath: String { "\(databasePath).new" }
+  /// What a crash may leave of one.
+  var leftovers: [String] { Self.leftoverSuffixes.map { newDatabasePath + $0 } }
+
+  private static let lockName = "touchstone.lock"
+  private static let leftoverSuffixes = ["", "-journal", "-wal", "-shm"]
+
+  /// What a directory may hold in which there is no service's state.
+  static let namesWithoutData = [".", "..", lockName, "keys"] + leftoverSuffixes.map { "\(databaseName).new\($0)" }
 
   private static let ownerOnlyDirectory: mode_t = 0o700
   static let ownerOnlyFile: mode_t = 0o600
@@ -25,7 +33,7 @@ final class DataDirectory: Sendable {
     } else if errno != EEXIST {
       throw .unwritable(path, errno)
     }
-    let lockPath = "\(path)/touchstone.lock"
+    let lockPath = "\(path)/\(Self.lockName)"
     lock = try FileDescriptor(opening: lockPath, flags: O_RDWR | O_CREAT, mode: Self.ownerOnlyFile)
     guard flock(lock.number, LOCK_EX | LOCK_NB) == 0 else {
       guard errno == EWOULDBLOCK else { throw .unwritable(lockPath, errno) }
@@ -40,17 +48,26 @@ final class DataDirectory: Sendable {
     try Self.synchronize(directory: path)
   }
 
+  /// What stands at `newDatabasePath` is complete: it is the database from now on, durably.
+  func publishNewDatabase() throws(StoreOpenError) {
+    let file = try FileDescriptor(opening: newDatabasePath, flags: O_RDONLY)
+    guard fsync(file.number) == 0, rename(newDatabasePath, databasePath) == 0 else {
+      throw .unwritable(newDatabasePath, errno)
+    }
+    try synchronizeEntries()
+  }
+
   /// Lets another process have the directory.
   func unlock() {
     flock(lock.number, LOCK_UN)
   }
 
-  private static func synchronize(directory: String) throws(StoreOpenError) {
+  static func synchronize(directory: String) throws(StoreOpenError) {
     let descriptor = try FileDescriptor(opening: directory, flags: O_RDONLY | O_DIRECTORY)
     guard fsync(descriptor.number) == 0 else { throw .unwritable(directory, errno) }
   }
 
-  private static func parent(of path: String) -> String {
+  static func parent(of path: String) -> String {
     let parts = path.split(separator: "/").dropLast()
     let parent = parts.joined(separator: "/")
     return path.hasPrefix("/") ? "/\(parent)" : parent.isEmpty ? "." : parent

@@ -57,9 +57,8 @@ enum DatabaseFile {
   /// Under another name until it is complete: a crash in between leaves nothing that could be taken for a database.
   private static func create(in directory: DataDirectory) throws(StoreOpenError) {
     let path = directory.newDatabasePath
-    unlink(path)
-    unlink("\(path)-journal")
-    let file = try FileDescriptor(opening: path, flags: O_RDWR | O_CREAT | O_EXCL, mode: DataDirectory.ownerOnlyFile)
+    for leftover in directory.leftovers { unlink(leftover) }
+    _ = try FileDescriptor(opening: path, flags: O_RDWR | O_CREAT | O_EXCL, mode: DataDirectory.ownerOnlyFile)
     do throws(SQLiteError) {
       let connection = try SQLiteConnection(path: path, access: .readWrite)
       try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
@@ -72,8 +71,7 @@ enum DatabaseFile {
     }
     // Empty where there is one: `requireNoLogIsLeft`.
     unlink(directory.writeAheadLogPath)
-    guard fsync(file.number) == 0, rename(path, directory.databasePath) == 0 else { throw .unwritable(path, errno) }
-    try directory.synchronizeEntries()
+    try directory.publishNewDatabase()
   }
 
   /// Reads the header without SQLite, which might already repair what it opens.

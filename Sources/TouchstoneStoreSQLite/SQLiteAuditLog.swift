@@ -27,7 +27,7 @@ public enum SQLiteAuditLog {
     return ClosedFile(path: path) == file ? try verification.get() : nil
   }
 
-  private static func verify(_ path: String, _ access: SQLiteConnection.Access) throws(SQLiteError) -> Verification {
+  static func verify(_ path: String, _ access: SQLiteConnection.Access) throws(SQLiteError) -> Verification {
     let connection = try SQLiteConnection(path: path, access: access)
     try Schema.addMissingArchive(on: connection)
     let log = try EventLog(on: connection)

@@ -11,6 +11,7 @@ public import TouchstoneStore
 /// memory does not know is read on the caller's thread, in tens of microseconds; lists are read on a queue of their own.
 /// Commits are answered on a queue of the store's.
 public final class SQLiteStore: Store {
+  public let lineage: Lineage
   private let directory: DataDirectory
   private let committed: CommittedState
   private let readers: ReaderPool
@@ -39,6 +40,7 @@ public final class SQLiteStore: Store {
   ) throws(SQLiteError) {
     self.directory = directory
     try connection.prepareForWriting(options)
+    lineage = try connection.lineage()
     committed = CommittedState(
       options: options,
       evaluationsCompleteFrom: try connection.firstTimeWithoutRows(in: "evaluations"),
@@ -303,6 +305,13 @@ extension SQLiteConnection {
       try execute("PRAGMA max_page_count = \(maximumPageCount)")
     }
     countWALFrames()
+  }
+
+  func lineage() throws(SQLiteError) -> Lineage {
+    guard let number = UInt32(exactly: try integer("SELECT number FROM lineage")) else {
+      throw SQLiteError(code: .corrupt, message: "unreadable column number of lineage")
+    }
+    return Lineage(rawValue: number)
   }
 
   /// No row of the table has this expiry or a later one, or had one when it was swept.

@@ -7,14 +7,15 @@ enum Schema {
   /// "Tchs" in ASCII, in the file's header: what tells our database from another application's.
   static let applicationID: Int64 = 0x5463_6873
   /// In the header's user_version; grows with every change of the tables.
-  static let version: Int64 = 4
+  static let version: Int64 = 5
   /// The first that is brought forward; what was before it, nobody kept.
   static let oldestVersion: Int64 = 2
 
   /// Everything that expires has its expiry in front of its key: inserts append, and sweeping drops a range.
   ///
   /// Where sweeping has come to stands in `sweep_mark`, as keys before it may have had a row. The highest version of an
-  /// erased profile stands in `erasure_mark`, as a version is never given twice.
+  /// erased profile stands in `erasure_mark`, as a version is never given twice. `lineage` is another one in every new
+  /// database and after each restoration.
   ///
   /// When a binding was last used stands in a table of its own, a row for each: every login writes it, and rows of ten
   /// bytes keep the pages that logins dirty few.
@@ -150,6 +151,14 @@ enum Schema {
       hash BLOB NOT NULL
     ) STRICT;
     INSERT INTO event_archive VALUES (1, 0, zeroblob(32));
+    """,
+    // See `Lineage`.
+    5: """
+    CREATE TABLE lineage (
+      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      number INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO lineage VALUES (1, abs(random() % 4294967296));
     """,
   ]
 

@@ -104,6 +104,7 @@ private final class PumpedStore: Store, @unchecked Sendable {
   }
 
   var eventSignal: EventSignal { store.eventSignal }
+  var lineage: Lineage { store.lineage }
 
   func probe(completion: @escaping Completion<Void>) {
     pump(completion) { store.probe(completion: completion) }

@@ -9,7 +9,8 @@ import TouchstoneStore
 struct SealedContentTests {
   private static let applicationID = "com.example.bank"
   private static let now = UnixTime(seconds: 1_800_000_000)
-  private let sealer = ContentSealer(Sealer(keys: SealingKeys(active: .random())))
+  private static let lineage = Lineage(rawValue: .max)
+  private let sealer = ContentSealer(Sealer(keys: SealingKeys(active: .random())), in: Self.lineage)
 
   private static let key = ExpiringKey(
     expiresAt: UnixTime(microseconds: 1_700_000_120_000_001), id: UniqueID(high: .max, low: 1))
@@ -37,11 +38,11 @@ struct SealedContentTests {
   /// The edges of each field's range.
   private static let extremes: [SealedEvaluation] = [
     SealedEvaluation(
-      key: ExpiringKey(expiresAt: UnixTime(microseconds: .min), id: UniqueID(high: 0, low: .max)), challenge: [],
+      key: ExpiringKey(expiresAt: UnixTime(microseconds: .min), id: UniqueID(high: .max << 32, low: .max)), challenge: [],
       policyName: "", policyRevision: 0, subject: .binding(""), transaction: nil,
       prompt: Prompt(localizedReason: "", titles: EvaluationPolicy.Titles())),
     SealedEvaluation(
-      key: ExpiringKey(expiresAt: UnixTime(microseconds: -1), id: UniqueID(high: 1, low: 0)),
+      key: ExpiringKey(expiresAt: UnixTime(microseconds: -1), id: UniqueID(high: .max, low: 0)),
       challenge: [UInt8](repeating: 0xFF, count: 1_000), policyName: "e\u{301}", policyRevision: 1 << 63,
       subject: .profile(String(repeating: "x", count: 128)), transaction: transaction,
       prompt: Prompt(localizedReason: String(repeating: "指", count: 170), titles: EvaluationPolicy.Titles())),
@@ -92,8 +93,20 @@ struct SealedContentTests {
   // R34
   @Test func anotherInstallationsKeyOpensNothing() {
     let sealed = sealer.seal(Self.evaluations[0], for: .local, applicationID: Self.applicationID, at: Self.now)
-    let other = ContentSealer(Sealer(keys: SealingKeys(active: .random())))
+    let other = ContentSealer(Sealer(keys: SealingKeys(active: .random())), in: Self.lineage)
     #expect(other.openEvaluation(sealed, for: .local, applicationID: Self.applicationID) == nil)
+  }
+
+  // R28, R34, R35
+  @Test func whatWasSealedBeforeARestorationOpensNoMore() {
+    let keys = SealingKeys(active: .random())
+    let before = ContentSealer(Sealer(keys: keys), in: Self.lineage)
+    let after = ContentSealer(Sealer(keys: keys), in: Lineage(rawValue: Self.lineage.rawValue - 1))
+    let evaluation = before.seal(
+      Self.evaluations[0], for: .local, applicationID: Self.applicationID, at: Self.now)
+    #expect(after.openEvaluation(evaluation, for: .local, applicationID: Self.applicationID) == nil)
+    let ticket = before.seal(ticket, for: .local, applicationID: Self.applicationID, at: Self.now)
+    #expect(after.openTicket(ticket, for: .local, applicationID: Self.applicationID) == nil)
   }
 
   // R34

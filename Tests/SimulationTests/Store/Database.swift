@@ -7,6 +7,7 @@ import TouchstoneStore
 final class Database {
   var faults = StoreFaults.none
   let eventSignal = EventSignal()
+  let lineage = Lineage(rawValue: 0x4C69_6E65)
   private(set) var records = StoredRecords()
   /// As the records were at some time; what a stale read is answered from.
   private(set) var past: StoredRecords?

@@ -66,6 +66,7 @@ final class ReplicaStore: Store, @unchecked Sendable {
   }
 
   var eventSignal: EventSignal { database.eventSignal }
+  var lineage: Lineage { database.lineage }
 
   /// A value of the moment of the call or of the answer's, or of some time before where reads are stale.
   private func read<Value: Sendable>(

@@ -51,6 +51,8 @@ final class MemoryStore: Store {
     self.delivery = delivery
   }
 
+  let lineage = Lineage(rawValue: 0x4C69_6E65)
+
   // MARK: What tests see and switch
 
   var records: StoredRecords { state.withLock { $0.records } }
