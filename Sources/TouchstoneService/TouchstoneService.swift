@@ -91,7 +91,8 @@ public final class TouchstoneService: Sendable {
   /// - Precondition: the pepper is the same, for what rests on it does not change.
   public func replaceKeys(_ keys: KeyRing) {
     precondition(Pepper.areEqual(keys.pepper.check, pepper.check), "a running service keeps its pepper")
-    let replacement = ServiceKeys(keys, issuer: configuration.issuer, randomness: randomness)
+    let replacement = ServiceKeys(
+      keys, issuer: configuration.issuer, randomness: randomness, lineage: store.lineage)
     currentKeys.withLock { $0 = replacement }
   }
 

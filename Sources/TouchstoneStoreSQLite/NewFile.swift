@@ -54,6 +54,7 @@ extension StoreOpenError {
   }
 
   static func occupied(_ path: String) -> StoreOpenError {
-    StoreOpenError(code: .unwritable, message: "\(path) is there already, and nothing is overwritten: choose another name")
+    StoreOpenError(
+      code: .unwritable, message: "\(path) is there already, and nothing is overwritten: choose another name")
   }
 }

@@ -5,6 +5,13 @@ public import TouchstonePolicy
 public import TouchstoneStore
 
 public enum SQLiteBackup {
+  public struct Restoration: Sendable, Hashable {
+    /// What was in the backup.
+    public var backup: DatabaseSummary
+    /// Where the audit log ends now: with the restoration.
+    public var head: EventChain.Head
+  }
+
   // MARK: There
 
   /// How much is written between two fsyncs: a single one at the end would keep the service's own waiting for seconds.
@@ -65,9 +72,9 @@ public enum SQLiteBackup {
   /// - Parameter now: when the audit log says that it was restored.
   public static func restore(
     from file: String, to path: String, at now: UnixTime
-  ) throws(StoreOpenError) -> DatabaseSummary {
+  ) throws(StoreOpenError) -> Restoration {
     try requireVacancy(path)
-    var summary = try DatabaseSummary.verified(path: file)
+    let summary = try DatabaseSummary.verified(path: file)
     guard let backup = ClosedFile(path: file) else { throw .corrupt(file, "it changed while it was read") }
     let directory = try DataDirectory(claiming: path)
     try requireVacancy(path)
@@ -76,13 +83,13 @@ public enum SQLiteBackup {
     do throws(StoreOpenError) {
       try FileCopy.copy(file, to: new)
       guard ClosedFile(path: file) == backup else { throw .corrupt(file, "it changed while it was read") }
-      summary.events.head = try begin(new, at: now)
+      let head = try begin(new, at: now)
       try directory.publishNewDatabase()
+      return Restoration(backup: summary, head: head)
     } catch {
       for leftover in directory.leftovers { unlink(leftover) }
       throw error
     }
-    return summary
   }
 
   /// A line of history of its own, whose first event is the restoration. Answers the log's new end.

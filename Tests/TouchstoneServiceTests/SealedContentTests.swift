@@ -38,7 +38,8 @@ struct SealedContentTests {
   /// The edges of each field's range.
   private static let extremes: [SealedEvaluation] = [
     SealedEvaluation(
-      key: ExpiringKey(expiresAt: UnixTime(microseconds: .min), id: UniqueID(high: .max << 32, low: .max)), challenge: [],
+      key: ExpiringKey(expiresAt: UnixTime(microseconds: .min), id: UniqueID(high: .max << 32, low: .max)),
+      challenge: [],
       policyName: "", policyRevision: 0, subject: .binding(""), transaction: nil,
       prompt: Prompt(localizedReason: "", titles: EvaluationPolicy.Titles())),
     SealedEvaluation(

@@ -87,7 +87,7 @@ struct OpeningTests {
     },
     Damage("another application's", .corrupt, "another application") { $0[68] = 1 },
     Damage("nobody's", .corrupt, "another application") { $0.replaceSubrange(68..<72, with: [0, 0, 0, 0]) },
-    Damage("a newer version's", .otherSchema, "newer version") { $0[63] = 5 },
+    Damage("a newer version's", .otherSchema, "newer version") { $0[63] += 1 },
     Damage("an earlier version's", .otherSchema, "earlier version") { $0[63] = 1 },
     Damage("no version's", .corrupt, "never in use") { $0[63] = 0 },
   ])
@@ -115,10 +115,15 @@ struct OpeningTests {
     }
   }
 
-  @Test func theVersionBeforeIsBroughtForwardWithAllThatItHas() async throws {
+  @Test(arguments: [
+    "DROP TABLE lineage; DROP TABLE event_archive; DROP TABLE key_check; PRAGMA user_version = 2",
+    "DROP TABLE lineage; DROP TABLE event_archive; PRAGMA user_version = 3",
+    "DROP TABLE lineage; PRAGMA user_version = 4",
+  ])
+  func aVersionBeforeIsBroughtForwardWithAllThatItHas(_ undoing: String) async throws {
     try await withTemporaryDirectory { directory in
       try await fill(directory)
-      try execute("DROP TABLE key_check; DROP TABLE event_archive; PRAGMA user_version = 2", on: directory)
+      try execute(undoing, on: directory)
       #expect(try SQLiteAuditLog.verify(directory: directory).fault == nil)
       for _ in 0..<2 {
         let store = try SQLiteStore.open(directory: directory)
@@ -133,7 +138,9 @@ struct OpeningTests {
     try await withTemporaryDirectory { directory in
       try await fill(directory)
       try execute(
-        "DROP TABLE tokens; DROP TABLE key_check; DROP TABLE event_archive; PRAGMA user_version = 2", on: directory)
+        """
+        DROP TABLE tokens; DROP TABLE lineage; DROP TABLE key_check; DROP TABLE event_archive; PRAGMA user_version = 2
+        """, on: directory)
       let before = try File.read("\(directory)/touchstone.db")
       #expect(openingError(directory)?.code == .corrupt)
       #expect(try File.read("\(directory)/touchstone.db") == before)
@@ -145,7 +152,7 @@ struct OpeningTests {
       try await fill(directory)
       try execute(
         """
-        DROP TABLE key_check; DROP TABLE event_archive; PRAGMA user_version = 2;
+        DROP TABLE lineage; DROP TABLE key_check; DROP TABLE event_archive; PRAGMA user_version = 2;
         UPDATE events SET kind = 'forged' WHERE sequence = (SELECT max(sequence) FROM events)
         """, on: directory)
       let before = try File.read("\(directory)/touchstone.db")

@@ -1,0 +1,131 @@
+// `touchstone backup` and `touchstone restore`: SQLite's database as one file, and its way back.
+
+internal import ArgumentParser
+internal import Glibc
+internal import TouchstonePolicy
+internal import TouchstoneStore
+internal import TouchstoneStoreSQLite
+
+struct Backup: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Back up a data directory's database to one file, beside a running service.",
+    discussion: """
+      The copy is the database as it is at one moment: whatever was answered before is in it. It is read again and verified \
+      before it gets its name, is for its owner alone (mode 0600), and takes no other file's place. It holds no keys: \
+      whoever has both could forge tokens and guess passcodes. Keep them too, somewhere else.
+      """)
+
+  @Option(help: ArgumentHelp("The service's data directory.", valueName: "directory"))
+  var dataDir: String
+
+  @Option(
+    help: ArgumentHelp(
+      "A file that is not there yet; or a directory, where it is called by the time.", valueName: "file|directory"))
+  var to: String
+
+  func run() throws {
+    do throws(Failure) {
+      let file = isDirectory(to) ? "\(to)/touchstone-\(systemTime().compactText).db" : to
+      let summary = try Failure.ofStore { () throws(StoreOpenError) in
+        try SQLiteBackup.write(directory: dataDir, to: file)
+      }
+      printLine("\(file): \(summary.text)")
+      printLine(summary.events.text)
+      printLine(
+        "NOT in it: the keys (\(dataDir)/keys, unless the configuration says otherwise). Without them no passcode, gesture, "
+          + "ProfileTouchID or token of this backup can be verified. Keep a copy of them apart from it.")
+    } catch {
+      fail(error)
+    }
+  }
+}
+
+struct Restore: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Make a data directory of a backup.",
+    discussion: """
+      The backup is verified first; the directory is made, or must be empty but for its keys. What happened after the \
+      backup is lost, so all that was issued before the restoration is void: open evaluations, tickets, tokens. All else is \
+      as it was: bindings that were revoked after the backup are active again, passcodes are the old ones, counts of \
+      failures the lower ones, erased profiles are back. Whoever followed the audit log knows what to do again.
+      """)
+
+  @Option(help: ArgumentHelp("What `touchstone backup` made.", valueName: "file"))
+  var from: String
+
+  @Option(help: ArgumentHelp("The service's data directory.", valueName: "directory"))
+  var dataDir: String
+
+  func run() throws {
+    do throws(Failure) {
+      let restoration = try Failure.ofStore { () throws(StoreOpenError) in
+        try SQLiteBackup.restore(from: from, to: dataDir, at: systemTime())
+      }
+      let last = restoration.backup.events.head.sequence
+      printLine("\(dataDir): \(restoration.backup.text)")
+      printLine(restoration.backup.events.text)
+      printLine("The restoration is event \(restoration.head.sequence), with hash \(restoration.head.hashText)")
+      printLine(
+        "LOST: what came after event \(last). Do again what was revoked, changed, locked or erased since; who follows the "
+          + "audit log goes on after event \(last).")
+      if access("\(dataDir)/keys", F_OK) != 0 {
+        printLine(
+          "MISSING: the keys. Put them into \(dataDir)/keys, or where the configuration says, before it is served.")
+      }
+    } catch {
+      fail(error)
+    }
+  }
+}
+
+extension Failure {
+  static func ofStore<Value>(_ body: () throws(StoreOpenError) -> Value) throws(Failure) -> Value {
+    do throws(StoreOpenError) {
+      return try body()
+    } catch {
+      throw Failure(error)
+    }
+  }
+}
+
+private func isDirectory(_ path: String) -> Bool {
+  var status = stat()
+  return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+}
+
+extension UnixTime {
+  /// "20261121T190332Z", UTC: sorts as time does.
+  fileprivate var compactText: String {
+    var seconds = time_t(seconds)
+    var parts = tm()
+    gmtime_r(&seconds, &parts)
+    func padded(_ number: Int32, _ width: Int) -> String {
+      String(repeating: "0", count: max(0, width - "\(number)".count)) + "\(number)"
+    }
+    let date = padded(parts.tm_year + 1_900, 4) + padded(parts.tm_mon + 1, 2) + padded(parts.tm_mday, 2)
+    return date + "T" + padded(parts.tm_hour, 2) + padded(parts.tm_min, 2) + padded(parts.tm_sec, 2) + "Z"
+  }
+}
+
+extension DatabaseSummary {
+  /// Without the tables of one row, which say nothing by their number.
+  fileprivate var text: String {
+    let counts = tables.filter { Self.counted.contains($0.table) }.map { "\($0.rows) \($0.table)" }
+    return "\(byteCount) bytes, whole: \(counts.joined(separator: ", "))"
+  }
+
+  private static let counted = ["bindings", "devices", "profiles", "evaluations", "tokens", "used_tickets"]
+}
+
+extension AuditLogVerification {
+  fileprivate var text: String {
+    "\(verifiedCount) events, each as it was written, \(erasedCount) of them erased; event \(head.sequence) is the last "
+      + "and has hash \(head.hashText)"
+  }
+}
+
+extension EventChain.Head {
+  fileprivate var hashText: String {
+    hash.map { byte in String(byte >> 4, radix: 16) + String(byte & 0xF, radix: 16) }.joined()
+  }
+}

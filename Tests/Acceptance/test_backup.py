@@ -1,0 +1,365 @@
+"""`touchstone backup` and `restore`: whole, beside a running service; and what was used does not come back (R28, R35, R39)."""
+
+import contextlib
+import re
+import shutil
+import sqlite3
+import threading
+
+import grpc
+import pytest
+
+from support.caller import from_threads, new_caller, passcode
+from support.data_directory import contents, database
+from support.errors import refused
+from support.phone import Phone
+from support.server import run
+from support.stubs import administration_pb2, evaluation_pb2
+
+CORRUPT = 65
+UNWRITABLE = 73
+NEWER_SCHEMA = 76
+
+APPLICATION = "shop"
+
+SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+INVALID_CONTEXT = evaluation_pb2.OUTCOME_INVALID_CONTEXT
+
+
+def back_up(server, to):
+    """Answers what it prints."""
+    ended = run("backup", "--data-dir", server.data_directory, "--to", to)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout
+
+
+@pytest.fixture
+def restore(start, tmp_path):
+    """Serves what a backup holds, with the keys of the service that it was made of."""
+    count = 0
+
+    def restore(file, origin):
+        nonlocal count
+        count += 1
+        directory = tmp_path / f"restored-{count}"
+        ended = run("restore", "--from", file, "--data-dir", directory)
+        assert (ended.returncode, ended.stderr) == (0, "")
+        shutil.copytree(origin.data_directory / "keys", directory / "keys")
+        return start(directory.name)
+
+    return restore
+
+
+def test_what_was_answered_before_a_backup_under_load_is_in_it(start, restore, tmp_path):
+    server = start()
+    stopping = threading.Event()
+    bound = []
+
+    def work(index):
+        caller = new_caller(server, APPLICATION)
+        while not stopping.is_set():
+            phone = Phone()
+            caller.bind(phone)
+            assert caller.login(phone).outcome == SUCCEEDED
+            bound.append(phone)
+
+    def make_backups():
+        copies = []
+        try:
+            while len(copies) < 3:
+                while len(bound) < 10 * (len(copies) + 1):
+                    stopping.wait(0.001)
+                known = bound[:]
+                copies.append((known, tmp_path / f"copy-{len(copies)}"))
+                back_up(server, copies[-1][1])
+        finally:
+            stopping.set()
+        return copies
+
+    *_, copies = from_threads(5, lambda index: work(index) if index < 4 else make_backups())
+    for known, file in copies:
+        restored = restore(file, server)
+        caller = new_caller(restored, APPLICATION)
+        for phone in known:
+            binding = caller.get_binding(phone.binding.binding_id)
+            # Of the login that was answered, too.
+            assert binding.HasField("last_used_at")
+            binding.ClearField("last_used_at")
+            assert binding == phone.binding
+            assert caller.login(phone).outcome == SUCCEEDED
+        restored.terminate()
+
+
+def test_a_backup_is_for_its_owner_alone_and_tells_where_the_log_ends(start, tmp_path):
+    server = start()
+    caller, phone = new_caller(server, APPLICATION), Phone()
+    caller.bind(phone)
+    said = back_up(server, tmp_path / "copy")
+    assert (tmp_path / "copy").stat().st_mode & 0o777 == 0o600
+    assert "1 bindings, 1 profiles" in re.sub(r"0 \w+, ", "", said)
+    assert caller.events()[-1].hash.hex() in said
+    assert f"{server.data_directory}/keys" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "data"]
+
+
+def test_a_backup_of_a_service_that_was_killed_has_its_last_word(start, restore, tmp_path):
+    server = start()
+    phone = Phone()
+    new_caller(server, APPLICATION).bind(phone)
+    server.kill()
+    back_up(server, tmp_path / "copy")
+    caller = new_caller(restore(tmp_path / "copy", server), APPLICATION)
+    assert caller.login(phone).outcome == SUCCEEDED
+
+
+def test_a_backup_changes_nothing_of_a_service_that_has_stopped(start, tmp_path):
+    server = start()
+    new_caller(server).bind(Phone())
+    server.terminate()
+    before = contents(server.data_directory)
+    back_up(server, tmp_path / "copy")
+    assert contents(server.data_directory) == before
+
+
+def test_a_backup_holds_no_key(start, tmp_path):
+    server = start()
+    new_caller(server).bind(Phone())
+    back_up(server, tmp_path / "copy")
+    copy = (tmp_path / "copy").read_bytes()
+    keys = [path for path in (server.data_directory / "keys").rglob("*") if path.is_file()]
+    assert keys
+    for key in keys:
+        assert key.read_bytes().strip() not in copy
+
+
+def test_a_directory_takes_one_backup_after_the_other(start, tmp_path):
+    server = start()
+    directory = tmp_path / "backups"
+    directory.mkdir()
+    back_up(server, directory)
+    (made,) = directory.iterdir()
+    assert re.fullmatch(r"touchstone-\d{8}T\d{6}Z\.db", made.name)
+
+
+def assert_no_backup(*arguments, says):
+    ended = run("backup", *arguments)
+    assert ended.returncode == UNWRITABLE, ended.stderr
+    assert ended.stdout == ""
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("touchstone: ")
+    assert str(says) in line
+
+
+def test_a_backup_takes_nobodys_place(start, tmp_path):
+    server = start()
+    (tmp_path / "copy").write_text("mine")
+    assert_no_backup("--data-dir", server.data_directory, "--to", tmp_path / "copy", says=tmp_path / "copy")
+    assert (tmp_path / "copy").read_text() == "mine"
+
+
+def test_a_backup_to_nowhere_or_of_nothing(start, tmp_path):
+    server = start()
+    nowhere = tmp_path / "nowhere"
+    assert_no_backup("--data-dir", server.data_directory, "--to", nowhere / "copy", says=nowhere / "copy")
+    assert_no_backup("--data-dir", nowhere, "--to", tmp_path / "copy", says=nowhere)
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_a_damaged_service_gets_no_backup(start, tmp_path):
+    server = start()
+    caller, phone = new_caller(server, APPLICATION), Phone()
+    caller.bind(phone)
+    caller.login(phone)
+    server.terminate()
+    alter(database(server.data_directory), "UPDATE events SET kind = 'binding.revoked' WHERE sequence = 1")
+    ended = run("backup", "--data-dir", server.data_directory, "--to", tmp_path / "copy")
+    assert ended.returncode == CORRUPT
+    assert "event 1 was altered" in ended.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+# What was used
+
+
+@pytest.fixture
+def shop(start):
+    """A service, and a caller on it with a phone that is bound."""
+    server = start()
+    caller, phone = new_caller(server, APPLICATION), Phone()
+    caller.bind(phone, "profile-1")
+    caller.set_secret("profile-1", passcode("271828"))
+    return server, caller, phone
+
+
+def test_what_was_issued_before_a_restoration_is_void(shop, restore, tmp_path):
+    server, caller, phone = shop
+    # Before the backup, and used after it or not at all.
+    used, unused = (caller.attempt(phone, caller.begin(phone)) for _ in range(2))
+    other = Phone()
+    ticket = caller.completion(other, caller.begin_binding(other, "profile-2"))
+    consumed, left = caller.pay(phone).token, caller.pay(phone).token
+    revoked, login = caller.login(phone).token, caller.login(phone).token
+    back_up(server, tmp_path / "copy")
+    assert caller.evaluations.SubmitAttempt(used).outcome == SUCCEEDED
+    caller.bindings.CompleteBinding(ticket)
+    assert caller.consume(consumed).consumed
+    caller.revoke_token(revoked)
+    # After the backup.
+    later = caller.attempt(phone, caller.begin(phone))
+    assert caller.evaluations.SubmitAttempt(later).outcome == SUCCEEDED
+    paid = caller.pay(phone).token
+    assert caller.consume(paid).consumed
+    server.terminate()
+
+    caller = new_caller(restore(tmp_path / "copy", server), APPLICATION)
+    for request in (used, unused, later):
+        assert caller.evaluations.SubmitAttempt(request).outcome == INVALID_CONTEXT
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="TICKET_INVALID"):
+        caller.bindings.CompleteBinding(ticket)
+    for token in (consumed, left, paid):
+        assert not caller.consume(token).consumed
+    for token in (revoked, login):
+        assert not caller.introspect(token).active
+
+
+def test_what_is_issued_after_a_restoration_serves_at_once(shop, restore, tmp_path):
+    server, _, phone = shop
+    back_up(server, tmp_path / "copy")
+    server.terminate()
+    caller = new_caller(restore(tmp_path / "copy", server), APPLICATION)
+    assert caller.introspect(caller.login(phone).token).active
+    assert caller.consume(caller.pay(phone).token).consumed
+    caller.bind(Phone(), "profile-1")
+    opened = caller.begin(phone, "deviceOwnerAuthentication")
+    assert caller.submit(phone, opened, secret=passcode("271828")).outcome == SUCCEEDED
+
+
+def test_each_restoration_of_one_backup_is_a_line_of_its_own(shop, restore, tmp_path):
+    server, _, phone = shop
+    back_up(server, tmp_path / "copy")
+    server.terminate()
+    first = new_caller(restore(tmp_path / "copy", server), APPLICATION)
+    token, opened = first.login(phone).token, first.begin(phone)
+    second = new_caller(restore(tmp_path / "copy", server), APPLICATION)
+    assert not second.introspect(token).active
+    assert second.submit(phone, opened).outcome == INVALID_CONTEXT
+
+
+def test_the_audit_log_tells_of_the_restoration_and_goes_on(shop, restore, tmp_path):
+    server, caller, phone = shop
+    last = caller.events()[-1]
+    back_up(server, tmp_path / "copy")
+    server.terminate()
+    restored = restore(tmp_path / "copy", server)
+    caller = new_caller(restored, APPLICATION)
+    caller.login(phone)
+    request = administration_pb2.ListEventsRequest(after_sequence=last.sequence, page_size=10)
+    events = caller.administration.ListEvents(request).events
+    assert [event.kind for event in events] == ["store.restored", "evaluation.succeeded"]
+    assert events[0].details["last_sequence"] == str(last.sequence)
+    verified = run("audit", "verify", "--data-dir", restored.data_directory)
+    assert verified.returncode == 0, verified.stderr
+    assert events[-1].hash.hex() in verified.stdout
+
+
+# What is refused
+
+
+@pytest.fixture
+def backup(shop, tmp_path):
+    """A file to be damaged."""
+    server, caller, phone = shop
+    caller.login(phone)
+    back_up(server, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def assert_not_restored(file, directory, exit_code, says):
+    before = contents(directory) if directory.exists() else None
+    ended = run("restore", "--from", file, "--data-dir", directory)
+    assert ended.returncode == exit_code, ended.stderr
+    assert ended.stdout == ""
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("touchstone: ")
+    assert str(says) in line
+    assert (contents(directory) if directory.exists() else None) == before
+
+
+def alter(path, sql):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(sql)
+
+
+def cut(path):
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size // 2)
+
+
+def flip(path):
+    """In the middle of a page of a table that has rows."""
+    content = bytearray(path.read_bytes())
+    place = content.index(b"binding.created")
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+DAMAGE = {
+    "cut short": cut,
+    "a byte is another": flip,
+    "text": lambda path: path.write_text("Dear diary,\n" * 1000),
+    "empty": lambda path: path.write_bytes(b""),
+    "an event was dropped": lambda path: alter(path, "DELETE FROM events WHERE sequence = 2"),
+    "a table was dropped": lambda path: alter(path, "DROP TABLE devices"),
+    "another application's": lambda path: alter(path, "PRAGMA application_id = 4711"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_backup_is_refused(backup, damage, tmp_path):
+    damage(backup)
+    assert_not_restored(backup, tmp_path / "restored", CORRUPT, says=backup)
+
+
+def test_a_newer_versions_backup_is_refused(backup, tmp_path):
+    alter(backup, "PRAGMA user_version = 1000")
+    assert_not_restored(backup, tmp_path / "restored", NEWER_SCHEMA, says=backup)
+
+
+def test_a_running_services_database_is_no_backup(shop, tmp_path):
+    server, *_ = shop
+    assert_not_restored(database(server.data_directory), tmp_path / "restored", CORRUPT, says="write-ahead log")
+
+
+def test_a_backup_that_is_not_there(tmp_path):
+    assert_not_restored(tmp_path / "nowhere", tmp_path / "restored", UNWRITABLE, says=tmp_path / "nowhere")
+
+
+def test_a_directory_in_use_is_left_alone(backup, shop):
+    server, caller, phone = shop
+    ended = run("restore", "--from", backup, "--data-dir", server.data_directory)
+    assert ended.returncode == UNWRITABLE
+    assert str(server.data_directory) in ended.stderr
+    assert caller.login(phone).outcome == SUCCEEDED
+    server.terminate()
+    assert_not_restored(backup, server.data_directory, UNWRITABLE, says="touchstone.db")
+
+
+def test_a_directory_may_hold_the_keys_already(backup, shop, start, tmp_path):
+    server, _, phone = shop
+    server.terminate()
+    directory = tmp_path / "restored"
+    shutil.copytree(server.data_directory / "keys", directory / "keys")
+    ended = run("restore", "--from", backup, "--data-dir", directory)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "MISSING" not in ended.stdout
+    assert new_caller(start(directory.name), APPLICATION).login(phone).outcome == SUCCEEDED
+
+
+def test_what_a_cut_restoration_left_is_no_obstacle(backup, tmp_path):
+    directory = tmp_path / "restored"
+    directory.mkdir()
+    (directory / "touchstone.db.new").write_text("half of it")
+    (directory / "touchstone.lock").touch()
+    ended = run("restore", "--from", backup, "--data-dir", directory)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert sorted(path.name for path in directory.iterdir()) == ["touchstone.db", "touchstone.lock"]
