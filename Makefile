@@ -63,6 +63,12 @@ bench: release ## Measure the service under load on this machine; DURATION=10s (
 	@failed=; for part in measure flood idle; do python3 Tests/Benchmarks/$$part.py || failed="$$failed $$part.py"; done; \
 	  test -z "$$failed" || { echo "not as promised:$$failed"; exit 1; }
 
+.PHONY: bench-store
+bench-store: release ## Measure durable logins on SQLite and on a PostgreSQL with fsync; DURATION=10s for each load
+	@deploy/install-packages test
+	$(build_release) --product touchstone-load
+	@python3 Tests/Benchmarks/store.py
+
 .PHONY: bench-rpc
 bench-rpc: deps $(python_environment)/installed ## Measure a unary call's CPU beside grpc's C++ and Go; CALLS=200000 in each round
 	@deploy/install-packages bench-rpc

@@ -12,6 +12,8 @@ struct Load {
   let duration: Duration
   /// Passcodes a second, beside the scenario; 0: none.
   let passcodes: Int
+  /// Of all phones, a second; 0: as fast as they are answered.
+  let rate: Int
 
   func run() async throws(LoadError) -> Report {
     var configuration = service
@@ -25,8 +27,10 @@ struct Load {
     let window = MeasuredWindow(begin: begin, end: begin + duration)
     async let typed = typists?.type(until: window.end) ?? (0, 0)
     let tallies = await withTaskGroup(of: Tally.self) { group in
-      for phone in phones {
-        group.addTask { await Self.drive(phone, scenario, client, window) }
+      let start = ContinuousClock.now
+      for (index, phone) in phones.enumerated() {
+        let pace = rate == 0 ? nil : Pace(rate: rate, phone: index, of: phones.count, start: start)
+        group.addTask { await Self.drive(phone, scenario, client, window, pace) }
       }
       var sum = Tally()
       for await tally in group { sum.add(tally) }
@@ -58,11 +62,12 @@ struct Load {
   }
 
   private static func drive(
-    _ phone: LoadPhone, _ scenario: Scenario, _ client: TouchstoneClient, _ window: MeasuredWindow
+    _ phone: LoadPhone, _ scenario: Scenario, _ client: TouchstoneClient, _ window: MeasuredWindow, _ pace: Pace?
   ) async -> Tally {
     var tally = Tally()
-    var begin = ContinuousClock.now
+    var begin = pace?.first ?? .now
     while begin < window.end {
+      if pace != nil { try? await Task.sleep(until: begin, clock: .continuous) }
       let hasSucceeded =
         switch scenario {
         case .login: await phone.logIn(client)
@@ -70,9 +75,21 @@ struct Load {
         }
       let end = ContinuousClock.now
       if begin >= window.begin, end <= window.end { tally.record(hasSucceeded, begin.duration(to: end)) }
-      begin = end
+      begin = pace.map { begin + $0.period } ?? end
     }
     return tally
+  }
+}
+
+/// When one phone of many starts anew, so that all together keep a rate, evenly spread. One that is answered late starts
+/// late, and its latency counts from when it was due.
+struct Pace: Sendable {
+  let first: ContinuousClock.Instant
+  let period: Duration
+
+  init(rate: Int, phone index: Int, of count: Int, start: ContinuousClock.Instant) {
+    first = start + .seconds(1) * index / rate
+    period = .seconds(1) * count / rate
   }
 }
 

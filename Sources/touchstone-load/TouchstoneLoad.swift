@@ -11,7 +11,7 @@ struct TouchstoneLoad: ParsableCommand {
     commandName: "touchstone-load",
     abstract: "Load a running Touchstone with simulated phones.",
     discussion: """
-      Closed loop: connections × streams phones, each of which starts anew when it was answered. A login is a \
+      Closed loop: connections × streams phones, each of which starts anew when it was answered, or at a fixed rate. A login is a \
       BeginEvaluation, a signature by the phone's own P-256 key and a SubmitAttempt, and counts only where it succeeded.
       """)
 
@@ -35,6 +35,12 @@ struct TouchstoneLoad: ParsableCommand {
   @Option(help: "Right passcodes a second, typed beside the scenario by people of their own.")
   var passcodes = 0
 
+  @Option(
+    help: ArgumentHelp(
+      "Start so many a second, as far as phones are free; latencies count from when each was due. (default: as many as are answered)",
+      valueName: "per second"))
+  var rate = 0
+
   @Flag(help: "One JSON object on stdout instead of text.")
   var json = false
 
@@ -43,6 +49,7 @@ struct TouchstoneLoad: ParsableCommand {
   private static let streamRange = 1...1_000
   private static let maximumPhones = 100_000
   private static let passcodeRange = 0...1_000
+  private static let rateRange = 0...1_000_000
 
   func validate() throws {
     guard Self.connectionRange.contains(connections) else {
@@ -57,6 +64,9 @@ struct TouchstoneLoad: ParsableCommand {
     guard Self.passcodeRange.contains(passcodes) else {
       throw ValidationError("--passcodes must be at most \(Self.passcodeRange.upperBound)")
     }
+    guard Self.rateRange.contains(rate) else {
+      throw ValidationError("--rate must be at most \(Self.rateRange.upperBound)")
+    }
   }
 
   func run() throws {
@@ -66,7 +76,7 @@ struct TouchstoneLoad: ParsableCommand {
         let report = try await Load(
           service: destination.configuration(), scenario: scenario, connections: connections, streams: streams,
           warmup: warmup.value,
-          duration: duration.value, passcodes: passcodes
+          duration: duration.value, passcodes: passcodes, rate: rate
         ).run()
         print(json ? report.json : report.text)
         // Flushes what was printed.

@@ -20,6 +20,7 @@ final class RunningService: Sendable {
   private let store: any Store
   private let pepperCheck: [UInt8]
   private let sweeping: Sweeping
+  private let logger: Logger
 
   /// Opens the store before the keys: in a data directory it takes the lock, and where it refuses, nothing was changed.
   static func start(
@@ -85,6 +86,7 @@ final class RunningService: Sendable {
     self.service = service
     self.server = server
     self.store = store
+    self.logger = logger
     self.pepperCheck = pepperCheck
     self.sweeping = Sweeping(store: store, logger: logger) { service.storeFailed() }
   }
@@ -119,7 +121,12 @@ final class RunningService: Sendable {
     sweeping.cancel()
     // Before its clients are asked to leave, so that no new ones are sent here.
     service.beginDraining()
-    server.shutDown(grace: grace) { [store] in store.close(completion: completion) }
+    server.shutDown(grace: grace) { [store, logger] in
+      store.close {
+        store.logWhatWasWritten(logger)
+        completion()
+      }
+    }
   }
 }
 

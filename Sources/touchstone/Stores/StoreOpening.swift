@@ -23,6 +23,14 @@ extension ProcessConfiguration {
   }
 }
 
+extension Store {
+  /// How many commits shared an fsync, where it is this process that made them.
+  func logWhatWasWritten(_ logger: Logger) {
+    guard let written = (self as? SQLiteStore)?.statistics else { return }
+    logger.notice("closed the store", metadata: ["commits": "\(written.commits)", "fsyncs": "\(written.transactions)"])
+  }
+}
+
 /// A database that is started beside the service is there by then; what is wrong for longer is somebody's to mend.
 private let startPatience = Duration.seconds(10)
 private let retryInterval = Duration.milliseconds(250)
