@@ -34,7 +34,8 @@ struct EvaluationTests {
         "EvaluationService/CanEvaluatePolicy",
         V1.CanEvaluatePolicyRequest(
           applicationID: TestService.applicationID, policy: "login", bindingID: bindingID, posture: phone.posture))
-      #expect(answer.canEvaluate)
+      // What the stand-in of one that is unknown offers depends on the pepper (R37).
+      if bindingID != "unknown" { #expect(answer.canEvaluate) }
     }
     #expect(service.store.commitCount == commits)
   }
