@@ -5,10 +5,9 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from support.caller import COFFEE, gesture, new_caller, new_profile_id, passcode, primary_login
-from support.data_directory import files_with
 from support.errors import refused
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone
-from support.server import run
+from support.stores import places_with
 from support.stubs import administration_pb2, bindings_pb2, evaluation_pb2, secrets_pb2, types_pb2
 
 PASSCODE = types_pb2.FACTOR_PASSCODE
@@ -214,7 +213,7 @@ def test_after_an_erasure_the_chain_verifies_and_no_file_names_anybody(start):
     before = caller.events()
     # The phone's own id stays with its count of failures, which is every application's (R8).
     names = [b"profile-to-be-erased", phone.binding.binding_id.encode()]
-    assert all(files_with(server.data_directory, name) for name in names)
+    assert all(places_with(server, name) for name in names)
 
     caller.erase_profile("profile-to-be-erased")
     event_filter = administration_pb2.EventFilter(application_id="shop")
@@ -222,16 +221,16 @@ def test_after_an_erasure_the_chain_verifies_and_no_file_names_anybody(start):
     left = caller.administration.ListEvents(request).events
     hashes = {event.sequence: event.hash for event in before}
     assert all(hashes[event.sequence] == event.hash for event in left if event.sequence in hashes)
-    running = run("audit", "verify", "--data-dir", server.data_directory)
+    running = server.verify_audit()
     assert (running.returncode, running.stderr) == (0, "")
     server.terminate()
 
-    verified = run("audit", "verify", "--data-dir", server.data_directory)
+    verified = server.verify_audit()
     assert (verified.returncode, verified.stderr) == (0, "")
     assert verified.stdout.startswith(f"{len(before) + 1} events")
-    assert [name for name in names if files_with(server.data_directory, name)] == []
+    assert [name for name in names if places_with(server, name)] == []
     assert not any(name.decode() in server.errors for name in names)
-    assert files_with(server.data_directory, b"profile-that-stays")
+    assert places_with(server, b"profile-that-stays")
     caller = new_caller(start(), "shop")
     assert caller.login(neighbour).outcome == SUCCEEDED
     with refused(grpc.StatusCode.NOT_FOUND):

@@ -7,9 +7,9 @@ import grpc
 import pytest
 
 from support.caller import COFFEE, new_caller, new_profile_id, passcode
-from support.data_directory import files_with
 from support.errors import check_refusal, refused
 from support.phone import BIOMETRY, Phone
+from support.stores import places_with
 from support.stubs import bindings_pb2, evaluation_pb2
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
@@ -246,10 +246,10 @@ def test_neither_it_nor_a_secret_is_in_any_file_nor_in_the_log(start):
     server.terminate()
 
     # What must be found is: the search works.
-    assert files_with(server.data_directory, b"profile-1")
+    assert places_with(server, b"profile-1")
     for hidden in (touch_id, secret.encode(), token.encode()):
         encodings = (base64.b64encode(hidden), base64.urlsafe_b64encode(hidden))
         for form in (hidden, hidden.hex().encode(), *(each.rstrip(b"=")[:-1] for each in encodings)):
-            assert not files_with(server.data_directory, form)
+            assert not places_with(server, form)
             assert form.decode("latin-1") not in server.errors
             assert not any(form.decode("latin-1") in each for each in told)

@@ -10,9 +10,11 @@ Its end does not depend on ours: a watchdog holds the reading end of a pipe, and
 writing end any more, however pytest ended.
 """
 
+import datetime
 import os
 import pwd
 import random
+import re
 import shutil
 import subprocess
 import tempfile
@@ -70,6 +72,12 @@ class PostgresServer:
         """What it logged so far."""
         return (self.directory / "log").read_text(errors="replace")
 
+    @property
+    def ready_at(self):
+        """When it last began to accept connections, in seconds since 1970, to the millisecond."""
+        found = re.findall(r"(?m)^(\S+ \S+) UTC .* database system is ready to accept connections$", self.log)
+        return datetime.datetime.fromisoformat(f"{found[-1]}+00:00").timestamp()
+
     # Its life
 
     def start(self):
@@ -82,6 +90,8 @@ class PostgresServer:
             "fsync": "on" if self._fsync else "off",
             "shared_buffers": "64MB",
             "logging_collector": "off",
+            "log_line_prefix": "%m ",
+            "log_timezone": "UTC",
             **self.settings,
         }
         options = " ".join(f"-c {name}={_shell_quoted(value)}" for name, value in settings.items())

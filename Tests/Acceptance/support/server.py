@@ -10,6 +10,8 @@ from pathlib import Path
 
 import grpc
 
+from .stores import store_of
+
 BINARY = Path(os.environ.get("TOUCHSTONE_BINARY") or Path(__file__).parents[3] / ".build/release/touchstone")
 
 #: Starting takes a fraction of a second; this much only where the machine is very busy.
@@ -21,11 +23,26 @@ _ANNOUNCEMENT = "listening on "
 
 
 class Server:
-    """One process. Its data directory outlives it, so that another one can be started on the same."""
+    """One process. Its data directory and its store outlive it, so that another one can be started on the same."""
 
-    def __init__(self, data_directory, *, configuration=None, arguments=(), listen=("127.0.0.1:0",), environment=None):
+    def __init__(
+        self,
+        data_directory,
+        *,
+        configuration=None,
+        arguments=(),
+        listen=("127.0.0.1:0",),
+        environment=None,
+        store=None,
+    ):
+        """`store`: the URI of a database; else what the tests run on."""
         self.data_directory = Path(data_directory)
+        self.store = store or store_of(self.data_directory)
         command = [BINARY, "serve", "--data-dir", self.data_directory]
+        if self.store is not None:
+            command += ["--store", self.store]
+            if not {"--keys", "TOUCHSTONE_KEYS"} & {*map(str, arguments), *(environment or {})}:
+                make_keys(self.data_directory / "keys")
         for address in listen:
             command += ["--listen", address]
         if configuration is not None:
@@ -74,6 +91,12 @@ class Server:
             self.process.wait()
             raise AssertionError(f"not serving: stdout {line!r}, stderr {self.errors!r}")
         return line.removeprefix(_ANNOUNCEMENT).strip()
+
+    def verify_audit(self):
+        """`touchstone audit verify`: the completed process."""
+        if self.store is None:
+            return run("audit", "verify", "--data-dir", self.data_directory)
+        return run("audit", "verify", "--store", self.store)
 
     @property
     def errors(self):
@@ -159,16 +182,27 @@ class _Reader:
         return "".join(self._text)
 
 
-def run(*arguments):
-    """Runs a command that is no server: its completed process, with exit code, stdout and stderr."""
+def run(*arguments, environment=None):
+    """Runs a command that is no server: its completed process, with exit code, stdout and stderr. `environment`: more of
+    it."""
     return subprocess.run(
         [BINARY, *arguments],
+        env={**os.environ, **(environment or {})},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=START_SECONDS,
         check=False,
     )
+
+
+def make_keys(directory):
+    """Where there are none: on PostgreSQL a service makes none by itself."""
+    if directory.exists():
+        return
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    made = run("keys", "new", directory)
+    assert made.returncode == 0, made.stderr
 
 
 def run_to_end(data_directory, *, arguments=(), binary=BINARY, **options):

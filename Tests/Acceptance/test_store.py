@@ -1,0 +1,360 @@
+"""A service on PostgreSQL: how its database is made, which ones it refuses, and what it does while there is none."""
+
+import subprocess
+import threading
+import time
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from support.caller import from_threads, new_caller
+from support.phone import Phone
+from support.postgres import PostgresServer
+from support.server import BINARY, run, run_to_end
+from support.stubs import evaluation_pb2
+
+SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+
+USAGE = 64
+CORRUPT = 65
+UNAVAILABLE = 69
+UNWRITABLE = 73
+OTHER_SCHEMA = 76
+BAD_CONFIGURATION = 78
+
+#: What a call is given while the database is gone, and what it is answered by; a store's own limit is 4 s.
+DEADLINE_SECONDS = 15
+#: From the database's return to the service's: a second where the machine has time. Printed by `pytest -s`.
+RECOVERY_SECONDS = 10
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def empty(postgres):
+    """The URI of a database of the test's own."""
+    return postgres.create_database()
+
+
+@pytest.fixture
+def database(empty):
+    """The same, with the tables."""
+    migrated = run("migrate", "--store", empty)
+    assert migrated.returncode == 0, migrated.stderr
+    return empty
+
+
+def contents(postgres, uri):
+    """All tables with all that is in them."""
+    return postgres.execute(
+        """SELECT table_name, query_to_xml(format('SELECT * FROM %I', table_name), true, false, '')
+        FROM information_schema.tables WHERE table_schema = current_schema() ORDER BY 1""",
+        uri,
+    )
+
+
+def assert_refused(postgres, uri, exit_code, advice, *commands):
+    before = contents(postgres, uri)
+    for ended in commands:
+        assert ended.returncode == exit_code, ended.stderr
+        assert ended.stdout == ""
+        lines = ended.stderr.splitlines()
+        assert len(lines) == 1, ended.stderr
+        assert lines[0].startswith("touchstone: ")
+        assert advice in lines[0]
+    assert contents(postgres, uri) == before
+
+
+def serve_to_end(tmp_path, uri):
+    return run_to_end(tmp_path / "data", arguments=["--store", uri])
+
+
+# Making and refusing databases
+
+
+def test_an_empty_database_is_not_served_and_not_touched(postgres, empty, tmp_path):
+    assert_refused(postgres, empty, OTHER_SCHEMA, "touchstone migrate", serve_to_end(tmp_path, empty))
+    assert contents(postgres, empty) == []
+
+
+def test_a_migration_says_what_it_would_do_and_does_it_once(postgres, empty, start):
+    planned = run("migrate", "--store", empty, "--dry-run")
+    assert (planned.returncode, planned.stderr) == (0, "")
+    assert "CREATE TABLE bindings" in planned.stdout
+    assert contents(postgres, empty) == []
+
+    # What is printed is SQL that psql takes.
+    copy = postgres.create_database()
+    postgres.execute(planned.stdout, copy)
+
+    done = run("migrate", environment={"TOUCHSTONE_STORE": empty})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "migrated from schema 0" in done.stdout
+    again = run("migrate", "--store", empty)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert "nothing to do" in again.stdout
+    caller = new_caller(start(store=empty))
+    caller.bind(Phone())
+
+
+def test_migrations_at_once_beside_a_service_do_the_work_once(postgres, database, start):
+    """An earlier version's database as this one's service sees it: a step that is begun again finds it done."""
+    server = start(store=database)
+    caller, phone = new_caller(server), Phone()
+    caller.bind(phone)
+    postgres.execute("UPDATE touchstone_schema SET migrating_to = version", database)
+
+    is_over = threading.Event()
+    outcomes = []
+
+    def log_in():
+        while not is_over.is_set():
+            outcomes.append(caller.login(phone).outcome)
+
+    load = threading.Thread(target=log_in)
+    load.start()
+    try:
+        migrations = from_threads(4, lambda _: run("migrate", "--store", database))
+    finally:
+        is_over.set()
+        load.join()
+    assert [ended.returncode for ended in migrations] == [0] * 4, [ended.stderr for ended in migrations]
+    assert set(outcomes) == {SUCCEEDED}
+    # And a new database is made once by all of them.
+    new = postgres.create_database()
+    migrations = from_threads(4, lambda _: run("migrate", "--store", new))
+    assert [ended.returncode for ended in migrations] == [0] * 4, [ended.stderr for ended in migrations]
+    assert sum("migrated from" in ended.stdout for ended in migrations) == 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "exit_code", "advice"),
+    [
+        ("CREATE TABLE songs (title TEXT); DROP TABLE touchstone_schema", CORRUPT, "a database of its own"),
+        ("UPDATE touchstone_schema SET application = 'jukebox'", CORRUPT, "a database of its own"),
+        ("UPDATE touchstone_schema SET version = version + 1", OTHER_SCHEMA, "upgrade"),
+        ("UPDATE touchstone_schema SET migrating_to = version + 1", OTHER_SCHEMA, "upgrade"),
+    ],
+    ids=["no marker", "another one's marker", "newer", "half-migrated to a newer one"],
+)
+def test_what_is_not_this_versions_is_neither_served_nor_migrated(postgres, database, tmp_path, sql, exit_code, advice):
+    postgres.execute(sql, database)
+    migrated = [run("migrate", "--store", database), run("migrate", "--store", database, "--dry-run")]
+    assert_refused(postgres, database, exit_code, advice, serve_to_end(tmp_path, database), *migrated)
+
+
+@pytest.mark.parametrize(
+    ("sql", "exit_code", "advice"),
+    [
+        ("UPDATE touchstone_schema SET migrating_to = version", OTHER_SCHEMA, "touchstone migrate"),
+        ("UPDATE event_chain SET sequence = 7", CORRUPT, "restore"),
+        ("DROP TABLE tokens", CORRUPT, "restore"),
+    ],
+    ids=["half-migrated", "a broken chain", "a table is missing"],
+)
+def test_what_is_damaged_is_not_served(postgres, database, tmp_path, sql, exit_code, advice):
+    postgres.execute(sql, database)
+    assert_refused(postgres, database, exit_code, advice, serve_to_end(tmp_path, database))
+
+
+def test_a_half_done_migration_is_taken_up_again(postgres, empty, start):
+    planned = run("migrate", "--store", empty, "--dry-run")
+    assert planned.returncode == 0
+    postgres.execute(
+        """CREATE TABLE touchstone_schema (
+          only_row BIGINT PRIMARY KEY, application TEXT NOT NULL, version BIGINT NOT NULL, migrating_to BIGINT);
+        INSERT INTO touchstone_schema VALUES (1, 'touchstone', 0, 1)""",
+        empty,
+    )
+    assert run("migrate", "--store", empty).returncode == 0
+    new_caller(start(store=empty)).bind(Phone())
+
+
+def test_a_role_that_may_not_write_is_told_so(postgres, database, tmp_path):
+    postgres.execute("CREATE ROLE reader LOGIN", database)
+    postgres.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader", database)
+    reader = database.replace("touchstone@", "reader@", 1)
+    ended = serve_to_end(tmp_path, reader)
+    assert (ended.returncode, ended.stdout) == (UNWRITABLE, "")
+    assert "permission denied" in ended.stderr
+
+
+def test_the_audit_log_is_verified_where_it_is(postgres, database, start):
+    caller = new_caller(start(store=database), "shop")
+    caller.bind(Phone())
+    assert len(caller.events()) == 1
+    whole = run("audit", "verify", "--store", database)
+    assert (whole.returncode, whole.stderr) == (0, "")
+    assert whole.stdout.startswith("1 events")
+    postgres.execute("UPDATE events SET caller = 'somebody else'", database)
+    altered = run("audit", "verify", "--store", database)
+    assert (altered.returncode, altered.stdout) == (CORRUPT, "")
+    assert "event 1 " in altered.stderr
+
+
+# What says where it is
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "postgresql://touchstone:opensesame@db/shop",
+        "postgresql://db/shop?password=opensesame",
+        "postgresql://db/shop?sslkey=key.pem&sslpassword=opensesame",
+    ],
+)
+def test_no_password_on_the_command_line(tmp_path, uri):
+    """Whoever lists processes would see it."""
+    for ended in (serve_to_end(tmp_path, uri), run("migrate", "--store", uri), run("audit", "verify", "--store", uri)):
+        assert ended.returncode == USAGE
+        assert "TOUCHSTONE_STORE" in ended.stderr
+        assert "opensesame" not in ended.stderr + ended.stdout
+
+
+@pytest.mark.parametrize(
+    "uri", ["postgresql://[opensesame", "postgres:opensesame", "mysql://u:opensesame@db/x", "opensesame"]
+)
+def test_what_is_no_uri_is_refused_and_not_quoted(tmp_path, uri):
+    configuration = tmp_path / "touchstone.yaml"
+    configuration.write_text(f'store: "{uri}"\n')
+    for ended, exit_code in (
+        (serve_to_end(tmp_path, uri), USAGE),
+        (run("check-config", configuration), BAD_CONFIGURATION),
+        (run("migrate", environment={"TOUCHSTONE_STORE": uri}), BAD_CONFIGURATION),
+    ):
+        assert ended.returncode == exit_code
+        assert "postgresql://HOST/DATABASE" in ended.stderr
+        assert "opensesame" not in ended.stderr + ended.stdout
+
+
+def test_a_password_in_a_configuration_that_others_can_read(tmp_path):
+    configuration = tmp_path / "touchstone.yaml"
+    configuration.write_text("store: postgresql://touchstone:opensesame@db:5433,db2/shop\n")
+    configuration.chmod(0o644)
+    refused = run("check-config", configuration)
+    assert (refused.returncode, refused.stdout) == (BAD_CONFIGURATION, "")
+    assert "chmod" in refused.stderr
+    configuration.chmod(0o640)
+    taken = run("check-config", configuration)
+    assert taken.returncode == 0, taken.stderr
+    assert "postgresql db:5433,db2/shop" in taken.stdout
+    assert "opensesame" not in refused.stderr + taken.stdout
+
+
+def test_flags_come_first_then_the_environment_then_the_file(database, tmp_path):
+    nowhere = "postgresql:///nowhere?host=/nowhere"
+    configuration = tmp_path / "touchstone.yaml"
+    configuration.write_text(f"store: {database}\n")
+    assert run("migrate", "--config", configuration).returncode == 0
+    configuration.write_text(f"store: {nowhere}\n")
+    assert run("migrate", "--config", configuration, environment={"TOUCHSTONE_STORE": database}).returncode == 0
+    elsewhere = {"TOUCHSTONE_STORE": nowhere}
+    assert run("migrate", "--store", database, "--config", configuration, environment=elsewhere).returncode == 0
+    assert run("migrate", "--store", "sqlite", environment={"TOUCHSTONE_STORE": database}).returncode == USAGE
+
+
+def test_a_reload_leaves_the_store(database, start):
+    """Also where the file names another one."""
+    server = start(configuration={"store": database})
+    server.reload({"store": "sqlite"})
+    assert "store" in server.next_error("changed settings wait for a restart")
+    caller, phone = new_caller(server), Phone()
+    caller.bind(phone)
+    assert caller.login(phone).outcome == SUCCEEDED
+
+
+# While there is none
+
+
+@pytest.fixture
+def fragile(tmp_path):
+    """A PostgreSQL of the test's own, to stop and start."""
+    server = PostgresServer()
+    uri = server.create_database("touchstone")
+    assert run("migrate", "--store", uri).returncode == 0
+    server.database_uri = uri
+    yield server
+    server.close()
+
+
+def test_without_a_database_the_service_is_unavailable_and_comes_back_by_itself(fragile, start):
+    server = start(store=fragile.database_uri)
+    caller, phone = new_caller(server), Phone()
+    caller.bind(phone)
+    opened = caller.begin(phone)
+    watch = health_pb2_grpc.HealthStub(server.channel()).Watch(health_pb2.HealthCheckRequest(), timeout=120)
+    assert next(watch).status == SERVING
+
+    fragile.stop("immediate")
+    calls = [
+        lambda: caller.evaluations.SubmitAttempt(caller.attempt(phone, opened), timeout=DEADLINE_SECONDS),
+        lambda: caller.login(phone),
+        lambda: caller.get_binding(phone.binding.binding_id),
+        lambda: caller.revoke(phone.binding),
+        lambda: caller.events(),
+    ]
+    for call in calls:
+        with pytest.raises(grpc.RpcError) as raised:
+            call()
+        assert raised.value.code() == grpc.StatusCode.UNAVAILABLE, raised.value
+    assert next(watch).status == NOT_SERVING
+    assert run("healthcheck", "--address", server.address).returncode == 1
+
+    times = {}
+
+    def log_in_again():
+        while True:
+            try:
+                assert caller.login(phone).outcome == SUCCEEDED
+            except grpc.RpcError as error:
+                assert error.code() == grpc.StatusCode.UNAVAILABLE, error
+                time.sleep(0.02)
+            else:
+                times["commit"] = time.time()
+                return
+
+    def watch_health():
+        assert next(watch).status == SERVING
+        times["health"] = time.time()
+
+    threads = [threading.Thread(target=log_in_again), threading.Thread(target=watch_health)]
+    for thread in threads:
+        thread.start()
+    fragile.start()
+    for thread in threads:
+        thread.join(60)
+    watch.cancel()
+    recovery = {what: moment - fragile.ready_at for what, moment in times.items()}
+    print(f"recovered: first commit after {recovery['commit']:.2f} s, SERVING after {recovery['health']:.2f} s")
+    assert max(recovery.values()) < RECOVERY_SECONDS
+    # What was begun before is still good: the service did not restart.
+    assert caller.submit(phone, opened).outcome == SUCCEEDED
+    server.terminate()
+
+
+def test_a_database_that_comes_a_little_later_is_waited_for(fragile, tmp_path, start):
+    fragile.stop("fast")
+    command = [BINARY, "serve", "--listen", "127.0.0.1:0", "--data-dir", tmp_path / "data"]
+    with subprocess.Popen(
+        [*command, "--store", fragile.database_uri], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert "waiting for the database" in process.stderr.readline()
+        fragile.start()
+        assert process.stdout.readline().startswith("listening on ")
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+def test_a_database_that_does_not_come_is_not_waited_for_for_long(tmp_path):
+    ended = serve_to_end(tmp_path, "postgresql:///touchstone?host=/nowhere")
+    assert (ended.returncode, ended.stdout) == (UNAVAILABLE, "")
+    assert "check the server and the URI" in ended.stderr.splitlines()[-1]
