@@ -46,7 +46,7 @@ struct Audit: ParsableCommand {
     /// What is in SQLite is found by its directory alone.
     private func verify() throws(Failure) -> AuditLogVerification {
       if let dataDir { return try Self.verify(dataDir) }
-      guard case .postgresql(let address) = try location.setting() else {
+      guard case .postgresql(let address) = try location.take() else {
         throw Failure(status: .usage, message: "audit verify needs --data-dir, or --store postgresql://HOST/DATABASE")
       }
       return try withDatabase(standardErrorLogger()) { () throws(StoreOpenError) in

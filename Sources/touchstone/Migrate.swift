@@ -36,7 +36,7 @@ struct Migrate: ParsableCommand {
 
   private func address() throws(Failure) -> PostgresAddress {
     let configuration = try ProcessConfiguration.load(config)
-    switch try location.setting() ?? configuration.store {
+    switch try location.take() ?? configuration.store {
     case .postgresql(let address): return address
     case .sqlite:
       throw Failure(

@@ -58,8 +58,9 @@ struct Serve: ParsableCommand {
     // Both before any thread is made: threads inherit the mask, and may read the environment.
     let signals = Signals(takesHangUp: config != nil || keys != nil)
     let keysOfEnvironment = KeySource.takeFromEnvironment()
-    let effectiveConfiguration = { () throws(Failure) in try self.effectiveConfiguration(keysOfEnvironment) }
     do throws(Failure) {
+      let store = try location.take()
+      let effectiveConfiguration = { () throws(Failure) in try self.effectiveConfiguration(keysOfEnvironment, store) }
       let logger = standardErrorLogger()
       let configuration = try effectiveConfiguration()
       let service = try RunningService.start(configuration, logger: logger)
@@ -74,11 +75,13 @@ struct Serve: ParsableCommand {
     Glibc.exit(128 + signals.waitToStop())
   }
 
-  private func effectiveConfiguration(_ keysOfEnvironment: KeySource?) throws(Failure) -> ProcessConfiguration {
+  private func effectiveConfiguration(
+    _ keysOfEnvironment: KeySource?, _ store: StoreSetting?
+  ) throws(Failure) -> ProcessConfiguration {
     var configuration = try ProcessConfiguration.load(config)
     if !listen.isEmpty { configuration.listen = listen }
     if let dataDir { configuration.dataDirectory = dataDir }
-    if let store = try location.setting() { configuration.store = store }
+    if let store { configuration.store = store }
     if let source = keys.map({ .path($0) }) ?? keysOfEnvironment { configuration.keys = source }
     if let shards { configuration.shards = shards }
     configuration.allowsPlaintextBeyondLoopback = allowPlaintext

@@ -13,6 +13,7 @@ from support.caller import new_caller
 from support.data_directory import contents, database
 from support.phone import Phone
 from support.server import BINARY, run_to_end
+from support.stores import of_sqlite
 
 USAGE = 64
 CORRUPT = 65
@@ -47,6 +48,7 @@ def assert_refused(directory, exit_code, **options):
     assert {path: after.get(path) for path in before} == before
 
 
+@of_sqlite
 def test_a_second_process_is_locked_out(start):
     server = start()
     caller = new_caller(server)
@@ -87,6 +89,7 @@ def test_a_directory_below_a_file(tmp_path):
     assert (tmp_path / "file").read_text() == "no directory"
 
 
+@of_sqlite
 def test_a_newer_schema(used_directory):
     with sqlite3.connect(database(used_directory)) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -112,12 +115,14 @@ def replace_by_text(path):
     path.write_text("Dear diary,\n" * 1000)
 
 
+@of_sqlite
 @pytest.mark.parametrize("damage", [overwrite_header, overwrite_schema, replace_by_text])
 def test_a_corrupt_database(used_directory, damage):
     damage(database(used_directory))
     assert_refused(used_directory, CORRUPT)
 
 
+@of_sqlite
 def test_somebody_elses_database(tmp_path, used_directory):
     path = database(used_directory)
     path.unlink()

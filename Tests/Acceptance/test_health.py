@@ -12,6 +12,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from support.certificates import Authority
 from support.credentials import Key
 from support.server import run
+from support.stores import of_sqlite
 from support.stubs import METHODS
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
@@ -57,6 +58,7 @@ def test_the_list_has_them_all(server):
         assert entry + b"\x12\x02\x08\x01" in listing
 
 
+@of_sqlite
 def test_a_store_that_cannot_write_is_noticed_without_a_call(start):
     server = start()
     watch = health_pb2_grpc.HealthStub(server.channel()).Watch(request(), timeout=60)

@@ -14,6 +14,7 @@ from support.caller import new_caller
 from support.data_directory import contents, files_with
 from support.phone import Phone
 from support.server import BINARY, run, run_to_end
+from support.stores import of_sqlite
 from support.stubs import evaluation_pb2, tokens_pb2
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
@@ -57,6 +58,7 @@ def key_id(token):
 # Where they are
 
 
+@of_sqlite
 def test_a_service_on_sqlite_makes_its_keys_where_it_is_told(start, tmp_path):
     start(arguments=["--keys", tmp_path / "elsewhere"])
     assert sorted(path.name for path in (tmp_path / "elsewhere").iterdir()) == ["pepper", "sealing", "signing"]
@@ -105,6 +107,7 @@ def test_a_damaged_environment_is_refused_without_a_word_of_it(tmp_path, keys):
 # Whose they are
 
 
+@of_sqlite
 def test_a_database_is_served_with_the_keys_that_it_was_begun_with(start, tmp_path):
     """As after a restore of the one without the other."""
     server = start(arguments=["--keys", new_keys(tmp_path / "keys")])
@@ -123,6 +126,7 @@ def test_a_database_is_served_with_the_keys_that_it_was_begun_with(start, tmp_pa
     start(arguments=["--keys", tmp_path / "keys"])
 
 
+@of_sqlite
 def test_lost_keys_are_not_replaced(start):
     server = start()
     new_caller(server).bind(Phone())

@@ -3,6 +3,7 @@
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import grpc
 import pytest
@@ -11,7 +12,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from support.caller import from_threads, new_caller
 from support.phone import Phone
 from support.postgres import PostgresServer
-from support.server import BINARY, run, run_to_end
+from support.server import BINARY, make_keys, run, run_to_end
 from support.stubs import evaluation_pb2
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
@@ -75,6 +76,7 @@ def assert_refused(postgres, uri, exit_code, advice, *commands):
 
 
 def serve_to_end(tmp_path, uri):
+    make_keys(tmp_path / "data" / "keys")
     return run_to_end(tmp_path / "data", arguments=["--store", uri])
 
 
@@ -179,13 +181,10 @@ def test_a_half_done_migration_is_taken_up_again(postgres, empty, start):
     new_caller(start(store=empty)).bind(Phone())
 
 
-def test_a_role_that_may_not_write_is_told_so(postgres, database, tmp_path):
-    postgres.execute("CREATE ROLE reader LOGIN", database)
-    postgres.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader", database)
-    reader = database.replace("touchstone@", "reader@", 1)
-    ended = serve_to_end(tmp_path, reader)
-    assert (ended.returncode, ended.stdout) == (UNWRITABLE, "")
-    assert "permission denied" in ended.stderr
+def test_a_role_without_privileges_is_told_so(postgres, database, tmp_path):
+    postgres.execute("CREATE ROLE stranger LOGIN", database)
+    stranger = database.replace("touchstone@", "stranger@", 1)
+    assert_refused(postgres, database, UNWRITABLE, "privileges", serve_to_end(tmp_path, stranger))
 
 
 def test_the_audit_log_is_verified_where_it_is(postgres, database, start):
@@ -262,9 +261,23 @@ def test_flags_come_first_then_the_environment_then_the_file(database, tmp_path)
     assert run("migrate", "--store", "sqlite", environment={"TOUCHSTONE_STORE": database}).returncode == USAGE
 
 
+def test_the_environment_is_wiped(postgres, database, start):
+    """A password there is nobody else's to read; nor does a process's title show it."""
+    uri = database.replace("touchstone@", "touchstone:opensesame@", 1)
+    server = start(environment={"TOUCHSTONE_STORE": uri}, store="")
+    new_caller(server).bind(Phone())
+    process = Path(f"/proc/{server.process.pid}")
+    environment = (process / "environ").read_bytes()
+    assert b"TOUCHSTONE_STORE=\0" in environment
+    assert b"opensesame" not in environment + (process / "cmdline").read_bytes()
+    assert b"opensesame" not in server.errors.encode()
+    titles = subprocess.run(["ps", "-eo", "args"], capture_output=True, check=True).stdout
+    assert b"opensesame" not in titles
+
+
 def test_a_reload_leaves_the_store(database, start):
     """Also where the file names another one."""
-    server = start(configuration={"store": database})
+    server = start(configuration={"store": database}, store="")
     server.reload({"store": "sqlite"})
     assert "store" in server.next_error("changed settings wait for a restart")
     caller, phone = new_caller(server), Phone()
@@ -341,8 +354,9 @@ def test_without_a_database_the_service_is_unavailable_and_comes_back_by_itself(
     server.terminate()
 
 
-def test_a_database_that_comes_a_little_later_is_waited_for(fragile, tmp_path, start):
+def test_a_database_that_comes_a_little_later_is_waited_for(fragile, tmp_path):
     fragile.stop("fast")
+    make_keys(tmp_path / "data" / "keys")
     command = [BINARY, "serve", "--listen", "127.0.0.1:0", "--data-dir", tmp_path / "data"]
     with subprocess.Popen(
         [*command, "--store", fragile.database_uri], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

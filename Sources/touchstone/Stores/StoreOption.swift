@@ -11,9 +11,11 @@ struct StoreOption: ParsableArguments {
       """, valueName: "store"))
   var store: String?
 
-  /// Flags come first, then the environment. `nil` where neither says.
-  func setting() throws(Failure) -> StoreSetting? {
-    guard let store else { return try StoreSetting.ofEnvironment() }
+  /// Flags come first, then the environment, which has nothing of it any more afterwards. `nil` where neither says. To be
+  /// called before there are other threads.
+  func take() throws(Failure) -> StoreSetting? {
+    let ofEnvironment = StoreSetting.takeFromEnvironment()
+    guard let store else { return try ofEnvironment?.get() }
     let setting = try StoreSetting(parsing: store, from: "--store", status: .usage)
     guard !setting.hasSecret else { throw Self.visiblePassword }
     return setting

@@ -40,10 +40,18 @@ enum StoreSetting: Hashable {
     }
   }
 
-  /// `nil` where it does not say.
-  static func ofEnvironment() throws(Failure) -> StoreSetting? {
-    guard let text = getenv(environmentVariable).map({ String(cString: $0) }), !text.isEmpty else { return nil }
-    return try StoreSetting(parsing: text, from: environmentVariable, status: .badConfiguration)
+  /// Takes it out of the environment: what this process starts, and whoever reads /proc/PID/environ, does not see a
+  /// password. `nil` where it does not say.
+  static func takeFromEnvironment() -> Result<StoreSetting, Failure>? {
+    guard let value = getenv(environmentVariable), value.pointee != 0 else { return nil }
+    let text = String(cString: value)
+    explicit_bzero(value, strlen(value))
+    unsetenv(environmentVariable)
+    do throws(Failure) {
+      return .success(try StoreSetting(parsing: text, from: environmentVariable, status: .badConfiguration))
+    } catch {
+      return .failure(error)
+    }
   }
 
   var hasSecret: Bool {

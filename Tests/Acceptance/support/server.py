@@ -35,14 +35,15 @@ class Server:
         environment=None,
         store=None,
     ):
-        """`store`: the URI of a database; else what the tests run on."""
+        """`store`: the URI of a database, or empty where something else names one; else what the tests run on."""
         self.data_directory = Path(data_directory)
-        self.store = store or store_of(self.data_directory)
+        self.store = store_of(self.data_directory) if store is None else store
         command = [BINARY, "serve", "--data-dir", self.data_directory]
-        if self.store is not None:
+        if self.store:
             command += ["--store", self.store]
-            if not {"--keys", "TOUCHSTONE_KEYS"} & {*map(str, arguments), *(environment or {})}:
-                make_keys(self.data_directory / "keys")
+        has_keys = {"--keys", "TOUCHSTONE_KEYS"} & {*map(str, arguments), *(environment or {})}
+        if self.store is not None and not has_keys:
+            make_keys(self.data_directory / "keys")
         for address in listen:
             command += ["--listen", address]
         if configuration is not None:

@@ -5,10 +5,15 @@ import os
 import threading
 import uuid
 
+import pytest
+
 from .data_directory import files_with
 from .postgres import PostgresServer
 
 ON_POSTGRESQL = os.environ.get("TOUCHSTONE_TEST_STORE", "sqlite") == "postgresql"
+
+#: A test of what SQLite alone has: a file, a lock on it, keys made by a first start.
+of_sqlite = pytest.mark.skipif(ON_POSTGRESQL, reason="of SQLite")
 
 _TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
 
