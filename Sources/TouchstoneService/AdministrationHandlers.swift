@@ -219,7 +219,8 @@ extension TouchstoneService {
     store.events(
       matching: filter, afterSequence: request.afterSequence,
       limit: request.pageSize == 0 ? Self.defaultEventCount : Int(request.pageSize),
-      completion: exchange.then { page in
+      completion: exchange.then { page throws(RequestError) in
+        if let error = RequestError.archived(before: page, after: request.afterSequence) { throw error }
         exchange.answer(V1.ListEventsResponse(events: page.events.map(V1.Event.init)))
       })
   }

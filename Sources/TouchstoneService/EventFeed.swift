@@ -76,10 +76,14 @@ final class EventFeed: Sendable {
       store.events(
         matching: EventFilter(applicationID: ""), afterSequence: after, limit: EventFeedStateMachine.pageLimit
       ) { [weak self] result in
-        self?.took(result.map(WatchedPage.init(encoding:)), life: life) { $0.pageRead($1, life: life) }
+        let page = result.flatMap { $0.start > after ? .failure(Self.archived) : .success(WatchedPage(encoding: $0)) }
+        self?.took(page, life: life) { $0.pageRead($1, life: life) }
       }
     }
   }
+
+  /// What nobody sees is archived before it was read: whoever watches finds out by resuming.
+  private static let archived = StoreError(code: .unavailable, message: "events were archived before they were read")
 
   private func took<Value>(
     _ result: Result<Value, StoreError>, life: UInt64,

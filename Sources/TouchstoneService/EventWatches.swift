@@ -164,6 +164,7 @@ private final class EventWatch: @unchecked Sendable {
     switch result {
     case .failure(let error): fail(error)
     case .success(let page):
+      if let error = RequestError.archived(before: page, after: machine.position) { return refuse(error) }
       let isSent = send(page.events.map { WatchedEvent($0) }[...], through: page.through)
       machine.pageRead(isAtEnd: isSent && page.events.count < Self.pageLimit)
       if isSent { advance() }
@@ -256,6 +257,10 @@ private final class EventWatch: @unchecked Sendable {
     guard !hasEnded else { return }
     var error = error
     error.message += "; resume with after_sequence \(machine.position)"
+    refuse(error)
+  }
+
+  private func refuse(_ error: RequestError) {
     exchange.refuse(error)
     callerLeft()
   }

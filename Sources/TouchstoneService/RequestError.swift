@@ -12,6 +12,8 @@ struct RequestError: Error {
   var violations: [FieldViolation] = []
   /// ErrorInfo's reason: upper snake case, stable.
   var reason: String?
+  /// ErrorInfo's, beside the reason.
+  var metadata: [String: String] = [:]
   /// Which limit there is no room in, where it is one of many calls together.
   var quota: Quota?
   /// What the person is told; `nil` where it is nothing to them (R20).
@@ -124,7 +126,7 @@ extension RequestError {
       details.append(.badRequest(RPCDetail.BadRequest(fieldViolations: fields)))
     }
     if let reason {
-      details.append(.errorInfo(RPCDetail.ErrorInfo(reason: reason, domain: Self.errorDomain)))
+      details.append(.errorInfo(RPCDetail.ErrorInfo(reason: reason, domain: Self.errorDomain, metadata: metadata)))
     }
     if let quota {
       let violation = RPCDetail.QuotaFailure.Violation(subject: quota.subject.text, description: quota.limit)

@@ -176,6 +176,51 @@ struct WatchEventsTests {
     #expect(try sequences(try watch(filter)) == [2, 4, 5, 6])
   }
 
+  // MARK: Archived events
+
+  @Test func whoResumesWhereEventsWereArchivedIsToldAndWhoBeginsAnewGetsTheRest() throws {
+    bench.commit(events: samples(10))
+    bench.store.dropEvents(through: 6)
+    for resumed in try [watch(after: 3), watch(V1.EventFilter(applicationID: "none"), after: 5)] {
+      #expect(resumed.error?.code == .outOfRange)
+      #expect(resumed.error?.reason == "EVENTS_ARCHIVED")
+      #expect(resumed.error?.reasonMetadata == ["first_sequence": "7"])
+    }
+    let watches = try [watch(after: 0), watch(after: 6), watch(after: 8)]
+    bench.commit(events: samples(1))
+    #expect(try watches.map(sequences) == [[7, 8, 9, 10, 11], [7, 8, 9, 10, 11], [9, 10, 11]])
+    #expect(watches.allSatisfy { $0.ending == nil })
+  }
+
+  @Test func whoReadsWhatIsStoredAndIsOvertakenByTheArchiveIsTold() throws {
+    bench.commit(events: samples(300))
+    let watch = try watch(room: 10)
+    bench.store.dropEvents(through: 200)
+    for _ in 0..<3 {
+      watch.take()
+      bench.settle()
+    }
+    #expect(watch.error?.reason == "EVENTS_ARCHIVED")
+    let got = try sequences(watch)
+    #expect(got == Array(1...UInt64(got.count)))
+  }
+
+  @Test func theListIsRefusedWhereEventsWereArchivedSinceItWasRead() throws {
+    bench.commit(events: samples(10))
+    bench.store.dropEvents(through: 6)
+    func list(after sequence: UInt64) throws -> V1.ListEventsResponse {
+      try bench.call(
+        "/touchstone.v1.AdministrationService/ListEvents",
+        V1.ListEventsRequest(filter: V1.EventFilter(applicationID: Self.application), afterSequence: sequence),
+        answer: V1.ListEventsResponse.self)
+    }
+    #expect(try list(after: 0).events.map(\.sequence) == [7, 8, 9, 10])
+    #expect(try list(after: 6).events.map(\.sequence) == [7, 8, 9, 10])
+    let error = #expect(throws: RPCError.self) { _ = try list(after: 5) }
+    #expect(error?.code == .outOfRange)
+    #expect(error?.reasonMetadata == ["first_sequence": "7"])
+  }
+
   // MARK: Ends
 
   @Test func aStoreThatFailsEndsTheWatchAndItIsToldWhereToGoOn() throws {

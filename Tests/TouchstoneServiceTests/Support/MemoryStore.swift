@@ -71,6 +71,17 @@ final class MemoryStore: Store {
     state.withLock { $0.readFailure = StoreError(code: code, message: Self.privateMessage) }
   }
 
+  /// As if they were archived.
+  func dropEvents(through sequence: UInt64) {
+    state.withLock { state in
+      guard let end = state.records.events.first(where: { $0.sequence == sequence }) else { return }
+      try? state.records.drop(
+        ArchivedEvents(
+          start: state.records.eventStart, end: EventChain.Head(sequence: sequence, hash: end.hash),
+          unerasedThrough: state.records.chain.head.sequence))
+    }
+  }
+
   func recover() {
     state.withLock { state in
       state.commitFailures = Failures()

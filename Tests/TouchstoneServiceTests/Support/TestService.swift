@@ -174,6 +174,12 @@ extension RPCError {
     return nil
   }
 
+  /// What ErrorInfo says beside the reason.
+  var reasonMetadata: [String: String] {
+    for case .errorInfo(let info) in details { return info.metadata }
+    return [:]
+  }
+
   /// What QuotaFailure says.
   var quotas: [RPCDetail.QuotaFailure.Violation] {
     for case .quotaFailure(let failure) in details { return failure.violations }

@@ -1,0 +1,146 @@
+import StoreConformance
+import Testing
+import TouchstonePolicy
+import TouchstoneStore
+import TouchstoneStoreSQLite
+
+@testable import TouchstoneArchive
+
+/// R41: archive and log are one chain, and whatever is altered, dropped, added or reordered in a file is found.
+struct ArchiveVerificationTests {
+  private static let firstFile = "events-000000000001-000000000004.jsonl"
+  private static let secondFile = "events-000000000005-000000000008.jsonl"
+
+  struct Tampering: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// The first file's lines: header, four events, trailer.
+    let change: @Sendable (inout [String]) -> Void
+    /// What the finding says.
+    let finding: String
+
+    init(_ description: String, finding: String, _ change: @escaping @Sendable (inout [String]) -> Void) {
+      testDescription = description
+      self.finding = finding
+      self.change = change
+    }
+  }
+
+  static let tamperings = [
+    Tampering("an altered content", finding: "event 2 was altered") { lines in
+      lines[2].replace("alice", with: "mallory")
+    },
+    Tampering("an altered time", finding: "event 3 was altered") { $0[3].replace("1700000002", with: "1700000003") },
+    Tampering("a dropped event", finding: "event 3 is missing") { $0.remove(at: 3) },
+    Tampering("a dropped first event", finding: "event 1 is missing") { $0.remove(at: 1) },
+    Tampering("a dropped last event", finding: "does not end as it says") { $0.remove(at: 4) },
+    Tampering("reordered events", finding: "event 2 is missing") { $0.swapAt(2, 3) },
+    Tampering("an event twice", finding: "event 2 is out of order") { $0.insert($0[2], at: 3) },
+    Tampering("a content that is gone, by another digest", finding: "event 2 was altered") { lines in
+      let hash = lines[2].suffix(66)
+      let digest = String(repeating: "0", count: 64)
+      lines[2] = "{\"sequence\":2,\"erased\":\"archive\",\"digest\":\"\(digest)\",\"hash\":\"\(hash)"
+    },
+    Tampering("no trailer", finding: "is cut off") { $0.removeLast() },
+    Tampering("something behind the trailer", finding: "does not end as it says") { $0.append($0[5]) },
+    Tampering("no header", finding: "has no header") { $0.removeFirst() },
+    Tampering("not a line of ours", finding: "line 3 is not as it was written") { $0[2] = "{}" },
+    Tampering("an empty file", finding: "has no header") { $0 = [] },
+  ]
+
+  @Test(arguments: tamperings) func tamperingIsFound(_ tampering: Tampering) async throws {
+    try await withArchive { data, archive in
+      let path = "\(archive)/\(Self.firstFile)"
+      var lines = try Files.text(path).split(separator: "\n").map(String.init)
+      tampering.change(&lines)
+      try Files.write(lines.map { "\($0)\n" }.joined(), to: path)
+      let log = try SQLiteAuditLog.verify(directory: data)
+      let error = #expect(throws: ArchiveError.self) { try ArchiveVerification(directory: archive, before: log) }
+      #expect(error?.code == .damaged)
+      #expect(error?.message == "\(path): \(tampering.finding)")
+    }
+  }
+
+  @Test func aFileThatIsMissingIsMissed() async throws {
+    for (name, sequence) in [(Self.firstFile, 1), (Self.secondFile, 5)] as [(String, UInt64)] {
+      try await withArchive { data, archive in
+        Files.removeTree("\(archive)/\(name)")
+        let log = try SQLiteAuditLog.verify(directory: data)
+        if name == Self.firstFile {
+          let error = #expect(throws: ArchiveError.self) { try ArchiveVerification(directory: archive, before: log) }
+          #expect(error?.message.hasSuffix("event 1 is missing") == true)
+          // Removed on purpose.
+          let rest = try ArchiveVerification(directory: archive, before: log, first: 5)
+          #expect(rest.fault == nil)
+          #expect(rest.verifiedCount == 4)
+        } else {
+          #expect(try ArchiveVerification(directory: archive, before: log).fault == .missing(sequence: sequence))
+        }
+      }
+    }
+  }
+
+  @Test func filesOfWhatTheLogStillHasAndFilesTwiceDoNoHarm() async throws {
+    try await withArchive { data, archive in
+      try Files.write("whatever", to: "\(archive)/events-000000000009-000000000010.jsonl")
+      let log = try SQLiteAuditLog.verify(directory: data)
+      let verification = try ArchiveVerification(directory: archive, before: log)
+      #expect(verification.fault == nil)
+      #expect(verification.verifiedCount == 8)
+    }
+  }
+
+  // MARK: Erasing
+
+  @Test func anErasedProfileIsGoneFromTheFilesAndTheyStillVerify() async throws {
+    try await withArchive { data, archive in
+      var eraser = try ArchiveEraser(directory: archive, applicationID: Sample.application, profileID: "bob")
+      #expect(eraser.erasedCount == 2)
+      #expect(eraser.changedFileCount == 2)
+      for name in try Files.names(in: archive) {
+        #expect(try !Files.text("\(archive)/\(name)").contains("bob"))
+        #expect(try Files.mode("\(archive)/\(name)") == 0o600)
+      }
+      let log = try SQLiteAuditLog.verify(directory: data)
+      let verification = try ArchiveVerification(directory: archive, before: log)
+      #expect(verification.fault == nil)
+      #expect(verification.erasedCount == 2)
+      #expect(verification.erasedHereCount == 2)
+      eraser = try ArchiveEraser(directory: archive, applicationID: Sample.application, profileID: "bob")
+      #expect(eraser.erasedCount == 0)
+      #expect(
+        try ArchiveEraser(directory: archive, applicationID: "other", profileID: "alice").erasedCount == 0)
+    }
+  }
+
+  @Test func aDamagedArchiveIsNotErasedIn() async throws {
+    try await withArchive { _, archive in
+      let path = "\(archive)/\(Self.firstFile)"
+      let damaged = try Files.text(path).replacing("alice", with: "mallory")
+      try Files.write(damaged, to: path)
+      #expect(throws: ArchiveError.self) {
+        try ArchiveEraser(directory: archive, applicationID: Sample.application, profileID: "bob")
+      }
+      #expect(try Files.text(path) == damaged)
+    }
+  }
+
+  @Test func aDirectoryThatIsNotThereIsNotMade() async throws {
+    try await withTemporaryDirectory { directory async throws in
+      #expect(throws: ArchiveError.self) {
+        try ArchiveEraser(directory: "\(directory)/none", applicationID: "a", profileID: "b")
+      }
+      #expect(try Files.names(in: directory) == [])
+    }
+  }
+
+  /// Two files of four events, of which alice's and one of bob's each; two events more in the log.
+  private func withArchive(_ body: (_ data: String, _ archive: String) async throws -> Void) async throws {
+    try await withStore { store, data, archive in
+      try await store.commit(events: (0..<10).map { .at($0, profile: $0 % 4 == 3 ? "bob" : "alice") })
+      let archiver = EventArchiver(store: store, directory: archive, maximumEvents: 4)
+      while case .archived = try archiver.archive(before: Sample.now + .seconds(100)) {}
+      #expect(try Files.names(in: archive) == [Self.firstFile, Self.secondFile])
+      try await body(data, archive)
+    }
+  }
+}

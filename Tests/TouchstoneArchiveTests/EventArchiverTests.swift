@@ -1,0 +1,167 @@
+import StoreConformance
+import Testing
+import TouchstonePolicy
+import TouchstoneStore
+import TouchstoneStoreSQLite
+
+@testable import TouchstoneArchive
+
+/// Old events go into files, and the log and its files stay one chain, whatever comes in between.
+struct EventArchiverTests {
+  private static let cutoff = Sample.now + .seconds(100)
+
+  @Test func oldEventsGoIntoAFileAndTheRestStays() async throws {
+    try await withStore { store, data, archive in
+      try await store.commit(events: (0..<6).map { .at($0) } + (0..<4).map { .at(200 + $0) })
+      let events = try await store.events()
+      let outcome = try EventArchiver(store: store, directory: archive).archive(before: Self.cutoff)
+      let path = "\(archive)/events-000000000001-000000000006.jsonl"
+      #expect(outcome == .archived(file: path, first: 1, last: 6))
+      #expect(try await store.events() == Array(events[6...]))
+      #expect(try Files.names(in: archive) == ["events-000000000001-000000000006.jsonl"])
+      #expect(try Files.mode(path) == 0o600)
+      #expect(try Files.mode(archive) == 0o700)
+      var archived: [EventRecord] = []
+      _ = try ArchiveFile.read(path) { event in archived.append(event.record) }
+      #expect(archived == Array(events[..<6]))
+      try expectWhole(data, archive, count: 10)
+      #expect(try EventArchiver(store: store, directory: archive).archive(before: Self.cutoff) == .nothing)
+    }
+  }
+
+  @Test func aLongLogGoesIntoFilesThatFollowOneAnother() async throws {
+    try await withStore { store, data, archive in
+      for _ in 0..<30 { try await store.commit(events: (0..<50).map { .at($0, profile: "\($0)") }) }
+      try await store.commit(.eraseProfile(.sample("7")))
+      let archiver = EventArchiver(store: store, directory: archive, maximumEvents: 400)
+      var files: [String] = []
+      while case .archived(let file, _, _) = try archiver.archive(before: Self.cutoff) { files.append(file) }
+      #expect(files.count == 4)
+      #expect(try await store.events().count == 2)
+      let verification = try expectWhole(data, archive, count: 1_501)
+      #expect(verification.erasedCount == 30)
+      #expect(verification.erasedHereCount == 0)
+      while try await store.sweep(before: Sample.now).hasMore {}
+      try expectWhole(data, archive, count: 1_501)
+    }
+  }
+
+  // MARK: Cut short
+
+  @Test func whatAKilledProcessLeftIsReplacedAndHoldsNothingThatWasErasedMeanwhile() async throws {
+    try await withStore { store, data, archive in
+      try await store.commit(events: (0..<10).map { .at($0, profile: $0 == 3 ? "bob" : "alice") })
+      let first = EventArchiver(store: store, directory: archive, maximumEvents: 5)
+      _ = try first.archive(before: Sample.now)
+      #expect(try Files.names(in: archive) == [])
+      let left = "\(archive)/events-000000000001-000000000004.jsonl"
+      try Self.write(try await store.events().prefix(4), to: left)
+      try Files.write("half a li", to: "\(archive)/events-000000000001-000000000005.jsonl.new")
+      try await store.commit(.eraseProfile(.sample("bob")))
+
+      _ = try first.archive(before: Self.cutoff)
+      #expect(try Files.names(in: archive) == ["events-000000000001-000000000005.jsonl"])
+      #expect(try !Files.text("\(archive)/events-000000000001-000000000005.jsonl").contains("bob"))
+      try expectWhole(data, archive, count: 11)
+    }
+  }
+
+  @Test func aFileWhoseEventsWereOldEnoughOnceIsFinishedThoughTheyAreNot() async throws {
+    try await withStore { store, data, archive in
+      try await store.commit(events: (0..<10).map { .at($0) })
+      _ = try EventArchiver(store: store, directory: archive).archive(before: Sample.now)
+      try Self.write(try await store.events().prefix(4), to: "\(archive)/events-000000000001-000000000004.jsonl")
+      let outcome = try EventArchiver(store: store, directory: archive).archive(before: Sample.now)
+      #expect(
+        outcome == .archived(file: "\(archive)/events-000000000001-000000000004.jsonl", first: 1, last: 4))
+      try expectWhole(data, archive, count: 10)
+    }
+  }
+
+  @Test func aFileOfAnotherLogIsInTheWayAndNothingIsDone() async throws {
+    try await withStore { store, _, archive in
+      try await withStore { other, _, _ in
+        try await other.commit(events: (0..<10).map { .at($0, profile: "other") })
+        _ = try EventArchiver(store: other, directory: archive, maximumEvents: 5).archive(before: Self.cutoff)
+      }
+      try await store.commit(events: (0..<10).map { .at($0) })
+      let error = #expect(throws: ArchiveError.self) {
+        try EventArchiver(store: store, directory: archive).archive(before: Self.cutoff)
+      }
+      #expect(error?.code == .damaged)
+      #expect(error?.message.contains("events-000000000001-000000000005.jsonl") == true)
+      #expect(try await store.events().count == 10)
+    }
+  }
+
+  // MARK: Beside others
+
+  @Test func whatIsErasedBesideArchivingStandsInNoFile() async throws {
+    try await withStore { store, data, archive in
+      let profiles = (0..<40).map { "profile-\($0)" }
+      for profile in profiles { try await store.commit(events: (0..<25).map { .at($0, profile: profile) }) }
+      try await store.commit(events: [.at(200), .at(201)])
+      async let erased: Void = {
+        for profile in profiles.reversed() { try await store.commit(.eraseProfile(.sample(profile))) }
+      }()
+      let archiver = EventArchiver(store: store, directory: archive, maximumEvents: 60)
+      for _ in 0..<30 { _ = try archiver.archive(before: Self.cutoff) }
+      try await erased
+      let accounts = UInt64(profiles.count)
+      let verification = try expectWhole(data, archive, count: 1_002 + accounts)
+      let inLog = try SQLiteAuditLog.verify(directory: data)
+      #expect(verification.erasedHereCount == 0)
+      #expect(verification.erasedCount + inLog.erasedCount <= 1_000)
+    }
+  }
+
+  @Test func ofManyArchiversAtATimeEachEventIsInOneFile() async throws {
+    try await withStore { store, data, archive in
+      for _ in 0..<10 { try await store.commit(events: (0..<50).map { .at($0) }) }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<4 {
+          group.addTask {
+            let archiver = EventArchiver(store: store, directory: archive, maximumEvents: 30)
+            var outcome = EventArchiver.Outcome.busy
+            while outcome != .nothing {
+              outcome = try archiver.archive(before: Self.cutoff)
+              await Task.yield()
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      try expectWhole(data, archive, count: 500)
+      #expect(try await store.events().count == 2)
+      #expect(try Files.names(in: archive).count == 17)
+    }
+  }
+
+  // MARK: Support
+
+  /// The archive and what is left, as one chain.
+  @discardableResult
+  private func expectWhole(
+    _ data: String, _ archive: String, count: UInt64, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws -> ArchiveVerification {
+    let log = try SQLiteAuditLog.verify(directory: data)
+    let verification = try ArchiveVerification(directory: archive, before: log)
+    #expect(log.fault == nil, sourceLocation: sourceLocation)
+    #expect(verification.fault == nil, sourceLocation: sourceLocation)
+    #expect(log.verifiedCount + verification.verifiedCount == count, sourceLocation: sourceLocation)
+    return verification
+  }
+
+  /// As an archiver does.
+  static func write(_ events: some Collection<EventRecord>, to path: String) throws {
+    let writer = try ArchiveFileWriter(creating: path)
+    try writer.write(.header(.genesis))
+    var end = EventChain.Head.genesis
+    for event in events {
+      try writer.write(.event(ArchivedEvent(record: event)))
+      end = EventChain.Head(sequence: event.sequence, hash: event.hash)
+    }
+    try writer.write(.trailer(end))
+    try writer.finish()
+  }
+}
