@@ -84,7 +84,8 @@ let package = Package(
     .executableTarget(
       name: "touchstone",
       dependencies: [
-        "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres", "TouchstonePolicy",
+        "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres", "TouchstoneArchive",
+        "TouchstonePolicy",
         "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "SimulatedPhone", "DecisionTables",
         "CYAML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -27,6 +27,8 @@ public struct ArchiveError: Error, Sendable, Hashable {
     self.init(code: .store, message: "the store: \(error.message)")
   }
 
+  package static let anotherArchives = ArchiveError(code: .inUse, message: "another process archives this log now")
+
   static func damaged(_ path: String, _ finding: String) -> ArchiveError {
     ArchiveError(code: .damaged, message: "\(path): \(finding)")
   }

@@ -36,6 +36,21 @@ public struct EventArchiver: Sendable {
     self.maximumEvents = maximumEvents
   }
 
+  /// Whether files can come into the directory: makes it where it is missing.
+  public func prepare() throws(ArchiveError) {
+    do throws(ArchiveError) {
+      _ = try ArchiveDirectory(claiming: path)
+    } catch {
+      guard error.code == .inUse else { throw error }
+    }
+  }
+
+  /// The rows of what was archived, which a service's sweeping removes otherwise.
+  public func removeRows() throws(ArchiveError) {
+    // Nothing else is so old.
+    while try store.sweep(before: UnixTime(microseconds: 0)).hasMore {}
+  }
+
   /// One file. Waits for the store and the disk: call it on a thread that may.
   ///
   /// - Parameter cutoff: what happened before it is old enough.

@@ -36,6 +36,10 @@ struct WaitingStore {
     try wait { store.claimArchiving(by: claimant, for: duration, completion: $0) }
   }
 
+  func sweep(before time: UnixTime) throws(ArchiveError) -> SweepResult {
+    try wait { store.sweep(before: time, completion: $0) }
+  }
+
   /// False where the log is not as it was archived any more.
   func drop(_ archived: ArchivedEvents) throws(ArchiveError) -> Bool {
     switch answer({ store.drop(archived, completion: $0) }) {

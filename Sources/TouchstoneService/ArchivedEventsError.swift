@@ -11,7 +11,8 @@ extension RequestError {
     guard sequence > 0, page.start > sequence else { return nil }
     return RequestError(
       code: .outOfRange,
-      message: "the events after \(sequence) and up to \(page.start) were archived: the first kept one is \(page.start + 1)",
+      message:
+        "the events after \(sequence) and up to \(page.start) were archived: the first kept one is \(page.start + 1)",
       reason: Reason.eventsArchived, metadata: ["first_sequence": "\(page.start + 1)"])
   }
 }

@@ -1,6 +1,7 @@
 // The store for one machine: SQLite in a data directory of its own.
 
 internal import Dispatch
+internal import Glibc
 internal import Synchronization
 public import TouchstonePolicy
 public import TouchstoneStore
@@ -33,6 +34,11 @@ public final class SQLiteStore: Store {
     } catch {
       throw StoreOpenError(error, path: directory.databasePath)
     }
+  }
+
+  /// Whether there is something to open.
+  public static func isThere(in directory: String) -> Bool {
+    access("\(directory)/\(DataDirectory.databaseName)", F_OK) == 0
   }
 
   private init(

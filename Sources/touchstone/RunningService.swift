@@ -20,6 +20,7 @@ final class RunningService: Sendable {
   private let store: any Store
   private let pepperCheck: [UInt8]
   private let sweeping: Sweeping
+  private let archiving: Archiving?
   private let logger: Logger
 
   /// Opens the store before the keys: in a data directory it takes the lock, and where it refuses, nothing was changed.
@@ -53,9 +54,13 @@ final class RunningService: Sendable {
       service.handshakeFailed(from: client, reason: reason, asksForCertificate: asksForCertificates)
     }
     let server = RPCServer(configuration: serverConfiguration, router: service.router) { service.wakeUpEnded(on: $0) }
+    let archiving = try configuration.retention.map { settings throws(Failure) in
+      try Archiving(store: store, settings: settings, logger: logger)
+    }
     let addresses = try listen(on: listeners, server, tls)
     return RunningService(
       addresses: addresses, listeners: listeners, tls: tls, service: service, server: server, store: store,
+      archiving: archiving,
       pepperCheck: keys.pepper.check, logger: logger)
   }
 
@@ -78,7 +83,7 @@ final class RunningService: Sendable {
 
   private init(
     addresses: [SocketAddress], listeners: [Listener], tls: RPCServerTLS?, service: TouchstoneService,
-    server: RPCServer, store: any Store, pepperCheck: [UInt8], logger: Logger
+    server: RPCServer, store: any Store, archiving: Archiving?, pepperCheck: [UInt8], logger: Logger
   ) {
     self.addresses = addresses
     self.listeners = listeners
@@ -88,6 +93,7 @@ final class RunningService: Sendable {
     self.store = store
     self.logger = logger
     self.pepperCheck = pepperCheck
+    self.archiving = archiving
     self.sweeping = Sweeping(store: store, logger: logger) { service.storeFailed() }
   }
 
@@ -119,6 +125,7 @@ final class RunningService: Sendable {
   /// Refuses new calls, lets the running ones finish, then closes the store.
   func stop(grace: Duration, completion: @escaping @Sendable () -> Void) {
     sweeping.cancel()
+    archiving?.cancel()
     // Before its clients are asked to leave, so that no new ones are sent here.
     service.beginDraining()
     server.shutDown(grace: grace) { [store, logger] in

@@ -67,8 +67,9 @@ enum ArrowTable {
     ArrowRow(
       "touchstone",
       [
-        "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres", "TouchstonePolicy",
-        "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "SimulatedPhone",
+        "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres", "TouchstoneArchive",
+        "TouchstonePolicy", "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool",
+        "SimulatedPhone",
         "DecisionTables", "CYAML",
       ],
       packages: ["ArgumentParser", "Logging"], system: platform.union(["FoundationEssentials"])),

@@ -15,6 +15,8 @@ struct ProcessConfiguration {
   var store = StoreSetting.sqlite
   /// `nil`: in the data directory.
   var keys: KeySource?
+  /// `nil`: all events stay.
+  var retention: RetentionSettings?
   /// 0: one for each core.
   var shards = 0
   /// Only a flag can say so.
@@ -97,6 +99,7 @@ extension ProcessConfiguration {
     case dataDirectory = "data_dir"
     case store
     case keys
+    case retention
     case shards
     case issuer
     case evaluationLifetime = "evaluation_lifetime_seconds"
@@ -126,6 +129,7 @@ extension ProcessConfiguration {
         reader.refuse(section.key.place, "tls needs callers: over TLS nobody may call whom they do not name")
       }
     }
+    if let section = entry(.retention) { retention = RetentionSettings(section, with: &reader) }
     guard let section = entry(.callers) else { return }
     let callers = CallerSection(section.value, with: &reader)
     if entry(.tls) == nil || tls != nil {
@@ -161,7 +165,7 @@ extension ProcessConfiguration {
       policies.tokenLifetime = Self.readLifetime(node, name, with: &reader)
     case .ticketLifetime:
       Self.set(&service.enrolment.ticketLifetime, Self.readLifetime(node, name, with: &reader))
-    case .policies, .tls, .callers, nil:
+    case .policies, .tls, .callers, .retention, nil:
       break
     }
   }
