@@ -56,6 +56,12 @@ public struct EventArchiver: Sendable {
   /// - Parameter cutoff: what happened before it is old enough.
   public func archive(before cutoff: UnixTime) throws(ArchiveError) -> Outcome {
     guard try store.claimArchiving(by: claimant, for: Self.claimDuration) else { return .busy }
+    // From now on nobody has to wait for this one.
+    defer { _ = try? store.claimArchiving(by: claimant, for: .zero) }
+    return try archiveClaimed(before: cutoff)
+  }
+
+  private func archiveClaimed(before cutoff: UnixTime) throws(ArchiveError) -> Outcome {
     let directory: ArchiveDirectory
     do throws(ArchiveError) {
       directory = try ArchiveDirectory(claiming: path)

@@ -75,7 +75,8 @@ public protocol Store: Sendable {
   /// the log again.
   func drop(_ archived: ArchivedEvents, completion: @escaping Completion<Void>)
 
-  /// Whether the claimant may archive for this long, where nobody else may. Who claims again before that goes on.
+  /// Whether the claimant may archive for this long, where nobody else may. Who claims again before that goes on, or
+  /// lets others by claiming no time.
   func claimArchiving(by claimant: UniqueID, for duration: Duration, completion: @escaping Completion<Bool>)
 
   /// Whether a commit would become durable now, found out by one that leaves nothing behind. Taken where too many writes

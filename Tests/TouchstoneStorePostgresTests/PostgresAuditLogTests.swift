@@ -78,4 +78,32 @@ struct PostgresAuditLogTests {
       #expect(try await PostgresAuditLog.verify(uri: uri, options: .small).verifiedCount == 1)
     }
   }
+
+  @Test func ofSeveralProcessesOneMayArchiveUntilItsTimeIsOver() async throws {
+    try await withStores(2) { stores async throws in
+      let claimants = [UniqueID.random(), UniqueID.random()]
+      #expect(try await stores[0].claimArchiving(by: claimants[0], for: .seconds(600)))
+      #expect(try await !stores[1].claimArchiving(by: claimants[1], for: .seconds(600)))
+      #expect(try await stores[0].claimArchiving(by: claimants[0], for: .zero))
+      #expect(try await stores[1].claimArchiving(by: claimants[1], for: .seconds(600)))
+      #expect(try await !stores[0].claimArchiving(by: claimants[0], for: .seconds(600)))
+    }
+  }
+
+  @Test func theRestOfAnArchivedLogIsVerifiedFromWhereItBegins() async throws {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      try await withStores(2, at: uri) { stores in
+        for number in 0..<6 { try await stores[number % 2].commit(events: [.sample(profile: "\(number)")]) }
+        try await stores[0].dropEvents(through: 3)
+        var verification = try await PostgresAuditLog.verify(uri: uri, options: .small)
+        #expect(verification.fault == nil)
+        #expect(verification.start.sequence == 3)
+        #expect(verification.verifiedCount == 3)
+        try PostgresServer.shared.get().execute("UPDATE event_archive SET sequence = 2", at: uri)
+        verification = try await PostgresAuditLog.verify(uri: uri, options: .small)
+        #expect(verification.fault == .altered(sequence: 3))
+      }
+    }
+  }
 }

@@ -53,12 +53,14 @@ extension Audit {
         var count: UInt64 = 0
         while true {
           switch try archiver.archive(before: cutoff) {
-          case .nothing: return printLine("\(count) events were archived")
+          case .nothing:
+            // Also of what a service archived that was stopped before it swept.
+            try archiver.removeRows()
+            return printLine("\(count) events were archived")
           case .busy: throw ArchiveError.anotherArchives
           case .archived(let file, let first, let last):
             printLine("\(file): events \(first) to \(last)")
             count += last - first + 1
-            try archiver.removeRows()
           }
         }
       } catch {

@@ -119,10 +119,12 @@ extension StoreConformance {
       }
     },
 
-    SharedCheck(name: "who claimed archiving may go on") { stores async throws in
+    SharedCheck(name: "who claimed archiving may go on, and let others") { stores async throws in
       let claimant = UniqueID.random()
       #expect(try await stores[0].claimArchiving(by: claimant, for: .seconds(600)))
       for store in stores { #expect(try await store.claimArchiving(by: claimant, for: .seconds(600))) }
+      #expect(try await stores[0].claimArchiving(by: claimant, for: .zero))
+      for store in stores { #expect(try await store.claimArchiving(by: .random(), for: .zero)) }
     },
   ]
 }

@@ -1,0 +1,222 @@
+"""`retention:` and `touchstone audit archive`, `erase`, `verify --archive`: old events leave the log for files, and all of
+it stays one chain that verifies (R41)."""
+
+import contextlib
+import sqlite3
+import time
+
+import grpc
+import pytest
+
+from support.caller import new_caller
+from support.data_directory import database
+from support.errors import refused
+from support.phone import Phone
+from support.postgres import PostgresServer
+from support.server import run
+from support.stubs import administration_pb2
+
+CORRUPT, NO_INPUT, UNWRITABLE, LOCKED, CONFIGURATION = 65, 66, 73, 75, 78
+PATIENCE_SECONDS = 30
+#: The log's last two events always stay.
+KEPT = 2
+
+
+@pytest.fixture
+def archive(tmp_path):
+    return tmp_path / "archive"
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
+def use(server, logins=4):
+    """A binding and so many logins, by one person; answers the caller."""
+    caller, phone = new_caller(server, "shop"), Phone()
+    binding = caller.bind(phone)
+    for _ in range(logins):
+        caller.login(phone)
+    return caller, phone, binding
+
+
+def kept(caller, after=0):
+    request = administration_pb2.ListEventsRequest(
+        filter=administration_pb2.EventFilter(application_id=caller.application_id), after_sequence=after
+    )
+    return [event.sequence for event in caller.administration.ListEvents(request).events]
+
+
+def wait_until_archived(caller, count):
+    """Until no more than so many events are kept."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while len(kept(caller)) > count:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def archive_all(location, archive):
+    """By hand, as soon as all that happened is old enough."""
+    time.sleep(1.1)
+    archived = run("audit", "archive", *location, "--older-than", "1s", "--archive", archive)
+    assert (archived.returncode, archived.stderr) == (0, "")
+    return archived.stdout
+
+
+def verified(location, *arguments):
+    ended = run("audit", "verify", *location, *arguments)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout
+
+
+def test_a_service_archives_what_is_older_than_its_setting(start, archive):
+    server = start(configuration={"retention": {"events": "1s", "archive": str(archive)}})
+    caller, phone, _ = use(server)
+    wait_until_archived(caller, KEPT)
+    # The phone still logs in, and what it does is logged behind the others.
+    caller.login(phone)
+    assert kept(caller)[-1] == 6
+    location = ("--data-dir", server.data_directory)
+    log = verified(location)
+    assert "those before were archived" in log
+    with_archive = verified(location, "--archive", archive)
+    assert "archived events, each as it was written, 0 of them erased" in with_archive
+    for file in archive.iterdir():
+        assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_who_follows_the_log_meets_no_gap_in_silence(start, archive):
+    server = start(configuration={"retention": {"events": "1s", "archive": str(archive)}})
+    caller, phone, _ = use(server)
+    wait_until_archived(caller, KEPT)
+    first = kept(caller)[0]
+    assert first > 2
+    assert kept(caller, after=first - 1)[0] == first
+    for after in (1, first - 2):
+        with refused(grpc.StatusCode.OUT_OF_RANGE, reason="EVENTS_ARCHIVED"):
+            kept(caller, after)
+    watch = administration_pb2.WatchEventsRequest(after_sequence=1)
+    with refused(grpc.StatusCode.OUT_OF_RANGE, reason="EVENTS_ARCHIVED"):
+        next(caller.administration.WatchEvents(watch))
+
+
+def test_by_hand_while_the_service_is_stopped_and_again(start, archive):
+    server = start()
+    use(server)
+    location = ("--data-dir", server.data_directory)
+    busy = run("audit", "archive", *location, "--older-than", "1s", "--archive", archive)
+    assert busy.returncode == LOCKED
+    server.terminate()
+
+    assert "3 events were archived" in archive_all(location, archive)
+    assert "0 events were archived" in archive_all(location, archive)
+    assert "3 archived events" in verified(location, "--archive", archive)
+    assert rows(server.data_directory) == KEPT
+
+    again = start()
+    caller, phone, _ = use(again)
+    again.terminate()
+    assert "5 events were archived" in archive_all(location, archive)
+    assert len(list(archive.iterdir())) == 2
+    assert "8 archived events" in verified(location, "--archive", archive)
+
+
+def rows(directory):
+    with contextlib.closing(sqlite3.connect(database(directory))) as connection:
+        return connection.execute("SELECT count(*) FROM events").fetchone()[0]
+
+
+def test_nobody_alters_or_drops_what_was_archived_unnoticed(start, archive):
+    server = start()
+    _, _, binding = use(server)
+    server.terminate()
+    location = ("--data-dir", server.data_directory)
+    archive_all(location, archive)
+    (file,) = archive.iterdir()
+    whole = file.read_text()
+
+    file.write_text(whole.replace(binding.profile_id, "somebody else"))
+    altered = run("audit", "verify", *location, "--archive", archive)
+    assert (altered.returncode, altered.stdout) == (CORRUPT, "")
+    assert "event 1 was altered" in altered.stderr
+
+    file.unlink()
+    missing = run("audit", "verify", *location, "--archive", archive)
+    assert missing.returncode == CORRUPT
+    assert "event 1 is missing" in missing.stderr
+    # Nor is it archived on as if nothing had happened.
+    with contextlib.closing(sqlite3.connect(database(server.data_directory))) as connection:
+        connection.executescript("UPDATE event_archive SET hash = zeroblob(32)")
+    assert run("audit", "verify", *location).returncode == CORRUPT
+
+
+def test_erasing_reaches_the_archive_by_a_command_of_its_own(start, archive):
+    server = start()
+    caller, _, binding = use(server)
+    _, _, other = use(server)
+    server.terminate()
+    location = ("--data-dir", server.data_directory)
+    archive_all(location, archive)
+    (file,) = archive.iterdir()
+    assert binding.profile_id in file.read_text()
+
+    server = start()
+    caller = new_caller(server, "shop")
+    caller.erase_profile(binding.profile_id)
+    erased = run("audit", "erase", "--archive", archive, "--application", "shop", "--profile", binding.profile_id)
+    assert (erased.returncode, erased.stdout) == (0, "5 events erased, in 1 files\n")
+    assert binding.profile_id not in file.read_text()
+    assert other.profile_id in file.read_text()
+    assert "8 archived events, each as it was written, 5 of them erased, 5 of these in the archive" in verified(
+        location, "--archive", archive
+    )
+
+
+def test_what_is_wrong_is_said_in_a_line_and_nothing_is_made(start, tmp_path, archive):
+    nowhere = tmp_path / "nowhere"
+    none = run("audit", "archive", "--data-dir", nowhere, "--older-than", "1d", "--archive", archive)
+    assert none.returncode == NO_INPUT
+    assert str(nowhere) in none.stderr
+    assert not archive.exists() and not nowhere.exists()
+    erase = run("audit", "erase", "--archive", nowhere, "--application", "shop", "--profile", "alice")
+    assert erase.returncode == UNWRITABLE
+    assert not nowhere.exists()
+
+    configuration = tmp_path / "bad.yaml"
+    configuration.write_text("retention: {events: soon}\n")
+    checked = run("check-config", configuration)
+    assert checked.returncode == CONFIGURATION
+    assert "retention needs archive" in checked.stderr
+    assert "retention.events must be an age" in checked.stderr
+
+    configuration.write_text(f"retention: {{events: 1d, archive: {nowhere}/a/b}}\n")
+    refused_start = run("serve", "--config", configuration, "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0")
+    assert refused_start.returncode == UNWRITABLE
+    assert str(nowhere) in refused_start.stderr
+
+
+def test_on_postgresql_replicas_archive_one_at_a_time_and_beside_the_command(start, postgres, tmp_path, archive):
+    uri = postgres.create_database()
+    keys = tmp_path / "keys"
+    assert run("migrate", "--store", uri).returncode == 0
+    assert run("keys", "new", keys).returncode == 0
+    configuration = {"store": uri, "keys": str(keys), "retention": {"events": "1s", "archive": str(archive)}}
+    servers = [start(name, configuration=configuration) for name in ("a", "b")]
+    callers = [new_caller(server, "shop") for server in servers]
+    for _ in range(3):
+        for server in servers:
+            use(server)
+    for caller in callers:
+        wait_until_archived(caller, KEPT)
+        first = kept(caller)[0]
+        with refused(grpc.StatusCode.OUT_OF_RANGE, reason="EVENTS_ARCHIVED"):
+            kept(caller, after=first - 2)
+    location = ("--store", uri)
+    assert "28 archived events, each as it was written" in verified(location, "--archive", archive)
+    for server in servers:
+        server.terminate()
+    assert "events were archived" in archive_all(location, archive)
+    assert postgres.execute("SELECT count(*) FROM events", uri) == [str(KEPT)]
