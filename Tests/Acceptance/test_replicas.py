@@ -1,0 +1,402 @@
+"""Two processes on one PostgreSQL: whichever one asks, the answer is the same, and what one was told the other knows."""
+
+import json
+import shutil
+import time
+
+import grpc
+import jwt
+import pytest
+
+from support.caller import Caller, gesture, new_caller, new_profile_id, passcode
+from support.phone import Phone
+from support.replicas import Load, Replicas
+from support.stores import databases
+from support.stubs import administration_pb2, evaluation_pb2, secrets_pb2, tokens_pb2, types_pb2
+
+SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+TRY_AGAIN = evaluation_pb2.OUTCOME_TRY_AGAIN
+LOCKED_OUT = evaluation_pb2.OUTCOME_LOCKED_OUT
+PASSCODE_KIND = secrets_pb2.SECRET_KIND_PASSCODE
+
+#: Of what only one of two may get.
+ROUNDS = 40
+PARALLEL_GUESSES = 200
+#: For so many at once, on a busy machine.
+PATIENCE_SECONDS = 90
+BUDGET = 5
+
+RIGHT, WRONG = passcode("2468"), passcode("0001")
+
+STERN = {"purpose": "login", "factors": ["passcode"], "ladder": [{"failures": 2, "lock": "1h"}]}
+HASTY = {"purpose": "login", "factors": ["passcode"], "ladder": [{"failures": 1, "disable": True}]}
+
+
+@pytest.fixture(scope="module")
+def replicas(tmp_path_factory):
+    """Two that the tests share, each with an application of its own."""
+    replicas = Replicas(tmp_path_factory.mktemp("replicas"))
+    for _ in range(2):
+        replicas.start()
+    yield replicas
+    replicas.close()
+
+
+@pytest.fixture
+def new_replicas(tmp_path):
+    """A test's own, not started yet."""
+    replicas = Replicas(tmp_path)
+    yield replicas
+    replicas.close()
+
+
+@pytest.fixture
+def callers(replicas):
+    """One application's, on a connection to each."""
+    return on_each(replicas)
+
+
+def on_each(replicas):
+    first = new_caller(replicas.servers[0])
+    return [first, *(Caller(each.channel(), first.application_id) for each in replicas.servers[1:])]
+
+
+def at_once_on_all(calls):
+    """Answers, in order: none is awaited before all are sent."""
+    sent = [method.future(request, timeout=PATIENCE_SECONDS) for method, request in calls]
+    return [call.result() for call in sent]
+
+
+# What is begun and what is known
+
+
+def test_what_is_begun_on_one_is_ended_on_the_other(callers):
+    for one, other in (callers, callers[::-1]):
+        phone = Phone()
+        begun = one.begin_binding(phone, new_profile_id())
+        phone.binding = other.bindings.CompleteBinding(other.completion(phone, begun)).binding
+        answer = other.submit(phone, one.begin(phone))
+        assert answer.outcome == SUCCEEDED
+        assert one.introspect(answer.token).active
+
+
+def test_of_one_attempt_on_both_one_succeeds(callers):
+    """R35"""
+    phone = Phone()
+    callers[0].bind(phone)
+    for turn in range(ROUNDS):
+        opened = callers[turn % 2].begin(phone)
+        request = callers[0].attempt(phone, opened)
+        answers = at_once_on_all([(each.evaluations.SubmitAttempt, request) for each in callers for _ in range(2)])
+        assert [answer.outcome for answer in answers].count(SUCCEEDED) == 1
+        assert sum(bool(answer.token) for answer in answers) == 1
+
+
+def test_of_one_ticket_on_both_one_binds(callers):
+    """R28"""
+    for turn in range(ROUNDS // 4):
+        phone, profile = Phone(), new_profile_id()
+        request = callers[0].completion(phone, callers[turn % 2].begin_binding(phone, profile))
+        calls = [each.bindings.CompleteBinding.future(request) for each in callers for _ in range(2)]
+        assert [call.exception() is None for call in calls].count(True) == 1
+        assert len(callers[1].list_bindings(profile).bindings) == 1
+
+
+def test_a_token_of_one_is_consumed_once_on_both(callers):
+    """R39"""
+    phone = Phone()
+    callers[0].bind(phone)
+    for turn in range(ROUNDS // 4):
+        token = callers[turn % 2].pay(phone).token
+        assert callers[1 - turn % 2].introspect(token).active
+        request = callers[0].consumption(token)
+        answers = at_once_on_all([(each.tokens.ConsumeToken, request) for each in callers for _ in range(4)])
+        assert [answer.consumed for answer in answers].count(True) == 1
+        assert not any(each.introspect(token).active for each in callers)
+
+
+# What is taken away
+
+
+def test_a_revocation_holds_on_the_other_at_once(callers):
+    """R32, R36"""
+    for one, other in (callers, callers[::-1]):
+        for _ in range(ROUNDS // 8):
+            phone = Phone()
+            one.bind(phone)
+            opened, token = other.begin(phone), other.login(phone).token
+            one.revoke(phone.binding)
+            assert not other.introspect(token).active
+            assert other.submit(phone, opened).outcome != SUCCEEDED
+            assert other.login(phone).outcome != SUCCEEDED
+            assert not other.list_bindings(phone.binding.profile_id).bindings
+
+
+def test_a_revoked_token_and_an_invalid_evaluation_are_so_on_the_other(callers):
+    one, other = callers
+    phone = Phone()
+    one.bind(phone)
+    token, opened = one.login(phone).token, one.begin(phone)
+    other.revoke_token(token)
+    assert not one.introspect(token).active
+    other.invalidate(opened)
+    assert one.submit(phone, opened).outcome != SUCCEEDED
+
+
+def test_a_locked_device_is_locked_on_the_other_and_unlocked_there(callers):
+    """R7, R8"""
+    one, other = callers
+    phone = Phone()
+    one.bind(phone)
+    opened = other.begin(phone)
+    for turn in range(BUDGET):
+        caller = callers[turn % 2]
+        caller.submit_wrong(phone, caller.begin(phone))
+    for caller in callers:
+        assert caller.can_evaluate(phone).denial.la_error == -8
+    assert other.submit(phone, opened).outcome != SUCCEEDED
+    other.unlock_device(phone.device_id)
+    assert one.can_evaluate(phone).can_evaluate
+    assert one.login(phone).outcome == SUCCEEDED
+
+
+class Person:
+    """With a passcode."""
+
+    def __init__(self, caller, policy="login"):
+        self.profile_id, self.phone, self.policy = new_profile_id(), Phone(), policy
+        assert caller.set_secret(self.profile_id, RIGHT).accepted
+
+    def begin(self, caller):
+        return caller.begin(self.phone, self.policy, profile_id=self.profile_id)
+
+    def attempt(self, caller, secret):
+        return caller.submit(self.phone, self.begin(caller), secret=secret).outcome
+
+
+def test_a_locked_secret_is_locked_on_the_other_and_unlocked_there(callers):
+    """R13"""
+    one, other = callers
+    person = Person(one)
+    outcomes = [person.attempt(callers[turn % 2], WRONG) for turn in range(BUDGET)]
+    assert outcomes == [TRY_AGAIN] * (BUDGET - 1) + [LOCKED_OUT]
+    for caller in callers:
+        assert person.begin(caller).denial.reason == "PASSCODE_LOCKED"
+    other.unlock_secret(person.profile_id, PASSCODE_KIND)
+    assert person.attempt(one, RIGHT) == SUCCEEDED
+
+
+def test_a_disabled_secret_is_disabled_on_the_other(new_replicas):
+    for _ in range(2):
+        new_replicas.start(configuration={"policies": json.dumps({"hasty": HASTY})})
+    one, other = on_each(new_replicas)
+    person = Person(one, policy="hasty")
+    opened = person.begin(other)
+    assert person.attempt(one, WRONG) == LOCKED_OUT
+    assert person.begin(other).denial.reason == "PASSCODE_DISABLED"
+    assert other.submit(person.phone, opened, secret=RIGHT).outcome == LOCKED_OUT
+
+
+def test_settings_of_one_hold_on_the_other(callers):
+    """R17"""
+    one, other = callers
+    person = Person(one)
+    assert one.set_secret(person.profile_id, gesture(0, 1, 2, 5, 8)).accepted
+    assert types_pb2.FACTOR_GESTURE in person.begin(other).factors
+    one.set_settings(person.profile_id, biometry_enabled=True, gesture_enabled=False, passcode_enabled=True)
+    assert list(person.begin(other).factors) == [types_pb2.FACTOR_PASSCODE]
+
+
+# Budgets
+
+
+def test_of_parallel_guesses_on_both_the_budget_is_verified(callers):
+    """R14"""
+    person = Person(callers[0])
+    opened = person.begin(callers[0])
+    request = callers[0].attempt(person.phone, opened, secret=WRONG)
+    methods = [caller.evaluations.SubmitAttempt for caller in callers] * (PARALLEL_GUESSES // 2)
+    calls = [method.future(request, timeout=PATIENCE_SECONDS) for method in methods]
+    # Those that lost too many races against the others were not verified either.
+    codes = [call.code() for call in calls]
+    assert set(codes) <= {grpc.StatusCode.OK, grpc.StatusCode.ABORTED, grpc.StatusCode.UNAVAILABLE}
+    outcomes = [call.result().outcome for call in calls if call.code() == grpc.StatusCode.OK]
+    assert outcomes.count(TRY_AGAIN) == BUDGET - 1
+    assert outcomes.count(LOCKED_OUT) == len(outcomes) - (BUDGET - 1)
+    for caller in callers:
+        [standing] = caller.get_profile(person.profile_id).secrets
+        assert standing.failures == BUDGET
+    failed = [event for event in callers[1].events() if event.kind == "evaluation.failed"]
+    assert len(failed) == BUDGET - 1
+
+
+def test_parallel_attempts_with_a_wrong_finger_on_both_lock_at_the_fifth(callers):
+    """R7: however the failures are spread over replicas and evaluations."""
+    phone = Phone()
+    callers[0].bind(phone)
+    opened = [callers[turn % 2].begin(phone) for turn in range(8)]
+    requests = [callers[0].attempt(phone, each, key=phone.wrong_proof(each.signing_input)) for each in opened]
+    calls = [(callers[turn % 2].evaluations.SubmitAttempt, each) for turn, each in enumerate(requests)]
+    outcomes = [answer.outcome for answer in at_once_on_all(calls)]
+    assert outcomes.count(TRY_AGAIN) == BUDGET - 1
+    assert SUCCEEDED not in outcomes
+    assert all(caller.can_evaluate(phone).denial.la_error == -8 for caller in callers)
+
+
+# The audit log
+
+
+def test_who_watches_one_sees_what_happens_on_both(callers):
+    """R41"""
+    one, other = callers
+    phone = Phone()
+    request = administration_pb2.WatchEventsRequest(
+        filter=administration_pb2.EventFilter(application_id=one.application_id)
+    )
+    watch = one.administration.WatchEvents(request, timeout=60)
+    watch.initial_metadata()
+    other.bind(phone)
+    for turn in range(10):
+        callers[turn % 2].login(phone)
+    seen = [next(watch).event for _ in range(11)]
+    watch.cancel()
+    assert [event.kind for event in seen] == ["binding.created"] + ["evaluation.succeeded"] * 10
+    assert seen == list(one.events()) == list(other.events())
+    assert [event.sequence for event in seen] == sorted({event.sequence for event in seen})
+
+
+# Keys
+
+
+def published(caller):
+    answer = caller.tokens.GetSigningKeys(tokens_pb2.GetSigningKeysRequest())
+    return {key["kid"] for key in json.loads(answer.jwk_set)["keys"]}
+
+
+def test_keys_are_rotated_under_load_and_nothing_is_refused(new_replicas):
+    """R34, R40: begun on one is ended on the other, and a token of one is good on the other, before, amid and after."""
+    for _ in range(2):
+        new_replicas.start()
+    callers = on_each(new_replicas)
+    phones = [Phone() for _ in range(4)]
+    for phone in phones:
+        callers[0].bind(phone)
+    (first,) = published(callers[0])
+    used = set()
+
+    def log_in(phone, one, other):
+        answer = other.submit(phone, one.begin(phone))
+        assert answer.outcome == SUCCEEDED
+        used.add(jwt.get_unverified_header(answer.token)["kid"])
+        # The one that did not sign it.
+        assert one.introspect(answer.token).active
+
+    work = [
+        lambda phone=phone, turn=turn: log_in(phone, callers[turn % 2], callers[1 - turn % 2])
+        for turn, phone in enumerate(phones)
+    ]
+    kept = [callers[turn % 2].begin(phone) for turn, phone in enumerate(phones)]
+    token = callers[0].login(phones[0]).token
+    with Load(*work) as load:
+        load.wait_for_rounds(5)
+        for kind in ("sealing", "signing"):
+            new_replicas.rotate(kind, after="6s")
+        for server in new_replicas.servers:
+            server.reload()
+            load.wait_for_rounds(1)
+        assert used == {first}
+        assert all(len(published(caller)) == 2 for caller in callers)
+        while len(used) < 2:
+            load.wait_for_rounds(1)
+        load.wait_for_rounds(5)
+    assert used == published(callers[1])
+    # What the old keys made serves on.
+    for turn, (phone, opened) in enumerate(zip(phones, kept, strict=True)):
+        assert callers[1 - turn % 2].submit(phone, opened).outcome == SUCCEEDED
+    assert all(caller.introspect(token).active for caller in callers)
+    assert all(jwt.get_unverified_header(caller.login(phones[0]).token)["kid"] != first for caller in callers)
+
+
+# Clocks
+
+#: As far as clocks may be apart.
+SKEW_SECONDS = 30
+#: Between two calls, on a busy machine.
+LATENESS_SECONDS = 15
+
+
+@pytest.fixture(scope="module")
+def unlike_clocks(tmp_path_factory):
+    """The second one's is ahead."""
+    assert shutil.which("faketime"), "no faketime: run deploy/install-packages test"
+    replicas = Replicas(tmp_path_factory.mktemp("clocks"))
+    configuration = {"policies": json.dumps({"stern": STERN})}
+    replicas.start(configuration=configuration)
+    replicas.start(configuration=configuration, seconds_ahead=SKEW_SECONDS)
+    yield replicas
+    replicas.close()
+
+
+def test_logins_and_payments_go_on_where_clocks_differ(unlike_clocks):
+    callers = on_each(unlike_clocks)
+    expiry = {}
+    for turn, (one, other) in enumerate((callers, callers[::-1])):
+        phone = Phone()
+        begun = one.begin_binding(phone, new_profile_id())
+        phone.binding = other.bindings.CompleteBinding(other.completion(phone, begun)).binding
+        opened = one.begin(phone)
+        expiry[turn] = opened.expires_at.seconds
+        answer = other.submit(phone, opened)
+        assert answer.outcome == SUCCEEDED
+        assert all(caller.introspect(answer.token).active for caller in callers)
+        token = other.pay(phone).token
+        assert one.consume(token).consumed
+        assert not other.consume(token).consumed
+    # The clocks do differ.
+    assert expiry[1] - expiry[0] >= SKEW_SECONDS
+
+
+def test_locks_hold_where_clocks_differ(unlike_clocks):
+    """R13, R15: a lock ends by the clock of whoever is asked, so that much earlier or later."""
+    callers = on_each(unlike_clocks)
+    for one, other in (callers, callers[::-1]):
+        person = Person(one, policy="stern")
+        opened = person.begin(other)
+        assert [person.attempt(one, WRONG) for _ in range(2)] == [TRY_AGAIN, LOCKED_OUT]
+        assert other.submit(person.phone, opened, secret=RIGHT).outcome == LOCKED_OUT
+        denials = [person.begin(caller).denial for caller in callers]
+        assert {denial.reason for denial in denials} == {"PASSCODE_LOCKED"}
+        slow, fast = (denial.retry_after.ToSeconds() for denial in denials)
+        assert abs(slow - fast - SKEW_SECONDS) <= LATENESS_SECONDS
+
+
+def test_evidence_from_a_clock_ahead_is_taken(unlike_clocks):
+    """R26: a token of the one that is ahead is from the future on the other."""
+    slow, fast = on_each(unlike_clocks)
+    phone = Phone()
+    profile = slow.bind(phone).profile_id
+    assert slow.set_secret(profile, RIGHT).accepted
+    answer = fast.submit(phone, fast.begin(phone), secret=RIGHT)
+    assert answer.outcome == SUCCEEDED
+    assert slow.introspect(answer.token).claims.issued_at.seconds > 0
+    assert slow.accept_domain_state(phone.binding, b"another state", token=answer.token).binding_id
+
+
+def wait_for_sweep(replicas):
+    """Until the one that is ahead has swept."""
+    ahead = (time.time() + SKEW_SECONDS / 2) * 1_000_000
+    deadline = time.monotonic() + 60
+    while int(databases().execute("SELECT swept_before FROM sweep_mark", replicas.store)[0]) < ahead:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_sweeping_by_the_clock_ahead_voids_nothing_that_lives(unlike_clocks):
+    """The mark of what counts as used follows the fastest clock."""
+    slow, fast = on_each(unlike_clocks)
+    phone = Phone()
+    slow.bind(phone)
+    opened, token = slow.begin(phone), slow.login(phone).token
+    wait_for_sweep(unlike_clocks)
+    assert fast.submit(phone, opened).outcome == SUCCEEDED
+    assert slow.introspect(token).active
