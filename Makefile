@@ -11,6 +11,9 @@ DATA_DIR ?= data
 # Whose interoperability tests `make interop` plays; Python's alone is what CI can afford.
 PEERS ?= python go cpp
 
+# How many `make bench-size` seeds.
+PROFILES ?= 1000000
+
 # How long `make fuzz` fuzzes each target.
 TIME ?= 60s
 
@@ -68,6 +71,12 @@ bench-store: release ## Measure durable logins on SQLite and on a PostgreSQL wit
 	@deploy/install-packages test
 	$(build_release) --product touchstone-load
 	@python3 Tests/Benchmarks/store.py
+
+.PHONY: bench-size
+bench-size: release ## Measure a store of PROFILES=1000000, two bindings each: size, start, memory, latency, also while it is swept
+	@deploy/install-packages test
+	$(build_release) --product touchstone-load
+	@PROFILES=$(PROFILES) python3 Tests/Benchmarks/size.py
 
 .PHONY: bench-rpc
 bench-rpc: deps $(python_environment)/installed ## Measure a unary call's CPU beside grpc's C++ and Go; CALLS=200000 in each round

@@ -14,6 +14,8 @@ struct Load {
   let passcodes: Int
   /// Of all phones, a second; 0: as fast as they are answered.
   let rate: Int
+  /// Whose phones log in, each at random; `nil`: phones that this run binds.
+  let seeded: SeededPhones?
 
   func run() async throws(LoadError) -> Report {
     var configuration = service
@@ -21,16 +23,19 @@ struct Load {
     configuration.maximumConnections = connections
     let client = TouchstoneClient(configuration: configuration)
     let run = UInt64.random(in: .min ... .max)
-    let phones = try await bindPhones(client, run: run)
+    let phones = seeded == nil ? try await bindPhones(client, run: run) : []
     let typists = passcodes == 0 ? nil : try await Typists.enrol(passcodes, service, run: run)
     let begin = ContinuousClock.now + warmup
     let window = MeasuredWindow(begin: begin, end: begin + duration)
     async let typed = typists?.type(until: window.end) ?? (0, 0)
     let tallies = await withTaskGroup(of: Tally.self) { group in
       let start = ContinuousClock.now
-      for (index, phone) in phones.enumerated() {
-        let pace = rate == 0 ? nil : Pace(rate: rate, phone: index, of: phones.count, start: start)
-        group.addTask { await Self.drive(phone, scenario, client, window, pace) }
+      let count = connections * streams
+      for index in 0..<count {
+        let pace = rate == 0 ? nil : Pace(rate: rate, phone: index, of: count, start: start)
+        group.addTask {
+          await Self.drive({ seeded?.random() ?? phones[index] }, scenario, client, window, pace)
+        }
       }
       var sum = Tally()
       for await tally in group { sum.add(tally) }
@@ -62,12 +67,14 @@ struct Load {
   }
 
   private static func drive(
-    _ phone: LoadPhone, _ scenario: Scenario, _ client: TouchstoneClient, _ window: MeasuredWindow, _ pace: Pace?
+    _ nextPhone: () -> LoadPhone, _ scenario: Scenario, _ client: TouchstoneClient, _ window: MeasuredWindow,
+    _ pace: Pace?
   ) async -> Tally {
     var tally = Tally()
     var begin = pace?.first ?? .now
     while begin < window.end {
       if pace != nil { try? await Task.sleep(until: begin, clock: .continuous) }
+      let phone = nextPhone()
       let hasSucceeded =
         switch scenario {
         case .login: await phone.logIn(client)

@@ -13,6 +13,12 @@ struct LoadPhone: Sendable {
   private let key: SoftwareKey
   private let bindingID: String
 
+  /// One that is bound already.
+  init(key: SoftwareKey, bindingID: String) {
+    self.key = key
+    self.bindingID = bindingID
+  }
+
   static func bind(name: String, _ client: TouchstoneClient) async throws(LoadError) -> LoadPhone {
     let key = SoftwareKey()
     do throws(TouchstoneError) {

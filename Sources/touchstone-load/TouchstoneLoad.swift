@@ -41,6 +41,15 @@ struct TouchstoneLoad: ParsableCommand {
       valueName: "per second"))
   var rate = 0
 
+  @Option(
+    help: ArgumentHelp(
+      "Phones are random ones of so many bindings that were written into the store before. (default: phones of its own)",
+      valueName: "bindings"))
+  var seeded: Int?
+
+  @Flag(help: "Print the public keys that bindings are to be seeded with, and end.")
+  var printSeededKeys = false
+
   @Flag(help: "One JSON object on stdout instead of text.")
   var json = false
 
@@ -64,19 +73,25 @@ struct TouchstoneLoad: ParsableCommand {
     guard Self.passcodeRange.contains(passcodes) else {
       throw ValidationError("--passcodes must be at most \(Self.passcodeRange.upperBound)")
     }
+    guard seeded ?? 1 > 0 else { throw ValidationError("--seeded must be at least 1") }
     guard Self.rateRange.contains(rate) else {
       throw ValidationError("--rate must be at most \(Self.rateRange.upperBound)")
     }
   }
 
   func run() throws {
+    if printSeededKeys {
+      for key in SeededPhones(count: 1).publicKeys { print(key) }
+      return
+    }
     signal(SIGPIPE, SIG_IGN)
     Task {
       do throws(LoadError) {
         let report = try await Load(
           service: destination.configuration(), scenario: scenario, connections: connections, streams: streams,
           warmup: warmup.value,
-          duration: duration.value, passcodes: passcodes, rate: rate
+          duration: duration.value, passcodes: passcodes, rate: rate,
+          seeded: seeded.map { SeededPhones(count: $0) }
         ).run()
         print(json ? report.json : report.text)
         // Flushes what was printed.

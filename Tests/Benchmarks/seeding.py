@@ -1,0 +1,218 @@
+"""Writes profiles, bindings and expired rows straight into a store that nobody has open, many thousands a second.
+
+Each profile has two bindings, each on a device of its own; every fourth has a passcode. The bindings' keys are those of
+`touchstone-load --seeded`, so that it can log in as any of them.
+"""
+
+import contextlib
+import sqlite3
+import subprocess
+import sys
+import time
+
+#: As touchstone-load's phones are.
+APPLICATION = "touchstone-load"
+FACE_ID, BIOMETRY_CURRENT_SET = 3, 1
+DOMAIN_STATE, OS_MAJOR = bytes([0x5A]) * 32, 17
+
+BINDINGS_PER_PROFILE = 2
+PROFILES_PER_PASSCODE = 4
+#: As long as an Argon2id hash with its parameters.
+VERIFIER = bytes([0xA2]) * 97
+MASK = (1 << 64) - 1
+
+
+def mixed(number):
+    """SplitMix64's next number after a state, as touchstone-load has it: no two states give the same."""
+    bits = (number + 0x9E3779B97F4A7C15) & MASK
+    bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & MASK
+    return bits ^ (bits >> 31)
+
+
+def profile_id(number):
+    return f"profile{mixed(number):016x}"
+
+
+def device_id(binding):
+    return f"device{mixed(binding):016x}"
+
+
+def bindings(profiles, keys, now):
+    """(number, binding, application, profile, device, name, biometry, keys, baseline, OS, created) of each."""
+    encoded = [bytes([BIOMETRY_CURRENT_SET, len(key)]) + key for key in keys]
+    for number in range(profiles * BINDINGS_PER_PROFILE):
+        yield (
+            number + 1,
+            f"seeded{mixed(number):016x}",
+            APPLICATION,
+            profile_id(number // BINDINGS_PER_PROFILE),
+            device_id(number),
+            "A phone",
+            FACE_ID,
+            encoded[number % len(keys)],
+            DOMAIN_STATE,
+            OS_MAJOR,
+            now,
+        )
+
+
+def passcode(number, now):
+    """The nine columns of a secret, or of none."""
+    if number % PROFILES_PER_PASSCODE:
+        return (None,) * 9
+    return (VERIFIER, now, True, 0, None, False, 0, 0, 0)
+
+
+def now_microseconds():
+    return int(time.time() * 1e6)
+
+
+def expired_keys(count, now):
+    """(expiry, id): past since a minute to an hour."""
+    for number in range(count):
+        yield now - 60_000_000 - mixed(number) % 3_540_000_000, mixed(number).to_bytes(8, "big") * 2
+
+
+# SQLite
+
+
+def connect(path):
+    connection = sqlite3.connect(path, isolation_level=None)
+    # Whoever loses power seeds anew.
+    connection.executescript("PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000; PRAGMA wal_autocheckpoint = 0")
+    return connection
+
+
+def seed_sqlite(path, profiles, keys):
+    now = now_microseconds()
+    with contextlib.closing(connect(path)) as connection:
+        connection.execute("BEGIN")
+        connection.executemany(
+            """INSERT INTO bindings (number, binding_id, application_id, profile_id, device_id, device_name, biometry_type,
+            hardware_keys, is_revoked, baseline, baseline_os_major, created_at, version)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, 1)""",
+            bindings(profiles, keys, now),
+        )
+        connection.execute("INSERT INTO binding_uses SELECT number, NULL FROM bindings")
+        connection.execute("INSERT INTO devices SELECT device_id, 0, 0, 1, NULL FROM bindings")
+        connection.executemany(
+            f"INSERT INTO profiles VALUES (?, ?, 1, 1, 1, NULL, NULL, {', '.join('?' * 9)}, {', '.join(['NULL'] * 9)}, ?, 1, NULL)",
+            ((APPLICATION, profile_id(number), *passcode(number, now), now) for number in range(profiles)),
+        )
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def expire_sqlite(path, count):
+    """So many rows that a sweep removes: evaluations, tokens, used tickets."""
+    now = now_microseconds()
+    with contextlib.closing(connect(path)) as connection:
+        connection.execute("BEGIN")
+        keys = expired_keys(count, now)
+        connection.executemany(
+            "INSERT INTO evaluations VALUES (?, ?, 0, 0, 1, 1)", (key for _, key in zip(range(count // 2), keys))
+        )
+        connection.executemany(
+            "INSERT INTO tokens VALUES (?, ?, 1, x'', 1)", (key for _, key in zip(range(count // 4), keys))
+        )
+        connection.executemany("INSERT INTO used_tickets VALUES (?, ?)", keys)
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def rows_sqlite(path):
+    """That a sweep has left."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        before = now_microseconds() - 60_000_000
+        return sum(
+            connection.execute(f"SELECT count(*) FROM {table} WHERE expires_at < ?", (before,)).fetchone()[0]
+            for table in ("evaluations", "tokens", "used_tickets")
+        )
+
+
+# PostgreSQL
+
+
+def seed_postgresql(uri, profiles, keys):
+    now = now_microseconds()
+    copy(
+        uri,
+        """bindings (binding_id, application_id, profile_id, device_id, device_name, biometry_type, hardware_keys,
+        baseline, baseline_os_major, created_at, is_revoked, version)""",
+        ((*row[1:], False, 1) for row in bindings(profiles, keys, now)),
+    )
+    copy(
+        uri,
+        "devices (device_id, failures, is_locked_out, version)",
+        ((device_id(number), 0, False, 1) for number in range(profiles * BINDINGS_PER_PROFILE)),
+    )
+    names = "verifier set_at is_set failures locked_until is_locked_until_set_anew in_flight in_flight_until generation"
+    copy(
+        uri,
+        f"""profiles (application_id, profile_id, is_biometry_enabled, is_gesture_enabled, is_passcode_enabled,
+        {", ".join(f"passcode_{name}" for name in names.split())}, created_at, version)""",
+        ((APPLICATION, profile_id(number), *TRUE * 3, *passcode(number, now), now, 1) for number in range(profiles)),
+    )
+    execute(uri, "VACUUM ANALYZE")
+
+
+def expire_postgresql(uri, count):
+    keys = ((mixed(number) % SPREAD, *key) for number, key in enumerate(expired_keys(count, now_microseconds())))
+    copy(
+        uri,
+        "evaluations (spread, expires_at, id, failures, device_owner_failures, is_finished, version)",
+        ((*key, 0, 0, True, 1) for _, key in zip(range(count // 2), keys)),
+    )
+    copy(
+        uri,
+        "tokens (spread, expires_at, id, state, approved_transaction, version)",
+        ((*key, 1, b"", 1) for _, key in zip(range(count // 4), keys)),
+    )
+    copy(uri, "used_tickets (spread, expires_at, id)", keys)
+    execute(uri, "VACUUM ANALYZE")
+
+
+def rows_postgresql(uri):
+    """That a sweep has left."""
+    before = now_microseconds() - 60_000_000
+    counts = (
+        f"(SELECT count(*) FROM {table} WHERE expires_at < {before})"
+        for table in ("evaluations", "tokens", "used_tickets")
+    )
+    return int(execute(uri, f"SELECT {' + '.join(counts)}"))
+
+
+#: The store's `UniqueID.spreadCount`.
+SPREAD = 16
+TRUE = (True,)
+
+
+def psql(uri, command):
+    return ["psql", "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "-v", "ON_ERROR_STOP=1", "-c", command, uri]
+
+
+def execute(uri, command):
+    return subprocess.run(psql(uri, command), check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def copy(uri, columns, rows):
+    """https://www.postgresql.org/docs/current/sql-copy.html, the text format."""
+    process = subprocess.Popen(psql(uri, f"COPY {columns} FROM STDIN"), stdin=subprocess.PIPE, text=True)
+    for row in rows:
+        process.stdin.write("\t".join(map(field, row)) + "\n")
+    process.stdin.close()
+    if process.wait() != 0:
+        sys.exit(f"seeding ended with {process.returncode}")
+
+
+def field(value):
+    match value:
+        case None:
+            return r"\N"
+        case bool():
+            return "t" if value else "f"
+        case bytes():
+            return r"\\x" + value.hex()
+        case _:
+            return str(value)
