@@ -17,6 +17,9 @@ PROFILES ?= 1000000
 # How long `make fuzz` fuzzes each target.
 TIME ?= 60s
 
+# How many times `make soak` kills the service, and PostgreSQL, in each of its tests.
+KILLS ?= 200
+
 # With Swift's runtime inside, so that the binary runs where no Swift is.
 build_release := swift build --configuration release --static-swift-stdlib
 touchstone := .build/release/touchstone
@@ -39,7 +42,7 @@ demo: release ## Watch a simulated phone bind, log in, pay, lock itself out and 
 	@$(touchstone) demo
 
 .PHONY: test
-test: test-swift test-acceptance ## Run all tests
+test: test-swift test-acceptance test-faults ## Run all tests
 
 .PHONY: test-swift
 test-swift: deps $(python_environment)/installed ## Run the unit tests alone
@@ -49,6 +52,15 @@ test-swift: deps $(python_environment)/installed ## Run the unit tests alone
 .PHONY: test-acceptance
 test-acceptance: release $(python_environment)/installed ## Run the tests by stock gRPC clients alone
 	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Acceptance
+
+.PHONY: test-faults
+test-faults: release $(python_environment)/installed ## Run the tests of kills, failing disks, crashes and networks alone
+	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Faults
+
+.PHONY: soak
+soak: release $(python_environment)/installed ## Kill the service KILLS (200) times on each store, and PostgreSQL as often
+	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 FAULTS_KILLS=$(KILLS) \
+	  $(python) -m pytest Tests/Faults
 
 .PHONY: test-sanitized
 test-sanitized: deps $(python_environment)/installed ## Run the unit tests with AddressSanitizer, and again with ThreadSanitizer

@@ -10,3 +10,13 @@ static inline sqlite3_destructor_type csqlite_transient(void) {
 static inline int csqlite_disable_checkpoint_on_close(sqlite3 *db, int disabled) {
   return sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, disabled, (int *)0);
 }
+
+/// Why the system refused a read, a write or an fsync of the log, or else of the database file: an errno, 0 where none did.
+static inline int csqlite_last_errno(sqlite3 *db) {
+  sqlite3_file *log = 0;
+  int error = 0;
+  if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log && log->pMethods)
+    log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &error);
+  if (error == 0) sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &error);
+  return error;
+}

@@ -13,11 +13,10 @@ final class Checkpointer: @unchecked Sendable {
     try connection?.execute("PRAGMA synchronous = FULL")
   }
 
-  /// `completion`: `nil` where it failed, which loses nothing.
-  func copy(completion: @escaping @Sendable (SQLiteConnection.CheckpointProgress?) -> Void) {
+  func copy(completion: @escaping @Sendable (Result<SQLiteConnection.CheckpointProgress, SQLiteError>) -> Void) {
     queue.async {
       guard let connection = self.connection else { return }
-      completion(try? connection.checkpoint())
+      completion(Result { () throws(SQLiteError) in try connection.checkpoint() })
     }
   }
 

@@ -17,6 +17,7 @@ enum DatabaseFile {
       try create(in: directory)
     }
     try inspectHeader(path: path)
+    try RecoveredLog.makeDurable(path: directory.writeAheadLogPath)
     let version: Int64
     do throws(SQLiteError) {
       let connection = try SQLiteConnection(path: path, access: .readWrite, virtualFileSystem: virtualFileSystem)

@@ -61,16 +61,23 @@ struct BatchFailure: Error, Sendable, Hashable {
     self.init(answer: StoreError(error), isFinal: false)
   }
 
-  /// In COMMIT. Without room or without the lock nothing was written. After any other failure, of an fsync above all,
-  /// no one can tell what the disk holds, and a second fsync would not tell either: stop, and read it anew at start.
+  /// In COMMIT. Without room, without the lock, or where a write was refused, the log has no end of this transaction, and
+  /// the next one takes its place. After any other failure, of an fsync above all, no one can tell what the disk holds,
+  /// and a second fsync would not tell either: stop, and write the log anew at start.
   init(inCommit error: SQLiteError) {
-    switch error.code.primary {
-    case .full, .busy: self.init(beforeCommit: error)
-    default:
-      self.init(
-        answer: StoreError(code: .inDoubt, message: "commit failed: SQLite \(error.code.rawValue): \(error.message)"),
-        isFinal: true)
+    if [.full, .busy].contains(error.code.primary) || error.code == .ioErrorWrite {
+      self.init(beforeCommit: error)
+    } else {
+      self.init(answer: StoreError(code: .inDoubt, message: "a commit failed: \(error.text)"), isFinal: true)
     }
+  }
+
+  /// In a checkpoint, which loses nothing: the log still has it all. But after a failed fsync the kernel takes pages for
+  /// written that are not, and does not try again. A later checkpoint would believe it, and give up the log that
+  /// has them. `nil`: it may be tried again.
+  init?(inCheckpoint error: SQLiteError) {
+    guard error.code == .ioErrorSync else { return nil }
+    self.init(answer: StoreError(code: .unavailable, message: "a checkpoint failed: \(error.text)"), isFinal: true)
   }
 
   private init(answer: StoreError, isFinal: Bool) {
@@ -82,7 +89,8 @@ struct BatchFailure: Error, Sendable, Hashable {
 extension StoreError {
   static let overloaded = StoreError(code: .unavailable, message: "too many writes are waiting")
 
-  /// After a commit whose outcome is not known.
-  static let broken = StoreError(
-    code: .unavailable, message: "an earlier commit failed on the disk: check it, then start the service again")
+  /// After a failure that is final.
+  static func broken(by cause: StoreError) -> StoreError {
+    StoreError(code: .unavailable, message: "\(cause.message); check the disk, then start the service again")
+  }
 }

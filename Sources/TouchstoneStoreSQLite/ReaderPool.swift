@@ -54,7 +54,6 @@ extension StoreError {
   /// Of a call that wrote nothing.
   init(_ error: SQLiteError) {
     let isDamaged = [.corrupt, .notADatabase].contains(error.code.primary)
-    self.init(
-      code: isDamaged ? .corrupt : .unavailable, message: "SQLite \(error.code.rawValue): \(error.message)")
+    self.init(code: isDamaged ? .corrupt : .unavailable, message: error.text)
   }
 }

@@ -16,6 +16,9 @@ struct ResultCode: RawRepresentable, Sendable, Hashable {
   static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
   static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
   static let ioError = ResultCode(rawValue: SQLITE_IOERR)
+  // Extended ones are macros that Swift does not see.
+  static let ioErrorWrite = ResultCode(rawValue: SQLITE_IOERR | 3 << 8)
+  static let ioErrorSync = ResultCode(rawValue: SQLITE_IOERR | 4 << 8)
 
   /// Without the detail in the upper bytes.
   var primary: ResultCode { ResultCode(rawValue: rawValue & 0xFF) }
@@ -24,5 +27,9 @@ struct ResultCode: RawRepresentable, Sendable, Hashable {
 /// A call of SQLite that failed.
 struct SQLiteError: Error, Sendable, Hashable {
   let code: ResultCode
+  /// With the system's own reason, where there is one.
   let message: String
+
+  /// For the log.
+  var text: String { "SQLite \(code.rawValue): \(message)" }
 }

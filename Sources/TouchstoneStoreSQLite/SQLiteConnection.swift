@@ -1,6 +1,7 @@
 // One connection to a database file: owns the pointer, closes it when released.
 
 internal import CSQLite
+internal import Glibc
 
 /// Confined to one thread at a time (opened without SQLite's own mutex): its owner is a queue or a lock.
 final class SQLiteConnection {
@@ -121,6 +122,10 @@ final class SQLiteConnection {
   }
 
   func error(_ code: ResultCode) -> SQLiteError {
-    SQLiteError(code: code, message: String(cString: sqlite3_errmsg(pointer)))
+    let message = String(cString: sqlite3_errmsg(pointer))
+    // Of the latest call of the system that failed on one of the files: for other codes that was another one.
+    let reason = code.primary == .ioError ? csqlite_last_errno(pointer) : 0
+    return SQLiteError(
+      code: code, message: reason == 0 ? message : "\(message) (\(String(cString: strerror(reason))))")
   }
 }

@@ -7,7 +7,7 @@ internal import TouchstoneStore
 
 /// The only way to write. Bounded: over the bound a write is refused at once.
 ///
-/// `@unchecked Sendable`: `writer`, `schedule` and `isBroken` are touched on `queue` alone.
+/// `@unchecked Sendable`: `writer`, `schedule`, `owesEmptyLog` and `breakage` are touched on `queue` alone.
 final class WriterQueue: @unchecked Sendable {
   private struct Waiting {
     var writes: [PendingWrite] = []
@@ -30,8 +30,8 @@ final class WriterQueue: @unchecked Sendable {
   private var schedule: CheckpointSchedule
   /// The write-ahead log holds what was erased, until it is emptied.
   private var owesEmptyLog = false
-  /// A commit's outcome is not known: nothing is written any more, not even by closing.
-  private var isBroken = false
+  /// Set: what the disk holds is not known, and nothing is written any more, not even by closing.
+  private var breakage: StoreError?
 
   init(writer: BatchWriter, checkpointer: Checkpointer, options: SQLiteStoreOptions) {
     self.writer = writer
@@ -102,7 +102,8 @@ final class WriterQueue: @unchecked Sendable {
   }
 
   private func write(_ batch: [PendingWrite]) {
-    guard let writer, !isBroken else { return fail(batch, isBroken ? .broken : .closed) }
+    if let breakage { return fail(batch, breakage) }
+    guard let writer else { return fail(batch, .closed) }
     do throws(BatchFailure) {
       let answers = try writer.write(batch)
       if writer.hasErased {
@@ -116,17 +117,18 @@ final class WriterQueue: @unchecked Sendable {
         for answer in answers { answer.deliver() }
         if hasAppended { self.eventSignal.ring() }
       }
-      perform(schedule.committed(walFrames: frames))
+      if breakage == nil { perform(schedule.committed(walFrames: frames)) }
     } catch {
       counters.withLock { $0.failedTransactions += 1 }
       fail(batch, error.answer)
-      if error.isFinal { stop(writer) }
+      if error.isFinal { stop(writer, error.answer) }
     }
   }
 
-  private func stop(_ writer: BatchWriter) {
-    isBroken = true
-    waiting.withLock { $0.refusal = $0.refusal ?? .broken }
+  private func stop(_ writer: BatchWriter, _ cause: StoreError) {
+    let breakage = StoreError.broken(by: cause)
+    self.breakage = breakage
+    waiting.withLock { $0.refusal = $0.refusal ?? breakage }
     // Only fails where the connection was misused.
     try? writer.connection.setCheckpointsOnClose(false)
   }
@@ -150,11 +152,21 @@ final class WriterQueue: @unchecked Sendable {
     }
   }
 
-  private func copied(_ progress: SQLiteConnection.CheckpointProgress?) {
-    guard let writer, !isBroken else { return }
-    let frames = writer.connection.walFrames
-    guard let progress else { return schedule.failed(walFrames: frames) }
-    perform(schedule.copiedBesideCommits(copiedFrames: progress.copiedFrames, walFrames: frames))
+  private func copied(_ result: Result<SQLiteConnection.CheckpointProgress, SQLiteError>) {
+    guard let writer, breakage == nil else { return }
+    switch result {
+    case .success(let progress):
+      perform(
+        schedule.copiedBesideCommits(copiedFrames: progress.copiedFrames, walFrames: writer.connection.walFrames))
+    case .failure(let error):
+      schedule.failed(walFrames: writer.connection.walFrames)
+      checkpointFailed(on: writer, error)
+    }
+  }
+
+  /// Mostly it is tried again: the log still has everything.
+  private func checkpointFailed(on writer: BatchWriter, _ error: SQLiteError) {
+    if let failure = BatchFailure(inCheckpoint: error) { stop(writer, failure.answer) }
   }
 
   /// Tried again at each checkpoint where readers were in the way.
@@ -163,19 +175,21 @@ final class WriterQueue: @unchecked Sendable {
       try writer.connection.emptyLog()
       owesEmptyLog = false
     } catch {
-      // Nothing is lost: the log is as it was.
+      checkpointFailed(on: writer, error)
     }
   }
 
   private func copyOnWriter() {
     guard let writer else { return }
     if owesEmptyLog { emptyLog(of: writer) }
+    guard breakage == nil else { return }
     do throws(SQLiteError) {
       let progress = try writer.connection.checkpoint()
       schedule.copiedOnWriter(copiedFrames: progress.copiedFrames, walFrames: progress.walFrames)
       counters.withLock { $0.checkpoints += 1 }
     } catch {
       schedule.failed(walFrames: writer.connection.walFrames)
+      checkpointFailed(on: writer, error)
     }
   }
 }

@@ -19,7 +19,8 @@ struct LayoutTests {
   @Test("Every target with tests has them in a directory of its name")
   func tests() throws {
     let others: Set<String> = [
-      "Support", "Acceptance", "Interop", "Fuzz", "Benchmarks", "DecisionTables", "SimulationTests", "StructureTests",
+      "Support", "Acceptance", "Faults", "Interop", "Fuzz", "Benchmarks", "DecisionTables", "SimulationTests",
+      "StructureTests",
     ]
     for directory in try PackageTree.entries(of: "Tests") where !others.contains(directory) {
       #expect(directory.hasSuffix("Tests"), "\(directory)")

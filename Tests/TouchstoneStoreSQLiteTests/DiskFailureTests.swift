@@ -68,6 +68,7 @@ struct DiskFailureTests {
   @Test(arguments: [
     (ResultCode.full, StoreError.Code.unavailable, false),
     (.busy, .unavailable, false),
+    (ResultCode(rawValue: 778), .unavailable, false),  // SQLITE_IOERR_WRITE
     (.ioError, .inDoubt, true),
     (ResultCode(rawValue: 1_034), .inDoubt, true),  // SQLITE_IOERR_FSYNC
     (.corrupt, .inDoubt, true),
@@ -76,6 +77,16 @@ struct DiskFailureTests {
     let failure = BatchFailure(inCommit: SQLiteError(code: code, message: "disk"))
     #expect(failure.answer.code == answer)
     #expect(failure.isFinal == isFinal)
+  }
+
+  /// Every other one is tried again, and loses nothing.
+  @Test(arguments: [
+    (ResultCode(rawValue: 1_034), true),  // SQLITE_IOERR_FSYNC
+    (ResultCode(rawValue: 778), false), (.full, false), (.busy, false),
+  ])
+  func aFailedCheckpointIsFinalWhereItsFsyncFailed(_ code: ResultCode, isFinal: Bool) {
+    let failure = BatchFailure(inCheckpoint: SQLiteError(code: code, message: "disk"))
+    #expect((failure?.isFinal == true) == isFinal)
   }
 
   @Test(arguments: [

@@ -1,0 +1,151 @@
+"""Where a service lives: what outlives its process, and how that is looked at from outside."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+import uuid
+
+from support.server import BINARY, START_SECONDS, Server, run, run_to_end
+
+#: Every record that has a version, as SQL for both stores.
+_VERSIONED = {
+    "bindings": "binding_id",
+    "devices": "device_id",
+    "profiles": "profile_id",
+    "evaluations": "id",
+    "tokens": "id",
+}
+
+
+class SQLiteSite:
+    """A data directory."""
+
+    def __init__(self, directory, disk=None, random=None):
+        """`disk`: takes what was not synchronised with it whenever the service is killed."""
+        self.data_directory = directory / "data"
+        self.disk = disk
+        self._random = random
+        self.server = None
+
+    @property
+    def _store(self):
+        return ("--data-dir", self.data_directory)
+
+    @property
+    def _environment(self):
+        return self.disk.environment if self.disk else None
+
+    @property
+    def _place(self):
+        return self._store
+
+    def start(self, configuration=None):
+        """Another process on what the last one left."""
+        self.server = Server(self.data_directory, configuration=configuration, environment=self._environment)
+        return self.server
+
+    def run_to_end(self):
+        """A start that is expected to be refused."""
+        return run_to_end(self.data_directory, env={**os.environ, **(self._environment or {})})
+
+    def start_and_kill(self, seconds):
+        """One that is killed while it starts, more or less."""
+        process = subprocess.Popen(
+            [BINARY, "serve", "--listen", "127.0.0.1:0", *self._place],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **(self._environment or {})},
+        )
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self._killed()
+
+    def kill(self):
+        """SIGKILL, whatever it is doing."""
+        self.server.process.kill()
+        self.server.process.wait()
+        self._killed()
+
+    def _killed(self):
+        if self.disk:
+            self.disk.lose_power(self.data_directory, self._random)
+
+    def check_log(self):
+        """The audit log is whole, and what it ends with is what the service goes on from."""
+        verified = run("audit", "verify", *self._store)
+        assert verified.returncode == 0, verified.stderr
+
+    def versions(self):
+        """Of every record, by its key."""
+        found = {}
+        connection = sqlite3.connect(f"file:{self.data_directory}/touchstone.db?mode=ro", uri=True, timeout=START_SECONDS)
+        try:
+            for table, key in _VERSIONED.items():
+                for identity, version in connection.execute(f"SELECT {key}, version FROM {table}"):
+                    found[table, identity] = version
+        finally:
+            connection.close()
+        return found
+
+    def close(self):
+        if self.server is not None:
+            self.server.close()
+
+
+class PostgresSite(SQLiteSite):
+    """A database of a server that outlives the service, or is killed itself."""
+
+    def __init__(self, directory, postgres, service_uri=None):
+        """`service_uri`: what the service goes by, where that is another way, made of the database's name."""
+        super().__init__(directory)
+        self.data_directory.mkdir()
+        self.postgres = postgres
+        self.name = f"faults_{uuid.uuid4().hex}"
+        self.uri = postgres.create_database(self.name)
+        self._service_uri = service_uri(self.name) if service_uri else self.uri
+        for command in (("migrate", "--store", self.uri), ("keys", "new", self._keys)):
+            done = run(*command)
+            assert done.returncode == 0, done.stderr
+
+    @property
+    def _store(self):
+        return ("--store", self.uri)
+
+    @property
+    def _keys(self):
+        return self.data_directory / "keys"
+
+    @property
+    def _place(self):
+        return ("--data-dir", self.data_directory, "--store", self._service_uri)
+
+    def start(self, configuration=None):
+        arguments = ("--store", self._service_uri)
+        self.server = Server(self.data_directory, configuration=configuration, arguments=arguments)
+        return self.server
+
+    def sessions(self):
+        """Of services, on the database."""
+        [count] = self.postgres.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'touchstone'"
+            " AND datname = current_database()", self.uri
+        )
+        return int(count)
+
+    def _killed(self):
+        """What it had sent may still be done, by sessions that do not know yet that it is gone."""
+        deadline = time.monotonic() + START_SECONDS
+        while self.sessions() > 0:
+            assert time.monotonic() < deadline, "sessions of a killed service go on"
+
+    def versions(self):
+        found = {}
+        selects = [f"SELECT '{table}', encode({key}, 'hex'), version FROM {table}" for table, key in _VERSIONED.items()]
+        for row in self.postgres.execute(" UNION ALL ".join(selects), self.uri):
+            table, identity, version = row.split("|")
+            found[table, identity] = int(version)
+        return found
