@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -187,6 +188,50 @@ def test_root_may_give_them_to_the_service_by_a_group(public_directory, mode, is
     refusal = f"mode 0{mode:o} is open to others; use chmod g-w,o="
     assert (refusal in ended.stderr) != is_taken, ended.stderr
     assert ended.returncode == (CANNOT_LISTEN if is_taken else UNUSABLE_KEYS), ended.stderr
+
+
+def may_mount():
+    return os.geteuid() == 0 and subprocess.run(["unshare", "--mount", "true"], check=False).returncode == 0
+
+
+#: Runs the rest of its arguments as nobody, where the first, a directory, is mounted and cannot be written to.
+READ_ONLY_MOUNT = """
+mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+"""
+
+
+@pytest.mark.skipif(not may_mount(), reason="only root may mount")
+@pytest.mark.parametrize("mode", [0o440, 0o444])
+@pytest.mark.parametrize("form", ["directory", "file"])
+def test_a_secret_is_mounted_as_kubernetes_does(public_directory, form, mode):
+    """Files of root's and a group's, in directories that are open to all but on a read-only mount, behind links that are
+    exchanged when the secret changes."""
+    mount = public_directory / "mount"
+    mount.mkdir()
+    moment = new_keys(mount / "..2026_11_21")
+    if form == "file":
+        bundle = export(moment)
+        shutil.rmtree(moment)
+        moment.mkdir()
+        (moment / "bundle").write_text(bundle)
+    (mount / "..data").symlink_to(moment.name)
+    for entry in list(moment.iterdir()):
+        (mount / entry.name).symlink_to(f"..data/{entry.name}")
+    for path in (mount, moment, *moment.rglob("*")):
+        os.chown(path, 0, NOBODY)
+        path.chmod(0o1777 if path.is_dir() else mode)
+    data = public_directory / "data"
+    data.mkdir(mode=0o700)
+    os.chown(data, NOBODY, NOBODY)
+    keys = mount if form == "directory" else mount / "bundle"
+    binary = shutil.copy(BINARY, public_directory)
+    service = [binary, "serve", "--data-dir", data, "--keys", keys, "--listen", f"unix:{public_directory}/missing/socket"]
+    command = ["unshare", "--mount", "sh", "-c", READ_ONLY_MOUNT, mount, *service]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    is_taken = mode == 0o440
+    # It gets as far as the address, or not.
+    assert ended.returncode == (CANNOT_LISTEN if is_taken else UNUSABLE_KEYS), ended.stderr
+    assert ("is open to others; mount it with mode 0400 (Kubernetes: defaultMode)" in ended.stderr) != is_taken
 
 
 # Rotation

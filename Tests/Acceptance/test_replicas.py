@@ -11,6 +11,7 @@ import pytest
 from support.caller import Caller, gesture, new_caller, new_profile_id, passcode
 from support.phone import Phone
 from support.replicas import Load, Replicas
+from support.server import run, run_to_end
 from support.stores import databases
 from support.stubs import administration_pb2, evaluation_pb2, secrets_pb2, tokens_pb2, types_pb2
 
@@ -217,17 +218,18 @@ def test_of_parallel_guesses_on_both_the_budget_is_verified(callers):
     request = callers[0].attempt(person.phone, opened, secret=WRONG)
     methods = [caller.evaluations.SubmitAttempt for caller in callers] * (PARALLEL_GUESSES // 2)
     calls = [method.future(request, timeout=PATIENCE_SECONDS) for method in methods]
-    # Those that lost too many races against the others were not verified either.
+    # On a busy machine some lose too many races against the others, or their verdict comes too late: these count, too.
     codes = [call.code() for call in calls]
     assert set(codes) <= {grpc.StatusCode.OK, grpc.StatusCode.ABORTED, grpc.StatusCode.UNAVAILABLE}
     outcomes = [call.result().outcome for call in calls if call.code() == grpc.StatusCode.OK]
-    assert outcomes.count(TRY_AGAIN) == BUDGET - 1
-    assert outcomes.count(LOCKED_OUT) == len(outcomes) - (BUDGET - 1)
+    assert set(outcomes) <= {TRY_AGAIN, LOCKED_OUT}
+    unknown = PARALLEL_GUESSES - len(outcomes)
+    assert BUDGET - 1 - unknown <= outcomes.count(TRY_AGAIN) <= BUDGET - 1
     for caller in callers:
         [standing] = caller.get_profile(person.profile_id).secrets
         assert standing.failures == BUDGET
     failed = [event for event in callers[1].events() if event.kind == "evaluation.failed"]
-    assert len(failed) == BUDGET - 1
+    assert BUDGET - 1 - unknown <= len(failed) <= BUDGET - 1
 
 
 def test_parallel_attempts_with_a_wrong_finger_on_both_lock_at_the_fifth(callers):
@@ -268,9 +270,33 @@ def test_who_watches_one_sees_what_happens_on_both(callers):
 # Keys
 
 
+UNUSABLE_KEYS = 77
+ALL_THAT_OPENING_COULD_CHANGE = "SELECT value, (SELECT version FROM touchstone_schema) FROM key_check"
+
+
 def published(caller):
     answer = caller.tokens.GetSigningKeys(tokens_pb2.GetSigningKeysRequest())
     return {key["kid"] for key in json.loads(answer.jwk_set)["keys"]}
+
+
+def test_a_replica_with_other_keys_is_refused_and_writes_nothing(replicas, tmp_path):
+    assert run("keys", "new", tmp_path / "other").returncode == 0
+    before = databases().execute(ALL_THAT_OPENING_COULD_CHANGE, replicas.store)
+    ended = run_to_end(tmp_path / "data", arguments=["--store", replicas.store, "--keys", tmp_path / "other"])
+    assert ended.returncode == UNUSABLE_KEYS
+    [line] = ended.stderr.splitlines()
+    assert line.startswith(f"touchstone: {tmp_path}/other: these are not the keys that the database was begun with")
+    assert databases().execute(ALL_THAT_OPENING_COULD_CHANGE, replicas.store) == before
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_replica_without_keys_makes_none(replicas, tmp_path):
+    ended = run_to_end(tmp_path / "data", arguments=["--store", replicas.store])
+    assert ended.returncode == UNUSABLE_KEYS
+    [line] = ended.stderr.splitlines()
+    assert line.startswith(f"touchstone: {tmp_path}/data/keys: is missing")
+    assert "touchstone keys new" in line
+    assert not (tmp_path / "data").exists()
 
 
 def test_keys_are_rotated_under_load_and_nothing_is_refused(new_replicas):
