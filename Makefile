@@ -24,6 +24,9 @@ KILLS ?= 200
 build_release := swift build --configuration release --static-swift-stdlib
 touchstone := .build/release/touchstone
 
+# Of Tests/Acceptance, what `make test-store` plays on PostgreSQL: where the store matters.
+store_tests := administration audit binding durability login payment secrets tokens watch
+
 # The tests' Python, with the packages of Tests/Acceptance/requirements.txt.
 requirements := Tests/Acceptance/requirements.txt
 python_environment := .build-python
@@ -42,7 +45,7 @@ demo: release ## Watch a simulated phone bind, log in, pay, lock itself out and 
 	@$(touchstone) demo
 
 .PHONY: test
-test: test-swift test-acceptance test-faults ## Run all tests
+test: test-swift test-acceptance test-store test-faults ## Run all tests
 
 .PHONY: test-swift
 test-swift: deps $(python_environment)/installed ## Run the unit tests alone
@@ -52,6 +55,11 @@ test-swift: deps $(python_environment)/installed ## Run the unit tests alone
 .PHONY: test-acceptance
 test-acceptance: release $(python_environment)/installed ## Run the tests by stock gRPC clients alone
 	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Acceptance
+
+.PHONY: test-store
+test-store: release $(python_environment)/installed ## Run those of them that the store matters to on PostgreSQL
+	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 TOUCHSTONE_TEST_STORE=postgresql \
+	  $(python) -m pytest $(store_tests:%=Tests/Acceptance/test_%.py)
 
 .PHONY: test-faults
 test-faults: release $(python_environment)/installed ## Run the tests of kills, failing disks, crashes and networks alone

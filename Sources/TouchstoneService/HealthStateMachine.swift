@@ -12,8 +12,8 @@ struct HealthStateMachine {
     case unavailable
   }
 
-  /// So long, a store that comes back is not noticed.
-  static let probeInterval = Duration.seconds(1)
+  /// So long, a store that comes back is not noticed: with the time until its connections are back, less than a second.
+  static let probeInterval = Duration.milliseconds(300)
   /// A store that takes longer is as good as none: callers do not wait that long.
   static let probeTimeout = Duration.seconds(3)
 

@@ -38,10 +38,10 @@ public struct PostgresStoreOptions: Sendable {
   /// Half of a call's time: where the server or the way to it is gone, the other half is for asking what became of it.
   var answerTimeout: Duration { callTimeout / 2 }
 
-  /// A lost server is back within a second of its return, and not met by a busy loop.
+  /// A lost server is back within half a second of its return, and not met by a busy loop.
   var backoff: BackoffConfiguration {
     BackoffConfiguration(
-      initialDelay: .milliseconds(100), multiplier: 1.6, jitter: 0.2, maximumDelay: .milliseconds(500),
+      initialDelay: .milliseconds(100), multiplier: 1.6, jitter: 0.2, maximumDelay: .milliseconds(400),
       connectTimeout: connectTimeout)
   }
 

@@ -261,6 +261,12 @@ def test_flags_come_first_then_the_environment_then_the_file(database, tmp_path)
     assert run("migrate", "--store", "sqlite", environment={"TOUCHSTONE_STORE": database}).returncode == USAGE
 
 
+def test_no_data_directory_is_needed_where_the_keys_are_elsewhere(database, start, tmp_path):
+    make_keys(tmp_path / "keys")
+    new_caller(start(store=database, arguments=["--keys", tmp_path / "keys"])).bind(Phone())
+    assert not (tmp_path / "data").exists()
+
+
 def test_the_environment_is_wiped(postgres, database, start):
     """A password there is nobody else's to read; nor does a process's title show it."""
     uri = database.replace("touchstone@", "touchstone:opensesame@", 1)
