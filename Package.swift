@@ -128,7 +128,7 @@ let package = Package(
     .target(name: "PostgresServer", path: "Tests/Support/PostgresServer", swiftSettings: settings),
     tests(
       "TouchstoneStorePostgres",
-      ["StoreConformance", "PostgresServer", "TouchstoneStore", "TouchstonePolicy"]),
+      ["StoreConformance", "PostgresServer", "TouchstoneStore", "TouchstonePolicy", "TouchstoneStoreSQLite"]),
     tests("TouchstoneCrypto", [crypto]),
     tests("TouchstoneArchive", ["StoreConformance", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy"]),
     tests(

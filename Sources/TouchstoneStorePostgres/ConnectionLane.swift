@@ -134,7 +134,7 @@ final class ConnectionLane: Sendable {
     }
   }
 
-  private static func retrying<Value>(
+  static func retrying<Value>(
     _ body: () async throws(PostgresError) -> Value
   ) async throws(PostgresError) -> Value {
     for attempt in 1..<Retry.maximumAttempts {

@@ -80,12 +80,13 @@ struct DatabaseInspection: Sendable {
   }
 
   /// `nil`: it is ours, and of this version.
-  private static func refusal(of state: State) -> StoreOpenError? {
+  static func refusal(of state: State) -> StoreOpenError? {
     switch state {
     case .empty:
       StoreOpenError(
         code: .otherSchema, message: "the PostgreSQL database has no tables of Touchstone's: run `touchstone migrate`")
     case .foreign: .foreignDatabase
+    case .ours(_, Schema.beingFilled?): .beingFilled
     case .ours(_, let migratingTo?) where migratingTo > Schema.version: .newerDatabase(migratingTo)
     case .ours(let version, let migratingTo?):
       StoreOpenError(
@@ -105,7 +106,7 @@ struct DatabaseInspection: Sendable {
   // MARK: What is in it
 
   /// Prepares what the store says: whatever a statement names must be there.
-  private static func requireTables(in session: ConnectionLane.Session) async throws(PostgresError) {
+  static func requireTables(in session: ConnectionLane.Session) async throws(PostgresError) {
     let calls = Statement.all.compactMap { statement -> StatementCall? in
       guard let name = statement.name, !Statement.ofTransactions.contains(statement) else { return nil }
       return StatementCall(Statement(nil, "PREPARE \(name) AS \(statement.sql)"))
@@ -153,6 +154,11 @@ extension StoreOpenError {
   static let foreignDatabase = StoreOpenError(
     code: .corrupt,
     message: "the PostgreSQL database holds another application's tables: give Touchstone a database of its own")
+
+  static let beingFilled = StoreOpenError(
+    code: .otherSchema,
+    message: "the state of a SQLite service was being moved into the PostgreSQL database, and that did not end: run "
+      + "`touchstone migrate --from DIRECTORY --to URI` again")
 
   static func newerDatabase(_ version: Int64) -> StoreOpenError {
     StoreOpenError(

@@ -15,7 +15,7 @@ public enum PostgresAuditLog {
   }
 }
 
-private struct PostgresAuditLogReader {
+struct PostgresAuditLogReader {
   /// In one round trip.
   private static let pageSize = 1_000
 

@@ -35,7 +35,7 @@ public struct PostgresMigration: Sendable, Hashable {
   }
 
   /// Of one statement: an index over a large table takes its time.
-  private static let timeout: Duration = .seconds(60 * 60)
+  static let timeout: Duration = .seconds(60 * 60)
   /// Of the advisory lock: "Tchs" and "migr" in ASCII.
   private static let lockKey = 0x5463_6873_6D69_6772
 
@@ -44,6 +44,7 @@ public struct PostgresMigration: Sendable, Hashable {
     switch state {
     case .foreign: throw .foreignDatabase
     case .empty: version = 0
+    case .ours(_, Schema.beingFilled?): throw .beingFilled
     case .ours(let current, let migratingTo):
       let newest = max(current, migratingTo ?? current)
       guard newest <= Schema.version else { throw .newerDatabase(newest) }
@@ -79,7 +80,7 @@ public struct PostgresMigration: Sendable, Hashable {
   }
 
   /// Held until the connection ends. Where the engine knows no such locks, the marker's row does.
-  private static func lock(_ session: ConnectionLane.Session) async throws(PostgresError) {
+  static func lock(_ session: ConnectionLane.Session) async throws(PostgresError) {
     do throws(PostgresError) {
       try await session.run([.raw("SELECT pg_advisory_lock(\(lockKey))")])
     } catch {
@@ -105,7 +106,7 @@ public struct PostgresMigration: Sendable, Hashable {
 
 extension StatementCall {
   /// Not prepared.
-  fileprivate static func raw(_ sql: String) -> StatementCall {
+  static func raw(_ sql: String) -> StatementCall {
     StatementCall(Statement(nil, sql))
   }
 }

@@ -161,20 +161,29 @@ extension StatementCall {
   ///
   /// - Parameter now: from which a stand-in's time counts.
   consuming func bind(_ device: DeviceRecord, writtenAt now: UnixTime) -> StatementCall {
+    bind(device, standInUntil: device.standInEnd(writtenAt: now))
+  }
+
+  /// All but the version.
+  consuming func bind(_ device: DeviceRecord, standInUntil: UnixTime?) -> StatementCall {
     bind(device.deviceID).bind(device.biometry.consecutiveFailures).bind(device.biometry.isLockedOut)
-      .bind(device.standInEnd(writtenAt: now)?.microseconds)
+      .bind(standInUntil?.microseconds)
   }
 
   /// All but the version.
   ///
   /// - Parameter now: from which a stand-in's time counts.
   consuming func bind(_ profile: ProfileRecord, writtenAt now: UnixTime) -> StatementCall {
+    bind(profile, standInUntil: profile.standInEnd(writtenAt: now))
+  }
+
+  /// All but the version.
+  consuming func bind(_ profile: ProfileRecord, standInUntil: UnixTime?) -> StatementCall {
     let settings = profile.settings
     return bind(profile.applicationID).bind(profile.profileID).bind(settings.isBiometryEnabled)
       .bind(settings.isGestureEnabled).bind(settings.isPasscodeEnabled)
       .bind(settings.preferred.map { Int64($0.rawValue) }).bind(settings.updatedAt?.microseconds)
-      .bind(profile.passcode).bind(profile.gesture).bind(profile.createdAt)
-      .bind(profile.standInEnd(writtenAt: now)?.microseconds)
+      .bind(profile.passcode).bind(profile.gesture).bind(profile.createdAt).bind(standInUntil?.microseconds)
   }
 }
 

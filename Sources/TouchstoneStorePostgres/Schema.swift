@@ -18,6 +18,9 @@ enum Schema {
     )
     """
 
+  /// In place of the version that is migrated to: all of another store is being moved here, and that has not ended.
+  static let beingFilled: Int64 = 0
+
   /// Step by step, from an empty database on. One that was released is never changed, and leaves what the version before
   /// it reads and writes as it was: replicas of both run at the same time.
   static let steps: [[String]] = [firstTables, keyCheck, eventArchive, lineage]

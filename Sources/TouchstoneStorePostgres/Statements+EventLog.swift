@@ -1,7 +1,7 @@
 // The audit log: appended to, sealed, read in pages.
 
 extension Statement {
-  private static let eventColumns =
+  static let eventColumns =
     "salt, time, kind, application_id, profile_id, device_id, binding_id, caller, details"
   /// An event with its salt, and its place among those of its process. The server's clock orders those of several
   /// processes: who was answered before another began comes first.

@@ -74,7 +74,7 @@ extension Statement {
     WHERE binding_id = $1 AND version = $14 RETURNING 1
     """)
 
-  private static let deviceColumns = "device_id, failures, is_locked_out, stand_in_until"
+  static let deviceColumns = "device_id, failures, is_locked_out, stand_in_until"
   static let insertDevice = Statement(
     "insert_device", "INSERT INTO devices (\(deviceColumns), version) VALUES (\(placeholders(1...4)), 1)")
   static let updateDevice = required(
@@ -85,7 +85,7 @@ extension Statement {
     """)
 
   /// All but the version.
-  private static let profileColumns =
+  static let profileColumns =
     ProfileRecord.columns.split(separator: ",").map(\.trimmed).filter { $0 != "version" } + ["stand_in_until"]
   /// Above those of all profiles that were erased.
   static let insertProfile = Statement(

@@ -89,6 +89,13 @@ enum DatabaseFile {
     func field(at offset: Int) -> Int64 {
       header[offset..<offset + 4].reduce(0) { $0 << 8 | Int64($1) }
     }
+    guard field(at: 68) != Schema.movedApplicationID else {
+      throw StoreOpenError(
+        code: .otherSchema,
+        message:
+          "\(path): its state was moved to PostgreSQL, which is served with --store; to begin anew, take another "
+          + "directory")
+    }
     guard field(at: 68) == Schema.applicationID else { throw .corrupt(path, "a database of another application") }
     let version = field(at: 60)
     guard version > 0 else { throw .corrupt(path, "its schema \(version) was never in use") }

@@ -6,6 +6,8 @@ internal import TouchstoneStore
 enum Schema {
   /// "Tchs" in ASCII, in the file's header: what tells our database from another application's.
   static let applicationID: Int64 = 0x5463_6873
+  /// "Tchm": its state is another store's now (`SQLiteMoveSource`).
+  static let movedApplicationID: Int64 = 0x5463_686D
   /// In the header's user_version; grows with every change of the tables.
   static let version: Int64 = 5
   /// The first that is brought forward; what was before it, nobody kept.

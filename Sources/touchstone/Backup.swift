@@ -118,7 +118,7 @@ extension DatabaseSummary {
 }
 
 extension AuditLogVerification {
-  fileprivate var text: String {
+  var text: String {
     "\(verifiedCount) events, each as it was written, \(erasedCount) of them erased; event \(head.sequence) is the last "
       + "and has hash \(head.hashText)"
   }

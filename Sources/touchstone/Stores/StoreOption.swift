@@ -16,13 +16,16 @@ struct StoreOption: ParsableArguments {
   func take() throws(Failure) -> StoreSetting? {
     let ofEnvironment = StoreSetting.takeFromEnvironment()
     guard let store else { return try ofEnvironment?.get() }
-    let setting = try StoreSetting(parsing: store, from: "--store", status: .usage)
-    guard !setting.hasSecret else { throw Self.visiblePassword }
-    return setting
+    return try Self.visible(store, from: "--store")
   }
 
-  private static let visiblePassword = Failure(
-    status: .usage,
-    message: "--store: whoever lists processes would see the password: keep it in a file that the URI names "
-      + "(passfile=), or give the URI in TOUCHSTONE_STORE or the configuration")
+  /// Of a flag.
+  static func visible(_ text: String, from flag: String) throws(Failure) -> StoreSetting {
+    let setting = try StoreSetting(parsing: text, from: flag, status: .usage)
+    guard setting.hasSecret else { return setting }
+    throw Failure(
+      status: .usage,
+      message: "\(flag): whoever lists processes would see the password: keep it in a file that the URI names "
+        + "(passfile=), or give the URI in TOUCHSTONE_STORE or the configuration")
+  }
 }

@@ -1,0 +1,213 @@
+// Moves all of another store's state into an empty database.
+
+package import TouchstoneStore
+
+/// In batches, each a transaction: one of all rows would be too large for engines that spread them. So the database is marked
+/// as being filled before the first, and nobody serves from it until every row and the whole log were found in it again.
+/// What was cut short begins anew: what it left is removed first.
+package enum PostgresMove {
+  /// - Parameter uri: of a database with nothing in it. It gets this version's tables where it has none.
+  package static func fill(
+    uri: String, from source: some MoveSource, options: PostgresStoreOptions = PostgresStoreOptions()
+  ) async throws(StoreOpenError) -> StoreMove {
+    let targets = try ConnectionTarget.prepared(uri)
+    let state = try await DatabaseInspection(targets: targets, options: options).state()
+    if !isBeingFilled(state) { _ = try await PostgresMigration.run(uri: uri, options: options) }
+    let lane = ConnectionLane.ofOneConnection(targets: targets, options: options, timeout: PostgresMigration.timeout)
+    let result: Result<StoreMove, StoreOpenError>
+    do throws(PostgresError) {
+      result = try await lane.withSession { session throws(PostgresError) in
+        try await PostgresMigration.lock(session)
+        // Another one may have done it while this one waited.
+        let state = try await DatabaseInspection.state(in: session)
+        if !isBeingFilled(state), let refusal = DatabaseInspection.refusal(of: state) { return .failure(refusal) }
+        do throws(MoveFailure) {
+          return .success(try await Filling(session: session).fill(from: source, again: isBeingFilled(state)))
+        } catch {
+          switch error {
+          case .source(let error): return .failure(error)
+          case .target(let error): throw error
+          }
+        }
+      }
+    } catch {
+      throw StoreOpenError(error)
+    }
+    return try result.get()
+  }
+
+  private static func isBeingFilled(_ state: DatabaseInspection.State) -> Bool {
+    state == .ours(version: Schema.version, migratingTo: Schema.beingFilled)
+  }
+}
+
+/// Who is to blame.
+private enum MoveFailure: Error {
+  /// Or what is found in the database does not fit it.
+  case source(StoreOpenError)
+  case target(PostgresError)
+}
+
+/// On one session, which nobody else uses.
+private struct Filling {
+  /// Rows in one round trip, and one fsync.
+  private static let batchRows = 1_000
+
+  let session: ConnectionLane.Session
+
+  /// - Parameter again: what an earlier one left is removed first.
+  func fill(from source: some MoveSource, again: Bool) async throws(MoveFailure) -> StoreMove {
+    let marks = try reading { () throws(StoreOpenError) in try source.marks() }
+    let counts = try reading { () throws(StoreOpenError) in try source.counts() }
+    try await prepare()
+    if again {
+      try await run([Self.removeAll, Self.markBeingFilled])
+    } else if try await !beginInEmptiness() {
+      return try await earlierMove(of: marks)
+    }
+    for table in MovedTable.allCases {
+      let failure = try await source.forEachBatch(of: table, limit: Self.batchRows) { rows throws(MoveFailure) in
+        try await run(rows.map { StatementCall(moving: $0) })
+      }
+      if let failure { throw .source(failure) }
+    }
+    try await run(Self.setting(marks))
+    let events = try await verified(counts, marks)
+    try await run([.raw("UPDATE touchstone_schema SET migrating_to = NULL")])
+    return StoreMove(counts: counts, events: events)
+  }
+
+  // MARK: Before
+
+  private func prepare() async throws(MoveFailure) {
+    try await asking { () throws(PostgresError) in
+      try await DatabaseInspection.requireTables(in: session)
+    }
+    try await run(Statement.moving.map { .raw("PREPARE \($0.name ?? "") AS \($0.sql)") })
+  }
+
+  private static let markBeingFilled = StatementCall.raw(
+    "UPDATE touchstone_schema SET migrating_to = \(Schema.beingFilled)")
+  private static let removeAll = StatementCall.raw(
+    """
+    TRUNCATE \(MovedTable.allCases.map(\.rawValue).joined(separator: ", ")), unsealed_events, commit_marks, key_check
+    """)
+  /// Divides by zero where there is anything.
+  private static let requireEmptiness = StatementCall.raw(
+    """
+    SELECT 1 / (CASE WHEN (SELECT sequence FROM event_chain) > 0 \(
+      (MovedTable.allCases.map(\.rawValue) + ["unsealed_events"]).map { "OR EXISTS (SELECT 1 FROM \($0))" }
+        .joined(separator: " ")
+    ) THEN 0 ELSE 1 END)
+    """)
+
+  /// False where there is something in the database.
+  private func beginInEmptiness() async throws(MoveFailure) -> Bool {
+    do throws(MoveFailure) {
+      try await run([Self.requireEmptiness, Self.removeAll, Self.markBeingFilled])
+      return true
+    } catch {
+      if case .target(.server(.divisionByZero, _)) = error { return false }
+      throw error
+    }
+  }
+
+  /// The database goes on from where the source ends: it was moved here, and nobody could tell the source any more.
+  private func earlierMove(of marks: MovedMarks) async throws(MoveFailure) -> StoreMove {
+    let head = marks.eventChainHead
+    let results = try await run([
+      StatementCall(.selectLineage), StatementCall(.selectEventChain),
+      StatementCall(.selectEvents).bind(head.startOfEnd).bind(array: [[UInt8]]()).bind(2),
+    ])
+    let found = try await asking { () throws(PostgresError) -> StoreMove? in
+      let number = try results[0].only { row in row.integer() }
+      let end = try results[1].only { row in EventChain.Head(&row) }
+      let events = try results[2].map { row throws(PostgresError) in try EventRecord(&row) }
+      let isThere = head == .genesis || events.contains { $0.sequence == head.sequence && $0.hash == head.hash }
+      guard number == Int64(marks.lineage.rawValue), end.sequence >= head.sequence, isThere else { return nil }
+      let verification = try await PostgresAuditLogReader(session: session).verification()
+      return verification.fault == nil ? StoreMove(counts: try await counts(), events: verification) : nil
+    }
+    guard let found else { throw .source(.occupiedDatabase) }
+    return found
+  }
+
+  // MARK: After
+
+  private static func setting(_ marks: MovedMarks) -> [StatementCall] {
+    [
+      StatementCall(.setLineage).bind(marks.lineage.rawValue),
+      StatementCall(.setSweepMark).bind(marks.sweptBefore),
+      StatementCall(.setErasureMark).bind(marks.highestErasedVersion),
+      StatementCall(.setArchiveMark).bind(marks.eventChainStart.sequence).bind(marks.eventChainStart.hash),
+      StatementCall(.setEventChain).bind(marks.eventChainHead.sequence).bind(marks.eventChainHead.hash),
+    ] + (marks.keyCheck.map { [StatementCall(.setKeyCheck).bind($0)] } ?? [])
+  }
+
+  /// Every row is there, and the log reads as it was written.
+  private func verified(
+    _ expected: MovedCounts, _ marks: MovedMarks
+  ) async throws(MoveFailure) -> AuditLogVerification {
+    let (found, events) = try await asking { () throws(PostgresError) in
+      (try await counts(), try await PostgresAuditLogReader(session: session).verification())
+    }
+    for table in MovedTable.allCases where found[table] != expected[table] {
+      throw .source(
+        .disturbedMove(
+          "\(found[table] ?? 0) rows of \(table.rawValue) are there, where \(expected[table] ?? 0) were moved"))
+    }
+    if let fault = events.fault { throw .source(.disturbedMove("\(fault)")) }
+    guard events.head == marks.eventChainHead, events.start == marks.eventChainStart else {
+      throw .source(.disturbedMove("the audit log goes on behind what was moved"))
+    }
+    return events
+  }
+
+  private func counts() async throws(PostgresError) -> MovedCounts {
+    let tables = MovedTable.allCases
+    let results = try await session.run(tables.map { .raw("SELECT count(*) FROM \($0.rawValue)") })
+    var counts: MovedCounts = [:]
+    for (table, result) in zip(tables, results) { counts[table] = try result.only { row in row.integer() } }
+    return counts
+  }
+
+  // MARK: Calls
+
+  /// A transaction.
+  @discardableResult
+  private func run(_ calls: [StatementCall]) async throws(MoveFailure) -> [QueryResult] {
+    try await asking { () throws(PostgresError) in
+      try await ConnectionLane.retrying { () throws(PostgresError) in try await session.run(calls) }
+    }
+  }
+
+  private func asking<Value>(
+    _ body: () async throws(PostgresError) -> Value
+  ) async throws(MoveFailure) -> Value {
+    do throws(PostgresError) {
+      return try await body()
+    } catch {
+      throw .target(error)
+    }
+  }
+
+  private func reading<Value>(_ body: () throws(StoreOpenError) -> Value) throws(MoveFailure) -> Value {
+    do throws(StoreOpenError) {
+      return try body()
+    } catch {
+      throw .source(error)
+    }
+  }
+}
+
+extension StoreOpenError {
+  fileprivate static let occupiedDatabase = StoreOpenError(
+    code: .unwritable,
+    message: "the PostgreSQL database is not empty, and nothing is overwritten: give the move a database of its own")
+
+  fileprivate static func disturbedMove(_ finding: String) -> StoreOpenError {
+    StoreOpenError(
+      code: .corrupt,
+      message: "the PostgreSQL database: \(finding): somebody else writes to it; stop that, then run the same again")
+  }
+}

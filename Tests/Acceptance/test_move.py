@@ -1,0 +1,270 @@
+"""`touchstone migrate --from sqlite --to postgresql`: a service goes on elsewhere as if nothing had happened."""
+
+import contextlib
+import os
+import shutil
+import sqlite3
+
+import grpc
+import pytest
+
+from support.caller import COFFEE, gesture, new_caller, passcode
+from support.data_directory import contents, database
+from support.errors import refused
+from support.phone import BIOMETRY, DEVICE_OWNER, Phone
+from support.server import run, run_to_end
+from support.stores import databases, of_sqlite
+from support.stubs import administration_pb2, evaluation_pb2
+
+pytestmark = of_sqlite
+
+USAGE = 64
+CORRUPT = 65
+UNWRITABLE = 73
+LOCKED = 75
+OTHER_SCHEMA = 76
+
+APPLICATION = "shop"
+
+SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+INVALID_CONTEXT = evaluation_pb2.OUTCOME_INVALID_CONTEXT
+
+
+@pytest.fixture
+def uri():
+    """Of an empty database."""
+    return databases().create_database()
+
+
+def move(directory, uri, *arguments):
+    return run("migrate", "--from", directory, "--to", uri, *arguments)
+
+
+def assert_refused(ended, exit_code, says):
+    assert ended.returncode == exit_code, ended.stderr
+    assert ended.stdout == ""
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("touchstone: ")
+    assert str(says) in line
+
+
+class History:
+    """What happened on a service: something of every kind."""
+
+    def __init__(self, server):
+        caller = new_caller(server, APPLICATION)
+        self.phone, self.locked, self.lost = Phone(BIOMETRY, DEVICE_OWNER), Phone(), Phone()
+        for phone, profile in ((self.phone, "anna"), (self.locked, "bert"), (self.lost, "carl")):
+            caller.bind(phone, profile)
+        self.by_touch_id = Phone()
+        self.touch_id = os.urandom(32)
+        caller.bind(self.by_touch_id, "dora", touch_id=self.touch_id)
+        caller.set_secret("anna", passcode("271828"))
+        caller.set_secret("anna", gesture(0, 1, 2, 5, 8))
+        caller.set_settings("bert", biometry_enabled=True, gesture_enabled=False, passcode_enabled=True)
+        for _ in range(2):
+            self.fail_passcode(caller)
+        for _ in range(2):
+            opened = caller.begin(self.locked)
+            for _ in range(3):
+                caller.submit_wrong(self.locked, opened)
+        caller.revoke(self.lost.binding)
+        erased = Phone()
+        caller.bind(erased, "erich")
+        caller.login(erased)
+        caller.erase_profile("erich")
+        self.fail_unknown(caller)
+
+        self.used, self.unused = (caller.attempt(self.phone, caller.begin(self.phone)) for _ in range(2))
+        assert caller.evaluations.SubmitAttempt(self.used).outcome == SUCCEEDED
+        self.half_used = caller.begin(self.phone)
+        caller.submit_wrong(self.phone, self.half_used)
+        fritz = Phone()
+        self.used_ticket, self.ticket = (
+            caller.completion(fritz, caller.begin_binding(fritz, "fritz")) for _ in range(2)
+        )
+        caller.bindings.CompleteBinding(self.used_ticket)
+        self.consumed, self.left = caller.pay(self.phone).token, caller.pay(self.phone).token
+        assert caller.consume(self.consumed).consumed
+        self.revoked, self.login = caller.login(self.phone).token, caller.login(self.phone).token
+        caller.revoke_token(self.revoked)
+
+    def fail_passcode(self, caller):
+        opened = caller.begin(self.phone, "deviceOwnerAuthentication")
+        return caller.submit(self.phone, opened, secret=passcode("314159"))
+
+    def fail_unknown(self, caller):
+        opened = caller.begin(self.phone, binding_id="nobody-has-this-binding")
+        return caller.submit_wrong(self.phone, opened)
+
+    def answers(self, caller):
+        """To calls that change nothing."""
+        phones = [self.phone, self.locked, self.lost, self.by_touch_id]
+        event_filter = administration_pb2.ListEventsRequest(page_size=1000)
+        return [
+            *(caller.get_binding(phone.binding.binding_id) for phone in phones),
+            *(caller.can_evaluate(phone) for phone in phones),
+            *(caller.can_evaluate(phone, "payment") for phone in phones),
+            *(caller.list_bindings(name, include_revoked=True) for name in ("anna", "bert", "carl", "erich", "fritz")),
+            *(caller.get_profile(name) for name in ("anna", "bert", "carl", "dora", "fritz")),
+            *(caller.get_settings(name) for name in ("anna", "bert", "erich")),
+            *(caller.introspect(token) for token in (self.consumed, self.left, self.revoked, self.login)),
+            caller.administration.ListEvents(event_filter),
+        ]
+
+    def assert_goes_on(self, caller):
+        """What was used is used, what was not serves, and counts go on."""
+        for request in (self.used, self.unused):
+            outcome = caller.evaluations.SubmitAttempt(request).outcome
+            assert outcome == (INVALID_CONTEXT if request is self.used else SUCCEEDED)
+        # One was wrong before, and three end an evaluation.
+        outcomes = [caller.submit_wrong(self.phone, self.half_used).outcome for _ in range(2)]
+        assert outcomes == [evaluation_pb2.OUTCOME_TRY_AGAIN, evaluation_pb2.OUTCOME_FAILED]
+        with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="TICKET_INVALID"):
+            caller.bindings.CompleteBinding(self.used_ticket)
+        assert caller.bindings.CompleteBinding(self.ticket).binding.profile_id == "fritz"
+        assert caller.consume(self.consumed).reason == "ALREADY_CONSUMED"
+        assert caller.consume(self.left).consumed
+        assert caller.consume(self.left, COFFEE).reason == "ALREADY_CONSUMED"
+        assert caller.login(self.lost).outcome != SUCCEEDED
+        assert not caller.can_evaluate(self.locked).can_evaluate
+        opened = caller.begin(self.by_touch_id)
+        assert caller.submit(self.by_touch_id, opened, profile_touch_id=self.touch_id).outcome == SUCCEEDED
+        # Two wrong ones were before, and the fifth locks.
+        outcomes = [self.fail_passcode(caller).outcome for _ in range(3)]
+        assert outcomes[-1] == evaluation_pb2.OUTCOME_LOCKED_OUT
+        assert outcomes[0] != evaluation_pb2.OUTCOME_LOCKED_OUT
+        assert caller.login(self.phone).outcome == SUCCEEDED
+
+
+@pytest.fixture
+def stopped(start):
+    """A service that has stopped, what happened on it, and what it answered last."""
+    server = start()
+    history = History(server)
+    answers = history.answers(new_caller(server, APPLICATION))
+    server.terminate()
+    return server.data_directory, history, answers
+
+
+@pytest.fixture
+def serve(start):
+    """On PostgreSQL, with the keys that are in the directory."""
+
+    def serve(directory, uri):
+        return start(directory.name, store=uri)
+
+    return serve
+
+
+def test_a_moved_service_answers_as_before_and_goes_on(stopped, uri, serve):
+    directory, history, answers = stopped
+    moved = move(directory, uri)
+    assert (moved.returncode, moved.stderr) == (0, "")
+    head = answers[-1].events[-1]
+    assert moved.stdout.count(head.hash.hex()) == 2
+    assert f"{len(answers[-1].events)} events\n" in moved.stdout
+
+    server = serve(directory, uri)
+    caller = new_caller(server, APPLICATION)
+    assert history.answers(caller) == answers
+    history.assert_goes_on(caller)
+    verified = run("audit", "verify", "--store", uri)
+    assert verified.returncode == 0, verified.stderr
+
+
+def test_where_from_and_where_to_may_be_what_is_configured(stopped, uri, tmp_path):
+    directory, *_ = stopped
+    configuration = tmp_path / "touchstone.yaml"
+    configuration.write_text(f"data_dir: {directory}\nstore: {uri}\n")
+    moved = run("migrate", "--from", "sqlite", "--to", "postgresql", "--config", configuration)
+    assert (moved.returncode, moved.stderr) == (0, "")
+
+
+def test_nobody_serves_from_what_was_moved(stopped, uri):
+    directory, *_ = stopped
+    assert move(directory, uri).returncode == 0
+    before = contents(directory)
+    assert_refused(run_to_end(directory), OTHER_SCHEMA, says="was moved to PostgreSQL")
+    assert_refused(move(directory, uri), OTHER_SCHEMA, says="was moved to PostgreSQL")
+    assert contents(directory) == before
+
+
+def test_a_move_that_was_cut_short_begins_anew(stopped, uri, serve):
+    directory, history, answers = stopped
+    assert run("migrate", "--store", uri).returncode == 0
+    databases().execute("UPDATE touchstone_schema SET migrating_to = 0", uri)
+    databases().execute("INSERT INTO devices VALUES ('phone', 5, true, NULL, 1)", uri)
+    assert_refused(
+        run_to_end(directory, arguments=["--store", uri]), OTHER_SCHEMA, says="migrate --from DIRECTORY --to URI` again"
+    )
+    assert_refused(run("migrate", "--store", uri), OTHER_SCHEMA, says="migrate --from DIRECTORY --to URI` again")
+    assert move(directory, uri).returncode == 0
+    assert history.answers(new_caller(serve(directory, uri), APPLICATION)) == answers
+
+
+def test_a_move_whose_end_the_directory_did_not_learn_of_is_no_second_one(stopped, uri, serve, tmp_path):
+    directory, history, _ = stopped
+    copy = shutil.copytree(directory, tmp_path / "copy")
+    assert move(directory, uri).returncode == 0
+    caller = new_caller(serve(directory, uri), APPLICATION)
+    caller.login(history.phone)
+    before = history.answers(caller)
+    assert move(copy, uri).returncode == 0
+    assert history.answers(caller) == before
+    assert_refused(run_to_end(copy), OTHER_SCHEMA, says="was moved to PostgreSQL")
+
+
+def test_another_services_database_is_left_alone(stopped, uri, start):
+    directory, *_ = stopped
+    assert move(directory, uri).returncode == 0
+    other = start("other")
+    new_caller(other).bind(Phone())
+    other.terminate()
+    before = contents(other.data_directory)
+    assert_refused(move(other.data_directory, uri), UNWRITABLE, says="not empty")
+    assert contents(other.data_directory) == before
+    assert run("audit", "verify", "--store", uri).returncode == 0
+
+
+def test_a_running_service_is_not_moved(start, uri):
+    server = start()
+    new_caller(server).bind(Phone())
+    assert_refused(move(server.data_directory, uri), LOCKED, says=server.data_directory)
+
+
+def test_a_broken_log_is_not_moved(stopped, uri):
+    directory, *_ = stopped
+    with contextlib.closing(sqlite3.connect(database(directory))) as connection:
+        connection.executescript("UPDATE events SET caller = 'somebody else' WHERE sequence = 2")
+    assert_refused(move(directory, uri), CORRUPT, says="event 2 was altered")
+
+
+def test_a_directory_that_is_not_there(uri, tmp_path):
+    ended = move(tmp_path / "nowhere", uri)
+    assert ended.returncode == UNWRITABLE
+    assert str(tmp_path / "nowhere") in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_changes_nothing(stopped, uri):
+    directory, _, answers = stopped
+    before = contents(directory)
+    ended = move(directory, uri, "--dry-run")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert f"{len(answers[-1].events)} events\n" in ended.stdout
+    assert contents(directory) == before
+    tables = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"
+    assert databases().execute(tables, uri) == ["0"]
+
+
+def test_where_from_and_where_to_go_together(tmp_path, uri):
+    assert run("migrate", "--from", tmp_path).returncode == USAGE
+    assert run("migrate", "--to", uri).returncode == USAGE
+    assert run("migrate", "--from", tmp_path, "--to", "sqlite").returncode == USAGE
+
+
+def test_no_password_is_taken_where_everybody_sees_it(tmp_path):
+    ended = run("migrate", "--from", tmp_path, "--to", "postgresql://touchstone:hunter2@127.0.0.1/touchstone")
+    assert ended.returncode == USAGE
+    assert "hunter2" not in ended.stderr

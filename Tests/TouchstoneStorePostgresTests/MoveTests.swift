@@ -1,0 +1,229 @@
+import Glibc
+import StoreConformance
+import Testing
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneStorePostgres
+@testable import TouchstoneStoreSQLite
+
+/// What was in SQLite is in PostgreSQL after a move: each record, the marks, the log.
+struct MoveTests {
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func everyRecordReadsTheSame(seed: UInt64) async throws {
+    try await withTemporaryDirectory { directory in
+      let store = try SQLiteStore.open(directory: directory)
+      try await fill(store, seed: seed)
+      _ = try await store.keyCheck(initially: [1, 2, 3])
+      let events = try await store.events()
+      await store.close()
+
+      let source = try SQLiteMoveSource(directory: directory)
+      let rows = try await rows(of: source)
+      try await withDatabase { uri in
+        let move = try await PostgresMove.fill(uri: uri, from: source, options: .small)
+        #expect(move.counts["profiles"].map { Int($0) } == rows.count { $0.table == .profiles })
+        #expect(move.events.head == events.last.map { .init(sequence: $0.sequence, hash: $0.hash) })
+        try await withStores(1, at: uri) { stores in
+          let moved = stores[0]
+          for row in rows { try await check(row, in: moved) }
+          #expect(try await moved.events() == events)
+          #expect(moved.lineage == store.lineage)
+          #expect(try await moved.keyCheck(initially: [9]) == [1, 2, 3])
+          try await checkMarks(of: moved, try source.marks())
+          // It goes on: with numbers behind the last one.
+          try await moved.commit(events: [.sample("later")])
+          #expect(try await moved.eventChainHead().sequence == UInt64(events.count + 1))
+        }
+      }
+    }
+  }
+
+  /// Whoever adds a table says here what becomes of it in a move.
+  @Test func noTableIsForgotten() throws {
+    let moved = Set(MovedTable.allCases.map(\.rawValue))
+    let marks: Set = ["sweep_mark", "erasure_mark", "event_chain", "event_archive", "key_check", "lineage"]
+
+    let connection = try SQLiteConnection(path: ":memory:", access: .create)
+    try TouchstoneStoreSQLite.Schema.create(on: connection)
+    // When bindings were used is read with them.
+    let ofSQLite = moved.union(marks).union(["binding_uses"])
+    #expect(Set(try TouchstoneStoreSQLite.Schema.tableNames(on: connection)) == ofSQLite)
+
+    let statements = TouchstoneStorePostgres.Schema.steps.joined()
+    let ofPostgres = statements.compactMap { statement -> String? in
+      let words = statement.split { $0 == " " || $0 == "\n" }
+      return words.starts(with: ["CREATE", "TABLE"]) ? String(words[2]) : nil
+    }
+    // Nothing of a stopped service is unsealed, or in doubt.
+    #expect(Set(ofPostgres) == moved.union(marks).union(["unsealed_events", "commit_marks"]))
+  }
+
+  @Test func aSecondMoveOfTheSameIsTheFirstOne() async throws {
+    try await withTemporaryDirectory { directory in
+      let store = try SQLiteStore.open(directory: directory)
+      try await fill(store, seed: 4)
+      await store.close()
+      let source = try SQLiteMoveSource(directory: directory)
+      try await withDatabase { uri in
+        let first = try await PostgresMove.fill(uri: uri, from: source, options: .small)
+        let second = try await PostgresMove.fill(uri: uri, from: source, options: .small)
+        #expect(second == first)
+      }
+    }
+  }
+
+  // MARK: Reading
+
+  private func rows(of source: SQLiteMoveSource) async throws -> [MovedRow] {
+    var rows: [MovedRow] = []
+    for table in MovedTable.allCases {
+      // In as small steps as there are.
+      let failure = await source.forEachBatch(of: table, limit: 1) { batch in rows += batch }
+      #expect(failure == nil)
+    }
+    let counts = try source.counts()
+    for table in MovedTable.allCases {
+      #expect(counts[table] ?? 0 > 0, "\(table) is not tested")
+      #expect(rows.count { $0.table == table } == counts[table].map { Int($0) })
+    }
+    return rows
+  }
+
+  private func check(_ row: MovedRow, in store: PostgresStore) async throws {
+    switch row {
+    case .binding(let binding):
+      let subject = AttemptSubject.binding(applicationID: binding.applicationID, bindingID: binding.bindingID)
+      #expect(try await store.attemptRecords(for: subject, evaluation: nil).binding == binding)
+    case .device(let device, _):
+      #expect(try await store.device(id: device.deviceID) == device)
+    case .profile(let profile, _):
+      let subject = AttemptSubject.profile(applicationID: profile.applicationID, profileID: profile.profileID)
+      #expect(try await store.attemptRecords(for: subject, evaluation: nil).profile == profile)
+    case .evaluation(let evaluation):
+      let subject = AttemptSubject.profile(applicationID: Sample.application, profileID: "nobody")
+      let found = try await store.attemptRecords(for: subject, evaluation: evaluation.key).evaluation
+      #expect(found == evaluation)
+    case .token(let token):
+      #expect(try await store.token(token.key) == token)
+    case .usedTicket(let key):
+      let found = try await store.enrolmentRecords(profileID: "nobody", deviceID: "none", ticket: key)
+      #expect(found.isTicketUsed)
+    case .event:
+      break
+    }
+  }
+
+  private func checkMarks(of store: PostgresStore, _ marks: MovedMarks) async throws {
+    let swept = ExpiringKey(expiresAt: marks.sweptBefore + .microseconds(-1), id: .random())
+    #expect(try await store.token(swept)?.state == .revoked)
+    let kept = ExpiringKey(expiresAt: marks.sweptBefore, id: .random())
+    #expect(try await store.token(kept) == nil)
+    try await store.commit(.putProfile(.sample("somebody new")))
+    let subject = AttemptSubject.profile(applicationID: Sample.application, profileID: "somebody new")
+    let version = try await store.attemptRecords(for: subject, evaluation: nil).profile.version
+    #expect(version == marks.highestErasedVersion + 1)
+    #expect(marks.highestErasedVersion > 0)
+  }
+
+  // MARK: Filling
+
+  /// Something of every kind, some of it changed, revoked, swept and erased again.
+  private func fill(_ store: SQLiteStore, seed: UInt64) async throws {
+    var chance = Chance(state: seed)
+    for number in 0..<40 {
+      let profile = "profile-\(number)"
+      let secrets: [SecretRecord?] = [
+        nil, .sample(), .sample(lock: .until(Sample.now + .seconds(60))), .sample(lock: .untilSetAnew, isSet: false),
+      ]
+      try await store.commit(
+        .putProfile(
+          .sample(
+            profile, settings: chance.pick([UnlockSettings(), .sample]), passcode: chance.pick(secrets),
+            gesture: chance.pick(secrets))), events: [.sample("profile.made", profile: profile)])
+      let credential: CredentialRecord = chance.pick([
+        .hardwareKeys([.sample]), .hardwareKeys([.sample, .sample]),
+        .profileTouchID(digest: [UInt8](repeating: UInt8(number), count: 32)),
+      ])
+      let binding = BindingRecord.sample("b-\(number)", profile: profile, credential: credential).with {
+        if chance.next() % 2 == 0 { $0.baseline = nil }
+        $0.deviceName = chance.pick(["", "Аня’s 📱", "phone"])
+      }
+      try await store.commit(
+        .putBinding(binding), .putDevice(.sample("phone of b-\(number)", failures: UInt32(chance.next() % 7))),
+        events: [.sample("binding.created", profile: profile, details: [])])
+      if chance.next() % 3 == 0 { try await store.commit(.putBinding(binding.stored.revoked())) }
+      if chance.next() % 4 == 0 {
+        try await store.commit(.eraseProfile(.sample(profile)), events: [.sample(profile: "another")])
+      }
+      let key = ExpiringKey.sample(expiresAt: Sample.now + .seconds(Int64(chance.next() % 1_000)))
+      try await store.commit(
+        .putEvaluation(
+          EvaluationRecord(key: key, standing: EvaluationStanding(failures: 2, isFinished: chance.next() % 2 == 0))),
+        .putToken(
+          TokenRecord(key: key, state: chance.pick([.issued, .consumed, .revoked]), transaction: [1], version: 0)),
+        .useTicket(key))
+    }
+    try await store.commit(
+      .touchBinding(id: "b-live", version: 1, lastUsedAt: Sample.now), after: .putBinding(.sample("b-live")))
+    let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody’s")
+    try await store.commit(
+      .putDevice(.sample(standIn, failures: 3)), .putProfile(.sample(ProfileRecord.standInID(forProfile: "nobody"))))
+    _ = try await store.sweep(before: Sample.now + .seconds(100))
+    // Above every version that an erased profile had.
+    try await store.commit(.putProfile(.sample("erased for sure")), events: [.sample(profile: "erased for sure")])
+    try await store.commit(.eraseProfile(.sample("erased for sure")))
+  }
+}
+
+extension SQLiteStore {
+  fileprivate func commit(_ change: Change, after first: Change) async throws {
+    try await commit(first)
+    try await commit(change)
+  }
+}
+
+extension MovedRow {
+  fileprivate var table: MovedTable {
+    switch self {
+    case .binding: .bindings
+    case .device: .devices
+    case .profile: .profiles
+    case .evaluation: .evaluations
+    case .token: .tokens
+    case .usedTicket: .usedTickets
+    case .event: .events
+    }
+  }
+}
+
+/// SplitMix64.
+private struct Chance: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  mutating func pick<Value>(_ values: [Value]) -> Value {
+    values[Int(next() % UInt64(values.count))]
+  }
+}
+
+/// A directory that is gone afterwards, with all that is in it.
+private func withTemporaryDirectory<Value>(_ body: (String) async throws -> Value) async throws -> Value {
+  var template = Array("/tmp/touchstone-move-XXXXXX".utf8CString)
+  try #require(mkdtemp(&template) != nil)
+  let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  defer {
+    for name in ["touchstone.db", "touchstone.db-wal", "touchstone.db-shm", "touchstone.lock"] {
+      unlink("\(path)/\(name)")
+    }
+    rmdir(path)
+  }
+  return try await body(path)
+}
