@@ -3,12 +3,13 @@
 public import TouchstoneStore
 
 /// A URI as libpq reads it: several hosts, `target_session_attrs`, TLS. It may hold a password, and no description does.
-public struct PostgresAddress: Sendable, Hashable {
+public struct PostgresAddress: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
   public let uri: String
   /// A password, or another secret: the URI is not for everybody's eyes.
   public let hasSecret: Bool
   /// "HOST:PORT,HOST:PORT/DATABASE", as far as the URI says it.
   public let description: String
+  public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 
   /// Whether a text is meant as one. libpq's other form ("host=… dbname=…") is left to `psql`.
   public static func isMeant(by text: String) -> Bool {

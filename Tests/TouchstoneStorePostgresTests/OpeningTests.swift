@@ -110,6 +110,9 @@ struct OpeningTests {
     let address = try PostgresAddress(uri: uri)
     #expect(address.description == description)
     #expect(address.hasSecret == hasSecret)
+    var dumped = "\(address) \(String(reflecting: address))"
+    dump(address, to: &dumped)
+    #expect(!dumped.contains("secret"))
   }
 
   // MARK: Migrations
