@@ -23,6 +23,9 @@ public struct KeyRing: Sendable {
     self.pepper = pepper
   }
 
+  /// How many there are, for the log.
+  public var summary: String { "\(sealing.accepted.count) sealing, \(signing.accepted.count) signing" }
+
   /// Keys that live as long as the process, for tests and demonstrations.
   public static func ephemeral() -> KeyRing {
     KeyRing(

@@ -27,9 +27,10 @@ struct Reload {
   }
 
   private mutating func serve(_ read: ProcessConfiguration) throws(Failure) {
-    try service.reload(read)
+    let keys = try service.reload(read)
     let changes = PolicyChanges(from: served.service.policies, to: read.service.policies)
     var metadata = changes.metadata
+    metadata["keys"] = "\(keys)"
     if let callers = read.service.callers { metadata["callers"] = "\(callers.map(\.name).joined(separator: ", "))" }
     logger.notice("configuration reloaded", metadata: metadata)
     served.service.policies = read.service.policies

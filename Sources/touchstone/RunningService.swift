@@ -101,7 +101,9 @@ final class RunningService: Sendable {
   /// void (R36). What is sealed for a caller opens for no other: what was begun by one who is gone is void (R34). The certificates
   /// are read again from the same files, and the keys: what was made with a key that is gone is void. All of it or, where
   /// anything is wrong, nothing.
-  func reload(_ configuration: ProcessConfiguration) throws(Failure) {
+  ///
+  /// Answers how many keys there are.
+  func reload(_ configuration: ProcessConfiguration) throws(Failure) -> String {
     let callers = configuration.service.callers
     for listener in listeners {
       try listener.require(callers: callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
@@ -120,6 +122,7 @@ final class RunningService: Sendable {
     service.replaceKeys(keys)
     service.replacePolicies(configuration.service.policies)
     service.replaceCallers(callers)
+    return keys.summary
   }
 
   /// Refuses new calls, lets the running ones finish, then closes the store.

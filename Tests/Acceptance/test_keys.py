@@ -255,7 +255,7 @@ def test_keys_are_rotated_without_a_restart(start, keys):
     for kind in ("sealing", "signing"):
         rotate(keys, kind, after="1h")
     assert key_ids(caller) == {old}
-    server.reload()
+    assert "2 sealing, 2 signing" in server.reload()
     assert old in key_ids(caller)
     assert len(key_ids(caller)) == 2
     assert key_id(caller.login(phone).token) == old

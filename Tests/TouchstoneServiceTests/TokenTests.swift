@@ -80,6 +80,31 @@ struct TokenTests {
     #expect(try await !replica(active: new, others: []).introspect(token).active)
   }
 
+  // R34, R40
+  @Test func aRunningServiceTakesOtherKeysAndKeepsItsPepper() async throws {
+    let (signing, sealing, pepper) = (SigningKey.random(), SealingKey.random(), Pepper.random())
+    func ring(_ signing: [SigningKey], _ sealing: [SealingKey]) -> KeyRing {
+      KeyRing(
+        signing: SigningKeys(active: signing[0], others: Array(signing.dropFirst())),
+        sealing: SealingKeys(active: sealing[0], others: Array(sealing.dropFirst())), pepper: pepper)
+    }
+    let service = try await TestService.start(keys: ring([signing], [sealing]))
+    let phone = try await service.bind()
+    let token = try await service.logIn(phone)
+    let (first, second) = (try await service.begin(phone), try await service.begin(phone))
+
+    let (newSigning, newSealing) = (SigningKey.random(), SealingKey.random())
+    service.service.replaceKeys(ring([newSigning, signing], [newSealing, sealing]))
+    #expect(try await service.introspect(token).active)
+    #expect(try await service.submit(phone, first).outcome == .succeeded)
+    let later = try await service.logIn(phone)
+
+    service.service.replaceKeys(ring([newSigning], [newSealing]))
+    #expect(try await !service.introspect(token).active)
+    #expect(try await service.introspect(later).active)
+    #expect(try await service.submit(phone, second).outcome == .invalidContext)
+  }
+
   // R40
   @Test(arguments: ["", ".", "..", "a.b.c", "eyJhbGciOiJub25lIn0.e30."])
   func whatIsNoTokenIsInactive(_ text: String) async throws {
