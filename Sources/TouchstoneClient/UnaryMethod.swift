@@ -69,6 +69,12 @@ extension TouchstoneClient {
       metadata: metadata(for: options))
   }
 
+  /// A stream may stay open as long as it likes, unless its own options say otherwise.
+  func streamOptions(_ options: CallOptions) -> RPCCallOptions {
+    RPCCallOptions(
+      timeout: options.timeout, waitForReady: options.waitForReady, metadata: metadata(for: options))
+  }
+
   private func metadata(for options: CallOptions) -> Metadata {
     var metadata = configuration.metadata
     if let languages = options.languages { metadata.append("accept-language", languages) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TouchstoneClient
 
-/// Each property calls the RPC of its name; the list is the .proto files', WatchEvents aside, which streams.
+/// Each property calls the RPC of its name; the list is the .proto files', WatchEvents aside, which streams (`EventWatchTests`).
 @Test func everyMethodHasItsPath() {
   let client = TouchstoneClient(target: "127.0.0.1:1")
   let paths: [(String, String)] = [
