@@ -35,34 +35,34 @@ public final class RPCClientStream: @unchecked Sendable {
     case over
   }
 
-  private let loop: RPCShard
+  let loop: RPCShard
   private let maxMessageBytes: Int
   private let inflation: ResponseInflation
-  private let compression: RPCCompression
-  private let quota: SendQuota
+  let compression: RPCCompression
+  let quota: SendQuota
 
   /// On the loop only, as all below. `nil` once the end was told.
-  private var events: EventHandler?
+  private(set) var events: EventHandler?
   private var state = State.running
   /// `nil` before the call has begun, and once nghttp2 is done with it.
-  private var connection: ClientConnection?
-  private var streamID: Int32?
+  private(set) var connection: ClientConnection?
+  private(set) var streamID: Int32?
   private var inbox = MessageInbox()
   /// The connection's, from the beginning of the call.
   private var unread: UnreadBudget?
   /// As was last told to `unread`.
   private(set) var unreadBytes = 0
-  private var outbox = MessageOutbox()
+  var outbox = MessageOutbox()
   private var initialMetadata: EncodedMetadata?
   /// What the server says of its messages; `nil` for something that we do not know.
   private var receivedCompression: RPCCompression? = .identity
   /// Whether the message that the handler has been given came compressed. On the loop only, and until the next message.
   public private(set) var messageWasCompressed = false
-  private var isSendingDone = false
-  private var isBodyDeferred = false
+  var isSendingDone = false
+  var isBodyDeferred = false
   private var isDelivering = false
   private var deliveryIsDue = false
-  private var writableIsDue = false
+  var writableIsDue = false
 
   init(
     loop: RPCShard, configuration: RPCClientConfiguration, compression: RPCCompression, events: @escaping EventHandler
@@ -312,55 +312,6 @@ extension RPCClientStream {
     let taken = inbox.collectTaken()
     guard taken > 0, let connection, let streamID else { return }
     connection.giveWindowBack(taken, ofStream: streamID)
-  }
-}
-
-// MARK: - Messages to the server, on the loop only
-
-extension RPCClientStream {
-  enum Output {
-    case bytes(Int)
-    case last(Int)
-    /// Until there is more.
-    case deferred
-  }
-
-  /// From nghttp2, when it has room for DATA.
-  func write(to buffer: UnsafeMutablePointer<UInt8>, capacity: Int) -> Output {
-    let before = outbox.heldBytes
-    let count = outbox.write(to: buffer, capacity: capacity)
-    release(before - outbox.heldBytes)
-    if outbox.isEmpty && isSendingDone { return .last(count) }
-    if count > 0 { return .bytes(count) }
-    isBodyDeferred = true
-    return .deferred
-  }
-
-  private func append(_ message: [UInt8], compressed: Bool) {
-    guard isRunning, !isSendingDone else {
-      _ = quota.release(MessageOutbox.cost(of: message))
-      return
-    }
-    let outgoing = OutgoingMessage(message, compressed ? compression : .identity, with: loop.gzip)
-    outbox.append(outgoing)
-    release(message.count - outgoing.messageBytes)
-    resumeBody()
-  }
-
-  private func resumeBody() {
-    connection?.scheduleWrite()
-    guard isBodyDeferred, let connection, let streamID else { return }
-    isBodyDeferred = false
-    connection.session.resumeBody(ofStream: streamID)
-  }
-
-  private func release(_ count: Int) {
-    guard quota.release(count), !writableIsDue, isRunning else { return }
-    writableIsDue = true
-    loop.execute {
-      self.writableIsDue = false
-      if self.isRunning, let events = self.events { events(self, .writable) }
-    }
   }
 }
 

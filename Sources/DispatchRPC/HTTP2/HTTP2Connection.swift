@@ -16,7 +16,7 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
   /// Timer tags of the subclasses start above.
   static let lingerTimer: UInt32 = 0
 
-  private enum State {
+  enum Phase {
     /// The transport's handshake comes first; not a byte of HTTP/2 has passed.
     case handshaking
     case open
@@ -31,11 +31,11 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
   let transport: any Transport
   let session: HTTP2Session
 
-  private var state = State.handshaking
+  final var phase = Phase.handshaking
   /// `nil` until the kernel watches the descriptor.
   private var key: UInt64?
   private var watched = Readiness.readable
-  private var handshakeIsDue = false
+  final var handshakeIsDue = false
   private var writeIsDue = false
   /// Of the session's output nothing more is wanted.
   private var lastWordIsSaid = false
@@ -62,12 +62,12 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
   }
 
   /// HTTP/2 has begun, or ended already.
-  final var hasBegun: Bool { state != .handshaking }
+  final var hasBegun: Bool { phase != .handshaking }
 
   /// Calls can still be answered.
-  final var isOpen: Bool { state == .open }
+  final var isOpen: Bool { phase == .open }
 
-  private var canWrite: Bool { state == .open || state == .broken }
+  private var canWrite: Bool { phase == .open || phase == .broken }
 
   // MARK: For subclasses
 
@@ -96,42 +96,6 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
 
   func timerExpired(_ tag: TimerTag) {
     if tag.kind == Self.lingerTimer { close("finished") }
-  }
-
-  // MARK: Handshake
-
-  /// Once the socket is connected. What is submitted until then leaves afterwards.
-  final func beginHandshake() {
-    if transport.isEncrypted { scheduleHandshake() } else { open() }
-  }
-
-  /// Not at once, see `HandshakeTurns`; and not watched meanwhile, as it would be reported again and again.
-  private func scheduleHandshake() {
-    guard !handshakeIsDue else { return }
-    handshakeIsDue = true
-    watch([])
-    shard.scheduleHandshake(self)
-  }
-
-  final func continueHandshake() {
-    handshakeIsDue = false
-    guard state == .handshaking else { return }
-    switch transport.handshake() {
-    case .done:
-      open()
-      watch(.readable)
-      // The peer's first frames may have come with the end of its handshake.
-      receive()
-    case .wantsRead: watch(.readable)
-    case .wantsWrite: watch(.writable)
-    case .failed(let reason): handshakeFailed(reason)
-    }
-  }
-
-  private func open() {
-    state = .open
-    didHandshake()
-    scheduleWrite()
   }
 
   // MARK: Timers
@@ -182,7 +146,7 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
     }
   }
 
-  private func receive() {
+  final func receive() {
     switch transport.receive(into: shard.receiveBuffer) {
     case .bytes(let count):
       if transport.hasUnreadInput { scheduleAnotherRead() }
@@ -191,7 +155,7 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
       let isWhole = session.receive(bytes)
       didReceive()
       if !isWhole {
-        state = .broken
+        phase = .broken
         session.terminate(.protocolError)
         // The peer may never read what is still to be written.
         setTimer(Self.lingerTimer, after: Self.lingerTime)
@@ -213,7 +177,7 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
   }
 
   private func readAgain() {
-    if state != .closed, watched.contains(.readable), transport.hasUnreadInput { receive() }
+    if phase != .closed, watched.contains(.readable), transport.hasUnreadInput { receive() }
   }
 
   // MARK: Writing
@@ -241,7 +205,7 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
     session.queuedFrameCount > Self.queuedFrameLimit ? .writable : [.readable, .writable]
   }
 
-  private func watch(_ readiness: Readiness) {
+  final func watch(_ readiness: Readiness) {
     guard readiness != watched else { return }
     watched = readiness
     shard.watch(registeredKey, descriptor: transport.descriptor, for: readiness)
@@ -339,8 +303,8 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
 
   /// Ends the connection for what the peer does: GOAWAY with the reason as its debug data, and nothing is read any more.
   final func terminate(_ code: HTTP2ErrorCode, _ reason: StaticString) {
-    guard state == .open else { return }
-    state = .broken
+    guard phase == .open else { return }
+    phase = .broken
     session.submitGoaway(code, debugData: UnsafeRawBufferPointer(reason))
     // nghttp2 stops reading at once. Its own GOAWAY is not sent, as `lastWordSent` comes before.
     session.terminate(code)
@@ -360,30 +324,20 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
 
   /// As `finish`, before HTTP/2 began too.
   final func linger() {
-    state = .lingering
+    phase = .lingering
     transport.finishSending()
     watch(.readable)
     setTimer(Self.lingerTimer, after: Self.lingerTime)
   }
 
   final func close(_ reason: String) {
-    guard state != .closed else { return }
-    state = .closed
+    guard phase != .closed else { return }
+    phase = .closed
     for timer in timers.values { shard.cancelTimer(timer) }
     timers = [:]
     if !blocked.isEmpty { clearBlocked() }
     if let key { shard.unregister(key, descriptor: transport.descriptor) }
     transport.close()
     didClose(reason)
-  }
-}
-
-/// Carries a reference that only its shard may use through a `@Sendable` closure that only its shard runs.
-struct ShardConfined<Value>: @unchecked Sendable {
-  // Sendable because: `value` is read on the shard only.
-  let value: Value
-
-  init(_ value: Value) {
-    self.value = value
   }
 }
