@@ -5,8 +5,8 @@ internal import TouchstoneStore
 
 /// Confined like its connection.
 final class Sweeper {
-  /// Of each table, in one step: about a millisecond.
-  static let rowsPerStep = 1_000
+  /// Of each table, in one step: about a millisecond in all, for which commits wait.
+  static let rowsPerStep = 500
 
   struct Step {
     var result = SweepResult(removedRows: 0, hasMore: false)
