@@ -18,6 +18,8 @@ final class ConnectionLane: Sendable {
     var timeout: Duration
     /// Of one answer.
     var answerTimeout: Duration
+    /// As `PostgresConnection.Configuration` has it.
+    var signOfLifeTimeout: Duration?
     /// All that is said on it.
     var prepared: [Statement]
     /// As `PostgresConnection.Configuration` has it.
@@ -40,8 +42,8 @@ final class ConnectionLane: Sendable {
         configuration: .init(
           target: targets[id.endpoint.number], capacity: configuration.depth, connectTimeout: backoff.connectTimeout,
           // The server gives up first, and says so.
-          answerTimeout: configuration.answerTimeout + SessionSetup.grace, setup: setup,
-          prepared: configuration.prepared,
+          answerTimeout: configuration.answerTimeout + SessionSetup.grace,
+          signOfLifeTimeout: configuration.signOfLifeTimeout, setup: setup, prepared: configuration.prepared,
           flushing: configuration.flushing),
         report: report)
     }

@@ -76,7 +76,7 @@ extension PostgresConnection {
 
   private func serve() {
     phase = .serving
-    isTimerSet = false
+    timerDeadline = nil
     report(.connected(capacity: configuration.capacity))
     sendWaiting()
   }

@@ -27,6 +27,8 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     var capacity: Int
     var connectTimeout: Duration
     var answerTimeout: Duration
+    /// Where answers may take long: each transaction has a Sync before it, whose answer has less time.
+    var signOfLifeTimeout: Duration?
     /// Done first, and not prepared.
     var setup: [String]
     var prepared: [Statement]
@@ -74,7 +76,8 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
   /// The one that waits for a step of connecting.
   var stepSource: (any DispatchSourceProtocol)?
   var timer: (any DispatchSourceTimer)?
-  var isTimerSet = false
+  /// When the timer fires; `nil`: it is not set.
+  var timerDeadline: MonotonicInstant?
   /// Sources that have not let go of their socket yet.
   var openSources = 0
   var watchedSocket: Int32?
@@ -123,9 +126,10 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     let isGroup = configuration.flushing != nil && transactions.count > 1
     for (index, transaction) in transactions.enumerated() {
       let isUnflushed = isGroup && transaction.isCommit
+      let isAlive = askForSignOfLife(on: connection)
       // From here on it may reach the server, whatever libpq says.
       inFlight.append(InFlight(transaction: transaction, isUnflushed: isUnflushed, deadline: deadline))
-      guard (isUnflushed ? transaction.unflushed : transaction).send(on: connection) else {
+      guard isAlive, (isUnflushed ? transaction.unflushed : transaction).send(on: connection) else {
         let reason = failure
         end(reason)
         for unsent in transactions[(index + 1)...] { unsent.completion(.failure(.notSent(reason))) }
@@ -135,6 +139,15 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     if isGroup, !sendFlush(on: connection, deadline: deadline) { return end(failure) }
     flush()
     setTimer()
+  }
+
+  /// A peer that vanished without a word is found out soon, however long the statements behind this may take. It costs no
+  /// round trip of its own.
+  private func askForSignOfLife(on connection: OpaquePointer) -> Bool {
+    guard let timeout = configuration.signOfLifeTimeout else { return true }
+    let question = Transaction(calls: []) { _ in }
+    inFlight.append(InFlight(transaction: question, isUnflushed: false, deadline: .now() + timeout))
+    return question.send(on: connection)
   }
 
   private func sendFlush(on connection: OpaquePointer, deadline: MonotonicInstant) -> Bool {
@@ -228,21 +241,23 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
   func startTimer(after duration: Duration) {
     let timer = DispatchSource.makeTimerSource(queue: queue)
     timer.setEventHandler { [unowned self] in timerFired() }
-    timer.schedule(deadline: DispatchTime(uptimeNanoseconds: (MonotonicInstant.now() + duration).nanoseconds))
+    let deadline = MonotonicInstant.now() + duration
+    timer.schedule(deadline: DispatchTime(uptimeNanoseconds: deadline.nanoseconds))
     timer.activate()
-    isTimerSet = true
+    timerDeadline = deadline
     self.timer = timer
   }
 
   /// At the first deadline; it may turn out that its transaction was answered.
   func setTimer() {
-    guard !isTimerSet, let first = inFlight.first else { return }
-    isTimerSet = true
+    guard let first = inFlight.first else { return }
+    if let timerDeadline, timerDeadline <= first.deadline { return }
+    timerDeadline = first.deadline
     timer?.schedule(deadline: DispatchTime(uptimeNanoseconds: first.deadline.nanoseconds))
   }
 
   func timerFired() {
-    isTimerSet = false
+    timerDeadline = nil
     guard phase == .serving else { return end("not connected in time") }
     guard let first = inFlight.first, first.deadline <= .now() else { return setTimer() }
     end("no answer in time")
@@ -296,47 +311,5 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     // A line, and perhaps advice on one of its own, behind a tab.
     let text = String(cString: message).split { $0 == "\n" || $0 == "\t" }.joined(separator: "; ")
     return text.isEmpty ? "the connection was lost" : text
-  }
-
-  // MARK: The socket
-
-  /// Of our own, for the sources: libpq closes its socket as soon as it finds it dead, and the next connection would get the
-  /// same number while Dispatch still takes it for the old one.
-  func duplicateSocket() -> Int32? {
-    let socket = fcntl(PQsocket(connection), F_DUPFD_CLOEXEC, 0)
-    return socket >= 0 ? socket : nil
-  }
-
-  func watchSocket() -> Bool {
-    guard let socket = duplicateSocket() else { return false }
-    watchedSocket = socket
-    let read = DispatchSource.makeReadSource(fileDescriptor: socket, queue: queue)
-    read.setEventHandler { [unowned self] in receive() }
-    read.setCancelHandler { [self] in sourceEnded() }
-    let write = DispatchSource.makeWriteSource(fileDescriptor: socket, queue: queue)
-    write.setEventHandler { [unowned self] in flush() }
-    write.setCancelHandler { [self] in sourceEnded() }
-    openSources += 2
-    readSource = read
-    writeSource = write
-    read.activate()
-    return true
-  }
-
-  func resumeWriting() {
-    guard !isWriting else { return }
-    isWriting = true
-    if isWriteSourceActive {
-      writeSource?.resume()
-    } else {
-      isWriteSourceActive = true
-      writeSource?.activate()
-    }
-  }
-
-  func suspendWriting() {
-    guard isWriting else { return }
-    isWriting = false
-    writeSource?.suspend()
   }
 }

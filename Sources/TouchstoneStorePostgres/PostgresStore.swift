@@ -59,7 +59,8 @@ public final class PostgresStore: Store {
     lists = lane(
       .init(
         connections: options.listConnections, depth: 1, maximumWaiting: options.maximumWaiting,
-        timeout: options.listTimeout, answerTimeout: options.listTimeout, prepared: Statement.all))
+        timeout: options.listTimeout, answerTimeout: options.listTimeout, signOfLifeTimeout: options.answerTimeout,
+        prepared: Statement.all))
     clock = options.clock
     committer = Committer(writes: writes, clock: clock)
     sealer = EventSealer(lists: lists, options: options, signal: eventSignal)

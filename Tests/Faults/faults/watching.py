@@ -25,14 +25,15 @@ def await_status(server, status):
     watch.cancel()
 
 
-def seconds_until_it_writes(caller):
-    """Asks again and again for something that has to be written."""
+def seconds_until_it_serves(caller):
+    """Asks again and again for something that has to be read and written, and for a list."""
     began = time.monotonic()
     while time.monotonic() < began + PATIENCE_SECONDS:
         try:
-            caller.erase_profile(new_profile_id())
+            caller.set_settings(new_profile_id(), biometry_enabled=True)
+            caller.events()
             return time.monotonic() - began
         except grpc.RpcError as error:
             assert error.code() == grpc.StatusCode.UNAVAILABLE, error
             time.sleep(_ASK_SECONDS)
-    raise AssertionError(f"it does not write {PATIENCE_SECONDS} seconds later")
+    raise AssertionError(f"it does not serve {PATIENCE_SECONDS} seconds later")

@@ -1,0 +1,98 @@
+"""PostgreSQL that crashes under load, connections that are cut in the middle of a commit, and a failover."""
+
+import os
+import random
+import time
+
+import pytest
+
+from faults.load import APPLICATION, Load
+from faults.proxy import LOSES_ANSWERS, OPEN
+from faults.site import PostgresSite
+from faults.watching import NOT_SERVING, SERVING, await_status, seconds_until_it_serves
+from support.caller import new_caller
+
+#: How often PostgreSQL is killed: `make soak KILLS=200`. It takes its time to start after it.
+KILLS = int(os.environ.get("FAULTS_KILLS") or 3)
+#: How often connections are cut under load.
+CUTS = 8
+
+#: What customers do between two faults.
+ACTS = (1, 30)
+#: While answers are lost, commits are done that nobody hears of.
+LOSS_SECONDS = (0.0, 0.05)
+#: A service is back within a second of its database; beside others, on a busy machine, within this.
+RETURN_SECONDS = 3
+
+
+def test_what_was_answered_survives_every_crash_of_postgresql(mortal_site, mortal_postgres, seed):
+    """The service lives through all of them."""
+    dice = random.Random(seed)
+    load = Load(dice.random())
+    server = mortal_site.start()
+    caller = new_caller(server, APPLICATION)
+    for _ in range(KILLS):
+        run = load.run(server)
+        run.await_acts(dice.randint(*ACTS))
+        mortal_postgres.stop("immediate")
+        run.await_refusals()
+        mortal_postgres.start()
+        assert seconds_until_it_serves(caller) < RETURN_SECONDS
+        load.check(server)
+        mortal_site.check_log()
+        load.renew()
+    await_status(server, SERVING)
+    assert server.process.poll() is None
+
+
+def test_every_answer_is_right_where_connections_are_cut_in_the_middle_of_commits(distant_site, proxy, seed):
+    """The database has done what was sent, or has not: who was cut off asks it, and does not guess."""
+    dice = random.Random(seed)
+    load = Load(dice.random())
+    run = load.run(distant_site.start())
+    for _ in range(CUTS):
+        run.await_acts(run.done + dice.randint(*ACTS))
+        proxy.mode = LOSES_ANSWERS
+        time.sleep(dice.uniform(*LOSS_SECONDS))
+        proxy.mode = OPEN
+        proxy.cut()
+        run.resume()
+    run.end()
+    # Counts the effects: one for each answer, none for a refusal that said so.
+    load.check(distant_site.server)
+    distant_site.check_log()
+    assert run.done > CUTS
+
+
+def test_no_answered_login_is_lost_where_a_synchronous_standby_takes_over(cluster, tmp_path, seed):
+    """Nothing is answered that the standby does not have: also not those commits of a group that do not wait for
+    themselves, as the log's order has the last one wait for all."""
+    site = PostgresSite(tmp_path, cluster.primary, cluster.uri)
+    try:
+        load = Load(seed)
+        server = site.start()
+        caller = new_caller(server, APPLICATION)
+        run = load.run(server)
+        run.await_acts(ACTS[-1])
+        cluster.standby.stop("immediate")
+        # What is on its way is refused in time, and all that comes.
+        run.await_refusals()
+        await_status(server, NOT_SERVING)
+        cluster.standby.start()
+        assert seconds_until_it_serves(caller) < RETURN_SECONDS
+        load.check(server)
+        site.check_log()
+
+        run = load.run(server)
+        run.await_acts(ACTS[-1])
+        cluster.primary.stop("immediate")
+        run.await_refusals()
+        await_status(server, NOT_SERVING)
+        cluster.standby.promote()
+        assert seconds_until_it_serves(caller) < RETURN_SECONDS
+        await_status(server, SERVING)
+        load.check(server)
+        site.uri = cluster.standby.uri(site.name)
+        site.check_log()
+    finally:
+        site.close()
