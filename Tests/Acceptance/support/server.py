@@ -41,7 +41,8 @@ class Server:
         command = [BINARY, "serve", "--data-dir", self.data_directory]
         if self.store:
             command += ["--store", self.store]
-        has_keys = {"--keys", "TOUCHSTONE_KEYS"} & {*map(str, arguments), *(environment or {})}
+        given = {*map(str, arguments), *(environment or {}), *(configuration if isinstance(configuration, dict) else {})}
+        has_keys = {"--keys", "TOUCHSTONE_KEYS", "keys"} & given
         if self.store is not None and not has_keys:
             make_keys(self.data_directory / "keys")
         for address in listen:
