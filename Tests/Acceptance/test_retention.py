@@ -14,6 +14,7 @@ from support.errors import refused
 from support.phone import Phone
 from support.postgres import PostgresServer
 from support.server import run
+from support.stores import of_sqlite
 from support.stubs import administration_pb2
 
 CORRUPT, NO_INPUT, UNWRITABLE, LOCKED, CONFIGURATION = 65, 66, 73, 75, 78
@@ -72,6 +73,7 @@ def verified(location, *arguments):
     return ended.stdout
 
 
+@of_sqlite
 def test_a_service_archives_what_is_older_than_its_setting(start, archive):
     server = start(configuration={"retention": {"events": "1s", "archive": str(archive)}})
     caller, phone, _ = use(server)
@@ -103,6 +105,7 @@ def test_who_follows_the_log_meets_no_gap_in_silence(start, archive):
         next(caller.administration.WatchEvents(watch))
 
 
+@of_sqlite
 def test_by_hand_while_the_service_is_stopped_and_again(start, archive):
     server = start()
     use(server)
@@ -129,6 +132,7 @@ def rows(directory):
         return connection.execute("SELECT count(*) FROM events").fetchone()[0]
 
 
+@of_sqlite
 def test_nobody_alters_or_drops_what_was_archived_unnoticed(start, archive):
     server = start()
     _, _, binding = use(server)
@@ -153,6 +157,7 @@ def test_nobody_alters_or_drops_what_was_archived_unnoticed(start, archive):
     assert run("audit", "verify", *location).returncode == CORRUPT
 
 
+@of_sqlite
 def test_erasing_reaches_the_archive_by_a_command_of_its_own(start, archive):
     server = start()
     caller, _, binding = use(server)
