@@ -209,7 +209,7 @@ def test_on_postgresql_replicas_archive_one_at_a_time_and_beside_the_command(sta
     assert run("migrate", "--store", uri).returncode == 0
     assert run("keys", "new", keys).returncode == 0
     configuration = {"store": uri, "keys": str(keys), "retention": {"events": "1s", "archive": str(archive)}}
-    servers = [start(name, configuration=configuration) for name in ("a", "b")]
+    servers = [start(name, configuration=configuration, store="") for name in ("a", "b")]
     callers = [new_caller(server, "shop") for server in servers]
     for _ in range(3):
         for server in servers:
