@@ -1,6 +1,5 @@
 // Where the database is, as libpq reads it, host by host.
 
-internal import CPostgres
 internal import Glibc
 internal import TouchstoneStore
 
@@ -25,37 +24,20 @@ struct ConnectionTarget: Sendable, Hashable {
     try split(try parse(uri))
   }
 
-  /// What it says, and nothing from the environment.
-  static func parse(_ uri: String) throws(StoreOpenError) -> [Setting] {
-    var message: UnsafeMutablePointer<CChar>?
-    defer { if let message { PQfreemem(message) } }
-    guard let options = PQconninfoParse(uri, &message) else {
-      // The message may quote what stands where a password is expected.
-      throw StoreOpenError(code: .unwritable, message: "the store's URI is not one that libpq reads: check its form")
-    }
-    defer { PQconninfoFree(options) }
-    var settings: [Setting] = []
-    var index = 0
-    while let keyword = options[index].keyword {
-      if let value = options[index].val {
-        let isSecret = options[index].dispchar.map { String(cString: $0) } == "*"
-        settings.append(
-          Setting(keyword: String(cString: keyword), value: String(cString: value), isSecret: isSecret))
-      }
-      index += 1
-    }
-    return settings
-  }
-
   /// The same, with what the store asks of every connection.
-  static func prepared(_ uri: String) throws(StoreOpenError) -> [ConnectionTarget] {
+  ///
+  /// - Parameter isSet: whether the environment has a variable.
+  static func prepared(
+    _ uri: String, isSet: (String) -> Bool = { getenv($0) != nil }
+  ) throws(StoreOpenError) -> [ConnectionTarget] {
     try targets(of: uri).map { target in
       var target = target
       target.setDefault("fallback_application_name", "touchstone")
       // A standby would refuse every commit.
       target.setDefault("target_session_attrs", "read-write")
-      // libpq's own default would go on in plaintext where the server, or who stands between, has no TLS.
-      if !target.isLocal, getenv("PGSSLMODE") == nil { target.setDefault("sslmode", "verify-full") }
+      // libpq's own default would go on in plaintext where the server, or who stands between, has no TLS. Neither
+      // PGSSLMODE nor a service file takes this back: who may change those is not who wrote the URI.
+      if !target.isLoopback(isSet) { target.setDefault("sslmode", "verify-full") }
       target.set("client_encoding", "UTF8")
       return target
     }
@@ -82,12 +64,20 @@ struct ConnectionTarget: Sendable, Hashable {
     }
   }
 
-  /// On this machine: a Unix socket or a loopback address.
-  private var isLocal: Bool {
-    // Without a host libpq takes PGHOST, or else a Unix socket.
-    let host = value(of: "hostaddr") ?? value(of: "host") ?? getenv("PGHOST").map { String(cString: $0) } ?? ""
-    return host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
-      || host.hasPrefix("127.")
+  /// By the URI alone, a loopback address over TCP. On a Unix socket libpq asks for no TLS, whatever `sslmode` is.
+  private func isLoopback(_ isSet: (String) -> Bool) -> Bool {
+    if let address = value(of: "hostaddr") { return Self.isLoopback(address) }
+    // These give a host another address.
+    let isRedirected = isSet("PGHOSTADDR") || isSet("PGSERVICE") || value(of: "service") != nil
+    guard !isRedirected, let host = value(of: "host") else { return false }
+    return host == "localhost" || Self.isLoopback(host)
+  }
+
+  private static func isLoopback(_ address: String) -> Bool {
+    // As a number: "127.example.com" is a name, and may be anywhere.
+    var number = in_addr()
+    if inet_pton(AF_INET, address, &number) == 1 { return UInt32(bigEndian: number.s_addr) >> 24 == 127 }
+    return address == "::1"
   }
 
   func value(of keyword: String) -> String? {

@@ -1,5 +1,7 @@
 """A service on PostgreSQL: how its database is made, which ones it refuses, and what it does while there is none."""
 
+import os
+import socket
 import subprocess
 import threading
 import time
@@ -26,6 +28,9 @@ UNAVAILABLE = 69
 UNWRITABLE = 73
 OTHER_SCHEMA = 76
 BAD_CONFIGURATION = 78
+
+#: All that is said before TLS.
+SSL_REQUEST = bytes.fromhex("0000000804d2162f")
 
 #: What a call is given while the database is gone, and what it is answered by; a store's own limit is 4 s.
 DEADLINE_SECONDS = 15
@@ -233,6 +238,35 @@ def test_what_is_no_uri_is_refused_and_not_quoted(tmp_path, uri):
         assert ended.returncode == exit_code
         assert "postgresql://HOST/DATABASE" in ended.stderr
         assert "opensesame" not in ended.stderr + ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("uri", "environment"),
+    [
+        ("postgresql://u:opensesame@/db", {"PGHOSTADDR": "127.0.0.1"}),
+        ("postgresql://u:opensesame@localhost/db", {"PGHOSTADDR": "127.0.0.1", "PGSSLMODE": "prefer"}),
+        ("postgresql://u:opensesame@/?service=elsewhere", {}),
+    ],
+)
+def test_no_password_for_a_server_without_tls_whatever_the_environment_says(tmp_path, uri, environment):
+    """Such as one who stands between, and would ask for it in plaintext."""
+    services = tmp_path / "services"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(DEADLINE_SECONDS)
+        port = listener.getsockname()[1]
+        services.write_text(f"[elsewhere]\nhost=db.example.com\nhostaddr=127.0.0.1\nport={port}\nsslmode=prefer\n")
+        environment = {"PGPORT": str(port), "PGSERVICEFILE": str(services), "TOUCHSTONE_STORE": uri, **environment}
+        process = subprocess.Popen([BINARY, "migrate", "--dry-run"], env={**os.environ, **environment})
+        try:
+            connection, _ = listener.accept()
+            with connection:
+                connection.settimeout(DEADLINE_SECONDS)
+                assert connection.recv(1024) == SSL_REQUEST
+                connection.sendall(b"N")
+                assert connection.recv(1024) == b""
+        finally:
+            process.kill()
+            process.wait()
 
 
 def test_a_password_in_a_configuration_that_others_can_read(tmp_path):
