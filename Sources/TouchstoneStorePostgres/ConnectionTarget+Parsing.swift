@@ -24,6 +24,33 @@ extension ConnectionTarget {
       }
       index += 1
     }
+    guard !isMisread(uri, as: settings) else {
+      throw StoreOpenError(
+        code: .unwritable,
+        message:
+          "the store's URI has an @ or a port where none can be: in its user and password write / as %2F, @ as %40 "
+          + "and : as %3A")
+    }
     return settings
+  }
+
+  /// A password that is not percent-encoded ends for libpq at its first "/" or "@". What follows then stands where hosts,
+  /// ports and databases do, which people and logs may see.
+  private static func isMisread(_ uri: String, as settings: [Setting]) -> Bool {
+    if let scheme = uri.firstRange(of: "://") {
+      let place = uri[scheme.upperBound...].prefix { $0 != "?" }
+      let authority = place.prefix { $0 != "/" }
+      let signs = place.count { $0 == "@" }
+      if signs > 1 || signs > authority.count(where: { $0 == "@" }) { return true }
+    }
+    return settings.contains { setting in
+      let values = setting.value.split(separator: ",", omittingEmptySubsequences: false)
+      return switch setting.keyword {
+      // One at the beginning is a Unix socket's without a file.
+      case "host", "hostaddr": values.contains { $0.dropFirst().contains("@") }
+      case "port": values.contains { !$0.isEmpty && UInt16($0) == nil }
+      default: false
+      }
+    }
   }
 }

@@ -225,7 +225,15 @@ def test_no_password_on_the_command_line(tmp_path, uri):
 
 
 @pytest.mark.parametrize(
-    "uri", ["postgresql://[opensesame", "postgres:opensesame", "mysql://u:opensesame@db/x", "opensesame"]
+    "uri",
+    [
+        "postgresql://[opensesame",
+        "postgres:opensesame",
+        "mysql://u:opensesame@db/x",
+        "opensesame",
+        "postgresql://u:open/opensesame@db/x",
+        "postgresql://u:open@opensesame@db/x",
+    ],
 )
 def test_what_is_no_uri_is_refused_and_not_quoted(tmp_path, uri):
     configuration = tmp_path / "touchstone.yaml"

@@ -115,6 +115,32 @@ struct OpeningTests {
     #expect(!dumped.contains("secret"))
   }
 
+  /// libpq ends the password at its first "/" or "@".
+  @Test(arguments: [
+    "postgresql://u:open/sesame@host/db", "postgresql://u:12/sesame@host/db", "postgresql://u:/sesame@host/db",
+    "postgresql://u:open@sesame@host/db", "postgresql://u:open?x@sesame@host/db", "postgresql://u:o,pen/sesame@host/db",
+    "postgresql://u:12,3/sesame@host/db", "postgresql://u:open/se?same@host/db", "postgresql://u:12/se@s@ame@host/db",
+    "postgresql://u:open@sesame@/db", "postgres://u:o@p/en@sesame@host:1/db", "postgresql://host:sesame/db",
+    "postgresql://host:65536/db", "postgresql://open/sesame@host",
+  ])
+  func aPasswordThatIsNotEncodedIsRefusedAndNotQuoted(_ uri: String) async throws {
+    let error = #expect(throws: StoreOpenError.self) { try PostgresAddress(uri: uri) }
+    #expect(error?.code == .unwritable)
+    #expect(await Self.openingError(uri)?.code == .unwritable)
+    for part in ["open", "sesame", "same", "12"] { #expect(error?.message.contains(part) == false) }
+  }
+
+  @Test(arguments: [
+    ("postgresql://u:open%2Fsesame%40@host/db", "host/db"), ("postgresql://u:o:p?n%25@host/db", "host/db"),
+    ("postgresql://u%40corp:x@[::1]:5433/db", "::1:5433/db"), ("postgresql://u:x@a:1,b:2/db%40home", "a:1,b:2/db@home"),
+    ("postgresql:///db?host=@socket&password=sesame@x", "@socket/db"),
+  ])
+  func aPasswordThatIsEncodedIsNotShown(_ uri: String, _ description: String) throws {
+    let address = try PostgresAddress(uri: uri)
+    #expect(address.hasSecret)
+    #expect(address.description == description)
+  }
+
   // MARK: Migrations
 
   @Test func aMigrationSaysBeforehandWhatItWouldDoAndIsDoneOnce() async throws {
