@@ -118,7 +118,9 @@ extension TouchstoneService {
         store.device(
           id: request.deviceID,
           completion: exchange.then { [self] device in
-            guard device.biometry != BiometryStanding() else { return exchange.answer(V1.UnlockDeviceResponse()) }
+            guard device.biometry != BiometryStanding() else {
+              return confirm(for: exchange) { exchange.answer(V1.UnlockDeviceResponse()) }
+            }
             var unlocked = device
             unlocked.biometry = BiometryStanding()
             let event = EventDraft.device(
@@ -170,7 +172,7 @@ extension TouchstoneService {
           reason: reason.rawValue)
       }
       guard secret.standing.failures > 0 || secret.standing.lock != .none else {
-        return exchange.answer(V1.UnlockSecretResponse())
+        return confirm(for: exchange) { exchange.answer(V1.UnlockSecretResponse()) }
       }
       var unlocked = profile
       unlocked.unlockSecret(kind)

@@ -143,7 +143,9 @@ extension TouchstoneService {
     _ request: V1.RevokeBindingRequest, _ exchange: Exchange<V1.RevokeBindingResponse>, round: Int
   ) throws(RequestError) {
     try binding(request.bindingID, of: request.applicationID, for: exchange) { [self] binding in
-      guard !binding.isRevoked else { return exchange.answer(V1.RevokeBindingResponse()) }
+      guard !binding.isRevoked else {
+        return confirm(for: exchange) { exchange.answer(V1.RevokeBindingResponse()) }
+      }
       var revoked = binding
       revoked.isRevoked = true
       let event = EventDraft.binding(

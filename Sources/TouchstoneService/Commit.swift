@@ -29,6 +29,14 @@ extension TouchstoneService {
     }
   }
 
+  /// For an answer that it is so already: runs `confirmed` once what was read is durable, for the answer is a promise
+  /// like one after a commit.
+  func confirm<Response>(
+    for exchange: Exchange<Response>, confirmed: @escaping @Sendable () throws(RequestError) -> Void
+  ) {
+    store.confirm(completion: exchange.then { (_: Void) throws(RequestError) in try confirmed() })
+  }
+
   /// Writes events that have no effect beside them, then runs `committed`.
   func record<Response>(
     _ event: EventDraft, for exchange: Exchange<Response>,

@@ -89,7 +89,7 @@ extension TouchstoneService {
     switch configuration.enrolment.acceptDomainState(of: terms.posture, on: evidence, now: now) {
     case .accept(let baseline):
       guard baseline != binding.baseline else {
-        return exchange.answer(V1.AcceptDomainStateResponse(binding: V1.Binding(binding)))
+        return confirm(for: exchange) { exchange.answer(V1.AcceptDomainStateResponse(binding: V1.Binding(binding))) }
       }
       var accepted = binding
       accepted.baseline = baseline

@@ -179,7 +179,9 @@ extension TouchstoneService {
   ) {
     subject(evaluation.subject, of: applicationID, evaluation: evaluation.key, for: exchange) { [self] subject in
       var record = subject.evaluation ?? EvaluationRecord(key: evaluation.key)
-      guard !record.standing.isFinished else { return exchange.answer(V1.InvalidateEvaluationResponse()) }
+      guard !record.standing.isFinished else {
+        return confirm(for: exchange) { exchange.answer(V1.InvalidateEvaluationResponse()) }
+      }
       record.standing.isFinished = true
       let event = EventDraft.evaluation(
         .invalidated, policy: evaluation.policyName, applicationID: applicationID, subject: subject,

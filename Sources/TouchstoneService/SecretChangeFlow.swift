@@ -72,7 +72,9 @@ struct SecretChangeFlow<Response: SecretChangeResponse>: Sendable {
     service.profile(profile, for: exchange) { record in
       // Removing what is not there changes nothing.
       guard verifier != nil || record.secret(kind)?.standing.isSet == true else {
-        return exchange.answer(Response(accepted: true, denial: nil, attemptsLeft: 0))
+        return service.confirm(for: exchange) {
+          exchange.answer(Response(accepted: true, denial: nil, attemptsLeft: 0))
+        }
       }
       commitChange(
         of: record, verifier, in: turn, round: round,

@@ -256,7 +256,9 @@ extension TouchstoneService {
         return record(event, for: exchange) { exchange.answer(V1.RevokeTokenResponse()) }
       }
       // An expired one, too: the clock may be set back.
-      guard token.record?.state != .revoked else { return exchange.answer(V1.RevokeTokenResponse()) }
+      guard token.record?.state != .revoked else {
+        return confirm(for: exchange) { exchange.answer(V1.RevokeTokenResponse()) }
+      }
       var record = token.record ?? TokenRecord(key: token.key, state: .revoked, transaction: [], version: 0)
       record.state = .revoked
       let event = EventDraft.token(

@@ -56,6 +56,10 @@ public protocol Store: Sendable {
   /// Completes when the change set is durable, or was refused whole.
   func commit(_ changeSet: ChangeSet, completion: @escaping Completion<Void>)
 
+  /// Completes when all that could be read before the call is durable: for answers that promise something and change
+  /// nothing, because it is so already.
+  func confirm(completion: @escaping Completion<Void>)
+
   /// Drops what expired before `time`, the stand-ins that may be forgotten, and the rows of dropped events, in small
   /// steps. Call it now and then.
   ///
@@ -92,6 +96,11 @@ public protocol Store: Sendable {
 }
 
 extension Store {
+  /// By a store that shows only what is durable.
+  public func confirm(completion: @escaping Completion<Void>) {
+    completion(.success(()))
+  }
+
   public func attemptRecordsAtHand(
     ofBinding bindingID: String, applicationID: String
   ) throws(StoreError) -> AttemptRecords? {

@@ -203,6 +203,13 @@ public final class PostgresStore: Store {
     }
   }
 
+  /// A commit of a group can be read before the group's fsync. One that comes later and waits for its own makes it
+  /// durable: there is one log.
+  public func confirm(completion: @escaping Completion<Void>) {
+    let calls = [StatementCall.flushing(expiresAt: clock() + Committer.markLifetime)]
+    writes.run(calls, isQuestion: true) { result in completion(result.map { _ in }.mapError { StoreError($0) }) }
+  }
+
   public func drop(_ archived: ArchivedEvents, completion: @escaping Completion<Void>) {
     Task {
       do throws(PostgresError) {

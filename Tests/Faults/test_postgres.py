@@ -4,6 +4,7 @@ import os
 import random
 import time
 
+import grpc
 import pytest
 
 from faults.load import APPLICATION, Load
@@ -11,6 +12,8 @@ from faults.proxy import LOSES_ANSWERS, OPEN
 from faults.site import PostgresSite
 from faults.watching import NOT_SERVING, SERVING, await_status, seconds_until_it_serves
 from support.caller import new_caller
+from support.phone import Phone
+from support.stubs import bindings_pb2
 
 #: How often PostgreSQL is killed: `make soak KILLS=200`. It takes its time to start after it.
 KILLS = int(os.environ.get("FAULTS_KILLS") or 3)
@@ -23,6 +26,10 @@ ACTS = (1, 30)
 LOSS_SECONDS = (0.0, 0.05)
 #: A service is back within a second of its database; beside others, on a busy machine, within this.
 RETURN_SECONDS = 3
+#: At once: some of them wait for a connection, and so become a group.
+REVOCATIONS = 20
+#: Longer than the store tries.
+REVOCATION_SECONDS = 8
 
 
 def test_what_was_answered_survives_every_crash_of_postgresql(mortal_site, mortal_postgres, seed):
@@ -62,6 +69,36 @@ def test_every_answer_is_right_where_connections_are_cut_in_the_middle_of_commit
     load.check(distant_site.server)
     distant_site.check_log()
     assert run.done > CUTS
+
+
+def test_that_a_binding_is_revoked_already_is_only_answered_once_a_standby_has_it(mortal_site, mortal_postgres):
+    """A commit of a group can be read before it is durable: who tries again is not told of it any earlier."""
+    caller = new_caller(mortal_site.start(), APPLICATION)
+    phones = [Phone() for _ in range(REVOCATIONS)]
+    for phone in phones:
+        caller.bind(phone)
+    mortal_postgres.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    mortal_postgres.execute("SELECT pg_reload_conf()")
+    assert revoke(caller, phones).isdisjoint({grpc.StatusCode.OK})
+    bindings = "SELECT count(*) FROM bindings WHERE is_revoked"
+    assert int(mortal_postgres.execute(bindings, mortal_site.uri)[0]) > 0
+    assert revoke(caller, phones).isdisjoint({grpc.StatusCode.OK})
+    mortal_postgres.execute("ALTER SYSTEM RESET synchronous_standby_names")
+    mortal_postgres.execute("SELECT pg_reload_conf()")
+    seconds_until_it_serves(caller)
+    assert revoke(caller, phones) == {grpc.StatusCode.OK}
+
+
+def revoke(caller, phones):
+    """All at once; answers the codes."""
+    requests = [
+        bindings_pb2.RevokeBindingRequest(
+            application_id=caller.application_id, binding_id=phone.binding.binding_id
+        )
+        for phone in phones
+    ]
+    calls = [caller.bindings.RevokeBinding.future(request, timeout=REVOCATION_SECONDS) for request in requests]
+    return {call.code() for call in calls}
 
 
 def test_no_answered_login_is_lost_where_a_synchronous_standby_takes_over(cluster, tmp_path, seed):

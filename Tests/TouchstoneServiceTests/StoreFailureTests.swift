@@ -61,12 +61,47 @@ struct StoreFailureTests {
     },
     Operation("UnlockDevice") { service, phone in
       _ = try await service.report(.biometryLockout, phone, service.begin(phone))
-      return {
-        let _: V1.UnlockDeviceResponse = try await service.call(
-          "AdministrationService/UnlockDevice",
-          V1.UnlockDeviceRequest(
-            applicationID: TestService.applicationID, deviceID: phone.deviceID, reason: "seen at the desk"))
+      return { try await service.unlockDevice(of: phone) }
+    },
+  ]
+
+  /// Calls that have nothing to change any more, and promise that it stays so.
+  static let repetitions: [Operation] = [
+    Operation("RevokeBinding") { service, phone in
+      try await service.revoke(phone)
+      return { try await service.revoke(phone) }
+    },
+    Operation("InvalidateEvaluation") { service, phone in
+      let opened = try await service.begin(phone)
+      try await service.invalidate(opened)
+      return { try await service.invalidate(opened) }
+    },
+    Operation("RevokeToken") { service, phone in
+      let token = try await service.logIn(phone)
+      try await service.revoke(token: token)
+      return { try await service.revoke(token: token) }
+    },
+    Operation("UnlockDevice") { service, phone in { try await service.unlockDevice(of: phone) } },
+    Operation("UnlockSecret") { service, _ in
+      _ = try await service.set(.passcode("2468"))
+      return { try await service.unlock(.passcode) }
+    },
+    Operation("RemoveSecret") { service, _ in
+      {
+        let answer = try await service.remove(.passcode)
+        #expect(answer.accepted)
       }
+    },
+    Operation("AcceptDomainState") { service, phone in
+      let accept: Operation.Call = {
+        let _: V1.AcceptDomainStateResponse = try await service.call(
+          "BindingService/AcceptDomainState",
+          V1.AcceptDomainStateRequest(
+            applicationID: TestService.applicationID, bindingID: phone.bindingID, domainState: Array("new".utf8),
+            evidence: .primary(service.primary()), osVersion: "18.0"))
+      }
+      try await accept()
+      return accept
     },
   ]
 
@@ -130,6 +165,20 @@ struct StoreFailureTests {
     expect(await refusal(call), failure.rpc, in: service)
   }
 
+  /// Another replica's commit can be read before it is durable, and be lost: "it is so already" is answered once it is.
+  @Test(arguments: repetitions, failures)
+  func whatIsSoAlreadyIsOnlyAnsweredOnceItIsDurable(
+    _ operation: Operation, _ failure: (store: StoreError.Code, rpc: RPCCode)
+  ) async throws {
+    let (service, call) = try await ready(operation)
+    let events = service.events
+    service.store.failConfirmations(failure.store)
+    expect(await refusal(call), failure.rpc, in: service)
+    service.store.recover()
+    try await call()
+    #expect(service.events == events)
+  }
+
   /// The message is for the operator: it stands in the log, and in nothing that goes to the caller.
   private func expect(
     _ error: RPCError, _ code: RPCCode, in service: TestService, sourceLocation: SourceLocation = #_sourceLocation
@@ -165,5 +214,14 @@ struct StoreFailureTests {
     service.store.recover()
     #expect(
       try await service.begin(phone, policy: "payment", transaction: .dinner).denial?.reason == "BIOMETRY_NOT_ENROLLED")
+  }
+}
+
+extension TestService {
+  fileprivate func unlockDevice(of phone: TestPhone) async throws {
+    let _: V1.UnlockDeviceResponse = try await call(
+      "AdministrationService/UnlockDevice",
+      V1.UnlockDeviceRequest(
+        applicationID: Self.applicationID, deviceID: phone.deviceID, reason: "seen at the desk"))
   }
 }

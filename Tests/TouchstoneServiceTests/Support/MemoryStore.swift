@@ -19,6 +19,8 @@ final class MemoryStore: Store {
     var staleRecords: StoredRecords?
     var commitFailures = Failures()
     var readFailure: StoreError?
+    /// What was read may not be durable.
+    var confirmationFailure: StoreError?
     /// Runs once, right before the next commit is compared.
     var beforeCommit: (@Sendable (inout StoredRecords) -> Void)?
     var commitCount = 0
@@ -71,6 +73,11 @@ final class MemoryStore: Store {
     state.withLock { $0.readFailure = StoreError(code: code, message: Self.privateMessage) }
   }
 
+  /// What is read may be lost again.
+  func failConfirmations(_ code: StoreError.Code) {
+    state.withLock { $0.confirmationFailure = StoreError(code: code, message: Self.privateMessage) }
+  }
+
   /// As if they were archived.
   func dropEvents(through sequence: UInt64) {
     state.withLock { state in
@@ -86,6 +93,7 @@ final class MemoryStore: Store {
     state.withLock { state in
       state.commitFailures = Failures()
       state.readFailure = nil
+      state.confirmationFailure = nil
     }
   }
 
@@ -192,6 +200,11 @@ final class MemoryStore: Store {
     }
     deliver(result, to: completion)
     eventSignal.ring()
+  }
+
+  func confirm(completion: @escaping Completion<Void>) {
+    let failure = state.withLock { $0.confirmationFailure }
+    deliver(failure.map { .failure($0) } ?? .success(()), to: completion)
   }
 
   func probe(completion: @escaping Completion<Void>) {
