@@ -99,8 +99,15 @@ struct KeyDirectory: ~Copyable {
     }
   }
 
+  /// For who looks first and changes then: one at a time.
+  func lock() throws(KeyRingError) {
+    try directory.lock()
+  }
+
   /// A new key behind all others of its kind.
   func addKey(of kind: KeyKind, usedFrom time: Int64) throws(KeyRingError) -> KeyFileName {
+    // Two at once would take the same number for different times, and so for different names.
+    try lock()
     // Nothing is added to what would not be served.
     _ = try ring()
     let names = try names(of: kind)

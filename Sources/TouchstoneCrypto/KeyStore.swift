@@ -52,8 +52,9 @@ public enum KeyStore {
   ///
   /// - Parameter time: now, in Unix seconds.
   public static func prune(directory path: String, at time: Int64) throws(KeyRingError) -> [String] {
-    let useless = try list(directory: path, at: time).filter { $0.standing == .prunable }
     let directory = try KeyDirectory.open(path)
+    try directory.lock()
+    let useless = try list(directory: path, at: time).filter { $0.standing == .prunable }
     for entry in useless {
       let name = entry.file.split(separator: "/").last.map(String.init) ?? ""
       guard let name = KeyFileName(name, kind: entry.kind) else { preconditionFailure("a listed key has a name") }

@@ -162,6 +162,13 @@ struct SecretDirectory: ~Copyable {
     guard fsync(descriptor) == 0 else { throw .system("fsync", errno, path: path) }
   }
 
+  /// Waits until no other process (or other `SecretDirectory`) has the lock. It goes with this value.
+  func lock() throws(KeyRingError) {
+    while flock(descriptor, LOCK_EX) != 0 {
+      guard errno == EINTR else { throw .system("flock", errno, path: path) }
+    }
+  }
+
   /// Makes this directory's own name durable.
   private func synchronizeParent() throws(KeyRingError) {
     let parent = openat(descriptor, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -1,5 +1,7 @@
 // What `touchstone keys` does: a first set, rotation, pruning, and the bundle.
 
+import Dispatch
+import Synchronization
 import Testing
 
 @testable import TouchstoneCrypto
@@ -58,6 +60,21 @@ import Testing
     #expect(try KeyStore.prune(directory: directory.keys, at: end + 1) == ["\(kind.rawValue)/1\(kind.suffix)"])
     #expect(try standings(at: end + 1) == [.active])
     #expect(try KeyStore.rotate(directory: directory.keys, kind, usedFrom: end).contains("/3.from-"))
+  }
+
+  @Test func `of parallel rotations each adds a key of its own, and all are served`() throws {
+    let directory = TemporaryDirectory()
+    try KeyStore.create(directory: directory.keys)
+    let failures = Mutex<[KeyRingError]>([])
+    DispatchQueue.concurrentPerform(iterations: 12) { index in
+      do throws(KeyRingError) {
+        _ = try KeyStore.rotate(directory: directory.keys, .sealing, usedFrom: now + Int64(index))
+      } catch {
+        failures.withLock { $0.append(error) }
+      }
+    }
+    #expect(failures.withLock { $0 }.isEmpty)
+    #expect(try KeyRing.load(path: directory.keys).sealing.accepted.count == 13)
   }
 
   @Test func `a key that was replaced at a time that nobody noted is not pruned`() throws {
