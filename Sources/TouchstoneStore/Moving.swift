@@ -62,6 +62,9 @@ package protocol MoveSource {
   func forEachBatch<Failure>(
     of table: MovedTable, limit: Int, _ body: ([MovedRow]) async throws(Failure) -> Void
   ) async throws(Failure) -> StoreOpenError?
+  /// From now on nobody serves from here, durably: what is used there would be unused here. Only a move goes on with it.
+  /// Where this fails, all is as before.
+  func markBeingMoved() throws(StoreOpenError)
 }
 
 /// What a move came to.

@@ -73,6 +73,8 @@ private struct Filling {
     }
     try await run(Self.setting(marks))
     let events = try await verified(counts, marks)
+    // Before anybody can serve from here: never from both.
+    try reading { () throws(StoreOpenError) in try source.markBeingMoved() }
     try await run([.raw("UPDATE touchstone_schema SET migrating_to = NULL")])
     return StoreMove(counts: counts, events: events)
   }

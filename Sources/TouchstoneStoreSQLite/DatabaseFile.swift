@@ -9,22 +9,28 @@ enum DatabaseFile {
   static let fullCheckMaximumBytes: Int64 = 32 << 20
 
   /// A connection to the directory's database, which is made first where there is none.
-  static func open(in directory: DataDirectory, virtualFileSystem: String?) throws(StoreOpenError) -> SQLiteConnection {
+  ///
+  /// - Parameter isMoved: for the move that may have been cut short, and for nothing else.
+  static func open(
+    in directory: DataDirectory, virtualFileSystem: String?, isMoved: Bool = false
+  ) throws(StoreOpenError) -> SQLiteConnection {
     let path = directory.databasePath
     if access(path, F_OK) != 0 {
       guard errno == ENOENT else { throw .unwritable(path, errno) }
       try requireNoLogIsLeft(in: directory)
       try create(in: directory)
     }
-    try inspectHeader(path: path)
+    try inspectHeader(path: path, isMoved: isMoved)
     try RecoveredLog.makeDurable(path: directory.writeAheadLogPath)
     let version: Int64
+    let applicationID: Int64
     do throws(SQLiteError) {
       let connection = try SQLiteConnection(path: path, access: .readWrite, virtualFileSystem: virtualFileSystem)
       try connection.setCheckpointsOnClose(false)
       // The log beside the file may know a later one than the file's header.
       version = try Schema.version(of: connection)
-      if isKnown(version) {
+      applicationID = try connection.integer("PRAGMA application_id")
+      if isKnown(version), refusal(of: applicationID, path, isMoved: isMoved) == nil {
         try check(connection, version: version)
         // Where the log is not whole, closing takes the steps back.
         if version < Schema.version { try Schema.beginBringingForward(from: version, on: connection) }
@@ -36,7 +42,7 @@ enum DatabaseFile {
     } catch {
       throw StoreOpenError(error, path: path)
     }
-    throw .otherSchema(version, path)
+    throw refusal(of: applicationID, path, isMoved: isMoved) ?? .otherSchema(version, path)
   }
 
   /// A log without its database still holds commits that were answered: a new store must not take its place.
@@ -78,7 +84,7 @@ enum DatabaseFile {
   /// Reads the header without SQLite, which might already repair what it opens.
   ///
   /// https://www.sqlite.org/fileformat2.html#the_database_header
-  static func inspectHeader(path: String, isWritten: Bool = true) throws(StoreOpenError) {
+  static func inspectHeader(path: String, isWritten: Bool = true, isMoved: Bool = false) throws(StoreOpenError) {
     let file = try FileDescriptor(opening: path, flags: isWritten ? O_RDWR : O_RDONLY)
     var header = [UInt8](repeating: 0, count: 100)
     let count = pread(file.number, &header, header.count, 0)
@@ -89,17 +95,30 @@ enum DatabaseFile {
     func field(at offset: Int) -> Int64 {
       header[offset..<offset + 4].reduce(0) { $0 << 8 | Int64($1) }
     }
-    guard field(at: 68) != Schema.movedApplicationID else {
-      throw StoreOpenError(
+    if let refusal = refusal(of: field(at: 68), path, isMoved: isMoved) { throw refusal }
+    let version = field(at: 60)
+    guard version > 0 else { throw .corrupt(path, "its schema \(version) was never in use") }
+    guard isKnown(version) else { throw .otherSchema(version, path) }
+  }
+
+  /// `nil`: the database is a service's own, or one that a move may take up again.
+  private static func refusal(of applicationID: Int64, _ path: String, isMoved: Bool) -> StoreOpenError? {
+    switch applicationID {
+    case Schema.applicationID: nil
+    case Schema.beingMovedApplicationID where isMoved: nil
+    case Schema.beingMovedApplicationID:
+      StoreOpenError(
+        code: .otherSchema,
+        message: "\(path): its state was being moved to PostgreSQL, where it may be served already: run `touchstone "
+          + "migrate --from DIRECTORY --to URI` again, to the same database")
+    case Schema.movedApplicationID:
+      StoreOpenError(
         code: .otherSchema,
         message:
           "\(path): its state was moved to PostgreSQL, which is served with --store; to begin anew, take another "
           + "directory")
+    default: .corrupt(path, "a database of another application")
     }
-    guard field(at: 68) == Schema.applicationID else { throw .corrupt(path, "a database of another application") }
-    let version = field(at: 60)
-    guard version > 0 else { throw .corrupt(path, "its schema \(version) was never in use") }
-    guard isKnown(version) else { throw .otherSchema(version, path) }
   }
 
   private static func isKnown(_ version: Int64) -> Bool {

@@ -106,8 +106,8 @@ final class SQLiteConnection {
 
   /// Copies all of the write-ahead log into the database and empties it, so that what was erased is not in it either.
   /// Fails where a reader needs the log for longer.
-  func emptyLog() throws(SQLiteError) {
-    try check(sqlite3_busy_timeout(pointer, Self.truncationLimitMilliseconds))
+  func emptyLog(waitMilliseconds: Int32 = truncationLimitMilliseconds) throws(SQLiteError) {
+    try check(sqlite3_busy_timeout(pointer, waitMilliseconds))
     defer { sqlite3_busy_timeout(pointer, 0) }
     try check(sqlite3_wal_checkpoint_v2(pointer, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil))
   }

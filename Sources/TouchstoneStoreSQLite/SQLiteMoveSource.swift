@@ -6,14 +6,18 @@ internal import TouchstonePolicy
 
 /// Holds the directory's lock until it is released. Confined to one task.
 public final class SQLiteMoveSource {
+  /// For who reads the file meanwhile: longer than a page of events takes, and no backup is waited for.
+  private static let maximumWaitMilliseconds: Int32 = 2_000
+
   private let directory: DataDirectory
   private let connection: SQLiteConnection
 
   /// Fails where a service has the directory, where there is no database in it, or where its database is not whole.
   public init(directory path: String) throws(StoreOpenError) {
-    try DatabaseFile.inspectHeader(path: "\(path)/\(DataDirectory.databaseName)", isWritten: false)
+    let database = "\(path)/\(DataDirectory.databaseName)"
+    try DatabaseFile.inspectHeader(path: database, isWritten: false, isMoved: true)
     directory = try DataDirectory(claiming: path)
-    connection = try DatabaseFile.open(in: directory, virtualFileSystem: nil)
+    connection = try DatabaseFile.open(in: directory, virtualFileSystem: nil, isMoved: true)
   }
 
   /// Of the whole log, to know before the move that it is worth one.
@@ -21,13 +25,44 @@ public final class SQLiteMoveSource {
     try reading { () throws(SQLiteError) in try SQLiteAuditLog.verify(directory.databasePath, .readOnly) }
   }
 
-  /// From now on nobody serves from here, durably: what was used there would be unused here.
-  public func markMoved() throws(StoreOpenError) {
-    try reading { () throws(SQLiteError) in
-      try connection.execute("PRAGMA synchronous = FULL; PRAGMA application_id = \(Schema.movedApplicationID)")
-      // The header is read without SQLite: it must not be in the log alone.
-      try connection.emptyLog()
+  /// Of a directory that stays as it is, beside a running service too.
+  public static func counts(directory: String) throws(StoreOpenError) -> [String: Int64] {
+    let path = "\(directory)/\(DataDirectory.databaseName)"
+    try DatabaseFile.inspectHeader(path: path, isWritten: false, isMoved: true)
+    do throws(SQLiteError) {
+      if let closed = ClosedFile(path: path) {
+        // SQLite would make a write-ahead log even to read.
+        let counts = Result { () throws(SQLiteError) in try Self.counts(path, .readImmutable) }
+        if ClosedFile(path: path) == closed { return try counts.get() }
+      }
+      return try counts(path, .readOnly)
+    } catch {
+      throw StoreOpenError(error, path: path)
     }
+  }
+
+  private static func counts(
+    _ path: String, _ access: SQLiteConnection.Access
+  ) throws(SQLiteError) -> [String: Int64] {
+    let connection = try SQLiteConnection(path: path, access: access)
+    return Dictionary(uniqueKeysWithValues: try counts(on: connection).map { ($0.rawValue, $1) })
+  }
+
+  private static func counts(on connection: SQLiteConnection) throws(SQLiteError) -> MovedCounts {
+    var counts: MovedCounts = [:]
+    for table in MovedTable.allCases {
+      counts[table] = try connection.integer("SELECT count(*) FROM \(table.rawValue)")
+    }
+    return counts
+  }
+
+  /// The move has ended. Where a crash takes this back, it is still known that it began (`markBeingMoved`).
+  public func markMoved() throws(StoreOpenError) {
+    try reading { () throws(SQLiteError) in try mark(Schema.movedApplicationID) }
+  }
+
+  private func mark(_ applicationID: Int64) throws(SQLiteError) {
+    try connection.execute("PRAGMA synchronous = FULL; PRAGMA application_id = \(applicationID)")
   }
 
   private func reading<Value>(_ body: () throws(SQLiteError) -> Value) throws(StoreOpenError) -> Value {
@@ -40,6 +75,20 @@ public final class SQLiteMoveSource {
 }
 
 extension SQLiteMoveSource: MoveSource {
+  package func markBeingMoved() throws(StoreOpenError) {
+    let before = try reading { () throws(SQLiteError) in try connection.integer("PRAGMA application_id") }
+    do throws(SQLiteError) {
+      try mark(Schema.beingMovedApplicationID)
+      // Not in the log alone, which is a file of its own: whoever loses it must not serve either.
+      try connection.emptyLog(waitMilliseconds: Self.maximumWaitMilliseconds)
+    } catch {
+      // Nobody serves from the other store yet, so this one may go on.
+      try reading { () throws(SQLiteError) in try mark(before) }
+      guard error.code.primary != .busy else { throw .beingRead(directory.databasePath) }
+      throw StoreOpenError(error, path: directory.databasePath)
+    }
+  }
+
   package func marks() throws(StoreOpenError) -> MovedMarks {
     try reading { () throws(SQLiteError) in
       let log = try EventLog(on: connection)
@@ -52,13 +101,7 @@ extension SQLiteMoveSource: MoveSource {
   }
 
   package func counts() throws(StoreOpenError) -> MovedCounts {
-    try reading { () throws(SQLiteError) in
-      var counts: MovedCounts = [:]
-      for table in MovedTable.allCases {
-        counts[table] = try connection.integer("SELECT count(*) FROM \(table.rawValue)")
-      }
-      return counts
-    }
+    try reading { () throws(SQLiteError) in try Self.counts(on: connection) }
   }
 
   package func forEachBatch<Failure>(
@@ -82,6 +125,15 @@ extension SQLiteMoveSource: MoveSource {
       // After its last row a statement would begin anew.
       if batch.count < limit { return nil }
     }
+  }
+}
+
+extension StoreOpenError {
+  fileprivate static func beingRead(_ path: String) -> StoreOpenError {
+    StoreOpenError(
+      code: .locked,
+      message: "\(path): another process reads it (a backup, a verification), so that it cannot be marked as moved; it "
+        + "was not moved, and can be served from: run the same again when nobody reads it")
   }
 }
 

@@ -6,6 +6,8 @@ internal import TouchstoneStore
 enum Schema {
   /// "Tchs" in ASCII, in the file's header: what tells our database from another application's.
   static let applicationID: Int64 = 0x5463_6873
+  /// "Tchb": another store has its state and may serve it, and it has not been said which of them goes on.
+  static let beingMovedApplicationID: Int64 = 0x5463_6862
   /// "Tchm": its state is another store's now (`SQLiteMoveSource`).
   static let movedApplicationID: Int64 = 0x5463_686D
   /// In the header's user_version; grows with every change of the tables.

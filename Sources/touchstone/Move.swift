@@ -18,7 +18,7 @@ struct Move {
         throw StoreOpenError(code: .corrupt, message: "\(source): \(fault); what is broken is not moved")
       }
       let move = try await PostgresMove.fill(uri: target.uri, from: directory)
-      // Last: until here it is the service's.
+      // It was marked as being moved before the database could be served from.
       try directory.markMoved()
       return (before, move)
     }
@@ -31,10 +31,8 @@ struct Move {
   }
 
   func describe() throws(Failure) {
-    let counts = try Failure.ofStore { () throws(StoreOpenError) in try SQLiteMoveSource(directory: source).counts() }
-    for (table, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-      printLine("\(count) \(table.rawValue)")
-    }
+    let counts = try Failure.ofStore { () throws(StoreOpenError) in try SQLiteMoveSource.counts(directory: source) }
+    for (table, count) in counts.sorted(by: { $0.key < $1.key }) { printLine("\(count) \(table)") }
     printLine("would be moved from \(source) to \(target.description)")
   }
 }

@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
+import subprocess
 
 import grpc
 import pytest
@@ -12,7 +13,7 @@ from support.caller import COFFEE, gesture, new_caller, passcode
 from support.data_directory import contents, database
 from support.errors import refused
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone
-from support.server import run, run_to_end
+from support.server import BINARY, run, run_to_end
 from support.stores import databases, of_sqlite
 from support.stubs import administration_pb2, evaluation_pb2
 
@@ -203,6 +204,68 @@ def test_a_move_that_was_cut_short_begins_anew(stopped, uri, serve):
     assert history.answers(new_caller(serve(directory, uri), APPLICATION)) == answers
 
 
+def test_a_move_that_a_reader_is_in_the_way_of_leaves_the_directory_served_and_the_database_not(stopped, uri, start):
+    directory, history, answers = stopped
+    with contextlib.closing(sqlite3.connect(f"file:{database(directory)}?mode=ro", uri=True)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM events").fetchone()
+        assert_refused(move(directory, uri), LOCKED, says="run the same again when nobody reads it")
+        assert_refused(
+            run_to_end(directory, arguments=["--store", uri]), OTHER_SCHEMA, says="migrate --from DIRECTORY --to URI"
+        )
+    server = start(directory.name)
+    assert history.answers(new_caller(server, APPLICATION)) == answers
+    server.terminate()
+    assert move(directory, uri).returncode == 0
+    assert_refused(run_to_end(directory), OTHER_SCHEMA, says="was moved to PostgreSQL")
+
+
+#: Holds up whoever says that the database may be served from. Sequences, for they are seen from other transactions.
+HOLD = """
+CREATE SEQUENCE held;
+CREATE SEQUENCE released;
+CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    PERFORM nextval('held');
+    WHILE NOT (SELECT is_called FROM released) LOOP PERFORM pg_sleep(0.01); END LOOP;
+    RETURN NEW;
+  END $$;
+CREATE TRIGGER hold BEFORE UPDATE ON touchstone_schema FOR EACH ROW WHEN (NEW.migrating_to IS NULL)
+  EXECUTE FUNCTION hold();
+"""
+OTHER_SESSIONS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+
+
+@pytest.mark.parametrize("is_known_to_postgresql", [False, True])
+def test_a_move_that_is_killed_between_both_stores_leaves_one_at_most_and_is_finished_by_the_next(
+    stopped, uri, serve, is_known_to_postgresql
+):
+    directory, history, answers = stopped
+    assert run("migrate", "--store", uri).returncode == 0
+    databases().execute(HOLD, uri)
+    with subprocess.Popen([BINARY, "migrate", "--from", directory, "--to", uri]) as moving:
+        while databases().execute("SELECT is_called FROM held", uri) == ["f"]:
+            assert moving.poll() is None
+        moving.kill()
+    if not is_known_to_postgresql:
+        databases().execute(f"SELECT pg_terminate_backend(pid) {OTHER_SESSIONS}", uri)
+    databases().execute("SELECT nextval('released')", uri)
+    while databases().execute(f"SELECT count(*) {OTHER_SESSIONS}", uri) != ["0"]:
+        pass
+    databases().execute("DROP TRIGGER hold ON touchstone_schema", uri)
+    marker = databases().execute("SELECT migrating_to IS NULL FROM touchstone_schema", uri)
+    assert marker == ["t" if is_known_to_postgresql else "f"]
+
+    before = contents(directory)
+    assert_refused(run_to_end(directory), OTHER_SCHEMA, says="run `touchstone migrate --from")
+    assert contents(directory) == before
+    assert move(directory, uri).returncode == 0
+    assert_refused(run_to_end(directory), OTHER_SCHEMA, says="was moved to PostgreSQL")
+    caller = new_caller(serve(directory, uri), APPLICATION)
+    assert history.answers(caller) == answers
+    history.assert_goes_on(caller)
+
+
 def test_a_move_whose_end_the_directory_did_not_learn_of_is_no_second_one(stopped, uri, serve, tmp_path):
     directory, history, _ = stopped
     copy = shutil.copytree(directory, tmp_path / "copy")
@@ -256,6 +319,33 @@ def test_a_dry_run_changes_nothing(stopped, uri):
     assert contents(directory) == before
     tables = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"
     assert databases().execute(tables, uri) == ["0"]
+
+
+def test_a_dry_run_changes_nothing_of_an_earlier_version(stopped, uri):
+    directory, *_ = stopped
+    with contextlib.closing(sqlite3.connect(database(directory))) as connection:
+        connection.executescript("DROP TABLE lineage; PRAGMA user_version = 4")
+    before = contents(directory)
+    assert move(directory, uri, "--dry-run").returncode == 0
+    assert contents(directory) == before
+
+
+def test_a_dry_run_changes_nothing_of_a_service_that_was_killed(start, uri):
+    server = start()
+    caller = new_caller(server, APPLICATION)
+    for _ in range(3):
+        caller.bind(Phone())
+    server.kill()
+    before = files(server.data_directory)
+    ended = move(server.data_directory, uri, "--dry-run")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "3 bindings\n" in ended.stdout
+    assert files(server.data_directory) == before
+
+
+def files(directory):
+    """Without SQLite's index of its log, which says nothing that the log does not."""
+    return {path: content for path, content in contents(directory).items() if not path.name.endswith("-shm")}
 
 
 def test_where_from_and_where_to_go_together(tmp_path, uri):
