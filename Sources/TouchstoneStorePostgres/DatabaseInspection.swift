@@ -59,8 +59,17 @@ struct DatabaseInspection: Sendable {
 
   private static let selectMarker = Statement(
     nil, "SELECT application, version, migrating_to FROM touchstone_schema WHERE only_row = 1")
+  /// Tables, views and sequences of whomever: `information_schema` shows a role only what it may use. What an extension
+  /// brought is nobody's data.
   private static let hasTables = Statement(
-    nil, "SELECT EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = current_schema())")
+    nil,
+    """
+    SELECT EXISTS (
+      SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND NOT EXISTS (
+        SELECT 1 FROM pg_catalog.pg_depend d
+        WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'))
+    """)
 
   static func state(in session: ConnectionLane.Session) async throws(PostgresError) -> State {
     do throws(PostgresError) {

@@ -193,6 +193,24 @@ struct OpeningTests {
     }
   }
 
+  /// One that the role may make tables in, and whose tables it may not use: they are not its, but they are there.
+  @Test func tablesOfAnotherRoleAreNotTakenForNone() async throws {
+    try await withDatabase { uri in
+      let server = try PostgresServer.shared.get()
+      let role = "guest_\(UInt32.random(in: .min ... .max))"
+      try server.execute(
+        "CREATE TABLE orders (id BIGINT); CREATE ROLE \(role) LOGIN; "
+          + "DO $$ BEGIN EXECUTE format('GRANT USAGE, CREATE ON SCHEMA %I TO \(role)', current_schema()); END $$", at: uri)
+      let before = try Self.contents(of: uri)
+      let error = await #expect(throws: StoreOpenError.self) {
+        try await PostgresMigration.run(uri: uri + "&user=\(role)", options: .small)
+      }
+      #expect(error?.message.contains("another application's tables") == true)
+      #expect(try Self.contents(of: uri) == before)
+      try server.execute("DROP OWNED BY \(role); DROP ROLE \(role)", at: uri)
+    }
+  }
+
   private static func makeThreeEvents(at uri: String) async throws {
     _ = try await PostgresMigration.run(uri: uri, options: .small)
     try await withStores(1, at: uri) { stores in
