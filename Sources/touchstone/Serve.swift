@@ -9,9 +9,8 @@ struct Serve: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Serve gRPC until SIGTERM.",
     discussion: """
-      Prints "listening on ADDRESS" for each address when it is ready. SIGTERM or SIGINT drains and exits 0. With \
-      --config or --keys, SIGHUP reads policies, callers, certificates and keys anew: all of them or, where anything is \
-      wrong, none.
+      Prints "listening on ADDRESS" for each address when it is ready. SIGTERM or SIGINT drains and exits 0. SIGHUP \
+      reads policies, callers, certificates and keys anew: all of them or, where anything is wrong, none.
       """)
 
   @Option(
@@ -56,7 +55,7 @@ struct Serve: ParsableCommand {
 
   func run() throws {
     // Both before any thread is made: threads inherit the mask, and may read the environment.
-    let signals = Signals(takesHangUp: config != nil || keys != nil)
+    let signals = Signals()
     let keysOfEnvironment = KeySource.takeFromEnvironment()
     do throws(Failure) {
       let store = try location.take()
@@ -66,7 +65,7 @@ struct Serve: ParsableCommand {
       let service = try RunningService.start(configuration, logger: logger)
       for address in service.addresses { printLine("listening on \(address)") }
       var reload = Reload(service: service, served: configuration, logger: logger)
-      while signals.wait() == SIGHUP { reload.run(effectiveConfiguration) }
+      while signals.waitForReload() { reload.run(effectiveConfiguration) }
       service.stop(grace: Self.grace) { Glibc.exit(EXIT_SUCCESS) }
     } catch {
       fail(error)
@@ -94,19 +93,20 @@ func standardErrorLogger() -> Logger {
   Logger(label: "touchstone") { StreamLogHandler.standardError(label: $0) }
 }
 
-/// SIGTERM, SIGINT and perhaps SIGHUP, blocked from now on and taken by whoever waits: none is lost, however early it
+/// SIGTERM, SIGINT and SIGHUP, blocked from now on and taken by whoever waits: none is lost, however early it
 /// comes.
 private struct Signals {
   private var set = sigset_t()
 
-  /// - Parameter takesHangUp: else it ends the process, as it does where a terminal is closed.
-  init(takesHangUp: Bool) {
+  private let hasTerminal = isatty(STDIN_FILENO) == 1
+
+  init() {
     // A peer that is gone is an error of the write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
     sigemptyset(&set)
     sigaddset(&set, SIGTERM)
     sigaddset(&set, SIGINT)
-    if takesHangUp { sigaddset(&set, SIGHUP) }
+    sigaddset(&set, SIGHUP)
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
@@ -116,6 +116,11 @@ private struct Signals {
     var number: Int32 = 0
     while sigwait(&set, &number) != 0 {}
     return number
+  }
+
+  /// `false`: it is to end. A terminal that was closed says so by the same signal, and is none from then on.
+  func waitForReload() -> Bool {
+    wait() == SIGHUP && (!hasTerminal || isatty(STDIN_FILENO) == 1)
   }
 
   /// There is nothing left to reload.

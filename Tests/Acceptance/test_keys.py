@@ -279,6 +279,16 @@ def test_keys_are_rotated_without_a_restart(start, keys):
     assert caller.introspect(late).active
 
 
+def test_a_service_without_flags_for_it_reads_its_keys_again(start):
+    """It is told by SIGHUP as any other, and does not end of it."""
+    server = start()
+    caller = new_caller(server)
+    assert len(key_ids(caller)) == 1
+    rotate(server.data_directory / "keys", "signing", after="1h")
+    server.reload()
+    assert len(key_ids(caller)) == 2
+
+
 def test_what_cannot_be_loaded_changes_nothing(start, tmp_path, keys):
     server = start(configuration={"keys": str(keys), "issuer": "before"})
     caller = new_caller(server)

@@ -1,6 +1,11 @@
 """The process: how it starts, serves many at once, and ends."""
 
+import fcntl
+import os
+import pty
 import signal
+import subprocess
+import termios
 import threading
 import time
 
@@ -10,7 +15,7 @@ import pytest
 from support import http2, wire
 from support.caller import all_at_once, from_threads, new_caller
 from support.phone import Phone
-from support.server import Server
+from support.server import BINARY, Server
 from support.stubs import evaluation_pb2, tokens_pb2
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
@@ -33,6 +38,26 @@ def test_it_ends_on_sigint(start):
     server = start()
     server.process.send_signal(signal.SIGINT)
     assert server.process.wait(10) == 0
+
+
+def test_it_ends_with_its_terminal(tmp_path):
+    """Which tells by SIGHUP, as others ask for a reload."""
+    controller, terminal = pty.openpty()
+    command = [BINARY, "serve", "--data-dir", tmp_path / "data", "--listen", "127.0.0.1:0", "--store", "sqlite"]
+    with subprocess.Popen(
+        command,
+        stdin=terminal,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    ) as process:
+        try:
+            os.close(terminal)
+            assert process.stdout.readline().startswith(b"listening on ")
+            os.close(controller)
+            assert process.wait(10) == 0
+        finally:
+            process.kill()
 
 
 def test_it_ends_while_clients_are_connected_and_idle(start):
