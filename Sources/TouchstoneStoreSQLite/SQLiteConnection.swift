@@ -101,12 +101,9 @@ final class SQLiteConnection {
     return CheckpointProgress(walFrames: Int(frames), copiedFrames: Int(copied))
   }
 
-  /// How long an erasure may hold up the commits for readers that still need the log.
-  private static let truncationLimitMilliseconds: Int32 = 100
-
   /// Copies all of the write-ahead log into the database and empties it, so that what was erased is not in it either.
-  /// Fails where a reader needs the log for longer.
-  func emptyLog(waitMilliseconds: Int32 = truncationLimitMilliseconds) throws(SQLiteError) {
+  /// Fails where a reader needs the log, and needs it for longer than may be waited; commits wait, too.
+  func emptyLog(waitMilliseconds: Int32 = 0) throws(SQLiteError) {
     try check(sqlite3_busy_timeout(pointer, waitMilliseconds))
     defer { sqlite3_busy_timeout(pointer, 0) }
     try check(sqlite3_wal_checkpoint_v2(pointer, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil))

@@ -7,7 +7,7 @@ internal import TouchstoneStore
 
 /// The only way to write. Bounded: over the bound a write is refused at once.
 ///
-/// `@unchecked Sendable`: `writer`, `schedule`, `owesEmptyLog` and `breakage` are touched on `queue` alone.
+/// `@unchecked Sendable`: `writer`, `schedule`, `owesEmptyLog`, `isLookScheduled` and `breakage` are touched on `queue` alone.
 final class WriterQueue: @unchecked Sendable {
   private struct Waiting {
     var writes: [PendingWrite] = []
@@ -16,6 +16,10 @@ final class WriterQueue: @unchecked Sendable {
     /// Set: nothing is accepted any more.
     var refusal: StoreError?
   }
+
+  /// How soon what readers kept from being emptied is looked at again: one that reads for hours (a backup) costs nobody
+  /// anything, and nothing that was erased stays for longer than it.
+  private static let lookInterval = DispatchTimeInterval.milliseconds(500)
 
   private let waiting = Mutex(Waiting())
   private let counters = Mutex(StoreStatistics())
@@ -30,6 +34,7 @@ final class WriterQueue: @unchecked Sendable {
   private var schedule: CheckpointSchedule
   /// The write-ahead log holds what was erased, until it is emptied.
   private var owesEmptyLog = false
+  private var isLookScheduled = false
   /// Set: what the disk holds is not known, and nothing is written any more, not even by closing.
   private var breakage: StoreError?
 
@@ -169,13 +174,40 @@ final class WriterQueue: @unchecked Sendable {
     if let failure = BatchFailure(inCheckpoint: error) { stop(writer, failure.answer) }
   }
 
-  /// Tried again at each checkpoint where readers were in the way.
+  /// Where readers are in the way, nobody waits for them: it is tried again at each checkpoint, and when they are gone.
   private func emptyLog(of writer: BatchWriter) {
     do throws(SQLiteError) {
       try writer.connection.emptyLog()
       owesEmptyLog = false
     } catch {
       checkpointFailed(on: writer, error)
+      lookLater()
+    }
+  }
+
+  /// By time, for a service without commits has no checkpoints.
+  private func lookLater() {
+    guard !isLookScheduled, breakage == nil else { return }
+    isLookScheduled = true
+    queue.asyncAfter(deadline: .now() + Self.lookInterval) {
+      self.isLookScheduled = false
+      guard self.owesEmptyLog else { return }
+      self.checkpointer.copy { progress in
+        self.queue.async { self.looked(progress) }
+      }
+    }
+  }
+
+  /// What came during a long reader is copied beside the commits, and only the little rest on the writer.
+  private func looked(_ result: Result<SQLiteConnection.CheckpointProgress, SQLiteError>) {
+    guard let writer, breakage == nil, owesEmptyLog else { return }
+    switch result {
+    case .success(let progress) where progress.walFrames - progress.copiedFrames <= CheckpointSchedule.writerFrames:
+      emptyLog(of: writer)
+    case .success: lookLater()
+    case .failure(let error):
+      checkpointFailed(on: writer, error)
+      lookLater()
     }
   }
 

@@ -55,6 +55,33 @@ struct ErasureTests {
     }
   }
 
+  /// As `touchstone backup` reads, for as long as it takes.
+  @Test func nobodyWaitsForAReaderWhenProfilesAreErasedAndAnIdleServiceForgetsThemOnceItIsGone() async throws {
+    try await withTemporaryDirectory { directory in
+      let store = try SQLiteStore.open(directory: directory)
+      let profiles = (0..<Self.erasedBesideReader).map { "somebody \($0)." }
+      for profile in profiles { try await fill(store, profile) }
+      do {
+        let reader = try SQLiteConnection(path: "\(directory)/touchstone.db", access: .readOnly)
+        try reader.execute("BEGIN; SELECT count(*) FROM events")
+        let start = ContinuousClock.now
+        for profile in profiles { try await store.commit(.eraseProfile(.sample(profile))) }
+        #expect(ContinuousClock.now - start < Self.maximumBesideReader)
+        #expect(try profiles.contains { try occurs($0, in: directory) })
+      }
+      // No commit and no checkpoint comes any more.
+      for _ in 0..<1_000 where try !File.read("\(directory)/touchstone.db-wal").isEmpty {
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      for profile in profiles { #expect(try !occurs(profile, in: directory), "\(profile)") }
+      await store.close()
+    }
+  }
+
+  private static let erasedBesideReader = 50
+  /// A tenth of a second for each would be twice as much; without, it is a tenth of this.
+  private static let maximumBesideReader = Duration.seconds(2.5)
+
   /// The log is searched before the writer's turn comes.
   @Test func whatWasWrittenSinceTheSearchIsErasedTooAndWhatWasErasedSinceIsNotAccountedForAgain() async throws {
     try await withTemporaryDirectory { directory in
