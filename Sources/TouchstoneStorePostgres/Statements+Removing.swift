@@ -5,10 +5,17 @@ internal import TouchstoneStore
 extension Statement {
   // MARK: Sweeping
 
-  static let raiseSweepMark = Statement(
-    "raise_sweep_mark", "UPDATE sweep_mark SET swept_before = $1 WHERE swept_before < $1")
+  /// A time, or where that is later the one before which everything has expired by the clock of each process: what the
+  /// mark passes is void everywhere and for good, so no process's clock alone may raise it.
+  private static let sweptBefore = """
+    least($1, (extract(epoch FROM statement_timestamp()) * 1000000)::BIGINT - \(Sweeper.clockSkewMicroseconds))
+    """
 
-  private static func deleteExpired(from table: String) -> Statement {
+  static let raiseSweepMark = Statement(
+    "raise_sweep_mark", "UPDATE sweep_mark SET swept_before = \(sweptBefore) WHERE swept_before < \(sweptBefore)")
+
+  /// - Parameter limit: of what goes, whatever `$1` is.
+  private static func deleteExpired(from table: String, before limit: String) -> Statement {
     // A range of each of the key's beginnings; those of which a transaction has hold are left to the next step.
     Statement(
       "sweep_\(table)",
@@ -17,15 +24,18 @@ extension Statement {
         DELETE FROM \(table) WHERE (spread, expires_at, id) IN (
           SELECT x.spread, x.expires_at, x.id FROM generate_series(0, \(UniqueID.spreadCount - 1)) AS s (spread)
           CROSS JOIN LATERAL (
-            SELECT spread, expires_at, id FROM \(table) WHERE spread = s.spread AND expires_at < $1
+            SELECT spread, expires_at, id FROM \(table) WHERE spread = s.spread AND expires_at < \(limit)
             ORDER BY expires_at, id LIMIT $2) AS x)
         RETURNING 1)
       SELECT count(*) FROM removed
       """)
   }
 
-  static let deleteExpiredRecords = ["evaluations", "tokens", "used_tickets"].map(deleteExpired)
-  static let deleteExpiredCommitMarks = deleteExpired(from: "commit_marks")
+  /// Only what the mark speaks for, which was raised in the same transaction.
+  static let deleteExpiredRecords = ["evaluations", "tokens", "used_tickets"].map {
+    deleteExpired(from: $0, before: "least($1, (SELECT swept_before FROM sweep_mark))")
+  }
+  static let deleteExpiredCommitMarks = deleteExpired(from: "commit_marks", before: sweptBefore)
 
   static let deleteStandInDevices = Statement(
     "sweep_devices",

@@ -9,6 +9,9 @@ struct Sweeper: Sendable {
   /// Of stand-ins, and of archived events.
   static let rowsPerStep = 1_000
 
+  /// How far processes' clocks may be from the server's.
+  static let clockSkewMicroseconds = 30_000_000
+
   let lists: ConnectionLane
   let clock: @Sendable () -> UnixTime
 
