@@ -28,11 +28,16 @@ struct ProfileEraser: Sendable {
       try await lists.withSession { session throws(PostgresError) in
         var chain = try await LockedEventChain(in: session)
         try await chain.seal()
+        // However many: no record is locked yet, so nobody's commit waits for it.
+        var erased: [[UInt64]] = []
+        for erasure in erasures { erased.append(try await Self.eraseEvents(of: erasure, after: 0, in: session)) }
         try await session.run(calls)
-        for erasure in erasures {
-          try await Self.removeRecords(of: erasure, in: session)
-          let erased = try await Self.eraseEvents(of: erasure, in: session)
-          try await chain.append(erasure.accounts(ofErased: erased))
+        for erasure in erasures { try await Self.removeRecords(of: erasure, in: session) }
+        // What was committed meanwhile: a few.
+        try await chain.seal()
+        for (erasure, sequences) in zip(erasures, erased) {
+          let late = try await Self.eraseEvents(of: erasure, after: sequences.last ?? 0, in: session)
+          try await chain.append(erasure.accounts(ofErased: sequences + late))
         }
         try await chain.append(changeSet.events)
         try await chain.commit()
@@ -77,13 +82,13 @@ struct ProfileEraser: Sendable {
 
   /// Which they were, rising.
   private static func eraseEvents(
-    of erasure: ProfileErasure, in session: ConnectionLane.Session
+    of erasure: ProfileErasure, after sequence: UInt64, in session: ConnectionLane.Session
   ) async throws(PostgresError) -> [UInt64] {
     var erased: [UInt64] = []
     while true {
       let results = try await session.run([
         StatementCall(.selectEventsOfProfile).bind(erasure.applicationID).bind(erasure.profileID)
-          .bind(erased.last ?? 0).bind(array: [[UInt8]]()).bind(maximumEventsPerStep)
+          .bind(erased.last ?? sequence).bind(array: [[UInt8]]()).bind(maximumEventsPerStep)
       ])
       let events = try results.first?.map { row throws(PostgresError) in try EventRecord(&row) } ?? []
       guard !events.isEmpty else { return erased }
