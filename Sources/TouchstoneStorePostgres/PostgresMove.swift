@@ -94,11 +94,11 @@ private struct Filling {
     """
     TRUNCATE \(MovedTable.allCases.map(\.rawValue).joined(separator: ", ")), unsealed_events, commit_marks, key_check
     """)
-  /// Divides by zero where there is anything.
+  /// Divides by zero where there is anything; also where a service was begun, which may still run, with other keys.
   private static let requireEmptiness = StatementCall.raw(
     """
     SELECT 1 / (CASE WHEN (SELECT sequence FROM event_chain) > 0 \(
-      (MovedTable.allCases.map(\.rawValue) + ["unsealed_events"]).map { "OR EXISTS (SELECT 1 FROM \($0))" }
+      (MovedTable.allCases.map(\.rawValue) + ["unsealed_events", "key_check"]).map { "OR EXISTS (SELECT 1 FROM \($0))" }
         .joined(separator: " ")
     ) THEN 0 ELSE 1 END)
     """)

@@ -73,6 +73,25 @@ struct MoveTests {
     }
   }
 
+  /// It has no record yet, but its keys and its lineage.
+  @Test func nothingIsMovedIntoTheDatabaseOfAServiceThatWasBegun() async throws {
+    try await withTemporaryDirectory { directory in
+      try await SQLiteStore.open(directory: directory).close()
+      let source = try SQLiteMoveSource(directory: directory)
+      try await withDatabase { uri in
+        _ = try await PostgresMigration.run(uri: uri, options: .small)
+        try await withStores(1, at: uri) { stores in
+          _ = try await stores[0].keyCheck(initially: [1])
+          let error = await #expect(throws: StoreOpenError.self) {
+            _ = try await PostgresMove.fill(uri: uri, from: source, options: .small)
+          }
+          #expect(error?.code == .unwritable)
+          #expect(try await stores[0].keyCheck(initially: [2]) == [1])
+        }
+      }
+    }
+  }
+
   // MARK: Reading
 
   private func rows(of source: SQLiteMoveSource) async throws -> [MovedRow] {
