@@ -10,3 +10,8 @@ static inline const char *cpostgres_sqlstate(const PGresult *result) {
 static inline const char *cpostgres_primary_message(const PGresult *result) {
   return PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 }
+
+/// ERROR, WARNING, NOTICE …, in English.
+static inline const char *cpostgres_severity(const PGresult *result) {
+  return PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+}

@@ -16,8 +16,13 @@ extension PostgresConnection {
       withCStrings(settings.map(\.value)) { values in PQconnectStartParams(keywords, values, 0) }
     }
     guard let connection, PQstatus(connection) != CONNECTION_BAD else { return end(failure) }
-    // Warnings would go to the standard error.
-    PQsetNoticeReceiver(connection, { _, _ in }, nil)
+    // Else they would go to the standard error.
+    PQsetNoticeReceiver(
+      connection,
+      { connection, notice in
+        guard let connection, let notice else { return }
+        Unmanaged<PostgresConnection>.fromOpaque(connection).takeUnretainedValue().noticed(notice)
+      }, Unmanaged.passUnretained(self).toOpaque())
     // As if PQconnectPoll had said so (libpq, PQconnectStart).
     waitToStep(PGRES_POLLING_WRITING)
   }

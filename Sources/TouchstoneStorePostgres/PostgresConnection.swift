@@ -213,6 +213,13 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     }
   }
 
+  /// Where somebody cancels a commit that waits for a standby, the server says COMMIT all the same, and a warning before:
+  /// it is done here, and maybe lost in a failover.
+  func noticed(_ notice: OpaquePointer) {
+    guard phase == .serving, !inFlight.isEmpty, inFlight[0].error == nil, notice.isPlainWarning else { return }
+    inFlight[0].error = .lost("warned: \(PostgresError(notice).message)")
+  }
+
   /// The server has said Sync: only now is it certain that the transaction is committed, or is not.
   func finishFirst() {
     let done = inFlight.removeFirst()

@@ -51,6 +51,14 @@ extension PostgresError {
   }
 }
 
+extension OpaquePointer {
+  /// A notice of the severity WARNING without a code of its own (01000).
+  var isPlainWarning: Bool {
+    guard let severity = cpostgres_severity(self), let state = cpostgres_sqlstate(self) else { return false }
+    return String(cString: severity) == "WARNING" && String(cString: state) == "01000"
+  }
+}
+
 extension StoreError {
   /// Of what changes nothing, or was not done: a loss is in doubt only where something was to be written.
   init(_ error: PostgresError) {

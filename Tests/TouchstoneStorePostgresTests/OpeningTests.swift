@@ -200,7 +200,8 @@ struct OpeningTests {
       let role = "guest_\(UInt32.random(in: .min ... .max))"
       try server.execute(
         "CREATE TABLE orders (id BIGINT); CREATE ROLE \(role) LOGIN; "
-          + "DO $$ BEGIN EXECUTE format('GRANT USAGE, CREATE ON SCHEMA %I TO \(role)', current_schema()); END $$", at: uri)
+          + "DO $$ BEGIN EXECUTE format('GRANT USAGE, CREATE ON SCHEMA %I TO \(role)', current_schema()); END $$",
+        at: uri)
       let before = try Self.contents(of: uri)
       let error = await #expect(throws: StoreOpenError.self) {
         try await PostgresMigration.run(uri: uri + "&user=\(role)", options: .small)
