@@ -20,6 +20,9 @@ public struct EventArchiver: Sendable {
   /// An erasure while a file was written is rare, two in a row rarer.
   private static let maximumTries = 5
 
+  /// Fewer wait for the next: what is dropped leaves an event behind, which would be archived alone in its turn for ever.
+  private static let minimumEvents: UInt64 = 2
+
   private let store: WaitingStore
   private let path: String
   private let maximumEvents: UInt64
@@ -93,7 +96,8 @@ public struct EventArchiver: Sendable {
       position = last.sequence
     }
     let leftOver = try leftOver(in: directory, after: start, head: head)
-    let end = [plan.end, leftOver].compactMap(\.self).max { $0.sequence < $1.sequence } ?? plan.end
+    let planned = plan.end.sequence >= start.sequence + Self.minimumEvents ? plan.end : start
+    let end = [planned, leftOver].compactMap(\.self).max { $0.sequence < $1.sequence } ?? planned
     return end == start ? nil : ArchiveFile.Range(start: start, end: end)
   }
 

@@ -1,5 +1,7 @@
 // What was archived of the audit log, and may be dropped from it.
 
+package import TouchstonePolicy
+
 /// All events after `start` and up to `end`, as they stand in an archive file.
 public struct ArchivedEvents: Sendable, Hashable {
   /// Where the kept log began when they were read.
@@ -12,6 +14,31 @@ public struct ArchivedEvents: Sendable, Hashable {
     self.start = start
     self.end = end
     self.unerasedThrough = unerasedThrough
+  }
+}
+
+extension ArchivedEvents {
+  /// Of the event that a drop leaves in the chain: a beginning that no such event names was not archived by us.
+  public static let eventKind = "events.archived"
+
+  private static let sequenceKey = "last_sequence"
+  private static let hashKey = "last_hash"
+
+  /// A store appends it in the drop's own transaction, so that the log always holds the one of its beginning.
+  package func event(at time: UnixTime) -> EventDraft {
+    EventDraft(
+      time: time, kind: Self.eventKind, applicationID: "", caller: "operator",
+      details: [
+        EventDetail(key: Self.sequenceKey, value: "\(end.sequence)"),
+        EventDetail(key: Self.hashKey, value: Hexadecimal.text(end.hash)),
+      ])
+  }
+
+  /// Whether the event says that all up to `start` was archived.
+  package static func isAccount(of start: EventChain.Head, _ event: EventDraft) -> Bool {
+    event.kind == eventKind
+      && event.details.contains(EventDetail(key: sequenceKey, value: "\(start.sequence)"))
+      && event.details.contains(EventDetail(key: hashKey, value: Hexadecimal.text(start.hash)))
   }
 }
 

@@ -20,11 +20,13 @@ public struct EventChainVerifier: Sendable {
     case removed(sequence: UInt64)
     /// An erasure says that its content was removed, and it is there.
     case restored(sequence: UInt64)
+    /// All up to it is gone, and no event says that it was archived.
+    case dropped(through: UInt64)
 
     public var sequence: UInt64 {
       switch self {
       case .altered(let sequence), .missing(let sequence), .outOfOrder(let sequence), .unexpected(let sequence),
-        .removed(let sequence), .restored(let sequence):
+        .removed(let sequence), .restored(let sequence), .dropped(through: let sequence):
         sequence
       }
     }
@@ -37,10 +39,14 @@ public struct EventChainVerifier: Sendable {
       case .unexpected: "event \(sequence) stands beyond the end of the log"
       case .removed: "event \(sequence) lost its content, and no erasure accounts for it"
       case .restored: "event \(sequence) has a content, though it was erased"
+      case .dropped: "events 1 to \(sequence) are missing, and no event says that they were archived"
       }
     }
   }
 
+  private let start: EventChain.Head
+  /// An event was found that says where this begins: nothing was cut off.
+  private var isStartAccounted: Bool
   private var chain: EventChain
   /// Erased, and not accounted for yet.
   private var unaccounted: SequenceSet
@@ -53,6 +59,8 @@ public struct EventChainVerifier: Sendable {
 
   /// `head`: where an earlier verification ended; the beginning of the log unless told.
   public init(continuing head: EventChain.Head = .genesis) {
+    start = head
+    isStartAccounted = head == .genesis
     chain = EventChain(continuing: head)
     unaccounted = SequenceSet(after: head.sequence)
   }
@@ -66,6 +74,7 @@ public struct EventChainVerifier: Sendable {
       unaccounted.insert(record.sequence)
       erasedCount += 1
     }
+    if let event = record.event, ArchivedEvents.isAccount(of: start, event) { isStartAccounted = true }
     let accounted = accountedSequences(of: record)
     for sequence in accounted where unaccounted.covers(sequence) {
       guard unaccounted.remove(sequence) else { throw .restored(sequence: sequence) }
@@ -78,6 +87,11 @@ public struct EventChainVerifier: Sendable {
   public func conclude(at noted: EventChain.Head) throws(Fault) {
     guard head.sequence >= noted.sequence else { throw .missing(sequence: head.sequence + 1) }
     guard head == noted else { throw .altered(sequence: noted.sequence) }
+  }
+
+  /// After the last event of a log that begins here: it holds the event of the archiving that made it begin here.
+  public func requireStart() throws(Fault) {
+    if !isStartAccounted { throw .dropped(through: start.sequence) }
   }
 
   /// An event that was appended while the log was read: it may account for others that were erased meanwhile. It does

@@ -136,12 +136,18 @@ struct DatabaseInspection: Sendable {
     let head = EventChain.Head(&row)
     let results = try await session.run([
       StatementCall(.selectEvents).bind(head.startOfEnd).bind(array: [[UInt8]]()).bind(3),
-      StatementCall(.selectEventsBeyond), StatementCall(.rollBack),
+      StatementCall(.selectEventsBeyond), StatementCall(.selectEventArchive),
+      StatementCall(.selectLatestEvent).bind(ArchivedEvents.eventKind), StatementCall(.rollBack),
     ])
     let last = try results[0].map { row throws(PostgresError) in try EventRecord(&row) }
     let hasEventsBeyond = try results[1].only { row in !row.isNull }
     guard head.isEnd(of: last), !hasEventsBeyond else {
       throw .corrupt("the end of the audit log is not as it was written")
+    }
+    let start = try results[2].only { row in EventChain.Head(&row) }
+    let latest = try results[3].map { row throws(PostgresError) in try EventRecord(&row) }.first?.event
+    guard start == .genesis || latest.map({ ArchivedEvents.isAccount(of: start, $0) }) == true else {
+      throw .corrupt("the audit log's beginning is missing, and no event says that it was archived")
     }
   }
 }

@@ -1,23 +1,26 @@
 // What archiving the audit log asks of the database: beside sealing and erasing, one at a time.
 
+internal import TouchstonePolicy
 internal import TouchstoneStore
 
 struct EventArchiving: Sendable {
   let lists: ConnectionLane
+  let clock: @Sendable () -> UnixTime
 
   /// Where it was not done, nothing is changed.
   func drop(_ archived: ArchivedEvents) async throws(PostgresError) -> Bool {
     try await lists.withSession { session throws(PostgresError) in
       // Erasures hold the chain, too: each is seen here, or sees what is done here.
-      let chain = try await LockedEventChain(in: session)
+      var chain = try await LockedEventChain(in: session)
       let results = try await session.run([
         StatementCall(.dropEvents).bind(archived.start.sequence).bind(archived.start.hash).bind(archived.end.sequence)
           .bind(archived.end.hash).bind(archived.unerasedThrough).bind(ProfileErasure.eventKind)
       ])
       guard let result = results.first else { throw .corrupt("no archive's end") }
-      let count = try result.only { row in row.integer() }
+      let isDropped = try result.only { row in row.integer() } == 1
+      if isDropped { try await chain.append([archived.event(at: clock())]) }
       try await chain.commit()
-      return count == 1
+      return isDropped
     }
   }
 

@@ -70,6 +70,7 @@ struct PostgresAuditLogReader {
     }
     do throws(EventChainVerifier.Fault) {
       try verifier.conclude(at: head)
+      try verifier.requireStart()
       if let outlier { throw .unexpected(sequence: UInt64(bitPattern: outlier)) }
     } catch {
       return error

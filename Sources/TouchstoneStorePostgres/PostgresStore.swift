@@ -66,7 +66,7 @@ public final class PostgresStore: Store {
     sealer = EventSealer(lists: lists, options: options, signal: eventSignal)
     events = EventReader(lists: lists)
     eraser = ProfileEraser(lists: lists, clock: clock)
-    archiving = EventArchiving(lists: lists)
+    archiving = EventArchiving(lists: lists, clock: clock)
     sweeper = Sweeper(lists: lists, clock: clock)
     for lane in [reads, writes, lists] { lane.start() }
     sealer.start(reads: reads)

@@ -62,6 +62,13 @@ extension Statement {
   // MARK: Archiving
 
   static let selectEventArchive = Statement("select_event_archive", "SELECT sequence, hash FROM event_archive")
+  /// Of a kind, after where the kept ones begin.
+  static let selectLatestEvent = Statement(
+    "select_latest_event",
+    """
+    \(selectFromEvents) WHERE sequence > (SELECT sequence FROM event_archive) AND kind = $1
+    ORDER BY sequence DESC LIMIT 1
+    """)
   /// From a start to an end (sequence and hash each) that stands in the log and leaves two events, unless a profile was erased after a
   /// sequence (with the kind of that event). Answers how often it was done.
   static let dropEvents = Statement(
@@ -97,7 +104,7 @@ extension Statement {
     SELECT count(*) FROM removed
     """)
 
-  static let archiving = [selectEventArchive, dropEvents, claimArchiving, deleteArchivedEvents]
+  static let archiving = [selectEventArchive, selectLatestEvent, dropEvents, claimArchiving, deleteArchivedEvents]
 
   static let logging = [
     insertUnsealedEvent, hasUnsealedEvents, selectUnsealedEvents, sealEvents, deleteUnsealedEvents, insertSealedEvent,

@@ -95,7 +95,9 @@ final class BatchWriter {
     case .keyCheck(let check, let completion):
       return .keyCheck(completion, try statements.keyCheck(initially: check))
     case .drop(let archived, let completion):
-      return try events.drop(archived) ? .committed(completion) : .refused(completion, .otherLog)
+      guard try events.drop(archived) else { return .refused(completion, .otherLog) }
+      try append(archived.event(at: now))
+      return .committed(completion)
     }
   }
 

@@ -138,6 +138,8 @@ enum DatabaseFile {
   private static func checkLog(on connection: SQLiteConnection) throws(SQLiteError) {
     let events = try EventLog(on: connection)
     try require(try events.endsAtHead(), "the end of the audit log is not as it was written")
+    try require(
+      try events.hasAccountOfStart(), "the audit log's beginning is missing, and no event says that it was archived")
   }
 
   private static func require(_ condition: Bool, _ finding: String) throws(SQLiteError) {

@@ -12,6 +12,7 @@ final class EventLog {
   private let selectHead: Statement
   private let selectStart: Statement
   private let selectErasure: Statement
+  private let selectLatest: Statement
   private let selectEnd: Statement
   private let selectOne: Statement
   private let selectHash: Statement
@@ -44,6 +45,8 @@ final class EventLog {
       """)
     let select = "SELECT kind, \(EventRecord.columns) FROM events"
     selectOne = try prepare("SELECT \(EventRecord.columns) FROM events WHERE sequence = ?")
+    selectLatest = try prepare(
+      "SELECT \(EventRecord.columns) FROM events WHERE sequence > ? AND kind = ? ORDER BY sequence DESC LIMIT 1")
     // Rows of dropped events may still be there.
     let isAfter = "sequence > max(?, (SELECT sequence FROM event_archive))"
     selectHash = try prepare("SELECT hash FROM events WHERE sequence = ?")
@@ -93,6 +96,15 @@ final class EventLog {
     guard isErasedSince == false else { return false }
     try setStart.bind(archived.end.sequence).bind(archived.end.hash).run()
     return true
+  }
+
+  /// Whether what is missing before the kept events was archived: the latest archiving left the log's beginning here.
+  func hasAccountOfStart() throws(SQLiteError) -> Bool {
+    let start = try start()
+    guard start != .genesis else { return true }
+    let latest = try selectLatest.bind(start.sequence).bind(ArchivedEvents.eventKind)
+      .first { row throws(SQLiteError) in try EventRecord(&row) }
+    return latest?.event.map { ArchivedEvents.isAccount(of: start, $0) } ?? false
   }
 
   // MARK: The end, as a verification needs it

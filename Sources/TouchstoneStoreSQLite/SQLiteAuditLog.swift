@@ -61,6 +61,7 @@ public enum SQLiteAuditLog {
       try verifier.verify(event)
     }
     try verifier.conclude(at: end.head)
+    try verifier.requireStart()
     if let outlier = end.outlier { throw .unexpected(sequence: outlier) }
     // An erasure changes what stands before it: one that came while this was reading left its account behind the end.
     while verifier.hasUnaccounted, let event = try nextEvent(in: log, after: verifier.head) {

@@ -99,11 +99,32 @@ struct PostgresAuditLogTests {
         var verification = try await PostgresAuditLog.verify(uri: uri, options: .small)
         #expect(verification.fault == nil)
         #expect(verification.start.sequence == 3)
-        #expect(verification.verifiedCount == 3)
+        #expect(verification.verifiedCount == 4)
         try PostgresServer.shared.get().execute("UPDATE event_archive SET sequence = 2", at: uri)
         verification = try await PostgresAuditLog.verify(uri: uri, options: .small)
         #expect(verification.fault == .altered(sequence: 3))
       }
+    }
+  }
+
+  /// As carefully as archiving would have done it, but for its event.
+  @Test(arguments: [0, 3] as [UInt64])
+  func aBeginningThatNobodyArchivedIsMissed(_ archived: UInt64) async throws {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      try await withStores(1, at: uri) { stores in
+        try await stores[0].commit(events: (0..<10).map { .sample(profile: "\($0)") })
+        #expect(try await stores[0].events().count == 10)
+        if archived > 0 { try await stores[0].dropEvents(through: archived) }
+      }
+      #expect(try await PostgresAuditLog.verify(uri: uri, options: .small).fault == nil)
+      try PostgresServer.shared.get().execute(
+        "UPDATE event_archive SET sequence = 6, hash = (SELECT hash FROM events WHERE sequence = 6); "
+          + "DELETE FROM events WHERE sequence <= 6", at: uri)
+      #expect(try await PostgresAuditLog.verify(uri: uri, options: .small).fault == .dropped(through: 6))
+      let refused = await #expect(throws: StoreOpenError.self) { try await withStores(1, at: uri) { _ in } }
+      #expect(refused?.code == .corrupt)
+      #expect(refused?.message.contains("no event says that it was archived") == true)
     }
   }
 }

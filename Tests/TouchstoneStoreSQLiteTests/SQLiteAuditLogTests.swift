@@ -126,6 +126,30 @@ struct SQLiteAuditLogTests {
     }
   }
 
+  /// As carefully as archiving would have done it, but for its event.
+  @Test(arguments: [0, 3] as [UInt64])
+  func aBeginningThatNobodyArchivedIsMissedEverywhere(_ archived: UInt64) async throws {
+    try await withTemporaryDirectory { directory in
+      let store = try SQLiteStore.open(directory: directory)
+      try await store.commit(events: (0..<10).map { .sample("event-\($0)") })
+      if archived > 0 { try await store.dropEvents(through: archived) }
+      await store.close()
+      #expect(try SQLiteAuditLog.verify(directory: directory).fault == nil)
+      try SQLiteConnection(path: "\(directory)/touchstone.db", access: .readWrite).execute(
+        """
+        UPDATE event_archive SET sequence = 6, hash = (SELECT hash FROM events WHERE sequence = 6);
+        DELETE FROM events WHERE sequence <= 6
+        """)
+      #expect(try SQLiteAuditLog.verify(directory: directory).fault == .dropped(through: 6))
+      let refused = #expect(throws: StoreOpenError.self) { try SQLiteStore.open(directory: directory) }
+      #expect(refused?.code == .corrupt)
+      #expect(refused?.message.contains("no event says that it was archived") == true)
+      #expect(throws: StoreOpenError.self) {
+        try SQLiteBackup.write(directory: directory, to: "\(directory)/copy")
+      }
+    }
+  }
+
   private static func copying(_ sequence: Int, to copy: String) -> String {
     """
     INSERT INTO events SELECT \(copy), hash, digest, salt, time, kind, application_id, profile_id, device_id,

@@ -16,10 +16,11 @@ extension StoreConformance {
       try await store.commit(events: [.sample("later")])
 
       let rest = try await store.events()
-      #expect(rest.map(\.sequence) == Array(5...11))
+      #expect(rest.map(\.sequence) == Array(5...12))
       var verifier = EventChainVerifier(continuing: start)
       for event in rest { try verifier.verify(event) }
       try verifier.conclude(at: await store.eventChainHead())
+      try verifier.requireStart()
       let even = EventFilter(applicationID: Sample.application, profileID: "0")
       #expect(try await store.events(matching: even).map(\.sequence) == [5, 7, 9])
     },
@@ -31,7 +32,7 @@ extension StoreConformance {
       for after in [0, 2, 3, 5, 9] as [UInt64] {
         let page = try await store.eventPage(afterSequence: after)
         #expect(page.start == 3)
-        #expect(page.events.map(\.sequence) == [4, 5, 6].filter { $0 > after })
+        #expect(page.events.map(\.sequence) == [4, 5, 6, 7].filter { $0 > after })
       }
       #expect(try await store.eventPage(matching: EventFilter(applicationID: "none")).start == 3)
     },
@@ -53,7 +54,7 @@ extension StoreConformance {
       }
       #expect(removed == 2_200)
       #expect(steps > 1)
-      #expect(try await store.events().map(\.sequence) == Array(2_201...2_500))
+      #expect(try await store.events().map(\.sequence) == Array(2_201...2_501))
     },
 
     Check(name: "only what the log holds as it was archived is dropped, and never its last two events") { store in
@@ -73,7 +74,24 @@ extension StoreConformance {
       let right = ArchivedEvents(start: .genesis, end: heads[3], unerasedThrough: 6)
       try await store.drop(right)
       #expect(await errorCode { try await store.drop(right) } == .conflict)
-      #expect(try await store.events().map(\.sequence) == [5, 6])
+      #expect(try await store.events().map(\.sequence) == [5, 6, 7])
+    },
+
+    Check(name: "a drop says in the chain where the log begins, so that nobody else can let it begin later") { store in
+      try await store.commit(events: (0..<8).map { EventDraft.sample("event-\($0)") })
+      for end in [3, 9] as [UInt64] {
+        try await store.dropEvents(through: end)
+        let start = try await store.eventChainStart()
+        let events = try await store.events()
+        #expect(events.last?.event.map { ArchivedEvents.isAccount(of: start, $0) } == true)
+        #expect(fault(inLogAfter: start, events) == nil)
+        // So many stay behind the latest one.
+        try await store.commit(events: (0..<2).map { _ in .sample("later") })
+      }
+      // What a drop would have answered for, if it had been one.
+      let events = try await store.events()
+      let later = EventChain.Head(sequence: events[0].sequence, hash: events[0].hash)
+      #expect(fault(inLogAfter: later, Array(events[1...])) == .dropped(through: later.sequence))
     },
 
     Check(name: "what was archived before an erasure is not dropped after it") { store in
@@ -127,4 +145,15 @@ extension StoreConformance {
       for store in stores { #expect(try await store.claimArchiving(by: .random(), for: .zero)) }
     },
   ]
+}
+
+private func fault(inLogAfter start: EventChain.Head, _ events: [EventRecord]) -> EventChainVerifier.Fault? {
+  var verifier = EventChainVerifier(continuing: start)
+  do throws(EventChainVerifier.Fault) {
+    for event in events { try verifier.verify(event) }
+    try verifier.requireStart()
+    return nil
+  } catch {
+    return error
+  }
 }

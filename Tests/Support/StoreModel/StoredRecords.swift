@@ -177,6 +177,7 @@ public struct StoredRecords: Sendable {
     else { throw StoreError(code: .conflict, message: "not as it was archived") }
     eventStart = archived.end
     events.removeAll { $0.sequence <= archived.end.sequence }
+    append(archived.event(at: UnixTime(microseconds: 0)))
   }
 
   /// All in one step.
