@@ -7,40 +7,71 @@ internal import TouchstoneStore
 final class ArchiveDirectory {
   let path: String
   private let descriptor: FileDescriptor
+  /// A file: a directory cannot be opened for writing, which locks of network file systems need.
+  private let lock: FileDescriptor?
 
   private static let ownerOnly: mode_t = 0o700
+  private static let lockName = "archive.lock"
+  private static let unfinishedSuffix = ".new"
 
   /// To read from.
   init(reading path: String) throws(ArchiveError) {
     self.path = path
     descriptor = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY)
+    lock = nil
   }
 
   /// To write to: made where it is missing (its parent is not), with mode 0700. The kernel lets go of it however the
   /// process ends.
   init(claiming path: String) throws(ArchiveError) {
-    if mkdir(path, Self.ownerOnly) != 0, errno != EEXIST { throw .unusable(path, errno) }
+    let isNew = mkdir(path, Self.ownerOnly) == 0
+    guard isNew || errno == EEXIST else { throw .unusable(path, errno) }
     self.path = path
     descriptor = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY)
-    guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
-      guard errno == EWOULDBLOCK else { throw .unusable(path, errno) }
+    try descriptor.requireNobodyElseWrites()
+    if isNew { try Self.synchronizeParent(of: path) }
+    let lock = try FileDescriptor(
+      opening: "\(path)/\(Self.lockName)", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: ArchiveFileWriter.ownerOnly
+    )
+    self.lock = lock
+    guard flock(lock.number, LOCK_EX | LOCK_NB) == 0 else {
+      guard errno == EWOULDBLOCK else { throw .unusable(lock.path, errno) }
       throw ArchiveError(code: .inUse, message: "\(path): another process archives there")
     }
+    try removeUnfinished()
+  }
+
+  /// Of processes that ended before a file was whole. They hold what an erasure would look for in whole files alone.
+  private func removeUnfinished() throws(ArchiveError) {
+    for name in try names() where name.hasSuffix(Self.unfinishedSuffix) {
+      guard ArchiveFileName(String(name.dropLast(Self.unfinishedSuffix.count))) != nil else { continue }
+      guard unlink("\(path)/\(name)") == 0 else { throw .unusable("\(path)/\(name)", errno) }
+    }
+  }
+
+  /// A directory that is new is there after a power failure, too.
+  private static func synchronizeParent(of path: String) throws(ArchiveError) {
+    let parent = try FileDescriptor(opening: "\(path)/..", O_RDONLY | O_DIRECTORY)
+    guard fsync(parent.number) == 0 else { throw .unusable(parent.path, errno) }
   }
 
   func path(of name: ArchiveFileName) -> String { "\(path)/\(name.text)" }
 
   /// In their order.
   func files() throws(ArchiveError) -> [ArchiveFileName] {
+    try names().compactMap { ArchiveFileName($0) }.sorted()
+  }
+
+  private func names() throws(ArchiveError) -> [String] {
     guard let stream = opendir(path) else { throw .unusable(path, errno) }
     defer { closedir(stream) }
-    var files: [ArchiveFileName] = []
+    var names: [String] = []
     while let entry = readdir(stream) {
       // Not through the field's tuple: an entry is only as long as its name.
       let name = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \.d_name)!)
-      if let file = ArchiveFileName(String(cString: name.assumingMemoryBound(to: CChar.self))) { files.append(file) }
+      names.append(String(cString: name.assumingMemoryBound(to: CChar.self)))
     }
-    return files.sorted()
+    return names
   }
 
   /// Writes one file, in the place of one of that name.
@@ -52,9 +83,7 @@ final class ArchiveDirectory {
     _ name: ArchiveFileName, _ write: (ArchiveFileWriter) throws(ArchiveError) -> Void,
     isWanted: () throws(ArchiveError) -> Bool = { true }
   ) throws(ArchiveError) -> Bool {
-    let newPath = "\(path)/\(name.text).new"
-    // Of a process that ended before its file was whole.
-    unlink(newPath)
+    let newPath = "\(path)/\(name.text)\(Self.unfinishedSuffix)"
     defer { unlink(newPath) }
     let writer = try ArchiveFileWriter(creating: newPath)
     try write(writer)
@@ -93,6 +122,28 @@ final class FileDescriptor {
 
   deinit {
     close(number)
+  }
+
+  /// What stands in it may be the only copy of events.
+  func requireNobodyElseWrites() throws(ArchiveError) {
+    let status = try status()
+    guard status.st_uid == geteuid() || status.st_uid == 0 else {
+      throw ArchiveError(
+        code: .unusable, message: "\(path): belongs to user \(status.st_uid), not to \(geteuid()) or root")
+    }
+    guard status.st_mode & S_IWOTH == 0 else {
+      throw ArchiveError(code: .unusable, message: "\(path): everybody may write to it; take that away (chmod o-w)")
+    }
+  }
+
+  func requireFile() throws(ArchiveError) {
+    guard try status().st_mode & S_IFMT == S_IFREG else { throw .damaged(path, "is not a file") }
+  }
+
+  private func status() throws(ArchiveError) -> stat {
+    var status = stat()
+    guard fstat(number, &status) == 0 else { throw .unusable(path, errno) }
+    return status
   }
 }
 

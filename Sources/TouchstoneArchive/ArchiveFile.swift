@@ -6,7 +6,7 @@ internal import TouchstoneStore
 /// Writes lines through a buffer; nothing is durable before `finish`.
 final class ArchiveFileWriter {
   private static let bufferByteCount = 256 * 1_024
-  private static let ownerOnly: mode_t = 0o600
+  static let ownerOnly: mode_t = 0o600
 
   private let file: FileDescriptor
   private var buffer: [UInt8] = []
@@ -55,7 +55,9 @@ final class ArchiveFileReader {
   private var lineNumber = 0
 
   init(opening path: String) throws(ArchiveError) {
-    file = try FileDescriptor(opening: path, O_RDONLY)
+    // A pipe would never open, and a link leads elsewhere.
+    file = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    try file.requireFile()
   }
 
   /// `nil` at the end.

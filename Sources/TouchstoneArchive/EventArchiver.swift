@@ -26,14 +26,20 @@ public struct EventArchiver: Sendable {
   private let store: WaitingStore
   private let path: String
   private let maximumEvents: UInt64
+  private let isWithoutEarlierFiles: Bool
   private let claimant = UniqueID.random()
 
-  /// - Parameter directory: with files of this log alone. Made where it is missing, with mode 0700.
-  public init(store: any Store, directory: String) {
-    self.init(store: store, directory: directory, maximumEvents: ArchivePlan.maximumEventsPerFile)
+  /// - Parameters:
+  ///   - directory: with files of this log alone. Made where it is missing, with mode 0700.
+  ///   - isWithoutEarlierFiles: files of what was archived before need not be there.
+  public init(store: any Store, directory: String, isWithoutEarlierFiles: Bool = false) {
+    self.init(
+      store: store, directory: directory, maximumEvents: ArchivePlan.maximumEventsPerFile,
+      isWithoutEarlierFiles: isWithoutEarlierFiles)
   }
 
-  init(store: any Store, directory: String, maximumEvents: UInt64) {
+  init(store: any Store, directory: String, maximumEvents: UInt64, isWithoutEarlierFiles: Bool = false) {
+    self.isWithoutEarlierFiles = isWithoutEarlierFiles
     self.store = WaitingStore(store)
     path = directory
     self.maximumEvents = maximumEvents
@@ -87,6 +93,8 @@ public struct EventArchiver: Sendable {
     before cutoff: UnixTime, in directory: ArchiveDirectory
   ) throws(ArchiveError) -> ArchiveFile.Range? {
     let (start, head) = (try store.start(), try store.head())
+    let leftOver = try leftOver(in: directory, after: start, head: head)
+    try removeCovered(in: directory, by: start)
     var plan = ArchivePlan(start: start, head: head, cutoff: cutoff, maximumEvents: maximumEvents)
     var position = start.sequence
     while !plan.isComplete {
@@ -95,10 +103,11 @@ public struct EventArchiver: Sendable {
       for event in events { plan.take(event) }
       position = last.sequence
     }
-    let leftOver = try leftOver(in: directory, after: start, head: head)
     let planned = plan.end.sequence >= start.sequence + Self.minimumEvents ? plan.end : start
     let end = [planned, leftOver].compactMap(\.self).max { $0.sequence < $1.sequence } ?? planned
-    return end == start ? nil : ArchiveFile.Range(start: start, end: end)
+    guard end != start else { return nil }
+    try requireEarlierFile(in: directory, endingAt: start)
+    return ArchiveFile.Range(start: start, end: end)
   }
 
   /// Where a file ends whose events were not dropped. They are archived again, for they may have been erased meanwhile.
@@ -106,17 +115,41 @@ public struct EventArchiver: Sendable {
     in directory: ArchiveDirectory, after start: EventChain.Head, head: EventChain.Head
   ) throws(ArchiveError) -> EventChain.Head? {
     var end: EventChain.Head?
-    for name in try directory.files() where name.first == start.sequence + 1 {
-      let range = try ArchiveFile.verify(directory.path(of: name))
+    for name in try directory.files() where name.last > start.sequence {
+      let range = try Self.verifyLeftOver(directory.path(of: name))
       guard range.end.sequence <= head.archivableEnd,
         try store.events(after: range.end.sequence - 1).events.first?.hash == range.end.hash
       else {
         throw .damaged(
-          directory.path(of: name), "holds events that the log does not have: move it away if they are not of this log")
+          directory.path(of: name),
+          "holds events that the log does not have: it is of another log, or of what was lost where the store was put "
+            + "back to an earlier time; move it away")
       }
-      if range.end.sequence > end?.sequence ?? 0 { end = range.end }
+      if name.first == start.sequence + 1, range.end.sequence > end?.sequence ?? 0 { end = range.end }
     }
     return end
+  }
+
+  private static func verifyLeftOver(_ path: String) throws(ArchiveError) -> ArchiveFile.Range {
+    do throws(ArchiveError) {
+      return try ArchiveFile.verify(path)
+    } catch {
+      guard error.code == .damaged else { throw error }
+      throw ArchiveError(
+        code: .damaged, message: "\(error.message); its events were not dropped from the log: move it away")
+    }
+  }
+
+  /// Else it would not be seen that earlier files are missing, or another directory's.
+  private func requireEarlierFile(
+    in directory: ArchiveDirectory, endingAt start: EventChain.Head
+  ) throws(ArchiveError) {
+    guard start != .genesis, !isWithoutEarlierFiles else { return }
+    guard try !directory.files().contains(where: { $0.last == start.sequence }) else { return }
+    throw .damaged(
+      directory.path,
+      "no file in it ends with event \(start.sequence), up to which the log was archived: put the earlier files there, or "
+        + "say that they are elsewhere (`touchstone audit archive --without-earlier-files`, once)")
   }
 
   // MARK: One file
@@ -135,9 +168,20 @@ public struct EventArchiver: Sendable {
       return true
     }
     guard isMade else { return nil }
-    for other in try directory.files() where other.first == name.first && other != name { try directory.remove(other) }
     let archived = ArchivedEvents(start: range.start, end: range.end, unerasedThrough: unerasedThrough)
-    return try store.drop(archived) ? name : nil
+    guard try store.drop(archived) else { return nil }
+    try removeCovered(in: directory, by: range.end)
+    return name
+  }
+
+  /// Files of which another has all that the log has not: shorter ones that it was made from, or longer ones whose events
+  /// were not dropped. Not before the log begins where that one ends: until then another process may drop by theirs.
+  private func removeCovered(in directory: ArchiveDirectory, by start: EventChain.Head) throws(ArchiveError) {
+    let files = try directory.files()
+    guard let kept = files.first(where: { $0.last == start.sequence }) else { return }
+    let covered = files.filter { $0.first == kept.first && $0 != kept }
+    guard !covered.isEmpty, try ArchiveFile.verify(directory.path(of: kept)).end == start else { return }
+    for name in covered { try directory.remove(name) }
   }
 
   private func write(_ range: ArchiveFile.Range, to writer: ArchiveFileWriter) throws(ArchiveError) {

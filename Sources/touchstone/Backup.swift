@@ -67,7 +67,8 @@ struct Restore: ParsableCommand {
       printLine("The restoration is event \(restoration.head.sequence), with hash \(restoration.head.hashText)")
       printLine(
         "LOST: what came after event \(last). Do again what was revoked, changed, locked or erased since; who follows the "
-          + "audit log goes on after event \(last).")
+          + "audit log goes on after event \(last). Files of archived events after \(last) belong to what is lost: move them "
+          + "away.")
       if access("\(dataDir)/keys", F_OK) != 0 {
         printLine(
           "MISSING: the keys. Put them into \(dataDir)/keys, or where the configuration says, before it is served.")

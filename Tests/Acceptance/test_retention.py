@@ -124,7 +124,7 @@ def test_by_hand_while_the_service_is_stopped_and_again(start, archive):
     caller, phone, _ = use(again)
     again.terminate()
     assert "6 events were archived" in archive_all(location, archive)
-    assert len(list(archive.iterdir())) == 2
+    assert len(list(archive.glob("*.jsonl"))) == 2
     assert "9 archived events" in verified(location, "--archive", archive)
 
 
@@ -140,7 +140,7 @@ def test_nobody_alters_or_drops_what_was_archived_unnoticed(start, archive):
     server.terminate()
     location = ("--data-dir", server.data_directory)
     archive_all(location, archive)
-    (file,) = archive.iterdir()
+    (file,) = archive.glob("*.jsonl")
     whole = file.read_text()
 
     file.write_text(whole.replace(binding.profile_id, "somebody else"))
@@ -218,7 +218,7 @@ def test_erasing_reaches_the_archive_by_a_command_of_its_own(start, archive):
     server.terminate()
     location = ("--data-dir", server.data_directory)
     archive_all(location, archive)
-    (file,) = archive.iterdir()
+    (file,) = archive.glob("*.jsonl")
     assert binding.profile_id in file.read_text()
 
     server = start()

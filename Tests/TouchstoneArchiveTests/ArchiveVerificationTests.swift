@@ -1,3 +1,4 @@
+import Glibc
 import StoreConformance
 import Testing
 import TouchstonePolicy
@@ -109,6 +110,27 @@ struct ArchiveVerificationTests {
       #expect(eraser.erasedCount == 0)
       #expect(
         try ArchiveEraser(directory: archive, applicationID: "other", profileID: "alice").erasedCount == 0)
+    }
+  }
+
+  @Test func whatAKilledArchiverLeftIsGoneAfterAnErasureWhateverItsName() async throws {
+    try await withArchive { _, archive in
+      try Files.write("of bob", to: "\(archive)/events-000000000009-000000000010.jsonl.new")
+      _ = try ArchiveEraser(directory: archive, applicationID: Sample.application, profileID: "bob")
+      #expect(try Files.names(in: archive) == [Self.firstFile, Self.secondFile])
+    }
+  }
+
+  @Test(arguments: [false, true]) func whatIsNoFileIsNotRead(_ isLink: Bool) async throws {
+    try await withArchive { data, archive in
+      let path = "\(archive)/\(Self.firstFile)"
+      #expect(rename(path, "\(archive)/elsewhere") == 0)
+      #expect(isLink ? symlink("\(archive)/elsewhere", path) == 0 : mkfifo(path, 0o600) == 0)
+      let log = try SQLiteAuditLog.verify(directory: data)
+      #expect(throws: ArchiveError.self) { try ArchiveVerification(directory: archive, before: log) }
+      #expect(throws: ArchiveError.self) {
+        try ArchiveEraser(directory: archive, applicationID: Sample.application, profileID: "bob")
+      }
     }
   }
 

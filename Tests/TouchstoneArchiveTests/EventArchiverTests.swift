@@ -1,3 +1,4 @@
+import Glibc
 import StoreConformance
 import Testing
 import TouchstonePolicy
@@ -69,7 +70,7 @@ struct EventArchiverTests {
       #expect(try Files.names(in: archive) == [])
       let left = "\(archive)/events-000000000001-000000000004.jsonl"
       try Self.write(try await store.events().prefix(4), to: left)
-      try Files.write("half a li", to: "\(archive)/events-000000000001-000000000005.jsonl.new")
+      try Files.write("half a li", to: "\(archive)/events-000000000001-000000000004.jsonl.new")
       try await store.commit(.eraseProfile(.sample("bob")))
 
       _ = try first.archive(before: Self.cutoff)
@@ -104,6 +105,78 @@ struct EventArchiverTests {
       #expect(error?.code == .damaged)
       #expect(error?.message.contains("events-000000000001-000000000005.jsonl") == true)
       #expect(try await store.events().count == 10)
+    }
+  }
+
+  @Test func filesOfALostLineOfHistoryAreInTheWayToo() async throws {
+    try await withStore { store, _, archive in
+      try await withStore { lost, _, _ in
+        try await lost.commit(events: (0..<10).map { .at($0, profile: "lost") })
+        let archiver = EventArchiver(store: lost, directory: archive, maximumEvents: 4)
+        while case .archived = try archiver.archive(before: Self.cutoff) {}
+        Files.removeTree("\(archive)/events-000000000001-000000000004.jsonl")
+      }
+      try await store.commit(events: (0..<7).map { .at($0) })
+      let error = #expect(throws: ArchiveError.self) {
+        try EventArchiver(store: store, directory: archive).archive(before: Self.cutoff)
+      }
+      #expect(error?.message.contains("events-000000000005-000000000008.jsonl: holds events that the log") == true)
+      #expect(error?.message.contains("put back to an earlier time; move it away") == true)
+      #expect(try await store.events().count == 7)
+    }
+  }
+
+  @Test func aDamagedFileInTheWayIsNamedWithWhatToDo() async throws {
+    try await withStore { store, _, archive in
+      try await store.commit(events: (0..<10).map { .at($0) })
+      _ = try EventArchiver(store: store, directory: archive).archive(before: Sample.now)
+      try Files.write("half a line", to: "\(archive)/events-000000000001-000000000004.jsonl")
+      let error = #expect(throws: ArchiveError.self) {
+        try EventArchiver(store: store, directory: archive).archive(before: Self.cutoff)
+      }
+      #expect(error?.message.contains("events-000000000001-000000000004.jsonl") == true)
+      #expect(error?.message.hasSuffix("were not dropped from the log: move it away") == true)
+    }
+  }
+
+  @Test func whereEarlierFilesAreMissingNothingIsArchivedUnlessTold() async throws {
+    try await withStore { store, _, archive in
+      try await store.commit(events: (0..<10).map { .at($0) })
+      _ = try EventArchiver(store: store, directory: archive, maximumEvents: 5).archive(before: Self.cutoff)
+      Files.removeTree("\(archive)/events-000000000001-000000000005.jsonl")
+      let error = #expect(throws: ArchiveError.self) {
+        try EventArchiver(store: store, directory: archive, maximumEvents: 3).archive(before: Self.cutoff)
+      }
+      #expect(error?.message.contains("no file in it ends with event 5") == true)
+      #expect(try await store.events().count == 6)
+      let told = EventArchiver(store: store, directory: archive, maximumEvents: 3, isWithoutEarlierFiles: true)
+      _ = try told.archive(before: Self.cutoff)
+      #expect(try Files.names(in: archive) == ["events-000000000006-000000000008.jsonl"])
+    }
+  }
+
+  /// Of an archiver whose events another dropped, or one that ended before it removed them.
+  @Test(arguments: [4, 8]) func filesThatAnotherCoversGoOnceTheLogBeginsWhereThatOneEnds(_ count: Int) async throws {
+    try await withStore { store, data, archive in
+      try await store.commit(events: (0..<10).map { .at($0) })
+      let events = try await store.events()
+      _ = try EventArchiver(store: store, directory: archive, maximumEvents: 5).archive(before: Self.cutoff)
+      try Self.write(events.prefix(count), to: "\(archive)/events-000000000001-00000000000\(count).jsonl")
+      #expect(try EventArchiver(store: store, directory: archive).archive(before: Sample.now) == .nothing)
+      #expect(try Files.names(in: archive) == ["events-000000000001-000000000005.jsonl"])
+      try expectWhole(data, archive, count: 11)
+    }
+  }
+
+  @Test func aDirectoryThatEverybodyMayWriteToIsRefused() async throws {
+    try await withStore { store, _, archive in
+      #expect(mkdir(archive, 0o700) == 0)
+      #expect(chmod(archive, 0o707) == 0)
+      let error = #expect(throws: ArchiveError.self) {
+        try EventArchiver(store: store, directory: archive).prepare()
+      }
+      #expect(error?.code == .unusable)
+      #expect(error?.message.contains("everybody may write to it") == true)
     }
   }
 

@@ -42,6 +42,7 @@ enum Files {
     return status.st_mode & 0o777
   }
 
+  /// But for the lock that an archive keeps.
   static func names(in directory: String) throws -> [String] {
     guard let stream = opendir(directory) else { throw SystemFailure(number: errno) }
     defer { closedir(stream) }
@@ -49,7 +50,7 @@ enum Files {
     while let entry = readdir(stream) {
       let start = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \.d_name)!)
       let name = String(cString: start.assumingMemoryBound(to: CChar.self))
-      if name != ".", name != ".." { names.append(name) }
+      if name != ".", name != "..", name != "archive.lock" { names.append(name) }
     }
     return names.sorted()
   }

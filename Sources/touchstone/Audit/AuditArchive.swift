@@ -31,6 +31,9 @@ extension Audit {
       help: ArgumentHelp("Where the files are, of this log alone. Made where it is missing.", valueName: "directory"))
     var archive: String
 
+    @Flag(help: "The files of what was archived earlier are elsewhere; otherwise the last of them must be there.")
+    var withoutEarlierFiles = false
+
     func run() throws {
       do throws(Failure) {
         let store = try openStore()
@@ -48,7 +51,8 @@ extension Audit {
 
     private func archive(_ store: any Store) throws(Failure) {
       do throws(ArchiveError) {
-        let archiver = EventArchiver(store: store, directory: archive)
+        let archiver = EventArchiver(
+          store: store, directory: archive, isWithoutEarlierFiles: withoutEarlierFiles)
         let cutoff = systemTime() + (.zero - olderThan)
         var count: UInt64 = 0
         while true {
