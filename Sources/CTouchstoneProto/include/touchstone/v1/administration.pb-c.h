@@ -172,6 +172,9 @@ struct  Touchstone__V1__EraseProfileRequest
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
+/*
+ * Events that were archived before are out of reach: `touchstone audit erase` takes them out of the archive's files.
+ */
 struct  Touchstone__V1__EraseProfileResponse
 {
   ProtobufCMessage base;
