@@ -4,21 +4,15 @@ from collections import Counter
 from dataclasses import replace
 
 import grpc
-from google.rpc import error_details_pb2
 
-from support.caller import COFFEE, all_at_once, new_profile_id, passcode
-from support.errors import detail
+from support.caller import COFFEE, new_profile_id, passcode
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone
-from support.stubs import evaluation_pb2, secrets_pb2, types_pb2
+from support.stubs import secrets_pb2, types_pb2
 
+from .calls import SUCCEEDED, TooLate, complete, completes, consume_often, consumes, submit, submit_often, submits
 from .standing import LOCKING_FAILURES, Doubt, Observation, Standing
-from .used import Attempt, Consumption, Revoked, Ticket, check_all
+from .used import FAILURES, Attempt, Consumption, Revoked, Ticket, check_all
 
-SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
-REFUSED_PROOF = (evaluation_pb2.OUTCOME_TRY_AGAIN, evaluation_pb2.OUTCOME_FAILED, evaluation_pb2.OUTCOME_LOCKED_OUT)
-
-#: Sent at once where only one may succeed.
-CROWD = 3
 #: Of what was used, tried again after each fault: the latest, and as many again of all before.
 REPLAYS = 8
 #: A passcode is verified at low priority: whatever else this machine does comes first.
@@ -36,6 +30,8 @@ class Customer:
         self.phone = Phone(BIOMETRY, DEVICE_OWNER)
         self.passcode = None
         self.standing = Standing()
+        #: An attempt at the passcode was counted since its last success, and may never have a verdict.
+        self.has_lost_attempt = False
         #: Of each kind, as many as were answered.
         self.events = Counter()
         self.used = []
@@ -45,8 +41,16 @@ class Customer:
     # One thing after another
 
     def act(self, caller):
-        """One thing that can be done as things stand."""
-        self.random.choice(self._possible())(caller)
+        """One thing that can be done as things stand; on a machine that is very busy it may come too late."""
+        try:
+            self.random.choice(self._possible())(caller)
+        except TooLate:
+            self.doubt.refuse()
+            self.settle(caller)
+        except grpc.RpcError:
+            if self.doubt:
+                self.doubt.cut_off()
+            raise
 
     def _possible(self):
         if not self.standing.is_bound:
@@ -77,10 +81,10 @@ class Customer:
 
         self._effect(
             "binding.created",
-            lambda: caller.bindings.CompleteBinding(request),
+            lambda: complete(caller, request, begun.expires_at),
             changes={"is_bound": True},
             learn=learn,
-            retry=lambda caller: _completes(caller, request),
+            retry=lambda caller: completes(caller, request),
         )
 
     def set_first_passcode(self, caller):
@@ -94,33 +98,34 @@ class Customer:
         )
 
     def log_in(self, caller):
-        return self._succeed(caller, caller.attempt(self.phone, caller.begin(self.phone)))
+        return self._succeed(caller, caller.begin(self.phone))
 
     def recover(self, caller):
         """By the phone's own passcode, which also ends the biometric lock (R12)."""
         opened = caller.begin(self.phone, "deviceOwnerAuthentication")
-        self._succeed(caller, caller.attempt(self.phone, opened, factor=DEVICE_OWNER))
+        self._succeed(caller, opened, factor=DEVICE_OWNER)
 
     def pay(self, caller):
         opened = caller.begin(self.phone, "payment", transaction=COFFEE)
-        token = self._succeed(caller, caller.attempt(self.phone, opened)).token
-        request = caller.consumption(token)
-        self._effect(
+        paid = self._succeed(caller, opened)
+        request = caller.consumption(paid.token)
+        answer = self._effect(
             "token.consumed",
-            lambda: _the_one(caller.tokens.ConsumeToken, request, lambda answer: answer.consumed),
+            lambda: consume_often(caller, request, paid.token_expires_at),
             learn=lambda _: self.used.append(Consumption(request)),
-            retry=lambda caller: _consumes(caller, request),
+            retry=lambda caller: consumes(caller, request),
         )
+        assert answer.consumed, answer
 
     def try_wrong_finger(self, caller):
         opened = caller.begin(self.phone)
         failures = self.standing.failures + 1
-        answer = self._effect(
-            _kind_of_failure(failures),
-            lambda: caller.submit_wrong(self.phone, opened),
+        request = caller.attempt(self.phone, opened, key=self.phone.wrong_proof(opened.signing_input))
+        self._fail(
+            [_kind_of_failure(failures)],
+            lambda: submit(caller, request, opened.expires_at),
             changes={"failures": failures},
         )
-        assert answer.outcome in REFUSED_PROOF, answer
 
     def invalidate(self, caller):
         opened = caller.begin(self.phone)
@@ -154,24 +159,28 @@ class Customer:
     def try_wrong_passcode(self, caller):
         opened = caller.begin(self.phone, profile_id=self.profile_id)
         failures = self.standing.passcode_failures + 1
-        answer = self._effect(
-            _kind_of_failure(failures),
-            lambda: caller.evaluations.SubmitAttempt(
-                caller.attempt(self.phone, opened, secret=passcode("0001")), timeout=PASSCODE_SECONDS
-            ),
+        kinds = [_kind_of_failure(failures)]
+        if self.has_lost_attempt and failures == LOCKING_FAILURES:
+            # As long as the lost one may have a verdict yet, which might be that it was right, nothing is locked (R14).
+            kinds.append("evaluation.failed")
+        request = caller.attempt(self.phone, opened, secret=passcode("0001"))
+        self._fail(
+            kinds,
+            lambda: submit(caller, request, opened.expires_at, timeout=PASSCODE_SECONDS),
             changes={"passcode_failures": failures},
             is_counted_first=True,
+            until=opened.expires_at,
         )
-        assert answer.outcome in REFUSED_PROOF, answer
 
     def log_in_by_passcode(self, caller):
         opened = caller.begin(self.phone, profile_id=self.profile_id)
         request = caller.attempt(self.phone, opened, secret=passcode(self.passcode))
         answer = self._effect(
             "evaluation.succeeded",
-            lambda: caller.evaluations.SubmitAttempt(request, timeout=PASSCODE_SECONDS),
+            lambda: submit(caller, request, opened.expires_at, timeout=PASSCODE_SECONDS),
             changes={"passcode_failures": 0},
             is_counted_first=True,
+            until=opened.expires_at,
             learn=lambda _: self.used.append(Attempt(request, "it succeeded by passcode")),
         )
         assert answer.outcome == SUCCEEDED, answer
@@ -210,37 +219,55 @@ class Customer:
             changes={"preferred": preferred},
         )
 
-    def _succeed(self, caller, request):
-        """With the same request several times at once: one of them succeeds (R35)."""
-        return self._effect(
+    def _succeed(self, caller, opened, factor=BIOMETRY):
+        """With the same request several times at once."""
+        request = caller.attempt(self.phone, opened, factor=factor)
+        answer = self._effect(
             "evaluation.succeeded",
-            lambda: _the_one(
-                caller.evaluations.SubmitAttempt, request, lambda answer: answer.outcome == SUCCEEDED
-            ),
+            lambda: submit_often(caller, request, opened.expires_at),
             changes={"failures": 0},
             learn=lambda _: self.used.append(Attempt(request, "it succeeded")),
-            retry=lambda caller: _attempts(caller, request),
+            retry=lambda caller: submits(caller, request),
         )
+        assert answer.outcome == SUCCEEDED, answer
+        return answer
 
-    def _effect(self, kind, send, *, changes=None, is_counted_first=False, learn=None, retry=None):
+    def _fail(self, kinds, send, **more):
+        """The event says what the answer says."""
+        self._begin(kinds, **more)
+        answer = send()
+        kind = FAILURES.get(answer.outcome)
+        assert kind in kinds, f"{kinds} expected of {self.standing}: {answer}"
+        self._done(kind, answer)
+
+    def _effect(self, kind, send, **more):
+        self._begin([kind], **more)
+        answer = send()
+        self._done(kind, answer)
+        return answer
+
+    def _begin(self, kinds, *, changes=None, is_counted_first=False, until=None, learn=None, retry=None):
         counted = replace(self.standing, passcode_failures=self.standing.passcode_failures + 1)
         self.doubt = Doubt(
-            kind,
+            kinds,
             after=replace(self.standing, **(changes or {})),
-            begun=counted if is_counted_first else None,
+            counted=counted if is_counted_first else None,
+            until=until,
             learn=learn,
             retry=retry,
         )
-        answer = send()
-        self._done(answer)
-        return answer
 
-    def _done(self, answer=None):
+    def _done(self, kind, answer=None):
         doubt, self.doubt = self.doubt, None
-        self.events[doubt.kind] += 1
-        self.standing = doubt.after
+        self.events[kind] += 1
+        self._stand(doubt.after)
         if doubt.learn:
             doubt.learn(answer)
+
+    def _stand(self, standing):
+        self.standing = standing
+        if standing.passcode_failures == 0:
+            self.has_lost_attempt = False
 
     # Afterwards
 
@@ -249,39 +276,42 @@ class Customer:
         self.settle(caller)
         older = self.used[:-REPLAYS]
         tried = self.used[-REPLAYS:] + self.random.sample(older, min(REPLAYS, len(older)))
-        self.events += check_all(tried, caller)
-        self._check_use(caller)
+        wrong = check_all(tried, caller)
+        self.events += wrong
+        self._check_use(caller, wrong.total())
 
     def settle(self, caller):
         """Everything answered is there, with an event for each effect; the last call was done as a whole or not at
         all."""
         seen = Observation.of(caller, self.profile_id)
-        lost = self.events - seen.events
-        assert not lost, f"answered, and without an event: {lost}"
-        unasked = seen.events - self.events
+        lost, unasked = self.events - seen.events, seen.events - self.events
+        assert not lost, f"answered, and without an event: {lost}; events that nobody caused: {unasked}"
         if unasked:
-            assert self.doubt and unasked == {self.doubt.kind: 1}, f"events that nobody caused: {unasked}, {self.doubt}"
-            self._check_again(caller, was_done=True)
+            kind = next(iter(unasked))
+            is_explained = self.doubt and kind in self.doubt.kinds and unasked.total() == 1
+            assert is_explained, f"events that nobody caused: {unasked}, {self.doubt}"
+            self._check_again(caller, kind)
         elif self.doubt:
-            seen = self._check_again(caller, was_done=False) or seen
+            seen = self._check_again(caller) or seen
         self._learn_binding(seen.binding)
         assert seen.standing == self.standing, f"{seen.standing}, answered was {self.standing}"
 
-    def _check_again(self, caller, *, was_done):
-        """A retry does what was not done, and not a second time what was."""
+    def _check_again(self, caller, kind=None):
+        """A retry does what was not done, and not a second time what was: `kind` is of the event that says so."""
         doubt = self.doubt
         if doubt.retry:
             did = doubt.retry(caller)
-            assert did != was_done, f"{doubt.kind}: has an event: {was_done}, and was done by the retry: {did}"
-            self._done()
+            assert did != bool(kind), f"{doubt.kinds}: has an event: {kind}, and was done by the retry: {did}"
+            self._done(kind or doubt.kinds[0])
             return Observation.of(caller, self.profile_id)
-        if was_done:
-            self._done()
+        if kind:
+            self._done(kind)
             return None
-        self.doubt = None
         seen = Observation.of(caller, self.profile_id)
-        if doubt.begun and seen.standing == doubt.begun:
-            self.standing = seen.standing
+        self.doubt = None
+        if seen.standing in (doubt.counted, doubt.settled):
+            self.has_lost_attempt |= seen.standing == doubt.counted
+            self._stand(seen.standing)
         return seen
 
     def _learn_binding(self, binding):
@@ -290,10 +320,13 @@ class Customer:
         elif binding is not None:
             assert binding.binding_id == self.phone.binding.binding_id
 
-    def _check_use(self, caller):
-        """What was answered last is what holds: the key, and the passcode."""
+    def _check_use(self, caller, wrong):
+        """What was answered last is what holds: the key, and the passcode. And so many wrong proofs were counted."""
         if not self.standing.is_bound:
             self.bind(caller)
+        if wrong:
+            self._stand(replace(self.standing, failures=min(self.standing.failures + wrong, LOCKING_FAILURES)))
+            self.settle(caller)
         if self.standing.is_locked:
             self.recover(caller)
         self.log_in(caller)
@@ -304,39 +337,3 @@ class Customer:
 
 def _kind_of_failure(failures):
     return "evaluation.locked_out" if failures == LOCKING_FAILURES else "evaluation.failed"
-
-
-def _the_one(method, request, is_success):
-    """The answer that is a success: of several at once it is one, if they are answered."""
-    answers = all_at_once(method, [request] * CROWD)
-    successes = [each for each in answers if not isinstance(each, grpc.RpcError) and is_success(each)]
-    errors = [each for each in answers if isinstance(each, grpc.RpcError)]
-    assert len(successes) <= 1, f"{len(successes)} successes"
-    if successes:
-        return successes[0]
-    if errors:
-        raise errors[0]
-    raise AssertionError(f"no success, and no error: {answers[0]}")
-
-
-def _attempts(caller, request):
-    outcome = caller.evaluations.SubmitAttempt(request).outcome
-    assert outcome in (SUCCEEDED, evaluation_pb2.OUTCOME_INVALID_CONTEXT), outcome
-    return outcome == SUCCEEDED
-
-
-def _consumes(caller, request):
-    answer = caller.tokens.ConsumeToken(request)
-    assert answer.consumed or answer.reason == "ALREADY_CONSUMED", answer
-    return answer.consumed
-
-
-def _completes(caller, request):
-    try:
-        caller.bindings.CompleteBinding(request)
-    except grpc.RpcError as error:
-        if error.code() != grpc.StatusCode.FAILED_PRECONDITION:
-            raise
-        assert detail(error, error_details_pb2.ErrorInfo).reason == "TICKET_INVALID"
-        return False
-    return True

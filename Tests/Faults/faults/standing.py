@@ -4,9 +4,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import grpc
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from support.caller import Caller
 from support.stubs import administration_pb2, bindings_pb2, secrets_pb2, types_pb2
+
+from .calls import has_passed
 
 #: So many failures in a row lock a device's biometrics (R7), or a passcode for a minute (R13).
 LOCKING_FAILURES = 5
@@ -48,18 +51,32 @@ class Standing:
 
 @dataclass
 class Doubt:
-    """A call that was sent and not answered."""
+    """A call that was sent and not answered, or refused because it came too late."""
 
-    #: The event's kind that says that it was done.
-    kind: str
+    #: The events' kinds of which one says that it was done.
+    kinds: list[str]
     #: Done.
     after: Standing
     #: Not done, but begun: a passcode's attempt is counted before it is verified (R14), without an event.
-    begun: Standing | None = None
+    counted: Standing | None = None
+    #: Not done, as what it rests on expired meanwhile, but begun, and its verdict settled all the same.
+    settled: Standing | None = None
+    #: When what it rests on expires.
+    until: Timestamp | None = None
     #: What is to be remembered once it was done; takes the answer, if there is one.
     learn: object = None
     #: Sends the same again; true where that did it, false where it had been done. `None`: it would count again.
     retry: object = None
+
+    def refuse(self):
+        """It was answered: it came too late, and leaves at most that its verdict was settled."""
+        self.settled = self.after if self.counted else None
+        self.kinds, self.counted, self.retry = [], None, None
+
+    def cut_off(self):
+        """Nobody will say whether it came too late: by now it may have."""
+        if self.counted and self.until and has_passed(self.until):
+            self.settled = self.after
 
 
 @dataclass

@@ -10,7 +10,8 @@ from support.stubs import evaluation_pb2, tokens_pb2
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
 
-_EVENTS = {
+#: The event of each answer that refuses a proof.
+FAILURES = {
     evaluation_pb2.OUTCOME_TRY_AGAIN: "evaluation.failed",
     evaluation_pb2.OUTCOME_FAILED: "evaluation.failed",
     evaluation_pb2.OUTCOME_LOCKED_OUT: "evaluation.locked_out",
@@ -30,7 +31,7 @@ class Attempt:
         answer = call.result()
         assert answer.outcome != SUCCEEDED and not answer.token, f"succeeded again: {self.why}"
         # An evaluation that is still open, of a binding that is not, takes it for a wrong one.
-        return _EVENTS.get(answer.outcome)
+        return FAILURES.get(answer.outcome)
 
 
 class Ticket:
