@@ -131,11 +131,15 @@ final class RunningService: Sendable {
     archiving?.cancel()
     // Before its clients are asked to leave, so that no new ones are sent here.
     service.beginDraining()
-    server.shutDown(grace: grace) { [store, logger] in
+    let close: @Sendable () -> Void = { [store, logger] in
       store.close {
         store.logWhatWasWritten(logger)
         completion()
       }
+    }
+    server.shutDown(grace: grace) { [archiving] in
+      guard let archiving else { return close() }
+      archiving.whenIdle(close)
     }
   }
 }

@@ -383,8 +383,9 @@ def test_a_hang_up_while_the_service_drains_is_no_second_signal(configured):
     assert server.process.wait(30) == 0, server.errors
 
 
-def test_without_a_file_a_hang_up_ends_the_process(tmp_path):
-    """As where a terminal is closed: there is nothing to reload."""
+def test_without_a_file_a_hang_up_ends_nothing(tmp_path):
+    """There are keys to reload, and what is under way is not cut."""
     server = Server(tmp_path / "data")
-    server.process.send_signal(signal.SIGHUP)
-    assert server.process.wait(10) == -signal.SIGHUP
+    for number in [signal.SIGHUP, signal.SIGTERM]:
+        server.process.send_signal(number)
+    assert server.process.wait(30) == 0, server.errors

@@ -95,8 +95,9 @@ class History:
         return caller.submit(self.phone, opened, secret=passcode("314159"))
 
     def fail_unknown(self, caller):
-        opened = caller.begin(self.phone, binding_id="nobody-has-this-binding")
-        return caller.submit_wrong(self.phone, opened)
+        # What the stand-in of an unknown binding offers depends on the pepper (R37): one that takes a key.
+        openings = (caller.begin(self.phone, binding_id=f"nobody-has-this-binding-{number}") for number in range(64))
+        return caller.submit_wrong(self.phone, next(opened for opened in openings if opened.evaluation))
 
     def answers(self, caller):
         """To calls that change nothing."""

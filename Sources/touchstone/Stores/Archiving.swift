@@ -15,6 +15,7 @@ final class Archiving: Sendable {
 
   /// The guard of the timer is the queue; cancelling is safe from anywhere.
   private nonisolated(unsafe) let timer: any DispatchSourceTimer
+  private let queue = DispatchQueue(label: "touchstone.archiver")
   private let round: ArchivingRound
 
   init(store: any Store, settings: RetentionSettings, logger: Logger) throws(Failure) {
@@ -26,7 +27,7 @@ final class Archiving: Sendable {
     }
     round = ArchivingRound(archiver: archiver, age: settings.age, logger: logger)
     let interval = min(max(settings.age / Self.intervalsPerAge, Self.intervals.lowerBound), Self.intervals.upperBound)
-    timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "touchstone.archiver"))
+    timer = DispatchSource.makeTimerSource(queue: queue)
     timer.schedule(
       deadline: .now() + .seconds(Int(interval.components.seconds)),
       repeating: .seconds(Int(interval.components.seconds)))
@@ -34,10 +35,15 @@ final class Archiving: Sendable {
     timer.activate()
   }
 
-  /// What is on its way is given up, or ends with the store's answers.
+  /// No other file is begun.
   func cancel() {
     timer.cancel()
     round.cancel()
+  }
+
+  /// Once the file on its way is finished, and the claim on archiving given back, so that others may go on.
+  func whenIdle(_ completion: @escaping @Sendable () -> Void) {
+    queue.async(execute: completion)
   }
 }
 
