@@ -18,6 +18,8 @@ final class ConnectionLane: Sendable {
     var timeout: Duration
     /// Of one answer.
     var answerTimeout: Duration
+    /// Between two statements of a transaction; else twice that of an answer.
+    var idleTimeout: Duration?
     /// As `PostgresConnection.Configuration` has it.
     var signOfLifeTimeout: Duration?
     /// All that is said on it.
@@ -34,7 +36,9 @@ final class ConnectionLane: Sendable {
       maximumWaiting: configuration.maximumWaiting, assumedCapacity: configuration.depth, backoff: backoff)
     // A standby refuses, as do hosts that are down: where several serve, they share the load.
     pool.balancing = .leastRequest
-    let setup = SessionSetup.statements(statementTimeout: configuration.answerTimeout)
+    let setup = SessionSetup.statements(
+      statementTimeout: configuration.answerTimeout,
+      idleTimeout: configuration.idleTimeout ?? configuration.answerTimeout * 2)
     self.pool = ConnectionPool(
       configuration: pool, endpoints: targets.indices.map { EndpointID($0) }
     ) { id, report in

@@ -59,7 +59,10 @@ public final class PostgresStore: Store {
     lists = lane(
       .init(
         connections: options.listConnections, depth: 1, maximumWaiting: options.maximumWaiting,
-        timeout: options.listTimeout, answerTimeout: options.listTimeout, signOfLifeTimeout: options.answerTimeout,
+        timeout: options.listTimeout, answerTimeout: options.listTimeout,
+        // Where sealing is cut off while it holds the chain, everybody's lists and sealing wait for so long. Between two
+        // statements a process hashes a thousand events at most: milliseconds.
+        idleTimeout: options.callTimeout, signOfLifeTimeout: options.answerTimeout,
         prepared: Statement.all))
     clock = options.clock
     committer = Committer(writes: writes, clock: clock)

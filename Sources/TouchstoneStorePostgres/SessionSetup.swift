@@ -4,12 +4,12 @@ enum SessionSetup {
   /// The server stops a statement so much earlier than its answer is given up.
   static let grace: Duration = .milliseconds(500)
 
-  static func statements(statementTimeout: Duration) -> [String] {
-    let milliseconds = statementTimeout.milliseconds
-    return [
-      "SET statement_timeout = \(milliseconds)",
-      // A process that stands still must not keep a lock for ever.
-      "SET idle_in_transaction_session_timeout = \(milliseconds * 2)",
+  /// - Parameter idleTimeout: between two statements of a transaction.
+  static func statements(statementTimeout: Duration, idleTimeout: Duration) -> [String] {
+    [
+      "SET statement_timeout = \(statementTimeout.milliseconds)",
+      // A process that stands still, or cannot be reached, must not keep a lock for long.
+      "SET idle_in_transaction_session_timeout = \(idleTimeout.milliseconds)",
       // What was answered is durable, whatever the server's or the role's default; stronger settings stay.
       """
       SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
