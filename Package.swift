@@ -121,16 +121,23 @@ let package = Package(
       name: "StoreModel", dependencies: ["TouchstoneStore", "TouchstonePolicy"], path: "Tests/Support/StoreModel",
       swiftSettings: settings),
     tests("TouchstoneStore", ["TouchstonePolicy"]),
-    tests("TouchstoneStoreSQLite", ["StoreConformance", "TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
+    .target(name: "TemporaryFiles", path: "Tests/Support/TemporaryFiles", swiftSettings: settings),
+    tests(
+      "TouchstoneStoreSQLite", ["StoreConformance", "TemporaryFiles", "TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
     .systemLibrary(name: "CSpawn", path: "Tests/Support/CSpawn"),
     .target(
       name: "ChildProcess", dependencies: ["CSpawn"], path: "Tests/Support/ChildProcess", swiftSettings: settings),
     .target(name: "PostgresServer", path: "Tests/Support/PostgresServer", swiftSettings: settings),
     tests(
       "TouchstoneStorePostgres",
-      ["StoreConformance", "PostgresServer", "TouchstoneStore", "TouchstonePolicy", "TouchstoneStoreSQLite"]),
+      [
+        "StoreConformance", "PostgresServer", "TemporaryFiles", "TouchstoneStore", "TouchstonePolicy",
+        "TouchstoneStoreSQLite",
+      ]),
     tests("TouchstoneCrypto", [crypto]),
-    tests("TouchstoneArchive", ["StoreConformance", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy"]),
+    tests(
+      "TouchstoneArchive",
+      ["StoreConformance", "TemporaryFiles", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy"]),
     tests(
       "TouchstoneService",
       [

@@ -4,6 +4,8 @@ Applications do not see each other, so tests on the shared service may run in an
 """
 
 import os
+import tempfile
+from pathlib import Path
 
 # The service is started by fork and exec; gRPC has no part in that.
 os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
@@ -60,3 +62,12 @@ def phone(caller):
     phone = Phone()
     caller.bind(phone)
     return phone
+
+
+@pytest.fixture
+def public_directory():
+    """One that other users reach; pytest's own are private."""
+    with tempfile.TemporaryDirectory(prefix="touchstone-") as name:
+        path = Path(name)
+        path.chmod(0o755)
+        yield path

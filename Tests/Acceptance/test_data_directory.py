@@ -4,8 +4,6 @@ import os
 import shutil
 import socket
 import sqlite3
-import tempfile
-from pathlib import Path
 
 import pytest
 
@@ -61,15 +59,6 @@ def test_a_second_process_is_locked_out(start):
 def test_a_lock_goes_with_its_process(start):
     start().kill()
     start()
-
-
-@pytest.fixture
-def public_directory():
-    """One that other users reach; pytest's own are private."""
-    with tempfile.TemporaryDirectory(prefix="touchstone-") as name:
-        path = Path(name)
-        path.chmod(0o755)
-        yield path
 
 
 def test_an_unwritable_directory(public_directory):

@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 from pathlib import Path
 
 import jwt
@@ -143,15 +142,6 @@ def test_lost_keys_are_not_replaced(start):
 
 
 # Who may read them
-
-
-@pytest.fixture
-def public_directory():
-    """One that other users reach; pytest's own are private."""
-    with tempfile.TemporaryDirectory(prefix="touchstone-") as name:
-        path = Path(name)
-        path.chmod(0o755)
-        yield path
 
 
 @pytest.mark.parametrize("name", ["", "pepper", "sealing", "sealing/1.key", "signing/1.pem"])

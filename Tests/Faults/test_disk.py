@@ -13,8 +13,8 @@ from faults.watching import NOT_SERVING, SERVING, await_status
 from support.caller import new_caller, new_profile_id
 from support.phone import Phone
 
-#: Under load, before and during a fault.
-LOAD_SECONDS = 0.3
+#: Customers have done so many things before a fault: there is something to lose, and more under way.
+ACTS = 40
 #: While a disk fails, each shard says so once a second; the health notices it once.
 LINES_PER_SECOND = 6
 
@@ -32,7 +32,7 @@ def test_a_disk_that_refuses_writes_is_said_and_recovered_from(disk_site, disk, 
     load = Load(seed)
     server = disk_site.start()
     run = load.run(server)
-    time.sleep(LOAD_SECONDS)
+    run.await_acts(ACTS)
     fault(disk)
     began = time.monotonic()
     check_refusals(run)
@@ -54,7 +54,7 @@ def test_after_a_failed_fsync_nothing_is_answered_until_the_service_starts_again
     load = Load(seed)
     server = disk_site.start()
     run = load.run(server)
-    time.sleep(LOAD_SECONDS)
+    run.await_acts(ACTS)
     disk.fail_syncs()
     began = time.monotonic()
     check_refusals(run)
@@ -82,7 +82,7 @@ def test_after_a_checkpoints_failed_fsync_the_log_is_kept_and_nothing_is_answere
     load = Load(seed)
     server = disk_site.start()
     run = load.run(server)
-    time.sleep(LOAD_SECONDS)
+    run.await_acts(ACTS)
     disk.fail_syncs(of_database_only=True)
     # Has the log copied into the database, and emptied.
     new_caller(server, APPLICATION).erase_profile(new_profile_id())
@@ -99,7 +99,7 @@ def test_after_a_checkpoints_failed_fsync_the_log_is_kept_and_nothing_is_answere
 def test_a_disk_that_fails_at_the_start_is_refused_in_one_line(disk_site, disk, seed):
     load = Load(seed, customers=2)
     run = load.run(disk_site.start())
-    time.sleep(LOAD_SECONDS)
+    run.await_acts(ACTS)
     disk_site.kill()
     run.end()
     disk.fail_writes(errno.EROFS)
@@ -118,7 +118,7 @@ def test_a_full_file_system_is_said_and_recovered_from(small_site, seed):
     load = Load(seed)
     server = small_site.start()
     run = load.run(server)
-    time.sleep(LOAD_SECONDS)
+    run.await_acts(ACTS)
     with filler.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
         while True:
             file.write(bytes(1 << 16))
@@ -137,7 +137,7 @@ def test_a_loss_of_power_is_found_out_where_fsync_does_nothing(disk_site, disk, 
     server = disk_site.start()
     disk.lie()
     run = load.run(server)
-    time.sleep(LOAD_SECONDS)
+    run.await_acts(ACTS)
     disk_site.kill()
     run.end()
     with pytest.raises((AssertionError, grpc.RpcError)):

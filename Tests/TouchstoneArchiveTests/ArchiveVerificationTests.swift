@@ -1,5 +1,6 @@
 import Glibc
 import StoreConformance
+import TemporaryFiles
 import Testing
 import TouchstonePolicy
 import TouchstoneStore
@@ -51,9 +52,9 @@ struct ArchiveVerificationTests {
   @Test(arguments: tamperings) func tamperingIsFound(_ tampering: Tampering) async throws {
     try await withArchive { data, archive in
       let path = "\(archive)/\(Self.firstFile)"
-      var lines = try Files.text(path).split(separator: "\n").map(String.init)
+      var lines = try File.text(path).split(separator: "\n").map(String.init)
       tampering.change(&lines)
-      try Files.write(lines.map { "\($0)\n" }.joined(), to: path)
+      try File.write(lines.map { "\($0)\n" }.joined(), to: path)
       let log = try SQLiteAuditLog.verify(directory: data)
       let error = #expect(throws: ArchiveError.self) { try ArchiveVerification(directory: archive, before: log) }
       #expect(error?.code == .damaged)
@@ -64,7 +65,7 @@ struct ArchiveVerificationTests {
   @Test func aFileThatIsMissingIsMissed() async throws {
     for (name, sequence) in [(Self.firstFile, 1), (Self.secondFile, 5)] as [(String, UInt64)] {
       try await withArchive { data, archive in
-        Files.removeTree("\(archive)/\(name)")
+        File.removeTree("\(archive)/\(name)")
         let log = try SQLiteAuditLog.verify(directory: data)
         if name == Self.firstFile {
           let error = #expect(throws: ArchiveError.self) { try ArchiveVerification(directory: archive, before: log) }
@@ -82,7 +83,7 @@ struct ArchiveVerificationTests {
 
   @Test func filesOfWhatTheLogStillHasAndFilesTwiceDoNoHarm() async throws {
     try await withArchive { data, archive in
-      try Files.write("whatever", to: "\(archive)/events-000000000009-000000000010.jsonl")
+      try File.write("whatever", to: "\(archive)/events-000000000009-000000000010.jsonl")
       let log = try SQLiteAuditLog.verify(directory: data)
       let verification = try ArchiveVerification(directory: archive, before: log)
       #expect(verification.fault == nil)
@@ -97,9 +98,9 @@ struct ArchiveVerificationTests {
       var eraser = try ArchiveEraser(directory: archive, applicationID: Sample.application, profileID: "bob")
       #expect(eraser.erasedCount == 2)
       #expect(eraser.changedFileCount == 2)
-      for name in try Files.names(in: archive) {
-        #expect(try !Files.text("\(archive)/\(name)").contains("bob"))
-        #expect(try Files.mode("\(archive)/\(name)") == 0o600)
+      for name in try File.archiveNames(in: archive) {
+        #expect(try !File.text("\(archive)/\(name)").contains("bob"))
+        #expect(try File.mode("\(archive)/\(name)") == 0o600)
       }
       let log = try SQLiteAuditLog.verify(directory: data)
       let verification = try ArchiveVerification(directory: archive, before: log)
@@ -115,9 +116,9 @@ struct ArchiveVerificationTests {
 
   @Test func whatAKilledArchiverLeftIsGoneAfterAnErasureWhateverItsName() async throws {
     try await withArchive { _, archive in
-      try Files.write("of bob", to: "\(archive)/events-000000000009-000000000010.jsonl.new")
+      try File.write("of bob", to: "\(archive)/events-000000000009-000000000010.jsonl.new")
       _ = try ArchiveEraser(directory: archive, applicationID: Sample.application, profileID: "bob")
-      #expect(try Files.names(in: archive) == [Self.firstFile, Self.secondFile])
+      #expect(try File.archiveNames(in: archive) == [Self.firstFile, Self.secondFile])
     }
   }
 
@@ -137,12 +138,12 @@ struct ArchiveVerificationTests {
   @Test func aDamagedArchiveIsNotErasedIn() async throws {
     try await withArchive { _, archive in
       let path = "\(archive)/\(Self.firstFile)"
-      let damaged = try Files.text(path).replacing("alice", with: "mallory")
-      try Files.write(damaged, to: path)
+      let damaged = try File.text(path).replacing("alice", with: "mallory")
+      try File.write(damaged, to: path)
       #expect(throws: ArchiveError.self) {
         try ArchiveEraser(directory: archive, applicationID: Sample.application, profileID: "bob")
       }
-      #expect(try Files.text(path) == damaged)
+      #expect(try File.text(path) == damaged)
     }
   }
 
@@ -151,7 +152,7 @@ struct ArchiveVerificationTests {
       #expect(throws: ArchiveError.self) {
         try ArchiveEraser(directory: "\(directory)/none", applicationID: "a", profileID: "b")
       }
-      #expect(try Files.names(in: directory) == [])
+      #expect(try File.archiveNames(in: directory) == [])
     }
   }
 
@@ -161,7 +162,7 @@ struct ArchiveVerificationTests {
       try await store.commit(events: (0..<10).map { .at($0 < 8 ? $0 : 200, profile: $0 % 4 == 3 ? "bob" : "alice") })
       let archiver = EventArchiver(store: store, directory: archive, maximumEvents: 4)
       while case .archived = try archiver.archive(before: Sample.now + .seconds(100)) {}
-      #expect(try Files.names(in: archive) == [Self.firstFile, Self.secondFile])
+      #expect(try File.archiveNames(in: archive) == [Self.firstFile, Self.secondFile])
       try await body(data, archive)
     }
   }

@@ -1,5 +1,6 @@
 import Glibc
 import StoreConformance
+import TemporaryFiles
 import Testing
 import TouchstonePolicy
 import TouchstoneStore
@@ -19,9 +20,9 @@ struct EventArchiverTests {
       let path = "\(archive)/events-000000000001-000000000006.jsonl"
       #expect(outcome == .archived(file: path, first: 1, last: 6))
       #expect(try await store.events().dropLast() == events[6...])
-      #expect(try Files.names(in: archive) == ["events-000000000001-000000000006.jsonl"])
-      #expect(try Files.mode(path) == 0o600)
-      #expect(try Files.mode(archive) == 0o700)
+      #expect(try File.archiveNames(in: archive) == ["events-000000000001-000000000006.jsonl"])
+      #expect(try File.mode(path) == 0o600)
+      #expect(try File.mode(archive) == 0o700)
       var archived: [EventRecord] = []
       _ = try ArchiveFile.read(path) { event in archived.append(event.record) }
       #expect(archived == Array(events[..<6]))
@@ -67,15 +68,15 @@ struct EventArchiverTests {
       try await store.commit(events: (0..<10).map { .at($0, profile: $0 == 3 ? "bob" : "alice") })
       let first = EventArchiver(store: store, directory: archive, maximumEvents: 5)
       _ = try first.archive(before: Sample.now)
-      #expect(try Files.names(in: archive) == [])
+      #expect(try File.archiveNames(in: archive) == [])
       let left = "\(archive)/events-000000000001-000000000004.jsonl"
       try Self.write(try await store.events().prefix(4), to: left)
-      try Files.write("half a li", to: "\(archive)/events-000000000001-000000000004.jsonl.new")
+      try File.write("half a li", to: "\(archive)/events-000000000001-000000000004.jsonl.new")
       try await store.commit(.eraseProfile(.sample("bob")))
 
       _ = try first.archive(before: Self.cutoff)
-      #expect(try Files.names(in: archive) == ["events-000000000001-000000000005.jsonl"])
-      #expect(try !Files.text("\(archive)/events-000000000001-000000000005.jsonl").contains("bob"))
+      #expect(try File.archiveNames(in: archive) == ["events-000000000001-000000000005.jsonl"])
+      #expect(try !File.text("\(archive)/events-000000000001-000000000005.jsonl").contains("bob"))
       try expectWhole(data, archive, count: 12)
     }
   }
@@ -114,7 +115,7 @@ struct EventArchiverTests {
         try await lost.commit(events: (0..<10).map { .at($0, profile: "lost") })
         let archiver = EventArchiver(store: lost, directory: archive, maximumEvents: 4)
         while case .archived = try archiver.archive(before: Self.cutoff) {}
-        Files.removeTree("\(archive)/events-000000000001-000000000004.jsonl")
+        File.removeTree("\(archive)/events-000000000001-000000000004.jsonl")
       }
       try await store.commit(events: (0..<7).map { .at($0) })
       let error = #expect(throws: ArchiveError.self) {
@@ -130,7 +131,7 @@ struct EventArchiverTests {
     try await withStore { store, _, archive in
       try await store.commit(events: (0..<10).map { .at($0) })
       _ = try EventArchiver(store: store, directory: archive).archive(before: Sample.now)
-      try Files.write("half a line", to: "\(archive)/events-000000000001-000000000004.jsonl")
+      try File.write("half a line", to: "\(archive)/events-000000000001-000000000004.jsonl")
       let error = #expect(throws: ArchiveError.self) {
         try EventArchiver(store: store, directory: archive).archive(before: Self.cutoff)
       }
@@ -143,7 +144,7 @@ struct EventArchiverTests {
     try await withStore { store, _, archive in
       try await store.commit(events: (0..<10).map { .at($0) })
       _ = try EventArchiver(store: store, directory: archive, maximumEvents: 5).archive(before: Self.cutoff)
-      Files.removeTree("\(archive)/events-000000000001-000000000005.jsonl")
+      File.removeTree("\(archive)/events-000000000001-000000000005.jsonl")
       let error = #expect(throws: ArchiveError.self) {
         try EventArchiver(store: store, directory: archive, maximumEvents: 3).archive(before: Self.cutoff)
       }
@@ -151,7 +152,7 @@ struct EventArchiverTests {
       #expect(try await store.events().count == 6)
       let told = EventArchiver(store: store, directory: archive, maximumEvents: 3, isWithoutEarlierFiles: true)
       _ = try told.archive(before: Self.cutoff)
-      #expect(try Files.names(in: archive) == ["events-000000000006-000000000008.jsonl"])
+      #expect(try File.archiveNames(in: archive) == ["events-000000000006-000000000008.jsonl"])
     }
   }
 
@@ -163,7 +164,7 @@ struct EventArchiverTests {
       _ = try EventArchiver(store: store, directory: archive, maximumEvents: 5).archive(before: Self.cutoff)
       try Self.write(events.prefix(count), to: "\(archive)/events-000000000001-00000000000\(count).jsonl")
       #expect(try EventArchiver(store: store, directory: archive).archive(before: Sample.now) == .nothing)
-      #expect(try Files.names(in: archive) == ["events-000000000001-000000000005.jsonl"])
+      #expect(try File.archiveNames(in: archive) == ["events-000000000001-000000000005.jsonl"])
       try expectWhole(data, archive, count: 11)
     }
   }
@@ -195,7 +196,7 @@ struct EventArchiverTests {
       try await erased
       let accounts = UInt64(profiles.count)
       let verification = try expectWhole(
-        data, archive, count: 1_002 + accounts + UInt64(Files.names(in: archive).count))
+        data, archive, count: 1_002 + accounts + UInt64(File.archiveNames(in: archive).count))
       let inLog = try SQLiteAuditLog.verify(directory: data)
       #expect(verification.erasedHereCount == 0)
       #expect(verification.erasedCount + inLog.erasedCount <= 1_000)
@@ -220,7 +221,7 @@ struct EventArchiverTests {
       }
       try expectWhole(data, archive, count: 517)
       #expect(try await store.events().count == 17)
-      #expect(try Files.names(in: archive).count == 17)
+      #expect(try File.archiveNames(in: archive).count == 17)
     }
   }
 

@@ -1,5 +1,6 @@
 import Glibc
 import StoreConformance
+import TemporaryFiles
 import Testing
 import TouchstonePolicy
 import TouchstoneStore
@@ -231,18 +232,4 @@ private struct Chance: RandomNumberGenerator {
   mutating func pick<Value>(_ values: [Value]) -> Value {
     values[Int(next() % UInt64(values.count))]
   }
-}
-
-/// A directory that is gone afterwards, with all that is in it.
-private func withTemporaryDirectory<Value>(_ body: (String) async throws -> Value) async throws -> Value {
-  var template = Array("/tmp/touchstone-move-XXXXXX".utf8CString)
-  try #require(mkdtemp(&template) != nil)
-  let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  defer {
-    for name in ["touchstone.db", "touchstone.db-wal", "touchstone.db-shm", "touchstone.lock"] {
-      unlink("\(path)/\(name)")
-    }
-    rmdir(path)
-  }
-  return try await body(path)
 }

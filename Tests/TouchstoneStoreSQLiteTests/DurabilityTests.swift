@@ -1,6 +1,7 @@
 import Glibc
 import StoreConformance
 import Synchronization
+import TemporaryFiles
 import Testing
 import TouchstonePolicy
 import TouchstoneStore

@@ -1,5 +1,6 @@
 import Glibc
 import StoreConformance
+import TemporaryFiles
 import Testing
 import TouchstonePolicy
 import TouchstoneStore

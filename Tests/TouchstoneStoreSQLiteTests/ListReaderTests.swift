@@ -1,6 +1,7 @@
 import Dispatch
 import StoreConformance
 import Synchronization
+import TemporaryFiles
 import Testing
 import TouchstoneStore
 

@@ -1,6 +1,7 @@
 import CSQLite
 import Glibc
 import StoreConformance
+import TemporaryFiles
 import Testing
 import TouchstonePolicy
 import TouchstoneStore

@@ -1,4 +1,5 @@
 import StoreConformance
+import TemporaryFiles
 import Testing
 import TouchstoneStore
 
