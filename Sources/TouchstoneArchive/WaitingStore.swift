@@ -1,7 +1,5 @@
 // The store for a thread that may wait: one question after the other.
 
-internal import Dispatch
-internal import Synchronization
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
@@ -42,7 +40,7 @@ struct WaitingStore {
 
   /// False where the log is not as it was archived any more.
   func drop(_ archived: ArchivedEvents) throws(ArchiveError) -> Bool {
-    switch answer({ store.drop(archived, completion: $0) }) {
+    switch blockingAnswer(of: { store.drop(archived, completion: $0) }) {
     case .success: return true
     case .failure(let error) where error.code == .conflict: return false
     case .failure(let error): throw ArchiveError(error)
@@ -52,23 +50,9 @@ struct WaitingStore {
   private func wait<Value: Sendable>(
     _ ask: (@escaping Completion<Value>) -> Void
   ) throws(ArchiveError) -> Value {
-    switch answer(ask) {
+    switch blockingAnswer(of: ask) {
     case .success(let value): return value
     case .failure(let error): throw ArchiveError(error)
     }
-  }
-
-  private func answer<Value: Sendable>(
-    _ ask: (@escaping Completion<Value>) -> Void
-  ) -> Result<Value, StoreError> {
-    let answered = DispatchSemaphore(value: 0)
-    let answer = Mutex<Result<Value, StoreError>?>(nil)
-    ask { result in
-      answer.withLock { $0 = result }
-      answered.signal()
-    }
-    answered.wait()
-    guard let answer = answer.withLock({ $0 }) else { preconditionFailure("signalled without an answer") }
-    return answer
   }
 }

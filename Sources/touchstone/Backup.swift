@@ -64,7 +64,8 @@ struct Restore: ParsableCommand {
       let last = restoration.backup.events.head.sequence
       printLine("\(dataDir): \(restoration.backup.text)")
       printLine(restoration.backup.events.text)
-      printLine("The restoration is event \(restoration.head.sequence), with hash \(restoration.head.hashText)")
+      printLine(
+        "The restoration is event \(restoration.head.sequence), with hash \(Hexadecimal.text(restoration.head.hash))")
       printLine(
         "LOST: what came after event \(last). Do again what was revoked, changed, locked or erased since; who follows the "
           + "audit log goes on after event \(last). Files of archived events after \(last) belong to what is lost: move them "
@@ -121,12 +122,6 @@ extension DatabaseSummary {
 extension AuditLogVerification {
   var text: String {
     "\(verifiedCount) events, each as it was written, \(erasedCount) of them erased; event \(head.sequence) is the last "
-      + "and has hash \(head.hashText)"
-  }
-}
-
-extension EventChain.Head {
-  fileprivate var hashText: String {
-    hash.map { byte in String(byte >> 4, radix: 16) + String(byte & 0xF, radix: 16) }.joined()
+      + "and has hash \(Hexadecimal.text(head.hash))"
   }
 }

@@ -47,16 +47,13 @@ extension Audit {
     }
 
     private func sentence(_ verification: AuditLogVerification) -> String {
-      let hash = verification.head.hash.map { byte in
-        String(byte >> 4, radix: 16) + String(byte & 0xF, radix: 16)
-      }
       let start = verification.start.sequence
       let beginning =
         start == 0 || archive != nil
         ? "" : "; it begins with event \(start + 1), those before were archived (--archive verifies them, too)"
       return
         "\(verification.verifiedCount) events, each as it was written, \(verification.erasedCount) of them erased; "
-        + "the last has hash \(hash.joined())\(beginning)"
+        + "the last has hash \(Hexadecimal.text(verification.head.hash))\(beginning)"
     }
 
     private func verify() throws(Failure) -> AuditLogVerification {

@@ -59,18 +59,10 @@ func answer<Value: Sendable>(
   of call: (@escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
 ) throws(Failure) -> Value {
   // Starting is one thing after the other, so it may block.
-  let done = DispatchSemaphore(value: 0)
-  let result = Mutex<Result<Value, StoreError>?>(nil)
-  call { answer in
-    result.withLock { $0 = answer }
-    done.signal()
-  }
-  done.wait()
-  switch result.withLock({ $0 }) {
+  switch blockingAnswer(of: call) {
   case .success(let value): return value
   case .failure(let error):
     throw Failure(status: error.code == .corrupt ? .corruptData : .unavailable, message: error.message)
-  case nil: preconditionFailure("signalled without an answer")
   }
 }
 
