@@ -123,7 +123,24 @@ final class ConnectionLane: Sendable {
   }
 
   /// Where the body fails, what it began is rolled back; where it lost a race on the server, it is called again.
+  ///
+  /// - Parameter isRepeatable: the body may also be done twice, and so is called again where the connection is lost.
   func withSession<Value: Sendable>(
+    isRepeatable: Bool = false, _ body: (Session) async throws(PostgresError) -> Value
+  ) async throws(PostgresError) -> Value {
+    guard isRepeatable else { return try await withLeasedSession(body) }
+    let deadline = MonotonicInstant.now() + timeout
+    for _ in 1..<Self.maximumTries {
+      do throws(PostgresError) {
+        return try await withLeasedSession(body)
+      } catch {
+        guard error.isOfConnection, .now() < deadline else { throw error }
+      }
+    }
+    return try await withLeasedSession(body)
+  }
+
+  private func withLeasedSession<Value: Sendable>(
     _ body: (Session) async throws(PostgresError) -> Value
   ) async throws(PostgresError) -> Value {
     let lease = try await lease()
@@ -161,6 +178,15 @@ final class ConnectionLane: Sendable {
     switch result {
     case .success(let lease): return lease
     case .failure(let error): throw PostgresError(error)
+    }
+  }
+}
+
+extension PostgresError {
+  fileprivate var isOfConnection: Bool {
+    switch self {
+    case .notSent, .lost: true
+    default: false
     }
   }
 }

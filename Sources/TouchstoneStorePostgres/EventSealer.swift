@@ -136,7 +136,8 @@ final class EventSealer: @unchecked Sendable {
     let found = try await lists.run([StatementCall(.hasUnsealedEvents)], isQuestion: true)
     guard var row = found.first?.first else { throw .corrupt("the audit log has no head") }
     guard row.boolean() else { return row.version() }
-    return try await lists.withSession { session throws(PostgresError) in
+    // A commit whose answer is lost left nothing to seal, or everything.
+    return try await lists.withSession(isRepeatable: true) { session throws(PostgresError) in
       var chain = try await LockedEventChain(in: session)
       try await chain.seal()
       let end = chain.head.sequence

@@ -56,17 +56,20 @@ def test_every_answer_is_right_where_connections_are_cut_in_the_middle_of_commit
     """The database has done what was sent, or has not: who was cut off asks it, and does not guess."""
     dice = random.Random(seed)
     load = Load(dice.random())
-    run = load.run(distant_site.start())
+    server = distant_site.start()
+    caller = new_caller(server, APPLICATION)
+    run = load.run(server)
     for _ in range(CUTS):
         run.await_acts(run.done + dice.randint(*ACTS))
         proxy.mode = LOSES_ANSWERS
         time.sleep(dice.uniform(*LOSS_SECONDS))
         proxy.mode = OPEN
         proxy.cut()
+        assert seconds_until_it_serves(caller) < RETURN_SECONDS
         run.resume()
     run.end()
     # Counts the effects: one for each answer, none for a refusal that said so.
-    load.check(distant_site.server)
+    load.check(server)
     distant_site.check_log()
     assert run.done > CUTS
 

@@ -1,9 +1,11 @@
+import DispatchPool
 import PostgresServer
 import StoreConformance
 import Testing
 import TouchstonePolicy
 import TouchstoneStore
-import TouchstoneStorePostgres
+
+@testable import TouchstoneStorePostgres
 
 /// What was answered holds, and what was not is found out, however the server and the way to it fail.
 struct FaultTests {
@@ -71,6 +73,23 @@ struct FaultTests {
       way.setMode(.closed)
       way.cut()
       #expect(await refusal == .inDoubt)
+    }
+  }
+
+  /// What is sealed twice is sealed once.
+  @Test func whoReadsTheLogDoesNotHearOfACutInTheMiddleOfSealing() async throws {
+    try await withFaultyWay { way, store, _ in
+      var reading: Task<Int, any Error>?
+      try await withTransaction("SELECT * FROM event_chain FOR UPDATE", at: way.directURI) {
+        try await store.commit(events: [.sample()])
+        reading = Task { try await store.events().count }
+        let waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'tuple' AND relation = 'event_chain'::regclass"
+        while try PostgresServer.shared.get().execute(waiting, at: way.directURI).isEmpty { await Task.yield() }
+        // Who loses a connection sooner after it was made waits before the next, and refuses calls meanwhile.
+        try await Task.sleep(for: PostgresStoreOptions.small.backoff.initialDelay)
+        way.cut()
+      }
+      #expect(try await reading?.value == 1)
     }
   }
 

@@ -81,8 +81,8 @@ class Run:
 
     def _work(self, customer, caller):
         try:
-            if customer.doubt:
-                customer.settle(caller)
+            # Also where the last thing was settled, but not all of it learnt.
+            customer.settle(caller)
             while not self._is_ending.is_set():
                 customer.act(caller)
                 self.done += 1

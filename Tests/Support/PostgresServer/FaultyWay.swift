@@ -16,6 +16,8 @@ public final class FaultyWay: Sendable {
   }
 
   public let uri: String
+  /// Past it.
+  public let directURI: String
   private let listener: Int32
   private let target: sockaddr_un
   private let path: String
@@ -28,6 +30,7 @@ public final class FaultyWay: Sendable {
   public init(to uri: String, of server: PostgresServer) throws(PostgresServer.Failure) {
     let port = Int.random(in: 10_000..<60_000)
     path = "\(server.directory)/.s.PGSQL.\(port)"
+    directURI = uri
     self.uri = uri.replacing("port=\(server.port)", with: "port=\(port)")
     target = Self.address("\(server.directory)/.s.PGSQL.\(server.port)")
     listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -52,14 +55,19 @@ public final class FaultyWay: Sendable {
 
   /// Cuts every connection.
   public func cut() {
-    for end in ends.withLock({ $0 }) { shutdown(end, Int32(SHUT_RDWR)) }
+    // Whoever closes one takes it out first: its number may be another connection's by then.
+    ends.withLock { ends in
+      for end in ends { shutdown(end, Int32(SHUT_RDWR)) }
+    }
   }
 
   /// As a server does that ends its sessions: whoever is connected is told something first, and the end is behind it
   /// before anybody has read.
   public func endSessions() {
     let notice: [UInt8] = Array("N".utf8) + [0, 0, 0, 13] + Array("SFATAL".utf8) + [0, 0]
-    for end in ends.withLock({ $0 }) { _ = send(end, notice, notice.count, Int32(MSG_NOSIGNAL)) }
+    ends.withLock { ends in
+      for end in ends { _ = send(end, notice, notice.count, Int32(MSG_NOSIGNAL)) }
+    }
     cut()
   }
 
