@@ -15,9 +15,12 @@ enum SessionSetup {
       SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
         THEN 'on' ELSE current_setting('synchronous_commit') END, false)
       """,
-      // Two statements of one transaction see what was committed between them: `Statement.finish` rests on it. An engine
-      // that knows SERIALIZABLE alone gives that, which is stronger, and answers 40001 where it must.
-      "SET default_transaction_isolation = 'read committed'",
+      // Two statements of one transaction see what was committed between them, and `Statement.finish` rests on it; or the
+      // engine is serializable, because it knows nothing else or was told so, and answers 40001 where it must.
+      """
+      SELECT set_config('default_transaction_isolation', CASE current_setting('default_transaction_isolation')
+        WHEN 'serializable' THEN 'serializable' ELSE 'read committed' END, false)
+      """,
       "SET default_transaction_read_only = off",
     ]
   }
