@@ -52,6 +52,7 @@ let package = Package(
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
     .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
     .systemLibrary(name: "CEpoll"),
+    .systemLibrary(name: "CProcess"),
     .target(name: "CTouchstoneProto", dependencies: ["CProtobufC"]),
 
     // Knows nothing of Touchstone.
@@ -87,7 +88,7 @@ let package = Package(
         "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres", "TouchstoneArchive",
         "TouchstonePolicy",
         "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "SimulatedPhone", "DecisionTables",
-        "CYAML",
+        "CYAML", "CProcess",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],

@@ -25,27 +25,25 @@ enum KeyBundle {
   static func read(_ text: SecretBytes, from source: String) throws(KeyRingError) -> KeyMaterial {
     func malformed(_ reason: String) -> KeyRingError { KeyRingError(code: .malformed, path: source, reason: reason) }
     let words = text.withBytes { bytes in
-      bytes.split { [0x20, 0x09, 0x0A, 0x0D].contains($0) }.map { String(decoding: $0, as: UTF8.self) }
+      bytes.split { [0x20, 0x09, 0x0A, 0x0D].contains($0) }.map { SecretBytes($0) }
     }
-    guard words.first == firstWord else {
+    guard words.first?.text == firstWord else {
       throw malformed("does not begin with \(firstWord); `touchstone keys export` makes it")
     }
-    guard words.count > 1, words.last == lastWord else { throw malformed("its end was cut off") }
+    guard words.count > 1, words.last?.text == lastWord else { throw malformed("its end was cut off") }
 
     var pepper: SecretBytes?
     var keys: [KeyFileName: SecretBytes] = [:]
     for (index, word) in words.dropFirst().dropLast().enumerated() {
       // The word itself may be a secret: its place has to do.
       let place = "word \(index + 2)"
-      let parts = word.split(separator: "=", maxSplits: 1)
-      guard parts.count == 2, let content = Base64URL.decode(String(parts[1])) else {
+      guard let (entry, secret) = word.withBytes({ nameAndContent($0) }) else {
         throw malformed("\(place) is not a name and its content in base64url")
       }
-      let secret = SecretBytes(content)
-      if parts[0] == KeyMaterial.pepperName {
+      if entry == KeyMaterial.pepperName {
         guard pepper == nil else { throw malformed("\(place) is a second pepper") }
         pepper = secret
-      } else if let name = keyName(parts[0]) {
+      } else if let name = keyName(entry) {
         guard keys.updateValue(secret, forKey: name) == nil else { throw malformed("\(place) has a name of another") }
       } else {
         throw malformed("\(place) has a name that no key has")
@@ -57,9 +55,23 @@ enum KeyBundle {
     return KeyMaterial(pepper: pepper, keys: keys)
   }
 
-  private static func keyName(_ path: Substring) -> KeyFileName? {
+  private static func nameAndContent(_ word: UnsafeRawBufferPointer) -> (name: String, content: SecretBytes)? {
+    guard let mark = word.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+    var encoded = Array(word[(mark + 1)...])
+    defer { SecretBytes.wipe(&encoded) }
+    guard var content = Base64URL.decode(encoded[...]) else { return nil }
+    defer { SecretBytes.wipe(&content) }
+    return (String(decoding: word[..<mark], as: UTF8.self), SecretBytes(content))
+  }
+
+  private static func keyName(_ path: String) -> KeyFileName? {
     let parts = path.split(separator: "/", maxSplits: 1)
     guard parts.count == 2, let kind = KeyKind(rawValue: String(parts[0])) else { return nil }
     return KeyFileName(String(parts[1]), kind: kind)
   }
+}
+
+extension SecretBytes {
+  /// Of what is no secret.
+  fileprivate var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 }

@@ -34,11 +34,11 @@ struct KeyDirectory: ~Copyable {
   // MARK: Reading
 
   func material() throws(KeyRingError) -> KeyMaterial {
-    let pepper = SecretBytes(try directory.read(KeyMaterial.pepperName, maximumByteCount: Pepper.byteCount))
+    let pepper = try directory.read(KeyMaterial.pepperName, maximumByteCount: Pepper.byteCount)
     var keys: [KeyFileName: SecretBytes] = [:]
     for kind in KeyKind.allCases {
       for name in try names(of: kind) {
-        keys[name] = SecretBytes(try read(name))
+        keys[name] = try read(name)
       }
     }
     return KeyMaterial(pepper: pepper, keys: keys)
@@ -48,7 +48,7 @@ struct KeyDirectory: ~Copyable {
     try KeyRing(material()) { [path] in "\(path)/\($0)" }
   }
 
-  private func read(_ name: KeyFileName) throws(KeyRingError) -> [UInt8] {
+  private func read(_ name: KeyFileName) throws(KeyRingError) -> SecretBytes {
     switch name.kind {
     case .sealing: try sealing.read(name.text, maximumByteCount: name.kind.maximumByteCount)
     case .signing: try signing.read(name.text, maximumByteCount: name.kind.maximumByteCount)
@@ -92,7 +92,8 @@ struct KeyDirectory: ~Copyable {
   /// `false` where it was there.
   @discardableResult
   private func create(_ name: KeyFileName) throws(KeyRingError) -> Bool {
-    let contents = KeyMaterial.newKey(of: name.kind).withBytes { Array($0) }
+    var contents = KeyMaterial.newKey(of: name.kind).withBytes { Array($0) }
+    defer { SecretBytes.wipe(&contents) }
     return switch name.kind {
     case .sealing: try sealing.createIfAbsent(name.text, contents: contents)
     case .signing: try signing.createIfAbsent(name.text, contents: contents)

@@ -84,8 +84,10 @@ private struct MaterialReader {
   func parse<Value>(
     _ secret: SecretBytes, _ name: String, by parse: ([UInt8]) throws(CryptoError) -> Value
   ) throws(KeyRingError) -> Value {
+    var bytes = secret.withBytes { Array($0) }
+    defer { SecretBytes.wipe(&bytes) }
     do throws(CryptoError) {
-      return try parse(secret.withBytes { Array($0) })
+      return try parse(bytes)
     } catch {
       throw KeyRingError(code: .malformed, path: path(name), reason: error.message)
     }

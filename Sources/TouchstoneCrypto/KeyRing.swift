@@ -23,8 +23,12 @@ public struct KeyRing: Sendable {
     self.pepper = pepper
   }
 
-  /// How many there are, for the log.
-  public var summary: String { "\(sealing.accepted.count) sealing, \(signing.accepted.count) signing" }
+  /// How many there are, and by which ids `touchstone keys list` knows them, the latest first: for the log, which so tells
+  /// whether every replica knows the same.
+  public var summary: String {
+    let ids = sealing.accepted.map(\.name) + signing.accepted.map(\.keyID)
+    return "\(sealing.accepted.count) sealing, \(signing.accepted.count) signing: \(ids.joined(separator: " "))"
+  }
 
   /// Keys that live as long as the process, for tests and demonstrations.
   public static func ephemeral() -> KeyRing {

@@ -37,7 +37,7 @@ public enum KeyStore {
     let directory = try KeyDirectory.open(path)
     let material = try directory.material()
     let ring = try KeyRing(material) { "\(path)/\($0)" }
-    return entries(.sealing, ring.sealing.succession, at: time) { hex($0.id) }
+    return entries(.sealing, ring.sealing.succession, at: time) { $0.name }
       + entries(.signing, ring.signing.succession, at: time) { $0.keyID }
   }
 
@@ -90,8 +90,9 @@ public enum KeyStore {
     case .retired(let since): .retired(since: since)
     }
   }
+}
 
-  private static func hex(_ bytes: [UInt8]) -> String {
-    bytes.map { String($0 >> 4, radix: 16) + String($0 & 0xF, radix: 16) }.joined()
-  }
+extension SealingKey {
+  /// Its id as people see it.
+  var name: String { id.map { String($0 >> 4, radix: 16) + String($0 & 0xF, radix: 16) }.joined() }
 }

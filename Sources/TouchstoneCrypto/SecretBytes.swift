@@ -9,10 +9,27 @@ public final class SecretBytes: @unchecked Sendable, CustomStringConvertible, Cu
   // Sendable because: the bytes are written in `init` and `deinit` alone.
 
   private let buffer: UnsafeMutableRawBufferPointer
+  public let count: Int
 
   public init(_ bytes: some Collection<UInt8>) {
     buffer = .allocate(byteCount: bytes.count, alignment: 1)
     buffer.copyBytes(from: bytes)
+    count = bytes.count
+  }
+
+  /// - Parameter fill: answers how many bytes it wrote, from the beginning on.
+  init<Failure>(
+    capacity: Int, filledBy fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
+  ) throws(Failure) {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 1)
+    do throws(Failure) {
+      count = try fill(buffer)
+      self.buffer = buffer
+    } catch {
+      Self.wipe(buffer)
+      buffer.deallocate()
+      throw error
+    }
   }
 
   deinit {
@@ -20,16 +37,19 @@ public final class SecretBytes: @unchecked Sendable, CustomStringConvertible, Cu
     buffer.deallocate()
   }
 
-  public var count: Int { buffer.count }
-
   /// The bytes must not be kept.
   public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    body(UnsafeRawBufferPointer(buffer))
+    body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
   }
 
   /// Takes as long for equal contents as for others; the lengths are no secret.
   public func isEqual(to other: SecretBytes) -> Bool {
-    areEqualInConstantTime(UnsafeRawBufferPointer(buffer), UnsafeRawBufferPointer(other.buffer))
+    withBytes { bytes in other.withBytes { areEqualInConstantTime(bytes, $0) } }
+  }
+
+  /// Bytes that were copied out of one.
+  static func wipe(_ bytes: inout [UInt8]) {
+    bytes.withUnsafeMutableBytes { wipe($0) }
   }
 
   /// In a way that no optimiser leaves out.

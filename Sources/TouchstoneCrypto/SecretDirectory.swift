@@ -96,7 +96,7 @@ struct SecretDirectory: ~Copyable {
   }
 
   /// A plain file's content. Longer than `maximumByteCount` throws `.malformed`.
-  func read(_ name: String, maximumByteCount: Int) throws(KeyRingError) -> [UInt8] {
+  func read(_ name: String, maximumByteCount: Int) throws(KeyRingError) -> SecretBytes {
     // O_NONBLOCK: a FIFO under this name must not hold up the start.
     let file = openat(descriptor, try resolve(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else {
@@ -112,19 +112,20 @@ struct SecretDirectory: ~Copyable {
     defer { close(file) }
     try requirePrivacy(of: file, type: S_IFREG, path: path(of: name))
 
-    var bytes = [UInt8](repeating: 0, count: maximumByteCount + 1)
-    var filled = 0
-    while filled < bytes.count {
-      let received = bytes.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress! + filled, $0.count - filled) }
-      if received == 0 { break }
-      guard received > 0 || errno == EINTR else { throw .system("read", errno, path: path(of: name)) }
-      filled += max(received, 0)
+    return try SecretBytes(capacity: maximumByteCount + 1) { buffer throws(KeyRingError) in
+      var filled = 0
+      while filled < buffer.count {
+        let received = Glibc.read(file, buffer.baseAddress! + filled, buffer.count - filled)
+        if received == 0 { break }
+        guard received > 0 || errno == EINTR else { throw .system("read", errno, path: path(of: name)) }
+        filled += max(received, 0)
+      }
+      guard filled <= maximumByteCount else {
+        throw KeyRingError(
+          code: .malformed, path: path(of: name), reason: "is longer than \(maximumByteCount) bytes")
+      }
+      return filled
     }
-    guard filled <= maximumByteCount else {
-      throw KeyRingError(
-        code: .malformed, path: path(of: name), reason: "is longer than \(maximumByteCount) bytes")
-    }
-    return Array(bytes[..<filled])
   }
 
   /// Makes a file of mode 0600, complete and durable, or leaves the one that is there.
@@ -224,7 +225,7 @@ extension SecretDirectory {
     let descriptor = openat(AT_FDCWD, parentPath, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .system("open", errno, path: parentPath) }
     let directory = SecretDirectory(path: parentPath, descriptor: descriptor)
-    return SecretBytes(try directory.read(parts.last.map(String.init) ?? "", maximumByteCount: maximumByteCount))
+    return try directory.read(parts.last.map(String.init) ?? "", maximumByteCount: maximumByteCount)
   }
 
   /// Whether there is a plain file, or a link to one.

@@ -39,6 +39,7 @@ final class RunningService: Sendable {
     let shards = configuration.shards == 0 ? cores : configuration.shards
     let store = try configuration.openStore(logger: logger)
     let keys = try configuration.keySource.load(for: store, mayCreate: configuration.store == .sqlite)
+    logger.notice("keys loaded", metadata: ["keys": "\(keys.summary)", "from": "\(configuration.keySource.name)"])
     let service = TouchstoneService(
       configuration: configuration.service, store: store, keys: keys, shardCount: shards, logger: logger,
       environment: ServiceEnvironment(cores: cores, clock: clock))
@@ -102,7 +103,7 @@ final class RunningService: Sendable {
   /// are read again from the same files, and the keys: what was made with a key that is gone is void. All of it or, where
   /// anything is wrong, nothing.
   ///
-  /// Answers how many keys there are.
+  /// Answers which keys there are.
   func reload(_ configuration: ProcessConfiguration) throws(Failure) -> String {
     let callers = configuration.service.callers
     for listener in listeners {

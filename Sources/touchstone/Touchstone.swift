@@ -11,4 +11,10 @@ struct Touchstone: ParsableCommand {
       Serve.self, Migrate.self, Backup.self, Restore.self, Healthcheck.self, CheckConfig.self, Policy.self,
       Callers.self, Keys.self, Audit.self, Demo.self,
     ])
+
+  /// Of each job, since most read a key or a password.
+  static func main() {
+    MemorySecrecy.begin()
+    main(nil)
+  }
 }

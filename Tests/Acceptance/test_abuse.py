@@ -193,7 +193,8 @@ ABUSES = [
 @pytest.fixture(scope="module")
 def abused(tmp_path_factory):
     """A service that only abusers use, so that its memory is theirs."""
-    server = Server(tmp_path_factory.mktemp("abused") / "data")
+    # Or nobody but root could reset the peak.
+    server = Server(tmp_path_factory.mktemp("abused") / "data", environment={"TOUCHSTONE_DEBUGGABLE": "1"})
     for abuse in ABUSES:
         attack(server, abuse)
     yield server

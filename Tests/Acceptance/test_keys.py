@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -86,7 +87,7 @@ def test_one_set_of_keys_serves_from_wherever_it_comes(start, tmp_path, keys, wa
 
 def test_the_environment_is_wiped(start, keys):
     bundle = export(keys)
-    server = start(environment={"TOUCHSTONE_KEYS": bundle})
+    server = start(environment={"TOUCHSTONE_KEYS": bundle, "TOUCHSTONE_DEBUGGABLE": "1"})
     environment = Path(f"/proc/{server.process.pid}/environ").read_bytes()
     arguments = Path(f"/proc/{server.process.pid}/cmdline").read_bytes()
     assert b"TOUCHSTONE_KEYS=\0" in environment
@@ -102,6 +103,44 @@ def test_a_damaged_environment_is_refused_without_a_word_of_it(tmp_path, keys):
     ended = run_to_end(tmp_path / "data", env={**os.environ, "TOUCHSTONE_KEYS": bundle[:-10]})
     assert ended.returncode == UNUSABLE_KEYS
     assert ended.stderr == "touchstone: TOUCHSTONE_KEYS: its end was cut off\n"
+
+
+def as_a_user():
+    """Where the tests are root's: another one's, as a service is."""
+    return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+@pytest.mark.parametrize("is_debuggable", [False, True])
+def test_neither_core_files_nor_other_processes_of_its_user_show_them(public_directory, is_debuggable):
+    data = public_directory / "data"
+    data.mkdir(mode=0o700)
+    if as_a_user():
+        os.chown(data, NOBODY, NOBODY)
+    binary = shutil.copy(BINARY, public_directory)
+    command = [binary, "serve", "--data-dir", data, "--store", "sqlite", "--listen", "127.0.0.1:0"]
+    hard_limit = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **({"TOUCHSTONE_DEBUGGABLE": "1"} if is_debuggable else {})},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (hard_limit, hard_limit)),
+        **as_a_user(),
+    ) as service:
+        try:
+            assert service.stdout.readline().startswith(b"listening on ")
+            process = Path(f"/proc/{service.pid}")
+            shown = [
+                subprocess.run(["cat", process / name], capture_output=True, check=False, **as_a_user()).returncode == 0
+                for name in ("environ", "maps")
+            ]
+            assert shown == [is_debuggable] * 2
+            (limit,) = (line for line in (process / "limits").read_text().splitlines() if "core file" in line)
+            assert (limit.split()[4:6] == ["0", "0"]) != (is_debuggable and hard_limit != 0)
+        finally:
+            service.terminate()
+            assert service.wait(30) == 0
 
 
 # Whose they are
@@ -245,8 +284,10 @@ def test_keys_are_rotated_without_a_restart(start, keys):
     for kind in ("sealing", "signing"):
         rotate(keys, kind, after="1h")
     assert key_ids(caller) == {old}
-    assert "2 sealing, 2 signing" in server.reload()
+    reloaded = server.reload()
+    assert "2 sealing, 2 signing" in reloaded
     assert old in key_ids(caller)
+    assert all(each in reloaded for each in key_ids(caller))
     assert len(key_ids(caller)) == 2
     assert key_id(caller.login(phone).token) == old
 
@@ -325,6 +366,16 @@ def test_bad_usage_changes_nothing(keys, arguments, code):
     assert ended.returncode == code
     assert ended.stdout == ""
     assert contents(keys) == before
+
+
+def test_the_log_names_the_keys_as_their_list_does(start, keys):
+    """So that whoever rotates sees that every replica knows the new one, before its time comes."""
+    rotate(keys, "sealing", after="1h")
+    logged = start(arguments=["--keys", keys]).next_error("keys loaded")
+    listed = [line.split()[1] for line in run("keys", "list", keys).stdout.splitlines()]
+    assert len(listed) == 3
+    assert all(each in logged for each in listed)
+    assert str(keys) in logged
 
 
 def test_a_list_shows_no_secret(keys):

@@ -316,7 +316,7 @@ def test_no_data_directory_is_needed_where_the_keys_are_elsewhere(database, star
 def test_the_environment_is_wiped(postgres, database, start):
     """A password there is nobody else's to read; nor does a process's title show it."""
     uri = database.replace("touchstone@", "touchstone:opensesame@", 1)
-    server = start(environment={"TOUCHSTONE_STORE": uri}, store="")
+    server = start(environment={"TOUCHSTONE_STORE": uri, "TOUCHSTONE_DEBUGGABLE": "1"}, store="")
     new_caller(server).bind(Phone())
     process = Path(f"/proc/{server.process.pid}")
     environment = (process / "environ").read_bytes()

@@ -70,7 +70,7 @@ enum ArrowTable {
         "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres", "TouchstoneArchive",
         "TouchstonePolicy", "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool",
         "SimulatedPhone",
-        "DecisionTables", "CYAML",
+        "DecisionTables", "CYAML", "CProcess",
       ],
       packages: ["ArgumentParser", "Logging"], system: platform.union(["FoundationEssentials"])),
     ArrowRow(
@@ -100,6 +100,7 @@ enum ArrowTable {
     "CPostgres": ["TouchstoneStorePostgres"],
     "CArgon2": ["TouchstoneCrypto"],
     "CYAML": ["touchstone"],
+    "CProcess": ["touchstone"],
   ]
 
   /// `import Foundation` costs up to 50 MB and 4 ms of start.
