@@ -129,10 +129,13 @@ let package = Package(
     .target(
       name: "ChildProcess", dependencies: ["CSpawn"], path: "Tests/Support/ChildProcess", swiftSettings: settings),
     .target(name: "PostgresServer", path: "Tests/Support/PostgresServer", swiftSettings: settings),
+    .executableTarget(
+      name: "store-participants", dependencies: ["StoreConformance", "TouchstoneStore", "TouchstoneStorePostgres"],
+      path: "Tests/Support/StoreParticipants", swiftSettings: settings),
     tests(
       "TouchstoneStorePostgres",
       [
-        "StoreConformance", "PostgresServer", "TemporaryFiles", "TouchstoneStore", "TouchstonePolicy",
+        "StoreConformance", "PostgresServer", "ChildProcess", "TemporaryFiles", "TouchstoneStore", "TouchstonePolicy",
         "TouchstoneStoreSQLite",
       ]),
     tests("TouchstoneCrypto", [crypto]),

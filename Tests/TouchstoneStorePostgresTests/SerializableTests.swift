@@ -13,7 +13,7 @@ struct SerializableTests {
   }
 
   @Test(arguments: StoreConformance.sharedChecks)
-  func conformsAsTwoProcesses(_ check: StoreConformance.SharedCheck) async throws {
+  func conformsAsTwoStores(_ check: StoreConformance.SharedCheck) async throws {
     try await withSerializableStores(2) { stores in try await check.run(stores) }
   }
 

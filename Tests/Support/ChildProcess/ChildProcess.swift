@@ -16,8 +16,10 @@ public final class ChildProcess: Sendable {
   private let input: Atomic<Int32>
   private let output: Int32
 
-  /// - Parameter arguments: the program first, found by PATH. The environment is ours.
-  public init(_ arguments: [String]) throws(Failure) {
+  /// - Parameters:
+  ///   - arguments: the program first, found by PATH.
+  ///   - variables: as `name=value`, before those of our own environment.
+  public init(_ arguments: [String], variables: [String] = []) throws(Failure) {
     let input = try Self.pipe()
     let output = try Self.pipe()
     defer {
@@ -34,8 +36,9 @@ public final class ChildProcess: Sendable {
     posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)
     var identifier: pid_t = 0
     let strings = arguments.map { strdup($0) } + [nil]
-    defer { for string in strings { free(string) } }
-    let code = posix_spawnp(&identifier, arguments[0], &actions, nil, strings, environ)
+    let additional = variables.map { strdup($0) }
+    defer { for string in strings + additional { free(string) } }
+    let code = posix_spawnp(&identifier, arguments[0], &actions, nil, strings, additional + Self.environment)
     guard code == 0 else {
       close(input.write)
       close(output.read)
@@ -78,6 +81,13 @@ public final class ChildProcess: Sendable {
     var status: Int32 = 0
     while waitpid(identifier, &status, 0) < 0 { if errno != EINTR { return -1 } }
     return status & 0x7f == 0 ? status >> 8 & 0xff : -(status & 0x7f)
+  }
+
+  /// Ends with a `nil`.
+  private static var environment: [UnsafeMutablePointer<CChar>?] {
+    var end = 0
+    while environ[end] != nil { end += 1 }
+    return Array(UnsafeBufferPointer(start: environ, count: end + 1))
   }
 
   private static func pipe() throws(Failure) -> (read: Int32, write: Int32) {

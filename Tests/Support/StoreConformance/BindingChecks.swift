@@ -35,13 +35,6 @@ extension StoreConformance {
         by: store, .putBinding(.sample("b-1", device: "phone-1")), .putBinding(.sample("b-2", device: "phone-1")))
     },
 
-    Check(name: "of parallel bindings of a device one is made") { store in
-      let won = await successes(of: 20) { number in
-        try await store.commit(.putBinding(.sample("b-\(number)", profile: "profile-\(number)", device: "phone-1")))
-      }
-      #expect(won == 1)
-    },
-
     // R30
     Check(name: "a ProfileTouchID has one active binding in an application") { store in
       func binding(_ id: String, application: String = Sample.application) -> BindingRecord {

@@ -79,56 +79,6 @@ extension StoreConformance {
       #expect(put == binding.stored.stored.with { $0.lastUsedAt = used })
     },
 
-    // R28
-    Check(name: "of parallel uses of a ticket one wins, and later ones lose") { store in
-      let ticket = ExpiringKey.sample()
-      #expect(try await !store.enrolmentRecords(ticket: ticket).isTicketUsed)
-      #expect(await successes(of: 50) { _ in try await store.commit(.useTicket(ticket)) } == 1)
-      #expect(try await store.enrolmentRecords(ticket: ticket).isTicketUsed)
-      try await expectRefused(.useTicket(ticket), by: store)
-    },
-
-    // R35
-    Check(name: "of parallel identical attempts one succeeds, and each leaves the others' effects alone") { store in
-      let key = ExpiringKey.sample()
-      let finished = EvaluationRecord(key: key, standing: EvaluationStanding(isFinished: true))
-      let won = await successes(of: 50) { number in
-        try await store.commit(
-          .putEvaluation(finished), .putDevice(.sample("phone-\(number)", failures: 1)), events: [.sample()])
-      }
-      #expect(won == 1)
-      var devices = 0
-      for number in 0..<50 { devices += Int(try await store.device(id: "phone-\(number)").version) }
-      #expect(devices == 1)
-      #expect(try await store.events().count == 1)
-    },
-
-    // R39
-    Check(name: "of parallel consumptions of a token one succeeds") { store in
-      let key = ExpiringKey.sample()
-      try await store.commit(.putToken(TokenRecord(key: key, state: .issued, transaction: [1], version: 0)))
-      let consumed = TokenRecord(key: key, state: .consumed, transaction: [1], version: 1)
-      #expect(await successes(of: 50) { _ in try await store.commit(.putToken(consumed)) } == 1)
-      #expect(try await store.token(key)?.state == .consumed)
-    },
-
-    // R8
-    Check(name: "no count is lost where all read anew after a conflict") { store async throws in
-      let counted = await successes(of: 40) { _ in
-        while true {
-          var device = try await store.device(id: "phone-1")
-          device.biometry.consecutiveFailures += 1
-          do {
-            return try await store.commit(.putDevice(device))
-          } catch let error as StoreError where error.code == .conflict {
-            continue
-          }
-        }
-      }
-      #expect(counted == 40)
-      #expect(try await store.device(id: "phone-1").biometry.consecutiveFailures == 40)
-    },
-
     Check(name: "what was answered is what is read next") { store in
       for version in 0..<20 as Range<RecordVersion> {
         let device = DeviceRecord.sample("phone-1", failures: UInt32(version), version: version)

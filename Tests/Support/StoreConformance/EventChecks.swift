@@ -23,22 +23,6 @@ extension StoreConformance {
       #expect(records.map(\.sequence) == [1, 2, 3])
     },
 
-    Check(name: "parallel commits, refused ones among them, leave a chain that verifies, without gaps") { store in
-      try await store.commit(.putDevice(.sample("taken", failures: 0)))
-      let accepted = await successes(of: 60) { number in
-        let device = number.isMultiple(of: 3) ? "taken" : "phone-\(number)"
-        try await store.commit(
-          .putDevice(.sample(device, failures: 1)), events: [.sample("first"), .sample("second")])
-      }
-      #expect(accepted == 40)
-      let records = try await store.events()
-      #expect(records.map(\.sequence) == Array(1...80))
-      #expect(records.map { $0.event?.kind } == (0..<40).flatMap { _ in ["first", "second"] })
-      var verifier = EventChainVerifier()
-      for record in records { try verifier.verify(record) }
-      try verifier.conclude(at: await store.eventChainHead())
-    },
-
     Check(name: "events are found by application, profile and kind") { store in
       try await store.commit(events: [
         .sample("binding.created", profile: "alice"), .sample("evaluation.failed", profile: "bob"),

@@ -64,24 +64,6 @@ extension StoreConformance {
       }
     },
 
-    // R14
-    Check(name: "no failure of a secret is lost where all read anew after a conflict") { store async throws in
-      try await store.commit(.putProfile(.sample(passcode: .sample())))
-      let counted = await successes(of: 40) { _ in
-        while true {
-          var profile = try await store.profile()
-          profile.passcode?.standing.failures += 1
-          do {
-            return try await store.commit(.putProfile(profile))
-          } catch let error as StoreError where error.code == .conflict {
-            continue
-          }
-        }
-      }
-      #expect(counted == 40)
-      #expect(try await store.profile().passcode?.standing.failures == SecretRecord.sample().standing.failures + 40)
-    },
-
     Check(name: "a binding's attempt comes with its device and its profile") { store in
       let profile = ProfileRecord.sample(passcode: .sample())
       try await store.commit(

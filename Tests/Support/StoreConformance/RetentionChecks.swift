@@ -122,28 +122,13 @@ extension StoreConformance {
   ]
 
   static let sharedRetentionChecks: [SharedCheck] = [
-    SharedCheck(name: "of parallel drops of the same events one wins, in whichever process") { stores in
-      try await stores[0].commit(events: (0..<20).map { EventDraft.sample("event-\($0)") })
-      let heads = try await stores[0].events().map { EventChain.Head(sequence: $0.sequence, hash: $0.hash) }
-      let winners = await successes(of: 12) { number in
-        try await stores[number % stores.count].drop(
-          ArchivedEvents(start: .genesis, end: heads[2 + number], unerasedThrough: 20))
-      }
-      #expect(winners == 1)
-      let start = try await stores[0].eventChainStart()
-      for store in stores {
-        #expect(try await store.eventChainStart() == start)
-        #expect(try await store.events().first?.sequence == start.sequence + 1)
-      }
-    },
-
     SharedCheck(name: "who claimed archiving may go on, and let others") { stores async throws in
       let claimant = UniqueID.random()
       #expect(try await stores[0].claimArchiving(by: claimant, for: .seconds(600)))
       for store in stores { #expect(try await store.claimArchiving(by: claimant, for: .seconds(600))) }
       #expect(try await stores[0].claimArchiving(by: claimant, for: .zero))
       for store in stores { #expect(try await store.claimArchiving(by: .random(), for: .zero)) }
-    },
+    }
   ]
 }
 

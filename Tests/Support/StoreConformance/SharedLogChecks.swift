@@ -19,14 +19,6 @@ extension StoreConformance {
       }
     },
 
-    // R28, R35
-    SharedCheck(name: "of parallel uses of a ticket or a challenge one wins, in whichever process") { stores in
-      let (ticket, challenge) = (ExpiringKey.sample(), ExpiringKey.sample())
-      let finished = EvaluationRecord(key: challenge, standing: EvaluationStanding(isFinished: true))
-      #expect(await successes(of: 40) { try await stores[$0 % stores.count].commit(.useTicket(ticket)) } == 1)
-      #expect(await successes(of: 40) { try await stores[$0 % stores.count].commit(.putEvaluation(finished)) } == 1)
-    },
-
     // R41. The events' own times go back, as clocks do.
     SharedCheck(name: "events stand in the order in which their commits were answered") { stores in
       let count = 30
@@ -42,26 +34,6 @@ extension StoreConformance {
       }
     },
 
-    // R41
-    SharedCheck(name: "who follows the log while all write to it misses nothing, and the chain verifies") { stores in
-      let commits = 120
-      let total = commits * 3 / 2
-      let followers = stores.map { store in Task { try await follow(store, through: UInt64(total)) } }
-      let written = await successes(of: commits) { number in
-        let events = (0...number % 2).map { EventDraft.sample("event-\(number)-\($0)") }
-        try await stores[number % stores.count].commit(events: events)
-      }
-      #expect(written == commits)
-      for follower in followers {
-        let events = try await follower.value
-        var verifier = EventChainVerifier()
-        for event in events { try verifier.verify(event) }
-        #expect(verifier.verifiedCount == UInt64(total))
-        #expect(Set(events.compactMap(\.event?.kind)).count == total)
-      }
-      for store in stores { #expect(try await store.eventChainHead().sequence == UInt64(total)) }
-    },
-
     SharedCheck(name: "the signal rings for what another process appended, too") { stores in
       let listener = stores[stores.count - 1]
       let (rings, continuation) = AsyncStream<Void>.makeStream()
@@ -74,16 +46,4 @@ extension StoreConformance {
       listener.eventSignal.remove(observation)
     },
   ]
-
-  /// As a client does: from where the page before ended, in small pages.
-  private static func follow(_ store: any Store, through end: UInt64) async throws -> [EventRecord] {
-    var events: [EventRecord] = []
-    var reached: UInt64 = 0
-    while reached < end {
-      let page = try await store.eventPage(afterSequence: reached, limit: 7)
-      events += page.events
-      reached = max(reached, page.through)
-    }
-    return events
-  }
 }

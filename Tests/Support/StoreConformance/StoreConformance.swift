@@ -5,7 +5,8 @@
 //       try await check.run(openEmptyStore())
 //     }
 //
-// Where two processes can have one database, run the `sharedChecks` on two stores as well.
+// Where several processes can have one database, run the `sharedChecks` on two stores as well, and each of the
+// `parallelChecks` in two processes, with their participants dealt to both.
 
 public import Testing
 public import TouchstoneStore
@@ -20,7 +21,7 @@ public enum StoreConformance {
     public var testDescription: String { name }
   }
 
-  /// What must also hold where several processes use one database.
+  /// What one process does, and another one finds.
   public struct SharedCheck: Sendable, CustomTestStringConvertible {
     public let name: String
     /// Needs stores that share one empty database, which nothing else uses.
@@ -29,7 +30,8 @@ public enum StoreConformance {
     public var testDescription: String { name }
   }
 
-  public static let sharedChecks = secretBudgetChecks + sharedLogChecks + sharedRetentionChecks + keyCheckChecks
+  public static let sharedChecks =
+    sharedLogChecks + sharedRetentionChecks + parallelChecks.map { SharedCheck(name: $0.name, run: $0.run) }
 
   public static let checks =
     recordChecks + profileChecks + compareAndSetChecks + bindingChecks + eventChecks + retentionChecks + erasureChecks
