@@ -43,8 +43,8 @@ extension ArchivedEvents {
 }
 
 extension EventChain.Head {
-  /// The last event that may be archived.
-  package var archivableEnd: UInt64 { startOfEnd }
+  /// The last event that may be archived: two stay, which an end is known by.
+  package var archivableEnd: UInt64 { sequence < 2 ? 0 : sequence - 2 }
 }
 
 extension StoreError {

@@ -135,34 +135,6 @@ public struct EventChainVerifier: Sendable {
   }
 }
 
-extension EventChain.Head {
-  /// After which the log's last two events stand: what a store looks at when it is opened, since all of a long log would
-  /// take too long.
-  package var startOfEnd: UInt64 { sequence < 2 ? 0 : sequence - 2 }
-
-  /// Whether the log ends here: its last event has this number and hash, and follows from the event before it.
-  ///
-  /// - Parameter last: all events after `startOfEnd`.
-  package func isEnd(of last: [EventRecord]) -> Bool {
-    var last = last[...]
-    guard sequence > 0 else { return last.isEmpty && self == .genesis }
-    var start = EventChain.Head.genesis
-    if sequence > 1 {
-      guard let previous = last.popFirst() else { return false }
-      start = EventChain.Head(sequence: previous.sequence, hash: previous.hash)
-    }
-    guard let end = last.popFirst(), last.isEmpty else { return false }
-    var verifier = EventChainVerifier(continuing: start)
-    do throws(EventChainVerifier.Fault) {
-      try verifier.verify(end)
-      try verifier.conclude(at: self)
-      return true
-    } catch {
-      return false
-    }
-  }
-}
-
 /// A bit for each number after the first up to the largest that is in.
 private struct SequenceSet: Sendable {
   private static let bitsPerWord: UInt64 = 64

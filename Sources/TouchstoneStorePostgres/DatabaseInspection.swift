@@ -29,7 +29,7 @@ struct DatabaseInspection: Sendable {
   /// Answers which line of history the database is in.
   func requireOurs() async throws(StoreOpenError) -> Lineage {
     try await inspect { session throws(PostgresError) in
-      try await Self.requireChainEnd(in: session)
+      try await Self.requireWholeLog(in: session)
       return try await Self.lineage(in: session)
     }
   }
@@ -129,26 +129,12 @@ struct DatabaseInspection: Sendable {
   }
 
   /// From one moment, for another process may append.
-  private static func requireChainEnd(in session: ConnectionLane.Session) async throws(PostgresError) {
-    let begin = StatementCall(Statement(nil, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
-    let heads = try await session.run([begin, StatementCall(.selectEventChain)])
-    guard heads.count == 2, var row = heads[1].first else { throw .corrupt("the audit log has no head") }
-    let head = EventChain.Head(&row)
-    let results = try await session.run([
-      StatementCall(.selectEvents).bind(head.startOfEnd).bind(array: [[UInt8]]()).bind(3),
-      StatementCall(.selectEventsBeyond), StatementCall(.selectEventArchive),
-      StatementCall(.selectLatestEvent).bind(ArchivedEvents.eventKind), StatementCall(.rollBack),
-    ])
-    let last = try results[0].map { row throws(PostgresError) in try EventRecord(&row) }
-    let hasEventsBeyond = try results[1].only { row in !row.isNull }
-    guard head.isEnd(of: last), !hasEventsBeyond else {
-      throw .corrupt("the end of the audit log is not as it was written")
-    }
-    let start = try results[2].only { row in EventChain.Head(&row) }
-    let latest = try results[3].map { row throws(PostgresError) in try EventRecord(&row) }.first?.event
-    guard start == .genesis || latest.map({ ArchivedEvents.isAccount(of: start, $0) }) == true else {
-      throw .corrupt("the audit log's beginning is missing, and no event says that it was archived")
-    }
+  private static func requireWholeLog(in session: ConnectionLane.Session) async throws(PostgresError) {
+    try await session.run([StatementCall(Statement(nil, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))]
+    )
+    let fault = try await PostgresAuditLogReader(session: session).faultAtStart()
+    try await session.run([StatementCall(.rollBack)])
+    if let fault { throw .corrupt("the audit log is not as it was written: \(fault)") }
   }
 }
 

@@ -16,9 +16,6 @@ public enum PostgresAuditLog {
 }
 
 struct PostgresAuditLogReader {
-  /// In one round trip.
-  private static let pageSize = 1_000
-
   let session: ConnectionLane.Session
 
   func verification() async throws(PostgresError) -> AuditLogVerification {
@@ -33,79 +30,54 @@ struct PostgresAuditLogReader {
   }
 
   private func start() async throws(PostgresError) -> EventChain.Head {
-    guard let result = try await session.run([StatementCall(.selectEventArchive)]).first else {
+    guard var row = try await session.run([StatementCall(.selectEventArchive)]).first?.first else {
       throw .corrupt("the audit log has no beginning")
     }
-    return try result.only { row in EventChain.Head(&row) }
+    return EventChain.Head(&row)
   }
 
   private func verification(from start: EventChain.Head) async throws(PostgresError) -> AuditLogVerification {
-    let results = try await session.run([StatementCall(.selectEventChain), StatementCall(.selectEventsBeyond)])
-    guard results.count == 2 else { throw .corrupt("the audit log has no head") }
-    let head = try results[0].only { row in EventChain.Head(&row) }
-    let outlier = try results[1].only { row in row.optionalInteger() }
-    var verifier = EventChainVerifier(continuing: start)
+    let (head, outlier) = try await end()
+    var reading = EventLogReading(keptAfter: start, through: head, outlier: outlier)
+    while let position = reading.next { reading.take(try await page(after: position)) }
     var verification = AuditLogVerification(start: start, head: head)
-    verification.fault = try await fault(endingAt: head, outlier: outlier, by: &verifier)
-    verification.count(verifier)
+    reading.count(in: &verification)
     return verification
   }
 
-  /// The first one.
-  private func fault(
-    endingAt head: EventChain.Head, outlier: Int64?, by verifier: inout EventChainVerifier
-  ) async throws(PostgresError) -> EventChainVerifier.Fault? {
-    while verifier.head.sequence < head.sequence {
-      let page = try await page(after: verifier.head.sequence)
-      if page.isEmpty { break }
-      do throws(EventChainVerifier.Fault) {
-        for event in page where verifier.head.sequence < head.sequence {
-          // Not even readable as an event.
-          guard let event else { throw .altered(sequence: verifier.head.sequence + 1) }
-          try verifier.verify(event)
-        }
-      } catch {
-        return error
-      }
-    }
-    do throws(EventChainVerifier.Fault) {
-      try verifier.conclude(at: head)
-      try verifier.requireStart()
-      if let outlier { throw .unexpected(sequence: UInt64(bitPattern: outlier)) }
-    } catch {
-      return error
-    }
-    return try await faultOfAccounts(by: &verifier)
+  /// Of the whole log or, where it is long, its latest part: what a start looks at. In a transaction that sees one moment.
+  func faultAtStart() async throws(PostgresError) -> EventChainVerifier.Fault? {
+    let start = try await start()
+    let (head, outlier) = try await end()
+    var reading = EventLogReading(
+      keptAfter: start, through: head, outlier: outlier, maximumEvents: EventLogReading.maximumEventsAtStart)
+    while let position = reading.next { reading.take(try await page(after: position)) }
+    if let fault = reading.fault { return fault }
+    if reading.isOfAll { return nil }
+    return try await hasAccount(of: start) ? nil : .dropped(through: start.sequence)
   }
 
-  /// An erasure changes what stands before it: one that came while this was reading left its account behind the end.
-  private func faultOfAccounts(
-    by verifier: inout EventChainVerifier
-  ) async throws(PostgresError) -> EventChainVerifier.Fault? {
-    while verifier.hasUnaccounted {
-      let page = try await page(after: verifier.head.sequence)
-      if page.isEmpty { break }
-      do throws(EventChainVerifier.Fault) {
-        for event in page where verifier.hasUnaccounted {
-          guard let event else { throw .altered(sequence: verifier.head.sequence + 1) }
-          try verifier.takeAccounts(of: event)
-        }
-      } catch {
-        return error
-      }
-    }
-    do throws(EventChainVerifier.Fault) {
-      try verifier.requireAccounts()
-      return nil
-    } catch {
-      return error
-    }
+  /// And an event that stands beyond it, or before the first one.
+  private func end() async throws(PostgresError) -> (EventChain.Head, outlier: UInt64?) {
+    let results = try await session.run([StatementCall(.selectEventChain), StatementCall(.selectEventsBeyond)])
+    guard results.count == 2, var row = results[0].first else { throw .corrupt("the audit log has no head") }
+    let outlier = try results[1].only { row in row.optionalInteger() }
+    return (EventChain.Head(&row), outlier.map { UInt64(bitPattern: $0) })
+  }
+
+  /// Whether what is missing before the kept events was archived: the latest archiving left the log's beginning here.
+  private func hasAccount(of start: EventChain.Head) async throws(PostgresError) -> Bool {
+    guard start != .genesis else { return true }
+    let results = try await session.run([StatementCall(.selectLatestArchiving)])
+    let latest = try results.first?.map { row throws(PostgresError) in try EventRecord(&row) }.first?.event
+    return latest.map { ArchivedEvents.isAccount(of: start, $0) } ?? false
   }
 
   /// `nil`: a row that cannot be read as an event.
   private func page(after sequence: UInt64) async throws(PostgresError) -> [EventRecord?] {
     let results = try await session.run([
-      StatementCall(.selectEvents).bind(sequence).bind(array: [[UInt8]]()).bind(Self.pageSize)
+      StatementCall(.selectEvents).bind(Int64(clamping: sequence)).bind(array: [[UInt8]]())
+        .bind(EventLogReading.eventsPerPage)
     ])
     return try results.first?.map { row in try? EventRecord(&row) } ?? []
   }

@@ -119,7 +119,7 @@ private struct Filling {
     let head = marks.eventChainHead
     let results = try await run([
       StatementCall(.selectLineage), StatementCall(.selectEventChain),
-      StatementCall(.selectEvents).bind(head.startOfEnd).bind(array: [[UInt8]]()).bind(2),
+      StatementCall(.selectEvents).bind(max(head.sequence, 1) - 1).bind(array: [[UInt8]]()).bind(1),
     ])
     let found = try await asking { () throws(PostgresError) -> StoreMove? in
       let number = try results[0].only { row in row.integer() }

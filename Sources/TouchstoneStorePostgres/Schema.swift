@@ -23,7 +23,7 @@ enum Schema {
 
   /// Step by step, from an empty database on. One that was released is never changed, and leaves what the version before
   /// it reads and writes as it was: replicas of both run at the same time.
-  static let steps: [[String]] = [firstTables, keyCheck, eventArchive, lineage]
+  static let steps: [[String]] = [firstTables, keyCheck, eventArchive, lineage, archivings]
 
   /// Identifiers are bytes: equal and ordered byte for byte under every collation.
   ///
@@ -192,6 +192,12 @@ enum Schema {
     "CREATE TABLE lineage (only_row BIGINT PRIMARY KEY, number BIGINT NOT NULL)",
     "INSERT INTO lineage VALUES (1, floor(random() * 4294967296)::BIGINT)",
   ]
+
+  /// A start asks for the latest, however long the log is.
+  private static let archivings = ["CREATE INDEX archivings ON events (sequence) WHERE \(isArchiving)"]
+
+  /// Of an event; a query must say it as the index does.
+  static let isArchiving = "kind = '\(ArchivedEvents.eventKind)'::BYTEA"
 
   private static func secretColumns(_ name: String) -> String {
     SecretRecord.columns.map { "\(name)_\($0.name) \($0.type)" }.joined(separator: ",\n      ")

@@ -57,16 +57,20 @@ extension Statement {
     "select_events_of_profile", "\(selectFromEvents) WHERE application_id = $1 AND profile_id = $2 \(eventPage(2))")
   static let selectEventsBeyond = Statement(
     "select_events_beyond",
-    "SELECT min(sequence) FROM events WHERE sequence < 1 OR sequence > (SELECT sequence FROM event_chain)")
+    """
+    SELECT COALESCE(
+      (SELECT min(sequence) FROM events WHERE sequence > (SELECT sequence FROM event_chain)),
+      (SELECT min(sequence) FROM events WHERE sequence < 1))
+    """)
 
   // MARK: Archiving
 
   static let selectEventArchive = Statement("select_event_archive", "SELECT sequence, hash FROM event_archive")
-  /// Of a kind, after where the kept ones begin.
-  static let selectLatestEvent = Statement(
-    "select_latest_event",
+  /// After where the kept ones begin.
+  static let selectLatestArchiving = Statement(
+    "select_latest_archiving",
     """
-    \(selectFromEvents) WHERE sequence > (SELECT sequence FROM event_archive) AND kind = $1
+    \(selectFromEvents) WHERE sequence > (SELECT sequence FROM event_archive) AND \(Schema.isArchiving)
     ORDER BY sequence DESC LIMIT 1
     """)
   /// From a start to an end (sequence and hash each) that stands in the log and leaves two events, unless a profile was erased after a
@@ -104,7 +108,7 @@ extension Statement {
     SELECT count(*) FROM removed
     """)
 
-  static let archiving = [selectEventArchive, selectLatestEvent, dropEvents, claimArchiving, deleteArchivedEvents]
+  static let archiving = [selectEventArchive, selectLatestArchiving, dropEvents, claimArchiving, deleteArchivedEvents]
 
   static let logging = [
     insertUnsealedEvent, hasUnsealedEvents, selectUnsealedEvents, sealEvents, deleteUnsealedEvents, insertSealedEvent,

@@ -43,6 +43,12 @@ final class DataDirectory: Sendable {
     self.path = path
   }
 
+  /// With something in it.
+  var hasWriteAheadLog: Bool {
+    var status = stat()
+    return stat(writeAheadLogPath, &status) == 0 && status.st_size > 0
+  }
+
   /// Makes the directory's entries durable: a new file is only there after this.
   func synchronizeEntries() throws(StoreOpenError) {
     try Self.synchronize(directory: path)

@@ -12,7 +12,7 @@ final class EventLog {
   private let selectHead: Statement
   private let selectStart: Statement
   private let selectErasure: Statement
-  private let selectLatest: Statement
+  private let selectLatestArchiving: Statement
   private let selectEnd: Statement
   private let selectOne: Statement
   private let selectHash: Statement
@@ -45,8 +45,11 @@ final class EventLog {
       """)
     let select = "SELECT kind, \(EventRecord.columns) FROM events"
     selectOne = try prepare("SELECT \(EventRecord.columns) FROM events WHERE sequence = ?")
-    selectLatest = try prepare(
-      "SELECT \(EventRecord.columns) FROM events WHERE sequence > ? AND kind = ? ORDER BY sequence DESC LIMIT 1")
+    selectLatestArchiving = try prepare(
+      """
+      SELECT \(EventRecord.columns) FROM events WHERE sequence > ? AND \(Schema.isArchiving)
+      ORDER BY sequence DESC LIMIT 1
+      """)
     // Rows of dropped events may still be there.
     let isAfter = "sequence > max(?, (SELECT sequence FROM event_archive))"
     selectHash = try prepare("SELECT hash FROM events WHERE sequence = ?")
@@ -99,10 +102,9 @@ final class EventLog {
   }
 
   /// Whether what is missing before the kept events was archived: the latest archiving left the log's beginning here.
-  func hasAccountOfStart() throws(SQLiteError) -> Bool {
-    let start = try start()
+  private func hasAccount(of start: EventChain.Head) throws(SQLiteError) -> Bool {
     guard start != .genesis else { return true }
-    let latest = try selectLatest.bind(start.sequence).bind(ArchivedEvents.eventKind)
+    let latest = try selectLatestArchiving.bind(start.sequence)
       .first { row throws(SQLiteError) in try EventRecord(&row) }
     return latest?.event.map { ArchivedEvents.isAccount(of: start, $0) } ?? false
   }
@@ -127,12 +129,16 @@ final class EventLog {
 
   private static let headless = SQLiteError(code: .corrupt, message: "the audit log has no head")
 
-  /// Whether the last event is the one that the head names, and follows from the event before it.
-  func endsAtHead() throws(SQLiteError) -> Bool {
-    let head = try head()
-    // One more than there should be.
-    let last = try events(matching: EventFilter(applicationID: ""), afterSequence: head.startOfEnd, limit: 3)
-    return head.isEnd(of: last)
+  /// Of the whole log or, where it is long, its latest part: what a start looks at.
+  func faultAtStart() throws(SQLiteError) -> EventChainVerifier.Fault? {
+    let start = try start()
+    let end = try end()
+    var reading = EventLogReading(
+      keptAfter: start, through: end.head, outlier: end.outlier, maximumEvents: EventLogReading.maximumEventsAtStart)
+    while let position = reading.next { reading.take(try records(after: position)) }
+    if let fault = reading.fault { return fault }
+    if reading.isOfAll { return nil }
+    return try hasAccount(of: start) ? nil : .dropped(through: start.sequence)
   }
 
   // MARK: Pages
@@ -150,6 +156,18 @@ final class EventLog {
       }
     }
     return events
+  }
+
+  /// A page for who verifies them. `nil`: a row that cannot be read as an event.
+  func records(after sequence: UInt64) throws(SQLiteError) -> [EventRecord?] {
+    var records: [EventRecord?] = []
+    selectAll.bind(min(sequence, UInt64(Int64.max)))
+    defer { selectAll.reset() }
+    while records.count < EventLogReading.eventsPerPage, var row = try selectAll.next() {
+      _ = row.text()
+      records.append(try? EventRecord(&row))
+    }
+    return records
   }
 
   private func collect(

@@ -39,45 +39,12 @@ public enum SQLiteAuditLog {
     return verification
   }
 
-  private static func verify(
-    _ log: EventLog, from start: EventChain.Head
-  ) throws(SQLiteError) -> Verification {
+  private static func verify(_ log: EventLog, from start: EventChain.Head) throws(SQLiteError) -> Verification {
     let end = try log.end()
-    var verifier = EventChainVerifier(continuing: start)
+    var reading = EventLogReading(keptAfter: start, through: end.head, outlier: end.outlier)
+    while let position = reading.next { reading.take(try log.records(after: position)) }
     var verification = Verification(start: start, head: end.head)
-    do throws(EventChainVerifier.Fault) {
-      try verify(log, through: end, by: &verifier)
-    } catch {
-      verification.fault = error
-    }
-    verification.count(verifier)
+    reading.count(in: &verification)
     return verification
-  }
-
-  private static func verify(
-    _ log: EventLog, through end: EventLog.End, by verifier: inout EventChainVerifier
-  ) throws(EventChainVerifier.Fault) {
-    while verifier.head.sequence < end.head.sequence, let event = try nextEvent(in: log, after: verifier.head) {
-      try verifier.verify(event)
-    }
-    try verifier.conclude(at: end.head)
-    try verifier.requireStart()
-    if let outlier = end.outlier { throw .unexpected(sequence: outlier) }
-    // An erasure changes what stands before it: one that came while this was reading left its account behind the end.
-    while verifier.hasUnaccounted, let event = try nextEvent(in: log, after: verifier.head) {
-      try verifier.takeAccounts(of: event)
-    }
-    try verifier.requireAccounts()
-  }
-
-  private static func nextEvent(
-    in log: EventLog, after head: EventChain.Head
-  ) throws(EventChainVerifier.Fault) -> EventRecord? {
-    do throws(SQLiteError) {
-      return try log.events(matching: EventFilter(applicationID: ""), afterSequence: head.sequence, limit: 1).first
-    } catch {
-      // Not even readable as an event.
-      throw .altered(sequence: head.sequence + 1)
-    }
   }
 }

@@ -28,9 +28,12 @@ public final class SQLiteStore: Store {
     directory path: String, options: SQLiteStoreOptions = SQLiteStoreOptions()
   ) throws(StoreOpenError) -> SQLiteStore {
     let directory = try DataDirectory(claiming: path)
+    // Who closes a store leaves none.
+    let hasLogLeft = directory.hasWriteAheadLog
     let connection = try DatabaseFile.open(in: directory, virtualFileSystem: options.virtualFileSystem)
     do throws(SQLiteError) {
-      return try SQLiteStore(directory: directory, connection: connection, options: options)
+      return try SQLiteStore(
+        directory: directory, connection: connection, hasLogLeft: hasLogLeft, options: options)
     } catch {
       throw StoreOpenError(error, path: directory.databasePath)
     }
@@ -42,7 +45,7 @@ public final class SQLiteStore: Store {
   }
 
   private init(
-    directory: DataDirectory, connection: sending SQLiteConnection, options: SQLiteStoreOptions
+    directory: DataDirectory, connection: sending SQLiteConnection, hasLogLeft: Bool, options: SQLiteStoreOptions
   ) throws(SQLiteError) {
     self.directory = directory
     try connection.prepareForWriting(options)
@@ -58,7 +61,7 @@ public final class SQLiteStore: Store {
       writer: try BatchWriter(on: connection, committed: committed, clock: options.clock),
       checkpointer: try Checkpointer(
         path: directory.databasePath, virtualFileSystem: options.virtualFileSystem),
-      options: options)
+      owesEmptyLog: hasLogLeft, options: options)
   }
 
   public var statistics: StoreStatistics { writes.statistics }

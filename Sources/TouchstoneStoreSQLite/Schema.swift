@@ -11,7 +11,7 @@ enum Schema {
   /// "Tchm": its state is another store's now (`SQLiteMoveSource`).
   static let movedApplicationID: Int64 = 0x5463_686D
   /// In the header's user_version; grows with every change of the tables.
-  static let version: Int64 = 5
+  static let version: Int64 = 6
   /// The first that is brought forward; what was before it, nobody kept.
   static let oldestVersion: Int64 = 2
 
@@ -164,6 +164,8 @@ enum Schema {
     ) STRICT;
     INSERT INTO lineage VALUES (1, abs(random() % 4294967296));
     """,
+    // A start asks for the latest, however long the log is.
+    6: "CREATE INDEX archivings ON events (sequence) WHERE \(isArchiving);",
   ]
 
   private static func secretColumns(_ name: String) -> String {
@@ -194,6 +196,9 @@ enum Schema {
   }
 
   private static let archiveVersion: Int64 = 4
+
+  /// Of an event; a query must say it as the index does.
+  static let isArchiving = "kind = '\(ArchivedEvents.eventKind)'"
 
   private static func steps(after old: Int64, through version: Int64) -> String {
     (old..<version).compactMap { steps[$0 + 1] }.joined() + "PRAGMA user_version = \(version);"

@@ -38,12 +38,15 @@ final class WriterQueue: @unchecked Sendable {
   /// Set: what the disk holds is not known, and nothing is written any more, not even by closing.
   private var breakage: StoreError?
 
-  init(writer: BatchWriter, checkpointer: Checkpointer, options: SQLiteStoreOptions) {
+  /// - Parameter owesEmptyLog: a process that was killed may have left in the log what it erased.
+  init(writer: BatchWriter, checkpointer: Checkpointer, owesEmptyLog: Bool, options: SQLiteStoreOptions) {
     self.writer = writer
+    self.owesEmptyLog = owesEmptyLog
     self.checkpointer = checkpointer
     schedule = CheckpointSchedule(startFrames: options.checkpointFrames)
     maximumWaiting = options.maximumWaitingWrites
     maximumBatch = options.maximumBatchWrites
+    if owesEmptyLog { queue.async { self.lookLater() } }
   }
 
   var statistics: StoreStatistics { counters.withLock { $0 } }

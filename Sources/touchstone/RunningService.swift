@@ -21,6 +21,7 @@ final class RunningService: Sendable {
   private let pepperCheck: [UInt8]
   private let sweeping: Sweeping
   private let archiving: Archiving?
+  private let logVerifying: LogVerifying
   private let logger: Logger
 
   /// Opens the store before the keys: in a data directory it takes the lock, and where it refuses, nothing was changed.
@@ -96,6 +97,7 @@ final class RunningService: Sendable {
     self.pepperCheck = pepperCheck
     self.archiving = archiving
     self.sweeping = Sweeping(store: store, logger: logger) { service.storeFailed() }
+    self.logVerifying = LogVerifying(store: store, logger: logger)
   }
 
   /// From now on these policies and callers, and no others. An evaluation begun under another revision of its policy is
@@ -129,6 +131,7 @@ final class RunningService: Sendable {
   /// Refuses new calls, lets the running ones finish, then closes the store.
   func stop(grace: Duration, completion: @escaping @Sendable () -> Void) {
     sweeping.cancel()
+    logVerifying.cancel()
     archiving?.cancel()
     // Before its clients are asked to leave, so that no new ones are sent here.
     service.beginDraining()

@@ -1,15 +1,13 @@
 """`touchstone audit verify`: whoever alters the log behind the service's back is found out, at the event (R41)."""
 
-import contextlib
-import sqlite3
-
 import pytest
 
 from support.caller import new_caller
-from support.data_directory import contents, database
+from support.data_directory import contents
+from support.event_log import alter
 from support.phone import Phone
 from support.server import run
-from support.stores import ON_POSTGRESQL, databases
+from support.stores import ON_POSTGRESQL
 
 CORRUPT = 65
 
@@ -95,22 +93,14 @@ def test_tampering_is_found_at_the_event(used_server, sql, sequence):
     # PostgreSQL's log has them by when it is read.
     assert len(new_caller(used_server, "shop").events()) == EVENT_COUNT
     used_server.terminate()
-    tamper(used_server, sql)
+    if ON_POSTGRESQL:
+        for ours, theirs in IN_POSTGRESQL.items():
+            sql = sql.replace(ours, theirs)
+    alter(used_server, sql)
     verified = used_server.verify_audit()
     assert verified.returncode == CORRUPT
     assert verified.stdout == ""
     assert f"event {sequence} " in verified.stderr
-
-
-def tamper(server, sql):
-    if ON_POSTGRESQL:
-        for ours, theirs in IN_POSTGRESQL.items():
-            sql = sql.replace(ours, theirs)
-        databases().execute(sql, server.store)
-        return
-    with contextlib.closing(sqlite3.connect(database(server.data_directory))) as connection:
-        connection.executescript(f"BEGIN; {sql}; COMMIT")
-        assert connection.total_changes > 0
 
 
 def test_a_directory_that_is_not_there(tmp_path):

@@ -44,13 +44,20 @@ struct OpeningTests {
       testDescription: "a missing column", code: .corrupt, advice: "restore it from a backup",
       sql: "ALTER TABLE devices DROP COLUMN failures"),
     Damage(
-      testDescription: "a last event that was altered", code: .corrupt, advice: "the end of the audit log",
+      testDescription: "a last event that was altered", code: .corrupt,
+      advice: "the audit log is not as it was written",
       sql: "UPDATE events SET caller = '\\x00' WHERE sequence = 3"),
     Damage(
-      testDescription: "a last event that is gone", code: .corrupt, advice: "the end of the audit log",
+      testDescription: "a first event that was altered", code: .corrupt, advice: "event 1 was altered",
+      sql: "UPDATE events SET caller = '\\x00' WHERE sequence = 1"),
+    Damage(
+      testDescription: "an event in the middle that is gone", code: .corrupt, advice: "event 2 is missing",
+      sql: "DELETE FROM events WHERE sequence = 2"),
+    Damage(
+      testDescription: "a last event that is gone", code: .corrupt, advice: "the audit log is not as it was written",
       sql: "DELETE FROM events WHERE sequence = 3"),
     Damage(
-      testDescription: "an event beyond the end", code: .corrupt, advice: "the end of the audit log",
+      testDescription: "an event beyond the end", code: .corrupt, advice: "the audit log is not as it was written",
       sql: "INSERT INTO events (sequence, hash, digest) VALUES (9, '\\x00', '\\x00')"),
     Damage(
       testDescription: "a log without its head", code: .corrupt, advice: "audit log", sql: "DELETE FROM event_chain"),

@@ -124,7 +124,7 @@ struct PostgresAuditLogTests {
       #expect(try await PostgresAuditLog.verify(uri: uri, options: .small).fault == .dropped(through: 6))
       let refused = await #expect(throws: StoreOpenError.self) { try await withStores(1, at: uri) { _ in } }
       #expect(refused?.code == .corrupt)
-      #expect(refused?.message.contains("no event says that it was archived") == true)
+      #expect(refused?.message.contains("no event says that they were archived") == true)
     }
   }
 }

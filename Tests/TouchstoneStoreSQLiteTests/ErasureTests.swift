@@ -79,6 +79,32 @@ struct ErasureTests {
     }
   }
 
+  /// What was answered as erased is gone soon after the next start.
+  @Test func whatAKilledServiceStillHadToEmptyTheNextOneEmpties() async throws {
+    try await withTemporaryDirectory { directory in
+      let store = try SQLiteStore.open(directory: "\(directory)/running")
+      try await fill(store, "somebody 1.")
+      let reader = try SQLiteConnection(path: "\(directory)/running/touchstone.db", access: .readOnly)
+      try reader.execute("BEGIN; SELECT count(*) FROM events")
+      try await store.commit(.eraseProfile(.sample("somebody 1.")))
+      let killed = "\(directory)/killed"
+      mkdir(killed, 0o700)
+      for name in ["touchstone.db", "touchstone.db-wal"] {
+        try File.write(File.read("\(directory)/running/\(name)"), to: "\(killed)/\(name)")
+      }
+      #expect(try occurs("somebody 1.", in: killed))
+
+      let next = try SQLiteStore.open(directory: killed)
+      for _ in 0..<1_000 where try !File.read("\(killed)/touchstone.db-wal").isEmpty {
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      #expect(try !occurs("somebody 1.", in: killed))
+      await next.close()
+      try reader.execute("COMMIT")
+      await store.close()
+    }
+  }
+
   private static let erasedBesideReader = 50
   /// A tenth of a second for each would be twice as much; without, it is a tenth of this.
   private static let maximumBesideReader = Duration.seconds(2.5)
@@ -114,12 +140,10 @@ struct ErasureTests {
   /// An event that cannot be read any more was tampered with: it goes, and is still named.
   @Test func anUnreadableEventIsErasedAndStillNamed() async throws {
     try await withTemporaryDirectory { directory in
-      var store = try SQLiteStore.open(directory: directory)
+      let store = try SQLiteStore.open(directory: directory)
       try await store.commit(events: [.sample(), .sample(), .sample(profile: "bob"), .sample(profile: "bob")])
-      await store.close()
       try SQLiteConnection(path: "\(directory)/touchstone.db", access: .readWrite)
         .execute("UPDATE events SET details = x'ff' WHERE sequence = 2")
-      store = try SQLiteStore.open(directory: directory)
       try await store.commit(.eraseProfile(.alice))
       #expect(try await store.events().map(\.isErased) == [true, true, false, false, false])
       await store.close()

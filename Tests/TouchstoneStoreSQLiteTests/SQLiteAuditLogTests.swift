@@ -144,7 +144,7 @@ struct SQLiteAuditLogTests {
       #expect(try SQLiteAuditLog.verify(directory: directory).fault == .dropped(through: 6))
       let refused = #expect(throws: StoreOpenError.self) { try SQLiteStore.open(directory: directory) }
       #expect(refused?.code == .corrupt)
-      #expect(refused?.message.contains("no event says that it was archived") == true)
+      #expect(refused?.message.contains("no event says that they were archived") == true)
       #expect(throws: StoreOpenError.self) {
         try SQLiteBackup.write(directory: directory, to: "\(directory)/copy")
       }
