@@ -1,6 +1,7 @@
 // The facade of nghttp2: one session, its pointers, its options. Nothing else owns an nghttp2 object.
 
 import CNGHTTP2
+import Glibc
 
 /// Owns an `nghttp2_session`. Not thread-safe: confined to its connection's shard.
 struct HTTP2Session: ~Copyable {
@@ -15,21 +16,23 @@ struct HTTP2Session: ~Copyable {
 
   /// `callbacks` may be shared by all sessions of one kind.
   static func server(callbacks: OpaquePointer) -> HTTP2Session {
-    HTTP2Session(callbacks: callbacks, makeSession: nghttp2_session_server_new2)
+    HTTP2Session(callbacks: callbacks, makeSession: nghttp2_session_server_new3)
   }
 
   static func client(callbacks: OpaquePointer) -> HTTP2Session {
-    HTTP2Session(callbacks: callbacks, makeSession: nghttp2_session_client_new2)
+    HTTP2Session(callbacks: callbacks, makeSession: nghttp2_session_client_new3)
   }
 
   private init(
     callbacks: OpaquePointer,
     makeSession: (
-      UnsafeMutablePointer<OpaquePointer?>?, OpaquePointer?, UnsafeMutableRawPointer?, OpaquePointer?
+      UnsafeMutablePointer<OpaquePointer?>?, OpaquePointer?, UnsafeMutableRawPointer?, OpaquePointer?,
+      UnsafeMutablePointer<nghttp2_mem>?
     ) -> Int32
   ) {
     var option: OpaquePointer?
     var session: OpaquePointer?
+    var memory = nghttp2_mem.givingPagesBack
     guard nghttp2_option_new(&option) == 0 else { fatalError("out of memory") }
     defer { nghttp2_option_del(option) }
     // We return the window ourselves, as bytes are taken.
@@ -41,7 +44,7 @@ struct HTTP2Session: ~Copyable {
     nghttp2_option_set_max_outbound_ack(option, Self.queuedAcknowledgementLimit)
     // Our `AbuseMonitor` counts resets, and others with them.
     nghttp2_option_set_stream_reset_rate_limit(option, .max, .max)
-    guard makeSession(&session, callbacks, nil, option) == 0, let session else { fatalError("out of memory") }
+    guard makeSession(&session, callbacks, nil, option, &memory) == 0, let session else { fatalError("out of memory") }
     self.session = session
   }
 
