@@ -12,6 +12,11 @@ let settings: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+/// What only tests share.
+func support(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Tests/Support/\(name)", swiftSettings: settings)
+}
+
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -102,40 +107,40 @@ let package = Package(
       ],
       swiftSettings: settings),
 
-    .target(
-      name: "TestCertificates", dependencies: ["COpenSSL"], path: "Tests/Support/TestCertificates",
-      swiftSettings: settings),
-    tests("DispatchRPC", ["CNGHTTP2", "COpenSSL", "TestCertificates", "ChildProcess"], exclude: ["crosscheck"]),
-    tests("DispatchPool"),
-    tests("RPCChannel", ["DispatchRPC", "DispatchPool", "TestCertificates"]),
-    tests("TouchstonePolicy"),
-    tests("DecisionTables", ["TouchstonePolicy"]),
-    .target(
-      name: "CodecMessages", dependencies: ["TouchstoneCodec"], path: "Tests/Support/CodecMessages",
-      swiftSettings: settings),
+    // What tests share.
+    .systemLibrary(name: "CSpawn", path: "Tests/Support/CSpawn"),
+    support("ChildProcess", ["CSpawn"]),
+    support("TemporaryFiles"),
+    support("SeededGenerator"),
+    support("TestPeers"),
+    support("TestCertificates", ["COpenSSL"]),
+    support("CodecMessages", ["TouchstoneCodec"]),
+    support("StoreConformance", ["TouchstoneStore", "TouchstonePolicy"]),
+    support("StoreModel", ["TouchstoneStore", "TouchstonePolicy"]),
+    support("PostgresServer", ["ChildProcess", "TestPeers"]),
+
     tests(
-      "TouchstoneCodec", ["CTouchstoneProto", "CProtobufC", "CodecMessages", "ChildProcess"], exclude: ["crosscheck"]),
-    .target(
-      name: "StoreConformance", dependencies: ["TouchstoneStore", "TouchstonePolicy"],
-      path: "Tests/Support/StoreConformance", swiftSettings: settings),
-    .target(
-      name: "StoreModel", dependencies: ["TouchstoneStore", "TouchstonePolicy"], path: "Tests/Support/StoreModel",
-      swiftSettings: settings),
+      "DispatchRPC", ["CNGHTTP2", "COpenSSL", "TestCertificates", "ChildProcess", "SeededGenerator"],
+      exclude: ["crosscheck"]),
+    tests("DispatchPool", ["SeededGenerator"]),
+    tests("RPCChannel", ["DispatchRPC", "DispatchPool", "TestCertificates", "TestPeers"]),
+    tests("TouchstonePolicy", ["SeededGenerator"]),
+    tests("DecisionTables", ["TouchstonePolicy", "SeededGenerator"]),
+    tests(
+      "TouchstoneCodec", ["CTouchstoneProto", "CProtobufC", "CodecMessages", "ChildProcess", "SeededGenerator"],
+      exclude: ["crosscheck"]),
     tests("TouchstoneStore", ["TouchstonePolicy"]),
-    .target(name: "TemporaryFiles", path: "Tests/Support/TemporaryFiles", swiftSettings: settings),
     tests(
       "TouchstoneStoreSQLite", ["StoreConformance", "TemporaryFiles", "TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
-    .systemLibrary(name: "CSpawn", path: "Tests/Support/CSpawn"),
-    .target(
-      name: "ChildProcess", dependencies: ["CSpawn"], path: "Tests/Support/ChildProcess", swiftSettings: settings),
-    .target(name: "PostgresServer", path: "Tests/Support/PostgresServer", swiftSettings: settings),
+    // Beside the tests, which start it.
     .executableTarget(
       name: "store-participants", dependencies: ["StoreConformance", "TouchstoneStore", "TouchstoneStorePostgres"],
       path: "Tests/Support/StoreParticipants", swiftSettings: settings),
     tests(
       "TouchstoneStorePostgres",
       [
-        "StoreConformance", "PostgresServer", "ChildProcess", "TemporaryFiles", "TouchstoneStore", "TouchstonePolicy",
+        "StoreConformance", "PostgresServer", "ChildProcess", "TemporaryFiles", "SeededGenerator", "TouchstoneStore",
+        "TouchstonePolicy",
         "TouchstoneStoreSQLite",
       ]),
     tests("TouchstoneCrypto", [crypto]),
@@ -146,10 +151,10 @@ let package = Package(
       "TouchstoneService",
       [
         "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto",
-        "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel",
+        "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel", "SeededGenerator",
         .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
       ], exclude: ["Dialogues"]),
-    tests("TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool"]),
+    tests("TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", "TestPeers"]),
     tests("SimulatedPhone", [crypto]),
     // Apps' code as it is written for Apple's module: in both language modes, with no flag of ours but warnings.
     .target(
@@ -170,7 +175,7 @@ let package = Package(
       name: "SimulationTests",
       dependencies: [
         "TouchstoneService", "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneCrypto",
-        "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel", crypto,
+        "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel", "SeededGenerator", "TestPeers", crypto,
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
     // grpc's own interoperability tests (Tests/Interop/interop.py): the test service and its client.
@@ -194,6 +199,7 @@ let package = Package(
       name: "FuzzTests",
       dependencies: [
         "DispatchRPC", "TouchstoneCodec", "CodecMessages", "TouchstoneCrypto", "TouchstonePolicy", "DecisionTables",
+        "SeededGenerator",
       ], path: "Tests/Fuzz", exclude: ["Seeds", "Findings", "make_seeds.py", "run"], swiftSettings: settings),
     .testTarget(name: "StructureTests", dependencies: ["ChildProcess"], swiftSettings: settings),
   ]

@@ -1,15 +1,15 @@
 // Where a phone's secrets come from: the system, or a seed so that a failing run can be repeated.
 
-enum PhoneRandomness: RandomNumberGenerator {
+package enum PhoneRandomness: RandomNumberGenerator {
   case system
   /// SplitMix64 (Steele, Lea, Flood 2014): reproducible, and no secret.
   case seeded(UInt64)
 
-  init(seed: UInt64?) {
+  package init(seed: UInt64?) {
     self = seed.map(PhoneRandomness.seeded) ?? .system
   }
 
-  mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     guard case .seeded(let state) = self else {
       var system = SystemRandomNumberGenerator()
       return system.next()

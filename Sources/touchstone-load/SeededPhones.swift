@@ -14,7 +14,7 @@ struct SeededPhones: Sendable {
 
   init(count: Int) {
     self.count = count
-    var generator = SplitMix(state: Self.keySeed)
+    var generator = PhoneRandomness(seed: Self.keySeed)
     keys = (0..<Self.keyCount).map { _ in SoftwareKey(using: &generator) }
   }
 
@@ -32,21 +32,8 @@ struct SeededPhones: Sendable {
 
   /// As random as the service's own, and of their length.
   private static func bindingID(_ number: Int) -> String {
-    var generator = SplitMix(state: UInt64(number))
+    var generator = PhoneRandomness(seed: UInt64(number))
     let digits = String(generator.next(), radix: 16)
     return "seeded" + String(repeating: "0", count: 16 - digits.count) + digits
-  }
-}
-
-/// SplitMix64: each state gives another number.
-private struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var bits = state
-    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-    return bits ^ (bits >> 31)
   }
 }

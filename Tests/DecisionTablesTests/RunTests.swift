@@ -1,6 +1,7 @@
 // That a row which says something wrong is found, whatever it is wrong in; and that no file, however damaged, traps.
 
 import DecisionTables
+import SeededGenerator
 import Testing
 import TouchstonePolicy
 
@@ -139,7 +140,7 @@ import TouchstonePolicy
 
   @Test("damaged files are read or refused", arguments: 1...8 as ClosedRange<UInt64>)
   func damaged(seed: UInt64) {
-    var random = SplitMix64(state: seed)
+    var random = SeededGenerator(seed: seed)
     let files = TableFile.all.map(\.text)
     var refused = 0
     for _ in 0..<40 {
@@ -164,7 +165,7 @@ import TouchstonePolicy
     #expect(refused > 0)
   }
 
-  private func damage(_ scalars: inout [Unicode.Scalar], using random: inout SplitMix64) {
+  private func damage(_ scalars: inout [Unicode.Scalar], using random: inout SeededGenerator) {
     let hostile: [Unicode.Scalar] = [
       "|", "\\", "\n", "\r", "`", ",", "+", "#", "-", "0", "9", " ", "\0", "\u{301}", "→",
     ]
@@ -175,18 +176,5 @@ import TouchstonePolicy
     case 2: scalars[index] = hostile.randomElement(using: &random) ?? "|"
     default: scalars.replaceSubrange(index..., with: scalars[..<index])
     }
-  }
-}
-
-/// Steele, Lea and Flood 2014: the same numbers for the same seed, so that a failure can be had again.
-private struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

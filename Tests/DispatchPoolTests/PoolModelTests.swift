@@ -1,3 +1,4 @@
+import SeededGenerator
 import Testing
 
 @testable import DispatchPool
@@ -19,13 +20,13 @@ import Testing
 struct PoolWorld {
   var model: PoolModel
   private(set) var violation: String?
-  private var random: SplitMix64
+  private var random: SeededGenerator
   private var pool: PoolStateMachine
   private var timer: MonotonicInstant?
   private var drains = 0
 
   init(seed: UInt64) {
-    random = SplitMix64(state: seed)
+    random = SeededGenerator(seed: seed)
     let maximum = Int.random(in: 1...4, using: &random)
     var configuration = PoolConfiguration(
       minimumConnections: Int.random(in: 0...min(2, maximum), using: &random), maximumConnections: maximum,
@@ -284,18 +285,5 @@ struct PoolWorld {
 
   private mutating func fail(_ complaint: String) {
     if violation == nil { violation = complaint }
-  }
-}
-
-/// Sebastiano Vigna's generator: one word of state, so that a seed is a whole run.
-struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -1,5 +1,6 @@
 // The pure machines: deadlines, drain, keepalive.
 
+import SeededGenerator
 import Testing
 
 @testable import DispatchRPC
@@ -31,7 +32,7 @@ private func seconds(_ value: UInt64) -> MonotonicTime { MonotonicTime(nanosecon
 
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
   func agreesWithASortedList(_ seed: UInt64) {
-    var random = SplitMix(state: seed)
+    var random = SeededGenerator(seed: seed)
     var queue = DeadlineQueue<Int>()
     var model: [(time: MonotonicTime, payload: Int, handle: DeadlineQueue<Int>.Handle)] = []
     for payload in 0..<2_000 {
@@ -49,18 +50,6 @@ private func seconds(_ value: UInt64) -> MonotonicTime { MonotonicTime(nanosecon
     let times = Dictionary(uniqueKeysWithValues: model.map { ($0.payload, $0.time) })
     #expect(popped.map { times[$0]! } == model.map(\.time).sorted())
     #expect(Set(popped) == Set(times.keys))
-  }
-}
-
-private struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
   }
 }
 

@@ -1,6 +1,7 @@
 // Fuzzing: what was found before stays found, and the way into libFuzzer.
 
 import Foundation
+import SeededGenerator
 import Testing
 
 /// `make fuzz` builds the tests with libFuzzer and runs `fuzz` for each target; `make test` replays.
@@ -16,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: FuzzTarget.all) func `seeds that were damaged are taken`(_ target: FuzzTarget) throws {
-    var damage = Damage(state: 1)
+    var damage = Damage(chance: SeededGenerator(seed: 1))
     let inputs = try Self.inputs("Seeds", target)
     for _ in 0..<300 { damage.damaged(inputs).withUnsafeBytes(target.run) }
   }
@@ -48,27 +49,19 @@ import Testing
   }
 }
 
-/// Known damage, so that what is found once is found again: Steele, Lea and Flood's generator.
-private struct Damage: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
+/// Known damage, so that what is found once is found again.
+private struct Damage {
+  var chance: SeededGenerator
 
   mutating func damaged(_ inputs: [[UInt8]]) -> [UInt8] {
-    var bytes = inputs.randomElement(using: &self)!
-    for _ in 0..<Int.random(in: 1...4, using: &self) where !bytes.isEmpty {
-      let index = bytes.indices.randomElement(using: &self)!
-      switch Int.random(in: 0..<4, using: &self) {
-      case 0: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &self)
-      case 1: bytes.insert(.random(in: 0...255, using: &self), at: index)
+    var bytes = inputs.randomElement(using: &chance)!
+    for _ in 0..<Int.random(in: 1...4, using: &chance) where !bytes.isEmpty {
+      let index = bytes.indices.randomElement(using: &chance)!
+      switch Int.random(in: 0..<4, using: &chance) {
+      case 0: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &chance)
+      case 1: bytes.insert(.random(in: 0...255, using: &chance), at: index)
       case 2: bytes.remove(at: index)
-      default: bytes += inputs.randomElement(using: &self)!.suffix(9)
+      default: bytes += inputs.randomElement(using: &chance)!.suffix(9)
       }
     }
     return bytes

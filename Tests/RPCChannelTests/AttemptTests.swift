@@ -2,6 +2,7 @@ import DispatchPool
 import DispatchRPC
 import RPCChannel
 import Synchronization
+import TestPeers
 import Testing
 
 // Attempts over the wire: retried, hedged, refused, and what of it servers and callers see.

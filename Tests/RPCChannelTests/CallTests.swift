@@ -1,5 +1,6 @@
 import DispatchRPC
 import RPCChannel
+import TestPeers
 import Testing
 
 // One call over a channel: its answer, its errors, its end.

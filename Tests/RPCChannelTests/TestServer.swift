@@ -1,6 +1,7 @@
 import DispatchRPC
 import RPCChannel
 import Synchronization
+import TestPeers
 
 /// A gRPC server in this process, on a loopback address of its own.
 final class TestServer: Sendable {
@@ -47,33 +48,6 @@ final class TestServer: Sendable {
     await withCheckedContinuation { continuation in
       server.shutDown(grace: grace) { continuation.resume() }
     }
-  }
-}
-
-extension String {
-  /// One of the machine's 16 million addresses for itself, and no other test's: a port of it that a stopped server leaves stays
-  /// free, whatever servers and clients come up meanwhile.
-  static func ownLoopbackHost() -> String {
-    "127.\(UInt8.random(in: 1...254)).\(UInt8.random(in: 1...254)).\(UInt8.random(in: 1...254))"
-  }
-}
-
-/// What callbacks saw, to be awaited.
-struct Sightings<Value: Sendable>: Sendable {
-  private let stream: AsyncStream<Value>
-  private let continuation: AsyncStream<Value>.Continuation
-
-  init(of type: Value.Type = Value.self) {
-    (stream, continuation) = AsyncStream.makeStream()
-  }
-
-  func saw(_ value: Value) {
-    continuation.yield(value)
-  }
-
-  func next() async -> Value {
-    for await value in stream { return value }
-    preconditionFailure("the stream of sightings never ends")
   }
 }
 

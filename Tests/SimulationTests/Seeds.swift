@@ -2,6 +2,7 @@
 
 import Glibc
 import Synchronization
+import TestPeers
 
 /// Which seeds to run, and where the first of them went wrong.
 struct Seeds: Sendable {
@@ -78,12 +79,6 @@ struct Seeds: Sendable {
 enum LowPriorityThread {
   private static let niceness: CInt = 10
 
-  private final class Work: Sendable {
-    let run: @Sendable () -> Void
-
-    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-  }
-
   /// Where a handler traps, the backtrace names the thread.
   static func name(_ name: String) {
     guard let file = fopen("/proc/thread-self/comm", "w") else { return }
@@ -92,17 +87,10 @@ enum LowPriorityThread {
   }
 
   static func start(_ run: @escaping @Sendable () -> Void) {
-    var thread = pthread_t()
-    let code = pthread_create(
-      &thread, nil,
-      { argument in
-        guard let argument else { return nil }
-        // On Linux a thread has a niceness of its own, and 0 is the calling one (setpriority(2), "Notes").
-        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, LowPriorityThread.niceness)
-        Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().run()
-        return nil
-      }, Unmanaged.passRetained(Work(run)).toOpaque())
-    precondition(code == 0, "no thread for a simulation: \(String(cString: strerror(code)))")
-    pthread_detach(thread)
+    startThread {
+      // On Linux a thread has a niceness of its own, and 0 is the calling one (setpriority(2), "Notes").
+      setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, LowPriorityThread.niceness)
+      run()
+    }
   }
 }

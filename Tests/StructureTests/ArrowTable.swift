@@ -78,7 +78,23 @@ enum ArrowTable {
       ["TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "DispatchPool", "SimulatedPhone"],
       packages: ["ArgumentParser", "Histogram"], system: platform.union(["FoundationEssentials"])),
 
-    // grpc's own interoperability tests: programs on the transport alone.
+    // What tests share.
+    support("ChildProcess", ["CSpawn"]),
+    support("TemporaryFiles"),
+    support("SeededGenerator"),
+    support("TestPeers"),
+    support("TestCertificates", ["COpenSSL"]),
+    support("CodecMessages", ["TouchstoneCodec"]),
+    support("StoreConformance", ["TouchstoneStore", "TouchstonePolicy"]),
+    support("StoreModel", ["TouchstoneStore", "TouchstonePolicy"]),
+    support("PostgresServer", ["ChildProcess", "TestPeers"]),
+    ArrowRow(
+      "store-participants", ["StoreConformance", "TouchstoneStore", "TouchstoneStorePostgres"], system: platform,
+      directory: "Tests/Support/StoreParticipants"),
+    ArrowRow("AppsInSwift5", ["LocalAuthentication"], directory: "Tests/Support/AppleStyles/Swift5"),
+    ArrowRow("AppsInSwift6", ["LocalAuthentication"], directory: "Tests/Support/AppleStyles/Swift6"),
+
+    // grpc's own interoperability tests, and what is measured: programs on the transport alone.
     ArrowRow("InteropSupport", system: platform, directory: "Tests/Interop/Support"),
     ArrowRow("interop-server", ["InteropSupport", "DispatchRPC"], system: platform, directory: "Tests/Interop/Server"),
     ArrowRow("rpc-echo", ["DispatchRPC"], system: platform, directory: "Tests/Benchmarks/rpc/echo"),
@@ -86,14 +102,21 @@ enum ArrowTable {
     ArrowRow(
       "interop-client", ["InteropSupport", "DispatchRPC", "RPCChannel"], system: platform,
       directory: "Tests/Interop/Client"),
+    ArrowRow(
+      "rpc-pool", ["RPCChannel", "DispatchRPC", "DispatchPool"], system: platform,
+      directory: "Tests/Benchmarks/rpc/pool"),
   ]
+
+  private static func support(_ target: String, _ siblings: Set<String> = []) -> ArrowRow {
+    ArrowRow(target, siblings, packages: ["Testing"], system: platform, directory: "Tests/Support/\(target)")
+  }
 
   /// Each C library has one facade; nobody else touches its pointers.
   static let facades = [
     "CProtobufC": ["CTouchstoneProto", "TouchstoneCodec"],
     "CTouchstoneProto": ["TouchstoneCodec"],
     "CNGHTTP2": ["DispatchRPC"],
-    "COpenSSL": ["DispatchRPC"],
+    "COpenSSL": ["DispatchRPC", "TestCertificates"],
     "CZlib": ["DispatchRPC"],
     "CEpoll": ["DispatchRPC"],
     "CSQLite": ["TouchstoneStoreSQLite"],

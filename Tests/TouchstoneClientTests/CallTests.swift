@@ -2,6 +2,7 @@ import Dispatch
 import DispatchPool
 import DispatchRPC
 import RPCChannel
+import TestPeers
 import Testing
 
 @testable import TouchstoneClient

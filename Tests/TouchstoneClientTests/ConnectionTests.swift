@@ -1,6 +1,7 @@
 import DispatchPool
 import DispatchRPC
 import RPCChannel
+import TestPeers
 import Testing
 
 @testable import TouchstoneClient
@@ -24,7 +25,7 @@ import Testing
       }
       for _ in 0..<6 { group.addTask { try await client.bindingID(echoing: "b") } }
       var calls: [RPCServerCall] = []
-      while calls.count < 6, let (call, _) = await callers.next() { calls.append(call) }
+      while calls.count < 6 { calls.append(await callers.next().0) }
       #expect(Set(calls.map(\.peer)).count == connections)
       let answer = try V1.GetBindingResponse().encoded()
       for call in calls { call.respond(answer) }
@@ -82,7 +83,7 @@ import Testing
     while client.statistics.connections.goingAway == 0 { await Task.yield() }
     let refused = await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "") }
     #expect(refused == TouchstoneError(code: .cancelled, message: "the channel is closed"))
-    call?.respond(try V1.GetBindingResponse(binding: V1.Binding(bindingID: "late")).encoded())
+    call.respond(try V1.GetBindingResponse(binding: V1.Binding(bindingID: "late")).encoded())
     #expect(try await answer == "late")
     await closed
     await service.stop()

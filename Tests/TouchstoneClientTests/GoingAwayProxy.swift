@@ -1,6 +1,7 @@
 import DispatchRPC
 import Glibc
 import Synchronization
+import TestPeers
 
 /// Refuses the first connection's first call as a closing server does, with a GOAWAY that excludes its stream, and hands
 /// the second connection on to the real server.
@@ -18,7 +19,7 @@ final class GoingAwayProxy: Sendable {
     listener = descriptor
     target = "127.0.0.1:\(port)"
     // Threads, because the sockets block; they end when the sockets close.
-    Self.detach { [self] in
+    startThread { [self] in
       refuseCall(on: accept(listener, nil, nil))
       relay(accept(listener, nil, nil), to: server)
     }
@@ -61,7 +62,7 @@ final class GoingAwayProxy: Sendable {
     let upstream = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard address.pass(to: { connect(upstream, $0, $1) }) == 0 else { return }
     close(listener)
-    Self.detach { Self.copy(from: upstream, to: client) }
+    startThread { Self.copy(from: upstream, to: client) }
     Self.copy(from: client, to: upstream)
   }
 
@@ -88,22 +89,6 @@ final class GoingAwayProxy: Sendable {
     address.sin_port = port.bigEndian
     inet_pton(AF_INET, host, &address.sin_addr)
     return address
-  }
-
-  private static func detach(_ body: @escaping @Sendable () -> Void) {
-    final class Box: Sendable {
-      let body: @Sendable () -> Void
-      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    var thread = pthread_t()
-    let context = Unmanaged.passRetained(Box(body)).toOpaque()
-    pthread_create(
-      &thread, nil,
-      { context in
-        Unmanaged<Box>.fromOpaque(context!).takeRetainedValue().body()
-        return nil
-      }, context)
-    pthread_detach(thread)
   }
 }
 

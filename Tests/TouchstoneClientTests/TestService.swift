@@ -1,6 +1,7 @@
 import DispatchPool
 import DispatchRPC
 import Synchronization
+import TestPeers
 import TouchstoneCodec
 
 @testable import TouchstoneClient
@@ -27,14 +28,6 @@ final class TestService: Sendable {
     await withCheckedContinuation { continuation in
       server.shutDown(grace: .zero) { continuation.resume() }
     }
-  }
-}
-
-extension String {
-  /// One of the machine's 16 million addresses for itself, and no other test's: a port of it that a stopped server leaves stays
-  /// free, whatever servers and clients come up meanwhile.
-  static func ownLoopbackHost() -> String {
-    "127.\(UInt8.random(in: 1...254)).\(UInt8.random(in: 1...254)).\(UInt8.random(in: 1...254))"
   }
 }
 
@@ -103,24 +96,5 @@ func failure<Value>(_ call: () async throws(TouchstoneError) -> Value) async -> 
     return nil
   } catch {
     return error
-  }
-}
-
-/// What the server's handlers saw, to be awaited.
-struct Sightings<Value: Sendable>: Sendable {
-  private let stream: AsyncStream<Value>
-  private let continuation: AsyncStream<Value>.Continuation
-
-  init(of type: Value.Type = Value.self) {
-    (stream, continuation) = AsyncStream.makeStream()
-  }
-
-  func saw(_ value: Value) {
-    continuation.yield(value)
-  }
-
-  func next() async -> Value? {
-    for await value in stream { return value }
-    return nil
   }
 }

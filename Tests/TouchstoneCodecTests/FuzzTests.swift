@@ -1,6 +1,7 @@
 // Whatever a peer sends, the answer is a message or an error.
 
 import CodecMessages
+import SeededGenerator
 import Testing
 
 @testable import TouchstoneCodec
@@ -8,7 +9,7 @@ import Testing
 @Suite struct FuzzTests {
   /// Known seeds, so that what is found once is found again.
   @Test(arguments: 1...4) func `random and damaged bytes are read or refused`(_ seed: UInt64) throws {
-    var random = SplitMix64(state: seed)
+    var random = SeededGenerator(seed: seed)
     let coder = MessageCoder()
     let types = AnyMessageType.every
     let honest = try Self.honestMessages()
@@ -42,14 +43,14 @@ import Testing
     ]
   }
 
-  private static func noise(using random: inout SplitMix64) -> [UInt8] {
+  private static func noise(using random: inout SeededGenerator) -> [UInt8] {
     // Small numbers make keys and lengths that lead somewhere.
     (0..<Int.random(in: 0...40, using: &random)).map { _ in
       .random(in: Bool.random(using: &random) ? 0...42 : 0...255, using: &random)
     }
   }
 
-  private static func damaged(_ bytes: [UInt8], using random: inout SplitMix64) -> [UInt8] {
+  private static func damaged(_ bytes: [UInt8], using random: inout SeededGenerator) -> [UInt8] {
     var bytes = bytes
     for _ in 0..<Int.random(in: 1...3, using: &random) where !bytes.isEmpty {
       let index = bytes.indices.randomElement(using: &random)!
@@ -61,18 +62,5 @@ import Testing
       }
     }
     return bytes
-  }
-}
-
-/// Steele, Lea and Flood's generator: the same numbers from the same seed everywhere.
-struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

@@ -1,5 +1,6 @@
 // What holds for every attempt in every world, and over any sequence of attempts.
 
+import SeededGenerator
 import Testing
 import TouchstonePolicy
 

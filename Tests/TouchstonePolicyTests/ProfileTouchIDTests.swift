@@ -1,5 +1,6 @@
 // A ProfileTouchID: as a proof (R10, R11, R38), where it has to say who it is itself, and what may be one (R30).
 
+import SeededGenerator
 import Testing
 import TouchstonePolicy
 

@@ -1,6 +1,7 @@
 // R14 and R15 over random interleavings: admissions and verdicts of parallel attempts, processes that die, clocks that
 // are set forward and back.
 
+import SeededGenerator
 import Testing
 import TouchstonePolicy
 

@@ -1,4 +1,5 @@
 import Glibc
+import SeededGenerator
 import StoreConformance
 import TemporaryFiles
 import Testing
@@ -150,7 +151,7 @@ struct MoveTests {
 
   /// Something of every kind, some of it changed, revoked, swept and erased again.
   private func fill(_ store: SQLiteStore, seed: UInt64) async throws {
-    var chance = Chance(state: seed)
+    var chance = SeededGenerator(seed: seed)
     for number in 0..<40 {
       let profile = "profile-\(number)"
       let secrets: [SecretRecord?] = [
@@ -217,19 +218,8 @@ extension MovedRow {
   }
 }
 
-/// SplitMix64.
-private struct Chance: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
-  mutating func pick<Value>(_ values: [Value]) -> Value {
+extension SeededGenerator {
+  fileprivate mutating func pick<Value>(_ values: [Value]) -> Value {
     values[Int(next() % UInt64(values.count))]
   }
 }

@@ -1,20 +1,14 @@
 // All chance of a simulated world: one seed, one sequence.
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): small, fast, and good enough to choose by.
-///
+import SeededGenerator
+
 /// `@unchecked Sendable`: a world and all that is in it are used by one thread.
 final class Chance: RandomNumberGenerator, @unchecked Sendable {
-  private var state: UInt64
+  private var generator: SeededGenerator
 
-  init(seed: UInt64) { state = seed }
+  init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
-  func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
+  func next() -> UInt64 { generator.next() }
 
   /// The odds are as even as they need to be: 64 bits are far above any bound here.
   func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }

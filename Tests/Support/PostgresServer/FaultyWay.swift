@@ -2,6 +2,7 @@
 
 internal import Glibc
 internal import Synchronization
+internal import TestPeers
 
 /// Listens on a Unix socket of its own, and passes bytes to the server's and back, a thread for each connection.
 public final class FaultyWay: Sendable {
@@ -151,21 +152,4 @@ public final class FaultyWay: Sendable {
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { call($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
     }
   }
-}
-
-/// Blocking reads have no place on a pool's threads.
-private func startThread(_ body: @escaping @Sendable () -> Void) {
-  final class Box {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
-  var thread = pthread_t()
-  let context = Unmanaged.passRetained(Box(body)).toOpaque()
-  pthread_create(
-    &thread, nil,
-    { context in
-      Unmanaged<Box>.fromOpaque(context!).takeRetainedValue().body()
-      return nil
-    }, context)
-  pthread_detach(thread)
 }

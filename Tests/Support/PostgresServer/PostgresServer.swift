@@ -1,11 +1,12 @@
 // A PostgreSQL of the tests' own: in a temporary directory, on a Unix socket there, gone with the process.
 
+internal import ChildProcess
 internal import Glibc
 
 /// Started once in a test process, at the first use; a database for each test.
 ///
-/// The server's end does not depend on ours: it holds the reading end of a pipe (`watchdog`), and stops it all when
-/// nobody holds the writing end any more, however this process ended.
+/// The server's end does not depend on ours: `watchdog` reads its input, of which we hold the other end, and stops it all
+/// when nobody holds that any more, however this process ended.
 public final class PostgresServer: Sendable {
   public struct Failure: Error, CustomStringConvertible {
     public let description: String
@@ -19,7 +20,7 @@ public final class PostgresServer: Sendable {
   let port: Int
   /// Settings of `postgres`, as `name=value`.
   private let settings: [String]
-  private let keepAlive: Int32
+  private let watchdog: ChildProcess
 
   /// - Parameters:
   ///   - settings: as `name=value`, beside those that tests need.
@@ -28,22 +29,9 @@ public final class PostgresServer: Sendable {
     self.port = port
     self.settings = settings
     directory = try Self.makeDirectory()
-    var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw Failure(description: "no pipe: \(errno)") }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    keepAlive = ends[1]
-    let environment = ["dir=\(directory)"]
-    let watchdog = Process.spawn(
-      ["/usr/bin/setsid", "/bin/sh", "-c", Self.watchdog], environment: environment, standardInput: ends[0])
-    close(ends[0])
-    guard watchdog > 0 else { throw Failure(description: "no shell") }
+    watchdog = try Self.child(["setsid", "sh", "-c", Self.watch, "watchdog", directory])
     try run("initdb", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C", "--username=touchstone", "-D", data)
     try start()
-  }
-
-  /// The shared one's is never called: the watchdog sees to it.
-  deinit {
-    close(keepAlive)
   }
 
   private var data: String { "\(directory)/data" }
@@ -106,19 +94,27 @@ public final class PostgresServer: Sendable {
 
   @discardableResult
   private func run(_ program: String, _ arguments: String...) throws(Failure) -> String {
-    let output = "\(directory)/output-\(UInt64.random(in: 0 ... .max))"
-    defer { unlink(output) }
-    let command = Self.asUser + ["\(try Self.programs())/\(program)"] + arguments
-    let status = Process.run(command, output: output)
-    let text = (try? Process.contents(of: output)) ?? ""
+    let child = try Self.child(Self.asUser + ["\(try Self.programs())/\(program)"] + arguments)
+    child.closeInput()
+    let text = String(decoding: child.readToEnd(), as: UTF8.self)
+    let status = child.waitUntilExit()
     guard status == 0 else { throw Failure(description: "\(program) ended with \(status): \(text)") }
     return text
+  }
+
+  /// Without our environment, of which libpq would take more than is meant.
+  private static func child(_ command: [String]) throws(Failure) -> ChildProcess {
+    do {
+      return try ChildProcess(["env", "-i", "PATH=/usr/bin:/bin", "LC_ALL=C"] + command)
+    } catch {
+      throw Failure(description: "\(command[0]) cannot be started: \(error.code)")
+    }
   }
 
   /// PostgreSQL refuses to run as root.
   private static let user: String? = geteuid() == 0 ? "nobody" : nil
   private static var asUser: [String] {
-    user.map { ["/usr/bin/setpriv", "--reuid=\($0)", "--regid=nogroup", "--clear-groups", "--"] } ?? []
+    user.map { ["setpriv", "--reuid=\($0)", "--regid=nogroup", "--clear-groups", "--"] } ?? []
   }
 
   /// Debian keeps each version's programs in a directory of its own, out of the way.
@@ -143,12 +139,13 @@ public final class PostgresServer: Sendable {
 
   /// Waits until the pipe on its standard input is closed. In a session of its own: a terminal's interrupt
   /// ends us, and this tidies up after us.
-  private static let watchdog = """
+  private static let watch = """
     trap '' INT HUP TERM
+    exec >/dev/null 2>&1
     read -r line
-    [ -s "$dir/data/postmaster.pid" ] && kill -QUIT "$(head -n 1 "$dir/data/postmaster.pid")"
+    [ -s "$1/data/postmaster.pid" ] && kill -QUIT "$(head -n 1 "$1/data/postmaster.pid")"
     for attempt in 1 2 3 4 5 6 7 8 9 10; do
-      rm -rf "$dir" && break
+      rm -rf "$1" && break
       sleep 0.2
     done
     """

@@ -2,6 +2,7 @@
 
 import DispatchRPC
 import Logging
+import SeededGenerator
 import Synchronization
 import TouchstoneCodec
 import TouchstoneCrypto
@@ -96,26 +97,21 @@ extension SocketAddress {
 }
 
 extension Randomness {
-  /// The same bytes for the same seed (SplitMix64).
+  /// The same bytes for the same seed.
   static func seeded(_ seed: UInt64) -> Randomness {
-    let state = SeededState(seed)
-    return Randomness { count in (0..<count).map { _ in state.nextByte() } }
+    let chance = SharedChance(seed: seed)
+    return Randomness { count in chance.bytes(count) }
   }
 }
 
-private final class SeededState: Sendable {
-  private let state: Mutex<UInt64>
+private final class SharedChance: Sendable {
+  private let generator: Mutex<SeededGenerator>
 
-  init(_ seed: UInt64) {
-    state = Mutex(seed)
+  init(seed: UInt64) {
+    generator = Mutex(SeededGenerator(seed: seed))
   }
 
-  func nextByte() -> UInt8 {
-    state.withLock { state in
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return UInt8(truncatingIfNeeded: mixed ^ (mixed >> 31))
-    }
+  func bytes(_ count: Int) -> [UInt8] {
+    generator.withLock { generator in (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) } }
   }
 }
