@@ -81,6 +81,8 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
   /// Sources that have not let go of their socket yet.
   var openSources = 0
   var watchedSocket: Int32?
+  /// For the server's process, when nothing of ours is left that it could answer.
+  var cancelRequest: CancelRequest?
 
   init(configuration: Configuration, report: @escaping @Sendable (PoolConnectionEvent) -> Void) {
     self.configuration = configuration
@@ -267,6 +269,7 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     timerDeadline = nil
     guard phase == .serving else { return end("not connected in time") }
     guard let first = inFlight.first, first.deadline <= .now() else { return setTimer() }
+    if let connection { cancelRequest = CancelRequest(connection: connection, transactions: inFlight.count) }
     end("no answer in time")
   }
 
@@ -310,6 +313,8 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
   func finish() {
     if let connection { PQfinish(connection) }
     connection = nil
+    cancelRequest?.send()
+    cancelRequest = nil
   }
 
   /// Without the connection string, which libpq does not quote.
