@@ -61,16 +61,17 @@ struct ChangeSetStatements {
   /// - Parameters:
   ///   - now: from which a stand-in's time counts.
   ///   - mark: the commit's.
+  ///   - lineage: that it belongs to.
   ///   - places: gives each event its place among those of the process.
   init(
-    _ changeSet: ChangeSet, now: UnixTime, mark: ExpiringKey, places: () -> UInt64
+    _ changeSet: ChangeSet, now: UnixTime, mark: ExpiringKey, in lineage: Lineage, places: () -> UInt64
   ) throws(Contradiction) {
     try self.init(changesOf: changeSet, now: now)
     for event in changeSet.events {
       calls.append(
         StatementCall(.insertUnsealedEvent).bind(event, salt: .random()).bind(places()))
     }
-    finish(mark: mark)
+    finish(mark: mark, in: lineage)
   }
 
   /// Without its events and its end.
@@ -88,8 +89,8 @@ struct ChangeSetStatements {
     }
   }
 
-  mutating func finish(mark: ExpiringKey) {
-    calls.append(StatementCall(.finish).bind(mark).bind(earliestExpiry))
+  mutating func finish(mark: ExpiringKey, in lineage: Lineage) {
+    calls.append(.finishing(mark: mark, earliestExpiry: earliestExpiry, in: lineage))
   }
 
   private mutating func note(_ change: Change, of subject: Subject) throws(Contradiction) {
@@ -225,6 +226,10 @@ extension Change {
 }
 
 extension StatementCall {
+  static func finishing(mark: ExpiringKey, earliestExpiry: UnixTime, in lineage: Lineage) -> StatementCall {
+    StatementCall(.finish).bind(mark).bind(earliestExpiry).bind(lineage.rawValue)
+  }
+
   consuming func bind(_ event: EventDraft, salt: UniqueID) -> StatementCall {
     bind(salt.bytes).bind(event.time).bind(event.kind).bind(event.applicationID).bind(event.profileID)
       .bind(event.deviceID).bind(event.bindingID).bind(event.caller).bind(event.details.encoded)

@@ -17,13 +17,15 @@ final class Committer: Sendable {
   private static let questionInterval: Duration = .milliseconds(100)
 
   private let writes: ConnectionLane
+  private let lineage: Lineage
   private let clock: @Sendable () -> UnixTime
   /// Of this process's events.
   private let places = Atomic<UInt64>(0)
   private let queue = DispatchQueue(label: "touchstone.postgres.retries")
 
-  init(writes: ConnectionLane, clock: @escaping @Sendable () -> UnixTime) {
+  init(writes: ConnectionLane, lineage: Lineage, clock: @escaping @Sendable () -> UnixTime) {
     self.writes = writes
+    self.lineage = lineage
     self.clock = clock
   }
 
@@ -33,7 +35,7 @@ final class Committer: Sendable {
     let mark = ExpiringKey(expiresAt: now + Self.markLifetime, id: .random())
     do throws(ChangeSetStatements.Contradiction) {
       statements = try ChangeSetStatements(
-        changeSet, now: now, mark: mark,
+        changeSet, now: now, mark: mark, in: lineage,
         places: { places.wrappingAdd(1, ordering: .relaxed).newValue })
     } catch {
       return completion(StoreError(code: .conflict, message: "two changes rest on different versions of one record"))

@@ -129,7 +129,7 @@ struct DatabaseInspection: Sendable {
   }
 
   /// From one moment, for another process may append.
-  private static func requireWholeLog(in session: ConnectionLane.Session) async throws(PostgresError) {
+  static func requireWholeLog(in session: ConnectionLane.Session) async throws(PostgresError) {
     try await session.run([StatementCall(Statement(nil, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))]
     )
     let fault = try await PostgresAuditLogReader(session: session).faultAtStart()

@@ -14,6 +14,9 @@ enum PostgresError: Error, Sendable, Hashable {
   /// What was read cannot be right.
   case corrupt(String)
 
+  /// As the last statement of a commit finds out.
+  static let otherLineage = PostgresError.server(.notNullViolation, message: "another line of history")
+
   init(_ error: PoolError) {
     switch error {
     case .timedOut(let failure): self = .notSent("no connection in time" + (failure.map { ": \($0)" } ?? ""))
@@ -65,12 +68,20 @@ extension StoreError {
     switch error {
     case .server(.divisionByZero, _), .server(.uniqueViolation, _):
       self.init(code: .conflict, message: "a record is not as it was read")
+    // The one that a statement of ours may meet: `Statement.finish`.
+    case .server(.notNullViolation, _): self = .otherLineage
     case .server(let state, _) where state.isOfDamage: self.init(code: .corrupt, message: error.message)
     case .corrupt: self.init(code: .corrupt, message: error.message)
     case .server, .notSent, .lost: self.init(code: .unavailable, message: error.message)
     }
   }
 
+  /// The database was put back to an earlier time: what this process would accept may have been used since.
+  static let otherLineage = StoreError(
+    code: .unavailable,
+    message:
+      "the database is in another line of history (`touchstone restored`) than when this service began; start it "
+      + "again")
   static let closed = StoreError(code: .unavailable, message: "the store is closed")
   static let overloaded = StoreError(code: .unavailable, message: "too many writes are waiting")
 }

@@ -22,6 +22,8 @@ public final class PostgresStore: Store {
   private let archiving: EventArchiving
   private let sweeper: Sweeper
   private let clock: @Sendable () -> UnixTime
+  /// The database is in another line of history: nothing that this store says of it counts any more.
+  private let isOutdated = Atomic<Bool>(false)
   public let eventSignal = EventSignal()
 
   /// How long what was accepted may take to finish, at the end.
@@ -65,12 +67,12 @@ public final class PostgresStore: Store {
         idleTimeout: options.callTimeout, signOfLifeTimeout: options.answerTimeout,
         prepared: Statement.all))
     clock = options.clock
-    committer = Committer(writes: writes, clock: clock)
+    committer = Committer(writes: writes, lineage: lineage, clock: clock)
     sealer = EventSealer(lists: lists, options: options, signal: eventSignal)
     events = EventReader(lists: lists)
-    eraser = ProfileEraser(lists: lists, clock: clock)
+    eraser = ProfileEraser(lists: lists, lineage: lineage, clock: clock)
     archiving = EventArchiving(lists: lists, clock: clock)
-    sweeper = Sweeper(lists: lists, clock: clock)
+    sweeper = Sweeper(lists: lists, lineage: lineage, clock: clock)
     for lane in [reads, writes, lists] { lane.start() }
     sealer.start(reads: reads)
   }
@@ -124,6 +126,7 @@ public final class PostgresStore: Store {
     _ calls: [StatementCall], _ completion: @escaping Completion<Value>,
     _ decode: @escaping @Sendable ([QueryResult]) throws(PostgresError) -> Value
   ) {
+    guard !isOutdated.load(ordering: .relaxed) else { return completion(.failure(.otherLineage)) }
     reads.run(calls, isQuestion: true) { result in
       do throws(PostgresError) {
         let results = try result.get()
@@ -178,13 +181,20 @@ public final class PostgresStore: Store {
   private func list<Value: Sendable>(
     _ completion: @escaping Completion<Value>, _ body: @escaping @Sendable () async throws(PostgresError) -> Value
   ) {
+    guard !isOutdated.load(ordering: .relaxed) else { return completion(.failure(.otherLineage)) }
     Task {
       do throws(PostgresError) {
         completion(.success(try await body()))
       } catch {
-        completion(.failure(StoreError(error)))
+        completion(.failure(noting(StoreError(error))))
       }
     }
+  }
+
+  /// Learns from it whether the database was put back.
+  private func noting(_ error: StoreError) -> StoreError {
+    if error == .otherLineage { isOutdated.store(true, ordering: .relaxed) }
+    return error
   }
 
   // MARK: Writing
@@ -195,13 +205,13 @@ public final class PostgresStore: Store {
     guard erasures.isEmpty else {
       Task {
         let failure = await eraser.commit(changeSet, erasing: erasures)
-        completion(failure.map { .failure($0) } ?? .success(()))
+        completion(failure.map { .failure(noting($0)) } ?? .success(()))
         sealer.noteCommitted()
       }
       return
     }
-    committer.commit(changeSet) { [sealer] failure in
-      completion(failure.map { .failure($0) } ?? .success(()))
+    committer.commit(changeSet) { [self] failure in
+      completion(failure.map { .failure(noting($0)) } ?? .success(()))
       if failure == nil, hasEvents { sealer.noteCommitted() }
     }
   }
@@ -233,8 +243,13 @@ public final class PostgresStore: Store {
 
   public func probe(completion: @escaping Completion<Void>) {
     let mark = ExpiringKey(expiresAt: clock() + Committer.markLifetime, id: .random())
-    let calls = [StatementCall(.forestallCommit).bind(mark), StatementCall(.deleteCommitMark).bind(mark)]
-    writes.run(calls, isQuestion: true) { result in completion(result.map { _ in }.mapError { StoreError($0) }) }
+    let calls = [
+      StatementCall.finishing(mark: mark, earliestExpiry: UnixTime(microseconds: .max), in: lineage),
+      StatementCall(.deleteCommitMark).bind(mark),
+    ]
+    writes.run(calls, isQuestion: true) { [self] result in
+      completion(result.map { _ in }.mapError { noting(StoreError($0)) })
+    }
   }
 
   public func keyCheck(initially check: [UInt8], completion: @escaping Completion<[UInt8]>) {

@@ -11,6 +11,7 @@ struct ProfileEraser: Sendable {
   private static let maximumEventsPerStep = 1_000
 
   let lists: ConnectionLane
+  let lineage: Lineage
   let clock: @Sendable () -> UnixTime
 
   func commit(_ changeSet: ChangeSet, erasing erasures: [ProfileErasure]) async -> StoreError? {
@@ -22,7 +23,7 @@ struct ProfileEraser: Sendable {
     } catch {
       return StoreError(code: .conflict, message: "two changes rest on different versions of one record")
     }
-    statements.finish(mark: mark)
+    statements.finish(mark: mark, in: lineage)
     let calls = statements.calls
     do throws(PostgresError) {
       try await lists.withSession { session throws(PostgresError) in

@@ -10,6 +10,7 @@ struct SQLState: RawRepresentable, Sendable, Hashable {
 
   /// How a statement of ours says that it did not find what it must (`Statement.required`).
   static let divisionByZero = SQLState(rawValue: "22012")
+  static let notNullViolation = SQLState(rawValue: "23502")
   static let uniqueViolation = SQLState(rawValue: "23505")
   static let serializationFailure = SQLState(rawValue: "40001")
   static let deadlockDetected = SQLState(rawValue: "40P01")

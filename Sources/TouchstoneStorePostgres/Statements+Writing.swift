@@ -125,7 +125,8 @@ extension Statement {
   static let useTicket = Statement("use_ticket", "INSERT INTO used_tickets VALUES (\(placeholders(1...3)))")
 
   /// Last in every commit: its mark, a key, where nothing of it expired before the latest sweep. The time is the earliest
-  /// expiry in it.
+  /// expiry in it. And the line of history that it belongs to: where the database is in another one, the mark has a NULL
+  /// that it must not have (SQLSTATE 23502).
   ///
   /// Looked at after all was written: a row that took the place of one that is being swept waited for the sweep, and
   /// this statement sees what that left.
@@ -136,7 +137,9 @@ extension Statement {
     "finish_unflushed",
     "WITH found AS (\(mark)) SELECT 1 / count(*), set_config('synchronous_commit', 'off', true) FROM found")
   private static let mark = """
-    INSERT INTO commit_marks SELECT $1::SMALLINT, $2::BIGINT, $3::BYTEA, true FROM sweep_mark WHERE swept_before <= $4
+    INSERT INTO commit_marks
+    SELECT $1::SMALLINT, $2::BIGINT, $3::BYTEA, CASE WHEN (SELECT number FROM lineage) = $5 THEN true END
+    FROM sweep_mark WHERE swept_before <= $4
     RETURNING 1
     """
 

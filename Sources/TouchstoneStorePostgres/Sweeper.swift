@@ -13,11 +13,12 @@ struct Sweeper: Sendable {
   static let clockSkewMicroseconds = 30_000_000
 
   let lists: ConnectionLane
+  let lineage: Lineage
   let clock: @Sendable () -> UnixTime
 
   /// One transaction: who sees that a row is gone sees the mark that speaks for it.
   func step(before time: UnixTime) async throws(PostgresError) -> SweepResult {
-    var calls = [StatementCall(.raiseSweepMark).bind(time)]
+    var calls = [StatementCall(.selectLineage), StatementCall(.raiseSweepMark).bind(time)]
     calls += Statement.deleteExpiredRecords.map { StatementCall($0).bind(time).bind(Self.rowsPerRange) }
     calls += [Statement.deleteStandInDevices, .deleteStandInProfiles].map {
       StatementCall($0).bind(time).bind(Self.rowsPerStep)
@@ -25,7 +26,10 @@ struct Sweeper: Sendable {
     calls.append(StatementCall(.deleteArchivedEvents).bind(Self.rowsPerStep))
     // By this process's clock, whatever time is swept for.
     calls.append(StatementCall(.deleteExpiredCommitMarks).bind(clock()).bind(Self.rowsPerRange))
-    let counts = try await lists.run(calls).dropFirst().map { result throws(PostgresError) in
+    let results = try await lists.run(calls)
+    // A process that commits nothing finds out here.
+    guard try results.first?.only({ row in row.integer() }) == Int64(lineage.rawValue) else { throw .otherLineage }
+    let counts = try results.dropFirst(2).map { result throws(PostgresError) in
       try result.only { row in Int(row.integer()) }
     }
     let ranges = counts.prefix(Statement.deleteExpiredRecords.count) + counts.suffix(1)

@@ -5,13 +5,6 @@ public import TouchstonePolicy
 public import TouchstoneStore
 
 public enum SQLiteBackup {
-  public struct Restoration: Sendable, Hashable {
-    /// What was in the backup.
-    public var backup: DatabaseSummary
-    /// Where the audit log ends now: with the restoration.
-    public var head: EventChain.Head
-  }
-
   // MARK: There
 
   /// How much is written between two fsyncs: a single one at the end would keep the service's own waiting for seconds.
@@ -72,7 +65,7 @@ public enum SQLiteBackup {
   /// - Parameter now: when the audit log says that it was restored.
   public static func restore(
     from file: String, to path: String, at now: UnixTime
-  ) throws(StoreOpenError) -> Restoration {
+  ) throws(StoreOpenError) -> (backup: DatabaseSummary, restoration: Restoration) {
     try requireVacancy(path)
     let summary = try DatabaseSummary.verified(path: file)
     guard let backup = ClosedFile(path: file) else { throw .corrupt(file, "it changed while it was read") }
@@ -83,30 +76,23 @@ public enum SQLiteBackup {
     do throws(StoreOpenError) {
       try FileCopy.copy(file, to: new)
       guard ClosedFile(path: file) == backup else { throw .corrupt(file, "it changed while it was read") }
-      let head = try begin(new, at: now)
+      let restoration = try begin(new, at: now)
       try directory.publishNewDatabase()
-      return Restoration(backup: summary, head: head)
+      return (summary, restoration)
     } catch {
       for leftover in directory.leftovers { unlink(leftover) }
       throw error
     }
   }
 
-  /// A line of history of its own, whose first event is the restoration. Answers the log's new end.
-  private static func begin(_ path: String, at now: UnixTime) throws(StoreOpenError) -> EventChain.Head {
+  private static func begin(_ path: String, at now: UnixTime) throws(StoreOpenError) -> Restoration {
     do throws(SQLiteError) {
       let connection = try SQLiteConnection(path: path, access: .readWrite)
       try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
       try Schema.beginBringingForward(from: try Schema.version(of: connection), on: connection)
-      let log = try EventLog(on: connection)
-      let head = try log.head()
-      var chain = EventChain(continuing: head)
-      let lineage = try connection.lineage().successor()
-      try connection.execute("UPDATE lineage SET number = \(lineage.rawValue)")
-      try log.append(chain.append(.restored(after: head, at: now), salt: .random()))
-      try log.setHead(chain.head)
+      let restoration = try SQLiteRestoration.begin(on: connection, at: now)
       try connection.execute("COMMIT; PRAGMA journal_mode = WAL")
-      return chain.head
+      return restoration
     } catch {
       throw StoreOpenError(error, path: path)
     }
@@ -129,14 +115,5 @@ public enum SQLiteBackup {
           message: "\(path) holds \(name): a backup is restored into a directory that is empty, or holds keys alone")
       }
     }
-  }
-}
-
-extension EventDraft {
-  /// What followed `head` is lost.
-  fileprivate static func restored(after head: EventChain.Head, at now: UnixTime) -> EventDraft {
-    EventDraft(
-      time: now, kind: "store.restored", applicationID: "", caller: "operator",
-      details: [EventDetail(key: "last_sequence", value: "\(head.sequence)")])
   }
 }

@@ -58,18 +58,12 @@ struct Restore: ParsableCommand {
 
   func run() throws {
     do throws(Failure) {
-      let restoration = try Failure.ofStore { () throws(StoreOpenError) in
+      let (backup, restoration) = try Failure.ofStore { () throws(StoreOpenError) in
         try SQLiteBackup.restore(from: from, to: dataDir, at: systemTime())
       }
-      let last = restoration.backup.events.head.sequence
-      printLine("\(dataDir): \(restoration.backup.text)")
-      printLine(restoration.backup.events.text)
-      printLine(
-        "The restoration is event \(restoration.head.sequence), with hash \(Hexadecimal.text(restoration.head.hash))")
-      printLine(
-        "LOST: what came after event \(last). Do again what was revoked, changed, locked or erased since; who follows the "
-          + "audit log goes on after event \(last). Files of archived events after \(last) belong to what is lost: move them "
-          + "away.")
+      printLine("\(dataDir): \(backup.text)")
+      printLine(backup.events.text)
+      for line in restoration.account { printLine(line) }
       if access("\(dataDir)/keys", F_OK) != 0 {
         printLine(
           "MISSING: the keys. Put them into \(dataDir)/keys, or where the configuration says, before it is served.")

@@ -8,7 +8,8 @@ struct Touchstone: ParsableCommand {
     commandName: "touchstone",
     abstract: "Server-side policy for biometric login and payment.",
     subcommands: [
-      Serve.self, Migrate.self, Backup.self, Restore.self, Healthcheck.self, CheckConfig.self, Policy.self,
+      Serve.self, Migrate.self, Backup.self, Restore.self, Restored.self, Healthcheck.self, CheckConfig.self,
+      Policy.self,
       Callers.self, Keys.self, Audit.self, Demo.self,
     ])
 

@@ -6,12 +6,11 @@ import shutil
 import sqlite3
 import threading
 
-import grpc
 import pytest
 
 from support.caller import from_threads, new_caller, passcode
 from support.data_directory import contents, database
-from support.errors import refused
+from support.issued import Issued
 from support.phone import Phone
 from support.server import run
 from support.stores import of_sqlite
@@ -197,33 +196,11 @@ def shop(start):
 
 def test_what_was_issued_before_a_restoration_is_void(shop, restore, tmp_path):
     server, caller, phone = shop
-    # Before the backup, and used after it or not at all.
-    used, unused = (caller.attempt(phone, caller.begin(phone)) for _ in range(2))
-    other = Phone()
-    ticket = caller.completion(other, caller.begin_binding(other, "profile-2"))
-    consumed, left = caller.pay(phone).token, caller.pay(phone).token
-    revoked, login = caller.login(phone).token, caller.login(phone).token
+    issued = Issued(caller, phone)
     back_up(server, tmp_path / "copy")
-    assert caller.evaluations.SubmitAttempt(used).outcome == SUCCEEDED
-    caller.bindings.CompleteBinding(ticket)
-    assert caller.consume(consumed).consumed
-    caller.revoke_token(revoked)
-    # After the backup.
-    later = caller.attempt(phone, caller.begin(phone))
-    assert caller.evaluations.SubmitAttempt(later).outcome == SUCCEEDED
-    paid = caller.pay(phone).token
-    assert caller.consume(paid).consumed
+    issued.use(caller)
     server.terminate()
-
-    caller = new_caller(restore(tmp_path / "copy", server), APPLICATION)
-    for request in (used, unused, later):
-        assert caller.evaluations.SubmitAttempt(request).outcome == INVALID_CONTEXT
-    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="TICKET_INVALID"):
-        caller.bindings.CompleteBinding(ticket)
-    for token in (consumed, left, paid):
-        assert not caller.consume(token).consumed
-    for token in (revoked, login):
-        assert not caller.introspect(token).active
+    issued.assert_void(new_caller(restore(tmp_path / "copy", server), APPLICATION))
 
 
 def test_what_is_issued_after_a_restoration_serves_at_once(shop, restore, tmp_path):

@@ -28,7 +28,7 @@ struct Audit: ParsableCommand {
     func log() throws(Failure) -> Log {
       if let dataDir { return .sqlite(directory: dataDir) }
       guard case .postgresql(let address) = try store.take() else {
-        throw Failure(status: .usage, message: "audit needs --data-dir, or --store postgresql://HOST/DATABASE")
+        throw Failure(status: .usage, message: "either --data-dir is needed, or --store postgresql://HOST/DATABASE")
       }
       return .postgresql(address)
     }
