@@ -11,7 +11,7 @@ DATA_DIR ?= data
 # Whose interoperability tests `make interop` plays; Python's alone is what CI can afford.
 PEERS ?= python go cpp
 
-# How many `make bench-size` seeds.
+# How many `make bench-size` and `make bench-move` seed.
 PROFILES ?= 1000000
 
 # How long `make fuzz` fuzzes each target.
@@ -97,6 +97,12 @@ bench-size: release ## Measure a store of PROFILES=1000000, two bindings each: s
 	@deploy/install-packages test
 	$(build_release) --product touchstone-load
 	@PROFILES=$(PROFILES) python3 Tests/Benchmarks/size.py
+
+.PHONY: bench-move
+bench-move: release ## Measure a move of PROFILES=1000000, two bindings and four events each, from SQLite to PostgreSQL
+	@deploy/install-packages test
+	$(build_release) --product touchstone-load
+	@PROFILES=$(PROFILES) python3 Tests/Benchmarks/move.py
 
 .PHONY: bench-rpc
 bench-rpc: deps $(python_environment)/installed ## Measure a unary call's CPU beside grpc's C++ and Go; CALLS=200000 in each round

@@ -54,6 +54,19 @@ package struct MovedMarks: Sendable, Hashable {
 /// How many rows each table has.
 package typealias MovedCounts = [MovedTable: Int64]
 
+/// The one database that a move goes to. Two that it had gone to could both be served from.
+package struct MoveTarget: Sendable, Hashable {
+  /// Random; it stands there, too. Names and addresses of one database differ, and change.
+  package var mark: UniqueID
+  /// For people: where it was when the move began.
+  package var place: String
+
+  package init(mark: UniqueID, place: String) {
+    self.mark = mark
+    self.place = place
+  }
+}
+
 /// Where it comes from: nobody writes to it meanwhile.
 package protocol MoveSource {
   func marks() throws(StoreOpenError) -> MovedMarks
@@ -62,9 +75,11 @@ package protocol MoveSource {
   func forEachBatch<Failure>(
     of table: MovedTable, limit: Int, _ body: ([MovedRow]) async throws(Failure) -> Void
   ) async throws(Failure) -> StoreOpenError?
-  /// From now on nobody serves from here, durably: what is used there would be unused here. Only a move goes on with it.
-  /// Where this fails, all is as before.
-  func markBeingMoved() throws(StoreOpenError)
+  /// `nil` before `markBeingMoved`.
+  func target() throws(StoreOpenError) -> MoveTarget?
+  /// From now on nobody serves from here, durably: what is used there would be unused here. Only a move to the same
+  /// target goes on with it. Where this fails, all is as before.
+  func markBeingMoved(to target: MoveTarget) throws(StoreOpenError)
 }
 
 /// What a move came to.

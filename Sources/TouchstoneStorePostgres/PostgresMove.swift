@@ -1,5 +1,6 @@
 // Moves all of another store's state into an empty database.
 
+internal import TouchstonePolicy
 package import TouchstoneStore
 
 /// In batches, each a transaction: one of all rows would be too large for engines that spread them. So the database is marked
@@ -11,7 +12,9 @@ package enum PostgresMove {
     uri: String, from source: some MoveSource, options: PostgresStoreOptions = PostgresStoreOptions()
   ) async throws(StoreOpenError) -> StoreMove {
     let targets = try ConnectionTarget.prepared(uri)
+    let place = try PostgresAddress(uri: uri).description
     let state = try await DatabaseInspection(targets: targets, options: options).state()
+    if state == .empty, let earlier = try source.target() { throw .isElsewhere(earlier) }
     if !isBeingFilled(state) { _ = try await PostgresMigration.run(uri: uri, options: options) }
     let lane = ConnectionLane.ofOneConnection(targets: targets, options: options, timeout: PostgresMigration.timeout)
     let result: Result<StoreMove, StoreOpenError>
@@ -22,7 +25,8 @@ package enum PostgresMove {
         let state = try await DatabaseInspection.state(in: session)
         if !isBeingFilled(state), let refusal = DatabaseInspection.refusal(of: state) { return .failure(refusal) }
         do throws(MoveFailure) {
-          return .success(try await Filling(session: session).fill(from: source, again: isBeingFilled(state)))
+          let filling = Filling(session: session, place: place)
+          return .success(try await filling.fill(from: source, again: isBeingFilled(state)))
         } catch {
           switch error {
           case .source(let error): return .failure(error)
@@ -54,39 +58,56 @@ private struct Filling {
   private static let batchRows = 1_000
 
   let session: ConnectionLane.Session
+  let place: String
 
   /// - Parameter again: what an earlier one left is removed first.
   func fill(from source: some MoveSource, again: Bool) async throws(MoveFailure) -> StoreMove {
     let marks = try reading { () throws(StoreOpenError) in try source.marks() }
     let counts = try reading { () throws(StoreOpenError) in try source.counts() }
-    try await prepare()
+    try await asking { () throws(PostgresError) in try await DatabaseInspection.requireTables(in: session) }
+    let earlier = try reading { () throws(StoreOpenError) in try source.target() }
+    let target = earlier ?? MoveTarget(mark: .random(), place: place)
     if again {
-      try await run([Self.removeAll, Self.markBeingFilled])
-    } else if try await !beginInEmptiness() {
-      return try await earlierMove(of: marks)
+      if earlier != nil { try await requireMark(of: target) }
+      try await run(Self.beginning(to: target))
+    } else {
+      // What was moved elsewhere is not begun here.
+      let isBegun = earlier == nil ? try await beginInEmptiness(to: target) : false
+      if !isBegun { return try await earlierMove(of: marks, to: earlier) }
     }
-    for table in MovedTable.allCases {
-      let failure = try await source.forEachBatch(of: table, limit: Self.batchRows) { rows throws(MoveFailure) in
-        try await run(rows.map { StatementCall(moving: $0) })
-      }
-      if let failure { throw .source(failure) }
-    }
+    for table in MovedTable.allCases { try await insertAll(of: table, from: source) }
     try await run(Self.setting(marks))
     let events = try await verified(counts, marks)
     // Before anybody can serve from here: never from both.
-    try reading { () throws(StoreOpenError) in try source.markBeingMoved() }
+    try reading { () throws(StoreOpenError) in try source.markBeingMoved(to: target) }
     try await run([.raw("UPDATE touchstone_schema SET migrating_to = NULL")])
     return StoreMove(counts: counts, events: events)
   }
 
-  // MARK: Before
-
-  private func prepare() async throws(MoveFailure) {
-    try await asking { () throws(PostgresError) in
-      try await DatabaseInspection.requireTables(in: session)
+  /// While the server inserts a batch, the next one is read; there are never more.
+  private func insertAll(of table: MovedTable, from source: some MoveSource) async throws(MoveFailure) {
+    let insertion = RowInsertion(into: table)
+    try await run([insertion.preparation])
+    var earlier: Task<Result<Void, MoveFailure>, Never>?
+    let failure = try await source.forEachBatch(of: table, limit: Self.batchRows) { rows throws(MoveFailure) in
+      var insertion = insertion
+      for row in rows { insertion.append(row) }
+      let call = insertion.call
+      try await earlier?.value.get()
+      earlier = Task {
+        do throws(MoveFailure) {
+          try await run([call])
+          return .success(())
+        } catch {
+          return .failure(error)
+        }
+      }
     }
-    try await run(Statement.moving.map { .raw("PREPARE \($0.name ?? "") AS \($0.sql)") })
+    try await earlier?.value.get()
+    if let failure { throw .source(failure) }
   }
+
+  // MARK: Before
 
   private static let markBeingFilled = StatementCall.raw(
     "UPDATE touchstone_schema SET migrating_to = \(Schema.beingFilled)")
@@ -94,6 +115,9 @@ private struct Filling {
     """
     TRUNCATE \(MovedTable.allCases.map(\.rawValue).joined(separator: ", ")), unsealed_events, commit_marks, key_check
     """)
+  private static func beginning(to target: MoveTarget) -> [StatementCall] {
+    [removeAll, markBeingFilled, StatementCall(putMark).bind(key(of: target))]
+  }
   /// Divides by zero where there is anything; also where a service was begun, which may still run, with other keys.
   private static let requireEmptiness = StatementCall.raw(
     """
@@ -104,9 +128,9 @@ private struct Filling {
     """)
 
   /// False where there is something in the database.
-  private func beginInEmptiness() async throws(MoveFailure) -> Bool {
+  private func beginInEmptiness(to target: MoveTarget) async throws(MoveFailure) -> Bool {
     do throws(MoveFailure) {
-      try await run([Self.requireEmptiness, Self.removeAll, Self.markBeingFilled])
+      try await run([Self.requireEmptiness] + Self.beginning(to: target))
       return true
     } catch {
       if case .target(.server(.divisionByZero, _)) = error { return false }
@@ -114,8 +138,25 @@ private struct Filling {
     }
   }
 
+  /// Among those of commits, which nobody asks for as long as the database is being filled; it has expired, and so goes
+  /// with the first sweep.
+  private static let putMark = Statement(
+    nil, "INSERT INTO commit_marks VALUES ($1::SMALLINT, $2::BIGINT, $3::BYTEA, TRUE)")
+  private static let selectMark = Statement(
+    nil, "SELECT 1 FROM commit_marks WHERE spread = $1::SMALLINT AND expires_at = $2::BIGINT AND id = $3::BYTEA")
+
+  private static func key(of target: MoveTarget) -> ExpiringKey {
+    ExpiringKey(expiresAt: UnixTime(seconds: 0), id: target.mark)
+  }
+
+  /// Another move was cut short in a database that has none: this one got further elsewhere.
+  private func requireMark(of target: MoveTarget) async throws(MoveFailure) {
+    let results = try await run([StatementCall(Self.selectMark).bind(Self.key(of: target))])
+    guard results.first?.first != nil else { throw .source(.isElsewhere(target)) }
+  }
+
   /// The database goes on from where the source ends: it was moved here, and nobody could tell the source any more.
-  private func earlierMove(of marks: MovedMarks) async throws(MoveFailure) -> StoreMove {
+  private func earlierMove(of marks: MovedMarks, to target: MoveTarget?) async throws(MoveFailure) -> StoreMove {
     let head = marks.eventChainHead
     let results = try await run([
       StatementCall(.selectLineage), StatementCall(.selectEventChain),
@@ -130,7 +171,7 @@ private struct Filling {
       let verification = try await PostgresAuditLogReader(session: session).verification()
       return verification.fault == nil ? StoreMove(counts: try await counts(), events: verification) : nil
     }
-    guard let found else { throw .source(.occupiedDatabase) }
+    guard let found else { throw .source(target.map { .isElsewhere($0) } ?? .occupiedDatabase) }
     return found
   }
 
@@ -206,6 +247,13 @@ extension StoreOpenError {
   fileprivate static let occupiedDatabase = StoreOpenError(
     code: .unwritable,
     message: "the PostgreSQL database is not empty, and nothing is overwritten: give the move a database of its own")
+
+  fileprivate static func isElsewhere(_ target: MoveTarget) -> StoreOpenError {
+    StoreOpenError(
+      code: .otherSchema,
+      message: "the PostgreSQL database is not the one that the directory's state was being moved to, and that may be "
+        + "served already: run the same with --to \(target.place)")
+  }
 
   fileprivate static func disturbedMove(_ finding: String) -> StoreOpenError {
     StoreOpenError(

@@ -90,44 +90,72 @@ struct StatementCall: Sendable {
   // MARK: Arrays
 
   consuming func bind(array values: [[UInt8]]) -> StatementCall {
-    bindArray(of: .bytea, count: values.count) { bytes in
-      for value in values {
-        bytes.append(bigEndian: Int32(value.count))
-        bytes.append(contentsOf: value)
-      }
-    }
+    var elements = ArrayElements(of: .bytea)
+    for value in values { elements.append(value) }
+    return bind(elements)
   }
 
   consuming func bind(array values: [String]) -> StatementCall { bind(array: values.map { [UInt8]($0.utf8) }) }
 
   consuming func bind(array values: [UInt64]) -> StatementCall {
-    bindArray(of: .bigint, count: values.count) { bytes in
-      for value in values {
-        bytes.append(bigEndian: Int32(8))
-        bytes.append(bigEndian: Int64(bitPattern: value))
-      }
-    }
+    var elements = ArrayElements(of: .bigint)
+    for value in values { elements.append(bigEndian: value) }
+    return bind(elements)
   }
 
-  /// `src/include/catalog/pg_type.dat`
-  private enum ElementType: UInt32 {
-    case bytea = 17
-    case bigint = 20
-  }
-
-  private consuming func bindArray(
-    of type: ElementType, count: Int, _ appendElements: (inout [UInt8]) -> Void
-  ) -> StatementCall {
+  consuming func bind(_ elements: ArrayElements) -> StatementCall {
     let start = bytes.count
-    bytes.append(bigEndian: Int32(count == 0 ? 0 : 1))  // dimensions
-    bytes.append(bigEndian: Int32(0))  // no NULL in it
-    bytes.append(bigEndian: type.rawValue)
-    if count > 0 {
-      bytes.append(bigEndian: Int32(count))
-      bytes.append(bigEndian: Int32(1))  // of the first element
-      appendElements(&bytes)
-    }
+    elements.encode(into: &bytes)
     lengths.append(Int32(bytes.count - start))
     return self
+  }
+}
+
+/// An array's elements, as `array_recv` reads them (`src/backend/utils/adt/arrayfuncs.c`).
+struct ArrayElements: Sendable {
+  /// `src/include/catalog/pg_type.dat`
+  enum ElementType: UInt32 {
+    case boolean = 16
+    case bytea = 17
+    case bigint = 20
+    case smallint = 21
+  }
+
+  private let type: ElementType
+  private var bytes: [UInt8] = []
+  private var count: Int32 = 0
+  private var hasNull = false
+
+  init(of type: ElementType) {
+    self.type = type
+  }
+
+  /// In the type's binary format.
+  mutating func append(_ value: some Collection<UInt8>) {
+    bytes.append(bigEndian: Int32(value.count))
+    bytes.append(contentsOf: value)
+    count += 1
+  }
+
+  mutating func append(bigEndian value: some FixedWidthInteger) {
+    bytes.append(bigEndian: Int32(value.bitWidth / 8))
+    bytes.append(bigEndian: value)
+    count += 1
+  }
+
+  mutating func appendNull() {
+    bytes.append(bigEndian: StatementCall.nullLength)
+    count += 1
+    hasNull = true
+  }
+
+  fileprivate func encode(into output: inout [UInt8]) {
+    output.append(bigEndian: Int32(count == 0 ? 0 : 1))  // dimensions
+    output.append(bigEndian: Int32(hasNull ? 1 : 0))
+    output.append(bigEndian: type.rawValue)
+    guard count > 0 else { return }
+    output.append(bigEndian: count)
+    output.append(bigEndian: Int32(1))  // of the first element
+    output.append(contentsOf: bytes)
   }
 }

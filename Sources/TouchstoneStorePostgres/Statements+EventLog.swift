@@ -3,6 +3,7 @@
 extension Statement {
   static let eventColumns =
     "salt, time, kind, application_id, profile_id, device_id, binding_id, caller, details"
+  static let eventColumnCount = 9
   /// An event with its salt, and its place among those of its process. The server's clock orders those of several
   /// processes: who was answered before another began comes first.
   static let insertUnsealedEvent = Statement(

@@ -4,24 +4,6 @@ internal import TouchstonePolicy
 internal import TouchstoneStore
 
 extension Statement {
-  private static func inserting(_ table: MovedTable, _ columns: String, count: Int) -> Statement {
-    Statement(
-      "move_\(table.rawValue)", "INSERT INTO \(table.rawValue) (\(columns)) VALUES (\(placeholders(1...count)))")
-  }
-
-  static let moveBinding = inserting(.bindings, BindingRecord.columns, count: BindingRecord.columnCount)
-  static let moveDevice = inserting(.devices, "\(deviceColumns), version", count: 5)
-  static let moveProfile = inserting(
-    .profiles, "\(profileColumns.joined(separator: ", ")), version", count: profileColumns.count + 1)
-  static let moveEvaluation = inserting(.evaluations, "spread, expires_at, id, \(EvaluationRecord.columns)", count: 7)
-  static let moveToken = inserting(.tokens, "spread, expires_at, id, \(TokenRecord.columns)", count: 6)
-  static let moveUsedTicket = inserting(.usedTickets, "spread, expires_at, id", count: 3)
-  static let moveErasedEvent = inserting(.events, "sequence, hash, digest", count: 3)
-
-  static let moving = [
-    moveBinding, moveDevice, moveProfile, moveEvaluation, moveToken, moveUsedTicket, moveErasedEvent,
-  ]
-
   static let setLineage = Statement(nil, "UPDATE lineage SET number = $1::BIGINT")
   static let setSweepMark = Statement(nil, "UPDATE sweep_mark SET swept_before = $1::BIGINT")
   static let setErasureMark = Statement(nil, "UPDATE erasure_mark SET highest_version = $1::BIGINT")
@@ -29,30 +11,113 @@ extension Statement {
   static let setKeyCheck = Statement(nil, "INSERT INTO key_check VALUES (1, $1::BYTEA)")
 }
 
+/// Rows of a table in one statement, with an array for each column: the server plans and starts it once for all of them.
+struct RowInsertion {
+  private let statement: Statement
+  private var columns: [ArrayElements]
+
+  init(into table: MovedTable) {
+    let columns = table.columns
+    let arrays = columns.enumerated().map { "$\($0 + 1)::\($1.type.sql)[]" }
+    statement = Statement(
+      "move_\(table.rawValue)",
+      """
+      INSERT INTO \(table.rawValue) (\(columns.map(\.name).joined(separator: ", ")))
+      SELECT * FROM unnest(\(arrays.joined(separator: ", ")))
+      """)
+    self.columns = columns.map { ArrayElements(of: $0.type) }
+  }
+
+  /// Said once before `call`.
+  var preparation: StatementCall { .raw("PREPARE \(statement.name ?? "") AS \(statement.sql)") }
+
+  mutating func append(_ row: MovedRow) {
+    let values = StatementCall(valuesOf: row)
+    precondition(values.lengths.count == columns.count, "of another table")
+    var rest = values.bytes[...]
+    for (index, length) in values.lengths.enumerated() {
+      if length == StatementCall.nullLength {
+        columns[index].appendNull()
+      } else {
+        columns[index].append(rest.prefix(Int(length)))
+        rest = rest.dropFirst(Int(length))
+      }
+    }
+  }
+
+  var call: StatementCall {
+    columns.reduce(StatementCall(statement)) { call, column in call.bind(column) }
+  }
+}
+
+extension ArrayElements.ElementType {
+  fileprivate var sql: String {
+    switch self {
+    case .boolean: "BOOLEAN"
+    case .bytea: "BYTEA"
+    case .bigint: "BIGINT"
+    case .smallint: "SMALLINT"
+    }
+  }
+}
+
+extension MovedTable {
+  fileprivate typealias Column = (name: String, type: ArrayElements.ElementType)
+
+  /// In the order in which `StatementCall(valuesOf:)` has them.
+  fileprivate var columns: [Column] {
+    switch self {
+    case .bindings: Self.columns(BindingRecord.columns)
+    case .devices: Self.columns("\(Statement.deviceColumns), version")
+    case .profiles: Self.columns("\(Statement.profileColumns.joined(separator: ", ")), version")
+    case .evaluations: Self.columns("spread, expires_at, id, \(EvaluationRecord.columns)")
+    case .tokens: Self.columns("spread, expires_at, id, \(TokenRecord.columns)")
+    case .usedTickets: Self.columns("spread, expires_at, id")
+    case .events: Self.columns("sequence, hash, digest, \(Statement.eventColumns)")
+    }
+  }
+
+  private static func columns(_ names: String) -> [Column] {
+    names.split(separator: ",").map { ($0.trimmed, type(of: $0.trimmed)) }
+  }
+
+  /// As `Schema` has it.
+  private static func type(of column: String) -> ArrayElements.ElementType {
+    if column == "spread" { return .smallint }
+    if column.hasPrefix("is_") || column.contains("_is_") { return .boolean }
+    return byteColumns.contains(column) ? .bytea : .bigint
+  }
+
+  private static let byteColumns: Set = [
+    "binding_id", "application_id", "profile_id", "device_id", "device_name", "hardware_keys", "profile_touch_id",
+    "baseline", "passcode_verifier", "gesture_verifier", "id", "approved_transaction", "hash", "digest", "salt", "kind",
+    "caller", "details",
+  ]
+}
+
 extension StatementCall {
-  init(moving row: MovedRow) {
+  /// Of all columns of its table.
+  fileprivate init(valuesOf row: MovedRow) {
+    let none = StatementCall(Statement(nil, ""))
     switch row {
-    case .binding(let binding):
-      self = StatementCall(.moveBinding).bind(binding).bind(binding.version)
+    case .binding(let binding): self = none.bind(binding).bind(binding.version)
     case .device(let device, let standInUntil):
-      self = StatementCall(.moveDevice).bind(device, standInUntil: standInUntil).bind(device.version)
+      self = none.bind(device, standInUntil: standInUntil).bind(device.version)
     case .profile(let profile, let standInUntil):
-      self = StatementCall(.moveProfile).bind(profile, standInUntil: standInUntil).bind(profile.version)
+      self = none.bind(profile, standInUntil: standInUntil).bind(profile.version)
     case .evaluation(let evaluation):
       let standing = evaluation.standing
-      self = StatementCall(.moveEvaluation).bind(evaluation.key).bind(standing.failures)
-        .bind(standing.deviceOwnerFailures).bind(standing.isFinished).bind(evaluation.version)
+      self = none.bind(evaluation.key).bind(standing.failures).bind(standing.deviceOwnerFailures)
+        .bind(standing.isFinished).bind(evaluation.version)
     case .token(let token):
-      self = StatementCall(.moveToken).bind(token.key).bind(token.state.rawValue).bind(token.transaction)
-        .bind(token.version)
-    case .usedTicket(let key):
-      self = StatementCall(.moveUsedTicket).bind(key)
+      self = none.bind(token.key).bind(token.state.rawValue).bind(token.transaction).bind(token.version)
+    case .usedTicket(let key): self = none.bind(key)
     case .event(let record):
+      self = none.bind(record.sequence).bind(record.hash)
       switch record.content {
-      case .whole(let event, let salt):
-        self = StatementCall(.insertSealedEvent).bind(record.sequence).bind(record.hash).bind(event, salt: salt)
+      case .whole(let event, let salt): self = bindNull().bind(event, salt: salt)
       case .erased(let digest):
-        self = StatementCall(.moveErasedEvent).bind(record.sequence).bind(record.hash).bind(digest)
+        self = (1...Statement.eventColumnCount).reduce(bind(digest)) { call, _ in call.bindNull() }
       }
     }
   }

@@ -58,11 +58,9 @@ public final class SQLiteMoveSource {
 
   /// The move has ended. Where a crash takes this back, it is still known that it began (`markBeingMoved`).
   public func markMoved() throws(StoreOpenError) {
-    try reading { () throws(SQLiteError) in try mark(Schema.movedApplicationID) }
-  }
-
-  private func mark(_ applicationID: Int64) throws(SQLiteError) {
-    try connection.execute("PRAGMA synchronous = FULL; PRAGMA application_id = \(applicationID)")
+    try reading { () throws(SQLiteError) in
+      try connection.execute("PRAGMA synchronous = FULL; PRAGMA application_id = \(Schema.movedApplicationID)")
+    }
   }
 
   private func reading<Value>(_ body: () throws(SQLiteError) -> Value) throws(StoreOpenError) -> Value {
@@ -75,18 +73,40 @@ public final class SQLiteMoveSource {
 }
 
 extension SQLiteMoveSource: MoveSource {
-  package func markBeingMoved() throws(StoreOpenError) {
-    let before = try reading { () throws(SQLiteError) in try connection.integer("PRAGMA application_id") }
+  package func target() throws(StoreOpenError) -> MoveTarget? {
+    try reading { () throws(SQLiteError) in
+      guard try connection.integer("PRAGMA application_id") == Schema.beingMovedApplicationID else { return nil }
+      return try Statement("SELECT mark, place FROM \(Schema.moveTarget)", on: connection)
+        .first { row throws(SQLiteError) in
+          MoveTarget(mark: try row.value(UniqueID(bytes: row.blob()), "mark"), place: row.text())
+        }
+    }
+  }
+
+  package func markBeingMoved(to target: MoveTarget) throws(StoreOpenError) {
+    let isFirst = try self.target() == nil
     do throws(SQLiteError) {
-      try mark(Schema.beingMovedApplicationID)
+      if isFirst { try mark(target) }
       // Not in the log alone, which is a file of its own: whoever loses it must not serve either.
       try connection.emptyLog(waitMilliseconds: Self.maximumWaitMilliseconds)
     } catch {
-      // Nobody serves from the other store yet, so this one may go on.
-      try reading { () throws(SQLiteError) in try mark(before) }
-      guard error.code.primary != .busy else { throw .beingRead(directory.databasePath) }
+      // Nobody serves from the other store yet, so this one may go on; unless an earlier move got further.
+      if isFirst { try reading { () throws(SQLiteError) in try takeMarkBack() } }
+      guard error.code.primary != .busy else { throw .beingRead(directory.databasePath, isServed: isFirst) }
       throw StoreOpenError(error, path: directory.databasePath)
     }
+  }
+
+  private func mark(_ target: MoveTarget) throws(SQLiteError) {
+    try connection.execute("PRAGMA synchronous = FULL; BEGIN; \(Schema.beginMove)")
+    try Statement("INSERT INTO \(Schema.moveTarget) VALUES (1, ?, ?)", on: connection)
+      .bind(target.mark.bytes).bind(target.place).run()
+    try connection.execute("COMMIT")
+  }
+
+  private func takeMarkBack() throws(SQLiteError) {
+    if connection.isInTransaction { try connection.execute("ROLLBACK") }
+    try connection.execute("BEGIN; \(Schema.takeMoveBack); COMMIT")
   }
 
   package func marks() throws(StoreOpenError) -> MovedMarks {
@@ -129,11 +149,11 @@ extension SQLiteMoveSource: MoveSource {
 }
 
 extension StoreOpenError {
-  fileprivate static func beingRead(_ path: String) -> StoreOpenError {
+  fileprivate static func beingRead(_ path: String, isServed: Bool) -> StoreOpenError {
     StoreOpenError(
       code: .locked,
-      message: "\(path): another process reads it (a backup, a verification), so that it cannot be marked as moved; it "
-        + "was not moved, and can be served from: run the same again when nobody reads it")
+      message: "\(path): another process reads it (a backup, a verification), so that it cannot be marked as moved"
+        + "\(isServed ? "; it was not moved, and can be served from" : ""): run the same again when nobody reads it")
   }
 }
 

@@ -10,6 +10,19 @@ enum Schema {
   static let beingMovedApplicationID: Int64 = 0x5463_6862
   /// "Tchm": its state is another store's now (`SQLiteMoveSource`).
   static let movedApplicationID: Int64 = 0x5463_686D
+  /// A table that a directory has from the first of these marks on (`MoveTarget`).
+  static let moveTarget = "move_target"
+  /// Within a transaction, as the other one.
+  static let beginMove = """
+    PRAGMA application_id = \(beingMovedApplicationID);
+    CREATE TABLE \(moveTarget) (
+      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      mark BLOB NOT NULL,
+      place TEXT NOT NULL
+    ) STRICT;
+    """
+  static let takeMoveBack = "PRAGMA application_id = \(applicationID); DROP TABLE IF EXISTS \(moveTarget);"
+
   /// In the header's user_version; grows with every change of the tables.
   static let version: Int64 = 6
   /// The first that is brought forward; what was before it, nobody kept.
@@ -217,8 +230,10 @@ enum Schema {
 
   private static func definitions(on connection: SQLiteConnection) throws(SQLiteError) -> [String] {
     let select = try Statement(
-      "SELECT name || coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY name",
-      on: connection)
+      """
+      SELECT name || coalesce(sql, '') FROM sqlite_schema
+      WHERE name NOT LIKE 'sqlite_stat%' AND name <> '\(moveTarget)' ORDER BY name
+      """, on: connection)
     var definitions: [String] = []
     while var row = try select.next() { definitions.append(row.text()) }
     return definitions

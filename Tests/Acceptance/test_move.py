@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+from urllib.parse import urlsplit
 
 import grpc
 import pytest
@@ -13,6 +14,7 @@ from support.caller import COFFEE, gesture, new_caller, passcode
 from support.data_directory import contents, database
 from support.errors import refused
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone
+from support.postgres import PORT
 from support.server import BINARY, run, run_to_end
 from support.stores import databases, of_sqlite
 from support.stubs import administration_pb2, evaluation_pb2
@@ -217,7 +219,9 @@ def test_a_move_that_a_reader_is_in_the_way_of_leaves_the_directory_served_and_t
     server = start(directory.name)
     assert history.answers(new_caller(server, APPLICATION)) == answers
     server.terminate()
-    assert move(directory, uri).returncode == 0
+    # It may go somewhere else, too: the first one is not served from.
+    elsewhere = databases().create_database()
+    assert move(directory, elsewhere).returncode == 0
     assert_refused(run_to_end(directory), OTHER_SCHEMA, says="was moved to PostgreSQL")
 
 
@@ -234,6 +238,7 @@ CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$
 CREATE TRIGGER hold BEFORE UPDATE ON touchstone_schema FOR EACH ROW WHEN (NEW.migrating_to IS NULL)
   EXECUTE FUNCTION hold();
 """
+TABLES = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"
 OTHER_SESSIONS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 
@@ -260,11 +265,24 @@ def test_a_move_that_is_killed_between_both_stores_leaves_one_at_most_and_is_fin
     before = contents(directory)
     assert_refused(run_to_end(directory), OTHER_SCHEMA, says="run `touchstone migrate --from")
     assert contents(directory) == before
+    assert_goes_nowhere_else(directory, uri)
     assert move(directory, uri).returncode == 0
     assert_refused(run_to_end(directory), OTHER_SCHEMA, says="was moved to PostgreSQL")
     caller = new_caller(serve(directory, uri), APPLICATION)
     assert history.answers(caller) == answers
     history.assert_goes_on(caller)
+
+
+def assert_goes_nowhere_else(directory, uri):
+    """Both could be served from: whoever was killed cannot know."""
+    empty, begun = (databases().create_database() for _ in range(2))
+    assert run("migrate", "--store", begun).returncode == 0
+    databases().execute("UPDATE touchstone_schema SET migrating_to = 0", begun)
+    place = f"{databases().directory}:{PORT}/{urlsplit(uri).path.strip('/')}"
+    for other in (empty, begun):
+        assert_refused(move(directory, other), OTHER_SCHEMA, says=f"run the same with --to {place}")
+    assert databases().execute(TABLES, empty) == ["0"]
+    assert databases().execute("SELECT migrating_to FROM touchstone_schema", begun) == ["0"]
 
 
 def test_a_move_whose_end_the_directory_did_not_learn_of_is_no_second_one(stopped, uri, serve, tmp_path):
@@ -318,8 +336,7 @@ def test_a_dry_run_changes_nothing(stopped, uri):
     assert (ended.returncode, ended.stderr) == (0, "")
     assert f"{len(answers[-1].events)} events\n" in ended.stdout
     assert contents(directory) == before
-    tables = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"
-    assert databases().execute(tables, uri) == ["0"]
+    assert databases().execute(TABLES, uri) == ["0"]
 
 
 def test_a_dry_run_changes_nothing_of_an_earlier_version(stopped, uri):

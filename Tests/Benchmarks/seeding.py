@@ -1,14 +1,18 @@
-"""Writes profiles, bindings and expired rows straight into a store that nobody has open, many thousands a second.
+"""Writes profiles, bindings, expired rows and old events straight into a store that nobody has open, many thousands a
+second.
 
 Each profile has two bindings, each on a device of its own; every fourth has a passcode. The bindings' keys are those of
 `touchstone-load --seeded`, so that it can log in as any of them.
 """
 
 import contextlib
+import hashlib
 import sqlite3
 import subprocess
 import sys
 import time
+
+from service import TOUCHSTONE_LOAD
 
 #: As touchstone-load's phones are.
 APPLICATION = "touchstone-load"
@@ -38,13 +42,17 @@ def device_id(binding):
     return f"device{mixed(binding):016x}"
 
 
+def binding_id(number):
+    return f"seeded{mixed(number):016x}"
+
+
 def bindings(profiles, keys, now):
     """(number, binding, application, profile, device, name, biometry, keys, baseline, OS, created) of each."""
     encoded = [bytes([BIOMETRY_CURRENT_SET, len(key)]) + key for key in keys]
     for number in range(profiles * BINDINGS_PER_PROFILE):
         yield (
             number + 1,
-            f"seeded{mixed(number):016x}",
+            binding_id(number),
             APPLICATION,
             profile_id(number // BINDINGS_PER_PROFILE),
             device_id(number),
@@ -64,6 +72,12 @@ def passcode(number, now):
     return (VERIFIER, now, True, 0, None, False, 0, 0, 0)
 
 
+def keys():
+    """The public ones, of `touchstone-load --seeded`."""
+    listing = subprocess.run([TOUCHSTONE_LOAD, "--print-seeded-keys"], stdout=subprocess.PIPE, text=True, check=True)
+    return [bytes.fromhex(line) for line in listing.stdout.split()]
+
+
 def now_microseconds():
     return int(time.time() * 1e6)
 
@@ -72,6 +86,38 @@ def expired_keys(count, now):
     """(expiry, id): past since a minute to an hour."""
     for number in range(count):
         yield now - 60_000_000 - mixed(number) % 3_540_000_000, mixed(number).to_bytes(8, "big") * 2
+
+
+#: As a login leaves.
+EVENT_KIND, EVENT_CALLER = "evaluation.succeeded", "local"
+EVENT_DETAILS = sorted([("policy", "login"), ("factor", "biometry"), ("attempt", "1")])
+
+
+def chained(count, profiles, age_seconds, head):
+    """The rows of so many events behind the head, which happened so long ago, one each microsecond: of random profiles, as
+    `EventChain` numbers and hashes them."""
+    sequence, link = head
+    time_of = now_microseconds() - int(age_seconds * 1e6) - count
+    encoded = b"".join(prefixed(text) for pair in EVENT_DETAILS for text in pair)
+    end = prefixed(EVENT_CALLER) + len(EVENT_DETAILS).to_bytes(4, "big") + encoded
+    for number in range(count):
+        sequence += 1
+        binding = mixed(sequence) % (profiles * BINDINGS_PER_PROFILE)
+        salt = mixed(binding ^ sequence).to_bytes(8, "big") + sequence.to_bytes(8, "big")
+        texts = [
+            EVENT_KIND,
+            APPLICATION,
+            profile_id(binding // BINDINGS_PER_PROFILE),
+            device_id(binding),
+            binding_id(binding),
+        ]
+        content = salt + (time_of + number).to_bytes(8, "big") + b"".join(map(prefixed, texts)) + end
+        link = hashlib.sha256(link + sequence.to_bytes(8, "big") + hashlib.sha256(content).digest()).digest()
+        yield (sequence, link, None, salt, time_of + number, *texts, EVENT_CALLER, encoded)
+
+
+def prefixed(text):
+    return len(text).to_bytes(4, "big") + text.encode()
 
 
 # SQLite
@@ -99,6 +145,22 @@ def seed_sqlite(path, profiles, keys):
         connection.executemany(
             f"INSERT INTO profiles VALUES (?, ?, 1, 1, 1, NULL, NULL, {', '.join('?' * 9)}, {', '.join(['NULL'] * 9)}, ?, 1, NULL)",
             ((APPLICATION, profile_id(number), *passcode(number, now), now) for number in range(profiles)),
+        )
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def log_sqlite(path, count, profiles, age_seconds):
+    """So many events, behind those that there are."""
+    with contextlib.closing(connect(path)) as connection:
+        connection.execute("BEGIN")
+        head = connection.execute("SELECT sequence, hash FROM event_chain").fetchone()
+        connection.executemany(
+            f"INSERT INTO events VALUES ({', '.join('?' * 12)})", chained(count, profiles, age_seconds, head)
+        )
+        connection.execute(
+            """UPDATE event_chain SET (sequence, hash) = (
+            SELECT sequence, hash FROM events ORDER BY sequence DESC LIMIT 1)"""
         )
         connection.execute("COMMIT")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -155,6 +217,19 @@ def seed_postgresql(uri, profiles, keys):
         ((APPLICATION, profile_id(number), *TRUE * 3, *passcode(number, now), now, 1) for number in range(profiles)),
     )
     execute(uri, "VACUUM ANALYZE")
+
+
+def log_postgresql(uri, count, profiles, age_seconds):
+    """So many events, behind those that there are."""
+    head = execute(uri, "SELECT sequence, encode(hash, 'hex') FROM event_chain").split("|")
+    head = int(head[0]), bytes.fromhex(head[1])
+    copy(uri, "events", chained(count, profiles, age_seconds, head))
+    execute(
+        uri,
+        """UPDATE event_chain SET (sequence, hash) = (
+        SELECT sequence, hash FROM events ORDER BY sequence DESC LIMIT 1)""",
+    )
+    execute(uri, "VACUUM ANALYZE events")
 
 
 def expire_postgresql(uri, count):

@@ -4,21 +4,15 @@ SQLite's file, and PostgreSQL with fsync on this machine, service and load besid
 where PostgreSQL's are fewer, or later, than promised.
 """
 
-import json
 import os
 import re
-import signal
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "Tests/Acceptance"))
+import service
+from service import DATABASE, Service, new_postgres, touchstone
 
-from support.postgres import PostgresServer  # noqa: E402
-
-BUILD = ROOT / ".build/release"
 DURATION = os.environ.get("DURATION", "10s")
 
 CONNECTIONS, STREAMS = 8, 25
@@ -29,39 +23,11 @@ STEADY_RATE = 1_000
 MINIMUM_RATE = 3_000
 MAXIMUM_STEADY_P99_MILLISECONDS = 50
 
-#: As a machine has that serves a database; the tests' own is smaller.
-POSTGRES_SETTINGS = {"shared_buffers": "512MB", "max_wal_size": "4GB"}
 
-
-class Service:
-    """`touchstone serve` on a store of its own, until it is stopped."""
-
-    def __init__(self, directory, environment):
-        command = [BUILD / "touchstone", "serve", "--listen", "127.0.0.1:0", "--data-dir", directory / "data"]
-        self._log = (directory / "log").open("w+")
-        self._process = subprocess.Popen(
-            command, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=self._log, text=True
-        )
-        self.address = self._process.stdout.readline().removeprefix("listening on ").strip()
-
-    def load(self, *options):
-        command = [BUILD / "touchstone-load", "--target", self.address, "--json", "--duration", DURATION]
-        command += ["--connections", str(CONNECTIONS), "--streams", str(STREAMS), *options]
-        ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        if ended.returncode != 0:
-            sys.exit(f"touchstone-load ended with {ended.returncode}: {ended.stdout}")
-        report = json.loads(ended.stdout)
-        if report["errors"]:
-            sys.exit(f"logins failed: {report}")
-        return report
-
-    def stop(self):
-        """Answers what it logged."""
-        self._process.send_signal(signal.SIGTERM)
-        if self._process.wait() != 0:
-            sys.exit(f"the service ended with {self._process.returncode}")
-        self._log.seek(0)
-        return self._log.read()
+def load(running, *options):
+    return service.report(
+        running.load("--connections", CONNECTIONS, "--streams", STREAMS, *options, duration=DURATION)
+    )
 
 
 def report(name, fastest, steady, commits, fsyncs):
@@ -73,30 +39,29 @@ def report(name, fastest, steady, commits, fsyncs):
 
 
 def measure_sqlite(directory):
-    service = Service(directory, {"TOUCHSTONE_STORE": "sqlite"})
-    steady = service.load("--rate", str(STEADY_RATE))
-    service.stop()
+    running = Service(directory)
+    steady = load(running, "--rate", STEADY_RATE)
+    running.stop()
     # Anew, so that what is counted is of the fastest alone.
-    service = Service(directory, {"TOUCHSTONE_STORE": "sqlite"})
-    fastest = service.load()
-    written = re.search(r"commits=(\d+) fsyncs=(\d+)", service.stop())
+    running = Service(directory)
+    fastest = load(running)
+    written = re.search(r"commits=(\d+) fsyncs=(\d+)", running.stop())
     report("SQLite", fastest, steady, int(written[1]), int(written[2]))
 
 
 def measure_postgresql(directory):
-    database = PostgresServer(POSTGRES_SETTINGS, fsync=True)
+    database = new_postgres()
     try:
-        environment = {"TOUCHSTONE_STORE": database.create_database("touchstone")}
-        touchstone = BUILD / "touchstone"
-        subprocess.run([touchstone, "migrate"], env={**os.environ, **environment}, check=True, stdout=subprocess.DEVNULL)
+        uri = database.create_database(DATABASE)
+        touchstone("migrate", store=uri)
         (directory / "data").mkdir(mode=0o700)
-        subprocess.run([touchstone, "keys", "new", directory / "data/keys"], check=True, stdout=subprocess.DEVNULL)
-        service = Service(directory, environment)
-        steady = service.load("--rate", str(STEADY_RATE))
+        touchstone("keys", "new", directory / "data/keys", store=uri)
+        running = Service(directory, uri)
+        steady = load(running, "--rate", STEADY_RATE)
         fsyncs_before = fsyncs_of(database)
-        fastest = service.load()
+        fastest = load(running)
         fsyncs = fsyncs_of(database) - fsyncs_before
-        service.stop()
+        running.stop()
     finally:
         database.close()
     report("PostgreSQL", fastest, steady, fastest["completed"], fsyncs)
