@@ -44,8 +44,10 @@ run: release ## Serve gRPC on LISTEN (127.0.0.1:7443), data in DATA_DIR (./data)
 demo: release ## Watch a simulated phone bind, log in, pay, lock itself out and recover
 	@$(touchstone) demo
 
+# Two at a time of those that start services, and mostly wait for them.
 .PHONY: test
-test: test-swift test-acceptance test-store test-faults ## Run all tests
+test: test-swift ## Run all tests
+	@$(MAKE) --jobs 2 --output-sync=target test-acceptance test-store test-faults
 
 .PHONY: test-swift
 test-swift: deps $(python_environment)/installed ## Run the unit tests alone
@@ -70,9 +72,17 @@ soak: release $(python_environment)/installed ## Kill the service KILLS (200) ti
 	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 FAULTS_KILLS=$(KILLS) \
 	  $(python) -m pytest Tests/Faults
 
+# Both at once: the tests with one mostly wait while the other compiles.
 .PHONY: test-sanitized
-test-sanitized: deps $(python_environment)/installed ## Run the unit tests with AddressSanitizer, and again with ThreadSanitizer
+test-sanitized: ## Run the unit tests with AddressSanitizer, and again with ThreadSanitizer
+	@$(MAKE) --jobs 2 --output-sync=target test-address test-thread
+
+.PHONY: test-address
+test-address: deps $(python_environment)/installed ## Run them with AddressSanitizer alone
 	TOUCHSTONE_PYTHON=$(python) Tests/Support/Sanitizers/run address
+
+.PHONY: test-thread
+test-thread: deps $(python_environment)/installed ## Run them with ThreadSanitizer alone
 	TOUCHSTONE_PYTHON=$(python) Tests/Support/Sanitizers/run thread
 
 .PHONY: fuzz

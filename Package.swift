@@ -204,3 +204,7 @@ let package = Package(
     .testTarget(name: "StructureTests", dependencies: ["ChildProcess"], swiftSettings: settings),
   ]
 )
+
+// Builds with a sanitizer go without the tests that gain nothing by it (Tests/Support/Sanitizers/build).
+let omittedTests = Set((Context.environment["TOUCHSTONE_OMITTED_TESTS"] ?? "").split(separator: " ").map(String.init))
+package.targets.removeAll { omittedTests.contains($0.name) }
