@@ -74,9 +74,12 @@ class SQLiteSite:
         if self.disk:
             self.disk.lose_power(self.data_directory, self._random)
 
-    def check_log(self):
+    def forget_claim(self):
+        """A killed service's, on archiving."""
+
+    def check_log(self, *arguments):
         """The audit log is whole, and what it ends with is what the service goes on from."""
-        verified = run("audit", "verify", *self._store)
+        verified = run("audit", "verify", *self._store, *arguments)
         assert verified.returncode == 0, verified.stderr
 
     def versions(self):
@@ -129,18 +132,13 @@ class PostgresSite(SQLiteSite):
         return self.server
 
     def sessions(self):
-        """Of services, on the database."""
-        [count] = self.postgres.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'touchstone'"
-            " AND datname = current_database()", self.uri
-        )
-        return int(count)
+        return sessions(self.postgres, self.uri)
+
+    def forget_claim(self):
+        forget_claim(self.postgres, self.uri)
 
     def _killed(self):
-        """What it had sent may still be done, by sessions that do not know yet that it is gone."""
-        deadline = time.monotonic() + START_SECONDS
-        while self.sessions() > 0:
-            assert time.monotonic() < deadline, "sessions of a killed service go on"
+        await_end_of_sessions(self.postgres, self.uri)
 
     def versions(self):
         found = {}
@@ -149,3 +147,23 @@ class PostgresSite(SQLiteSite):
             table, identity, version = row.split("|")
             found[table, identity] = int(version)
         return found
+
+
+def sessions(postgres, uri):
+    """Of services and commands, on the database."""
+    [count] = postgres.execute(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'touchstone' AND datname = current_database()", uri
+    )
+    return int(count)
+
+
+def await_end_of_sessions(postgres, uri):
+    """What a killed process had sent may still be done, by sessions that do not know yet that it is gone."""
+    deadline = time.monotonic() + START_SECONDS
+    while sessions(postgres, uri) > 0:
+        assert time.monotonic() < deadline, "sessions of a killed process go on"
+
+
+def forget_claim(postgres, uri):
+    """On archiving, of a process that was killed: as five minutes do."""
+    postgres.execute("UPDATE event_archive SET claimant = NULL, claimed_until = NULL", uri)
