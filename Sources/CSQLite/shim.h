@@ -1,5 +1,15 @@
-// What Swift cannot call of SQLite: variadic functions and function-like macros.
+// What Swift cannot call of SQLite: variadic functions and function-like macros; and what Glibc's Swift module leaves out.
 #include <sqlite3.h>
+
+// Declared by <stdio.h> for _GNU_SOURCE only.
+extern int renameat2(int old_directory, const char *old_path, int new_directory, const char *new_path,
+                     unsigned int flags);
+
+/// Fails with EEXIST where there is something at the new path, and with EINVAL where the file system cannot do this.
+static inline int csqlite_rename_noreplace(const char *old_path, const char *new_path) {
+  // AT_FDCWD, RENAME_NOREPLACE.
+  return renameat2(-100, old_path, -100, new_path, 1);
+}
 
 /// Bound text and blobs are copied before the call returns.
 static inline sqlite3_destructor_type csqlite_transient(void) {

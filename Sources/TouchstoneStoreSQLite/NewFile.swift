@@ -1,5 +1,6 @@
 // A file that is there as a whole or not at all, and never in another's place.
 
+internal import CSQLite
 internal import Glibc
 internal import TouchstoneStore
 
@@ -18,9 +19,10 @@ final class NewFile {
     guard access(finalPath, F_OK) != 0 else { throw .occupied(finalPath) }
     guard access(DataDirectory.parent(of: finalPath), W_OK) == 0 else { throw .unwritten(finalPath, errno) }
     self.finalPath = finalPath
-    path = "\(finalPath).part-\(String(UInt32.random(in: 0 ... .max), radix: 16))"
+    path = finalPath + Self.randomSuffix()
     descriptor = try FileDescriptor(
       opening: path, flags: O_RDWR | O_CREAT | O_EXCL, mode: DataDirectory.ownerOnlyFile)
+    removeLeftovers()
   }
 
   deinit {
@@ -36,14 +38,66 @@ final class NewFile {
   func publish() throws(StoreOpenError) {
     if let failure { throw failure }
     guard fsync(descriptor.number) == 0 else { throw .unwritten(path, errno) }
-    // Unlike rename(2), it never takes the place of what came there meanwhile.
-    guard link(path, finalPath) == 0 else {
+    guard moveWithoutReplacing() else {
       if errno == EEXIST { throw .occupied(finalPath) }
       throw .unwritten(finalPath, errno)
     }
     isPublished = true
-    unlink(path)
     try DataDirectory.synchronize(directory: DataDirectory.parent(of: finalPath))
+  }
+
+  /// Unlike rename(2), it never takes the place of what came there meanwhile. False: `errno` says why.
+  private func moveWithoutReplacing() -> Bool {
+    if csqlite_rename_noreplace(path, finalPath) == 0 { return true }
+    // NFS knows links alone, exFAT and many of FUSE's file systems know no links.
+    guard errno == EINVAL || errno == ENOSYS else { return false }
+    guard link(path, finalPath) == 0 else { return false }
+    unlink(path)
+    return true
+  }
+}
+
+// MARK: What was cut short
+
+extension NewFile {
+  /// Of one that is still written to the last change is seconds old; its verification takes minutes, where it is large.
+  private static let leftoverAge = 60 * 60
+
+  private static let mark = ".part-"
+
+  private static func randomSuffix() -> String { mark + String(UInt32.random(in: 0 ... .max), radix: 16) }
+
+  /// Removes what processes left that were killed over a file of this name, or of one that differs in digits alone, as times
+  /// do. Nobody else would, and it holds all that a database holds.
+  private func removeLeftovers() {
+    let directory = DataDirectory.parent(of: finalPath)
+    var own = stat()
+    guard fstat(descriptor.number, &own) == 0, let stream = opendir(directory) else { return }
+    defer { closedir(stream) }
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      let leftover = "\(directory)/\(name)"
+      var status = stat()
+      // By the file system's clock, whoever's it is.
+      guard isOurs(name), lstat(leftover, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+        status.st_uid == own.st_uid,
+        status.st_mtim.tv_sec + Self.leftoverAge < own.st_mtim.tv_sec
+      else { continue }
+      unlink(leftover)
+    }
+  }
+
+  private func isOurs(_ name: String) -> Bool {
+    let parts = name.split(separator: Self.mark, omittingEmptySubsequences: false)
+    guard parts.count == 2, let final = finalPath.split(separator: "/").last else { return false }
+    return (1...8).contains(parts[1].count) && parts[1].allSatisfy { $0.isHexDigit }
+      && Self.withoutDigits(parts[0]) == Self.withoutDigits(final)
+  }
+
+  private static func withoutDigits(_ name: Substring) -> [UInt8] {
+    name.utf8.map { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) ? UInt8(ascii: "0") : $0 }
   }
 }
 

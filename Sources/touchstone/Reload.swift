@@ -1,5 +1,5 @@
-// SIGHUP: the configuration is read anew, and the policies, callers and certificates of it are served from then on. All or
-// nothing.
+// SIGHUP: the configuration is read anew, and the policies, callers, certificates and keys of it are served from then on. All
+// or nothing.
 
 internal import Logging
 internal import TouchstonePolicy
@@ -79,17 +79,23 @@ extension [EvaluationPolicy] {
 extension ProcessConfiguration {
   /// The names of those that differ, apart from what is reloaded: nothing of them changes while the service runs.
   fileprivate func settingsOtherThan(in read: ProcessConfiguration) -> [String] {
-    let settings: [(Key, Bool)] = [
-      (.listen, listen == read.listen),
-      (.tls, tls == read.tls),
-      (.limits, limits == read.limits),
-      (.reflection, service.servesReflection == read.service.servesReflection),
-      (.dataDirectory, dataDirectory == read.dataDirectory),
-      (.store, store == read.store),
-      (.shards, shards == read.shards),
-      (.issuer, service.issuer == read.service.issuer),
-      (.ticketLifetime, service.enrolment.ticketLifetime == read.service.enrolment.ticketLifetime),
-    ]
-    return settings.filter { !$0.1 }.map(\.0.rawValue)
+    Key.allCases.filter { !isInForce($0, of: read) }.map(\.rawValue)
+  }
+
+  private func isInForce(_ key: Key, of read: ProcessConfiguration) -> Bool {
+    switch key {
+    case .listen: listen == read.listen
+    case .tls: tls == read.tls
+    case .limits: limits == read.limits
+    case .reflection: service.servesReflection == read.service.servesReflection
+    case .dataDirectory: dataDirectory == read.dataDirectory
+    case .store: store == read.store
+    case .retention: retention == read.retention
+    case .shards: shards == read.shards
+    case .issuer: service.issuer == read.service.issuer
+    case .ticketLifetime: service.enrolment.ticketLifetime == read.service.enrolment.ticketLifetime
+    // The lifetimes are what policies begin with.
+    case .callers, .keys, .policies, .evaluationLifetime, .tokenLifetime: true
+    }
   }
 }

@@ -39,7 +39,7 @@ final class RunningService: Sendable {
     let cores = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     let shards = configuration.shards == 0 ? cores : configuration.shards
     let store = try configuration.openStore(logger: logger)
-    let keys = try configuration.keySource.load(for: store, mayCreate: configuration.store == .sqlite)
+    let keys = try configuration.keySource.load(for: store, mayCreate: configuration.mayMakeKeys)
     logger.notice("keys loaded", metadata: ["keys": "\(keys.summary)", "from": "\(configuration.keySource.name)"])
     let service = TouchstoneService(
       configuration: configuration.service, store: store, keys: keys, shardCount: shards, logger: logger,

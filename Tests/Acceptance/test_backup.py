@@ -1,10 +1,12 @@
 """`touchstone backup` and `restore`: whole, beside a running service; what was used does not come back (R28, R35, R39)."""
 
 import contextlib
+import os
 import re
 import shutil
 import sqlite3
 import threading
+import time
 
 import pytest
 
@@ -158,6 +160,24 @@ def test_a_backup_takes_nobodys_place(start, tmp_path):
     (tmp_path / "copy").write_text("mine")
     assert_no_backup("--data-dir", server.data_directory, "--to", tmp_path / "copy", says=tmp_path / "copy")
     assert (tmp_path / "copy").read_text() == "mine"
+
+
+def test_what_a_killed_backup_left_goes_with_the_next_one(start, tmp_path):
+    """It holds all that the database holds. What may still be written to stays, and so does what is no backup's."""
+    server = start()
+    directory = tmp_path / "backups"
+    directory.mkdir()
+    left = [directory / name for name in ("touchstone-20261121T190332Z.db.part-1f", "copy.part-1f", "copy.part-fresh")]
+    running = directory / "touchstone-20261121T190333Z.db.part-2f"
+    for path in (*left, running):
+        path.write_text("half of it")
+    for path in left:
+        os.utime(path, (time.time() - 7200,) * 2)
+    back_up(server, directory)
+    (made,) = directory.glob("touchstone-*.db")
+    assert set(directory.iterdir()) == {made, running, *left[1:]}
+    back_up(server, directory / "copy")
+    assert set(directory.iterdir()) == {made, running, directory / "copy", left[2]}
 
 
 def test_a_backup_to_nowhere_or_of_nothing(start, tmp_path):

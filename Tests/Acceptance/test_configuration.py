@@ -356,10 +356,11 @@ def test_other_settings_are_not_reloaded(configured):
     server = configured("issuer: first\n")
     log = reload(
         server,
-        "issuer: second\nshards: 3\nlisten: 127.0.0.1:1\nticket_lifetime_seconds: 1\ntoken_lifetime_seconds: 99\n",
+        "issuer: second\nshards: 3\nlisten: 127.0.0.1:1\nticket_lifetime_seconds: 1\ntoken_lifetime_seconds: 99\n"
+        "retention: {events: 400d, archive: /nowhere}\n",
         expecting="wait for a restart",
     )
-    assert "settings=shards, issuer, ticket_lifetime_seconds" in log
+    assert "settings=retention, shards, issuer, ticket_lifetime_seconds" in log
     caller, phone = bound(server)
     assert jwt.decode(caller.login(phone).token, options={"verify_signature": False})["iss"] == "first"
     server.terminate()

@@ -26,6 +26,10 @@ struct ProcessConfiguration {
 
 extension ProcessConfiguration {
   var keySource: KeySource { keys ?? .path(dataDirectory + "/keys") }
+
+  /// On a first start: not where it is said where keys are, for then they are to be there, and a mount that failed is no
+  /// reason to begin a database with others.
+  var mayMakeKeys: Bool { store == .sqlite && keys == nil }
 }
 
 /// What is wrong with a configuration file: one thing a line.

@@ -117,9 +117,15 @@ struct Keys: ParsableCommand {
 
     func run() {
       reporting { () throws(KeyRingError) in
-        let removed = try KeyStore.prune(directory: location.directory, at: systemTime().seconds)
+        let now = systemTime().seconds
+        let removed = try KeyStore.prune(directory: location.directory, at: now)
         for file in removed { printLine("\(location.directory)/\(file): removed") }
         if removed.isEmpty { printLine("\(location.directory): nothing to prune") }
+        // A clock that is ahead would have gone by others than the services'.
+        let active = try KeyStore.list(directory: location.directory, at: now).filter { $0.standing == .active }
+        printLine(
+          "It is \(KeyTime.instant(now)) here: \(active.map { "\($0.file) \(KeySheet.standing($0))" }.joined(separator: ", "))"
+        )
       }
     }
   }

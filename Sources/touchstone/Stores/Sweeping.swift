@@ -12,19 +12,22 @@ final class Sweeping: Sendable {
 
   /// The guard of the timer is the queue; cancelling is safe from anywhere.
   private nonisolated(unsafe) let timer: any DispatchSourceTimer
+  private let sweep: Sweep
 
   /// - Parameter onFailure: the store did not do it.
   init(store: any Store, logger: Logger, onFailure: @escaping @Sendable () -> Void) {
     let queue = DispatchQueue(label: "touchstone.sweeper")
-    let sweep = Sweep(store: store, queue: queue, logger: logger, onFailure: onFailure)
+    sweep = Sweep(store: store, queue: queue, logger: logger, onFailure: onFailure)
     timer = DispatchSource.makeTimerSource(queue: queue)
     timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval)
-    timer.setEventHandler { sweep.begin() }
+    timer.setEventHandler { [sweep] in sweep.begin() }
     timer.activate()
   }
 
+  /// No other step is begun.
   func cancel() {
     timer.cancel()
+    sweep.cancel()
   }
 }
 
@@ -35,6 +38,7 @@ private final class Sweep: Sendable {
   private let onFailure: @Sendable () -> Void
   private let queue: DispatchQueue
   private let isRunning = Atomic<Bool>(false)
+  private let isCancelled = Atomic<Bool>(false)
   /// Between two steps, many times a step's own: what a step writes is written again by a checkpoint, and read by nobody.
   /// Tens of thousands of rows a second still go, more than come.
   private static let pause = DispatchTimeInterval.milliseconds(10)
@@ -46,6 +50,10 @@ private final class Sweep: Sendable {
     self.onFailure = onFailure
   }
 
+  func cancel() {
+    isCancelled.store(true, ordering: .relaxed)
+  }
+
   func begin() {
     // Still at the last one: there is much to drop, or the store hangs. It is asked which.
     guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return onFailure() }
@@ -53,12 +61,13 @@ private final class Sweep: Sendable {
   }
 
   private func step() {
+    guard !isCancelled.load(ordering: .relaxed) else { return }
     store.sweep(before: systemTime()) { [self] result in
       if case .success(let step) = result, step.hasMore {
         return queue.asyncAfter(deadline: .now() + Self.pause) { self.step() }
       }
       isRunning.store(false, ordering: .releasing)
-      guard case .failure(let error) = result else { return }
+      guard case .failure(let error) = result, !isCancelled.load(ordering: .relaxed) else { return }
       logger.warning("sweeping failed", metadata: ["error": "\(error.message)"])
       onFailure()
     }
