@@ -25,7 +25,7 @@ build_release := swift build --configuration release --static-swift-stdlib
 touchstone := .build/release/touchstone
 
 # Of Tests/Acceptance, what `make test-store` plays on PostgreSQL: where the store matters.
-store_tests := administration audit binding durability login payment secrets tokens watch
+store_tests := administration audit binding durability log_verification login payment secrets tokens watch
 
 # The tests' Python, with the packages of Tests/Acceptance/requirements.txt.
 requirements := Tests/Acceptance/requirements.txt
@@ -44,10 +44,11 @@ run: release ## Serve gRPC on LISTEN (127.0.0.1:7443), data in DATA_DIR (./data)
 demo: release ## Watch a simulated phone bind, log in, pay, lock itself out and recover
 	@$(touchstone) demo
 
-# Two at a time of those that start services, and mostly wait for them.
+# Two at a time of those that start services, and mostly wait for them; those that also measure time, alone.
 .PHONY: test
 test: test-swift ## Run all tests
-	@$(MAKE) --jobs 2 --output-sync=target test-acceptance test-store test-faults
+	@$(MAKE) --jobs 2 --output-sync=line test-acceptance test-store
+	@$(MAKE) test-faults
 
 .PHONY: test-swift
 test-swift: deps $(python_environment)/installed ## Run the unit tests alone

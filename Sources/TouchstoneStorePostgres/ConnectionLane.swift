@@ -196,6 +196,8 @@ extension Result<[QueryResult], PostgresError> {
     switch self {
     case .failure(.notSent): true
     case .failure(.lost): isQuestion
+    // A serializable engine may refuse whatever was beside others.
+    case .failure(.server(let state, _)): isQuestion && state.isWorthRetrying
     case .success, .failure: false
     }
   }

@@ -38,10 +38,17 @@ struct ConnectionTarget: Sendable, Hashable {
       // libpq's own default would go on in plaintext where the server, or who stands between, has no TLS. Neither
       // PGSSLMODE nor a service file takes this back: who may change those is not who wrote the URI.
       if !target.isLoopback(isSet) { target.setDefault("sslmode", "verify-full") }
+      // Where nobody answers, and nobody says so, libpq's blocking calls (a request to cancel) end, too.
+      for (keyword, value) in Self.keepalive { target.setDefault(keyword, value) }
       target.set("client_encoding", "UTF8")
       return target
     }
   }
+
+  /// Half a minute, all together: seconds, a count, and milliseconds for what was sent (RFC 5482).
+  private static let keepalive = [
+    ("keepalives_idle", "15"), ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "30000"),
+  ]
 
   /// A list of hosts, of their addresses and of their ports; one port serves for all.
   private static func split(_ settings: [Setting]) throws(StoreOpenError) -> [ConnectionTarget] {

@@ -10,8 +10,9 @@ enum MemorySecrecy {
   /// To be called before anything secret is read. A trap, or an abort in a library, would else write the pepper and all keys
   /// into a core file, or hand them to whatever handles such files; and any process of the same user could read them.
   static func begin() {
-    guard getenv(debuggingVariable) == nil else {
-      return printError("touchstone: \(debuggingVariable) is set: core files and debuggers show keys")
+    // Nothing else: files that set all there is leave some of it empty.
+    guard getenv(debuggingVariable).map({ String(cString: $0) }) != "1" else {
+      return printError("touchstone: \(debuggingVariable) is 1: core files and debuggers show keys")
     }
     var none = rlimit()
     // Both: a handler of core files that is a pipe asks for no limit, and the other one may be forbidden by a sandbox.

@@ -26,7 +26,9 @@ final class LogVerifying: @unchecked Sendable {
   private var start = EventChain.Head.genesis
   /// `nil`: between two readings.
   private var reading: EventLogReading?
-  /// What the last reading found.
+  /// What the last reading found, and the one before did not.
+  private var suspicion: EventChainVerifier.Fault?
+  /// What two readings in a row found.
   private var fault: EventChainVerifier.Fault?
   /// What stands in the log as an event.
   private var toldFault: EventChainVerifier.Fault?
@@ -63,10 +65,18 @@ final class LogVerifying: @unchecked Sendable {
       self.reading = reading
       return true
     }
-    let isOvertaken = reading.fault == nil ? false : try hasNewStart()
+    let mustReadAgain = try reading.fault.map { fault throws(StoreError) in try isNew(fault) } ?? false
     self.reading = nil
-    if !isOvertaken { concluded(reading) }
-    return isOvertaken
+    if !mustReadAgain { concluded(reading) }
+    return mustReadAgain
+  }
+
+  /// A reading takes minutes: a database that went over to a standby meanwhile may have other events at its end than the one
+  /// whose head was noted. What somebody altered is still so when it is read again.
+  private func isNew(_ fault: EventChainVerifier.Fault) throws(StoreError) -> Bool {
+    if try hasNewStart() { return true }
+    defer { suspicion = fault }
+    return suspicion != fault
   }
 
   /// What was archived and dropped meanwhile is no loss.
@@ -120,6 +130,7 @@ final class LogVerifying: @unchecked Sendable {
   /// Where nothing is wrong the head goes into the process's log: who can rewrite all of the one may not reach the other.
   private func concluded(_ reading: EventLogReading) {
     fault = reading.fault
+    suspicion = nil
     guard fault == nil else { return isReminding ? () : remind() }
     logger.info(
       "the audit log was read: each event is as it was written",
