@@ -130,11 +130,14 @@ enum DatabaseFile {
   /// A file that is shorter than its header says is refused by SQLite itself.
   private static func check(_ connection: SQLiteConnection, version: Int64) throws(SQLiteError) {
     let bytes = try connection.integer("PRAGMA page_count") * connection.integer("PRAGMA page_size")
-    if bytes <= fullCheckMaximumBytes {
-      let finding = try Statement("PRAGMA quick_check(1)", on: connection).first { row in row.text() }
-      try require(finding == "ok", finding ?? "it cannot be checked")
-    }
+    if bytes <= fullCheckMaximumBytes { try checkPages(connection) }
     try require(try Schema.isIntact(version, on: connection), "its tables are not as its version makes them")
+  }
+
+  /// All of them.
+  static func checkPages(_ connection: SQLiteConnection) throws(SQLiteError) {
+    let finding = try Statement("PRAGMA quick_check(1)", on: connection).first { row in row.text() }
+    try require(finding == "ok", finding ?? "it cannot be checked")
   }
 
   private static func checkLog(on connection: SQLiteConnection) throws(SQLiteError) {

@@ -60,8 +60,8 @@ final class NewFile {
 // MARK: What was cut short
 
 extension NewFile {
-  /// Of one that is still written to the last change is seconds old; its verification takes minutes, where it is large.
-  private static let leftoverAge = 60 * 60
+  /// Of one that is still written to the last change is seconds old; its verification may take an hour, where it is large.
+  private static let leftoverAge = 24 * 60 * 60
 
   private static let mark = ".part-"
 

@@ -76,6 +76,8 @@ extension SQLiteMoveSource: MoveSource {
   package func target() throws(StoreOpenError) -> MoveTarget? {
     try reading { () throws(SQLiteError) in
       guard try connection.integer("PRAGMA application_id") == Schema.beingMovedApplicationID else { return nil }
+      // A directory that an earlier version began to move says no more.
+      guard try connection.integer(Schema.hasMoveTarget) == 1 else { return nil }
       return try Statement("SELECT mark, place FROM \(Schema.moveTarget)", on: connection)
         .first { row throws(SQLiteError) in
           MoveTarget(mark: try row.value(UniqueID(bytes: row.blob()), "mark"), place: row.text())

@@ -13,8 +13,12 @@ public enum SQLiteRestoration {
     // Before the directory is claimed, which would make it.
     try DatabaseFile.inspectHeader(path: database)
     let directory = try DataDirectory(claiming: path)
+    // Nobody else opens the database before this connection has let go of it.
+    defer { withExtendedLifetime(directory) {} }
     let connection = try DatabaseFile.open(in: directory, virtualFileSystem: nil)
     do throws(SQLiteError) {
+      // However large: where another moment's write-ahead log lay beside the file, SQLite has put its pages into it.
+      try DatabaseFile.checkPages(connection)
       try connection.execute("PRAGMA synchronous = FULL; BEGIN IMMEDIATE")
       let restoration = try begin(on: connection, at: now)
       try connection.execute("COMMIT")

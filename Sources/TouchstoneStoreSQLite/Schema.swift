@@ -12,6 +12,7 @@ enum Schema {
   static let movedApplicationID: Int64 = 0x5463_686D
   /// A table that a directory has from the first of these marks on (`MoveTarget`).
   static let moveTarget = "move_target"
+  static let hasMoveTarget = "SELECT count(*) FROM sqlite_schema WHERE name = '\(moveTarget)'"
   /// Within a transaction, as the other one.
   static let beginMove = """
     PRAGMA application_id = \(beingMovedApplicationID);

@@ -12,7 +12,8 @@ struct Restored: ParsableCommand {
       For what `touchstone restore` did not do: PostgreSQL's own tools (point-in-time recovery, pg_restore), a volume's \
       snapshot, a copied file. Challenges, tickets and tokens that were used since would serve once more otherwise. Run it \
       before a service starts on it. The audit log gets an event of it. Processes that serve from the database meanwhile \
-      refuse all calls until they are started again; a data directory must be free.
+      refuse all calls until they are started again; a data directory must be free, and hold no write-ahead log (-wal) of \
+      another moment than its database.
       """)
 
   @OptionGroup var location: Audit.Location

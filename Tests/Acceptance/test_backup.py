@@ -172,7 +172,7 @@ def test_what_a_killed_backup_left_goes_with_the_next_one(start, tmp_path):
     for path in (*left, running):
         path.write_text("half of it")
     for path in left:
-        os.utime(path, (time.time() - 7200,) * 2)
+        os.utime(path, (time.time() - 2 * 86_400,) * 2)
     back_up(server, directory)
     (made,) = directory.glob("touchstone-*.db")
     assert set(directory.iterdir()) == {made, running, *left[1:]}
