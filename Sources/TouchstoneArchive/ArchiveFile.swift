@@ -46,6 +46,8 @@ final class ArchiveFileReader {
   private static let chunkByteCount = 256 * 1_024
   /// Many times the longest event there is.
   private static let maximumLineBytes = 4 << 20
+  /// Two numbers and their names, with room.
+  private static let maximumTrailerBytes = 256
 
   private let file: FileDescriptor
   private var chunk = [UInt8](repeating: 0, count: chunkByteCount)
@@ -81,6 +83,17 @@ final class ArchiveFileReader {
         return nil
       }
     }
+  }
+
+  /// The last line, where it is a trailer's length at most; before the first one is read.
+  func last() throws(ArchiveError) -> ArchiveLine? {
+    let size = lseek(file.number, 0, SEEK_END)
+    var tail = [UInt8](repeating: 0, count: Self.maximumTrailerBytes)
+    let count = pread(file.number, &tail, tail.count, max(0, size - off_t(tail.count)))
+    guard size >= 0, count >= 0, lseek(file.number, 0, SEEK_SET) == 0 else { throw .unusable(file.path, errno) }
+    let lines = tail[..<count].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    guard lines.count > 1, lines.last?.isEmpty == true else { return nil }
+    return ArchiveLine(Array(lines[lines.count - 2]))
   }
 
   /// False at the end.
@@ -125,6 +138,14 @@ enum ArchiveFile {
       }
     }
     throw .damaged(path, "is cut off")
+  }
+
+  /// What header and trailer say, whatever is between them. `nil`: one of them is not there.
+  static func statedRange(_ path: String) throws(ArchiveError) -> Range? {
+    let reader = try ArchiveFileReader(opening: path)
+    guard case .trailer(let end)? = try reader.last() else { return nil }
+    guard case .header(let start)? = try? reader.next() else { return nil }
+    return Range(start: start, end: end)
   }
 
   /// By itself: every event follows from the one before.

@@ -42,10 +42,33 @@ extension ArchiveDirectory {
     before start: EventChain.Head, from first: UInt64
   ) throws(ArchiveReading.Interruption) -> [ArchiveFileName] {
     do throws(ArchiveError) {
-      return try files().filter { $0.first <= start.sequence && $0.last >= first }
+      let files = try files().filter { $0.first <= start.sequence && $0.last >= first }
+      return try chain(of: files, endingAt: start, from: first) ?? files
     } catch {
       throw .error(error)
     }
+  }
+
+  /// Those that say they lead to where the log begins, one after the other: of two with the same events, one may be of what
+  /// was lost where the store was put back to an earlier time. `nil`: some are missing or damaged, and all are read.
+  private func chain(
+    of files: [ArchiveFileName], endingAt start: EventChain.Head, from first: UInt64
+  ) throws(ArchiveError) -> [ArchiveFileName]? {
+    var chain: [ArchiveFileName] = []
+    var end = start
+    while end.sequence >= first {
+      var found: EventChain.Head?
+      for name in files where name.last == end.sequence && found == nil {
+        guard let range = try ArchiveFile.statedRange(path(of: name)), range.end == end,
+          range.start.sequence + 1 == name.first
+        else { continue }
+        found = range.start
+        chain.append(name)
+      }
+      guard let found else { return nil }
+      end = found
+    }
+    return chain.reversed()
   }
 }
 

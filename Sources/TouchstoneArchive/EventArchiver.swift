@@ -168,7 +168,8 @@ public struct EventArchiver: Sendable {
       return true
     }
     guard isMade else { return nil }
-    let archived = ArchivedEvents(start: range.start, end: range.end, unerasedThrough: unerasedThrough)
+    let archived = ArchivedEvents(
+      start: range.start, end: range.end, unerasedThrough: unerasedThrough, claimant: claimant)
     guard try store.drop(archived) else { return nil }
     try removeCovered(in: directory, by: range.end)
     return name

@@ -143,7 +143,14 @@ struct AttemptRules {
   // MARK: Refusals
 
   /// What held at the beginning no longer does (R5). The evaluation stays open: it may hold again in a moment.
-  func refuse(_ factor: Factor, for obstacle: Denial, _ after: Conditions) -> AttemptDecision {
+  ///
+  /// Where a verdict was lost, the attempt that locked may never have been told of: who is refused then settles it.
+  func refuse(_ factor: Factor, for obstacle: Denial, _ conditions: Conditions) -> AttemptDecision {
+    var after = conditions
+    if factor.isSecret {
+      after.profile.setSecret(
+        before.rules.givingUpLost(after.profile.secret(for: factor), at: before.now), for: factor)
+    }
     var refusal = decision(.failed, obstacle.code, by: factor, after)
     refusal.retryAfter = obstacle.retryAfter
     switch obstacle.reason {

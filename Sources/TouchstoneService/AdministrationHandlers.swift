@@ -200,7 +200,15 @@ extension TouchstoneService {
       caller: exchange.caller.identity)
     store.commit(
       ChangeSet(changes: [.eraseProfile(erasure)]),
-      completion: exchange.then { (_: Void) in exchange.answer(V1.EraseProfileResponse()) })
+      completion: exchange.then { (_: Void) in self.answerErased(exchange) })
+  }
+
+  /// What was archived before the erasure is told after it: none of it is missed.
+  private func answerErased(_ exchange: Exchange<V1.EraseProfileResponse>) {
+    store.eventChainStart(
+      completion: exchange.then { start in
+        exchange.answer(V1.EraseProfileResponse(archivedThrough: start.sequence))
+      })
   }
 
   // MARK: ListEvents

@@ -9,11 +9,14 @@ public struct ArchivedEvents: Sendable, Hashable {
   public var end: EventChain.Head
   /// Up to this event no profile was erased since they were read: otherwise the file may hold what is gone.
   public var unerasedThrough: UInt64
+  /// Who archived them. A store of several processes drops them only as long as nobody else has claimed archiving since.
+  public var claimant: UniqueID
 
-  public init(start: EventChain.Head, end: EventChain.Head, unerasedThrough: UInt64) {
+  public init(start: EventChain.Head, end: EventChain.Head, unerasedThrough: UInt64, claimant: UniqueID) {
     self.start = start
     self.end = end
     self.unerasedThrough = unerasedThrough
+    self.claimant = claimant
   }
 }
 

@@ -75,8 +75,8 @@ public protocol Store: Sendable {
   /// Drops events that were archived: they read as gone from then on, and sweeping removes their rows. The log's last two
   /// stay, so that its end can be checked.
   ///
-  /// A conflict where the kept log does not begin or go on as `archived` says, or a profile was erased meanwhile: look at
-  /// the log again.
+  /// A conflict where the kept log does not begin or go on as `archived` says, where a profile was erased meanwhile, or
+  /// somebody else claimed archiving: look at the log again.
   func drop(_ archived: ArchivedEvents, completion: @escaping Completion<Void>)
 
   /// Whether the claimant may archive for this long, where nobody else may. Who claims again before that goes on, or

@@ -15,6 +15,7 @@ struct EventArchiving: Sendable {
       let results = try await session.run([
         StatementCall(.dropEvents).bind(archived.start.sequence).bind(archived.start.hash).bind(archived.end.sequence)
           .bind(archived.end.hash).bind(archived.unerasedThrough).bind(ProfileErasure.eventKind)
+          .bind(archived.claimant.bytes)
       ])
       guard let result = results.first else { throw .corrupt("no archive's end") }
       let isDropped = try result.only { row in row.integer() } == 1

@@ -74,8 +74,8 @@ extension Statement {
     \(selectFromEvents) WHERE sequence > (SELECT sequence FROM event_archive) AND \(Schema.isArchiving)
     ORDER BY sequence DESC LIMIT 1
     """)
-  /// From a start to an end (sequence and hash each) that stands in the log and leaves two events, unless a profile was erased after a
-  /// sequence (with the kind of that event). Answers how often it was done.
+  /// From a start to an end (sequence and hash each) that stands in the log and leaves two events, unless a profile was
+  /// erased after a sequence (with the kind of that event), by who claimed archiving last. Answers how often it was done.
   static let dropEvents = Statement(
     "drop_events",
     """
@@ -85,6 +85,7 @@ extension Statement {
         AND EXISTS (SELECT 1 FROM events WHERE events.sequence = $3 AND events.hash = $4)
         AND $3 + 2 <= (SELECT sequence FROM event_chain)
         AND NOT EXISTS (SELECT 1 FROM events WHERE events.sequence > $5 AND kind = $6)
+        AND claimant = $7
       RETURNING 1)
     SELECT count(*) FROM dropped
     """)

@@ -17,6 +17,7 @@ from support.server import run
 from support.stores import of_sqlite
 from support.stubs import administration_pb2
 
+USAGE = 64
 CORRUPT, NO_INPUT, UNWRITABLE, LOCKED, CONFIGURATION = 65, 66, 73, 75, 78
 PATIENCE_SECONDS = 30
 #: The log's last two events always stay, of which one may say that others were archived.
@@ -88,6 +89,20 @@ def test_a_service_archives_what_is_older_than_its_setting(start, archive):
     assert "archived events, each as it was written, 0 of them erased" in with_archive
     for file in archive.iterdir():
         assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_archiving_that_goes_on_failing_is_said_in_the_log_itself(start, archive):
+    server = start(configuration={"retention": {"events": "1s", "archive": str(archive)}})
+    archive.rename(archive.with_suffix(".away"))
+    archive.write_text("no directory")
+    caller, *_ = use(server)
+    event_filter = administration_pb2.EventFilter(kinds=["events.not_archived"])
+    event = next(caller.administration.WatchEvents(administration_pb2.WatchEventsRequest(filter=event_filter))).event
+    assert event.details["reason"] == "unusable"
+    assert str(archive) in server.next_error("events that should be archived stay in the log")
+    # As soon as it can be made again.
+    archive.unlink()
+    wait_until_archived(caller, KEPT)
 
 
 def test_who_follows_the_log_meets_no_gap_in_silence(start, archive):
@@ -225,9 +240,18 @@ def test_erasing_reaches_the_archive_by_a_command_of_its_own(start, archive):
 
     server = start()
     caller = new_caller(server, "shop")
-    caller.erase_profile(binding.profile_id)
-    erased = run("audit", "erase", "--archive", archive, "--application", "shop", "--profile", binding.profile_id)
+    # Who erases learns that there is something to be done by this command, too.
+    assert caller.erase_profile(binding.profile_id).archived_through == 8
+    # A list of processes has no profile.
+    erase = ("audit", "erase", "--archive", archive, "--application", "shop", "--profile", "-")
+    for nothing in ("", "\n", "one\ntwo\n"):
+        refused_input = run(*erase, stdin=nothing)
+        assert (refused_input.returncode, refused_input.stdout) == (USAGE, "")
+        assert "stdin" in refused_input.stderr
+    erased = run(*erase, stdin=f"{binding.profile_id}\n")
     assert (erased.returncode, erased.stdout) == (0, "5 events erased, in 1 files\n")
+    again = run("audit", "erase", "--archive", archive, "--application", "shop", "--profile", binding.profile_id)
+    assert (again.returncode, again.stdout) == (0, "0 events erased, in 0 files\n")
     assert binding.profile_id not in file.read_text()
     assert other.profile_id in file.read_text()
     assert "8 archived events, each as it was written, 5 of them erased, 5 of these in the archive" in verified(

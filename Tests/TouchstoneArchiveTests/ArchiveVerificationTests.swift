@@ -91,6 +91,31 @@ struct ArchiveVerificationTests {
     }
   }
 
+  /// As where a store was put back to an earlier time, and what was archived before is still there.
+  @Test func ofTwoFilesWithTheSameEventsTheOneThatTheLogFollowsIsRead() async throws {
+    try await withTemporaryDirectory { directory in
+      let lost = "\(directory)/lost"
+      let kept = "\(directory)/kept"
+      let data = "\(directory)/data"
+      for (archive, profile) in [(lost, "lost"), (kept, "kept")] {
+        File.removeTree(data)
+        let store = try SQLiteStore.open(directory: data)
+        try await store.commit(events: (0..<10).map { .at($0 < 8 ? $0 : 200, profile: profile) })
+        let archiver = EventArchiver(store: store, directory: archive, maximumEvents: archive == lost ? 8 : 4)
+        while case .archived = try archiver.archive(before: Sample.now + .seconds(100)) {}
+        await store.close()
+      }
+      // It comes behind the first of the log's own, and goes on otherwise.
+      #expect(
+        rename(
+          "\(lost)/events-000000000001-000000000008.jsonl", "\(kept)/events-000000000001-000000000008.jsonl") == 0)
+      let log = try SQLiteAuditLog.verify(directory: data)
+      let verification = try ArchiveVerification(directory: kept, before: log)
+      #expect(verification.fault == nil)
+      #expect(verification.verifiedCount == 8)
+    }
+  }
+
   // MARK: Erasing
 
   @Test func anErasedProfileIsGoneFromTheFilesAndTheyStillVerify() async throws {

@@ -90,6 +90,30 @@ struct PostgresAuditLogTests {
     }
   }
 
+  /// It was away for longer than its claim lasted, and what it would drop may be in another one's file.
+  @Test func whoLostItsClaimDropsNothing() async throws {
+    try await withStores(2) { stores async throws in
+      try await stores[0].commit(events: (0..<5).map { .sample(profile: "\($0)") })
+      let third = try await stores[0].events()[2]
+      let claimants = [UniqueID.random(), UniqueID.random()]
+      let archived = claimants.map { claimant in
+        ArchivedEvents(
+          start: .genesis, end: EventChain.Head(sequence: 3, hash: third.hash), unerasedThrough: 5, claimant: claimant)
+      }
+      #expect(try await stores[0].claimArchiving(by: claimants[0], for: .zero))
+      #expect(try await stores[1].claimArchiving(by: claimants[1], for: .seconds(600)))
+      let late = await withCheckedContinuation { continuation in
+        stores[0].drop(archived[0]) { continuation.resume(returning: $0) }
+      }
+      #expect(throws: StoreError(code: .conflict, message: "the audit log is not as it was archived")) {
+        try late.get()
+      }
+      #expect(try await stores[0].eventChainStart() == .genesis)
+      try await stores[1].drop(archived[1])
+      #expect(try await stores[0].eventChainStart().sequence == 3)
+    }
+  }
+
   @Test func theRestOfAnArchivedLogIsVerifiedFromWhereItBegins() async throws {
     try await withDatabase { uri in
       _ = try await PostgresMigration.run(uri: uri, options: .small)

@@ -128,7 +128,9 @@ extension V1.EraseProfileResponse: MappedMessage {
     touchstone__v1__erase_profile_response__init(c)
   }
 
-  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {}
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.field(&value.archivedThrough, &c.archived_through)
+  }
 }
 
 extension V1.EventFilter: MappedMessage {

@@ -112,7 +112,12 @@ extension V1 {
 
   /// Answers ``EraseProfileRequest``.
   public struct EraseProfileResponse: WireMessage {
-    public init() {}
+    /// Events up to this one were archived before, out of reach. 0: none were.
+    public var archivedThrough: UInt64
+
+    public init(archivedThrough: UInt64 = 0) {
+      self.archivedThrough = archivedThrough
+    }
   }
 
   public struct EventFilter: WireMessage {

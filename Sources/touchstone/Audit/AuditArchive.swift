@@ -107,7 +107,9 @@ extension Audit {
     @Option(help: ArgumentHelp("The profile's application.", valueName: "id"))
     var application: String
 
-    @Option(help: ArgumentHelp("The profile.", valueName: "id"))
+    @Option(
+      help: ArgumentHelp(
+        "The profile; - reads it from stdin, a line, so that no list of processes has it.", valueName: "id"))
     var profile: String
 
     func validate() throws {
@@ -117,11 +119,32 @@ extension Audit {
     }
 
     func run() throws {
-      do throws(ArchiveError) {
-        let eraser = try ArchiveEraser(directory: archive, applicationID: application, profileID: profile)
+      do throws(Failure) {
+        let profile = self.profile == Self.standardInput ? try Self.readProfile() : self.profile
+        let eraser = try eraser(of: profile)
         printLine("\(eraser.erasedCount) events erased, in \(eraser.changedFileCount) files")
       } catch {
-        fail(Failure(error))
+        fail(error)
+      }
+    }
+
+    private static let standardInput = "-"
+
+    private static func readProfile() throws(Failure) -> String {
+      guard let profile = readLine(), !profile.isEmpty else {
+        throw Failure(status: .usage, message: "--profile -: stdin must have the profile's id, in one line")
+      }
+      guard readLine() == nil else {
+        throw Failure(status: .usage, message: "--profile -: stdin has more than one line; erase one profile at a time")
+      }
+      return profile
+    }
+
+    private func eraser(of profile: String) throws(Failure) -> ArchiveEraser {
+      do throws(ArchiveError) {
+        return try ArchiveEraser(directory: archive, applicationID: application, profileID: profile)
+      } catch {
+        throw Failure(error)
       }
     }
   }

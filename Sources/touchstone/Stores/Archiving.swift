@@ -25,7 +25,7 @@ final class Archiving: Sendable {
     } catch {
       throw Failure(error)
     }
-    round = ArchivingRound(archiver: archiver, age: settings.age, logger: logger)
+    round = ArchivingRound(archiver: archiver, store: store, age: settings.age, logger: logger)
     let interval = min(max(settings.age / Self.intervalsPerAge, Self.intervals.lowerBound), Self.intervals.upperBound)
     timer = DispatchSource.makeTimerSource(queue: queue)
     timer.schedule(
@@ -50,14 +50,18 @@ final class Archiving: Sendable {
 /// Of as many files as there is for.
 private final class ArchivingRound: Sendable {
   private let archiver: EventArchiver
+  private let store: any Store
   private let age: Duration
   private let logger: Logger
   private let isCancelled = Atomic<Bool>(false)
+  private let failing: Mutex<ArchivingFailure>
 
-  init(archiver: EventArchiver, age: Duration, logger: Logger) {
+  init(archiver: EventArchiver, store: any Store, age: Duration, logger: Logger) {
     self.archiver = archiver
+    self.store = store
     self.age = age
     self.logger = logger
+    failing = Mutex(ArchivingFailure(age: age))
   }
 
   func cancel() {
@@ -72,10 +76,78 @@ private final class ArchivingRound: Sendable {
       {
         logger.info("events were archived", metadata: ["file": "\(file)"])
       }
+      failing.withLock { $0.ended() }
     } catch {
       guard !isCancelled.load(ordering: .relaxed) else { return }
       logger.warning("archiving events failed", metadata: ["error": "\(error.message)"])
+      let now = systemTime()
+      if let since = failing.withLock({ $0.failed(at: now) }) { tell(error, since: since, at: now) }
     }
+  }
+
+  /// A warning a minute is overlooked where nobody reads them; who follows the log sees this.
+  private func tell(_ error: ArchiveError, since: UnixTime, at now: UnixTime) {
+    logger.error(
+      "events that should be archived stay in the log", metadata: ["error": "\(error.message)"])
+    let changeSet = ChangeSet(events: [error.code.event(since: since, at: now)])
+    if case .failure = blockingAnswer(of: { store.commit(changeSet, completion: $0) }) {
+      failing.withLock { $0.notTold() }
+    }
+  }
+}
+
+/// Archiving that goes on failing, and when that is to be said aloud.
+struct ArchivingFailure {
+  /// Then events are much older than they should be, or an hour has gone by.
+  private static let longestPatience = Duration.seconds(60 * 60)
+  private static let reminderInterval = Duration.seconds(24 * 60 * 60)
+
+  private let patience: Duration
+  private var since: UnixTime?
+  private var due: UnixTime?
+
+  init(age: Duration) {
+    patience = min(age, Self.longestPatience)
+  }
+
+  /// Since when, where it is to be said now.
+  mutating func failed(at now: UnixTime) -> UnixTime? {
+    guard let since, let due else {
+      self.since = now
+      due = now + patience
+      return nil
+    }
+    guard now >= due else { return nil }
+    self.due = now + Self.reminderInterval
+    return since
+  }
+
+  /// It could not be said.
+  mutating func notTold() {
+    due = since
+  }
+
+  mutating func ended() {
+    since = nil
+    due = nil
+  }
+}
+
+extension ArchiveError.Code {
+  fileprivate func event(since: UnixTime, at time: UnixTime) -> EventDraft {
+    let reason =
+      switch self {
+      case .unusable: "unusable"
+      case .damaged: "damaged"
+      case .inUse: "in_use"
+      case .store: "store"
+      }
+    return EventDraft(
+      time: time, kind: "events.not_archived", applicationID: "", caller: "operator",
+      details: [
+        EventDetail(key: "reason", value: reason),
+        EventDetail(key: "since", value: "\(since.microseconds / 1_000_000)"),
+      ])
   }
 }
 

@@ -184,13 +184,13 @@ class _Reader:
         return "".join(self._text)
 
 
-def run(*arguments, environment=None):
+def run(*arguments, environment=None, stdin=""):
     """Runs a command that is no server: its completed process, with exit code, stdout and stderr. `environment`: more of
     it."""
     return subprocess.run(
         [BINARY, *arguments],
         env={**os.environ, **(environment or {})},
-        stdin=subprocess.DEVNULL,
+        input=stdin,
         capture_output=True,
         text=True,
         timeout=START_SECONDS,

@@ -96,7 +96,9 @@ extension Store {
     try await result { eventChainStart(completion: $0) }
   }
 
+  /// Having claimed archiving, as who archives does.
   public func drop(_ archived: ArchivedEvents) async throws(StoreError) {
+    _ = try await claimArchiving(by: archived.claimant, for: .zero)
     try await result { drop(archived, completion: $0) }
   }
 

@@ -114,3 +114,11 @@ extension EventDraft {
       bindingID: "b-1", caller: "spiffe://example.org/login", details: details)
   }
 }
+
+extension ArchivedEvents {
+  /// By one who archives, the same in every process.
+  public init(start: EventChain.Head, end: EventChain.Head, unerasedThrough: UInt64) {
+    self.init(
+      start: start, end: end, unerasedThrough: unerasedThrough, claimant: UniqueID(high: 0x5463_6873, low: 1))
+  }
+}

@@ -85,7 +85,7 @@ final class MemoryStore: Store {
       try? state.records.drop(
         ArchivedEvents(
           start: state.records.eventStart, end: EventChain.Head(sequence: sequence, hash: end.hash),
-          unerasedThrough: state.records.chain.head.sequence))
+          unerasedThrough: state.records.chain.head.sequence, claimant: .random()))
     }
   }
 

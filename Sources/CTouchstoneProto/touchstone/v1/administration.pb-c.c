@@ -1314,9 +1314,29 @@ const ProtobufCMessageDescriptor touchstone__v1__erase_profile_request__descript
   (ProtobufCMessageInit) touchstone__v1__erase_profile_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-#define touchstone__v1__erase_profile_response__field_descriptors NULL
-#define touchstone__v1__erase_profile_response__field_indices_by_name NULL
-#define touchstone__v1__erase_profile_response__number_ranges NULL
+static const ProtobufCFieldDescriptor touchstone__v1__erase_profile_response__field_descriptors[1] =
+{
+  {
+    "archived_through",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__EraseProfileResponse, archived_through),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__erase_profile_response__field_indices_by_name[] = {
+  0,   /* field[0] = archived_through */
+};
+static const ProtobufCIntRange touchstone__v1__erase_profile_response__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
 const ProtobufCMessageDescriptor touchstone__v1__erase_profile_response__descriptor =
 {
   PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
@@ -1325,10 +1345,10 @@ const ProtobufCMessageDescriptor touchstone__v1__erase_profile_response__descrip
   "Touchstone__V1__EraseProfileResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__EraseProfileResponse),
-  0,
+  1,
   touchstone__v1__erase_profile_response__field_descriptors,
   touchstone__v1__erase_profile_response__field_indices_by_name,
-  0,  touchstone__v1__erase_profile_response__number_ranges,
+  1,  touchstone__v1__erase_profile_response__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__erase_profile_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

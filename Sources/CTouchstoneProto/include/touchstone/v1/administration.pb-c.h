@@ -172,16 +172,18 @@ struct  Touchstone__V1__EraseProfileRequest
     , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
-/*
- * Events that were archived before are out of reach: `touchstone audit erase` takes them out of the archive's files.
- */
 struct  Touchstone__V1__EraseProfileResponse
 {
   ProtobufCMessage base;
+  /*
+   * Events up to this one were archived before, which is out of reach: `touchstone audit erase` takes those of the profile out
+   * of the archive's files. 0: none were.
+   */
+  uint64_t archived_through;
 };
 #define TOUCHSTONE__V1__ERASE_PROFILE_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__erase_profile_response__descriptor) \
-     }
+    , 0 }
 
 
 struct  Touchstone__V1__EventFilter

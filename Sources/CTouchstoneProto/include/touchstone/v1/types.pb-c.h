@@ -312,7 +312,8 @@ struct  Touchstone__V1__Event
    * evaluation.denied, .succeeded, .failed, .locked_out, .canceled, .fallback, .factor_required, .refused,
    * .invalidated; binding.created, .revoked, .denied, .refused, .domain_state_accepted; secret.set, .removed,
    * .unlocked, .refused; settings.changed; token.consumed, .revoked, .refused; device.unlocked, .refused;
-   * profile.erased, .refused.
+   * profile.erased, .refused; call.refused. Of no application: events.archived, and .not_archived where that has gone on
+   * failing; store.restored; log.broken, where an event is not as it was written.
    */
   char *kind;
   char *application_id;
@@ -325,7 +326,8 @@ struct  Touchstone__V1__Event
   char *caller;
   /*
    * "policy", "factor", "reason" (a code or word of this API, or the caller's text), "authority", "evidence",
-   * "token_id"; of evaluation.locked_out, "counted": "yes" for the attempt that locked, "no" while it was locked.
+   * "token_id"; of evaluation.locked_out, "counted": "yes" for the attempt that locked (or the first one after it, where that one
+   * had no verdict: its process ended), "no" while it was locked.
    */
   size_t n_details;
   Touchstone__V1__Event__DetailsEntry **details;
