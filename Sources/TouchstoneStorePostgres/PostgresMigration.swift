@@ -22,6 +22,7 @@ public struct PostgresMigration: Sendable, Hashable {
     uri: String, options: PostgresStoreOptions = PostgresStoreOptions()
   ) async throws(StoreOpenError) -> PostgresMigration {
     let targets = try ConnectionTarget.prepared(uri)
+    _ = try await ServerInspection.run(targets: targets, options: options)
     // Found out before anything is locked: another application may use the same lock.
     _ = try plan(from: await DatabaseInspection(targets: targets, options: options).state())
     let lane = ConnectionLane.ofOneConnection(targets: targets, options: options, timeout: timeout)

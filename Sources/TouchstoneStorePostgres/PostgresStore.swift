@@ -24,6 +24,7 @@ public final class PostgresStore: Store {
   private let clock: @Sendable () -> UnixTime
   /// The database is in another line of history: nothing that this store says of it counts any more.
   private let isOutdated = Atomic<Bool>(false)
+  private let options: PostgresStoreOptions
   public let eventSignal = EventSignal()
 
   /// How long what was accepted may take to finish, at the end.
@@ -37,12 +38,14 @@ public final class PostgresStore: Store {
     uri: String, options: PostgresStoreOptions = PostgresStoreOptions()
   ) async throws(StoreOpenError) -> PostgresStore {
     let targets = try ConnectionTarget.prepared(uri)
+    let server = try await ServerInspection.run(targets: targets, options: options)
     let lineage = try await DatabaseInspection(targets: targets, options: options).requireOurs()
-    return PostgresStore(targets: targets, lineage: lineage, options: options)
+    return PostgresStore(targets: targets, lineage: lineage, hasOneLog: server.hasOneLog, options: options)
   }
 
-  private init(targets: [ConnectionTarget], lineage: Lineage, options: PostgresStoreOptions) {
+  private init(targets: [ConnectionTarget], lineage: Lineage, hasOneLog: Bool, options: PostgresStoreOptions) {
     self.lineage = lineage
+    self.options = options
     func lane(_ configuration: ConnectionLane.Configuration) -> ConnectionLane {
       ConnectionLane(configuration, targets: targets, backoff: options.backoff)
     }
@@ -55,9 +58,13 @@ public final class PostgresStore: Store {
           timeout: options.callTimeout, answerTimeout: options.answerTimeout, prepared: prepared, flushing: flushing))
     }
     reads = shortLane(options.readConnections, depth: options.readDepth, prepared: Statement.ofReads)
-    writes = shortLane(options.writeConnections, depth: options.commitDepth, prepared: Statement.ofWrites) {
-      [clock = options.clock] in .flushing(expiresAt: clock() + Committer.markLifetime)
+    let flushing: @Sendable () -> StatementCall = { [clock = options.clock] in
+      .flushing(expiresAt: clock() + Committer.markLifetime)
     }
+    // Where each machine has a log of its own, each commit waits for its own.
+    writes = shortLane(
+      options.writeConnections, depth: options.commitDepth, prepared: Statement.ofWrites,
+      flushing: hasOneLog ? flushing : nil)
     lists = lane(
       .init(
         connections: options.listConnections, depth: 1, maximumWaiting: options.maximumWaiting,
@@ -249,6 +256,13 @@ public final class PostgresStore: Store {
     ]
     writes.run(calls, isQuestion: true) { [self] result in
       completion(result.map { _ in }.mapError { noting(StoreError($0)) })
+    }
+  }
+
+  /// By how much this machine's clock is ahead of the server's, at least.
+  public func clockDifference(completion: @escaping Completion<Duration>) {
+    list(completion) { [reads, options] () throws(PostgresError) in
+      try await ServerInspection.clockDifference(on: reads, options)
     }
   }
 

@@ -30,6 +30,10 @@ public struct PostgresStoreOptions: Sendable {
   /// How long news of other processes' events may take to those who watch.
   public var newsInterval: Duration = .milliseconds(200)
 
+  /// From the server's clock. A commit's mark lives five minutes by the clock of its process, and is swept by the server's:
+  /// with less than half of it nobody asks after a mark that is gone.
+  public var maximumClockDifference: Duration = .seconds(120)
+
   /// Says when a stand-in was last written, from which its day of life counts. The system's unless told.
   public var clock: @Sendable () -> UnixTime = Self.systemClock
 

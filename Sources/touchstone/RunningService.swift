@@ -22,6 +22,7 @@ final class RunningService: Sendable {
   private let sweeping: Sweeping
   private let archiving: Archiving?
   private let logVerifying: LogVerifying
+  private let clockWatching: ClockWatching?
   private let logger: Logger
 
   /// Opens the store before the keys: in a data directory it takes the lock, and where it refuses, nothing was changed.
@@ -98,6 +99,7 @@ final class RunningService: Sendable {
     self.archiving = archiving
     self.sweeping = Sweeping(store: store, logger: logger) { service.storeFailed() }
     self.logVerifying = LogVerifying(store: store, logger: logger)
+    self.clockWatching = ClockWatching(store: store, logger: logger)
   }
 
   /// From now on these policies and callers, and no others. An evaluation begun under another revision of its policy is
@@ -132,6 +134,7 @@ final class RunningService: Sendable {
   func stop(grace: Duration, completion: @escaping @Sendable () -> Void) {
     sweeping.cancel()
     logVerifying.cancel()
+    clockWatching?.cancel()
     archiving?.cancel()
     // Before its clients are asked to leave, so that no new ones are sent here.
     service.beginDraining()

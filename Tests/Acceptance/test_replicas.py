@@ -351,8 +351,10 @@ def test_keys_are_rotated_under_load_and_nothing_is_refused(new_replicas):
 
 #: As far as clocks may be apart.
 SKEW_SECONDS = 30
-#: Further than that: nobody set it.
-WRONG_SECONDS = 600
+#: Further than that: nobody set it. A start takes it, and warns.
+WRONG_SECONDS = 100
+#: So far off that a start refuses.
+REFUSED_SECONDS = 600
 #: Between two calls, on a busy machine.
 LATENESS_SECONDS = 15
 
@@ -421,6 +423,7 @@ def sweep_mark(replicas):
 def test_a_clock_that_is_wrong_voids_nothing_of_the_others(new_replicas):
     """What expired before the mark counts as used everywhere, and for good: no process raises it by its own clock alone."""
     wrong = new_replicas.start(seconds_ahead=WRONG_SECONDS)
+    assert "set both by NTP" in wrong.next_error("this machine's clock and the database's differ")
     deadline = time.monotonic() + PATIENCE_SECONDS
     while sweep_mark(new_replicas) == 0:
         assert time.monotonic() < deadline
@@ -432,3 +435,8 @@ def test_a_clock_that_is_wrong_voids_nothing_of_the_others(new_replicas):
     assert right.login(phone).outcome == SUCCEEDED
     assert right.introspect(right.login(phone).token).active
     assert wrong.process.poll() is None
+
+
+def test_a_start_refuses_a_clock_that_is_minutes_off(new_replicas):
+    with pytest.raises(AssertionError, match="clock is .* s ahead of the server's, where 120 s are the most: set both by NTP"):
+        new_replicas.start(seconds_ahead=REFUSED_SECONDS)

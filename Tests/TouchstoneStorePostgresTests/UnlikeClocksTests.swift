@@ -13,6 +13,8 @@ struct UnlikeClocksTests {
   private static var wrong: PostgresStoreOptions {
     var options = right
     options.clock = { right.clock() + hoursAhead }
+    // As one that was set while it ran.
+    options.maximumClockDifference = hoursAhead * 2
     return options
   }
 
@@ -46,6 +48,38 @@ struct UnlikeClocksTests {
       _ = try await wrong.sweep(before: Self.wrong.clock())
       let marks = try PostgresServer.shared.get().execute("SELECT count(*) FROM commit_marks", at: uri)
       #expect(marks == ["1"])
+    }
+  }
+
+  @Test(arguments: [(180, "ahead of"), (-180, "behind")])
+  func whoseClockIsMinutesOffIsRefusedAtItsStart(_ seconds: Int, _ direction: String) async throws {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: Self.right)
+      var options = Self.right
+      options.clock = { Self.right.clock() + .seconds(seconds) }
+      let refused = await #expect(throws: StoreOpenError.self) {
+        try await withStores(1, at: uri, options: options) { _ in }
+      }
+      #expect(refused?.code == .unwritable)
+      #expect(refused?.message.contains("s \(direction) the server's") == true)
+    }
+  }
+
+  @Test(arguments: [-100, 0, 100])
+  func aStoreSaysHowFarAheadItsClockIs(_ seconds: Int) async throws {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: Self.right)
+      var options = Self.right
+      options.clock = { Self.right.clock() + .seconds(seconds) }
+      try await withStores(1, at: uri, options: options) { stores in
+        let difference = await withCheckedContinuation { continuation in
+          stores[0].clockDifference { continuation.resume(returning: $0) }
+        }
+        // Less by what the answer took.
+        let measured = try difference.get().components.seconds
+        #expect(abs(measured) <= abs(Int64(seconds)) && abs(measured) >= abs(Int64(seconds)) - 60)
+        #expect(measured.signum() == Int64(seconds.signum()))
+      }
     }
   }
 

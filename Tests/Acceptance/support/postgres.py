@@ -155,21 +155,30 @@ class PostgresServer:
         )
         return output.splitlines()
 
+    def execute_file(self, path, *, environment=None, **variables):
+        """A script for `psql`, with variables of its own."""
+        script = self.directory / f"{uuid.uuid4().hex}.sql"
+        # A copy: the server's user may not read what we may.
+        script.write_text(Path(path).read_text())
+        settings = [f"--set={name}={value}" for name, value in variables.items()]
+        self._run("psql", "--no-psqlrc", "--quiet", *settings, "--file", script, self.uri("postgres"), environment=environment)
+
     # Programs
 
-    def _run(self, name, *arguments):
-        ended = self._program(name, *arguments)
+    def _run(self, name, *arguments, environment=None):
+        ended = self._program(name, *arguments, environment=environment)
         if ended.returncode != 0:
             raise RuntimeError(f"{name} ended with {ended.returncode}: {ended.stdout}{ended.stderr}")
         return ended.stdout
 
-    def _program(self, name, *arguments):
+    def _program(self, name, *arguments, environment=None):
         as_user = []
         if os.geteuid() == 0:
             as_user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"]
         return subprocess.run(
             [*as_user, _programs() / name, *arguments],
             cwd=self.directory,
+            env={**os.environ, **(environment or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -1,0 +1,21 @@
+-- Makes the service's role and its database. The role is no superuser and owns nothing but that database: `touchstone
+-- migrate`, `serve` and all other commands need no more.
+--
+--   TOUCHSTONE_PASSWORD_FILE=FILE psql --dbname postgres --file deploy/postgresql-role.sql
+--
+-- by somebody who may make roles and databases. Other names: --set role=NAME --set database=NAME.
+\set ON_ERROR_STOP on
+\if :{?role}
+\else
+  \set role touchstone
+\endif
+\if :{?database}
+\else
+  \set database touchstone
+\endif
+-- Not an argument, which others may read.
+\set password `cat "$TOUCHSTONE_PASSWORD_FILE"`
+CREATE ROLE :"role" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS PASSWORD :'password';
+CREATE DATABASE :"database" OWNER :"role";
+-- Nobody else connects to it.
+REVOKE ALL ON DATABASE :"database" FROM PUBLIC;
