@@ -2,7 +2,7 @@
 
 /// A value: pages in, where the next one begins and what is wrong out.
 package struct EventLogReading: Sendable {
-  /// Of a log that is longer, a start reads so many of its latest events: 0.2 s in SQLite and 0.3 s in PostgreSQL. What is before
+  /// Of a log that is longer, a start reads so many of its latest events: some 0.15 s of this process's time. What is before
   /// them is read beside the service.
   package static let maximumEventsAtStart: UInt64 = 50_000
   /// In one page: a millisecond or two, for which others wait who read lists.
