@@ -26,8 +26,8 @@ struct ElsewhereRow: Sendable, CustomTestStringConvertible {
     }
   }()
 
-  /// The names of a file's tests: `@Test("name")`, `@Test func name(`, a store's `Check(name: "name")`, and Python's
-  /// `def test_name(`.
+  /// The names of a file's tests: `@Test("name")`, `@Test func name(`, a store's `Check(name: "name")` or
+  /// `ParallelCheck("name")`, and Python's `def test_name(`.
   static func tests(in source: String) -> Set<String> {
     var names: Set<String> = []
     for test in source.split(separator: "@Test", omittingEmptySubsequences: false).dropFirst() {
@@ -36,7 +36,7 @@ struct ElsewhereRow: Sendable, CustomTestStringConvertible {
         names.insert(String(function.1 ?? function.2 ?? ""))
       }
     }
-    for match in source.matches(of: /Check\(name: "([^"]*)"/) { names.insert(String(match.1)) }
+    for match in source.matches(of: /Check\(\s*(?:name: )?"([^"]*)"/) { names.insert(String(match.1)) }
     for match in source.matches(of: /def (test_\w+)\(/) { names.insert(String(match.1)) }
     return names
   }

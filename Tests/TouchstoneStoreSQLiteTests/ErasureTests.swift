@@ -65,9 +65,14 @@ struct ErasureTests {
       do {
         let reader = try SQLiteConnection(path: "\(directory)/touchstone.db", access: .readOnly)
         try reader.execute("BEGIN; SELECT count(*) FROM events")
-        let start = ContinuousClock.now
-        for profile in profiles { try await store.commit(.eraseProfile(.sample(profile))) }
-        #expect(ContinuousClock.now - start < Self.maximumBesideReader)
+        var durations: [Duration] = []
+        for profile in profiles {
+          let start = ContinuousClock.now
+          try await store.commit(.eraseProfile(.sample(profile)))
+          durations.append(.now - start)
+        }
+        // Some take long on a machine that is busy; where they wait for the reader, all do.
+        #expect(durations.sorted()[profiles.count / 4] < Self.waitForReader)
         #expect(try profiles.contains { try occurs($0, in: directory) })
       }
       // No commit and no checkpoint comes any more.
@@ -106,8 +111,8 @@ struct ErasureTests {
   }
 
   private static let erasedBesideReader = 50
-  /// A tenth of a second for each would be twice as much; without, it is a tenth of this.
-  private static let maximumBesideReader = Duration.seconds(2.5)
+  /// How long emptying the log would wait.
+  private static let waitForReader = Duration.milliseconds(100)
 
   /// The log is searched before the writer's turn comes.
   @Test func whatWasWrittenSinceTheSearchIsErasedTooAndWhatWasErasedSinceIsNotAccountedForAgain() async throws {

@@ -85,7 +85,10 @@ extension StoreConformance {
       guard participant.number == 0 else { return try await useUntilRevoked(participant) }
       let binding = BindingRecord.sample("b-1").stored.revoked()
       // In the middle of it.
-      while try await participant.store.events(limit: 20).count < 20 { await Task.yield() }
+      while try await participant.store.events(limit: 20).count < 20 {
+        try Task.checkCancellation()
+        await Task.yield()
+      }
       try await participant.store.commit(.putBinding(binding), events: [.sample("revoked")])
       return "0"
     } judge: { said, store async throws in

@@ -96,6 +96,7 @@ extension StoreConformance.Participant {
   func untilNoConflict<Value>(_ body: (any Store) async throws -> Value) async throws -> Value {
     var refusals = 0
     while true {
+      try Task.checkCancellation()
       do {
         return try await body(store)
       } catch let error as StoreError where error.code == .unavailable && refusals < Self.mostRefusals {

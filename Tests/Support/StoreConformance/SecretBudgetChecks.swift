@@ -127,6 +127,7 @@ private struct SecretGuesser: Sendable {
   /// Phase one. `nil`: refused.
   func admit(at now: UnixTime) async throws -> SecretAdmission.Reservation? {
     while true {
+      try Task.checkCancellation()
       var admission = SecretRules.Admission.wait
       let isWritten = try await update { standing in
         admission = rules.admit(factor, standing, at: now)
@@ -145,6 +146,7 @@ private struct SecretGuesser: Sendable {
   /// Reads, changes and commits until nothing came in between. False where there was nothing to write.
   private func update(_ change: (SecretStanding) -> SecretStanding?) async throws -> Bool {
     while true {
+      try Task.checkCancellation()
       var profile = try await store.profile()
       let standing = try #require(profile[factor]).standing
       guard let changed = change(standing) else { return false }

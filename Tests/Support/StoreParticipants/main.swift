@@ -18,6 +18,8 @@ else {
   print("usage: TOUCHSTONE_STORE=URI store-participants CHECK PROCESS PROCESSES")
   exit(64)
 }
+// Whoever waits for others that ended waits in vain, and the test for him: SIGALRM ends him.
+alarm(300)
 var options = PostgresStoreOptions()
 // The tests' machine may be busy with all the others.
 options.callTimeout = .seconds(60)
