@@ -1,5 +1,6 @@
 // What lies where.
 
+import Foundation
 import Testing
 
 @Suite("Layout")
@@ -13,7 +14,15 @@ struct LayoutTests {
     // Made by use, and ignored by git.
     let made: Set<String> = ["Package.resolved", "data"]
     #expect(Set(try PackageTree.entries(of: "")).subtracting(made).subtracting(allowed).isEmpty)
-    #expect(Set(try PackageTree.entries(of: "docs")) == ["ARCHITECTURE.md", "PROMISES.md"])
+  }
+
+  @Test("Every page of the docs can be found from the architecture's")
+  func documents() throws {
+    let first = "ARCHITECTURE.md"
+    let text = try String(contentsOf: PackageTree.root.appending(path: "docs/\(first)"), encoding: .utf8)
+    for page in try PackageTree.entries(of: "docs") where page != first {
+      #expect(text.contains("[\(page)](\(page))"), "\(page)")
+    }
   }
 
   @Test("Every target with tests has them in a directory of its name")
