@@ -15,7 +15,13 @@
 \endif
 -- Not an argument, which others may read.
 \set password `cat "$TOUCHSTONE_PASSWORD_FILE"`
-CREATE ROLE :"role" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS PASSWORD :'password';
+SELECT :'password' = '' AS has_no_password \gset
+\if :has_no_password
+  DO $$ BEGIN RAISE EXCEPTION 'TOUCHSTONE_PASSWORD_FILE is not set, cannot be read or is empty'; END $$;
+\endif
+CREATE ROLE :"role" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;
+-- Alone: where the role is there already, the server logs the statement before.
+ALTER ROLE :"role" PASSWORD :'password';
 CREATE DATABASE :"database" OWNER :"role";
 -- Nobody else connects to it.
 REVOKE ALL ON DATABASE :"database" FROM PUBLIC;

@@ -143,14 +143,7 @@ struct AttemptRules {
   // MARK: Refusals
 
   /// What held at the beginning no longer does (R5). The evaluation stays open: it may hold again in a moment.
-  ///
-  /// Where a verdict was lost, the attempt that locked may never have been told of: who is refused then settles it.
-  func refuse(_ factor: Factor, for obstacle: Denial, _ conditions: Conditions) -> AttemptDecision {
-    var after = conditions
-    if factor.isSecret {
-      after.profile.setSecret(
-        before.rules.givingUpLost(after.profile.secret(for: factor), at: before.now), for: factor)
-    }
+  func refuse(_ factor: Factor, for obstacle: Denial, _ after: Conditions) -> AttemptDecision {
     var refusal = decision(.failed, obstacle.code, by: factor, after)
     refusal.retryAfter = obstacle.retryAfter
     switch obstacle.reason {

@@ -84,14 +84,6 @@ public struct SecretRules: Sendable {
     return settled
   }
 
-  /// Without admissions that will have no verdict any more: they stay counted.
-  func givingUpLost(_ standing: SecretStanding, at now: UnixTime) -> SecretStanding {
-    guard standing.inFlight > 0, !standing.isAwaitingVerdict(at: now) else { return standing }
-    var standing = standing
-    standing.inFlight = 0
-    return standing
-  }
-
   /// Up to the next rung; none while it is locked, or may come to be.
   public func attemptsLeft(with standing: SecretStanding, at now: UnixTime) -> UInt32 {
     guard state(of: standing, at: now) == .open else { return 0 }

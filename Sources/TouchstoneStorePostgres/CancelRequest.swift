@@ -11,7 +11,7 @@ internal import Synchronization
 /// `@unchecked Sendable`: libpq's copy of where and whom to ask is never changed.
 final class CancelRequest: @unchecked Sendable {
   /// At a time: more than a process has connections for commits and lists. Where the server cannot be reached libpq waits
-  /// for two minutes, in a thread of each one's own; those above are left out, and their processes wait as they would have.
+  /// for half a minute, in a thread of each one's own; those above are left out, and their processes wait as they would have.
   private static let maximumUnderWay = 16
   /// A process that wakes may find another transaction behind the first, and wait again, before it finds its client gone.
   private static let maximumRepetitions = 3

@@ -147,20 +147,6 @@ import TouchstonePolicy
     #expect(preflight.factors == [.biometry, .passcode])
   }
 
-  @Test("R14, R41: a lock whose verdict was lost is settled by the first who is refused, and by no other")
-  func lostVerdict() throws {
-    var attempt = SecretAttempt(profile: "passcode=4")
-    attempt.admit()
-    let counted = attempt.facts.profile.passcode
-    attempt.facts.now = attempt.facts.now + SecretRules.verificationTimeLimit
-    let first = try #require(attempt.refusal)
-    #expect(first.outcome == .lockedOut && first.retryAfter == .seconds(50))
-    #expect(first.secret?.failures == 5 && first.secret?.lock == counted.lock && first.secret?.inFlight == 0)
-    attempt.apply(.passcode, try #require(first.secret))
-    let second = try #require(attempt.refusal)
-    #expect(second.outcome == .lockedOut && second.retryAfter == first.retryAfter && second.secret == nil)
-  }
-
   @Test("R14: a verdict that comes after its time is up is right all the same")
   func lateVerdict() {
     var attempt = SecretAttempt(profile: "passcode=4")
@@ -242,11 +228,6 @@ private struct SecretAttempt {
     }
     self.reservation = reservation
     facts.profile.passcode = counted
-  }
-
-  /// `nil`: another admission.
-  var refusal: AttemptDecision? {
-    if case .refuse(let decision) = policy.admitSecret(.passcode, facts) { decision } else { nil }
   }
 
   mutating func apply(_ factor: Factor, _ standing: SecretStanding) {

@@ -71,18 +71,23 @@ private final class ArchivingRound: Sendable {
   /// On a queue of its own: it waits for the store and the disk.
   func run() {
     do throws(ArchiveError) {
-      while !isCancelled.load(ordering: .relaxed),
-        case .archived(let file, _, _) = try archiver.archive(before: systemTime() + (.zero - age))
-      {
+      var outcome = try archive()
+      while case .archived(let file, _, _) = outcome, !isCancelled.load(ordering: .relaxed) {
         logger.info("events were archived", metadata: ["file": "\(file)"])
+        outcome = try archive()
       }
-      failing.withLock { $0.ended() }
+      // Who is at it may fail as this one did.
+      if outcome != .busy { failing.withLock { $0.ended() } }
     } catch {
       guard !isCancelled.load(ordering: .relaxed) else { return }
       logger.warning("archiving events failed", metadata: ["error": "\(error.message)"])
       let now = systemTime()
       if let since = failing.withLock({ $0.failed(at: now) }) { tell(error, since: since, at: now) }
     }
+  }
+
+  private func archive() throws(ArchiveError) -> EventArchiver.Outcome {
+    try archiver.archive(before: systemTime() + (.zero - age))
   }
 
   /// A warning a minute is overlooked where nobody reads them; who follows the log sees this.

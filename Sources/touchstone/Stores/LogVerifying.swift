@@ -74,15 +74,16 @@ final class LogVerifying: @unchecked Sendable {
   /// A reading takes minutes: a database that went over to a standby meanwhile may have other events at its end than the one
   /// whose head was noted. What somebody altered is still so when it is read again.
   private func isNew(_ fault: EventChainVerifier.Fault) throws(StoreError) -> Bool {
-    if try hasNewStart() { return true }
+    if try wasDropped(fault.sequence) { return true }
     defer { suspicion = fault }
     return suspicion != fault
   }
 
-  /// What was archived and dropped meanwhile is no loss.
-  private func hasNewStart() throws(StoreError) -> Bool {
+  /// What was archived and dropped meanwhile is no loss. (Behind it, nothing comes of that; and of a busy log the beginning is
+  /// another one at the end of each reading.)
+  private func wasDropped(_ sequence: UInt64) throws(StoreError) -> Bool {
     let now = try answer { store.eventChainStart(completion: $0) }
-    return now != start
+    return now != start && sequence <= now.sequence
   }
 
   private func begin() throws(StoreError) -> EventLogReading {
