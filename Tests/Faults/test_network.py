@@ -20,8 +20,8 @@ ANSWER_SECONDS = 4 + 1
 RETURN_SECONDS = 3
 #: Calls at once while it lasts.
 CALLS = 200
-#: A process' connections to its database, with those that are being replaced.
-CONNECTIONS = 2 * 12
+#: A process' connections to its database, with those that are being replaced, and its requests to cancel.
+CONNECTIONS = 2 * 12 + 16
 DELAY_SECONDS = 0.1
 
 
