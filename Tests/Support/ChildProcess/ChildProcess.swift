@@ -14,6 +14,7 @@ public final class ChildProcess: Sendable {
   private let identifier: pid_t
   /// -1 once it is closed.
   private let input: Atomic<Int32>
+  private let isWaitedFor = Atomic(false)
   private let output: Int32
 
   /// - Parameters:
@@ -52,6 +53,20 @@ public final class ChildProcess: Sendable {
   deinit {
     closeInput()
     close(output)
+    if !isWaitedFor.load(ordering: .relaxed) { waitElsewhere() }
+  }
+
+  /// One that has ended and is not waited for is what waitid(2) answers whoever asks for any: an exit test of Swift Testing's
+  /// would never hear of its own.
+  private func waitElsewhere() {
+    var thread = pthread_t()
+    let code = pthread_create(
+      &thread, nil,
+      { identifier in
+        while waitpid(pid_t(Int(bitPattern: identifier)), nil, 0) < 0, errno == EINTR {}
+        return nil
+      }, UnsafeMutableRawPointer(bitPattern: Int(identifier)))
+    if code == 0 { pthread_detach(thread) }
   }
 
   /// Some of what it says; empty at the end. Blocks.
@@ -78,6 +93,7 @@ public final class ChildProcess: Sendable {
 
   /// Its status, or minus the signal that ended it. Once; blocks.
   public func waitUntilExit() -> Int32 {
+    isWaitedFor.store(true, ordering: .relaxed)
     var status: Int32 = 0
     while waitpid(identifier, &status, 0) < 0 { if errno != EINTR { return -1 } }
     return status & 0x7f == 0 ? status >> 8 & 0xff : -(status & 0x7f)
