@@ -14,7 +14,7 @@ final class AccessControl: Sendable {
   private let authorization: Mutex<Authorization>
   private let logger: Logger
   private let throttle = Mutex(RefusalThrottle())
-  private let handshakeFailures = Mutex(LogThrottle())
+  private let handshakeFailures = Mutex(LogThrottle<HandshakeLine>())
 
   init(
     _ callers: [CallerDefinition]?, store: any Store, clock: @escaping ServiceEnvironment.Clock, logger: Logger
@@ -121,17 +121,29 @@ final class AccessControl: Sendable {
 
   /// - Parameter reason: nothing of the client's own text.
   func handshakeFailed(from client: SocketAddress, reason: String, asksForCertificate: Bool) {
-    logHandshake("a TLS handshake failed", reason)
+    log(.failed, reason)
     guard asksForCertificate else { return }
     let peer = RPCPeer(address: client, isEncrypted: true)
     record(.certificateRefused, nil, by: peer, nil) { [self] error in
-      logHandshake("a refused TLS handshake is not in the audit log", error.message)
+      log(.notRecorded, error.message)
     }
   }
 
-  private func logHandshake(_ line: Logger.Message, _ reason: String) {
-    guard let suppressed = handshakeFailures.withLock({ $0.admit(at: .now()) }) else { return }
-    logger.notice(line, metadata: ["reason": "\(reason)", "suppressed": "\(suppressed)"])
+  private func log(_ line: HandshakeLine, _ reason: String) {
+    guard let suppressed = handshakeFailures.withLock({ $0.admit(line, at: .now()) }) else { return }
+    logger.notice(line.message, metadata: ["reason": "\(reason)", "suppressed": "\(suppressed)"])
+  }
+}
+
+private enum HandshakeLine {
+  case failed
+  case notRecorded
+
+  var message: Logger.Message {
+    switch self {
+    case .failed: "a TLS handshake failed"
+    case .notRecorded: "a refused TLS handshake is not in the audit log"
+    }
   }
 }
 

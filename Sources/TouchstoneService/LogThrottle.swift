@@ -2,22 +2,30 @@
 
 internal import DispatchRPC
 
-/// Admits one line an interval, and counts the rest.
-struct LogThrottle {
+/// Admits one line of each kind an interval, and counts the rest.
+///
+/// A frequent kind never keeps back a rare one, which may be the line that tells the operator what to do. So kinds are
+/// enumerations of a few cases: their number bounds both the lines and the memory.
+struct LogThrottle<Kind: Hashable & Sendable> {
   /// Often enough for an operator to see that it goes on.
-  private static let interval = Duration.seconds(1)
+  private static var interval: Duration { .seconds(1) }
 
-  private var next = MonotonicTime(nanoseconds: 0)
-  private var suppressed = 0
+  private struct Window {
+    var next: MonotonicTime
+    var suppressed = 0
+  }
 
-  /// How many lines were kept back since the last one; `nil`: this one is, too.
-  mutating func admit(at now: MonotonicTime) -> Int? {
-    guard now >= next else {
-      suppressed += 1
-      return nil
+  private var windows: [Kind: Window] = [:]
+
+  /// Returns how many lines of this kind were kept back since its last one; `nil`: this one is, too.
+  mutating func admit(_ kind: Kind, at now: MonotonicTime) -> Int? {
+    guard var window = windows[kind], now < window.next else {
+      let suppressed = windows[kind]?.suppressed ?? 0
+      windows[kind] = Window(next: now.advanced(by: Self.interval))
+      return suppressed
     }
-    next = now.advanced(by: Self.interval)
-    defer { suppressed = 0 }
-    return suppressed
+    window.suppressed += 1
+    windows[kind] = window
+    return nil
   }
 }

@@ -174,7 +174,7 @@ extension Exchange {
 
   /// Nothing here is the caller's doing.
   func logged(_ error: CryptoError) -> RequestError {
-    if let suppressed = context.cryptoFailures.admit(at: .now()) {
+    if let suppressed = context.cryptoFailures.admit(error.code, at: .now()) {
       context.logger.error(
         "a check could not be made",
         metadata: ["rpc": "\(call.path)", "error": "\(error.message)", "suppressed": "\(suppressed)"])

@@ -3,6 +3,7 @@
 internal import DispatchRPC
 internal import Logging
 internal import TouchstoneCodec
+internal import TouchstoneCrypto
 internal import TouchstoneStore
 
 /// One per shard, and used on that shard alone.
@@ -13,8 +14,8 @@ final class ShardContext: @unchecked Sendable {
   let verifications: VerificationBatch
   let logger: Logger
   private let health: Health
-  var storeFailures = LogThrottle()
-  var cryptoFailures = LogThrottle()
+  private var storeFailures = LogThrottle<StoreFailure>()
+  var cryptoFailures = LogThrottle<CryptoError.Code>()
 
   init(workers: VerificationWorkers, logger: Logger, health: Health) {
     self.verifications = VerificationBatch(workers: workers)
@@ -26,10 +27,17 @@ final class ShardContext: @unchecked Sendable {
   func log(_ error: StoreError, rpc path: String) {
     guard error.code != .conflict else { return }
     health.storeFailed()
-    guard let suppressed = storeFailures.admit(at: .now()) else { return }
+    let kind = StoreFailure(code: error.code, remedy: error.remedy)
+    guard let suppressed = storeFailures.admit(kind, at: .now()) else { return }
     logger.error(
       "the store failed", metadata: ["rpc": "\(path)", "error": "\(error.message)", "suppressed": "\(suppressed)"])
   }
+}
+
+/// A line that says what the operator has to do is never kept back for one that says only what failed.
+private struct StoreFailure: Hashable {
+  var code: StoreError.Code
+  var remedy: StoreError.Remedy?
 }
 
 /// Who calls: the name that the configuration has for them.

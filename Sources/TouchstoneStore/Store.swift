@@ -196,12 +196,21 @@ public struct StoreError: Error, Sendable, Hashable {
     case corrupt
   }
 
+  /// What the operator has to do before the store works again. The message says it in words.
+  public enum Remedy: UInt8, Sendable, Hashable {
+    case checkDiskAndRestart
+    case restart
+  }
+
   public var code: Code
+  /// `nil`: the failure passes by itself, or is the caller's doing.
+  public var remedy: Remedy?
   /// For the log and the operator; never for a caller.
   public var message: String
 
-  public init(code: Code, message: String) {
+  public init(code: Code, remedy: Remedy? = nil, message: String) {
     self.code = code
+    self.remedy = remedy
     self.message = message
   }
 }

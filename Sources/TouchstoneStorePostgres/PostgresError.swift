@@ -78,7 +78,7 @@ extension StoreError {
 
   /// The database was put back to an earlier time: what this process would accept may have been used since.
   static let otherLineage = StoreError(
-    code: .unavailable,
+    code: .unavailable, remedy: .restart,
     message:
       "the database is in another line of history (`touchstone restored`) than when this service began; start it "
       + "again")

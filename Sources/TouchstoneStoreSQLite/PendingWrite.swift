@@ -91,6 +91,8 @@ extension StoreError {
 
   /// After a failure that is final.
   static func broken(by cause: StoreError) -> StoreError {
-    StoreError(code: .unavailable, message: "\(cause.message); check the disk, then start the service again")
+    StoreError(
+      code: .unavailable, remedy: .checkDiskAndRestart,
+      message: "\(cause.message); check the disk, then start the service again")
   }
 }

@@ -6,13 +6,28 @@ import Testing
 @testable import TouchstoneService
 
 struct LogThrottleTests {
+  private enum Line {
+    case cause
+    case remedy
+  }
+
+  private let start = MonotonicTime(nanoseconds: 5_000_000_000)
+
   @Test func oneLineASecondWithACountOfTheRest() {
-    var throttle = LogThrottle()
-    let start = MonotonicTime(nanoseconds: 5_000_000_000)
-    #expect(throttle.admit(at: start) == 0)
-    #expect(throttle.admit(at: start) == nil)
-    #expect(throttle.admit(at: start.advanced(by: .milliseconds(999))) == nil)
-    #expect(throttle.admit(at: start.advanced(by: .seconds(1))) == 2)
-    #expect(throttle.admit(at: start.advanced(by: .seconds(3))) == 0)
+    var throttle = LogThrottle<Line>()
+    #expect(throttle.admit(.cause, at: start) == 0)
+    #expect(throttle.admit(.cause, at: start) == nil)
+    #expect(throttle.admit(.cause, at: start.advanced(by: .milliseconds(999))) == nil)
+    #expect(throttle.admit(.cause, at: start.advanced(by: .seconds(1))) == 2)
+    #expect(throttle.admit(.cause, at: start.advanced(by: .seconds(3))) == 0)
+  }
+
+  @Test func oneKindKeepsNoOtherBack() {
+    var throttle = LogThrottle<Line>()
+    #expect(throttle.admit(.cause, at: start) == 0)
+    #expect(throttle.admit(.remedy, at: start) == 0)
+    #expect(throttle.admit(.cause, at: start) == nil)
+    #expect(throttle.admit(.remedy, at: start) == nil)
+    #expect(throttle.admit(.remedy, at: start.advanced(by: .seconds(1))) == 1)
   }
 }

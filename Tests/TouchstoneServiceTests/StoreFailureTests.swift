@@ -190,6 +190,17 @@ struct StoreFailureTests {
     #expect(logged.allSatisfy { $0.contains(MemoryStore.privateMessage) }, sourceLocation: sourceLocation)
   }
 
+  /// The call that fails first says why, and the next one, at once, what to do.
+  @Test func theOperatorsRemedyIsLoggedHoweverManyFailuresCameFirst() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    for remedy in [nil, nil, StoreError.Remedy.checkDiskAndRestart] {
+      service.store.failCommits(.unavailable, remedy: remedy)
+      await #expect(throws: RPCError.self) { try await service.revoke(phone) }
+    }
+    #expect(service.log.entries.count { $0.level == .error } >= 2)
+  }
+
   /// What only asks is refused the same way.
   @Test(arguments: failures)
   func aQuestionThatTheStoreCannotAnswerIsAnError(_ failure: (store: StoreError.Code, rpc: RPCCode)) async throws {

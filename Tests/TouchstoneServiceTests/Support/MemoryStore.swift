@@ -64,8 +64,10 @@ final class MemoryStore: Store {
   /// - Parameters:
   ///   - skipped: so many succeed before.
   ///   - times: `nil`: for ever.
-  func failCommits(_ code: StoreError.Code, after skipped: Int = 0, times: Int? = nil) {
-    let error = StoreError(code: code, message: Self.privateMessage)
+  func failCommits(
+    _ code: StoreError.Code, remedy: StoreError.Remedy? = nil, after skipped: Int = 0, times: Int? = nil
+  ) {
+    let error = StoreError(code: code, remedy: remedy, message: Self.privateMessage)
     state.withLock { $0.commitFailures = Failures(error: error, remaining: times, skipped: skipped) }
   }
 
