@@ -15,8 +15,9 @@ from support.phone import Phone
 
 #: Customers have done so many things before a fault: there is something to lose, and more under way.
 ACTS = 40
-#: While a disk fails, each shard says so once a second; the health notices it once.
-LINES_PER_SECOND = 6
+#: While a disk fails, each of two shards says once a second what failed, and once what to do; the health notices it once,
+#: and the start said something, too.
+LINES_PER_SECOND = 8
 
 #: What comes and goes with the service running, and what the log says of it.
 PASSING = {
