@@ -25,7 +25,7 @@ struct Conditions {
     self.profile = profile
     self.evaluation = evaluation
     self.now = now
-    verdict = .compare(baseline: binding?.baseline, posture: posture, device: device)
+    verdict = .compare(baseline: binding?.baseline, posture: posture)
   }
 
   var scope: BindingStanding.Scope { binding?.scope ?? .device }
@@ -74,8 +74,9 @@ struct Conditions {
   /// What a factor is worth in this policy, now.
   enum Usability {
     case usable
-    /// The domain state changed: another factor must come first (R25). It keeps no evaluation from opening. The phone
-    /// itself would say yes, and an attempt is to answer which other factor is needed.
+    /// The domain state changed (R25), or does not show that it did not (R27): another factor must come first. It keeps
+    /// no evaluation from opening. The phone itself would say yes, and an attempt is to answer which other factor is
+    /// needed.
     case suspended
     /// Its budget in this evaluation is.
     case spent
@@ -102,7 +103,7 @@ struct Conditions {
         return .obstructed(.osTooOld)
       }
     }
-    if let obstacle = deviceObstacle(to: factor, &trace) ?? domainStateObstacle(&trace) {
+    if let obstacle = deviceObstacle(to: factor, &trace) ?? domainStateObstacle(to: factor, &trace) {
       return .obstructed(obstacle)
     }
     guard !isSpent(factor) else {
@@ -135,11 +136,13 @@ struct Conditions {
   }
 
   /// A system without domain state is refused; so is a device that could give one and did not, where there is no
-  /// baseline (R27). With one, silence is a change (R22), not a refusal; and a locked device is excused.
-  private func domainStateObstacle(_ trace: inout some RuleTracer) -> Denial? {
+  /// baseline yet, for nothing could be recorded (R27). With a baseline, silence is a change (R22), not a refusal; and a
+  /// locked device is excused. Without a binding there is nothing to compare, and only the device's own factors need it.
+  private func domainStateObstacle(to factor: Factor, _ trace: inout some RuleTracer) -> Denial? {
     guard policy.comparesDomainState else { return nil }
     let couldGive = posture.supports(.domainState)
-    let isMissing = posture.domainState.isEmpty && verdict == .neverRecorded
+    let isNeeded = binding?.scope == .device || factor.isProvenByDeviceKey
+    let isMissing = isNeeded && posture.domainState.isEmpty && verdict == .neverRecorded
     let given = couldGive && !isMissing
     return trace.check("R27", given, "a domain state is required, and\(given ? "" : " not") given")
       ? nil : .domainStateRequired
@@ -156,7 +159,17 @@ struct Conditions {
     guard trace.check("R17", isOn, "unlocking by biometrics is switched \(isOn ? "on" : "off")") else {
       return .unproven(.factorNotOffered)
     }
-    return trace.check("R25", !verdict.isChanged, "the domain state is \(verdict)") ? .usable : .suspended
+    let isServed = verdict == .unchanged || !mustBeUnchanged
+    return trace.check(verdict.rule, isServed, "the domain state is \(verdict)") ? .usable : .suspended
+  }
+
+  /// Whether a key that biometrics can unlock serves only where the domain state is shown to be the baseline's: where the
+  /// policy requires that (R27), and wherever a baseline is there (R25). A phone with other fingers could say instead that
+  /// it is locked and has none to give. The service does not take its word for it (R22): the device's passcode ends the
+  /// lock, and then the phone can give one.
+  private var mustBeUnchanged: Bool {
+    guard let binding, binding.scope == .device else { return false }
+    return policy.comparesDomainState || binding.baseline != nil
   }
 
   private func usabilityOfSecret(_ factor: Factor, _ trace: inout some RuleTracer) -> Usability {

@@ -3,21 +3,20 @@
 extension DomainStateVerdict {
   /// Compares what the device says now with the binding's baseline, in R22's order. Only the result counts, not the
   /// way to it (R23): ask anew each time, and never keep the answer.
-  public static func compare(
-    baseline: DomainStateBaseline?, posture: DevicePosture, device: BiometryStanding
-  ) -> DomainStateVerdict {
-    let isLockedOut = device.isLockedOut || posture.isBiometryLockedOut
-    if isLockedOut && posture.domainState.isEmpty { return .unknownWhileLocked }
+  ///
+  /// A phone that the service alone counts as locked can give its domain state, and is not excused.
+  public static func compare(baseline: DomainStateBaseline?, posture: DevicePosture) -> DomainStateVerdict {
+    if posture.isBiometryLockedOut && posture.domainState.isEmpty { return .unknownWhileLocked }
     guard let baseline else { return .neverRecorded }
     if posture.domainState == baseline.domainState { return .unchanged }
     return posture.hasNewerMajorVersion(than: baseline) ? .changedWithOS : .changed
   }
 
-  /// Biometrics no longer stand for the person who was bound (R25).
-  public var isChanged: Bool {
+  /// The rule by which biometrics do not serve where they have to be shown unchanged, and are not.
+  var rule: StaticString {
     switch self {
-    case .changed, .changedWithOS: true
-    case .neverRecorded, .unchanged, .unknownWhileLocked: false
+    case .changed, .changedWithOS: "R25"
+    case .neverRecorded, .unchanged, .unknownWhileLocked: "R27"
     }
   }
 }

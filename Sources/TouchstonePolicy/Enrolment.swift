@@ -24,10 +24,12 @@ public struct EnrolmentPolicy: Sendable, Hashable {
   }
 
   /// Why this device cannot be bound now (R1, R2); `nil` where it can. A locked one cannot: it has no domain state to
-  /// give as the baseline.
+  /// give as the baseline. One that has a domain state and gives none cannot either (R24): it would stay without a
+  /// baseline, and changed fingers would never show.
   public func preflight(posture: DevicePosture) -> Denial? {
     var trace = NoTrace()
-    return posture.biometryObstacle(isLockedOut: posture.isBiometryLockedOut, &trace)
+    if let obstacle = posture.biometryObstacle(isLockedOut: posture.isBiometryLockedOut, &trace) { return obstacle }
+    return posture.hasDomainState && posture.domainState.isEmpty ? .domainStateRequired : nil
   }
 
   /// What completing the binding does to the bindings that exist (R29).

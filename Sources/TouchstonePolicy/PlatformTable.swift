@@ -46,6 +46,11 @@ extension DevicePosture {
     return osVersion >= version
   }
 
+  /// Whether a phone like this gives a domain state while biometrics are enrolled and not locked.
+  var hasDomainState: Bool {
+    platform.hasDomainState && supports(.domainState)
+  }
+
   public var advisories: [Advisory] {
     guard platform.hasVersionFloor, let osVersion, (osVersion.major, osVersion.minor) == (10, 1) else { return [] }
     return [.slowPrompt]
@@ -58,6 +63,14 @@ extension Platform {
     switch self {
     case .unspecified, .iOS, .iPadOS: true
     case .macOS, .android, .web: false
+    }
+  }
+
+  /// `evaluatedPolicyDomainState` is Apple's. Every Mac with a sensor has it.
+  fileprivate var hasDomainState: Bool {
+    switch self {
+    case .unspecified, .iOS, .iPadOS, .macOS: true
+    case .android, .web: false
     }
   }
 }

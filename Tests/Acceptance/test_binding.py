@@ -48,6 +48,8 @@ DENIALS = [
     ({"biometry_available": False}, "BIOMETRY_NOT_AVAILABLE", -6),
     ({"biometry_enrolled": False}, "BIOMETRY_NOT_ENROLLED", -7),
     ({"biometry_locked_out": True}, "BIOMETRY_LOCKOUT", -8),
+    # R24: it could give one.
+    ({"domain_state": b""}, "DOMAIN_STATE_REQUIRED", -6),
 ]
 
 

@@ -299,6 +299,21 @@ def test_a_changed_domain_state_needs_another_factor(caller, domain_state):
     assert caller.can_evaluate(phone).biometry_attempts_left == 5
 
 
+def test_a_lock_that_the_phone_claims_hides_no_changed_finger(caller):
+    """R22, R25: a key of user presence, unlocked by a new finger, under a policy that requires no domain state."""
+    phone = Phone(BIOMETRY, DEVICE_OWNER)
+    caller.bind(phone)
+    locked = phone.posture(biometry_locked_out=True, domain_state=b"")
+    opened = caller.begin(phone, posture=locked)
+    assert opened.domain_state == types_pb2.DOMAIN_STATE_VERDICT_UNKNOWN_WHILE_LOCKED
+    assert not opened.factors
+    answer = caller.submit(phone, opened, factor=DEVICE_OWNER, posture=locked)
+    assert (answer.outcome, answer.la_error) == (FACTOR_REQUIRED, -6)
+    assert answer.message.text.startswith("Touch ID is paused after several tries.")
+    # The phone's passcode ended the lock, and it has a domain state again: its owner loses nothing.
+    assert caller.submit(phone, opened, factor=DEVICE_OWNER).outcome == SUCCEEDED
+
+
 def test_a_change_that_was_undone_is_none(caller, phone):
     changed = caller.can_evaluate(phone, domain_state=b"another finger")
     assert changed.domain_state == types_pb2.DOMAIN_STATE_VERDICT_CHANGED
@@ -482,7 +497,7 @@ def phones_of_every_past(caller):
     for phone, version in zip(phones, range(9, 27), strict=True):
         phone.os_version = str(version)
     without_baseline = Phone()
-    without_baseline.domain_state = b""
+    without_baseline.os_version, without_baseline.domain_state = "8.4", b""
     phones.append(without_baseline)
     for phone in phones:
         caller.bind(phone)

@@ -5,13 +5,15 @@ import threading
 import grpc
 import pytest
 
-from support.caller import COFFEE, all_at_once, from_threads, new_caller
+from support.caller import COFFEE, all_at_once, from_threads, new_caller, primary_login
 from support.errors import refused
+from support.phone import BIOMETRY, DEVICE_OWNER, Phone
 from support.stubs import evaluation_pb2, types_pb2
 
 PARALLEL_CONSUMPTIONS = 50
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+FACTOR_REQUIRED = evaluation_pb2.OUTCOME_FACTOR_REQUIRED
 
 
 def changed(**fields):
@@ -61,6 +63,67 @@ def test_a_payment_needs_a_device_with_domain_state(caller, phone, os_version):
     opened = caller.begin(phone, "payment", transaction=COFFEE, posture=posture)
     assert opened.denial.la_error == types_pb2.LA_ERROR_BIOMETRY_NOT_AVAILABLE
     assert not opened.evaluation
+
+
+# R22, R25, R27: whose fingers they are must be shown.
+
+
+def bound_before_domain_state(caller, *factors):
+    """A phone that got its iOS 17 after it was bound: it has no baseline."""
+    phone = Phone(*factors)
+    phone.os_version, state, phone.domain_state = "8.4", phone.domain_state, b""
+    assert not caller.bind(phone).domain_state_recorded
+    phone.os_version, phone.domain_state = "17.4", state
+    return phone
+
+
+@pytest.mark.parametrize("has_baseline", [True, False], ids=["recorded", "never recorded"])
+def test_a_phone_that_says_it_is_locked_pays_by_no_key_that_fingers_unlock(caller, has_baseline):
+    if has_baseline:
+        phone = Phone(BIOMETRY, DEVICE_OWNER)
+        caller.bind(phone)
+    else:
+        phone = bound_before_domain_state(caller, BIOMETRY, DEVICE_OWNER)
+    locked = phone.posture(biometry_locked_out=True, domain_state=b"")
+    for posture in (phone.posture(), locked):
+        opened = caller.begin(phone, "payment", transaction=COFFEE, posture=posture)
+        answer = caller.submit(phone, opened, factor=DEVICE_OWNER, posture=locked)
+        assert (answer.outcome, answer.la_error) == (FACTOR_REQUIRED, -6)
+        assert answer.domain_state == types_pb2.DOMAIN_STATE_VERDICT_UNKNOWN_WHILE_LOCKED
+        assert not answer.next_factors
+        assert not answer.token
+
+
+@pytest.mark.parametrize("factor", [BIOMETRY, DEVICE_OWNER])
+def test_a_phone_that_the_service_locked_pays_by_no_key_while_it_is_silent(caller, factor):
+    """Its own reports lock it, so that its silence could pass for the lock's."""
+    phone = Phone(BIOMETRY, DEVICE_OWNER)
+    caller.bind(phone)
+    opened = caller.begin(phone, "payment", transaction=COFFEE)
+    caller.submit(phone, opened, report=types_pb2.LA_ERROR_BIOMETRY_LOCKOUT)
+    answer = caller.submit(phone, opened, factor=factor, posture=phone.posture(domain_state=b""))
+    assert answer.outcome != SUCCEEDED
+    assert not answer.token
+
+
+def test_without_a_baseline_no_finger_pays_until_there_is_one(caller):
+    phone = bound_before_domain_state(caller, BIOMETRY, DEVICE_OWNER)
+    for state in (phone.domain_state, b"another finger"):
+        phone.domain_state = state
+        opened = caller.begin(phone, "payment", transaction=COFFEE)
+        assert opened.domain_state == types_pb2.DOMAIN_STATE_VERDICT_NEVER_RECORDED
+        assert not opened.denial.reason
+        for factor in (BIOMETRY, DEVICE_OWNER):
+            answer = caller.submit(phone, opened, factor=factor)
+            assert (answer.outcome, answer.token) == (FACTOR_REQUIRED, "")
+    # It logs in where no domain state is required, and that proves nothing of its fingers.
+    token = caller.login(phone).token
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="TOKEN_BY_BIOMETRICS"):
+        caller.accept_domain_state(phone.binding, phone.domain_state, token=token)
+    caller.accept_domain_state(phone.binding, phone.domain_state, primary=primary_login())
+    assert caller.pay(phone).outcome == SUCCEEDED
+    phone.domain_state = b"and another one"
+    assert caller.pay(phone).outcome == FACTOR_REQUIRED
 
 
 @pytest.mark.parametrize("transaction", OTHER_TRANSACTIONS, ids=str)

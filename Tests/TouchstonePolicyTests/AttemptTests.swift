@@ -65,7 +65,9 @@ import TouchstonePolicy
       9.3 no-state | set no-base      | 0 | payment  | 0 | bio right   => failed -6 | - | 5 | never | = | =
       9.3 no-state | set no-base      | 0 | payment  | 0 | bio wrong   => failed -6 | - | 5 | never | = | =
       9.3 no-state | passcode no-base | 0 | payment  | 0 | owner right => failed -6 | - | 5 | never | = | =
-      9.3          | set no-base      | 0 | payment  | 0 | bio right   => succeeded | - | 5 | never | = | 0.
+      9.3          | set no-base      | 0 | payment  | 0 | bio right   => factorRequired -6 | - | 5 | never | = | =
+      9.3          | presence no-base | 0 | payment  | 0 | owner right => factorRequired -6 | - | 5 | never | = | =
+      9.3          | passcode no-base | 0 | payment  | 0 | owner right => succeeded | - | 5 | never | = | 0.
       """))
   func refused(_ row: Case) { check(row) }
 
@@ -91,7 +93,11 @@ import TouchstonePolicy
       9.3           | presence     | 0! | login | 0 | owner right => succeeded    | -         | 5 | same    | 0  | 0.
       9.3           | presence     | 3  | login | 0 | owner right => succeeded    | -         | 5 | same    | 0  | 0.
       9.3           | presence     | 0  | login | 0 | owner right => succeeded    | -         | 5 | same    | =  | 0.
-      9.3 no-state  | presence     | 5! | login | 0 | owner right => succeeded    | -         | 5 | unknown | 0  | 0.
+      # It is read after the passcode was typed: by then the phone gives its domain state. Silent, it hides a change.
+      9.3 locked    | presence     | 5! | login | 0 | owner right => succeeded    | -         | 3 | same    | 0  | 0.
+      9.3 no-state  | presence     | 5! | login | 0 | owner right => factorRequired -6 | -    | 3 | changed | =  | =
+      9.3 no-state locked | presence | 5! | login | 0 | owner right => factorRequired -6 | - | 3 | unknown | =  | =
+      9.3 no-state locked | passcode | 5! | login | 0 | owner right => succeeded  | -         | 3 | unknown | 0  | 0.
       9.3 no-sensor | presence     | 0  | owner | 0 | owner right => succeeded    | -         | 5 | same    | =  | 0.
       # Wrong, it counts like biometrics; once the device is locked, the evaluation alone counts.
       9.3           | set presence | 0  | login | 0 | owner wrong => tryAgain -1  | bio,owner | 4 | same    | 1  | 1
@@ -148,7 +154,8 @@ import TouchstonePolicy
       9.3 no-fingers | set presence | 2 | login | 1 | report -7 => failed -7 | owner | 3 | same | = | =
       # -8 locks the device, and leaves the evaluation its budget.
       9.3                 | set          | 2  | bio   | 1 | report -8 => lockedOut -8 | -     | 0 | same    | 2! | =
-      9.3 locked no-state | set presence | 0  | login | 0 | report -8 => lockedOut -8 | owner | 0 | unknown | 0! | =
+      9.3 locked no-state | set presence | 0  | login | 0 | report -8 => lockedOut -8 | -     | 0 | unknown | 0! | =
+      9.3 locked no-state | set passcode | 0  | login | 0 | report -8 => lockedOut -8 | owner | 0 | unknown | 0! | =
       9.3                 | set          | 5! | bio   | 0 | report -8 => lockedOut -8 | -     | 0 | same    | =  | =
       9.3                 | presence     | 0  | owner | 0 | report -8 => lockedOut -8 | owner | 0 | same    | 0! | =
       # -10 ends the evaluation for good.
@@ -185,7 +192,8 @@ import TouchstonePolicy
       9.3 state=B | set presence | 5! | login | 0 | owner right => factorRequired -6 | -     | 3 | changed | = | =
       9.3 state=B | set passcode | 5! | login | 0 | owner right => succeeded         | -     | 5 | changed | 0 | 0.
       # While locked and silent, the device is not suspected.
-      9.3 no-state | set presence | 5! | login | 0 | owner right => succeeded | - | 5 | unknown | 0 | 0.
+      9.3 locked no-state | set presence | 5! | login | 0 | owner right => factorRequired -6 | - | 3 | unknown | = | =
+      9.3 locked no-state | set presence | 0  | login | 0 | owner wrong => tryAgain -1 | - | 2 | unknown | 1 | 1
       # A payment, likewise.
       9.3         | set          | 0 | payment | 0 | bio right => succeeded         | -     | 5 | same    | = | 0.
       9.3 state=B | set passcode | 0 | payment | 0 | bio right => factorRequired -6 | owner | 5 | changed | = | =

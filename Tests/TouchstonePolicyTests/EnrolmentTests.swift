@@ -45,14 +45,13 @@ import TouchstonePolicy
   }
 
   @Test(
-    "R1, R2: which devices can be bound",
+    "R1, R2, R24: which devices can be bound",
     arguments: cases(
       """
       # phone => answer
       9.3                 => yes
       8.0                 => yes
       8.0 no-state        => yes
-      9.3 no-state        => yes
       9.3 state=B         => yes
       10.1                => yes
       11.0 face           => yes
@@ -68,6 +67,14 @@ import TouchstonePolicy
       9.3 locked          => -8 BIOMETRY_LOCKOUT
       9.3 locked no-state => -8 BIOMETRY_LOCKOUT
       8.4 locked          => -1 BIOMETRY_LOCKOUT
+      # A phone that has a domain state and gives none: changed fingers would never show.
+      9.0 no-state        => -6 DOMAIN_STATE_REQUIRED
+      26.0 face no-state  => -6 DOMAIN_STATE_REQUIRED
+      iPadOS-13 no-state  => -6 DOMAIN_STATE_REQUIRED
+      macOS no-state      => -6 DOMAIN_STATE_REQUIRED
+      8.4 no-state        => yes
+      android no-state    => yes
+      web no-state        => yes
       """))
   func bindableDevices(_ row: Case) {
     let denial = policy.preflight(posture: DevicePosture(table: row.given[0]))

@@ -158,8 +158,12 @@ import TouchstonePolicy
       # R1 comes first: locked is a denial, changed or not.
       9.3 state=B         | set          | 5! | bio   => -8 BIOMETRY_LOCKOUT | changed    | -     | 0
       9.3 no-state locked | set          | 0  | bio   => -8 BIOMETRY_LOCKOUT | unknown    | -     | 0
-      9.3 no-state        | set          | 5! | bio   => -8 BIOMETRY_LOCKOUT | unknown    | -     | 0
-      9.3 no-state locked | set presence | 5! | login => yes                 | unknown    | owner | 0
+      9.3 no-state        | set          | 5! | bio   => -8 BIOMETRY_LOCKOUT | changed    | -     | 0
+      # A lock that the phone claims hides no change; its passcode ends the lock, and then the phone can tell.
+      9.3 no-state locked | set presence | 5! | login => yes                 | unknown    | -     | 0
+      9.3 no-state locked | set passcode | 5! | login => yes                 | unknown    | owner | 0
+      9.3                 | set presence | 5! | login => yes                 | same       | owner | 0
+      9.3 no-state locked | presence no-base | 5! | login => yes             | unknown    | owner | 0
       9.3 state=B locked  | set presence | 5! | login => yes                 | changed    | -     | 0
       9.3 state=B locked  | set passcode | 5! | login => yes                 | changed    | owner | 0
       """))
@@ -179,15 +183,25 @@ import TouchstonePolicy
       9.0 no-state     | none        | 0 | payment          => -6 DOMAIN_STATE_REQUIRED | .     | -         | 5
       9.0 no-state     | set no-base | 0 | payment          => -6 DOMAIN_STATE_REQUIRED | never | -         | 5
       9.0 no-state     | set no-base | 0 | careless-payment => -6 DOMAIN_STATE_REQUIRED | never | -         | 5
-      9.0              | set no-base | 0 | payment          => yes                      | never | bio       | 5
+      # Without a baseline, nothing shows whose fingers they are: what is left records one.
+      9.0              | set no-base | 0 | payment          => yes                      | never | -         | 5
+      9.0              | set presence no-base | 0 | payment => yes                      | never | -         | 5
+      9.0              | set passcode no-base | 0 | payment => yes                      | never | owner     | 5
+      9.0              | set no-base | 0 | stateful         => yes                      | never | -         | 5
+      9.0              | touch-id no-base | 0 | stateful    => yes                      | never | -         | 5
+      # Without a binding there is nothing to compare.
+      9.0              | bearer      | 0 | stateful         => yes                      | .     | bio       | 3
       android no-state | set no-base | 0 | payment          => -6 DOMAIN_STATE_REQUIRED | never | -         | 5
       # With a baseline, none given is a change: the evaluation opens and asks for another factor.
       9.0 no-state | set | 0 | payment => yes | changed | - | 5
-      # A locked device cannot say, and is excused.
-      9.0 no-state        | none             | 5! | payment => yes                 | .       | owner | 0
-      9.0 no-state locked | presence no-base | 5! | payment => yes                 | unknown | owner | 0
-      9.0 no-state locked | none             | 0  | payment => yes                 | .       | owner | 0
-      9.0 no-state        | set              | 5! | payment => -8 BIOMETRY_LOCKOUT | unknown | -     | 0
+      # A device that says it is locked is excused, but its word opens nothing that biometrics unlock.
+      9.0 no-state locked | presence         | 5! | payment => yes                   | unknown | -     | 0
+      9.0 no-state locked | presence no-base | 5! | payment => yes                   | unknown | -     | 0
+      9.0 no-state locked | passcode         | 5! | payment => yes                   | unknown | owner | 0
+      9.0 no-state locked | passcode no-base | 5! | payment => yes                   | unknown | owner | 0
+      9.0 no-state locked | none             | 0  | payment => yes                   | .       | owner | 0
+      9.0 no-state        | none             | 5! | payment => -8 BIOMETRY_LOCKOUT   | .       | -     | 0
+      9.0 no-state        | set              | 5! | payment => -8 BIOMETRY_LOCKOUT   | changed | -     | 0
       # R1's obstacles come first.
       7.1                     | none | 0 | payment => -6 OS_TOO_OLD             | . | - | 5
       8.4 no-passcode         | none | 0 | payment => -5 PASSCODE_NOT_SET       | . | - | 5
@@ -249,7 +263,8 @@ import TouchstonePolicy
       let answer = world.preflight(with: world.binding)
       let rules: [Bool] = [
         answer.denial == nil || answer.factors.isEmpty,
-        answer.denial != nil || !answer.factors.isEmpty || answer.domainState?.isChanged == true,
+        // Nothing is left only where the fingers are not shown to be the same.
+        answer.denial != nil || !answer.factors.isEmpty || answer.domainState.map { $0 != .unchanged } == true,
         answer.biometryAttemptsLeft > 0 || !answer.factors.contains(.biometry),
         Set(answer.factors).isSubset(of: world.policy.factors) && Set(answer.factors).count == answer.factors.count,
         !answer.factors.dropLast().contains(.primary),

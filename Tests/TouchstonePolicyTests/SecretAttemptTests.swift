@@ -82,14 +82,16 @@ import TouchstonePolicy
   func notOffered(_ row: Case) { check(row) }
 
   @Test(
-    "R27: a policy that requires domain state refuses devices that give none, by whatever factor",
+    "R27: a policy that requires domain state refuses devices that give none, by whatever factor of a binding",
     arguments: cases(
       """
       8.4          | set         | 0 | passcode | stateful | 0 | passcode right => failed -6 | - | 5 | - | = | =  | =
       9.3 no-state | set no-base | 0 | passcode | stateful | 0 | passcode right => failed -6 | - | 5 | - | = | =  | =
       9.3          | set         | 0 | passcode | stateful | 0 | passcode right => succeeded | - | 5 | - | = | 0. | 0
       web          | absent      | 0 | passcode | stateful | 0 | passcode right => succeeded | - | 5 | - | = | 0. | 0
-      web no-state | absent      | 0 | passcode | stateful | 0 | passcode right => failed -6 | - | 5 | - | = | =  | =
+      # No device is named: there is nothing to compare.
+      web no-state | absent      | 0 | passcode | stateful | 0 | passcode right => succeeded | - | 5 | - | = | 0. | 0
+      8.4          | absent      | 0 | passcode | stateful | 0 | passcode right => failed -6 | - | 5 | - | = | =  | =
       """))
   func domainStateRequired(_ row: Case) { check(row) }
 

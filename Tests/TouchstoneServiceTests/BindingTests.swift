@@ -188,6 +188,7 @@ struct BindingTests {
     let baseline = DomainStateBaseline(domainState: phone.posture.domainState, osMajorVersion: 17)
     #expect(service.store.records.binding(phone.bindingID)?.baseline == baseline)
     var silent = TestPhone(deviceID: "phone-2")
+    silent.posture.osVersion = "8.4"
     silent.posture.domainState = []
     silent = try await service.bind(silent)
     #expect(service.store.records.binding(silent.bindingID)?.baseline == nil)

@@ -214,6 +214,7 @@ extension Occasion {
     switch decision.domainState {
     case .changed? where isOnDevice: self = .biometryChanged
     case .changedWithOS? where isOnDevice: self = .biometryChangedWithUpdate
+    case .unknownWhileLocked? where isOnDevice: self = .biometryPaused
     default:
       switch decision.laError {
       case .biometryLockout?: self = .biometryPaused

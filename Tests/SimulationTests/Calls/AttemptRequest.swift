@@ -104,7 +104,8 @@ extension V1.SubmitAttemptRequest: Request {
     return signature.publicKey == key.publicKey && signature.message == opened.signingInput
   }
 
-  /// The device is not locked, its fingers are those of the binding, and its person wants it so (R17, R25, R36).
+  /// The device is not locked, its fingers are shown to be those of the binding, and its person wants it so (R17, R25,
+  /// R27, R36).
   private func isFit(
     _ factor: V1.Factor, _ binding: BindingRecord, _ opened: OpenedEvaluation, _ moment: Moment
   ) -> Bool {
@@ -118,9 +119,7 @@ extension V1.SubmitAttemptRequest: Request {
     if binding.key(for: factor)?.protection == .devicePasscode { return true }
     let profile = moment.before.profile(binding.applicationID, binding.profileID)
     guard profile.settings.isBiometryEnabled else { return false }
-    guard let baseline = binding.baseline else { return true }
-    if posture.domainState.isEmpty { return device.isLockedOut || posture.biometryLockedOut }
-    return posture.domainState == baseline.domainState
+    return !opened.policy.mustBeUnchanged(binding) || posture.domainState == binding.baseline?.domainState
   }
 
   private func isSecret(
@@ -275,6 +274,13 @@ extension OpenedEvaluation {
   fileprivate func isOpen(for call: Call, in world: World) -> Bool {
     guard let step = call.dispatchedStep else { return false }
     return world.time.earliest(since: step) < expiresAt && world.isInForce(policy, at: call)
+  }
+}
+
+extension EvaluationPolicy {
+  /// Whether what fingers unlock serves only where the phone shows the binding's domain state (R25, R27).
+  func mustBeUnchanged(_ binding: BindingRecord) -> Bool {
+    requiresDomainState || purpose == .payment || binding.baseline != nil
   }
 }
 

@@ -15,7 +15,8 @@ extension V1.CanEvaluatePolicyRequest: Request {
     if answer.denial?.laError == .biometryLockout {
       world.require(!answer.factors.contains(.biometry), "R4", "biometrics are offered while they are locked")
     }
-    UndisturbedOffer(bindingID, of: applicationID, posture, call, world)?.check(answer.factors, answer.domainState)
+    UndisturbedOffer(bindingID, of: applicationID, policy: policy, posture, call, world)?
+      .check(answer.factors, answer.domainState)
   }
 
   func summary(of answer: Answer) -> String { "can evaluate \(answer.canEvaluate), \(answer.factors.names)" }
@@ -31,7 +32,8 @@ extension V1.BeginEvaluationRequest: Request {
   }
 
   func check(_ answer: Answer, to call: Call, in world: World) {
-    UndisturbedOffer(bindingID, of: applicationID, posture, call, world)?.check(answer.factors, answer.domainState)
+    UndisturbedOffer(bindingID, of: applicationID, policy: policy, posture, call, world)?
+      .check(answer.factors, answer.domainState)
     guard answer.denial == nil else {
       world.require(answer.evaluation.isEmpty && answer.challenge.isEmpty, "R34", "a denial opens an evaluation")
       return world.requireEvent(of: call, "evaluation.denied") { Identifier.areEqual($0.applicationID, applicationID) }

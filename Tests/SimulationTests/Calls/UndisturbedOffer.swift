@@ -12,10 +12,15 @@ struct UndisturbedOffer {
   let before: StoredRecords
   let binding: BindingRecord
   let posture: V1.DevicePosture
+  let policy: EvaluationPolicy
 
   /// `nil` where something else was under way, or the binding is unknown.
-  init?(_ bindingID: String, of applicationID: String, _ posture: V1.DevicePosture?, _ call: Call, _ world: World) {
+  init?(
+    _ bindingID: String, of applicationID: String, policy name: String, _ posture: V1.DevicePosture?, _ call: Call,
+    _ world: World
+  ) {
     guard let before = call.before, !world.database.hasFailed(since: call.sentStep), let posture,
+      let policy = world.policy(named: name, at: call),
       let binding = before.binding(bindingID), Identifier.areEqual(binding.applicationID, applicationID)
     else { return nil }
     self.world = world
@@ -23,6 +28,7 @@ struct UndisturbedOffer {
     self.before = before
     self.binding = binding
     self.posture = posture
+    self.policy = policy
   }
 
   func check(_ factors: [V1.Factor], _ verdict: V1.DomainStateVerdict) {
@@ -34,11 +40,21 @@ struct UndisturbedOffer {
       world.require(isOn, "R17", "a \(kind) is offered that is off or not set")
       world.require(!isLocked(profile.secret(kind)), "R13", "a locked \(kind) is offered")
     }
+    checkKeys(factors)
     guard factors.contains(.biometry) else { return }
     let device = before.device(binding.deviceID).biometry
     world.require(!device.isLockedOut && !posture.biometryLockedOut, "R4", "locked biometrics are offered")
     world.require(profile.settings.isBiometryEnabled, "R17", "biometrics are offered that are off")
-    world.require(self.verdict != .changed && self.verdict != .changedWithOS, "R25", "changed fingers are offered")
+  }
+
+  // R25, R27
+  private func checkKeys(_ factors: [V1.Factor]) {
+    guard policy.mustBeUnchanged(binding), verdict != .unchanged else { return }
+    world.require(!factors.contains(.biometry), "R25", "fingers are offered that are not shown to be the same")
+    guard factors.contains(.deviceOwner) else { return }
+    world.require(
+      binding.key(for: .deviceOwner)?.protection == .devicePasscode, "R27",
+      "a key is offered that fingers unlock, and they are not shown to be the same")
   }
 
   private func isLocked(_ secret: SecretRecord?) -> Bool {
@@ -53,8 +69,7 @@ struct UndisturbedOffer {
 
   // R22
   private var verdict: DomainStateVerdict {
-    let isLocked = before.device(binding.deviceID).biometry.isLockedOut || posture.biometryLockedOut
-    if isLocked, posture.domainState.isEmpty { return .unknownWhileLocked }
+    if posture.biometryLockedOut, posture.domainState.isEmpty { return .unknownWhileLocked }
     guard let baseline = binding.baseline else { return .neverRecorded }
     if posture.domainState == baseline.domainState { return .unchanged }
     let major = UInt32(posture.osVersion.prefix { $0 != "." }) ?? 0

@@ -144,9 +144,16 @@ final class Attacker {
     people.begin(phone, chance.pick(Names.applications), as: stolen)
   }
 
-  /// A device that says what did not happen.
+  /// A device that says what did not happen, or that it is locked and cannot tell whose fingers it has.
   private func lie() {
     guard let prompt = somePrompt else { return }
+    if chance.happens(40), let attempt = people.proof(for: prompt) {
+      var request = people.attemptRequest(attempt, to: prompt)
+      request.posture?.biometryLockedOut = true
+      request.posture?.domainState = []
+      world.send(request)
+      return
+    }
     let code: V1.LAError = chance.happens(70) ? .authenticationFailed : .biometryLockout
     people.submit(.report(V1.DeviceReport(laError: code)), to: prompt)
   }

@@ -186,7 +186,8 @@ struct  Touchstone__V1__BeginBindingResponse
   Google__Protobuf__Timestamp *expires_at;
   /*
    * Set where this device cannot be bound now: OS_TOO_OLD, PASSCODE_NOT_SET, BIOMETRY_NOT_AVAILABLE,
-   * BIOMETRY_NOT_ENROLLED, BIOMETRY_LOCKOUT.
+   * BIOMETRY_NOT_ENROLLED, BIOMETRY_LOCKOUT, DOMAIN_STATE_REQUIRED (the posture of an iPhone, iPad or Mac with iOS 9 or
+   * later has none).
    */
   Touchstone__V1__Denial *denial;
 };

@@ -74,7 +74,7 @@ typedef enum _Touchstone__V1__Outcome {
   TOUCHSTONE__V1__OUTCOME__OUTCOME_LOCKED_OUT = 6,
   /*
    * -6: the factor is not the policy's, not offered (off or not set), spent, or not usable while the domain state
-   * differs; not counted. -1, -8: biometrics failed for the third time (default) or are locked, and the policy goes on
+   * differs or is not shown (DomainStateVerdict); not counted. -1, -8: biometrics failed for the third time (default) or are locked, and the policy goes on
    * by itself (deviceOwnerAuthentication). One of next_factors is needed in this evaluation; where there is none,
    * another evaluation.
    */
@@ -151,7 +151,7 @@ struct  Touchstone__V1__CanEvaluatePolicyResponse
   Touchstone__V1__DomainStateVerdict domain_state;
   /*
    * Usable now, best first; those left when biometrics are not. Empty beside can_evaluate where the domain state
-   * changed and nothing else is left: an attempt then answers FACTOR_REQUIRED.
+   * changed, or is not shown to be the same, and nothing else is left: an attempt then answers FACTOR_REQUIRED.
    */
   size_t n_factors;
   Touchstone__V1__Factor *factors;

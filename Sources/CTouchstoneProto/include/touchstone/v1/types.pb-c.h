@@ -102,12 +102,15 @@ typedef enum _Touchstone__V1__LAError {
 typedef enum _Touchstone__V1__DomainStateVerdict {
   TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNSPECIFIED = 0,
   /*
-   * No baseline was ever recorded: counts as not changed.
+   * No baseline was ever recorded. Counts as not changed, but where the policy requires a domain state: there nothing
+   * that biometrics unlock succeeds until a baseline is recorded, by another factor's success or AcceptDomainState.
    */
   TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_NEVER_RECORDED = 1,
   TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNCHANGED = 2,
   /*
-   * The device is locked out and cannot say: counts as not changed.
+   * The device says that it is locked out, and gives none. No key that biometrics can unlock succeeds, not even one of
+   * user presence, unless there is no baseline and the policy requires no domain state. The device's passcode ends the
+   * lock: read the domain state then, and send it with the attempt.
    */
   TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNKNOWN_WHILE_LOCKED = 3,
   /*
@@ -151,7 +154,8 @@ struct  Touchstone__V1__DevicePosture
   protobuf_c_boolean biometry_locked_out;
   protobuf_c_boolean passcode_set;
   /*
-   * evaluatedPolicyDomainState: opaque, at most 256 bytes; empty where the device gave none.
+   * evaluatedPolicyDomainState: opaque, at most 256 bytes; empty where the device gave none. An iPhone, iPad or Mac has
+   * none while its biometrics are locked; once the device's passcode was typed it has one again.
    */
   ProtobufCBinaryData domain_state;
 };
@@ -230,7 +234,8 @@ struct  Touchstone__V1__LocalizedText
  *   BIOMETRY_NOT_AVAILABLE  -6        the sensor is missing, broken or off
  *   BIOMETRY_NOT_ENROLLED   -7
  *   BIOMETRY_LOCKOUT        -8        -1 before iOS 9; ends with a success of device owner or passcode, or UnlockDevice
- *   DOMAIN_STATE_REQUIRED   -6        the policy compares domain states, and the device gives none
+ *   DOMAIN_STATE_REQUIRED   -6        the policy compares domain states, or a binding is to record one, and the device
+ *                                     gives none
  *   PASSCODE_LOCKED         -1        retry_after is set
  *   GESTURE_LOCKED          -1        retry_after is set
  *   PASSCODE_DISABLED       -1        until it is set anew with primary authentication
