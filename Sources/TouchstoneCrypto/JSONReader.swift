@@ -5,6 +5,7 @@ package enum JSONValue: Hashable {
   case string(String)
   case integer(Int64)
   case strings([String])
+  case `true`
 }
 
 /// A reader of one object in the writer's form. Its input is signed, so it was written here and leniency has no use:
@@ -41,8 +42,13 @@ package struct JSONObjectReader {
     switch peek() {
     case UInt8(ascii: "\""): takeString().map(JSONValue.string)
     case UInt8(ascii: "["): takeStrings().map(JSONValue.strings)
+    case UInt8(ascii: "t"): takeTrue()
     default: takeInteger().map(JSONValue.integer)
     }
+  }
+
+  private mutating func takeTrue() -> JSONValue? {
+    take("t") && take("r") && take("u") && take("e") ? .true : nil
   }
 
   private mutating func takeStrings() -> [String]? {

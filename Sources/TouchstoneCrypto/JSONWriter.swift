@@ -21,6 +21,11 @@ package struct JSONObjectWriter {
     bytes += String(value).utf8
   }
 
+  package mutating func writeTrue(_ name: StaticString) {
+    beginMember(name)
+    bytes += "true".utf8
+  }
+
   package mutating func write(_ name: StaticString, _ values: [String]) {
     beginMember(name)
     bytes.append(UInt8(ascii: "["))

@@ -10,9 +10,9 @@ public struct SigningKey: Sendable {
 
   let privateKey: Secret<P256.Signing.PrivateKey>
 
-  /// The first segment of every token under this key, with the point that ends it. Kept, because tokens are signed often
-  /// and because a verifier accepts these bytes and no other header (RFC 8725 section 3.1).
-  let headerSegment: [UInt8]
+  /// The first segment of every token under this key, with the point that ends it, by use. Kept, because tokens are
+  /// signed often and because a verifier accepts these bytes and no other header (RFC 8725 section 3.1).
+  private let headerSegments: [[UInt8]]
 
   /// A new key pair.
   public static func random() -> SigningKey {
@@ -36,14 +36,26 @@ public struct SigningKey: Sendable {
     privateKey = Secret(key)
     publicKey = P256PublicKey(key.publicKey)
     keyID = publicKey.thumbprint
+    headerSegments = TokenUse.allCases.map { [keyID] in Self.headerSegment($0, keyID: keyID) }
+  }
 
+  func headerSegment(_ use: TokenUse) -> [UInt8] {
+    headerSegments[use.rawValue]
+  }
+
+  /// What the token's header says, where it is one of this key's.
+  func use(ofToken bytes: [UInt8]) -> TokenUse? {
+    TokenUse.allCases.first { bytes.starts(with: headerSegment($0)) }
+  }
+
+  private static func headerSegment(_ use: TokenUse, keyID: String) -> [UInt8] {
     var header = JSONObjectWriter()
-    header.write("typ", "JWT")
+    header.write("typ", use.type)
     header.write("alg", "ES256")
     header.write("kid", keyID)
     var segment: [UInt8] = []
     Base64URL.append(header.finish(), to: &segment)
-    headerSegment = segment + [UInt8(ascii: ".")]
+    return segment + [UInt8(ascii: ".")]
   }
 }
 

@@ -4,8 +4,11 @@
 public struct TokenClaims: Sendable, Hashable {
   /// `iss`
   public var issuer: String
-  /// `aud`: the application. Compare its bytes: Swift's `==` holds for canonically equivalent strings too.
-  public var audience: String
+  /// The application, which `aud` begins with. Compare its bytes: Swift's `==` holds for canonically equivalent strings
+  /// too.
+  public var applicationID: String
+  /// `single_use`, the rest of `aud`, and the header's `typ`.
+  public var use: TokenUse
   /// `sub`: the profile.
   public var subject: String
   /// `iat`
@@ -20,15 +23,16 @@ public struct TokenClaims: Sendable, Hashable {
   public var policy: String
   /// `bnd`: the binding; `nil` where the person had none.
   public var bindingID: String?
-  /// `txn`: SHA-256 of the approved transaction's canonical bytes, 32 of them; `nil` for a login.
+  /// `txn`: SHA-256 of the approved transaction's canonical bytes, 32 of them; there in payments' tokens alone.
   public var transactionDigest: [UInt8]?
 
   public init(
-    issuer: String, audience: String, subject: String, issuedAt: Int64, expiresAt: Int64, tokenID: String,
-    methods: [String], policy: String, bindingID: String?, transactionDigest: [UInt8]? = nil
+    issuer: String, applicationID: String, use: TokenUse, subject: String, issuedAt: Int64, expiresAt: Int64,
+    tokenID: String, methods: [String], policy: String, bindingID: String?, transactionDigest: [UInt8]? = nil
   ) {
     self.issuer = issuer
-    self.audience = audience
+    self.applicationID = applicationID
+    self.use = use
     self.subject = subject
     self.issuedAt = issuedAt
     self.expiresAt = expiresAt
@@ -65,7 +69,7 @@ extension TokenClaims {
   /// The payload: `prefix` and the members that follow it.
   func payload(after prefix: JSONObjectWriter) -> [UInt8] {
     var writer = prefix
-    writer.write("aud", audience)
+    writer.write("aud", use.audience(of: applicationID))
     writer.write("sub", subject)
     writer.write("iat", issuedAt)
     writer.write("exp", expiresAt)
@@ -78,11 +82,14 @@ extension TokenClaims {
     if let transactionDigest {
       writer.write("txn", Base64URL.encode(transactionDigest))
     }
+    if use.isSingle {
+      writer.writeTrue("single_use")
+    }
     return writer.finish()
   }
 
-  /// `nil` where a claim is missing or of another type. Claims not known here are passed over, so that a newer replica's
-  /// tokens can be read.
+  /// `nil` where a claim is missing or of another type, or where `aud`, `single_use` and `txn` do not agree on the use.
+  /// Claims not known here are passed over, so that a newer replica's tokens can be read.
   init?(payload: [UInt8]) {
     guard
       let members = JSONObjectReader.read(payload),
@@ -95,9 +102,13 @@ extension TokenClaims {
       case .strings(let methods) = members["amr"],
       case .string(let policy) = members["acr"]
     else { return nil }
+    let (applicationID, use) = TokenUse.split(audience: audience)
     self.init(
-      issuer: issuer, audience: audience, subject: subject, issuedAt: issuedAt, expiresAt: expiresAt, tokenID: tokenID,
-      methods: methods, policy: policy, bindingID: nil)
+      issuer: issuer, applicationID: applicationID, use: use, subject: subject, issuedAt: issuedAt,
+      expiresAt: expiresAt, tokenID: tokenID, methods: methods, policy: policy, bindingID: nil)
+    guard members["single_use"] == (use.isSingle ? .true : nil), (members["txn"] != nil) == (use == .payment) else {
+      return nil
+    }
 
     switch members["bnd"] {
     case nil: break

@@ -21,11 +21,12 @@ public struct TokenSigner: Sendable {
   public func sign(_ claims: TokenClaims) -> String {
     precondition(claims.issuer == issuer, "a signer signs for its own issuer alone")
     let key = keys.active(at: claims.issuedAt)
+    let headerSegment = key.headerSegment(claims.use)
     let payload = claims.payload(after: payloadPrefix)
     var token: [UInt8] = []
     token.reserveCapacity(
-      key.headerSegment.count + Base64URL.encodedCount(payload.count) + 1 + TokenVerifier.signatureSegmentByteCount)
-    token += key.headerSegment
+      headerSegment.count + Base64URL.encodedCount(payload.count) + 1 + TokenVerifier.signatureSegmentByteCount)
+    token += headerSegment
     Base64URL.append(payload, to: &token)
     // Fails only where memory or the system's generator does.
     let signature = try! key.privateKey.value.signature(for: token)

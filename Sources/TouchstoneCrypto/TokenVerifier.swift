@@ -20,26 +20,35 @@ public struct TokenVerifier: Sendable {
   /// `nil` for whatever `TokenSigner` did not make with an accepted key for this issuer; no word on the reason.
   ///
   /// Nothing an attacker wrote is parsed before the signature was verified. The header is compared, not read: so every
-  /// other algorithm and every `jwk`, `jku` or `x5u` is a header of no known key.
+  /// other algorithm and every `jwk`, `jku` or `x5u` is a header of no known key. The header's type and the claims agree on
+  /// the token's use.
   public func verify(_ token: String) -> TokenClaims? {
     guard token.utf8.count <= Self.maximumByteCount else { return nil }
     let bytes = Array(token.utf8)
-    guard let key = keys.accepted.first(where: { bytes.starts(with: $0.headerSegment) }) else { return nil }
+    guard let (key, use) = header(of: bytes) else { return nil }
+    let payloadStart = key.headerSegment(use).count
 
     // The alphabet of base64url has no point, so a fourth segment does not decode.
     let signatureStart = bytes.count - Self.signatureSegmentByteCount
     let payloadEnd = signatureStart - 1
     guard
-      payloadEnd >= key.headerSegment.count,
+      payloadEnd >= payloadStart,
       bytes[payloadEnd] == UInt8(ascii: "."),
       let rawSignature = Base64URL.decode(bytes[signatureStart...]),
       let signature = try? P256.Signing.ECDSASignature(rawRepresentation: rawSignature),
       key.publicKey.key.isValidSignature(signature, for: bytes[..<payloadEnd]),
-      let payload = Base64URL.decode(bytes[key.headerSegment.count..<payloadEnd]),
-      let claims = TokenClaims(payload: payload),
+      let payload = Base64URL.decode(bytes[payloadStart..<payloadEnd]),
+      let claims = TokenClaims(payload: payload), claims.use == use,
       claims.issuer.utf8.elementsEqual(issuer)
     else { return nil }
     return claims
+  }
+
+  private func header(of token: [UInt8]) -> (key: SigningKey, use: TokenUse)? {
+    for key in keys.accepted {
+      if let use = key.use(ofToken: token) { return (key, use) }
+    }
+    return nil
   }
 
   /// 64 bytes in base64url.

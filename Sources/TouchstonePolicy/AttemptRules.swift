@@ -72,28 +72,33 @@ struct AttemptRules {
   private func decideProof(
     by factor: Factor, _ credential: DeviceCredential?, isRight: Bool, _ trace: inout some RuleTracer
   ) -> AttemptDecision {
-    guard factor.isProvenByDeviceKey else { return anotherFactorRequired(.biometry, before) }
+    guard factor.isProvenByDeviceKey else {
+      return anotherFactorRequired(.biometry, .denial(.noUsableFactor), before)
+    }
     let usability = before.usability(of: factor, by: credential, &trace)
     switch usability {
     case .obstructed(let obstacle): return refuse(factor, for: obstacle, before)
-    case .outOfPlace, .spent: return anotherFactorRequired(factor, before)
+    case .outOfPlace, .spent: return anotherFactorRequired(factor, cause(usability), before)
     case .unproven, .suspended, .usable: break
     }
-    guard isRight else { return countFailure(of: factor) }
-    guard case .usable = usability else { return anotherFactorRequired(factor, before) }
+    guard isRight else { return countFailure(of: factor, causeOfFailure(of: credential)) }
+    guard case .usable = usability else { return anotherFactorRequired(factor, cause(usability), before) }
     return succeed(by: factor, before)
   }
 
   /// Only the age is to be judged: the service vouches that the caller said it.
   private func decidePrimary(_ verdict: PrimaryVerdict, _ trace: inout some RuleTracer) -> AttemptDecision {
-    switch before.usability(of: .primary, &trace) {
+    let usability = before.usability(of: .primary, &trace)
+    switch usability {
     case .obstructed(let obstacle): return refuse(.primary, for: obstacle, before)
-    case .outOfPlace, .spent, .unproven, .suspended: return anotherFactorRequired(.primary, before)
+    case .outOfPlace, .spent, .unproven, .suspended:
+      return anotherFactorRequired(.primary, cause(usability), before)
     case .usable: break
     }
     let isFresh = trace.check("R28", verdict == .fresh, "the caller's own login is \(verdict)")
     guard checkProof(isValid: isFresh, &trace) else {
-      return decision(.failed, .authenticationFailed, by: .primary, before)
+      let cause: AttemptCause = isFresh ? .bindingNotActive : .primaryAuthenticationTooOld
+      return decision(.failed, .authenticationFailed, by: .primary, cause, before)
     }
     return succeed(by: .primary, before)
   }
@@ -103,14 +108,14 @@ struct AttemptRules {
     var after = conditions
     after.evaluation.isFinished = true
     if before.scope == .device && factor.clearsBiometricFailures { after.device = BiometryStanding() }
-    var success = decision(.succeeded, nil, by: factor, after)
+    var success = decision(.succeeded, nil, by: factor, nil, after)
     success.baseline = newBaseline(after: factor)
     return success
   }
 
   /// One more failure of the device and of the evaluation (R7, R8). While the device is locked, or where it is not known
   /// which one it is, only the evaluation counts.
-  private func countFailure(of factor: Factor) -> AttemptDecision {
+  private func countFailure(of factor: Factor, _ cause: AttemptCause) -> AttemptDecision {
     var after = before
     if before.scope == .device && !before.device.isLockedOut {
       after.device.consecutiveFailures += 1
@@ -123,10 +128,10 @@ struct AttemptRules {
     case .automatic: after.evaluation.isFinished = (budgetLeft == 0 || locksNow) && !after.canGoOn
     }
 
-    if locksNow { return decision(.lockedOut, lockoutCode, by: factor, after) }
+    if locksNow { return decision(.lockedOut, lockoutCode, by: factor, cause, after) }
     let outcome: Outcome =
       after.evaluation.isFinished ? .failed : budgetLeft == 0 ? .factorRequired : .tryAgain
-    return decision(outcome, .authenticationFailed, by: factor, after)
+    return decision(outcome, .authenticationFailed, by: factor, cause, after)
   }
 
   /// What is left of the budget that the factor counts against. Device owner has one of its own where it is what
@@ -144,7 +149,7 @@ struct AttemptRules {
 
   /// What held at the beginning no longer does (R5). The evaluation stays open: it may hold again in a moment.
   func refuse(_ factor: Factor, for obstacle: Denial, _ after: Conditions) -> AttemptDecision {
-    var refusal = decision(.failed, obstacle.code, by: factor, after)
+    var refusal = decision(.failed, obstacle.code, by: factor, .denial(obstacle.reason), after)
     refusal.retryAfter = obstacle.retryAfter
     switch obstacle.reason {
     case .passcodeLocked, .gestureLocked, .passcodeDisabled, .gestureDisabled:
@@ -162,8 +167,10 @@ struct AttemptRules {
   /// The factor does not serve here: the policy does not accept it, its key is not guarded as demanded (R31), it is not
   /// offered (R17), or the domain state changed (R25). -6, because it sends an app written for LAContext to its other
   /// login, where -1 would have it ask for the same finger again.
-  func anotherFactorRequired(_ factor: Factor, _ after: Conditions) -> AttemptDecision {
-    var refusal = decision(.factorRequired, .biometryNotAvailable, by: factor, after)
+  func anotherFactorRequired(
+    _ factor: Factor, _ cause: AttemptCause?, _ after: Conditions
+  ) -> AttemptDecision {
+    var refusal = decision(.factorRequired, .biometryNotAvailable, by: factor, cause, after)
     // Of a secret that does not serve here, not even its count is told.
     if factor.isSecret { refusal.attemptsLeft = 0 }
     return refusal
@@ -182,20 +189,20 @@ struct AttemptRules {
     case .biometryLockout:
       var after = before
       if before.scope == .device { after.device.isLockedOut = true }
-      return decision(.lockedOut, lockoutCode, by: .biometry, after)
+      return decision(.lockedOut, lockoutCode, by: .biometry, .reported, after)
     case .userFallback:
-      var fallback = decision(.fallback, code, by: .biometry, before)
+      var fallback = decision(.fallback, code, by: .biometry, .reported, before)
       fallback.nextFactors.removeAll { $0 == .biometry }
       return fallback
     case .userCancel, .systemCancel, .appCancel:
-      return decision(.canceled, code, by: .biometry, before)
+      return decision(.canceled, code, by: .biometry, .reported, before)
     case .invalidContext:
       var after = before
       after.evaluation.isFinished = true
-      return decision(.invalidContext, code, by: .biometry, after)
+      return decision(.invalidContext, code, by: .biometry, .reported, after)
     case .passcodeNotSet, .biometryNotAvailable, .biometryNotEnrolled, .companionNotAvailable, .biometryNotPaired,
       .biometryDisconnected, .invalidDimensions, .notInteractive, nil:
-      return decision(.failed, code, by: .biometry, before)
+      return decision(.failed, code, by: .biometry, .reported, before)
     }
   }
 
@@ -205,7 +212,7 @@ struct AttemptRules {
   ///   - factor: the one tried; biometrics where the attempt does not tell.
   ///   - after: what the attempt leaves behind.
   func decision(
-    _ outcome: Outcome, _ code: LAErrorCode?, by factor: Factor, _ after: Conditions
+    _ outcome: Outcome, _ code: LAErrorCode?, by factor: Factor, _ cause: AttemptCause?, _ after: Conditions
   ) -> AttemptDecision {
     let secret = after.profile.secret(for: factor)
     return AttemptDecision(
@@ -216,7 +223,7 @@ struct AttemptRules {
       isFallbackVisible: policy.fallback == .button && after.evaluation.failures > 0,
       device: after.device == before.device ? nil : after.device,
       evaluation: after.evaluation == before.evaluation ? nil : after.evaluation,
-      secret: secret == before.profile.secret(for: factor) ? nil : secret)
+      secret: secret == before.profile.secret(for: factor) ? nil : secret, cause: cause)
   }
 
   private var lockoutCode: LAErrorCode {
@@ -226,7 +233,8 @@ struct AttemptRules {
 
 extension AttemptDecision {
   /// Says nothing of the device or the binding: the caller may not be the one that finished the evaluation.
-  static let invalidContext = AttemptDecision(outcome: .invalidContext, laError: .invalidContext)
+  static let invalidContext = AttemptDecision(
+    outcome: .invalidContext, laError: .invalidContext, cause: .evaluationFinished)
 }
 
 extension Conditions {

@@ -97,12 +97,14 @@ public struct AttemptDecision: Sendable, Hashable {
   public var secret: SecretStanding?
   /// To be recorded for the binding (R26). `nil`: its baseline stays as it was.
   public var baseline: DomainStateBaseline?
+  /// For the audit log; `nil` on success.
+  public var cause: AttemptCause?
 
   public init(
     outcome: Outcome, laError: LAErrorCode?, nextFactors: [Factor] = [], attemptsLeft: UInt32 = 0,
     domainState: DomainStateVerdict? = nil, retryAfter: Duration? = nil, isFallbackVisible: Bool = false,
     device: BiometryStanding? = nil, evaluation: EvaluationStanding? = nil, secret: SecretStanding? = nil,
-    baseline: DomainStateBaseline? = nil
+    baseline: DomainStateBaseline? = nil, cause: AttemptCause? = nil
   ) {
     self.outcome = outcome
     self.laError = laError
@@ -115,5 +117,6 @@ public struct AttemptDecision: Sendable, Hashable {
     self.evaluation = evaluation
     self.secret = secret
     self.baseline = baseline
+    self.cause = cause
   }
 }

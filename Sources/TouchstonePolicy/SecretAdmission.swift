@@ -41,10 +41,14 @@ extension EvaluationPolicy {
 extension AttemptRules {
   func admitSecret(_ factor: Factor, _ trace: inout some RuleTracer) -> SecretAdmission {
     guard isOpen(&trace) else { return .refuse(.invalidContext) }
-    guard factor.isSecret else { return .refuse(anotherFactorRequired(.biometry, before)) }
-    switch before.usability(of: factor, &trace) {
+    guard factor.isSecret else {
+      return .refuse(anotherFactorRequired(.biometry, .denial(.noUsableFactor), before))
+    }
+    let usability = before.usability(of: factor, &trace)
+    switch usability {
     case .obstructed(let obstacle): return .refuse(refuse(factor, for: obstacle, before))
-    case .outOfPlace, .unproven, .spent, .suspended: return .refuse(anotherFactorRequired(factor, before))
+    case .outOfPlace, .unproven, .spent, .suspended:
+      return .refuse(anotherFactorRequired(factor, cause(usability), before))
     case .usable: break
     }
     switch before.rules.admit(factor, before.profile.secret(for: factor), at: before.now) {
@@ -64,22 +68,24 @@ extension AttemptRules {
   func decideSecret(
     _ factor: Factor, _ reservation: SecretAdmission.Reservation, isRight: Bool, _ trace: inout some RuleTracer
   ) -> AttemptDecision {
-    guard factor.isSecret else { return anotherFactorRequired(.biometry, before) }
+    guard factor.isSecret else { return anotherFactorRequired(.biometry, .denial(.noUsableFactor), before) }
     let isRight = checkProof(isValid: isRight, &trace)
     var after = before
     after.profile.setSecret(
       before.rules.settle(before.profile.secret(for: factor), reservation, isRight: isRight), for: factor)
     guard isOpen(&trace) else {
       var late = AttemptDecision.invalidContext
-      late.secret = decision(.invalidContext, .invalidContext, by: factor, after).secret
+      late.secret = decision(.invalidContext, .invalidContext, by: factor, nil, after).secret
       return late
     }
-    switch after.usability(of: factor, &trace) {
+    let usability = after.usability(of: factor, &trace)
+    switch usability {
     case .obstructed(let obstacle): return refuse(factor, for: obstacle, after)
-    case .outOfPlace, .unproven, .spent, .suspended: return anotherFactorRequired(factor, after)
+    case .outOfPlace, .unproven, .spent, .suspended:
+      return anotherFactorRequired(factor, cause(usability), after)
     case .usable: break
     }
     return isRight
-      ? succeed(by: factor, after) : decision(.tryAgain, .authenticationFailed, by: factor, after)
+      ? succeed(by: factor, after) : decision(.tryAgain, .authenticationFailed, by: factor, .secretWrong, after)
   }
 }

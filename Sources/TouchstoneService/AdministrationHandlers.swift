@@ -28,7 +28,7 @@ extension TouchstoneService {
     _ request: V1.GetProfileRequest, _ exchange: Exchange<V1.GetProfileResponse>
   ) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     try validator.finish()
     bindings(of: request, includingRevoked: false, for: exchange) { [self] active in
@@ -93,7 +93,7 @@ extension TouchstoneService {
     _ request: V1.UnlockDeviceRequest, _ exchange: Exchange<V1.UnlockDeviceResponse>
   ) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.identifier(request.deviceID, "device_id")
     validator.text(request.reason, "reason", bytes: Self.reasonTextBytes)
     try validator.finish()
@@ -140,7 +140,7 @@ extension TouchstoneService {
     _ request: V1.UnlockSecretRequest, _ exchange: Exchange<V1.UnlockSecretResponse>
   ) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     let kind = validator.secretKind(request.kind, "kind")
     validator.text(request.reason, "reason", bytes: Self.reasonTextBytes)
@@ -192,7 +192,7 @@ extension TouchstoneService {
     _ request: V1.EraseProfileRequest, _ exchange: Exchange<V1.EraseProfileResponse>
   ) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     try validator.finish()
     let erasure = ProfileErasure(

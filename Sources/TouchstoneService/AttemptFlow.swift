@@ -45,7 +45,7 @@ final class AttemptFlow: Sendable {
     _ request: V1.SubmitAttemptRequest, _ exchange: Exchange<V1.SubmitAttemptResponse>, service: TouchstoneService
   ) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.opaque(request.evaluation, "evaluation", count: sealedBytes)
     let posture = validator.posture(request.posture)
     let proof = try validator.proof(request.attempt, of: service)
@@ -54,10 +54,11 @@ final class AttemptFlow: Sendable {
 
     guard
       let evaluation = service.keys.sealer.openEvaluation(
-        request.evaluation, for: exchange.caller, applicationID: request.applicationID),
-      service.clock() < evaluation.key.expiresAt,
-      let entry = service.policies[evaluation.policyName], entry.revision == evaluation.policyRevision
-    else { return refuseContext(request.applicationID, exchange, service: service) }
+        request.evaluation, for: exchange.caller, applicationID: request.applicationID)
+    else { return refuseContext(nil, request.applicationID, exchange, service: service) }
+    guard service.clock() < evaluation.key.expiresAt, let entry = service.policies[evaluation.policyName],
+      entry.revision == evaluation.policyRevision
+    else { return refuseContext(evaluation, request.applicationID, exchange, service: service) }
 
     let flow = AttemptFlow(
       service: service, exchange: exchange, applicationID: request.applicationID, entry: entry,
@@ -70,11 +71,23 @@ final class AttemptFlow: Sendable {
   }
 
   /// One answer for unknown, tampered, expired, another caller's and an older policy's.
+  ///
+  /// - Parameter evaluation: `nil` where it could not be opened.
   private static func refuseContext(
-    _ applicationID: String, _ exchange: Exchange<V1.SubmitAttemptResponse>, service: TouchstoneService
+    _ evaluation: SealedEvaluation?, _ applicationID: String, _ exchange: Exchange<V1.SubmitAttemptResponse>,
+    service: TouchstoneService
   ) {
+    typealias Reason = RequestError.Reason
+    let now = service.clock()
+    let reason =
+      switch evaluation {
+      case nil: Reason.evaluationUnknown
+      case let evaluation? where now >= evaluation.key.expiresAt: Reason.evaluationExpired
+      default: Reason.policyChanged
+      }
     let event = EventDraft.evaluation(
-      .refused, policy: "", applicationID: applicationID, subject: nil, caller: exchange.caller, time: service.clock())
+      .refused, policy: evaluation?.policyName ?? "", applicationID: applicationID, subject: nil, reason: reason,
+      transaction: evaluation?.transaction, caller: exchange.caller, time: now)
     service.record(event, for: exchange) {
       let decision = AttemptDecision(outcome: .invalidContext, laError: .invalidContext)
       exchange.answer(V1.SubmitAttemptResponse(decision, by: nil, on: .unspecified, in: exchange.language))
@@ -82,7 +95,7 @@ final class AttemptFlow: Sendable {
   }
 
   func refuseContext() {
-    Self.refuseContext(applicationID, exchange, service: service)
+    Self.refuseContext(evaluation, applicationID, exchange, service: service)
   }
 
   /// It expired, or its policy was changed or removed since it was begun (R36). Asked again before each decision: queues,
@@ -157,7 +170,7 @@ final class AttemptFlow: Sendable {
     let reason = RequestError.Reason.primaryAuthenticationTooOld
     let event = EventDraft.evaluation(
       .refused, policy: policy.name, applicationID: applicationID, subject: subject, reason: reason, factor: .primary,
-      caller: exchange.caller, time: now)
+      transaction: evaluation.transaction, caller: exchange.caller, time: now)
     service.record(event, for: exchange) { () throws(RequestError) in
       throw .failedPrecondition(reason, "the person must log in again", .primaryAuthenticationTooOld)
     }
@@ -215,8 +228,9 @@ final class AttemptFlow: Sendable {
     }
     let event = EventDraft.evaluation(
       EventDraft.EvaluationKind(decision.outcome), policy: policy.name, applicationID: applicationID,
-      subject: subject, reason: decision.laError.map { "\($0.rawValue)" }, factor: proof.factor,
-      isCounted: isLockoutCounted(decision), caller: exchange.caller, time: now)
+      subject: subject, reason: decision.cause?.auditName, code: decision.laError, factor: proof.factor,
+      isCounted: isLockoutCounted(decision), transaction: evaluation.transaction, tokenID: grant?.singleUseTokenID,
+      caller: exchange.caller, time: now)
     return ChangeSet(changes: changes, events: [event])
   }
 

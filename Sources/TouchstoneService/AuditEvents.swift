@@ -13,7 +13,7 @@ extension EventDraft {
     case canceled = "evaluation.canceled"
     case fallback = "evaluation.fallback"
     case factorRequired = "evaluation.factor_required"
-    /// The evaluation was unknown, expired, used, or not this caller's.
+    /// The evaluation was unknown, expired, used, or not this caller's; or the caller's own login was too old.
     case refused = "evaluation.refused"
     case invalidated = "evaluation.invalidated"
 
@@ -32,15 +32,22 @@ extension EventDraft {
 
   /// - Parameters:
   ///   - subject: `nil` where the evaluation could not be opened, so that nobody is known.
-  ///   - reason: a stable word, not a text.
+  ///   - reason: a stable word, not a text. It may tell more than the caller was told.
+  ///   - code: what the caller was told.
+  ///   - transaction: what is, or was, to be approved.
+  ///   - tokenID: of the token that was issued, where its use is an event.
   ///   - isCounted: of a lockout: whether it counted, and so locked, or was refused while it was locked.
   static func evaluation(
     _ kind: EvaluationKind, policy: String, applicationID: String, subject: Subject?, reason: String? = nil,
-    factor: Factor? = nil, isCounted: Bool? = nil, caller: Caller, time: UnixTime
+    code: LAErrorCode? = nil, factor: Factor? = nil, isCounted: Bool? = nil, transaction: Transaction? = nil,
+    tokenID: String? = nil, caller: Caller, time: UnixTime
   ) -> EventDraft {
     var details = [EventDetail(key: "policy", value: policy)]
     if let factor { details.append(EventDetail(key: "factor", value: factor.auditName)) }
     if let reason { details.append(EventDetail(key: "reason", value: reason)) }
+    if let code { details.append(EventDetail(key: "la_error", value: "\(code.rawValue)")) }
+    if let transaction { details.append(.transaction(digest: transaction.digest)) }
+    if let tokenID { details.append(.tokenID(tokenID)) }
     if let isCounted { details.append(EventDetail(key: "counted", value: isCounted ? "yes" : "no")) }
     let binding = subject?.binding
     return EventDraft(
@@ -126,9 +133,10 @@ extension EventDraft {
     caller: Caller, time: UnixTime
   ) -> EventDraft {
     var details: [EventDetail] = []
-    if let token { details.append(EventDetail(key: "token_id", value: token.claims.tokenID)) }
+    if let token { details.append(.tokenID(token.claims.tokenID)) }
     if let reason { details.append(EventDetail(key: "reason", value: reason)) }
     let named = token?.isHolderErased == false ? token?.claims : nil
+    if let digest = named?.transactionDigest { details.append(.transaction(digest: digest)) }
     return EventDraft(
       time: time, kind: kind.rawValue, applicationID: applicationID, profileID: named?.subject ?? "",
       bindingID: named?.bindingID ?? "", caller: caller.identity, details: details)
@@ -154,6 +162,23 @@ extension EventDraft {
       time: time, kind: kind.rawValue, applicationID: applicationID, profileID: profileID, deviceID: deviceID,
       caller: caller.identity, details: [EventDetail(key: "reason", value: reason)])
   }
+}
+
+extension EventDetail {
+  /// `jti`
+  fileprivate static func tokenID(_ id: String) -> EventDetail {
+    EventDetail(key: "token_id", value: id)
+  }
+
+  /// As `txn` of the payment's token has it.
+  fileprivate static func transaction(digest: [UInt8]) -> EventDetail {
+    EventDetail(key: "transaction", value: Base64URL.encode(digest))
+  }
+}
+
+extension Transaction {
+  /// SHA-256 of the canonical bytes: what tokens and events name it by.
+  var digest: [UInt8] { sha256(canonicalBytes) }
 }
 
 extension Factor {

@@ -28,7 +28,7 @@ extension TouchstoneService {
   ) throws(RequestError) {
     let now = clock()
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     validator.identifier(request.deviceID, "device_id")
     let verdict = validator.primaryVerdict(request.primary, "primary", under: configuration.enrolment, at: now)
@@ -73,7 +73,7 @@ extension TouchstoneService {
     then body: @escaping @Sendable (BindingRecord) throws(RequestError) -> Void
   ) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(applicationID, "application_id")
+    validator.application(applicationID)
     validator.identifier(bindingID, "binding_id")
     try validator.finish()
     subject(.binding(bindingID), of: applicationID, evaluation: nil, for: exchange) {
@@ -103,7 +103,7 @@ extension TouchstoneService {
     _ request: V1.ListBindingsRequest, _ exchange: Exchange<V1.ListBindingsResponse>
   ) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     if request.pageSize > Self.maximumPageSize {
       validator.refuse("page_size", "must be at most \(Self.maximumPageSize)")
@@ -131,7 +131,7 @@ extension TouchstoneService {
     _ request: V1.RevokeBindingRequest, _ exchange: Exchange<V1.RevokeBindingResponse>
   ) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.identifier(request.bindingID, "binding_id")
     validator.text(request.reason, "reason", bytes: Self.reasonTextBytes)
     try validator.finish()

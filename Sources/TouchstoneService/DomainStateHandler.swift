@@ -33,7 +33,7 @@ extension TouchstoneService {
     _ request: V1.AcceptDomainStateRequest, _ exchange: Exchange<V1.AcceptDomainStateResponse>
   ) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.identifier(request.bindingID, "binding_id")
     validator.opaque(request.domainState, "domain_state", count: 1...RequestValidator.maximumDomainStateBytes)
     var posture = DevicePosture.empty

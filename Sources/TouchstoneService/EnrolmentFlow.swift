@@ -45,7 +45,7 @@ struct EnrolmentFlow: Sendable {
     service: TouchstoneService
   ) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.opaque(request.ticket, "ticket", count: ticketBytes)
     validator.text(request.deviceName, "device_name", bytes: deviceNameBytes)
     let posture = validator.posture(request.posture)

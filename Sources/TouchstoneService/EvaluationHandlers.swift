@@ -33,7 +33,7 @@ extension TouchstoneService {
   ) throws(RequestError) {
     let entry = try policy(named: request.policy)
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.subject(bindingID: request.bindingID, profileID: request.profileID)
     let posture = validator.posture(request.posture)
     try validator.finish()
@@ -100,7 +100,7 @@ extension TouchstoneService {
   ) throws(RequestError) -> OpeningTerms {
     let entry = try policy(named: request.policy, "\(prefix)policy")
     var validator = RequestValidator(prefix: prefix)
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.subject(bindingID: request.bindingID, profileID: request.profileID)
     validator.text(request.localizedReason, "localized_reason", bytes: Self.reasonBytes)
     validator.text(request.fallbackTitle?.text ?? "", "fallback_title.text", bytes: Self.titleBytes)
@@ -125,7 +125,8 @@ extension TouchstoneService {
     guard let denial = preflight.denial else { return exchange.answer(open(terms, preflight, for: exchange, at: now)) }
     let event = EventDraft.evaluation(
       .denied, policy: terms.policy.name, applicationID: terms.applicationID, subject: subject,
-      reason: denial.reason.rawValue, caller: exchange.caller, time: now)
+      reason: denial.reason.rawValue, code: denial.code, transaction: terms.transaction, caller: exchange.caller,
+      time: now)
     record(event, for: exchange) {
       exchange.answer(V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language))
     }
@@ -157,7 +158,7 @@ extension TouchstoneService {
     _ request: V1.InvalidateEvaluationRequest, _ exchange: Exchange<V1.InvalidateEvaluationResponse>
   ) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.opaque(request.evaluation, "evaluation", count: AttemptFlow.sealedBytes)
     try validator.finish()
     guard
@@ -166,8 +167,8 @@ extension TouchstoneService {
     else {
       // Nobody's, or another application's: the caller learns nothing of it.
       let event = EventDraft.evaluation(
-        .refused, policy: "", applicationID: request.applicationID, subject: nil, caller: exchange.caller,
-        time: clock())
+        .refused, policy: "", applicationID: request.applicationID, subject: nil,
+        reason: RequestError.Reason.evaluationUnknown, caller: exchange.caller, time: clock())
       return record(event, for: exchange) { exchange.answer(V1.InvalidateEvaluationResponse()) }
     }
     invalidate(evaluation, applicationID: request.applicationID, round: 0, for: exchange)
@@ -185,7 +186,7 @@ extension TouchstoneService {
       record.standing.isFinished = true
       let event = EventDraft.evaluation(
         .invalidated, policy: evaluation.policyName, applicationID: applicationID, subject: subject,
-        caller: exchange.caller, time: clock())
+        transaction: evaluation.transaction, caller: exchange.caller, time: clock())
       commit(
         ChangeSet(changes: [.putEvaluation(record)], events: [event]), round: round, for: exchange,
         conflicted: { [self] in

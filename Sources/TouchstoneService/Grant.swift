@@ -12,22 +12,26 @@ struct Grant: Sendable {
   /// A single-use token's, written with the success.
   private var tokenRecord: TokenRecord?
 
+  /// What links the event of its issue with the one of its use.
+  var singleUseTokenID: String? { tokenRecord.flatMap { _ in claims?.tokenID } }
+
   /// - Precondition: the subject is known. The rules let nobody else succeed.
   init(to subject: Subject, by flow: AttemptFlow, at now: UnixTime) {
     guard let profileID = subject.profileID else { preconditionFailure("a success of nobody") }
     self.profileID = profileID
     guard let lifetime = flow.policy.tokenLifetime else { return }
     let key = flow.service.newKey(expiresAt: UnixTime(seconds: (now + lifetime).seconds))
-    let transaction = flow.evaluation.transaction?.canonicalBytes
+    let transaction = flow.evaluation.transaction
     let claims = TokenClaims(
-      issuer: flow.service.configuration.issuer, audience: flow.applicationID, subject: profileID,
-      issuedAt: now.seconds, expiresAt: key.expiresAt.seconds, tokenID: Base64URL.encode(key.id.bytes),
+      issuer: flow.service.configuration.issuer, applicationID: flow.applicationID, use: TokenUse(flow.policy),
+      subject: profileID, issuedAt: now.seconds, expiresAt: key.expiresAt.seconds,
+      tokenID: Base64URL.encode(key.id.bytes),
       methods: flow.proof.authenticationMethods(on: subject.binding), policy: flow.policy.name,
-      bindingID: subject.binding?.bindingID, transactionDigest: transaction.map { sha256($0) })
+      bindingID: subject.binding?.bindingID, transactionDigest: transaction?.digest)
     self.claims = claims
-    if flow.policy.isTokenSingleUse {
+    if claims.use.isSingle {
       tokenRecord = TokenRecord(
-        key: key, state: .issued, transaction: transaction ?? [], version: 0)
+        key: key, state: .issued, transaction: transaction?.canonicalBytes ?? [], version: 0)
     }
   }
 
@@ -55,6 +59,15 @@ struct Grant: Sendable {
     binding.baseline = baseline
     binding.lastUsedAt = now
     return .putBinding(binding)
+  }
+}
+
+extension TokenUse {
+  fileprivate init(_ policy: EvaluationPolicy) {
+    switch policy.purpose {
+    case .payment: self = .payment
+    case .login: self = policy.isTokenSingleUse ? .once : .login
+    }
   }
 }
 

@@ -56,6 +56,9 @@ struct RequestError: Error {
     static let tooManyBindings = "TOO_MANY_BINDINGS"
     /// In events; the caller is told by the field.
     static let possessionNotProven = "POSSESSION_NOT_PROVEN"
+    static let evaluationUnknown = "EVALUATION_UNKNOWN"
+    static let evaluationExpired = "EVALUATION_EXPIRED"
+    static let policyChanged = "POLICY_CHANGED"
     static let profileTouchIDGuessable = "PROFILE_TOUCH_ID_GUESSABLE"
     static let profileTouchIDInUse = "PROFILE_TOUCH_ID_IN_USE"
     static let notFound = "NOT_FOUND"

@@ -50,6 +50,12 @@ struct RequestValidator {
     if let reason = Identifier.violation(in: text) { refuse(field(), reason) }
   }
 
+  mutating func application(_ id: String) {
+    if let reason = Identifier.violation(in: id) ?? TokenUse.violation(inApplicationID: id) {
+      refuse("application_id", reason)
+    }
+  }
+
   mutating func optionalIdentifier(_ text: String, _ field: @autoclosure FieldPath) {
     if !text.isEmpty { identifier(text, field()) }
   }

@@ -24,7 +24,7 @@ extension TouchstoneService {
     _ request: V1.SetSecretRequest, _ exchange: Exchange<V1.SetSecretResponse>
   ) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     let secret = validator.newSecret(request.secret, "secret")
     let confirmation = validator.secret(request.confirmation, "confirmation")
@@ -48,7 +48,7 @@ extension TouchstoneService {
     _ request: V1.RemoveSecretRequest, _ exchange: Exchange<V1.RemoveSecretResponse>
   ) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     let kind = validator.secretKind(request.kind, "kind")
     let authority: SecretAuthority<SecretBytes> =
@@ -96,7 +96,7 @@ extension TouchstoneService {
     _ request: V1.GetUnlockSettingsRequest, _ exchange: Exchange<V1.GetUnlockSettingsResponse>
   ) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     try validator.finish()
     profile(ProfileName(applicationID: request.applicationID, profileID: request.profileID), for: exchange) { profile in
@@ -108,7 +108,7 @@ extension TouchstoneService {
     _ request: V1.SetUnlockSettingsRequest, _ exchange: Exchange<V1.SetUnlockSettingsResponse>
   ) throws(RequestError) {
     var validator = RequestValidator()
-    validator.identifier(request.applicationID, "application_id")
+    validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     let settings = validator.settings(request.settings, "settings")
     try validator.finish()

@@ -30,7 +30,7 @@ extension TouchstoneService {
   }
 
   private static func validate(applicationID: String, token: String, with validator: inout RequestValidator) {
-    validator.identifier(applicationID, "application_id")
+    validator.application(applicationID)
     validator.text(token, "token", bytes: tokenBytes)
   }
 
@@ -92,11 +92,9 @@ extension TouchstoneService {
 
     private var isProvenBySecret: Bool { claims.methods.contains(AuthenticationMethod.pin) }
 
-    /// A payment's, or of a policy that says so: its row was written when it was issued. Others serve until they expire.
-    var isSingleUse: Bool { claims.transactionDigest != nil || record.map { $0.state != .revoked } == true }
-
-    /// Neither consumed nor revoked. A payment's row that is not there was used and forgotten.
-    var isUnused: Bool { record.map { $0.state == .issued } ?? !isSingleUse }
+    /// Neither consumed nor revoked. The row of a token that serves once was written when it was issued: where it is gone,
+    /// the token was used and forgotten. Others have a row once they are revoked.
+    var isUnused: Bool { claims.use.isSingle ? record?.state == .issued : record == nil }
 
     /// To serve as evidence, it must be as it was read (R32).
     var requirements: [Change] { [holderRequirement, .requireToken(key, version: record?.version ?? 0)] }
@@ -116,7 +114,7 @@ extension TouchstoneService {
     _ token: String, of applicationID: String, for exchange: Exchange<Response>,
     then body: @escaping @Sendable (GenuineToken?) throws(RequestError) -> Void
   ) throws(RequestError) {
-    guard let claims = keys.tokenVerifier.verify(token), Identifier.areEqual(claims.audience, applicationID),
+    guard let claims = keys.tokenVerifier.verify(token), Identifier.areEqual(claims.applicationID, applicationID),
       let tokenID = Base64URL.decode(claims.tokenID).flatMap({ UniqueID(bytes: $0) })
     else { return try body(nil) }
     let key = ExpiringKey(expiresAt: UnixTime(seconds: claims.expiresAt), id: tokenID)
@@ -209,7 +207,7 @@ extension TouchstoneService {
 
     /// `nil`: it may be consumed. Only a single-use token can be (R39), and its row was written when it was issued.
     init?(_ token: GenuineToken?, _ transaction: Transaction?, at now: UnixTime) {
-      guard let token, token.isSingleUse || token.record != nil else {
+      guard let token, token.claims.use.isSingle || token.record?.state == .revoked else {
         self = .invalid
         return
       }
@@ -275,12 +273,12 @@ extension V1.TokenClaims {
   fileprivate init(_ token: TouchstoneService.GenuineToken) {
     let claims = token.claims
     self.init(
-      tokenID: claims.tokenID, applicationID: claims.audience, profileID: claims.subject,
+      tokenID: claims.tokenID, applicationID: claims.applicationID, profileID: claims.subject,
       bindingID: claims.bindingID ?? "",
       policy: claims.policy, methods: claims.methods, issuedAt: V1.Timestamp(UnixTime(seconds: claims.issuedAt)),
       expiresAt: V1.Timestamp(UnixTime(seconds: claims.expiresAt)),
       transaction: token.record.flatMap { Transaction(canonicalBytes: $0.transaction) }.map(V1.Transaction.init),
-      singleUse: token.isSingleUse)
+      singleUse: claims.use.isSingle)
   }
 }
 

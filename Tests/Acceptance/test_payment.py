@@ -1,8 +1,11 @@
 """Payments: what was approved is what is paid, once (R38, R39)."""
 
+import base64
+import hashlib
 import threading
 
 import grpc
+import jwt
 import pytest
 
 from support.caller import COFFEE, all_at_once, from_threads, new_caller, primary_login
@@ -159,6 +162,32 @@ def test_a_token_is_consumed_once(caller, phone):
     again = caller.consume(token)
     assert (again.consumed, again.reason) == (False, "ALREADY_CONSUMED")
     assert not again.HasField("claims")
+
+
+def test_an_approval_and_its_consumption_are_one_story_in_the_log(caller, phone):
+    """R41: the token's id and the transaction's digest stand in the events of both, and of what was refused."""
+    opened = caller.begin(phone, "payment", transaction=COFFEE)
+    wrong = phone.wrong_proof(opened.signing_input)
+    assert caller.submit(phone, opened, key=wrong).outcome == evaluation_pb2.OUTCOME_TRY_AGAIN
+    token = caller.submit(phone, opened).token
+    caller.consume(token, OTHER_TRANSACTIONS[0])
+    assert caller.consume(token).consumed
+
+    canonical = b"".join(
+        len(field).to_bytes(4) + field
+        for field in (
+            b"touchstone transaction v1",
+            *(text.encode() for text in (COFFEE.amount, COFFEE.currency, COFFEE.payee, COFFEE.reference)),
+        )
+    )
+    digest = base64.urlsafe_b64encode(hashlib.sha256(canonical).digest()).rstrip(b"=").decode()
+    claims = jwt.decode(token, options={"verify_signature": False})
+    assert claims["txn"] == digest
+    events = {event.kind: event.details for event in caller.events() if event.kind != "binding.created"}
+    assert list(events) == ["evaluation.failed", "evaluation.succeeded", "token.refused", "token.consumed"]
+    assert {details["transaction"] for details in events.values()} == {digest}
+    assert "token_id" not in events.pop("evaluation.failed")
+    assert {details["token_id"] for details in events.values()} == {claims["jti"]}
 
 
 def test_of_parallel_consumptions_one_succeeds(server, caller, phone):

@@ -5,10 +5,12 @@ import hashlib
 import json
 import time
 
+import grpc
 import jwt
 import pytest
 
 from support.caller import COFFEE, gesture, new_caller, passcode, wait_for_next_second, wait_until
+from support.errors import refused
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone
 from support.stubs import secrets_pb2, tokens_pb2, types_pb2
 
@@ -22,10 +24,12 @@ def key_set(caller):
     return json.loads(response.jwk_set)
 
 
-def verified(caller, token, audience=None):
+def verified(caller, token, audience=None, typ="JWT"):
     """The claims, as a service sees them that knows the published keys alone."""
-    keys = jwt.PyJWKSet.from_dict(key_set(caller))
-    key = keys[jwt.get_unverified_header(token)["kid"]]
+    header = jwt.get_unverified_header(token)
+    if header["typ"] != typ:
+        raise jwt.InvalidTokenError(f"a token of the type {header['typ']}")
+    key = jwt.PyJWKSet.from_dict(key_set(caller))[header["kid"]]
     return jwt.decode(
         token,
         key,
@@ -33,6 +37,10 @@ def verified(caller, token, audience=None):
         audience=audience or caller.application_id,
         options={"require": ["iss", "aud", "sub", "iat", "exp", "jti"]},
     )
+
+
+def verified_payment(caller, token):
+    return verified(caller, token, audience=f"{caller.application_id}/payment", typ="payment+jwt")
 
 
 def encoded(content):
@@ -64,6 +72,7 @@ def test_a_login_token_verifies_offline(caller, phone):
     assert claims["amr"] == ["hwk", "fpt"]
     assert claims["bnd"] == phone.binding.binding_id
     assert "txn" not in claims
+    assert "single_use" not in claims
     assert abs(claims["iat"] - time.time()) < 30
     assert claims["exp"] == claims["iat"] + LOGIN_TOKEN_SECONDS == answer.token_expires_at.seconds
 
@@ -79,13 +88,58 @@ def test_an_issuer_of_ones_own(start):
 def test_a_payment_token_names_its_transaction(caller, phone):
     tea = types_pb2.Transaction(amount="3.10", currency="EUR", payee="Café Touchstone", reference="order-1")
     coffee, coffee_again, other = (
-        verified(caller, caller.pay(phone, transaction).token) for transaction in (COFFEE, COFFEE, tea)
+        verified_payment(caller, caller.pay(phone, transaction).token) for transaction in (COFFEE, COFFEE, tea)
     )
     assert len(base64.urlsafe_b64decode(coffee["txn"] + "=")) == hashlib.sha256().digest_size
     assert coffee["txn"] == coffee_again["txn"] != other["txn"]
     assert len({coffee["jti"], coffee_again["jti"], other["jti"]}) == 3
     assert coffee["acr"] == "payment"
     assert coffee["exp"] == coffee["iat"] + PAYMENT_TOKEN_SECONDS
+
+
+@pytest.mark.parametrize("is_consumed", [False, True], ids=["fresh", "consumed"])
+def test_a_login_verifier_refuses_a_payment_token_offline(caller, phone, is_consumed):
+    """R40: by the type, and by the audience alone, which every JWT library compares; nothing else tells it offline."""
+    token = caller.pay(phone).token
+    if is_consumed:
+        assert caller.consume(token).consumed
+    with pytest.raises(jwt.InvalidTokenError):
+        verified(caller, token)
+    with pytest.raises(jwt.InvalidAudienceError):
+        verified(caller, token, typ="payment+jwt")
+    assert verified_payment(caller, token)["single_use"] is True
+
+
+def test_a_payment_verifier_refuses_a_login_token_offline(caller, phone):
+    token = caller.login(phone).token
+    with pytest.raises(jwt.InvalidTokenError):
+        verified_payment(caller, token)
+    with pytest.raises(jwt.InvalidAudienceError):
+        verified(caller, token, audience=f"{caller.application_id}/payment")
+
+
+ONCE = {"policies": {"step_up": {"purpose": "login", "factors": ["biometry"], "token": {"single_use": True}}}}
+
+
+def test_a_login_token_that_serves_once_has_an_audience_of_its_own(start):
+    caller, phone = new_caller(start(configuration=ONCE)), Phone()
+    caller.bind(phone)
+    token = caller.submit(phone, caller.begin(phone, "step_up")).token
+    with pytest.raises(jwt.InvalidAudienceError):
+        verified(caller, token, typ="once+jwt")
+    claims = verified(caller, token, audience=f"{caller.application_id}/once", typ="once+jwt")
+    assert claims["single_use"] is True
+    assert "txn" not in claims
+    assert caller.introspect(token).claims.single_use
+    assert caller.consume(token, None).consumed
+    assert caller.consume(token, None).reason == "ALREADY_CONSUMED"
+
+
+@pytest.mark.parametrize("suffix", ["/payment", "/once"])
+def test_no_application_is_named_like_another_ones_audience(server, suffix):
+    caller = new_caller(server, f"shop{suffix}")
+    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="application_id"):
+        caller.bind(Phone())
 
 
 def test_the_methods_tell_how(caller):

@@ -11,8 +11,10 @@ import Testing
     writer.write("a", Int64.min)
     writer.write("c", ["y", "z"])
     writer.write("d", [String]())
+    writer.writeTrue("e")
     #expect(
-      String(decoding: writer.finish(), as: UTF8.self) == #"{"b":"x","a":-9223372036854775808,"c":["y","z"],"d":[]}"#)
+      String(decoding: writer.finish(), as: UTF8.self)
+        == #"{"b":"x","a":-9223372036854775808,"c":["y","z"],"d":[],"e":true}"#)
     #expect(JSONObjectWriter().finish() == Array("{}".utf8))
   }
 
@@ -32,8 +34,11 @@ import Testing
 
   @Test func `all that the writer writes is read`() {
     #expect(
-      JSONObjectReader.read(Array(#"{"s":"x","i":-5,"z":0,"l":["a","b"],"e":[]}"#.utf8))
-        == ["s": .string("x"), "i": .integer(-5), "z": .integer(0), "l": .strings(["a", "b"]), "e": .strings([])])
+      JSONObjectReader.read(Array(#"{"s":"x","i":-5,"z":0,"l":["a","b"],"e":[],"t":true}"#.utf8))
+        == [
+          "s": .string("x"), "i": .integer(-5), "z": .integer(0), "l": .strings(["a", "b"]), "e": .strings([]),
+          "t": .true,
+        ])
     #expect(JSONObjectReader.read(Array("{}".utf8)) == [:])
   }
 
@@ -42,7 +47,7 @@ import Testing
     #"{"a":1,}"#, #"{,"a":1}"#, #"{"a":1 "b":2}"#, #"{"a"}"#, #"{"a":}"#, #"{a:1}"#, #"{"a":1"#,
     #"{"a":1,"a":1}"#, #"{"a":"x","a":"y"}"#,
     #"{"a":01}"#, #"{"a":-0}"#, #"{"a":+1}"#, #"{"a":1.0}"#, #"{"a":1e3}"#, #"{"a":-}"#, #"{"a":1-2}"#,
-    #"{"a":9223372036854775808}"#, #"{"a":true}"#, #"{"a":null}"#, #"{"a":{}}"#,
+    #"{"a":9223372036854775808}"#, #"{"a":tru}"#, #"{"a":truee}"#, #"{"a":false}"#, #"{"a":null}"#, #"{"a":{}}"#,
     #"{"a":[1]}"#, #"{"a":["x",]}"#, #"{"a":["x"}"#, #"{"a":[["x"]]}"#,
     #"{"a":"x}"#, #"{"a":"\"}"#, #"{"a":"\x"}"#, #"{"a":"\u12"}"#, #"{"a":"\u0041"}"#, #"{"a":"\ud800"}"#,
     "{\"a\":\"\n\"}", "{\"a\":\"\u{0}\"}",

@@ -8,14 +8,21 @@ import Testing
 private let issuer = "https://touchstone.example"
 
 private let login = TokenClaims(
-  issuer: issuer, audience: "com.example.bank", subject: "profile-1", issuedAt: 1_700_000_000,
+  issuer: issuer, applicationID: "com.example.bank", use: .login, subject: "profile-1", issuedAt: 1_700_000_000,
   expiresAt: 1_700_000_900, tokenID: "AAECAwQFBgcICQoLDA0ODw", methods: ["hwk", "fpt"], policy: "login",
   bindingID: "binding-1")
 
 private let payment: TokenClaims = {
   var claims = login
+  claims.use = .payment
   claims.policy = "payment"
   claims.transactionDigest = sha256(Array("12.50 CNY".utf8))
+  return claims
+}()
+
+private let once: TokenClaims = {
+  var claims = login
+  claims.use = .once
   return claims
 }()
 
@@ -26,7 +33,7 @@ private let payment: TokenClaims = {
     TokenVerifier(keys: keys, issuer: issuer)
   }
 
-  @Test(arguments: [login, payment])
+  @Test(arguments: [login, payment, once])
   func `what was signed is what is read`(claims: TokenClaims) {  // R40
     let token = TokenSigner(keys: keys, issuer: issuer).sign(claims)
     #expect(verifier().verify(token) == claims)
@@ -36,13 +43,13 @@ private let payment: TokenClaims = {
     let segments = TokenSigner(keys: keys, issuer: issuer).sign(payment).split(separator: ".").map(String.init)
     try #require(segments.count == 3)
     #expect(
-      try text(of: segments[0]) == #"{"typ":"JWT","alg":"ES256","kid":"\#(keys.active(at: 0).keyID)"}"#)
+      try text(of: segments[0]) == #"{"typ":"payment+jwt","alg":"ES256","kid":"\#(keys.active(at: 0).keyID)"}"#)
     let digest = Base64URL.encode(payment.transactionDigest!)
     #expect(
       try text(of: segments[1])
-        == #"{"iss":"https://touchstone.example","aud":"com.example.bank","sub":"profile-1","iat":1700000000,"#
+        == #"{"iss":"https://touchstone.example","aud":"com.example.bank/payment","sub":"profile-1","iat":1700000000,"#
         + #""exp":1700000900,"jti":"AAECAwQFBgcICQoLDA0ODw","amr":["hwk","fpt"],"acr":"payment","bnd":"binding-1","#
-        + #""txn":"\#(digest)"}"#)
+        + #""txn":"\#(digest)","single_use":true}"#)
     #expect(Base64URL.decode(segments[2])?.count == 64)
   }
 
@@ -52,15 +59,63 @@ private let payment: TokenClaims = {
   ])
   func `any text survives, byte for byte`(hostile: String) throws {
     var claims = login
-    claims.audience = hostile
+    claims.applicationID = hostile
     claims.subject = hostile
     claims.policy = hostile
     claims.bindingID = hostile
     claims.methods = [hostile, hostile]
     let read = try #require(verifier().verify(TokenSigner(keys: keys, issuer: issuer).sign(claims)))
-    for text in [read.audience, read.subject, read.policy, try #require(read.bindingID)] + read.methods {
+    for text in [read.applicationID, read.subject, read.policy, try #require(read.bindingID)] + read.methods {
       #expect(Array(text.utf8) == Array(hostile.utf8))
     }
+  }
+
+  @Test(arguments: [(login, "JWT", "a"), (once, "once+jwt", "a/once"), (payment, "payment+jwt", "a/payment")])
+  func `each use has a type and an audience`(claims: TokenClaims, type: String, audience: String) throws {  // R40
+    var claims = claims
+    claims.applicationID = "a"
+    let segments = TokenSigner(keys: keys, issuer: issuer).sign(claims).split(separator: ".").map(String.init)
+    #expect(try text(of: segments[0]).contains(#""typ":"\#(type)""#))
+    let payload = try text(of: segments[1])
+    #expect(payload.contains(#""aud":"\#(audience)""#))
+    #expect(payload.contains(#""single_use":true"#) == claims.use.isSingle)
+  }
+
+  /// Rightly signed, so that only the contradiction can be what is refused.
+  @Test func `type, audience, single_use and txn agree, or it is no token`() throws {  // R40
+    let digest = "\"\(Base64URL.encode(sha256([])))\""
+    let audiences = ["a": TokenUse.login, "a/once": .once, "a/payment": .payment]
+    for use in TokenUse.allCases {
+      for (audience, audienceUse) in audiences {
+        for isSingle in [true, false] {
+          for hasTransaction in [true, false] {
+            var members = [
+              "iss": "\"\(issuer)\"", "aud": "\"\(audience)\"", "sub": "\"s\"", "iat": "1", "exp": "2",
+              "jti": "\"j\"", "amr": "[\"pin\"]", "acr": "\"p\"",
+            ]
+            if isSingle { members["single_use"] = "true" }
+            if hasTransaction { members["txn"] = digest }
+            let input =
+              String(decoding: keys.active(at: 0).headerSegment(use), as: UTF8.self) + encode(json(members))
+            let isAgreed =
+              use == audienceUse && use.isSingle == isSingle && (use == .payment) == hasTransaction
+            let claims = try verifier().verify(signed(input))
+            #expect((claims != nil) == isAgreed, "\(use) \(audience) \(isSingle) \(hasTransaction)")
+            #expect(claims.map(\.applicationID) == (isAgreed ? "a" : nil))
+          }
+        }
+      }
+    }
+  }
+
+  @Test(arguments: ["/once", "/payment", "a/once", "a/payment", "a/payment/payment", "é/once"])
+  func `no application is named like another one's single-use audience`(id: String) {  // R40
+    #expect(TokenUse.violation(inApplicationID: id) != nil)
+  }
+
+  @Test(arguments: ["a", "payment", "once", "a/payments", "a/Payment", "a/login", "a/payment/", "a／payment", "/"])
+  func `other applications are`(id: String) {
+    #expect(TokenUse.violation(inApplicationID: id) == nil)
   }
 
   @Test func `a token that has expired is still read`() throws {
@@ -101,6 +156,8 @@ private let payment: TokenClaims = {
     #"{"typ":"JWT","alg":"ES256","kid":"KID","x5u":"https://attacker.example"}"#,
     #"{"typ":"JWT","alg":"ES256","kid":"KID","crit":["b64"],"b64":false}"#,
     #"{"alg":"ES256","typ":"JWT","kid":"KID"}"#,
+    #"{"typ":"payment+jwt","alg":"ES256","kid":"KID"}"#,
+    #"{"typ":"once+jwt","alg":"ES256","kid":"KID"}"#,
     #"{"typ": "JWT","alg":"ES256","kid":"KID"}"#,
     #"{"typ":"JWT","alg":"ES256","kid":"KID"} "#,
     #"{"typ":"jwt","alg":"ES256","kid":"KID"}"#,
@@ -133,7 +190,8 @@ private let payment: TokenClaims = {
   }
 
   @Test func `a signature in DER is refused`() throws {  // R40: RFC 7518 section 3.4 knows only 64 bytes.
-    let input = String(decoding: keys.active(at: 0).headerSegment, as: UTF8.self) + Base64URL.encode(payload(of: login))
+    let input =
+      String(decoding: keys.active(at: 0).headerSegment(.login), as: UTF8.self) + Base64URL.encode(payload(of: login))
     let signature = try keys.active(at: 0).privateKey.value.signature(for: Array(input.utf8))
     #expect(verifier().verify("\(input).\(Base64URL.encode(Array(signature.rawRepresentation)))") == login)
     #expect(verifier().verify("\(input).\(Base64URL.encode(Array(signature.derRepresentation)))") == nil)
@@ -178,7 +236,7 @@ private let payment: TokenClaims = {
       "iss": "\"\(issuer)\"", "aud": "\"a\"", "sub": "\"s\"", "iat": "1", "exp": "2", "jti": "\"j\"",
       "amr": "[]", "acr": "\"p\"", "bnd": "\"b\"", "new": "\"x\"",
     ])
-    #expect(try verifier().verify(token(payload: members))?.audience == "a")
+    #expect(try verifier().verify(token(payload: members))?.applicationID == "a")
   }
 
   @Test(arguments: ["", "https://touchstone.exampl", "https://touchstone.example/", "https://other.example"])
@@ -216,7 +274,7 @@ private let payment: TokenClaims = {
   }
 
   private func token(payload: String) throws -> String {
-    try signed(String(decoding: keys.active(at: 0).headerSegment, as: UTF8.self) + encode(payload))
+    try signed(String(decoding: keys.active(at: 0).headerSegment(.login), as: UTF8.self) + encode(payload))
   }
 
   private func signed(_ input: String) throws -> String {

@@ -39,14 +39,14 @@ struct AuditTests {
     _ = try await service.submit(phone, opened)
     #expect(
       service.story.dropFirst() == [
-        "evaluation.failed factor=biometry policy=login reason=-1",
-        "evaluation.canceled policy=login reason=-2",
-        "evaluation.fallback policy=login reason=-3",
-        "evaluation.locked_out policy=login reason=-8",
-        "evaluation.failed policy=login reason=-7",
-        "evaluation.locked_out counted=no factor=biometry policy=login reason=-8",
+        "evaluation.failed factor=biometry la_error=-1 policy=login reason=SIGNATURE_INVALID",
+        "evaluation.canceled la_error=-2 policy=login reason=REPORTED",
+        "evaluation.fallback la_error=-3 policy=login reason=REPORTED",
+        "evaluation.locked_out la_error=-8 policy=login reason=REPORTED",
+        "evaluation.failed la_error=-7 policy=login reason=REPORTED",
+        "evaluation.locked_out counted=no factor=biometry la_error=-8 policy=login reason=BIOMETRY_LOCKOUT",
         "evaluation.succeeded factor=device_owner policy=login",
-        "evaluation.refused factor=biometry policy=login reason=-10",
+        "evaluation.refused factor=biometry la_error=-10 policy=login reason=EVALUATION_FINISHED",
       ])
     #expect(service.events.allSatisfy { $0.bindingID == phone.bindingID && $0.profileID == "alice" })
   }
@@ -72,15 +72,17 @@ struct AuditTests {
     _ = try await service.submit(phone, opened)
     #expect(
       service.story.dropFirst() == [
-        "evaluation.denied policy=login reason=PASSCODE_NOT_SET", "evaluation.refused policy=",
+        "evaluation.denied la_error=-5 policy=login reason=PASSCODE_NOT_SET",
+        "evaluation.refused policy= reason=EVALUATION_UNKNOWN",
       ])
     #expect(service.events.last?.bindingID == "")
   }
 
   // R41
-  @Test func aPaymentsTokenLeavesATrailByItsID() async throws {
+  @Test func aPaymentLeavesATrailByItsTransactionAndItsTokensID() async throws {
     let service = try await TestService.start()
     let phone = try await service.bind()
+    let digest = V1.Transaction.dinner.digest
     let token = try await service.approve(.dinner, phone)
     let id = try #require(try await service.introspect(token).claims).tokenID
     _ = try await service.consume(token, nil)
@@ -88,10 +90,65 @@ struct AuditTests {
     _ = try await service.consume(token)
     try await service.revoke(token: token)
     #expect(
-      service.story.dropFirst(2) == [
-        "token.refused reason=TRANSACTION_MISMATCH token_id=\(id)", "token.consumed token_id=\(id)",
-        "token.refused reason=ALREADY_CONSUMED token_id=\(id)", "token.revoked token_id=\(id)",
+      service.story.dropFirst() == [
+        "evaluation.succeeded factor=biometry policy=payment token_id=\(id) transaction=\(digest)",
+        "token.refused reason=TRANSACTION_MISMATCH token_id=\(id) transaction=\(digest)",
+        "token.consumed token_id=\(id) transaction=\(digest)",
+        "token.refused reason=ALREADY_CONSUMED token_id=\(id) transaction=\(digest)",
+        "token.revoked token_id=\(id) transaction=\(digest)",
       ])
+  }
+
+  // R41: what was refused is told by the same name, whatever refused it.
+  @Test func aRefusedPaymentSaysWhichTransactionAndWhy() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    let digest = V1.Transaction.dinner.digest
+    let payment = "policy=payment"
+    var locked = phone
+    locked.posture.passcodeSet = false
+    _ = try await service.begin(locked, policy: "payment", transaction: .dinner)
+    let opened = try await service.begin(phone, policy: "payment", transaction: .dinner)
+    _ = try await service.submit(phone, opened, phone.wrongProof(for: opened))
+    var changed = phone
+    changed.posture.domainState = [9]
+    _ = try await service.submit(changed, opened)
+    try await service.revoke(phone)
+    _ = try await service.submit(phone, opened)
+    try await service.invalidate(opened)
+    service.clock.advance(by: .seconds(120))
+    _ = try await service.submit(phone, opened)
+    #expect(
+      service.story.dropFirst().filter { $0.hasPrefix("evaluation.") } == [
+        "evaluation.denied la_error=-5 \(payment) reason=PASSCODE_NOT_SET transaction=\(digest)",
+        "evaluation.failed factor=biometry la_error=-1 \(payment) reason=SIGNATURE_INVALID transaction=\(digest)",
+        "evaluation.factor_required factor=biometry la_error=-6 \(payment) reason=DOMAIN_STATE_CHANGED "
+          + "transaction=\(digest)",
+        "evaluation.failed factor=biometry la_error=-1 \(payment) reason=BINDING_NOT_ACTIVE transaction=\(digest)",
+        "evaluation.invalidated \(payment) transaction=\(digest)",
+        "evaluation.refused \(payment) reason=EVALUATION_EXPIRED transaction=\(digest)",
+      ])
+  }
+
+  // R37: the log tells apart what the caller is not told apart.
+  @Test func whyAProofIsWrongIsForTheLogAlone() async throws {
+    let service = try await TestService.start()
+    let (active, revoked) = (try await service.bind(), try await service.bind(TestPhone(deviceID: "phone-2")))
+    try await service.revoke(revoked)
+    var unknown = revoked
+    unknown.bindingID = "nobody"
+    var answers: [V1.SubmitAttemptResponse] = []
+    for phone in [active, revoked, unknown] {
+      let opened = try await service.begin(phone)
+      let proof = phone.bindingID == active.bindingID ? phone.wrongProof(for: opened) : phone.proof(for: opened)
+      answers.append(try await service.submit(phone, opened, proof))
+    }
+    #expect(Set(answers.map(\.outcome)) == [.tryAgain])
+    #expect(Set(answers.map(\.message)).count == 1)
+    let reasons = service.events.filter { $0.kind == "evaluation.failed" }.map {
+      $0.details.first { $0.key == "reason" }
+    }
+    #expect(reasons.map(\.?.value) == ["SIGNATURE_INVALID", "BINDING_NOT_ACTIVE", "BINDING_NOT_ACTIVE"])
   }
 
   // R41
@@ -185,6 +242,14 @@ extension TestService {
     events.map { event in
       ([event.kind] + event.details.map { "\($0.key)=\($0.value)" }).joined(separator: " ")
     }
+  }
+}
+
+extension V1.Transaction {
+  /// As tokens and events name it.
+  fileprivate var digest: String {
+    let transaction = Transaction(amount: amount, currency: currency, payee: payee, reference: reference)
+    return Base64URL.encode(sha256(transaction.canonicalBytes))
   }
 }
 

@@ -191,6 +191,27 @@ struct TokenTests {
     #expect(try await !service.introspect(token).active)
   }
 
+  // R40: a row that a token of another use left serves no login token: they never have one until they are revoked.
+  @Test(arguments: [TokenRecord.State.issued, .consumed])
+  func aLoginsTokenWithARowOfAnotherUseIsInactive(_ state: TokenRecord.State) async throws {
+    let service = try await TestService.start()
+    let token = try await service.logIn(service.bind())
+    let claims = try #require(service.service.keys.tokenVerifier.verify(token))
+    let id = try #require(Base64URL.decode(claims.tokenID).flatMap { UniqueID(bytes: $0) })
+    let key = ExpiringKey(expiresAt: UnixTime(seconds: claims.expiresAt), id: id)
+    try service.store.change(.putToken(TokenRecord(key: key, state: state, transaction: [], version: 0)))
+    #expect(try await !service.introspect(token).active)
+    #expect(try await service.consume(token, nil).reason == "INVALID")
+  }
+
+  // R40: its login tokens would be for the audience of another application's payments.
+  @Test(arguments: ["shop/payment", "shop/once"])
+  func noApplicationIsNamedLikeAnAudience(_ applicationID: String) async throws {
+    let service = try await TestService.start()
+    let refused = await refusal { try await service.introspect("x", applicationID: applicationID) }
+    #expect(refused.fields == ["application_id"])
+  }
+
   // R39
   @Test func aLoginsTokenPaysNothing() async throws {
     let service = try await TestService.start()

@@ -190,7 +190,7 @@ struct CallerSection {
     var applications: [String] = []
     for node in nodes {
       guard let text = reader.text(node, "an application") else { continue }
-      if let violation = Identifier.violation(in: text) {
+      if let violation = Identifier.violation(in: text) ?? TokenUse.violation(inApplicationID: text) {
         reader.refuse(node.place, "an application \(violation)")
       } else if text == everything {
         reader.refuse(node.place, "\"*\" is all applications, and stands alone")

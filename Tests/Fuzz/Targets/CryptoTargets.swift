@@ -37,7 +37,8 @@ extension FuzzTarget {
   private static let verifier = TokenVerifier(keys: keys, issuer: "fuzz")
   private static let token = TokenSigner(keys: keys, issuer: "fuzz").sign(
     TokenClaims(
-      issuer: "fuzz", audience: "a", subject: "s", issuedAt: 1, expiresAt: 2, tokenID: "t", methods: ["hwk"],
+      issuer: "fuzz", applicationID: "a", use: .login, subject: "s", issuedAt: 1, expiresAt: 2, tokenID: "t",
+      methods: ["hwk"],
       policy: "p", bindingID: "b"))
 
   private static let sealer = Sealer(keys: SealingKeys(active: .random()))

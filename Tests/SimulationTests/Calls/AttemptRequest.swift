@@ -155,9 +155,13 @@ extension V1.SubmitAttemptRequest: Request {
     guard let kind = Self.eventKinds[answer.outcome] else {
       return world.report("answer", "an outcome of \(answer.outcome.rawValue)")
     }
-    world.requireEvent(of: call, kind) { Identifier.areEqual($0.applicationID, applicationID) }
+    let opened = world.ledger.evaluation(evaluation, of: applicationID)
+    let tokenID = opened?.policy.isTokenSingleUse == true ? TokenSubject(answer.token)?.tokenID : nil
+    world.requireEvent(of: call, kind) {
+      Identifier.areEqual($0.applicationID, applicationID) && $0.detail("token_id") == tokenID
+    }
     checkShape(answer, world)
-    guard let opened = world.ledger.evaluation(evaluation, of: applicationID) else {
+    guard let opened else {
       return world.require(
         answer.outcome == .invalidContext, "R34", "bytes that were never handed out are an evaluation")
     }

@@ -1,5 +1,6 @@
 // What may stand in an event: known words, names and numbers, and nothing else (R41).
 
+import TouchstoneCrypto
 import TouchstonePolicy
 import TouchstoneStore
 
@@ -14,7 +15,7 @@ enum EventLaws {
   private static let factors: Set<String> = ["biometry", "device_owner", "passcode", "gesture", "primary"]
   private static let authorities: Set<String> = ["old_secret", "primary", "token", "settings"]
 
-  static func check(_ event: EventDraft, causes: [Call], _ world: World) {
+  static func check(_ event: EventDraft, with changeSet: ChangeSet, causes: [Call], _ world: World) {
     world.require(kinds.contains(event.kind), "R41", "an event of kind \(event.kind)")
     world.require(event.caller == "local", "R41", "an event of caller \(event.caller)")
     for id in [event.applicationID, event.profileID, event.deviceID, event.bindingID] where !id.isEmpty {
@@ -23,12 +24,12 @@ enum EventLaws {
     }
     for detail in event.details {
       world.require(
-        isHarmless(detail, world) || causes.contains { $0.isGarbled && $0.mentions(detail.value) }, "R41",
+        isHarmless(detail, changeSet, world) || causes.contains { $0.isGarbled && $0.mentions(detail.value) }, "R41",
         "an event of \(event.kind) says \(detail.key)=\(detail.value)")
     }
   }
 
-  private static func isHarmless(_ detail: EventDetail, _ world: World) -> Bool {
+  private static func isHarmless(_ detail: EventDetail, _ changeSet: ChangeSet, _ world: World) -> Bool {
     switch detail.key {
     case "policy": detail.value.isEmpty || world.plan.policies.contains { $0.name == detail.value }
     case "factor", "preferred": factors.contains(detail.value)
@@ -36,16 +37,27 @@ enum EventLaws {
     case "authority", "evidence": authorities.contains(detail.value)
     case "counted": detail.value == "yes" || detail.value == "no"
     case "reason": isWord(detail.value) || detail.value == Names.reason
-    case "token_id": world.ledger.isTokenID(detail.value)
+    case "la_error": Int32(detail.value) != nil
+    case "transaction": People.transactionDigests.contains(detail.value)
+    case "token_id": world.ledger.isTokenID(detail.value) || changeSet.puts(tokenID: detail.value)
     default: false
     }
   }
 
-  /// "TOO_MANY_BINDINGS", or an error's number.
+  /// "TOO_MANY_BINDINGS".
   private static func isWord(_ text: String) -> Bool {
     let letters = UInt8(ascii: "A")...UInt8(ascii: "Z")
-    let isUpper = text.utf8.allSatisfy { letters.contains($0) || $0 == UInt8(ascii: "_") }
-    return isUpper || Int32(text) != nil
+    return text.utf8.allSatisfy { letters.contains($0) || $0 == UInt8(ascii: "_") }
+  }
+}
+
+extension ChangeSet {
+  /// The token is issued, used or revoked with the event.
+  fileprivate func puts(tokenID: String) -> Bool {
+    changes.contains { change in
+      guard case .putToken(let record) = change else { return false }
+      return Base64URL.encode(record.key.id.bytes) == tokenID
+    }
   }
 }
 

@@ -19,7 +19,7 @@ struct Laws {
       require(
         isCaused(event), "cause",
         "\(event.kind) with \(event.details) of \(event.bindingID) is by none of \(causes.map(\.number))")
-      EventLaws.check(event, causes: causes, world)
+      EventLaws.check(event, with: changeSet, causes: causes, world)
     }
     for change in changeSet.changes { check(change) }
     if changeSet.events.isEmpty { requireUneventful() }

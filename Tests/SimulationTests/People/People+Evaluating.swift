@@ -1,6 +1,7 @@
 // What people prove, and what is done with the tokens that they get for it.
 
 import TouchstoneCodec
+import TouchstoneCrypto
 import TouchstonePolicy
 
 extension People {
@@ -15,6 +16,10 @@ extension People {
     V1.Transaction(amount: "12.5", currency: "CNY", payee: "Noodle House", reference: "order-1"),
     V1.Transaction(amount: "99", currency: "EUR", payee: "Bike Shop", reference: "order-2"),
   ]
+
+  /// As events name them.
+  static let transactionDigests = Set(
+    transactions.map { Base64URL.encode(sha256(Transaction($0).canonicalBytes)) })
 
   func begin(_ phone: Phone, _ applicationID: String) {
     guard let credential = phone.credential(in: applicationID) else { return }

@@ -330,8 +330,13 @@ struct  Touchstone__V1__Event
    */
   char *caller;
   /*
-   * "policy", "factor", "reason" (a code or word of this API, or the caller's text), "authority", "evidence",
-   * "token_id"; of evaluation.locked_out, "counted": "yes" for the attempt that locked (or the first one after it, where that one
+   * "policy", "factor", "authority", "evidence"; "la_error", the code that the caller was answered; "reason", a word, or
+   * the text of the caller that ended or unlocked something. Of an attempt, the reason may say more than its answer did:
+   * a denial's reason, SIGNATURE_INVALID, PROFILE_TOUCH_ID_INVALID, WRONG_SECRET, BINDING_NOT_ACTIVE (revoked or
+   * unknown), DOMAIN_STATE_ and the verdict, ATTEMPTS_SPENT, REPORTED (by the device), EVALUATION_UNKNOWN,
+   * EVALUATION_EXPIRED, EVALUATION_FINISHED, POLICY_CHANGED. "transaction": of a payment's approval, its refusals and its
+   * token's uses, the SHA-256 of the transaction in base64url, as the token's claim txn. "token_id": the claim jti, where
+   * a token is used or revoked, and where one that serves once was issued. Of evaluation.locked_out, "counted": "yes" for the attempt that locked (or the first one after it, where that one
    * had no verdict: its process ended), "no" while it was locked.
    */
   size_t n_details;
