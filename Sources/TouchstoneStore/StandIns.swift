@@ -2,25 +2,49 @@
 
 public import TouchstonePolicy
 
-/// No device and no profile can have a stand-in's id: identifiers hold no control characters. Whoever guesses names can
-/// make as many stand-ins, so a store forgets them.
-private enum StandInLifetime {
-  /// After a day without a write: nobody's device is unlocked by it.
-  static let counting: Duration = .seconds(24 * 60 * 60)
-  /// One that is locked until set anew would tell that it is none if it forgot as soon. Each took ten verified guesses
-  /// and over an hour and a half, so that few are made.
-  static let disabled: Duration = .seconds(30 * 24 * 60 * 60)
+/// How long a store keeps stand-ins, and how many.
+///
+/// No device and no profile can have a stand-in's id: identifiers hold no control characters. Each unknown binding and
+/// profile of each application has a row of its own, for one that shared a row would show what was tried on another.
+/// Only a guess that was counted writes such a row: a secret that was verified, a key's proof, or a device's report. A
+/// caller that guesses names can make as many rows as it makes guesses, so a store bounds them.
+public enum StandInRecords {
+  /// Forgotten when no guess was counted for so long: a row that went sooner would tell two guesses on it apart from two
+  /// guesses on a known one.
+  static let lifetime: Duration = .seconds(365 * 24 * 60 * 60)
+
+  /// Of each kind, devices and profiles; the least recently written goes first. So forgetting one takes a million
+  /// further guesses, and a cheap kind of guess (a key's proof) cannot push out what a costly one (a passcode, some 20 ms
+  /// of a core each) counted. With identifiers of 36 bytes, a million rows of each kind take some 500 MB of disk with
+  /// their indexes; with the longest ones 1.5 GB.
+  public static let defaultMaximum = 1_000_000
+}
+
+/// How many rows of stand-ins a store has.
+package struct StandInCounts: Sendable, Hashable {
+  package var devices: Int
+  package var profiles: Int
+
+  package init(devices: Int = 0, profiles: Int = 0) {
+    self.devices = devices
+    self.profiles = profiles
+  }
 }
 
 extension DeviceRecord {
-  public static func standInID(forUnknownBinding bindingID: String) -> String { "\u{1}\(bindingID)" }
+  /// In its own application alone: another one's guesses are nothing to it.
+  public static func standInID(forUnknownBinding bindingID: String, applicationID: String) -> String {
+    "\u{1}\(applicationID)\u{1}\(bindingID)"
+  }
 
   /// Where no device is known: never written.
   public static let placeholder = DeviceRecord(deviceID: "")
 
+  package var isStandIn: Bool { deviceID.utf8.first == 1 }
+
   /// When a stand-in that is written now may be forgotten; `nil` for a device, which never is.
   public func standInEnd(writtenAt time: UnixTime) -> UnixTime? {
-    deviceID.utf8.first == 1 ? time + StandInLifetime.counting : nil
+    isStandIn ? time + StandInRecords.lifetime : nil
   }
 }
 
@@ -35,17 +59,18 @@ extension ProfileRecord {
     ProfileRecord(applicationID: applicationID, profileID: "")
   }
 
+  package var isStandIn: Bool {
+    let first = profileID.utf8.first
+    return first == 1 || first == 2
+  }
+
   /// When a stand-in that is written now may be forgotten, which is not before its locks have ended; `nil` for a
   /// profile, which never is.
   public func standInEnd(writtenAt time: UnixTime) -> UnixTime? {
-    guard let first = profileID.utf8.first, first == 1 || first == 2 else { return nil }
+    guard isStandIn else { return nil }
     let ends = [passcode, gesture].map { secret in
-      switch secret?.standing.lock ?? .none {
-      case .none: time
-      case .until(let end): end
-      case .untilSetAnew: time + StandInLifetime.disabled
-      }
+      if case .until(let end) = secret?.standing.lock { end } else { time }
     }
-    return max(ends[0], ends[1], time + StandInLifetime.counting)
+    return max(ends[0], ends[1], time + StandInRecords.lifetime)
   }
 }

@@ -20,6 +20,7 @@ public final class PostgresStore: Store {
   private let events: EventReader
   private let eraser: ProfileEraser
   private let archiving: EventArchiving
+  private let standIns: StandInBound
   private let sweeper: Sweeper
   private let clock: @Sendable () -> UnixTime
   /// The database is in another line of history: nothing that this store says of it counts any more.
@@ -79,7 +80,8 @@ public final class PostgresStore: Store {
     events = EventReader(lists: lists)
     eraser = ProfileEraser(lists: lists, lineage: lineage, clock: clock)
     archiving = EventArchiving(lists: lists, clock: clock)
-    sweeper = Sweeper(lists: lists, lineage: lineage, clock: clock)
+    standIns = StandInBound(maximum: options.maximumStandIns)
+    sweeper = Sweeper(lists: lists, lineage: lineage, clock: clock, standIns: standIns)
     for lane in [reads, writes, lists] { lane.start() }
     sealer.start(reads: reads)
   }
@@ -217,6 +219,7 @@ public final class PostgresStore: Store {
       }
       return
     }
+    standIns.note(changeSet)
     committer.commit(changeSet) { [self] failure in
       completion(failure.map { .failure(noting($0)) } ?? .success(()))
       if failure == nil, hasEvents { sealer.noteCommitted() }

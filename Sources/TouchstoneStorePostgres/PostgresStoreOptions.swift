@@ -3,6 +3,7 @@
 internal import DispatchPool
 internal import Glibc
 public import TouchstonePolicy
+internal import TouchstoneStore
 
 public struct PostgresStoreOptions: Sendable {
   /// Short reads: some of them wait for a page from the disk, and the others do not wait for them.
@@ -34,7 +35,10 @@ public struct PostgresStoreOptions: Sendable {
   /// with less than half of it nobody asks after a mark that is gone.
   public var maximumClockDifference: Duration = .seconds(120)
 
-  /// Says when a stand-in was last written, from which its day of life counts. The system's unless told.
+  /// How many stand-ins of each kind, devices and profiles, are kept; each process may exceed it by a sixteenth.
+  public var maximumStandIns = StandInRecords.defaultMaximum
+
+  /// Says when a stand-in was last written, from which its year of life counts. The system's unless told.
   public var clock: @Sendable () -> UnixTime = Self.systemClock
 
   public init() {}

@@ -74,7 +74,10 @@ struct ProfileEraser: Sendable {
       + bindings.map { ProfileRecord.standInID(forUnknownBinding: $0) }
     // In the order of every commit: devices before profiles.
     let results = try await session.run([
-      StatementCall(.deleteDevices).bind(array: bindings.map { DeviceRecord.standInID(forUnknownBinding: $0) }),
+      StatementCall(.deleteDevices).bind(
+        array: bindings.map {
+          DeviceRecord.standInID(forUnknownBinding: $0, applicationID: erasure.applicationID)
+        }),
       StatementCall(.deleteProfiles).bind(erasure.applicationID).bind(array: profiles),
     ])
     let highest = try results.last?.only { row in row.version() } ?? 0

@@ -9,7 +9,8 @@ enum RecordQueries {
       switch subject {
       case .binding(let applicationID, let bindingID):
         StatementCall(.attemptOfBinding).bind(applicationID).bind(bindingID)
-          .bind(DeviceRecord.standInID(forUnknownBinding: bindingID))
+          .bind(DeviceRecord.standInID(forUnknownBinding: bindingID, applicationID: applicationID))
+          .bind(ProfileRecord.standInID(forUnknownBinding: bindingID))
       case .profile(let applicationID, let profileID):
         StatementCall(.attemptOfProfile).bind(applicationID).bind(profileID)
       case .profileTouchID(let applicationID, let digest):
@@ -47,7 +48,8 @@ enum RecordQueries {
   private static func missingDevice(of subject: AttemptSubject, _ binding: BindingRecord?) -> DeviceRecord {
     if let binding { return DeviceRecord(deviceID: binding.deviceID) }
     return switch subject {
-    case .binding(_, let bindingID): DeviceRecord(deviceID: DeviceRecord.standInID(forUnknownBinding: bindingID))
+    case .binding(let applicationID, let bindingID):
+      DeviceRecord(deviceID: DeviceRecord.standInID(forUnknownBinding: bindingID, applicationID: applicationID))
     case .profile, .profileTouchID: .placeholder
     }
   }

@@ -23,7 +23,9 @@ enum Schema {
 
   /// Step by step, from an empty database on. One that was released is never changed, and leaves what the version before
   /// it reads and writes as it was: replicas of both run at the same time.
-  static let steps: [[String]] = [firstTables, keyCheck, eventArchive, lineage, archivings]
+  static let steps: [[String]] = [
+    firstTables, keyCheck, eventArchive, lineage, archivings, standInYears,
+  ]
 
   /// Identifiers are bytes: equal and ordered byte for byte under every collation.
   ///
@@ -195,6 +197,14 @@ enum Schema {
 
   /// A start asks for the latest, however long the log is.
   private static let archivings = ["CREATE INDEX archivings ON events (sequence) WHERE \(isArchiving)"]
+
+  /// Stand-ins of profiles were kept for a day; now for a year.
+  private static let standInYears = [
+    """
+    UPDATE profiles SET stand_in_until = stand_in_until + \(364 * microsecondsPerDay) WHERE stand_in_until IS NOT NULL
+    """
+  ]
+  private static let microsecondsPerDay = 24 * 60 * 60 * 1_000_000
 
   /// Of an event; a query must say it as the index does.
   static let isArchiving = "kind = '\(ArchivedEvents.eventKind)'::BYTEA"

@@ -20,15 +20,15 @@ extension Statement {
     columns.split(separator: ",").map { "\(table).\($0.trimmed)" }.joined(separator: ", ")
   }
 
-  /// Application, binding, stand-in of both device and profile, evaluation. One row: known or not, the same is read.
+  /// Application, binding, the stand-ins of its device and its profile, evaluation. One row: known or not, the same is read.
   static let attemptOfBinding = Statement(
     "attempt_of_binding",
     """
     SELECT \(attemptColumns) FROM (SELECT 1) AS one
     LEFT JOIN bindings b ON b.binding_id = $2 AND b.application_id = $1
     LEFT JOIN devices d ON d.device_id = coalesce(b.device_id, $3)
-    LEFT JOIN profiles p ON p.application_id = $1 AND p.profile_id = coalesce(b.profile_id, $3)
-    \(evaluationOf(4))
+    LEFT JOIN profiles p ON p.application_id = $1 AND p.profile_id = coalesce(b.profile_id, $4)
+    \(evaluationOf(5))
     """)
 
   /// Application, profile, evaluation.

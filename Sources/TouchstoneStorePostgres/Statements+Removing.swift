@@ -55,8 +55,25 @@ extension Statement {
     SELECT count(*) FROM removed
     """)
 
+  /// How many are kept. Answers when the first of those that are too many may be forgotten; no row where there are not
+  /// as many.
+  static let selectStandInDeviceLimit = standInLimit("devices")
+  static let selectStandInProfileLimit = standInLimit("profiles")
+
+  private static func standInLimit(_ table: String) -> Statement {
+    Statement(
+      "stand_in_limit_of_\(table)",
+      """
+      SELECT stand_in_until FROM \(table) WHERE stand_in_until IS NOT NULL
+      ORDER BY stand_in_until DESC OFFSET $1 LIMIT 1
+      """)
+  }
+
   static let sweeping =
-    [raiseSweepMark, deleteStandInDevices, deleteStandInProfiles, deleteExpiredCommitMarks] + deleteExpiredRecords
+    [
+      selectStandInDeviceLimit, selectStandInProfileLimit, raiseSweepMark, deleteStandInDevices, deleteStandInProfiles,
+      deleteExpiredCommitMarks,
+    ] + deleteExpiredRecords
 
   // MARK: Erasing
 

@@ -15,14 +15,17 @@ struct Sweeper: Sendable {
   let lists: ConnectionLane
   let lineage: Lineage
   let clock: @Sendable () -> UnixTime
+  let standIns: StandInBound
 
   /// One transaction: who sees that a row is gone sees the mark that speaks for it.
   func step(before time: UnixTime) async throws(PostgresError) -> SweepResult {
+    let limits = try await standIns.limits(at: clock()) { () throws(PostgresError) in try await lookUpLimits() }
     var calls = [StatementCall(.selectLineage), StatementCall(.raiseSweepMark).bind(time)]
     calls += Statement.deleteExpiredRecords.map { StatementCall($0).bind(time).bind(Self.rowsPerRange) }
-    calls += [Statement.deleteStandInDevices, .deleteStandInProfiles].map {
-      StatementCall($0).bind(time).bind(Self.rowsPerStep)
-    }
+    calls += [
+      StatementCall(.deleteStandInDevices).bind(max(time, limits.devices)).bind(Self.rowsPerStep),
+      StatementCall(.deleteStandInProfiles).bind(max(time, limits.profiles)).bind(Self.rowsPerStep),
+    ]
     calls.append(StatementCall(.deleteArchivedEvents).bind(Self.rowsPerStep))
     // By this process's clock, whatever time is swept for.
     calls.append(StatementCall(.deleteExpiredCommitMarks).bind(clock()).bind(Self.rowsPerRange))
@@ -38,5 +41,16 @@ struct Sweeper: Sendable {
       // Marks of commits are not what anybody put.
       removedRows: counts.dropLast().reduce(0, +),
       hasMore: ranges.contains { $0 >= Self.rowsPerRange } || others.contains { $0 >= Self.rowsPerStep })
+  }
+
+  private func lookUpLimits() async throws(PostgresError) -> StandInBound.Limits {
+    let results = try await lists.run(
+      [Statement.selectStandInDeviceLimit, .selectStandInProfileLimit].map {
+        StatementCall($0).bind(standIns.maximum)
+      }, isQuestion: true)
+    var limits = StandInBound.Limits()
+    if let time = try results.first?.map({ row in row.time() }).first { limits.devices = time + .microseconds(1) }
+    if let time = try results.last?.map({ row in row.time() }).first { limits.profiles = time + .microseconds(1) }
+    return limits
   }
 }

@@ -12,6 +12,7 @@ final class BatchWriter {
   private let events: EventLog
   private let sweeper: Sweeper
   private let eraser: ProfileEraser
+  private let standIns: StandInBound
   private var chain: EventChain
   private var effects = BatchEffects()
   private var marks: Marks
@@ -22,23 +23,26 @@ final class BatchWriter {
     var sweptBefore: UnixTime
     /// New profiles get a higher version: the erased ones' are not given again.
     var highestErasedVersion: RecordVersion
+    var standIns: StandInCounts
   }
 
   private let clock: @Sendable () -> UnixTime
 
   init(
-    on connection: SQLiteConnection, committed: CommittedState, clock: @escaping @Sendable () -> UnixTime
+    on connection: SQLiteConnection, committed: CommittedState, options: SQLiteStoreOptions
   ) throws(SQLiteError) {
     self.connection = connection
     self.committed = committed
-    self.clock = clock
+    clock = options.clock
     reader = try RecordReader(on: connection)
     statements = try WriteStatements(on: connection)
     events = try EventLog(on: connection)
     sweeper = try Sweeper(on: connection)
     eraser = try ProfileEraser(on: connection)
+    standIns = try StandInBound(maximum: options.maximumStandIns, on: connection)
     chain = EventChain(continuing: try events.head())
-    marks = Marks(sweptBefore: try reader.sweptBefore(), highestErasedVersion: try eraser.mark())
+    marks = Marks(
+      sweptBefore: try reader.sweptBefore(), highestErasedVersion: try eraser.mark(), standIns: try standIns.counts())
   }
 
   /// The latest batch erased something, which the write-ahead log may still hold.
@@ -59,6 +63,7 @@ final class BatchWriter {
       let now = clock()
       for write in batch { answers.append(try apply(write, now: now)) }
       if chain.head != headBefore { try events.setHead(chain.head) }
+      if marks.standIns != marksBefore.standIns { try boundStandIns() }
     } catch {
       rollBack(to: headBefore, marksBefore)
       throw BatchFailure(beforeCommit: error)
@@ -124,12 +129,26 @@ final class BatchWriter {
     try events.append(chain.append(event, salt: .random()))
   }
 
+  private func boundStandIns() throws(SQLiteError) {
+    forget(try standIns.evict(from: &marks.standIns))
+    try standIns.set(marks.standIns)
+  }
+
+  private func forget(_ evicted: StandInBound.Evicted) {
+    for id in evicted.devices { effects.devices[ByteString(id)] = .some(nil) }
+    for key in evicted.profiles { effects.profiles[key] = .some(nil) }
+  }
+
   /// One bounded step.
   private func sweep(before time: UnixTime) throws(SQLiteError) -> SweepResult {
-    let step = try sweeper.step(before: time)
+    var step = try sweeper.step(before: time)
     marks.sweptBefore = max(time, marks.sweptBefore)
-    for id in step.standInDevices { effects.devices[ByteString(id)] = .some(nil) }
-    for key in step.standInProfiles { effects.profiles[key] = .some(nil) }
+    marks.standIns.devices -= step.standIns.devices.count
+    marks.standIns.profiles -= step.standIns.profiles.count
+    forget(step.standIns)
+    // More than the bound where it was lowered.
+    forget(try standIns.evict(from: &marks.standIns))
+    step.count(0, hasMore: standIns.isExceeded(by: marks.standIns))
     effects.sweptBefore = marks.sweptBefore
     return step.result
   }
@@ -262,10 +281,12 @@ final class BatchWriter {
       effects.bindings[key] = .some(try reader.binding(id: binding.bindingID))
       effects.bindingUses[key] = nil
     case .putDevice(var device):
+      if device.version == 0, device.isStandIn { marks.standIns.devices += 1 }
       device.version += 1
       try statements.put(device, at: now)
       effects.devices[ByteString(device.deviceID)] = .some(device)
     case .putProfile(var profile):
+      if profile.version == 0, profile.isStandIn { marks.standIns.profiles += 1 }
       profile.version = 1 + (profile.version == 0 ? marks.highestErasedVersion : profile.version)
       try statements.put(profile, at: now)
       effects.profiles[ProfileKey(applicationID: profile.applicationID, profileID: profile.profileID)] = .some(profile)
@@ -300,6 +321,8 @@ final class BatchWriter {
     }
     for id in removed.devices { effects.devices[ByteString(id)] = .some(nil) }
     for key in removed.profiles { effects.profiles[key] = .some(nil) }
+    marks.standIns.devices -= removed.standIns.devices
+    marks.standIns.profiles -= removed.standIns.profiles
     marks.highestErasedVersion = max(removed.highestVersion, marks.highestErasedVersion)
 
     let later = try events.sequences(naming: erasure, after: found.searchedThrough, through: chain.head.sequence)

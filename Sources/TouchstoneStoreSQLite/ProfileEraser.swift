@@ -19,6 +19,8 @@ final class ProfileEraser {
     var profiles: [ProfileKey] = []
     /// Of the profiles: 0 where there was none.
     var highestVersion: RecordVersion = 0
+    /// How many of them were stand-ins that were there.
+    var standIns = StandInCounts()
   }
 
   private let deleteUses: Statement
@@ -35,7 +37,7 @@ final class ProfileEraser {
       "DELETE FROM binding_uses WHERE binding_number IN (SELECT number FROM bindings WHERE \(ofProfile))")
     deleteBindings = try prepare("DELETE FROM bindings WHERE \(ofProfile) RETURNING binding_id")
     deleteProfile = try prepare("DELETE FROM profiles WHERE \(ofProfile) RETURNING version")
-    deleteDevice = try prepare("DELETE FROM devices WHERE device_id = ?")
+    deleteDevice = try prepare("DELETE FROM devices WHERE device_id = ? RETURNING version")
     raiseMark = try prepare("UPDATE erasure_mark SET highest_version = ?1 WHERE highest_version < ?1")
     selectMark = try prepare("SELECT highest_version FROM erasure_mark")
   }
@@ -54,22 +56,31 @@ final class ProfileEraser {
     deleteBindings.bind(erasure.applicationID).bind(erasure.profileID)
     while var row = try deleteBindings.next() { removed.bindings.append(row.text()) }
     try removeProfile(erasure.profileID, of: erasure, from: &removed)
-    try removeProfile(ProfileRecord.standInID(forProfile: erasure.profileID), of: erasure, from: &removed)
+    try removeStandIn(ProfileRecord.standInID(forProfile: erasure.profileID), of: erasure, from: &removed)
     for binding in removed.bindings {
-      let device = DeviceRecord.standInID(forUnknownBinding: binding)
-      try deleteDevice.bind(device).run()
+      let device = DeviceRecord.standInID(forUnknownBinding: binding, applicationID: erasure.applicationID)
+      if try deleteDevice.bind(device).first({ row in row.version() }) != nil { removed.standIns.devices += 1 }
       removed.devices.append(device)
-      try removeProfile(ProfileRecord.standInID(forUnknownBinding: binding), of: erasure, from: &removed)
+      try removeStandIn(ProfileRecord.standInID(forUnknownBinding: binding), of: erasure, from: &removed)
     }
     try raiseMark.bind(removed.highestVersion).run()
     return removed
   }
 
-  private func removeProfile(
+  private func removeStandIn(
     _ profileID: String, of erasure: ProfileErasure, from removed: inout Removed
   ) throws(SQLiteError) {
+    if try removeProfile(profileID, of: erasure, from: &removed) { removed.standIns.profiles += 1 }
+  }
+
+  /// Whether it was there.
+  @discardableResult
+  private func removeProfile(
+    _ profileID: String, of erasure: ProfileErasure, from removed: inout Removed
+  ) throws(SQLiteError) -> Bool {
     let version = try deleteProfile.bind(erasure.applicationID).bind(profileID).first { row in row.version() }
     removed.profiles.append(ProfileKey(applicationID: erasure.applicationID, profileID: profileID))
     removed.highestVersion = max(version ?? 0, removed.highestVersion)
+    return version != nil
   }
 }

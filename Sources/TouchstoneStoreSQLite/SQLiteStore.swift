@@ -58,7 +58,7 @@ public final class SQLiteStore: Store {
     bindingLists = try ListReader(path: directory.databasePath)
     eventLists = try ListReader(path: directory.databasePath)
     writes = WriterQueue(
-      writer: try BatchWriter(on: connection, committed: committed, clock: options.clock),
+      writer: try BatchWriter(on: connection, committed: committed, options: options),
       checkpointer: try Checkpointer(
         path: directory.databasePath, virtualFileSystem: options.virtualFileSystem),
       owesEmptyLog: hasLogLeft, options: options)
@@ -228,7 +228,8 @@ public final class SQLiteStore: Store {
       return try records(of: binding)
     }
     return AttemptRecords(
-      binding: nil, device: try knownDevice(DeviceRecord.standInID(forUnknownBinding: bindingID)),
+      binding: nil,
+      device: try knownDevice(DeviceRecord.standInID(forUnknownBinding: bindingID, applicationID: applicationID)),
       profile: try knownProfile(applicationID, ProfileRecord.standInID(forUnknownBinding: bindingID)), evaluation: nil)
   }
 

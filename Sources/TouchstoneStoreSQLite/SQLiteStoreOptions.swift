@@ -2,6 +2,7 @@
 
 internal import Glibc
 public import TouchstonePolicy
+internal import TouchstoneStore
 
 public struct SQLiteStoreOptions: Sendable {
   /// Above it, writes are refused at once: a second's worth on a slow disk, and a caller waits no longer than that.
@@ -24,7 +25,10 @@ public struct SQLiteStoreOptions: Sendable {
   /// SQLite's page cache for the writer; the pages that every commit touches stay in it.
   public var writerCacheKilobytes = 16 * 1_024
 
-  /// Says when a stand-in was last written, from which its day of life counts. The system's unless told.
+  /// How many stand-ins of each kind, devices and profiles, are kept.
+  public var maximumStandIns = StandInRecords.defaultMaximum
+
+  /// Says when a stand-in was last written, from which its year of life counts. The system's unless told.
   public var clock: @Sendable () -> UnixTime = Self.systemClock
 
   /// The database may not grow over so many pages of 4 KB: a full disk for tests.

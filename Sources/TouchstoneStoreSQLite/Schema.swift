@@ -25,7 +25,7 @@ enum Schema {
   static let takeMoveBack = "PRAGMA application_id = \(applicationID); DROP TABLE IF EXISTS \(moveTarget);"
 
   /// In the header's user_version; grows with every change of the tables.
-  static let version: Int64 = 6
+  static let version: Int64 = 7
   /// The first that is brought forward; what was before it, nobody kept.
   static let oldestVersion: Int64 = 2
 
@@ -180,7 +180,21 @@ enum Schema {
     """,
     // A start asks for the latest, however long the log is.
     6: "CREATE INDEX archivings ON events (sequence) WHERE \(isArchiving);",
+    // How many stand-ins there are (`StandInBound`). Those of profiles were kept for a day; now for a year.
+    7: """
+    CREATE TABLE stand_in_counts (
+      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      devices INTEGER NOT NULL,
+      profiles INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO stand_in_counts SELECT 1,
+      (SELECT count(*) FROM devices WHERE stand_in_until IS NOT NULL),
+      (SELECT count(*) FROM profiles WHERE stand_in_until IS NOT NULL);
+    UPDATE profiles SET stand_in_until = stand_in_until + \(364 * microsecondsPerDay) WHERE stand_in_until IS NOT NULL;
+    """,
   ]
+
+  private static let microsecondsPerDay: Int64 = 24 * 60 * 60 * 1_000_000
 
   private static func secretColumns(_ name: String) -> String {
     SecretRecord.columns.map { "\(name)_\($0.name) \($0.type)" }.joined(separator: ",\n      ")

@@ -10,8 +10,7 @@ final class Sweeper {
 
   struct Step {
     var result = SweepResult(removedRows: 0, hasMore: false)
-    var standInDevices: [String] = []
-    var standInProfiles: [ProfileKey] = []
+    var standIns = StandInBound.Evicted()
 
     mutating func count(_ removedRows: Int, hasMore: Bool) {
       result.removedRows += removedRows
@@ -95,13 +94,13 @@ final class Sweeper {
       step.count(removed.removedRows, hasMore: removed.hasMore)
     }
     deleteStandInDevices.bind(time)
-    while var row = try deleteStandInDevices.next() { step.standInDevices.append(row.text()) }
-    step.count(step.standInDevices.count, hasMore: step.standInDevices.count == Self.rowsPerStep)
+    while var row = try deleteStandInDevices.next() { step.standIns.devices.append(row.text()) }
+    step.count(step.standIns.devices.count, hasMore: step.standIns.devices.count == Self.rowsPerStep)
     deleteStandInProfiles.bind(time)
     while var row = try deleteStandInProfiles.next() {
-      step.standInProfiles.append(ProfileKey(applicationID: row.text(), profileID: row.text()))
+      step.standIns.profiles.append(ProfileKey(applicationID: row.text(), profileID: row.text()))
     }
-    step.count(step.standInProfiles.count, hasMore: step.standInProfiles.count == Self.rowsPerStep)
+    step.count(step.standIns.profiles.count, hasMore: step.standIns.profiles.count == Self.rowsPerStep)
     try deleteArchivedEvents.run()
     let removedEvents = Int(try countChanges.first { row in row.integer() } ?? 0)
     step.count(removedEvents, hasMore: removedEvents == Self.rowsPerStep)

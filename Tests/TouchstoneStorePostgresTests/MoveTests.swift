@@ -48,8 +48,8 @@ struct MoveTests {
 
     let connection = try SQLiteConnection(path: ":memory:", access: .create)
     try TouchstoneStoreSQLite.Schema.create(on: connection)
-    // When bindings were used is read with them.
-    let ofSQLite = moved.union(marks).union(["binding_uses"])
+    // When bindings were used is read with them, and PostgreSQL counts no stand-ins.
+    let ofSQLite = moved.union(marks).union(["binding_uses", "stand_in_counts"])
     #expect(Set(try TouchstoneStoreSQLite.Schema.tableNames(on: connection)) == ofSQLite)
 
     let statements = TouchstoneStorePostgres.Schema.steps.joined()
@@ -187,7 +187,7 @@ struct MoveTests {
     }
     try await store.commit(
       .touchBinding(id: "b-live", version: 1, lastUsedAt: Sample.now), after: .putBinding(.sample("b-live")))
-    let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody’s")
+    let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody’s", applicationID: Sample.application)
     try await store.commit(
       .putDevice(.sample(standIn, failures: 3)), .putProfile(.sample(ProfileRecord.standInID(forProfile: "nobody"))))
     _ = try await store.sweep(before: Sample.now + .seconds(100))

@@ -122,7 +122,7 @@ struct ErasureTests {
       let start = UnixTime(microseconds: 0)
       let committed = CommittedState(
         options: SQLiteStoreOptions(), evaluationsCompleteFrom: start, tokensCompleteFrom: start)
-      let writer = try BatchWriter(on: connection, committed: committed, clock: { Sample.now })
+      let writer = try BatchWriter(on: connection, committed: committed, options: SQLiteStoreOptions())
       func write(_ change: Change? = nil, events: [EventDraft] = [], _ found: FoundEvents...) throws {
         _ = try writer.write([
           .commit(ChangeSet(changes: change.map { [$0] } ?? [], events: events), found, { _ in })
@@ -182,7 +182,10 @@ struct ErasureTests {
     try await store.commit(
       .putProfile(.sample(profile, passcode: .sample(verifier: verifier))),
       .putBinding(.sample("binding of \(profile)", profile: profile)),
-      .putDevice(.sample(DeviceRecord.standInID(forUnknownBinding: "binding of \(profile)"), failures: 1)),
+      .putDevice(
+        .sample(
+          DeviceRecord.standInID(forUnknownBinding: "binding of \(profile)", applicationID: Sample.application),
+          failures: 1)),
       .putProfile(.sample(ProfileRecord.standInID(forUnknownBinding: "binding of \(profile)"))),
       .putProfile(.sample(ProfileRecord.standInID(forProfile: profile))), events: events)
   }

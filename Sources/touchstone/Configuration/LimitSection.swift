@@ -1,4 +1,4 @@
-// `limits:` of the configuration: what all clients together, and each connection, may ask of the server.
+// `limits:` of the configuration: what all clients together, and each connection, may ask of the server and make it keep.
 
 internal import DispatchRPC
 
@@ -9,6 +9,7 @@ struct LimitSettings: Hashable {
   var connectionAgeGrace: Duration?
   var connectionIdle: Duration?
   var pingInterval: Duration?
+  var standIns: Int?
 
   enum Key: String, CaseIterable {
     case connections
@@ -16,10 +17,13 @@ struct LimitSettings: Hashable {
     case connectionAgeGrace = "connection_age_grace"
     case connectionIdle = "connection_idle"
     case pingInterval = "ping_interval"
+    case standIns = "stand_ins"
   }
 
   /// At 36 KB each, idle and with TLS, 36 GB.
   private static let connectionCounts = 1...1_000_000
+  /// Fewer would be forgotten for a minute's guesses; more take 50 GB of disk.
+  private static let standInCounts = 10_000...100_000_000
   /// Below, a client would do little but connect; above, it could as well be none.
   private static let ages = Duration.seconds(1)...Duration.seconds(30 * 24 * 60 * 60)
 
@@ -34,6 +38,7 @@ struct LimitSettings: Hashable {
       case .connectionAgeGrace: connectionAgeGrace = Self.readAge(entry.value, name, with: &reader)
       case .connectionIdle: connectionIdle = Self.readAge(entry.value, name, with: &reader)
       case .pingInterval: pingInterval = Self.readAge(entry.value, name, with: &reader)
+      case .standIns: standIns = reader.integer(entry.value, name, in: Self.standInCounts)
       case nil: break
       }
       if Key(rawValue: entry.key.name) == .connectionAgeGrace, !Self.contains(node, .connectionAge) {

@@ -13,12 +13,18 @@ extension ProcessConfiguration {
     switch store {
     case .sqlite:
       do throws(StoreOpenError) {
-        return try SQLiteStore.open(directory: dataDirectory)
+        var options = SQLiteStoreOptions()
+        if let standIns = limits.standIns { options.maximumStandIns = standIns }
+        return try SQLiteStore.open(directory: dataDirectory, options: options)
       } catch {
         throw Failure(error)
       }
     case .postgresql(let address):
-      return try withDatabase(logger) { () throws(StoreOpenError) in try await PostgresStore.open(uri: address.uri) }
+      var options = PostgresStoreOptions()
+      if let standIns = limits.standIns { options.maximumStandIns = standIns }
+      return try withDatabase(logger) { [options] () throws(StoreOpenError) in
+        try await PostgresStore.open(uri: address.uri, options: options)
+      }
     }
   }
 }

@@ -84,6 +84,10 @@ extension Store {
     try await result { commit(changeSet, completion: $0) }
   }
 
+  public func commit(_ changes: [Change]) async throws(StoreError) {
+    try await result { commit(ChangeSet(changes: changes), completion: $0) }
+  }
+
   public func sweep(before time: UnixTime) async throws(StoreError) -> SweepResult {
     try await result { sweep(before: time, completion: $0) }
   }

@@ -90,7 +90,7 @@ extension StoreConformance {
     },
 
     Check(name: "an erasure takes what was counted on the profile's stand-ins") { store in
-      let device = DeviceRecord.standInID(forUnknownBinding: "b-1")
+      let device = DeviceRecord.standInID(forUnknownBinding: "b-1", applicationID: Sample.application)
       let ids = [ProfileRecord.standInID(forProfile: "alice"), ProfileRecord.standInID(forUnknownBinding: "b-1")]
       try await store.commit(.putBinding(.sample("b-1")), .putDevice(.sample(device, failures: 3)))
       for id in ids { try await store.commit(.putProfile(.sample(id, passcode: .sample()))) }

@@ -81,7 +81,7 @@ extension StoreConformance {
         .putBinding(.sample("b-1", device: "phone-1")), .putDevice(.sample("phone-1", failures: 2)),
         .putProfile(.sample(passcode: .sample())))
       let subject = AttemptSubject.binding(applicationID: "com.example.shop", bindingID: "b-1")
-      let device = DeviceRecord.standInID(forUnknownBinding: "b-1")
+      let device = DeviceRecord.standInID(forUnknownBinding: "b-1", applicationID: "com.example.shop")
       let profile = ProfileRecord.standInID(forUnknownBinding: "b-1")
       #expect(
         try await store.attemptRecords(for: subject)

@@ -75,13 +75,16 @@ extension StoreConformance {
 
     // R37
     Check(name: "an unknown binding's failures are counted on a stand-in device") { store in
-      let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody")
+      let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody", applicationID: Sample.application)
       let unknown = try await store.attemptRecords(bindingID: "nobody")
       #expect(unknown.binding == nil)
       #expect(unknown.device == DeviceRecord(deviceID: standIn))
       try await store.commit(.putDevice(.sample(standIn, failures: 3)))
       let counted = try await store.attemptRecords(bindingID: "nobody")
       #expect(counted.device == .sample(standIn, failures: 3, version: 1))
+      // Otherwise a guess in one application would show whether the binding is another one's.
+      let elsewhere = AttemptSubject.binding(applicationID: "com.example.shop", bindingID: "nobody")
+      #expect(try await store.attemptRecords(for: elsewhere).device.version == 0)
     },
 
     Check(name: "a token's state and transaction are stored") { store in

@@ -127,7 +127,8 @@ public struct StoredRecords: Sendable {
         return attempt(of: binding)
       }
       return AttemptRecords(
-        binding: nil, device: device(DeviceRecord.standInID(forUnknownBinding: bindingID)),
+        binding: nil,
+        device: device(DeviceRecord.standInID(forUnknownBinding: bindingID, applicationID: applicationID)),
         profile: profile(applicationID, ProfileRecord.standInID(forUnknownBinding: bindingID)), evaluation: nil)
     case .profile(let applicationID, let profileID):
       return AttemptRecords(
@@ -256,7 +257,9 @@ public struct StoredRecords: Sendable {
     var profileIDs = [erasure.profileID, ProfileRecord.standInID(forProfile: erasure.profileID)]
     for binding in bindings {
       self.bindings[Array(binding.bindingID.utf8)] = nil
-      devices[Array(DeviceRecord.standInID(forUnknownBinding: binding.bindingID).utf8)] = nil
+      devices[
+        Array(DeviceRecord.standInID(forUnknownBinding: binding.bindingID, applicationID: erasure.applicationID).utf8)] =
+        nil
       profileIDs.append(ProfileRecord.standInID(forUnknownBinding: binding.bindingID))
     }
     for profileID in profileIDs {
