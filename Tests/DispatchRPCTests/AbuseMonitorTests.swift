@@ -71,7 +71,7 @@ private func seconds(_ value: UInt64) -> MonotonicTime { MonotonicTime(nanosecon
   @Test func eachUnknownTypeMayBeTriedOnce() {
     var monitor = AbuseMonitor(limits: AbuseLimits(), now: seconds(0))
     for type in 10...255 as ClosedRange<UInt8> {
-      let header = FrameScanner.Header(length: 0, type: type, flags: 0)
+      let header = FrameScanner.Header(length: 0, type: type, flags: 0, stream: 0)
       #expect(AbuseMonitor.Event(header).map { monitor.record($0, at: seconds(0)) } == .tolerated)
     }
   }
@@ -84,7 +84,7 @@ private func seconds(_ value: UInt64) -> MonotonicTime { MonotonicTime(nanosecon
       (255, 9, 0, .unknownFrame),
     ] as [(UInt8, Int, UInt8, AbuseMonitor.Event?)])
   func framesCountByTheirHeader(_ type: UInt8, length: Int, flags: UInt8, event: AbuseMonitor.Event?) {
-    #expect(AbuseMonitor.Event(FrameScanner.Header(length: length, type: type, flags: flags)) == event)
+    #expect(AbuseMonitor.Event(FrameScanner.Header(length: length, type: type, flags: flags, stream: 1)) == event)
   }
 }
 
@@ -94,7 +94,7 @@ private func seconds(_ value: UInt64) -> MonotonicTime { MonotonicTime(nanosecon
     Frame(type: 0xFA, flags: 0xFF, stream: 0x7FFF_FFFF, payload: [1]),
   ]
   private static let headers = frames.map {
-    FrameScanner.Header(length: $0.payload.count, type: $0.type, flags: $0.flags)
+    FrameScanner.Header(length: $0.payload.count, type: $0.type, flags: $0.flags, stream: $0.stream)
   }
 
   /// After the preface, which brings a SETTINGS of its own.
@@ -111,7 +111,7 @@ private func seconds(_ value: UInt64) -> MonotonicTime { MonotonicTime(nanosecon
       }
       rest = rest.dropFirst(pieceBytes)
     }
-    #expect(found == [FrameScanner.Header(length: 0, type: 4, flags: 0)] + Self.headers)
+    #expect(found == [FrameScanner.Header(length: 0, type: 4, flags: 0, stream: 0)] + Self.headers)
   }
 }
 

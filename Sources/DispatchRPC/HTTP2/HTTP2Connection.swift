@@ -37,6 +37,7 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
   private var watched = Readiness.readable
   final var handshakeIsDue = false
   private var writeIsDue = false
+  private var hasOutput = false
   /// Of the session's output nothing more is wanted.
   private var lastWordIsSaid = false
   /// What the socket did not take, from `blockedOffset`.
@@ -81,6 +82,9 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
 
   /// Before nghttp2 sees the bytes. False when it must not.
   func willReceive(_ bytes: UnsafeRawBufferPointer) -> Bool { true }
+
+  /// The session's first output before it leaves: a server's SETTINGS (RFC 9113 §3.4).
+  func willSendFirst(_ output: UnsafeMutableRawBufferPointer) {}
 
   /// A read went through the callbacks.
   func didReceive() {}
@@ -264,7 +268,12 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
       guard let output = session.nextOutput() else { return nil }
       if output.isEmpty { break }
       precondition(output.count <= shard.sendBuffer.count - count, "nghttp2 hands out single frames of 16 KiB")
-      shard.sendBuffer.baseAddress!.advanced(by: count).copyMemory(from: output.baseAddress!, byteCount: output.count)
+      let copy = UnsafeMutableRawBufferPointer(rebasing: shard.sendBuffer[count..<count + output.count])
+      copy.copyMemory(from: output)
+      if !hasOutput {
+        hasOutput = true
+        willSendFirst(copy)
+      }
       count += output.count
     }
     return count

@@ -5,7 +5,9 @@ struct HTTP2FrameType: RawRepresentable, Hashable, Sendable {
 
   static let data = HTTP2FrameType(rawValue: 0x0)
   static let headers = HTTP2FrameType(rawValue: 0x1)
+  static let priority = HTTP2FrameType(rawValue: 0x2)
   static let resetStream = HTTP2FrameType(rawValue: 0x3)
+  static let settings = HTTP2FrameType(rawValue: 0x4)
   static let ping = HTTP2FrameType(rawValue: 0x6)
   static let goaway = HTTP2FrameType(rawValue: 0x7)
   static let windowUpdate = HTTP2FrameType(rawValue: 0x8)

@@ -28,7 +28,8 @@ public struct AbuseLimits: Hashable, Sendable {
   public var windowUpdates = Bucket(burst: 200, perSecond: 20)
   /// DATA frames without data that end no stream (CVE-2019-9518).
   public var emptyData = Bucket(burst: 32, perSecond: 4)
-  /// Streams beyond those allowed, before the client has acknowledged how many are: all calls that it had ready, once.
+  /// Streams beyond those allowed: all calls that a client had ready before it learned how many are, once; later the few that it
+  /// counted as ended and we did not.
   public var refusedStreams = Bucket(burst: 128, perSecond: 10)
   /// What breaks the protocol in one stream only and makes us reset it (made-you-reset, CVE-2025-8671), HEADERS for streams
   /// that are closed, header lists above the limit, and streams that we reset because they stalled.

@@ -47,8 +47,8 @@ public struct RPCServerConfiguration: Sendable {
   public var maxRequestMessageBytes = 4 << 20
   /// A larger answer is replaced by RESOURCE_EXHAUSTED: gRPC clients refuse it anyway.
   public var maxResponseMessageBytes = 4 << 20
-  /// Per connection, announced in SETTINGS. More are refused until the client has acknowledged that, and end the connection
-  /// afterwards. gRPC clients open another connection.
+  /// Per connection, announced in SETTINGS. A stream more is reset with REFUSED_STREAM, which lets the client send that call
+  /// again; `abuseLimits.refusedStreams` of them end the connection. gRPC clients open another connection.
   public var maxConcurrentStreams = 128
   /// What a client may send on one stream before we take it: for a stream whose handler does not ask for messages, all that is
   /// held. Room for several requests of the usual size before a WINDOW_UPDATE.

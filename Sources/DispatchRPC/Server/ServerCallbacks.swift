@@ -49,8 +49,8 @@ enum ServerCallbacks {
     return 0
   }
 
-  private static let onInvalidFrame: nghttp2_on_invalid_frame_recv_callback = { _, _, code, userData in
-    withConnection(userData) { $0.record(code == NGHTTP2_ERR_REFUSED_STREAM.rawValue ? .refusedStream : .invalidFrame) }
+  private static let onInvalidFrame: nghttp2_on_invalid_frame_recv_callback = { _, _, _, userData in
+    withConnection(userData) { $0.record(.invalidFrame) }
     return 0
   }
 

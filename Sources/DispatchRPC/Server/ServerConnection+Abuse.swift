@@ -8,6 +8,11 @@ extension ServerConnection {
     var scanner = self.scanner
     defer { self.scanner = scanner }
     while let header = scanner.next(in: bytes, from: &offset) {
+      // nghttp2 does not look at PRIORITY, as we announce that we do not (RFC 9113 §6.3).
+      if header.stream == 0 && HTTP2FrameType(rawValue: header.type) == .priority {
+        terminate(.protocolError, "priority_on_stream_0")
+        return false
+      }
       if let event = AbuseMonitor.Event(header) {
         record(event)
       } else {

@@ -5,8 +5,11 @@ extension ServerConnection {
   func headersBegun(_ id: Int32) {
     headerBlockBytes = 0
     if id > lastStreamID {
+      if id - lastStreamID > 2 { skippedStreams = lastStreamID + 1..<id }
       lastStreamID = id
       if drainState.isRefusing { record(.reset) }
+    } else if skippedStreams.contains(id) {
+      terminate(.protocolError, "stream_below_another")
     } else if session.userData(ofStream: id) == nil {
       record(.invalidFrame)
     }

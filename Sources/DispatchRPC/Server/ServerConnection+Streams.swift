@@ -2,6 +2,11 @@
 
 extension ServerConnection {
   func streamOpened(_ id: Int32) {
+    guard openStreamCount < server.configuration.maxConcurrentStreams else {
+      refuseStream(id)
+      return
+    }
+    openStreamCount += 1
     let stream = server.streams.take(id: id, now: shard.now)
     stream.pointee.next = firstStream
     firstStream?.pointee.previous = stream
@@ -9,6 +14,13 @@ extension ServerConnection {
     openingStream = stream
     session.setUserData(stream, ofStream: id)
     watchStreams()
+  }
+
+  /// The stream has no state of ours: the rest of its frames is decoded and passed over. REFUSED_STREAM tells the client that the
+  /// call was not looked at, so that it may send it again (RFC 9113 §8.7).
+  private func refuseStream(_ id: Int32) {
+    session.submitReset(.refusedStream, stream: id)
+    record(.refusedStream)
   }
 
   /// nghttp2 no longer knows it.
@@ -32,6 +44,7 @@ extension ServerConnection {
   }
 
   private func unlink(_ stream: Stream) {
+    openStreamCount -= 1
     if let previous = stream.pointee.previous {
       previous.pointee.next = stream.pointee.next
     } else {

@@ -24,6 +24,9 @@ final class ServerConnection: HTTP2Connection {
   /// Ours among the PINGs.
   static let drainPing: UInt64 = 0x746F_7563_6864_726E
   static let keepalivePing: UInt64 = 0x6B65_6570_6C69_7665
+  /// To nghttp2, which ends a connection that has a stream more than it has announced. We count them ourselves and refuse the stream
+  /// alone; `willSendFirst` puts in what the client is told.
+  private static let uncountedStreams = UInt32.max
   /// Given back at once, so that no stream holds up another; memory is bounded by the limits on what is buffered.
   private static let connectionWindowBytes: Int32 = 4 << 20
 
@@ -48,6 +51,9 @@ final class ServerConnection: HTTP2Connection {
   var isWatched = false
   /// The highest that came.
   var lastStreamID: Int32 = 0
+  /// Closed by the highest without ever having been open (RFC 9113 §5.1.1): nghttp2 takes HEADERS of theirs for trailers of a stream
+  /// that it no longer knows. The latest ones are enough, as clients leave out none.
+  var skippedStreams: Range<Int32> = 0..<0
   /// Of the header block that is coming in, as RFC 9113 §6.5.2 counts them.
   var headerBlockBytes = 0
   /// Metadata of the calls that have not been handed over.
@@ -59,6 +65,7 @@ final class ServerConnection: HTTP2Connection {
   /// Answers that the client has not taken.
   var bufferedResponseBytes = 0
   var firstStream: Stream?
+  var openStreamCount = 0
   /// The one whose headers are coming in; the blocks of two streams never mix (RFC 9113 §4.3).
   var openingStream: Stream?
   var firstReady: Stream?
@@ -92,8 +99,7 @@ final class ServerConnection: HTTP2Connection {
     session.submitSettings(
       [
         nghttp2_settings_entry(
-          settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue),
-          value: UInt32(clamping: server.configuration.maxConcurrentStreams)),
+          settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: Self.uncountedStreams),
         nghttp2_settings_entry(
           settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue),
           value: UInt32(clamping: server.configuration.streamWindowBytes)),
@@ -136,6 +142,11 @@ final class ServerConnection: HTTP2Connection {
   override func handshakeFailed(_ reason: String) {
     server.configuration.onHandshakeFailure?(peer.address, reason)
     linger()
+  }
+
+  override func willSendFirst(_ output: UnsafeMutableRawBufferPointer) {
+    let limit = UInt32(clamping: server.configuration.maxConcurrentStreams)
+    HTTP2SettingsFrame.set(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, to: limit, in: output)
   }
 
   override func willReceive(_ bytes: UnsafeRawBufferPointer) -> Bool {
