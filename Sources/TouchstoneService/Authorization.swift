@@ -174,6 +174,9 @@ final class Authorization: Sendable {
 
 /// The names in a certificate, as callers are looked up by them: each with its kind before it, so that a common name is
 /// never taken for a host's.
+///
+/// A SPIFFE ID is the only name of a certificate that has one: the other names are then whatever the workload asked its issuer for.
+/// A common name counts only in a certificate without subject alternative names (RFC 9525, section 2).
 struct PeerNames {
   static let spiffeScheme = "spiffe://"
 
@@ -183,10 +186,13 @@ struct PeerNames {
   init(_ certificate: RPCPeerCertificate) {
     let ids = certificate.uris.filter(Self.isSPIFFE)
     spiffeIDs = ids.count
-    let names =
-      ids.map { CertificateName.spiffe($0) } + certificate.dnsNames.map { .dns($0) }
-      + [certificate.commonName].compactMap(\.self).map { .commonName($0) }
-    keys = names.map(Self.key)
+    keys = Self.names(of: certificate, ids).map(Self.key)
+  }
+
+  private static func names(of certificate: RPCPeerCertificate, _ ids: [String]) -> [CertificateName] {
+    if !ids.isEmpty { return ids.map { .spiffe($0) } }
+    if certificate.hasAlternativeNames { return certificate.dnsNames.map { .dns($0) } }
+    return certificate.commonName.map { [.commonName($0)] } ?? []
   }
 
   static func key(of name: CertificateName) -> ExactText {

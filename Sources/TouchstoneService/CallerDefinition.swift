@@ -64,8 +64,9 @@ public enum ApplicationGrant: Sendable {
 public enum CertificateName: Sendable {
   /// A subject alternative name of the kind URI: `spiffe://trust.domain/path`.
   case spiffe(String)
-  /// A subject alternative name of the kind DNS.
+  /// A subject alternative name of the kind DNS, in a certificate without a SPIFFE ID.
   case dns(String)
+  /// Of a certificate without subject alternative names.
   case commonName(String)
 
   /// SPIFFE-ID, section 2.3.

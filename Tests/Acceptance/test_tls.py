@@ -76,8 +76,9 @@ def connected(server, installed, certificate=None, key=None, authorization=None,
     [
         ("shop", {"uris": [SHOP]}),
         ("shop", {"uris": ["https://shop.example.org/", SHOP], "hosts": ["a.example.org"], "common_name": "x"}),
+        ("shop", {"uris": [SHOP], "hosts": ["bank.example.org"], "common_name": "Support Desk"}),
         ("bank", {"hosts": ["bank.example.org"]}),
-        ("bank", {"hosts": ["other.example.org", "bank.example.org"]}),
+        ("bank", {"hosts": ["other.example.org", "bank.example.org"], "common_name": "Support Desk"}),
         ("support", {"common_name": "Support Desk"}),
     ],
 )
@@ -103,7 +104,10 @@ def test_a_certificate_says_who_calls(start, installed, name, names):
         ("CERTIFICATE_UNKNOWN", {"common_name": SHOP}),
         ("CERTIFICATE_UNKNOWN", {"common_name": "support desk"}),
         ("CERTIFICATE_AMBIGUOUS", {"uris": [SHOP, "spiffe://example.org/bank"]}),
-        ("CERTIFICATE_AMBIGUOUS", {"uris": [SHOP], "hosts": ["bank.example.org"]}),
+        # The names that a workload with a SPIFFE ID has beside it are not looked at, nor is a common name beside any other.
+        ("CERTIFICATE_UNKNOWN", {"uris": ["spiffe://other.org/x"], "hosts": ["bank.example.org"]}),
+        ("CERTIFICATE_UNKNOWN", {"uris": ["spiffe://other.org/x"], "common_name": "Support Desk"}),
+        ("CERTIFICATE_UNKNOWN", {"addresses": ["127.0.0.1"], "common_name": "Support Desk"}),
     ],
 )
 def test_a_certificate_of_nobody_or_of_two_is_refused(start, installed, reason, names):

@@ -27,6 +27,17 @@ import TestCertificates
     #expect(read(CertificateRequest()) == RPCPeerCertificate())
   }
 
+  /// Those that name nobody to us, too.
+  @Test(
+    arguments: [
+      ([], false), ([.address([10, 0, 0, 1])], true), ([.uri("not plain")], true), ([.dns("a")], true),
+    ] as [([CertificateRequest.AlternativeName], Bool)])
+  func whetherThereAreAlternativeNamesIsTold(_ names: [CertificateRequest.AlternativeName], areThere: Bool) {
+    let request = CertificateRequest(commonName: "a", names)
+    #expect(read(request)?.hasAlternativeNames == areThere)
+    #expect(read(request)?.commonName == "a")
+  }
+
   static let untellable: [[UInt8]] = [
     [], Array("admin\0".utf8), Array("\0admin".utf8), Array("admin\0.example.com".utf8), Array("admin\n".utf8),
     Array("ad min".utf8), Array("ädmin".utf8), [0xFF], [0xC0, 0x80], Array("admin\u{7F}".utf8),

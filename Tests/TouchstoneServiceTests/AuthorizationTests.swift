@@ -89,10 +89,29 @@ struct AuthorizationTests {
     Case("as a host", .certified(dns: ["Support Desk"]), .refused(.certificateUnknown)),
     Case("with a space", .certified(commonName: "Support Desk "), .refused(.certificateUnknown)),
 
-    Case("names of two", .certified([spiffe], dns: ["bank.example.org"]), .refused(.certificateAmbiguous)),
+    // A SPIFFE ID is the only name of a certificate that has one.
     Case(
-      "of two others", .certified(dns: ["bank.example.org"], commonName: "Support Desk"),
-      .refused(.certificateAmbiguous)),
+      "beside others' names", .certified([spiffe], dns: ["bank.example.org"], commonName: "Support Desk"),
+      .caller("shop")),
+    Case(
+      "an unknown one beside a host", .certified(["spiffe://x/y"], dns: ["bank.example.org"]),
+      .refused(.certificateUnknown)),
+    Case(
+      "beside a common name", .certified(["spiffe://x/y"], commonName: "Support Desk"), .refused(.certificateUnknown)),
+    Case(
+      "in capitals beside a host", .certified(["SPIFFE://x/y"], dns: ["bank.example.org"]),
+      .refused(.certificateUnknown)),
+
+    // A common name counts only where there is nothing better.
+    Case("beside a host", .certified(dns: ["bank.example.org"], commonName: "Support Desk"), .caller("bank")),
+    Case(
+      "beside an unknown host", .certified(dns: ["x.example.org"], commonName: "Support Desk"),
+      .refused(.certificateUnknown)),
+    Case(
+      "beside a URI", .certified(["https://example.org/"], commonName: "Support Desk"), .refused(.certificateUnknown)),
+    Case(
+      "beside an address", .certified(commonName: "Support Desk", hasAlternativeNames: true),
+      .refused(.certificateUnknown)),
     Case("without any name", .certified(), .refused(.certificateUnknown)),
 
     Case("a key over TLS", .encrypted, "Bearer \(TestKey.shop)", .caller("shop")),

@@ -11,11 +11,18 @@ public struct RPCPeerCertificate: Hashable, Sendable {
   public var dnsNames: [String]
   /// The subject's common name; `nil` where there is none or several. UTF-8 without control characters.
   public var commonName: String?
+  /// There are subject alternative names, of whatever kind, and whether or not they are plain text: the common name is then no
+  /// more than a description (RFC 9525, section 2).
+  public var hasAlternativeNames: Bool
 
-  public init(uris: [String] = [], dnsNames: [String] = [], commonName: String? = nil) {
+  /// - Parameter hasAlternativeNames: those named, or others beside them.
+  public init(
+    uris: [String] = [], dnsNames: [String] = [], commonName: String? = nil, hasAlternativeNames: Bool = false
+  ) {
     self.uris = uris
     self.dnsNames = dnsNames
     self.commonName = commonName
+    self.hasAlternativeNames = hasAlternativeNames || !uris.isEmpty || !dnsNames.isEmpty
   }
 }
 
@@ -51,6 +58,7 @@ extension RPCPeerCertificate {
     }
     let names = OpaquePointer(extensions)
     defer { GENERAL_NAMES_free(names) }
+    hasAlternativeNames = true
     let count = OPENSSL_sk_num(names)
     guard count <= Self.maxNames else { return false }
     for index in 0..<count {

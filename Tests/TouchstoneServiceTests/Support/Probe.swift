@@ -156,11 +156,13 @@ extension RPCPeer {
   static let encrypted = RPCPeer(address: address("192.0.2.7"), isEncrypted: true)
 
   static func certified(
-    _ uris: [String] = [], dns: [String] = [], commonName: String? = nil
+    _ uris: [String] = [], dns: [String] = [], commonName: String? = nil, hasAlternativeNames: Bool = false
   ) -> RPCPeer {
     RPCPeer(
       address: address("192.0.2.7"),
-      certificate: RPCPeerCertificate(uris: uris, dnsNames: dns, commonName: commonName), isEncrypted: true)
+      certificate: RPCPeerCertificate(
+        uris: uris, dnsNames: dns, commonName: commonName, hasAlternativeNames: hasAlternativeNames),
+      isEncrypted: true)
   }
 
   static func stranger(at host: String, port: UInt16 = 50_000) -> RPCPeer {
