@@ -8,7 +8,7 @@ extension TouchstoneClient {
     method("EvaluationService/CanEvaluatePolicy")
   }
 
-  /// Opens an evaluation and issues its challenge. Writes nothing.
+  /// Opens an evaluation and issues what the device signs. Writes nothing.
   public var beginEvaluation: UnaryMethod<V1.BeginEvaluationRequest, V1.BeginEvaluationResponse> {
     method("EvaluationService/BeginEvaluation")
   }

@@ -21,13 +21,18 @@ public struct P256PublicKey: Sendable, Hashable {
       default: nil
       }
     guard let parsed else {
-      throw CryptoError(
-        code: .invalidPublicKey,
-        message: "public key: not a point of P-256 in X9.63 or SubjectPublicKeyInfo form (\(bytes.count) bytes)")
+      let form =
+        bytes.starts(with: Self.pemPrefix)
+        ? "PEM; send DER or X9.63"
+        : "not a point of P-256 in X9.63 or SubjectPublicKeyInfo form (\(bytes.count) bytes)"
+      throw CryptoError(code: .invalidPublicKey, message: "public key: \(form)")
     }
     key = parsed
     x963 = point.count == Self.uncompressedByteCount ? Array(point) : Array(parsed.x963Representation)
   }
+
+  /// RFC 7468, section 2.
+  private static let pemPrefix = Array("-----BEGIN ".utf8)
 
   init(_ key: P256.Signing.PublicKey) {
     self.key = key

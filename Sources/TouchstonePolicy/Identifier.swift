@@ -22,6 +22,12 @@ public enum Identifier {
       && withBytes(of: left) { left in withBytes(of: right) { right in left.elementsEqual(right) } }
   }
 
+  /// Whether a text tells the identifier, in whichever case. One that is shorter than
+  /// `ProfileTouchID.shortestTellingName` stands in many a text by chance, and does not count.
+  public static func isTold(_ id: String, by text: String) -> Bool {
+    Array(text.utf8).contains(name: id)
+  }
+
   /// Unicode's category Cc: C0, DEL and C1.
   private static func containsControlCharacter(_ text: String) -> Bool {
     withBytes(of: text) { bytes in

@@ -84,7 +84,7 @@ public enum ProfileTouchID {
 
 extension [UInt8] {
   /// Upper and lower case of ASCII alike: the next guess after "alice" is "Alice".
-  fileprivate func contains(name: String) -> Bool {
+  func contains(name: String) -> Bool {
     let name = Array(name.utf8)
     guard name.count >= ProfileTouchID.shortestTellingName, name.count <= count else { return false }
     return (0...(count - name.count)).contains { start in

@@ -48,20 +48,24 @@ public struct Transaction: Sendable, Hashable {
     return encoding.bytes
   }
 
-  /// The first field that cannot be; `nil` for a transaction that can be approved.
-  public func violation() -> FieldViolation? {
-    if let reason = Self.amountViolation(amount) { return FieldViolation(field: "amount", reason: reason) }
+  /// The fields that cannot be; none of a transaction that can be approved.
+  public func violations() -> [FieldViolation] {
+    var violations: [FieldViolation] = []
+    func refuse(_ field: String, _ reason: String) {
+      violations.append(FieldViolation(field: field, reason: reason))
+    }
+    if let reason = Self.amountViolation(amount) { refuse("amount", reason) }
     let letters = UInt8(ascii: "A")...UInt8(ascii: "Z")
-    guard currency.utf8.count == 3, currency.utf8.allSatisfy(letters.contains) else {
-      return FieldViolation(field: "currency", reason: "is not three upper-case letters (ISO 4217)")
+    if currency.utf8.count != 3 || !currency.utf8.allSatisfy(letters.contains) {
+      refuse("currency", "is not three upper-case letters (ISO 4217)")
     }
     if let reason = Identifier.violation(in: payee, maximumBytes: Self.maximumPayeeBytes) {
-      return FieldViolation(field: "payee", reason: reason)
+      refuse("payee", reason)
     }
     if let reason = Identifier.violation(in: reference, maximumBytes: Self.maximumReferenceBytes) {
-      return FieldViolation(field: "reference", reason: reason)
+      refuse("reference", reason)
     }
-    return nil
+    return violations
   }
 
   public static func == (left: Transaction, right: Transaction) -> Bool {

@@ -95,7 +95,7 @@ extension TouchstoneService {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.identifier(request.deviceID, "device_id")
-    validator.text(request.reason, "reason", bytes: Self.reasonTextBytes)
+    validator.reason(request.reason)
     try validator.finish()
     unlock(request, exchange, round: 0)
   }
@@ -143,7 +143,7 @@ extension TouchstoneService {
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     let kind = validator.secretKind(request.kind, "kind")
-    validator.text(request.reason, "reason", bytes: Self.reasonTextBytes)
+    validator.reason(request.reason)
     try validator.finish()
     unlock(kind, request, exchange, round: 0)
   }
@@ -194,10 +194,14 @@ extension TouchstoneService {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
+    validator.reason(request.reason)
+    if Identifier.isTold(request.profileID, by: request.reason) {
+      validator.refuse("reason", "names the profile; its event outlives the erasure")
+    }
     try validator.finish()
     let erasure = ProfileErasure(
       applicationID: request.applicationID, profileID: request.profileID, time: clock(),
-      caller: exchange.caller.identity)
+      caller: exchange.caller.identity, reason: request.reason)
     store.commit(
       ChangeSet(changes: [.eraseProfile(erasure)]),
       completion: exchange.then { (_: Void) in self.answerErased(exchange) })

@@ -125,15 +125,13 @@ extension TouchstoneService {
 
   // MARK: RevokeBinding
 
-  static let reasonTextBytes = 0...256
-
   @Sendable private func revokeBinding(
     _ request: V1.RevokeBindingRequest, _ exchange: Exchange<V1.RevokeBindingResponse>
   ) throws(RequestError) {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.identifier(request.bindingID, "binding_id")
-    validator.text(request.reason, "reason", bytes: Self.reasonTextBytes)
+    validator.reason(request.reason)
     try validator.finish()
     try revoke(request, exchange, round: 0)
   }
@@ -149,8 +147,7 @@ extension TouchstoneService {
       var revoked = binding
       revoked.isRevoked = true
       let event = EventDraft.binding(
-        .revoked, binding, reason: request.reason.isEmpty ? nil : request.reason, caller: exchange.caller,
-        time: clock())
+        .revoked, binding, reason: request.reason, caller: exchange.caller, time: clock())
       commit(
         ChangeSet(changes: [.putBinding(revoked)], events: [event]), round: round, for: exchange,
         conflicted: { [self] () throws(RequestError) in try revoke(request, exchange, round: round + 1) },

@@ -19,10 +19,10 @@ extension TouchstoneService {
     register("\(service)/InvalidateEvaluation", in: &methods, handler: invalidateEvaluation)
   }
 
-  private func policy(named name: String, _ field: String = "policy") throws(RequestError) -> PolicyBook.Entry {
-    guard let entry = policies[name] else {
-      throw .invalidArgument(field: field, name.isEmpty ? "is required" : "is not configured")
-    }
+  /// `nil`, and a violation, where it is not configured.
+  private func policy(named name: String, with validator: inout RequestValidator) -> PolicyBook.Entry? {
+    let entry = policies[name]
+    if entry == nil { validator.refuse("policy", name.isEmpty ? "is required" : "is not configured") }
     return entry
   }
 
@@ -31,12 +31,13 @@ extension TouchstoneService {
   @Sendable private func canEvaluatePolicy(
     _ request: V1.CanEvaluatePolicyRequest, _ exchange: Exchange<V1.CanEvaluatePolicyResponse>
   ) throws(RequestError) {
-    let entry = try policy(named: request.policy)
     var validator = RequestValidator()
     validator.application(request.applicationID)
+    let entry = policy(named: request.policy, with: &validator)
     validator.subject(bindingID: request.bindingID, profileID: request.profileID)
     let posture = validator.posture(request.posture)
     try validator.finish()
+    guard let entry else { preconditionFailure("a request without a policy was refused above") }
 
     if !request.bindingID.isEmpty,
       let subject = try subjectAtHand(ofBinding: request.bindingID, of: request.applicationID, for: exchange)
@@ -98,16 +99,17 @@ extension TouchstoneService {
   func openingTerms(
     _ request: V1.BeginEvaluationRequest, prefix: String = ""
   ) throws(RequestError) -> OpeningTerms {
-    let entry = try policy(named: request.policy, "\(prefix)policy")
     var validator = RequestValidator(prefix: prefix)
     validator.application(request.applicationID)
+    let entry = policy(named: request.policy, with: &validator)
     validator.subject(bindingID: request.bindingID, profileID: request.profileID)
     validator.text(request.localizedReason, "localized_reason", bytes: Self.reasonBytes)
     validator.text(request.fallbackTitle?.text ?? "", "fallback_title.text", bytes: Self.titleBytes)
     validator.text(request.cancelTitle?.text ?? "", "cancel_title.text", bytes: Self.titleBytes)
-    let transaction = validator.transaction(request.transaction, for: entry.policy)
+    let transaction = validator.transaction(request.transaction, for: entry?.policy)
     let posture = validator.posture(request.posture)
     try validator.finish()
+    guard let entry else { preconditionFailure("a request without a policy was refused above") }
 
     return OpeningTerms(
       applicationID: request.applicationID,
@@ -132,7 +134,7 @@ extension TouchstoneService {
     }
   }
 
-  /// Makes the challenge. Nothing is written (R34).
+  /// Makes the challenge, which the signing input holds. Nothing is written (R34).
   private func open(
     _ terms: OpeningTerms, _ preflight: Preflight, for exchange: Exchange<V1.BeginEvaluationResponse>, at now: UnixTime
   ) -> V1.BeginEvaluationResponse {
@@ -145,7 +147,6 @@ extension TouchstoneService {
     var response = V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language)
     response.evaluation = keys.sealer.seal(
       evaluation, for: exchange.caller, applicationID: terms.applicationID, at: now)
-    response.challenge = evaluation.challenge
     response.signingInput = evaluation.signingInput(applicationID: terms.applicationID, policy: policy)
     response.expiresAt = V1.Timestamp(key.expiresAt)
     return response

@@ -66,6 +66,13 @@ struct RequestValidator {
     }
   }
 
+  /// For the audit log (types.proto): somebody who reads it wants to know why a person ended or unlocked something.
+  static let reasonBytes = 1...256
+
+  mutating func reason(_ text: String) {
+    self.text(text, "reason", bytes: Self.reasonBytes)
+  }
+
   mutating func opaque(_ bytes: [UInt8], _ field: @autoclosure FieldPath, count: ClosedRange<Int>) {
     if !count.contains(bytes.count) {
       refuse(field(), "must be \(count.lowerBound) to \(count.upperBound) bytes, is \(bytes.count)")
@@ -120,27 +127,22 @@ struct RequestValidator {
   // MARK: Transaction
 
   /// `nil` where the policy takes none and none was given.
+  ///
+  /// - Parameter policy: `nil`: the one that was named is not there, and whether it takes one is not known.
   mutating func transaction(
-    _ message: V1.Transaction?, for policy: EvaluationPolicy, _ field: String = "transaction"
+    _ message: V1.Transaction?, for policy: EvaluationPolicy?, _ field: String = "transaction"
   ) -> Transaction? {
-    switch (message, policy.requiresTransaction) {
-    case (nil, false):
+    if let policy, policy.requiresTransaction != (message != nil) {
+      refuse(field, message == nil ? "is required by policy \(policy.name)" : "is not taken by policy \(policy.name)")
       return nil
-    case (nil, true):
-      refuse(field, "is required by policy \(policy.name)")
-      return nil
-    case (_?, false):
-      refuse(field, "is not taken by policy \(policy.name)")
-      return nil
-    case (let message?, true):
-      return transaction(message, field)
     }
+    return message.map { transaction($0, field) }
   }
 
   mutating func transaction(_ message: V1.Transaction, _ field: String) -> Transaction {
     let transaction = Transaction(
       amount: message.amount, currency: message.currency, payee: message.payee, reference: message.reference)
-    if let violation = transaction.violation() { refuse("\(field).\(violation.field)", violation.reason) }
+    for violation in transaction.violations() { refuse("\(field).\(violation.field)", violation.reason) }
     return transaction
   }
 

@@ -16,14 +16,17 @@ public struct ProfileErasure: Sendable, Hashable {
   public let time: UnixTime
   /// The identity of the calling service.
   public let caller: String
+  /// The caller's text. It stays in the log, so it does not name the profile.
+  public let reason: String
 
   /// - Precondition: neither id is empty, for that is how events stand which name no profile.
-  public init(applicationID: String, profileID: String, time: UnixTime, caller: String) {
+  public init(applicationID: String, profileID: String, time: UnixTime, caller: String, reason: String) {
     precondition(!applicationID.isEmpty && !profileID.isEmpty, "nobody's events cannot be erased")
     self.applicationID = applicationID
     self.profileID = profileID
     self.time = time
     self.caller = caller
+    self.reason = reason
   }
 
   public static let eventKind = "profile.erased"
@@ -49,6 +52,7 @@ public struct ProfileErasure: Sendable, Hashable {
       details: [
         EventDetail(key: Self.countKey, value: "\(sequences.count)"),
         EventDetail(key: Self.sequencesKey, value: sequences.map { "\($0)" }.joined(separator: ",")),
+        EventDetail(key: "reason", value: reason),
       ])
   }
 

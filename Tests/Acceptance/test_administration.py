@@ -189,9 +189,17 @@ def test_of_an_erased_profiles_events_sequence_and_hash_are_left(caller, phone, 
     kept = [event for event in caller.events() if event.kind]
     assert [event.kind for event in kept if event.kind != "profile.erased"] == ["binding.created"]
     assert kept[0] in before
-    assert kept[-1].kind == "profile.erased"
+    assert (kept[-1].kind, kept[-1].details["reason"]) == ("profile.erased", "ticket 4711")
     assert person not in "".join(map(str, caller.events()))
     assert phone.device_id not in "".join(map(str, caller.events()))
+
+
+def test_the_reason_of_an_erasure_names_nobody(caller, phone, person):
+    """It stays in the log when everything else is gone."""
+    for reason in (person, f"{person.upper()} asked for it"):
+        with refused(grpc.StatusCode.INVALID_ARGUMENT, field="reason"):
+            caller.erase_profile(person, reason=reason)
+    assert caller.login(phone).outcome == SUCCEEDED
 
 
 def test_erasing_somebody_in_another_application_erases_nobody_here(caller, other_caller, phone, person):
@@ -242,7 +250,7 @@ def test_after_an_erasure_the_chain_verifies_and_no_file_names_anybody(start):
 
 def without_evaluation(answer):
     """What is said of a beginning that was none."""
-    for field in ("evaluation", "challenge", "signing_input", "expires_at"):
+    for field in ("evaluation", "signing_input", "expires_at"):
         answer.ClearField(field)
     return answer
 

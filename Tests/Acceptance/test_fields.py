@@ -4,10 +4,12 @@ from functools import reduce
 
 import grpc
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from support.caller import COFFEE, seconds_from_now
 from support.errors import refused, violated_fields
+from support.phone import new_key
 from support.stubs import (
     METHODS,
     administration_pb2,
@@ -46,7 +48,7 @@ def requests():
         "CompleteBinding": bindings_pb2.CompleteBindingRequest(ticket=b"ticket", keys=[key], posture=posture()),
         "GetBinding": bindings_pb2.GetBindingRequest(binding_id="binding"),
         "ListBindings": bindings_pb2.ListBindingsRequest(profile_id="profile"),
-        "RevokeBinding": bindings_pb2.RevokeBindingRequest(binding_id="binding"),
+        "RevokeBinding": bindings_pb2.RevokeBindingRequest(binding_id="binding", reason="support"),
         "AcceptDomainState": bindings_pb2.AcceptDomainStateRequest(
             binding_id="binding", domain_state=b"state", primary=primary
         ),
@@ -78,7 +80,7 @@ def requests():
         "UnlockSecret": administration_pb2.UnlockSecretRequest(
             profile_id="profile", kind=secrets_pb2.SECRET_KIND_GESTURE, reason="support"
         ),
-        "EraseProfile": administration_pb2.EraseProfileRequest(profile_id="profile"),
+        "EraseProfile": administration_pb2.EraseProfileRequest(profile_id="profile", reason="support"),
         "ListEvents": administration_pb2.ListEventsRequest(filter=administration_pb2.EventFilter()),
         "ExplainEvaluation": administration_pb2.ExplainEvaluationRequest(begin=begin),
     }
@@ -185,6 +187,12 @@ CASES = [
     ("ListBindings", "page_size", 101),
     ("ListBindings", "page_size", (1 << 32) - 1),
     ("RevokeBinding", "reason", "x" * 10_000),
+    ("RevokeBinding", "reason", ""),
+    ("UnlockDevice", "reason", ""),
+    ("UnlockSecret", "reason", ""),
+    ("EraseProfile", "reason", ""),
+    ("EraseProfile", "reason", "x" * 257),
+    ("EraseProfile", "reason", "the profile asked"),
     ("CanEvaluatePolicy", "policy", ""),
     ("CanEvaluatePolicy", "policy", "x" * 60_000),
     ("BeginEvaluation", "policy", "Login"),
@@ -367,6 +375,45 @@ def test_every_wrong_field_is_named_at_once(caller):
     with pytest.raises(grpc.RpcError) as raised:
         call(caller, "BeginEvaluation", request)
     assert set(violated_fields(raised.value)) == {"binding_id", "localized_reason", "posture.os_version"}
+
+
+#: What nobody gave.
+EMPTY = {
+    "CanEvaluatePolicy": {"application_id", "policy", "posture"},
+    "BeginEvaluation": {"application_id", "policy", "localized_reason", "posture"},
+    "SubmitAttempt": {"application_id", "evaluation", "attempt", "posture"},
+    "BeginBinding": {"application_id", "profile_id", "device_id", "primary", "posture"},
+    "RevokeBinding": {"application_id", "binding_id", "reason"},
+    "EraseProfile": {"application_id", "profile_id", "reason"},
+}
+
+
+@pytest.mark.parametrize("method", EMPTY)
+def test_an_empty_request_names_all_that_is_missing(caller, method):
+    with pytest.raises(grpc.RpcError) as raised:
+        call(caller, method, type(requests()[method])())
+    assert raised.value.code() == INVALID_ARGUMENT
+    assert set(violated_fields(raised.value)) == EMPTY[method]
+
+
+def test_a_policy_that_is_not_there_hides_nothing_else(caller):
+    request = request_for(caller, "BeginEvaluation")
+    put(request, "policy", "none")
+    put(request, "transaction.amount", "1,50")
+    put(request, "posture.os_version", "x")
+    with pytest.raises(grpc.RpcError) as raised:
+        call(caller, "BeginEvaluation", request)
+    assert set(violated_fields(raised.value)) == {"policy", "transaction.amount", "posture.os_version"}
+
+
+def test_a_key_in_pem_is_told_from_a_wrong_one(caller):
+    request = request_for(caller, "CompleteBinding")
+    pem = new_key().public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    request.keys[0].public_key = pem
+    with pytest.raises(grpc.RpcError) as raised:
+        call(caller, "CompleteBinding", request)
+    assert violated_fields(raised.value) == ["keys[0].public_key"]
+    assert "PEM; send DER or X9.63" in raised.value.details()
 
 
 def request_for(caller, method):

@@ -96,7 +96,7 @@ def revoke(caller, phones):
     """All at once; answers the codes."""
     requests = [
         bindings_pb2.RevokeBindingRequest(
-            application_id=caller.application_id, binding_id=phone.binding.binding_id
+            application_id=caller.application_id, binding_id=phone.binding.binding_id, reason="lost"
         )
         for phone in phones
     ]

@@ -24,6 +24,12 @@ private let fieldPrime = hex("FFFFFFFF00000001000000000000000000000000FFFFFFFFFF
     #expect(try key == P256PublicKey(bytes: [0x04] + x + y))
   }
 
+  @Test func `a key in PEM is refused by that name`() {
+    let pem = Array(P256.Signing.PrivateKey().publicKey.pemRepresentation.utf8)
+    let error = #expect(throws: CryptoError.self) { try P256PublicKey(bytes: pem) }
+    #expect(error?.message == "public key: PEM; send DER or X9.63")
+  }
+
   @Test func `the sign of y tells compressed keys apart`() throws {
     let key = try P256PublicKey(bytes: [0x02] + x)
     #expect(Array(key.x963[1..<33]) == x)

@@ -2,6 +2,14 @@ import Testing
 import TouchstonePolicy
 
 @Suite struct IdentifierTests {
+  @Test(arguments: [
+    ("alice", "alice asked", true), ("alice", "ALICE", true), ("é-1", "of é-1.", true), ("alice", "a licence", false),
+    ("al", "al", false), ("alice", "", false),
+  ])
+  func `a text tells an identifier that stands in it`(id: String, text: String, isTold: Bool) {
+    #expect(Identifier.isTold(id, by: text) == isTold)
+  }
+
   @Test(
     "Words: anything of 1 to 128 bytes without control characters",
     arguments: [

@@ -17,7 +17,7 @@ import TouchstonePolicy
       "0.12345678901234567",
     ])
   func amounts(amount: String) {
-    #expect(Self.with { $0.amount = amount }.violation() == nil)
+    #expect(Self.with { $0.amount = amount }.violations() == [])
   }
 
   @Test(
@@ -27,19 +27,19 @@ import TouchstonePolicy
       "１２", "١٢", "1\u{0}", "NaN", "inf", "1.-5",
     ])
   func noAmounts(amount: String) {
-    let violation = Self.with { $0.amount = amount }.violation()
+    let violation = Self.with { $0.amount = amount }.violations().first
     #expect(violation == FieldViolation(field: "amount", reason: "is not a plain decimal such as 12.50"))
   }
 
   @Test("R38: at most 18 digits", arguments: ["1234567890123456789", "12345678901234567.89", "0000000000000000001"])
   func tooManyDigits(amount: String) {
-    let violation = Self.with { $0.amount = amount }.violation()
+    let violation = Self.with { $0.amount = amount }.violations().first
     #expect(violation == FieldViolation(field: "amount", reason: "has more than 18 digits"))
   }
 
   @Test("R38: currencies", arguments: ["", "CN", "CNYY", "cny", "Cny", "C1Y", "CN ", "ÇNY", "元", "CN\u{0}"])
   func noCurrencies(currency: String) {
-    #expect(Self.with { $0.currency = currency }.violation()?.field == "currency")
+    #expect(Self.with { $0.currency = currency }.violations().map(\.field) == ["currency"])
   }
 
   @Test(
@@ -52,14 +52,14 @@ import TouchstonePolicy
       ("x", String(repeating: "r", count: 129), "reference is longer than 128 bytes"),
     ] as [(String, String, String?)])
   func texts(payee: String, reference: String, expected: String?) {
-    let violation = Self.with { ($0.payee, $0.reference) = (payee, reference) }.violation()
+    let violation = Self.with { ($0.payee, $0.reference) = (payee, reference) }.violations().first
     #expect(violation.map { "\($0.field) \($0.reason)" } == expected)
   }
 
-  @Test("R38: the first field that is wrong is named")
-  func firstViolation() {
-    #expect(Transaction(amount: "", currency: "", payee: "", reference: "").violation()?.field == "amount")
-    #expect(Transaction(amount: "1", currency: "", payee: "", reference: "").violation()?.field == "currency")
+  @Test("R38: every field that is wrong is named")
+  func everyViolation() {
+    let violations = Transaction(amount: "", currency: "", payee: "", reference: "").violations()
+    #expect(violations.map(\.field) == ["amount", "currency", "payee", "reference"])
   }
 
   @Test("R39: equal is byte for byte")

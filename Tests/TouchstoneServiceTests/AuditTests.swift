@@ -221,7 +221,7 @@ private struct Secrets {
     try await service.revoke(phone)
 
     add(begun.ticket, begun.challenge, keys[0].signature)
-    add(login.evaluation, login.challenge, broken.evaluation, phone.posture.domainState)
+    add(login.evaluation, login.signingInput, broken.evaluation, phone.posture.domainState)
     for case .key(let proof) in [wrong, right] { add(proof.signature) }
     for token in [token, payment] { add(try #require(Base64URL.decode(Self.signature(of: token)))) }
     add(Array(payment.utf8))

@@ -47,7 +47,7 @@ struct EnvironmentTests {
     let other = try story(on: InProcessService(seed: 2, keys: keys))
     #expect(first == again)
     #expect(first.bindingID != other.bindingID)
-    #expect(first.opened.challenge != other.opened.challenge)
+    #expect(first.opened.signingInput != other.opened.signingInput)
     #expect(first.opened.evaluation != other.opened.evaluation)
   }
 

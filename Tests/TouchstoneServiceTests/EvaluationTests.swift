@@ -196,7 +196,6 @@ struct EvaluationTests {
         story.answers.append(try await service.submit(phone, opened, signer.proof(for: opened)))
       }
       opened.evaluation = []
-      opened.challenge = []
       opened.signingInput = []
       story.openings.append(opened)
     }

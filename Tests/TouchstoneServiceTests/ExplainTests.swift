@@ -27,7 +27,7 @@ struct ExplainTests {
     for change in [{ _ in }, { $0.posture.passcodeSet = false }] as [(inout TestPhone) -> Void] {
       change(&phone)
       var begun = try await service.begin(phone)
-      (begun.evaluation, begun.challenge, begun.signingInput, begun.expiresAt) = ([], [], [], nil)
+      (begun.evaluation, begun.signingInput, begun.expiresAt) = ([], [], nil)
       let explained = try await explain(service, phone)
       #expect(explained.answer == begun)
       #expect(!explained.trace.isEmpty)
@@ -68,7 +68,9 @@ struct ExplainTests {
     #expect(await fields(V1.ExplainEvaluationRequest()) == ["begin"])
     let empty = V1.ExplainEvaluationRequest(begin: V1.BeginEvaluationRequest(policy: "login"))
     #expect(await fields(empty) == ["begin.application_id", "begin.localized_reason", "begin.posture"])
-    #expect(await fields(V1.ExplainEvaluationRequest(begin: V1.BeginEvaluationRequest())) == ["begin.policy"])
+    #expect(
+      await fields(V1.ExplainEvaluationRequest(begin: V1.BeginEvaluationRequest()))
+        == ["begin.application_id", "begin.policy", "begin.localized_reason", "begin.posture"])
     let time = V1.Timestamp(seconds: 0, nanoseconds: -1)
     #expect(await fields(V1.ExplainEvaluationRequest(begin: V1.BeginEvaluationRequest(), at: time)) == ["at"])
   }

@@ -163,7 +163,7 @@ struct HealthTests {
   }
 
   private func failACall() {
-    let request = V1.EraseProfileRequest(applicationID: "bank", profileID: "alice")
+    let request = V1.EraseProfileRequest(applicationID: "bank", profileID: "alice", reason: "ticket 4711")
     let read = V1.ListBindingsRequest(applicationID: "bank", profileID: "alice")
     _ = try? bench.call(
       "/touchstone.v1.BindingService/ListBindings", read, answer: V1.ListBindingsResponse.self)

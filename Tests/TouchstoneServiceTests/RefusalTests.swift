@@ -100,7 +100,7 @@ struct RefusalTests {
     Row("BindingService/RevokeBinding", nil, tells: false, event: "binding.refused") { world, language in
       await world.call(
         "BindingService/RevokeBinding",
-        V1.RevokeBindingRequest(applicationID: "com.example.shop", bindingID: world.phone.bindingID),
+        V1.RevokeBindingRequest(applicationID: "com.example.shop", bindingID: world.phone.bindingID, reason: "lost"),
         language: language)
     },
     Row("BindingService/AcceptDomainState", nil, tells: false, event: "binding.refused") { world, language in
@@ -149,8 +149,8 @@ struct RefusalTests {
     },
     Row("AdministrationService/UnlockDevice", nil, tells: false, event: "device.refused") { world, language in
       await world.call(
-        "AdministrationService/UnlockDevice", V1.UnlockDeviceRequest(applicationID: application, deviceID: "phone-9"),
-        language: language)
+        "AdministrationService/UnlockDevice",
+        V1.UnlockDeviceRequest(applicationID: application, deviceID: "phone-9", reason: "support"), language: language)
     },
     Row("AdministrationService/UnlockSecret", nil, tells: false, event: "secret.refused") { world, language in
       await unlock(world, "bob", .passcode, language)
@@ -195,7 +195,8 @@ struct RefusalTests {
   ) async -> RPCError {
     await world.call(
       "AdministrationService/UnlockSecret",
-      V1.UnlockSecretRequest(applicationID: application, profileID: profileID, kind: kind), language: language)
+      V1.UnlockSecretRequest(applicationID: application, profileID: profileID, kind: kind, reason: "support"),
+      language: language)
   }
 
   // R20, R41

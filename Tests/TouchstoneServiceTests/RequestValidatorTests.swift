@@ -150,10 +150,19 @@ struct RequestValidatorTests {
       #expect(error.code == .invalidArgument, "\(method)")
       return error.fields
     }
-    #expect(await fields("EvaluationService/CanEvaluatePolicy", V1.CanEvaluatePolicyRequest()) == ["policy"])
     #expect(
-      await fields("EvaluationService/BeginEvaluation", V1.BeginEvaluationRequest(policy: "login"))
-        == ["application_id", "localized_reason", "posture"])
+      await fields("EvaluationService/CanEvaluatePolicy", V1.CanEvaluatePolicyRequest())
+        == ["application_id", "policy", "posture"])
+    #expect(
+      await fields("EvaluationService/BeginEvaluation", V1.BeginEvaluationRequest())
+        == ["application_id", "policy", "localized_reason", "posture"])
+    #expect(
+      await fields(
+        "EvaluationService/BeginEvaluation",
+        V1.BeginEvaluationRequest(policy: "none", transaction: V1.Transaction(amount: "1", reference: "r")))
+        == [
+          "application_id", "policy", "localized_reason", "transaction.currency", "transaction.payee", "posture",
+        ])
     #expect(
       await fields(
         "EvaluationService/BeginEvaluation",
@@ -176,7 +185,17 @@ struct RequestValidatorTests {
       await fields("BindingService/ListBindings", V1.ListBindingsRequest(pageSize: 101, pageToken: "\n"))
         == ["application_id", "profile_id", "page_size", "page_token"])
     #expect(
-      await fields("BindingService/RevokeBinding", V1.RevokeBindingRequest()) == ["application_id", "binding_id"])
+      await fields("BindingService/RevokeBinding", V1.RevokeBindingRequest())
+        == ["application_id", "binding_id", "reason"])
+    #expect(
+      await fields("AdministrationService/UnlockDevice", V1.UnlockDeviceRequest())
+        == ["application_id", "device_id", "reason"])
+    #expect(
+      await fields("AdministrationService/UnlockSecret", V1.UnlockSecretRequest())
+        == ["application_id", "profile_id", "kind", "reason"])
+    #expect(
+      await fields("AdministrationService/EraseProfile", V1.EraseProfileRequest())
+        == ["application_id", "profile_id", "reason"])
     #expect(await fields("TokenService/IntrospectToken", V1.IntrospectTokenRequest()) == ["application_id", "token"])
     #expect(await fields("TokenService/ConsumeToken", V1.ConsumeTokenRequest()) == ["application_id", "token"])
     #expect(await fields("TokenService/RevokeToken", V1.RevokeTokenRequest()) == ["application_id", "token"])

@@ -210,7 +210,8 @@ struct StaleReadTests {
     try service.store.change(
       .eraseProfile(
         ProfileErasure(
-          applicationID: TestService.applicationID, profileID: "alice", time: service.clock.now, caller: "local")))
+          applicationID: TestService.applicationID, profileID: "alice", time: service.clock.now, caller: "local",
+          reason: "ticket 4711")))
     service.store.freezeReads()
     binding.version = 0
     try service.store.change(.putBinding(binding))

@@ -27,7 +27,6 @@ struct StandInTests {
       if opened.denial == nil {
         story.answers.append(try await service.submit(phone, opened, attempt))
         opened.evaluation = []
-        opened.challenge = []
         opened.signingInput = []
         opened.expiresAt = nil
       }

@@ -278,7 +278,7 @@ struct TokenTests {
     let service = try await TestService.start()
     let wrong = V1.Transaction(amount: "x", currency: "EUR", payee: "shop", reference: "")
     let consumed = await refusal { try await service.consume("", wrong, applicationID: "") }
-    #expect(consumed.fields == ["application_id", "token", "transaction.amount"])
+    #expect(consumed.fields == ["application_id", "token", "transaction.amount", "transaction.reference"])
     let revoked = await refusal { () async throws -> V1.RevokeBindingResponse in
       try await service.call(
         "BindingService/RevokeBinding", V1.RevokeBindingRequest(reason: String(repeating: "x", count: 300)))

@@ -153,7 +153,8 @@ struct StandInTests {
 }
 
 private let erasure = ProfileErasure(
-  applicationID: "com.example.bank", profileID: "alice", time: UnixTime(seconds: 1_700_000_000), caller: "admin")
+  applicationID: "com.example.bank", profileID: "alice", time: UnixTime(seconds: 1_700_000_000), caller: "admin",
+  reason: "ticket 4711")
 
 /// A log as a store would have it.
 private struct Log {

@@ -79,7 +79,8 @@ struct EventLogReadingTests {
     let head = EventChain.Head(sequence: 10, hash: log[9].hash)
     var chain = EventChain(continuing: head)
     log[1] = log[1].erased()
-    let erasure = ProfileErasure(applicationID: "a", profileID: "p", time: UnixTime(seconds: 1), caller: "c")
+    let erasure = ProfileErasure(
+      applicationID: "a", profileID: "p", time: UnixTime(seconds: 1), caller: "c", reason: "r")
     for account in erasure.accounts(ofErased: [2]) { log.append(chain.append(account, salt: .sample)) }
     for pageSize in [1, 3, 100] { #expect(fault(in: log, through: head, pageSize: pageSize) == nil) }
     #expect(fault(in: Array(log.dropLast()), through: head) == .removed(sequence: 2))

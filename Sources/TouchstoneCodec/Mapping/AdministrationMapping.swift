@@ -118,6 +118,7 @@ extension V1.EraseProfileRequest: MappedMessage {
   static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
     mapper.field(&value.applicationID, &c.application_id)
     mapper.field(&value.profileID, &c.profile_id)
+    mapper.field(&value.reason, &c.reason)
   }
 }
 

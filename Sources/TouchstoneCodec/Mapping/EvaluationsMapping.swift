@@ -64,7 +64,6 @@ extension V1.BeginEvaluationResponse: MappedMessage {
 
   static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
     mapper.field(&value.evaluation, &c.evaluation)
-    mapper.field(&value.challenge, &c.challenge)
     mapper.field(&value.signingInput, &c.signing_input)
     mapper.field(&value.expiresAt, &c.expires_at)
     mapper.repeated(&value.factors, &c.factors, &c.n_factors)

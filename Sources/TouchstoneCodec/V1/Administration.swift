@@ -103,10 +103,13 @@ extension V1 {
   public struct EraseProfileRequest: WireMessage {
     public var applicationID: String
     public var profileID: String
+    /// For the audit log: 1 to 256 bytes that do not name the profile.
+    public var reason: String
 
-    public init(applicationID: String = "", profileID: String = "") {
+    public init(applicationID: String = "", profileID: String = "", reason: String = "") {
       self.applicationID = applicationID
       self.profileID = profileID
+      self.reason = reason
     }
   }
 

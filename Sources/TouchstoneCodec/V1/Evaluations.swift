@@ -50,7 +50,7 @@ extension V1 {
     }
   }
 
-  /// Opens an evaluation and issues its challenge. Writes nothing.
+  /// Opens an evaluation and issues what the device signs. Writes nothing.
   public struct BeginEvaluationRequest: WireMessage {
     public var applicationID: String
     public var policy: String
@@ -89,8 +89,6 @@ extension V1 {
   public struct BeginEvaluationResponse: WireMessage {
     /// Opaque; send it back with every attempt. Empty where denied.
     public var evaluation: [UInt8]
-    /// 32 random bytes, for show: `signingInput` already holds them.
-    public var challenge: [UInt8]
     /// The exact bytes for the device's key to sign (ECDSA P-256 over SHA-256).
     public var signingInput: [UInt8]
     public var expiresAt: Timestamp?
@@ -103,12 +101,11 @@ extension V1 {
     public var advisories: [String]
 
     public init(
-      evaluation: [UInt8] = [], challenge: [UInt8] = [], signingInput: [UInt8] = [],
+      evaluation: [UInt8] = [], signingInput: [UInt8] = [],
       expiresAt: Timestamp? = nil, factors: [Factor] = [], presentation: Presentation? = nil,
       domainState: DomainStateVerdict = .unspecified, denial: Denial? = nil, advisories: [String] = []
     ) {
       self.evaluation = evaluation
-      self.challenge = challenge
       self.signingInput = signingInput
       self.expiresAt = expiresAt
       self.factors = factors

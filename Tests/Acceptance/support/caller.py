@@ -277,9 +277,11 @@ class Caller:
             )
         )
 
-    def erase_profile(self, profile_id):
+    def erase_profile(self, profile_id, reason="ticket 4711"):
         return self.administration.EraseProfile(
-            administration_pb2.EraseProfileRequest(application_id=self.application_id, profile_id=profile_id)
+            administration_pb2.EraseProfileRequest(
+                application_id=self.application_id, profile_id=profile_id, reason=reason
+            )
         )
 
     def explain(self, beginning, at=None):

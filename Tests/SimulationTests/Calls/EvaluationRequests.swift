@@ -35,17 +35,18 @@ extension V1.BeginEvaluationRequest: Request {
     UndisturbedOffer(bindingID, of: applicationID, policy: policy, posture, call, world)?
       .check(answer.factors, answer.domainState)
     guard answer.denial == nil else {
-      world.require(answer.evaluation.isEmpty && answer.challenge.isEmpty, "R34", "a denial opens an evaluation")
+      world.require(answer.evaluation.isEmpty && answer.signingInput.isEmpty, "R34", "a denial opens an evaluation")
       return world.requireEvent(of: call, "evaluation.denied") { Identifier.areEqual($0.applicationID, applicationID) }
     }
-    world.require(world.ledger.isNew(challenge: answer.challenge), "R33", "a challenge is used twice")
-    world.require(answer.challenge.count == 32, "R34", "a challenge of \(answer.challenge.count) bytes")
+    let challenge = answer.challenge
+    world.require(world.ledger.isNew(challenge: challenge), "R33", "a challenge is used twice")
+    world.require(challenge.count == 32, "R34", "a challenge of \(challenge.count) bytes")
     guard let policy = world.policy(named: policy, at: call) else {
       return world.report("R34", "an evaluation of a policy that there is not")
     }
     world.require(Set(answer.factors).isSubset(of: policy.wireFactors), "R5", "a factor that the policy does not take")
     let terms = EvaluationTerms(
-      challenge: answer.challenge, applicationID: applicationID, bindingID: bindingID, policyName: policy.name,
+      challenge: challenge, applicationID: applicationID, bindingID: bindingID, policyName: policy.name,
       purpose: policy.purpose, transaction: transaction.map(Transaction.init))
     world.require(terms.signingInput == answer.signingInput, "R33", "the signing input is of something else")
     world.ledger.note(
@@ -60,6 +61,17 @@ extension V1.BeginEvaluationRequest: Request {
   }
 }
 
+extension V1.BeginEvaluationResponse {
+  /// The signing input's second field, as SigningInput.swift has it: each is its length in four bytes, and itself.
+  fileprivate var challenge: [UInt8] {
+    func field(at start: Int) -> ArraySlice<UInt8> {
+      let length = signingInput.dropFirst(start).prefix(4).reduce(0) { $0 << 8 | Int($1) }
+      return signingInput.dropFirst(start + 4).prefix(length)
+    }
+    return Array(field(at: 4 + field(at: 0).count))
+  }
+}
+
 extension V1.ExplainEvaluationRequest: Request {
   static let method = "AdministrationService/ExplainEvaluation"
   typealias Answer = V1.ExplainEvaluationResponse
@@ -67,7 +79,7 @@ extension V1.ExplainEvaluationRequest: Request {
   func check(_ answer: Answer, to call: Call, in world: World) {
     world.require(!answer.trace.isEmpty, "R1", "an explanation without a rule")
     world.require(
-      answer.answer?.evaluation.isEmpty == true && answer.answer?.challenge.isEmpty == true, "R34",
+      answer.answer?.evaluation.isEmpty == true && answer.answer?.signingInput.isEmpty == true, "R34",
       "an explanation opens an evaluation")
   }
 }

@@ -69,7 +69,8 @@ final class Aftermath {
   private func revokeOthers() {
     let bindings = world.ask(V1.ListBindingsRequest(applicationID: applicationID, profileID: profileID))?.bindings ?? []
     for binding in bindings {
-      let answer = world.ask(V1.RevokeBindingRequest(applicationID: applicationID, bindingID: binding.bindingID))
+      let answer = world.ask(
+        V1.RevokeBindingRequest(applicationID: applicationID, bindingID: binding.bindingID, reason: Names.reason))
       world.require(answer != nil, "aftermath", "an active binding cannot be revoked")
     }
   }
@@ -198,7 +199,8 @@ final class Aftermath {
   // R32
   private func revoke(_ credential: Credential) {
     guard let prompt = begin("login", credential) else { return }
-    _ = world.ask(V1.RevokeBindingRequest(applicationID: applicationID, bindingID: credential.bindingID))
+    _ = world.ask(
+      V1.RevokeBindingRequest(applicationID: applicationID, bindingID: credential.bindingID, reason: Names.reason))
     expect(prove(prompt, credential)?.outcome, .tryAgain, "the right finger of a revoked binding")
   }
 }

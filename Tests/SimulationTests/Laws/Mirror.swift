@@ -49,7 +49,7 @@ final class Mirror {
     let person = World.standIns.standing(of: holder, hasSecret: false)
     guard let active = bind(Phone(deviceID: Names.Mirrored.device), like: kind, person),
       let revoked = bind(Phone(deviceID: Names.Mirrored.formerDevice), like: kind, person),
-      world.ask(V1.RevokeBindingRequest(applicationID: applicationID, bindingID: revoked)) != nil
+      world.ask(V1.RevokeBindingRequest(applicationID: applicationID, bindingID: revoked, reason: Names.reason)) != nil
     else { return nil }
     return [.binding(active), .binding(revoked), .binding(unknown)]
   }
@@ -229,7 +229,6 @@ extension V1.BeginEvaluationResponse {
   fileprivate var withoutItsOwn: V1.BeginEvaluationResponse {
     var answer = self
     answer.evaluation = Array("\(evaluation.count)".utf8)
-    answer.challenge = Array("\(challenge.count)".utf8)
     answer.signingInput = Array("\(signingInput.count)".utf8)
     return answer
   }

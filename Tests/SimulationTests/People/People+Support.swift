@@ -93,8 +93,7 @@ extension People {
     switch chance.below(13) {
     case 0, 1:
       world.send(
-        V1.RevokeBindingRequest(
-          applicationID: applicationID, bindingID: bindingID, reason: chance.happens(50) ? Names.reason : ""))
+        V1.RevokeBindingRequest(applicationID: applicationID, bindingID: bindingID, reason: Names.reason))
     case 2, 3:
       world.send(V1.UnlockDeviceRequest(applicationID: applicationID, deviceID: phone.deviceID, reason: Names.reason))
     case 4, 5:
@@ -102,7 +101,7 @@ extension People {
         V1.UnlockSecretRequest(
           applicationID: applicationID, profileID: profileID, kind: chance.happens(70) ? .passcode : .gesture,
           reason: Names.reason))
-    case 6: world.send(V1.EraseProfileRequest(applicationID: applicationID, profileID: profileID))
+    case 6: world.send(V1.EraseProfileRequest(applicationID: applicationID, profileID: profileID, reason: Names.reason))
     case 7: world.send(V1.GetProfileRequest(applicationID: applicationID, profileID: profileID))
     case 8: world.send(V1.ListEventsRequest(filter: V1.EventFilter(applicationID: applicationID)))
     case 9:

@@ -94,7 +94,8 @@ extension ProfileErasure {
 
   public static func sample(_ profileID: String) -> ProfileErasure {
     ProfileErasure(
-      applicationID: Sample.application, profileID: profileID, time: Sample.now + .seconds(60), caller: "admin")
+      applicationID: Sample.application, profileID: profileID, time: Sample.now + .seconds(60), caller: "admin",
+      reason: "ticket 4711")
   }
 }
 

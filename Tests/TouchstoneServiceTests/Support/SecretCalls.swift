@@ -90,7 +90,7 @@ extension TestService {
   func erase(_ profileID: String = "alice", applicationID: String = applicationID) async throws {
     let _: V1.EraseProfileResponse = try await call(
       "AdministrationService/EraseProfile",
-      V1.EraseProfileRequest(applicationID: applicationID, profileID: profileID))
+      V1.EraseProfileRequest(applicationID: applicationID, profileID: profileID, reason: "ticket 4711"))
   }
 
   /// How a passcode stands, as it is stored.

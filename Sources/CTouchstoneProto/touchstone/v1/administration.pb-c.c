@@ -1263,7 +1263,7 @@ const ProtobufCMessageDescriptor touchstone__v1__unlock_secret_response__descrip
   (ProtobufCMessageInit) touchstone__v1__unlock_secret_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__erase_profile_request__field_descriptors[2] =
+static const ProtobufCFieldDescriptor touchstone__v1__erase_profile_request__field_descriptors[3] =
 {
   {
     "application_id",
@@ -1289,15 +1289,28 @@ static const ProtobufCFieldDescriptor touchstone__v1__erase_profile_request__fie
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "reason",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__EraseProfileRequest, reason),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__erase_profile_request__field_indices_by_name[] = {
   0,   /* field[0] = application_id */
   1,   /* field[1] = profile_id */
+  2,   /* field[2] = reason */
 };
 static const ProtobufCIntRange touchstone__v1__erase_profile_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__erase_profile_request__descriptor =
 {
@@ -1307,7 +1320,7 @@ const ProtobufCMessageDescriptor touchstone__v1__erase_profile_request__descript
   "Touchstone__V1__EraseProfileRequest",
   "touchstone.v1",
   sizeof(Touchstone__V1__EraseProfileRequest),
-  2,
+  3,
   touchstone__v1__erase_profile_request__field_descriptors,
   touchstone__v1__erase_profile_request__field_indices_by_name,
   1,  touchstone__v1__erase_profile_request__number_ranges,

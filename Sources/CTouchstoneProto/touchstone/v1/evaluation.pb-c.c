@@ -972,7 +972,7 @@ const ProtobufCMessageDescriptor touchstone__v1__begin_evaluation_request__descr
   (ProtobufCMessageInit) touchstone__v1__begin_evaluation_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__begin_evaluation_response__field_descriptors[9] =
+static const ProtobufCFieldDescriptor touchstone__v1__begin_evaluation_response__field_descriptors[8] =
 {
   {
     "evaluation",
@@ -981,18 +981,6 @@ static const ProtobufCFieldDescriptor touchstone__v1__begin_evaluation_response_
     PROTOBUF_C_TYPE_BYTES,
     0,   /* quantifier_offset */
     offsetof(Touchstone__V1__BeginEvaluationResponse, evaluation),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
-    "challenge",
-    2,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_BYTES,
-    0,   /* quantifier_offset */
-    offsetof(Touchstone__V1__BeginEvaluationResponse, challenge),
     NULL,
     NULL,
     0,             /* flags */
@@ -1084,20 +1072,20 @@ static const ProtobufCFieldDescriptor touchstone__v1__begin_evaluation_response_
   },
 };
 static const unsigned touchstone__v1__begin_evaluation_response__field_indices_by_name[] = {
-  8,   /* field[8] = advisories */
-  1,   /* field[1] = challenge */
-  7,   /* field[7] = denial */
-  6,   /* field[6] = domain_state */
+  7,   /* field[7] = advisories */
+  6,   /* field[6] = denial */
+  5,   /* field[5] = domain_state */
   0,   /* field[0] = evaluation */
-  3,   /* field[3] = expires_at */
-  4,   /* field[4] = factors */
-  5,   /* field[5] = presentation */
-  2,   /* field[2] = signing_input */
+  2,   /* field[2] = expires_at */
+  3,   /* field[3] = factors */
+  4,   /* field[4] = presentation */
+  1,   /* field[1] = signing_input */
 };
-static const ProtobufCIntRange touchstone__v1__begin_evaluation_response__number_ranges[1 + 1] =
+static const ProtobufCIntRange touchstone__v1__begin_evaluation_response__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 3, 1 },
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__begin_evaluation_response__descriptor =
 {
@@ -1107,10 +1095,10 @@ const ProtobufCMessageDescriptor touchstone__v1__begin_evaluation_response__desc
   "Touchstone__V1__BeginEvaluationResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__BeginEvaluationResponse),
-  9,
+  8,
   touchstone__v1__begin_evaluation_response__field_descriptors,
   touchstone__v1__begin_evaluation_response__field_indices_by_name,
-  1,  touchstone__v1__begin_evaluation_response__number_ranges,
+  2,  touchstone__v1__begin_evaluation_response__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__begin_evaluation_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -118,7 +118,7 @@ struct  Touchstone__V1__UnlockDeviceRequest
   char *application_id;
   char *device_id;
   /*
-   * For the audit log; at most 256 bytes.
+   * Required, for the audit log: 1 to 256 bytes.
    */
   char *reason;
 };
@@ -143,7 +143,7 @@ struct  Touchstone__V1__UnlockSecretRequest
   char *profile_id;
   Touchstone__V1__SecretKind kind;
   /*
-   * For the audit log; at most 256 bytes.
+   * Required, for the audit log: 1 to 256 bytes.
    */
   char *reason;
 };
@@ -166,10 +166,15 @@ struct  Touchstone__V1__EraseProfileRequest
   ProtobufCMessage base;
   char *application_id;
   char *profile_id;
+  /*
+   * Required, for the audit log: 1 to 256 bytes. It stays in the event profile.erased, which names nobody, so it must not
+   * either: "asked for by ticket 4711".
+   */
+  char *reason;
 };
 #define TOUCHSTONE__V1__ERASE_PROFILE_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__erase_profile_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
 struct  Touchstone__V1__EraseProfileResponse
@@ -276,7 +281,7 @@ struct  Touchstone__V1__ExplainEvaluationResponse
 {
   ProtobufCMessage base;
   /*
-   * Without evaluation, challenge, signing_input and expires_at.
+   * Without evaluation, signing_input and expires_at.
    */
   Touchstone__V1__BeginEvaluationResponse *answer;
   /*

@@ -91,7 +91,7 @@ struct  Touchstone__V1__HardwareKey
 {
   ProtobufCMessage base;
   /*
-   * P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER.
+   * P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. Not PEM.
    */
   ProtobufCBinaryData public_key;
   /*
@@ -298,7 +298,7 @@ struct  Touchstone__V1__RevokeBindingRequest
   char *application_id;
   char *binding_id;
   /*
-   * For the audit log; at most 256 bytes.
+   * Required, for the audit log: 1 to 256 bytes.
    */
   char *reason;
 };

@@ -211,16 +211,13 @@ struct  Touchstone__V1__BeginEvaluationResponse
 {
   ProtobufCMessage base;
   /*
-   * Opaque; send it back with every attempt. Empty where denied, as are challenge, signing_input and expires_at. Serves
-   * this caller, this application and this revision of the policy.
+   * Opaque; send it back with every attempt. Empty where denied, as are signing_input and expires_at. Serves this
+   * caller, this application and this revision of the policy.
    */
   ProtobufCBinaryData evaluation;
   /*
-   * 32 random bytes, for show: signing_input already holds them.
-   */
-  ProtobufCBinaryData challenge;
-  /*
-   * The exact bytes for the device's key to sign (ECDSA P-256 over SHA-256).
+   * The exact bytes for the device's key to sign (ECDSA P-256 over SHA-256): a challenge of 32 random bytes, and what it
+   * is for.
    */
   ProtobufCBinaryData signing_input;
   /*
@@ -246,7 +243,7 @@ struct  Touchstone__V1__BeginEvaluationResponse
 };
 #define TOUCHSTONE__V1__BEGIN_EVALUATION_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__begin_evaluation_response__descriptor) \
-    , {0,NULL}, {0,NULL}, {0,NULL}, NULL, 0,NULL, NULL, TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNSPECIFIED, NULL, 0,NULL }
+    , {0,NULL}, {0,NULL}, NULL, 0,NULL, NULL, TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNSPECIFIED, NULL, 0,NULL }
 
 
 struct  Touchstone__V1__KeyProof
