@@ -129,7 +129,7 @@ let package = Package(
     tests(
       "TouchstoneCodec", ["CTouchstoneProto", "CProtobufC", "CodecMessages", "ChildProcess", "SeededGenerator"],
       exclude: ["crosscheck"]),
-    tests("TouchstoneStore", ["TouchstonePolicy"]),
+    tests("TouchstoneStore", ["TouchstonePolicy", "SeededGenerator"]),
     tests(
       "TouchstoneStoreSQLite", ["StoreConformance", "TemporaryFiles", "TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
     // Beside the tests, which start it.

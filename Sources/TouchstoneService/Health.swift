@@ -49,6 +49,10 @@ final class Health: Sendable {
     if case .probe(let number) = transition({ $0.storeFailed() }) { probe(number: number) }
   }
 
+  func clockChecked(isUsable: Bool) {
+    transition { $0.clockChecked(isUsable: isUsable) }
+  }
+
   /// Before clients are asked to leave.
   func drain() {
     transition { $0.drain() }
@@ -170,6 +174,11 @@ extension TouchstoneService {
   /// For whoever uses the store beside the calls, and cannot: without any call, too, health has to say so.
   public func storeFailed() {
     health.storeFailed()
+  }
+
+  /// Until the clock is usable the service is NOT_SERVING: what it would issue is void.
+  public func clockChecked(isUsable: Bool) {
+    health.clockChecked(isUsable: isUsable)
   }
 
   /// Says that it will not serve for long, and ends the streams that would keep connections waiting. Call it before the

@@ -1,6 +1,6 @@
 // Whether the service serves: a value without clock, store or callers.
 
-/// Not while it drains, and not while the store cannot write.
+/// Not while it drains, not while the store cannot write, and not while all that is issued would be void.
 ///
 /// What fails at the store, a call or the sweep of an idle service, only raises the question, since one may fail for reasons of its own; a probe answers
 /// it. While probes fail they are repeated, so that the service comes back by itself, with one probe under way at most.
@@ -21,10 +21,11 @@ struct HealthStateMachine {
   /// Told apart, so that a timer that comes too late is not taken for the next probe's.
   private var probeNumber = 0
   private(set) var isDraining = false
+  private var isClockUsable = true
 
   var isServing: Bool {
     switch store {
-    case .available, .inQuestion: !isDraining
+    case .available, .inQuestion: !isDraining && isClockUsable
     case .unavailable: false
     }
   }
@@ -69,6 +70,11 @@ struct HealthStateMachine {
   /// It has no answer yet. There is no other until it has one: a store that hangs is not asked again and again.
   mutating func probeIsLate(number: Int) {
     if number == probeNumber { store = .unavailable }
+  }
+
+  /// By a clock that is behind the store's sweep mark, all that is issued is void.
+  mutating func clockChecked(isUsable: Bool) {
+    isClockUsable = isUsable
   }
 
   /// For good.

@@ -60,7 +60,7 @@ public protocol Store: Sendable {
   /// nothing, because it is so already.
   func confirm(completion: @escaping Completion<Void>)
 
-  /// Drops what expired before `time`, the stand-ins that may be forgotten, and the rows of dropped events, in small
+  /// Drops what expired before `time` (`SweepClock`), the stand-ins that may be forgotten, and the rows of dropped events, in small
   /// steps. Call it now and then.
   ///
   /// The latest `time` ever given is kept as a mark, durably and with the rows' removal. A key that expires before the
@@ -176,10 +176,13 @@ public struct SweepResult: Sendable, Hashable {
   public var removedRows: Int
   /// More rows than one step takes are waiting.
   public var hasMore: Bool
+  /// The mark: what expires earlier counts as used. It may be another process's.
+  public var sweptBefore: UnixTime
 
-  public init(removedRows: Int, hasMore: Bool) {
+  public init(removedRows: Int, hasMore: Bool, sweptBefore: UnixTime) {
     self.removedRows = removedRows
     self.hasMore = hasMore
+    self.sweptBefore = sweptBefore
   }
 }
 

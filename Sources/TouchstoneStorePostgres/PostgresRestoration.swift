@@ -20,7 +20,11 @@ public enum PostgresRestoration {
       try await chain.seal()
       let last = chain.head
       let lineage = try await DatabaseInspection.lineage(in: session).successor()
-      try await session.run([StatementCall(.setLineage).bind(lineage.rawValue)])
+      // The mark speaks for keys of lines that are past, which are void already. It may be a wrong clock's.
+      try await session.run([
+        StatementCall(.setLineage).bind(lineage.rawValue),
+        StatementCall(.setSweepMark).bind(UnixTime(microseconds: 0)),
+      ])
       try await chain.append([.restored(after: last, at: now)])
       let head = chain.head
       try await chain.commit()

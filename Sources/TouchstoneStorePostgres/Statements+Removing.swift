@@ -14,6 +14,8 @@ extension Statement {
   static let raiseSweepMark = Statement(
     "raise_sweep_mark", "UPDATE sweep_mark SET swept_before = \(sweptBefore) WHERE swept_before < \(sweptBefore)")
 
+  static let selectSweepMark = Statement("select_sweep_mark", "SELECT swept_before FROM sweep_mark")
+
   /// - Parameter limit: of what goes, whatever `$1` is.
   private static func deleteExpired(from table: String, before limit: String) -> Statement {
     // A range of each of the key's beginnings; those of which a transaction has hold are left to the next step.
@@ -71,8 +73,8 @@ extension Statement {
 
   static let sweeping =
     [
-      selectStandInDeviceLimit, selectStandInProfileLimit, raiseSweepMark, deleteStandInDevices, deleteStandInProfiles,
-      deleteExpiredCommitMarks,
+      selectStandInDeviceLimit, selectStandInProfileLimit, raiseSweepMark, selectSweepMark, deleteStandInDevices,
+      deleteStandInProfiles, deleteExpiredCommitMarks,
     ] + deleteExpiredRecords
 
   // MARK: Erasing

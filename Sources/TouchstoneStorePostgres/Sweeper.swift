@@ -29,7 +29,9 @@ struct Sweeper: Sendable {
     calls.append(StatementCall(.deleteArchivedEvents).bind(Self.rowsPerStep))
     // By this process's clock, whatever time is swept for.
     calls.append(StatementCall(.deleteExpiredCommitMarks).bind(clock()).bind(Self.rowsPerRange))
-    let results = try await lists.run(calls)
+    calls.append(StatementCall(.selectSweepMark))
+    var results = try await lists.run(calls)
+    guard let mark = try results.popLast()?.only({ row in row.time() }) else { throw .corrupt("no sweep mark") }
     // A process that commits nothing finds out here.
     guard try results.first?.only({ row in row.integer() }) == Int64(lineage.rawValue) else { throw .otherLineage }
     let counts = try results.dropFirst(2).map { result throws(PostgresError) in
@@ -40,7 +42,8 @@ struct Sweeper: Sendable {
     return SweepResult(
       // Marks of commits are not what anybody put.
       removedRows: counts.dropLast().reduce(0, +),
-      hasMore: ranges.contains { $0 >= Self.rowsPerRange } || others.contains { $0 >= Self.rowsPerStep })
+      hasMore: ranges.contains { $0 >= Self.rowsPerRange } || others.contains { $0 >= Self.rowsPerStep },
+      sweptBefore: mark)
   }
 
   private func lookUpLimits() async throws(PostgresError) -> StandInBound.Limits {

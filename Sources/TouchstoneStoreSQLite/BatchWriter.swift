@@ -150,7 +150,7 @@ final class BatchWriter {
     forget(try standIns.evict(from: &marks.standIns))
     step.count(0, hasMore: standIns.isExceeded(by: marks.standIns))
     effects.sweptBefore = marks.sweptBefore
-    return step.result
+    return SweepResult(removedRows: step.removedRows, hasMore: step.hasMore, sweptBefore: marks.sweptBefore)
   }
 
   // MARK: Conditions

@@ -34,7 +34,8 @@ public enum SQLiteRestoration {
     let last = try log.head()
     var chain = EventChain(continuing: last)
     let lineage = try connection.lineage().successor()
-    try connection.execute("UPDATE lineage SET number = \(lineage.rawValue)")
+    // The mark speaks for keys of lines that are past, which are void already. It may be a wrong clock's.
+    try connection.execute("UPDATE lineage SET number = \(lineage.rawValue); UPDATE sweep_mark SET swept_before = 0")
     try log.append(chain.append(.restored(after: last, at: now), salt: .random()))
     try log.setHead(chain.head)
     return Restoration(last: last, head: chain.head)

@@ -9,12 +9,13 @@ final class Sweeper {
   static let rowsPerStep = 500
 
   struct Step {
-    var result = SweepResult(removedRows: 0, hasMore: false)
+    private(set) var removedRows = 0
+    private(set) var hasMore = false
     var standIns = StandInBound.Evicted()
 
     mutating func count(_ removedRows: Int, hasMore: Bool) {
-      result.removedRows += removedRows
-      result.hasMore = result.hasMore || hasMore
+      self.removedRows += removedRows
+      self.hasMore = self.hasMore || hasMore
     }
   }
 
@@ -36,7 +37,7 @@ final class Sweeper {
       countChanges = try Statement("SELECT changes()", on: connection)
     }
 
-    func step(before time: UnixTime) throws(SQLiteError) -> SweepResult {
+    func step(before time: UnixTime) throws(SQLiteError) -> (removedRows: Int, hasMore: Bool) {
       let end = try selectEnd.bind(time).first { row throws(SQLiteError) in try row.key() }
       if let end {
         try deleteBeforeKey.bind(end).run()
@@ -44,7 +45,7 @@ final class Sweeper {
         try deleteBeforeTime.bind(time).run()
       }
       let removed = try countChanges.first { row in row.integer() } ?? 0
-      return SweepResult(removedRows: Int(removed), hasMore: end != nil)
+      return (Int(removed), end != nil)
     }
   }
 

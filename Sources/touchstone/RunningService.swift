@@ -60,10 +60,15 @@ final class RunningService: Sendable {
     let archiving = try configuration.retention.map { settings throws(Failure) in
       try Archiving(store: store, settings: settings, logger: logger)
     }
+    // Before anybody is told that it serves.
+    let sweeping = try Sweeping(
+      store: store, logger: logger,
+      observer: Sweeping.Observer(
+        storeFailed: { service.storeFailed() }, clockChecked: { service.clockChecked(isUsable: $0) }))
     let addresses = try listen(on: listeners, server, tls)
     return RunningService(
       addresses: addresses, listeners: listeners, tls: tls, service: service, server: server, store: store,
-      archiving: archiving,
+      sweeping: sweeping, archiving: archiving,
       pepperCheck: keys.pepper.check, logger: logger)
   }
 
@@ -86,7 +91,7 @@ final class RunningService: Sendable {
 
   private init(
     addresses: [SocketAddress], listeners: [Listener], tls: RPCServerTLS?, service: TouchstoneService,
-    server: RPCServer, store: any Store, archiving: Archiving?, pepperCheck: [UInt8], logger: Logger
+    server: RPCServer, store: any Store, sweeping: Sweeping, archiving: Archiving?, pepperCheck: [UInt8], logger: Logger
   ) {
     self.addresses = addresses
     self.listeners = listeners
@@ -97,7 +102,7 @@ final class RunningService: Sendable {
     self.logger = logger
     self.pepperCheck = pepperCheck
     self.archiving = archiving
-    self.sweeping = Sweeping(store: store, logger: logger) { service.storeFailed() }
+    self.sweeping = sweeping
     self.logVerifying = LogVerifying(store: store, logger: logger)
     self.clockWatching = ClockWatching(store: store, logger: logger)
   }

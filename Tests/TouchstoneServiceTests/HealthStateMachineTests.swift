@@ -56,6 +56,17 @@ struct HealthStateMachineTests {
     #expect(health.isServing)
   }
 
+  @Test mutating func aClockByWhichAllIsVoidStopsUntilItIsUsable() {
+    health.clockChecked(isUsable: false)
+    #expect(!health.isServing)
+    // What the store says does not make up for it.
+    _ = health.storeFailed()
+    _ = health.probed(isAvailable: true)
+    #expect(!health.isServing)
+    health.clockChecked(isUsable: true)
+    #expect(health.isServing)
+  }
+
   @Test mutating func drainingIsForGood() {
     _ = health.storeFailed()
     health.drain()

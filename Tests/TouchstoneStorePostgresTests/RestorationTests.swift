@@ -61,6 +61,20 @@ struct RestorationTests {
     }
   }
 
+  /// The server's clock was ahead for seconds: a new line of history is the way out.
+  @Test func aNewLineOfHistoryResetsTheSweepMark() async throws {
+    try await withServed { uri, stores in
+      let hoursAhead = PostgresStoreOptions.small.clock() + .seconds(8 * 3_600)
+      let mark = "UPDATE sweep_mark SET swept_before = \(hoursAhead.microseconds)"
+      try PostgresServer.shared.get().execute(mark, at: uri)
+      #expect(try await stores[0].sweep(before: Sample.now).sweptBefore == hoursAhead)
+      _ = try await PostgresRestoration.begin(uri: uri, at: Self.now, options: .small)
+      try await withStores(1, at: uri) { new in
+        try await new[0].commit(.useTicket(.sample(expiresAt: PostgresStoreOptions.small.clock())))
+      }
+    }
+  }
+
   @Test func whatIsNotOursAndWholeIsLeftAlone() async throws {
     try await withDatabase { uri in
       _ = await #expect(throws: StoreOpenError.self) {

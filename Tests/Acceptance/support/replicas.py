@@ -1,9 +1,9 @@
 """Several processes on one PostgreSQL, with one set of keys."""
 
-import subprocess
 import threading
 import uuid
 
+from .clocks import Clock
 from .server import Server, run
 from .stores import databases
 
@@ -41,28 +41,6 @@ class Replicas:
     def close(self):
         for each in self.servers + self._clocks:
             each.close()
-
-
-class Clock:
-    """What makes programs see another time of day, as libfaketime does it: timers are left alone.
-
-    Its own command stays in front of a program and takes its signals. So it runs one that does nothing, and others borrow
-    what it set up.
-    """
-
-    _VARIABLES = ("LD_PRELOAD", "FAKETIME", "FAKETIME_DONT_FAKE_MONOTONIC", "FAKETIME_SHARED")
-
-    def __init__(self, seconds_ahead):
-        command = ["faketime", "--exclude-monotonic", "-f", f"{seconds_ahead:+}s", "sh", "-c", "env && echo && exec cat"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        lines = iter(self._process.stdout.readline, "\n")
-        variables = dict(line.rstrip("\n").split("=", 1) for line in lines if "=" in line)
-        self.environment = {name: variables[name] for name in self._VARIABLES}
-
-    def close(self):
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
 
 
 class Load:

@@ -40,7 +40,7 @@ final class Database {
   func hasFailed(since step: Int) -> Bool { lastFaultStep.map { $0 >= step } ?? false }
 
   func sweep(before time: UnixTime) -> SweepResult {
-    SweepResult(removedRows: records.sweep(before: time), hasMore: false)
+    records.sweep(before: time)
   }
 
   func keyCheck(initially check: [UInt8]) -> [UInt8] { records.keyCheck(initially: check) }

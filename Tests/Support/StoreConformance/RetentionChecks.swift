@@ -46,10 +46,11 @@ extension StoreConformance {
           start: .genesis, end: EventChain.Head(sequence: 2_200, hash: end.hash), unerasedThrough: UInt64(count)))
       var removed = 0
       var steps = 0
-      var step = SweepResult(removedRows: 0, hasMore: true)
-      while step.hasMore {
-        step = try await store.sweep(before: Sample.now)
+      var hasMore = true
+      while hasMore {
+        let step = try await store.sweep(before: Sample.now)
         removed += step.removedRows
+        hasMore = step.hasMore
         steps += 1
       }
       #expect(removed == 2_200)

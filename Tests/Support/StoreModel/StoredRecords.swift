@@ -182,16 +182,16 @@ public struct StoredRecords: Sendable {
   }
 
   /// All in one step.
-  ///
-  /// - Returns: how many rows went.
   @discardableResult
-  public mutating func sweep(before time: UnixTime) -> Int {
-    sweepMark = max(sweepMark ?? time, time)
+  public mutating func sweep(before time: UnixTime) -> SweepResult {
+    let mark = max(sweepMark ?? time, time)
+    sweepMark = mark
     let count = evaluations.count + tokens.count + usedTickets.count
     evaluations = evaluations.filter { !isSwept($0.key) }
     tokens = tokens.filter { !isSwept($0.key) }
     usedTickets = usedTickets.filter { !isSwept($0) }
-    return count - evaluations.count - tokens.count - usedTickets.count
+    let removedRows = count - evaluations.count - tokens.count - usedTickets.count
+    return SweepResult(removedRows: removedRows, hasMore: false, sweptBefore: mark)
   }
 
   private func isSwept(_ key: ExpiringKey) -> Bool {

@@ -221,7 +221,7 @@ final class MemoryStore: Store {
   func sweep(before time: UnixTime, completion: @escaping Completion<SweepResult>) {
     let result = state.withLock { state -> Result<SweepResult, StoreError> in
       if state.isClosed { return .failure(Self.closed) }
-      return .success(SweepResult(removedRows: state.records.sweep(before: time), hasMore: false))
+      return .success(state.records.sweep(before: time))
     }
     deliver(result, to: completion)
   }
