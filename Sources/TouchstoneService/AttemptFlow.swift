@@ -217,6 +217,10 @@ final class AttemptFlow: Sendable {
     }
     if let grant { changes += grant.changes(subject, decision, at: now) }
     if let standing = decision.device {
+      // A failure counts there only while the binding is active (R10); a success compares the binding in any case.
+      if grant == nil, let binding = subject.binding {
+        changes.append(.requireBinding(id: binding.bindingID, version: binding.version))
+      }
       var device = subject.device
       device.biometry = standing
       changes.append(.putDevice(device))

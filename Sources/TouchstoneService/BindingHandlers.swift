@@ -72,13 +72,23 @@ extension TouchstoneService {
     _ bindingID: String, of applicationID: String, for exchange: Exchange<Response>,
     then body: @escaping @Sendable (BindingRecord) throws(RequestError) -> Void
   ) throws(RequestError) {
+    try bindingOnDevice(bindingID, of: applicationID, for: exchange) { binding, _ throws(RequestError) in
+      try body(binding)
+    }
+  }
+
+  /// With the device on which its attempts count.
+  private func bindingOnDevice<Response>(
+    _ bindingID: String, of applicationID: String, for exchange: Exchange<Response>,
+    then body: @escaping @Sendable (BindingRecord, DeviceRecord) throws(RequestError) -> Void
+  ) throws(RequestError) {
     var validator = RequestValidator()
     validator.application(applicationID)
     validator.identifier(bindingID, "binding_id")
     try validator.finish()
     subject(.binding(bindingID), of: applicationID, evaluation: nil, for: exchange) {
       [self] subject throws(RequestError) in
-      if let binding = subject.binding { return try body(binding) }
+      if let binding = subject.binding { return try body(binding, subject.device) }
       let event = EventDraft.binding(
         .refused, applicationID: applicationID, profileID: "", deviceID: "", bindingID: bindingID,
         reason: RequestError.Reason.notFound, caller: exchange.caller, time: clock())
@@ -140,16 +150,16 @@ extension TouchstoneService {
   private func revoke(
     _ request: V1.RevokeBindingRequest, _ exchange: Exchange<V1.RevokeBindingResponse>, round: Int
   ) throws(RequestError) {
-    try binding(request.bindingID, of: request.applicationID, for: exchange) { [self] binding in
+    try bindingOnDevice(request.bindingID, of: request.applicationID, for: exchange) { [self] binding, device in
       guard !binding.isRevoked else {
         return confirm(for: exchange) { exchange.answer(V1.RevokeBindingResponse()) }
       }
-      var revoked = binding
-      revoked.isRevoked = true
       let event = EventDraft.binding(
         .revoked, binding, reason: request.reason, caller: exchange.caller, time: clock())
+      var changeSet = ChangeSet(events: [event])
+      changeSet.revoke(binding, on: device, round: round)
       commit(
-        ChangeSet(changes: [.putBinding(revoked)], events: [event]), round: round, for: exchange,
+        changeSet, round: round, for: exchange,
         conflicted: { [self] () throws(RequestError) in try revoke(request, exchange, round: round + 1) },
         committed: { exchange.answer(V1.RevokeBindingResponse()) })
     }

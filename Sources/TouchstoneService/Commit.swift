@@ -7,6 +7,19 @@ internal import TouchstoneStore
 /// won, so this many only come together on one device that a crowd hammers at.
 let maximumDecisionRounds = 32
 
+/// In how many rounds a revocation compares the device's version, so that what its stand-in begins with is what the
+/// device has. Then it goes without: somebody who fails and succeeds on the device all the time may not hold it up.
+private let comparedRevocationRounds = 8
+
+extension ChangeSet {
+  /// Revokes the binding, in this round of decisions.
+  mutating func revoke(_ binding: BindingRecord, on device: DeviceRecord, round: Int) {
+    revoke(binding, on: device)
+    guard round < comparedRevocationRounds else { return }
+    changes.append(.requireDevice(id: device.deviceID, version: device.version))
+  }
+}
+
 extension TouchstoneService {
   /// Runs `committed` on the shard once the changes are durable, or `conflicted` where something changed since it was read.
   func commit<Response>(

@@ -224,10 +224,9 @@ struct EnrolmentFlow: Sendable {
       credential: credentialRecord,
       isRevoked: false, baseline: .recorded(from: posture), createdAt: now, lastUsedAt: nil, version: 0)
     var changeSet = ChangeSet(changes: [.useTicket(ticket.key), .putProfile(records.profile.written(at: now))])
-    if var replaced = existing {
-      replaced.isRevoked = true
-      changeSet.changes.append(.putBinding(replaced))
-      changeSet.events.append(.binding(.revoked, replaced, reason: "REPLACED", caller: exchange.caller, time: now))
+    if let existing {
+      changeSet.revoke(existing, on: records.device, round: round)
+      changeSet.events.append(.binding(.revoked, existing, reason: "REPLACED", caller: exchange.caller, time: now))
     }
     changeSet.changes.append(.putBinding(binding))
     changeSet.events.append(.binding(.created, binding, caller: exchange.caller, time: now))

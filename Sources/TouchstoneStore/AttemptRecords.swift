@@ -30,7 +30,7 @@ public struct AttemptRecords: Sendable {
     _read { yield sharedBinding?.value }
   }
 
-  /// The binding's device, version 0 where nothing is known of it; for an unknown binding the stand-in
+  /// The binding's device, version 0 where nothing is known of it; for a revoked or an unknown binding a stand-in
   /// (`DeviceRecord.standInID`); for a profile or an unknown ProfileTouchID the placeholder.
   public var device: DeviceRecord {
     _read { yield sharedDevice.value }

@@ -37,6 +37,10 @@ extension DeviceRecord {
     "\u{1}\(applicationID)\u{1}\(bindingID)"
   }
 
+  /// Where a revoked binding's attempts are counted (R10). It is kept as long as the binding: a device never forgets its
+  /// failures either.
+  public static func standInID(forRevokedBinding bindingID: String) -> String { "\u{2}\(bindingID)" }
+
   /// Where no device is known: never written.
   public static let placeholder = DeviceRecord(deviceID: "")
 
@@ -72,5 +76,26 @@ extension ProfileRecord {
       if case .until(let end) = secret?.standing.lock { end } else { time }
     }
     return max(ends[0], ends[1], time + StandInRecords.lifetime)
+  }
+}
+
+extension BindingRecord {
+  /// The device record on which its attempts count, and which its offers rest on: once it is revoked, a stand-in (R10).
+  public var countingDeviceID: String {
+    isRevoked ? DeviceRecord.standInID(forRevokedBinding: bindingID) : deviceID
+  }
+}
+
+extension ChangeSet {
+  /// Revokes the binding. What was counted on its device is copied to its stand-in, so that its answers go on as they
+  /// were (R37).
+  ///
+  /// - Parameter device: that it was on until now.
+  public mutating func revoke(_ binding: BindingRecord, on device: DeviceRecord) {
+    var revoked = binding
+    revoked.isRevoked = true
+    changes.append(.putBinding(revoked))
+    guard device.biometry != BiometryStanding() else { return }
+    changes.append(.putDevice(DeviceRecord(deviceID: revoked.countingDeviceID, biometry: device.biometry)))
   }
 }

@@ -111,6 +111,8 @@ extension Store {
 public struct EnrolmentRecords: Sendable, Hashable {
   /// Version 0 where the profile is new.
   public var profile: ProfileRecord
+  /// Version 0 where nothing is known of it.
+  public var device: DeviceRecord
   /// The active binding of this device in this application, whoever's it is.
   public var deviceBinding: BindingRecord?
   /// Active bindings of the profile in this application.
@@ -118,8 +120,12 @@ public struct EnrolmentRecords: Sendable, Hashable {
   /// The ticket was used before, or expires before the latest sweep.
   public var isTicketUsed: Bool
 
-  public init(profile: ProfileRecord, deviceBinding: BindingRecord?, activeBindingCount: Int, isTicketUsed: Bool) {
+  public init(
+    profile: ProfileRecord, device: DeviceRecord, deviceBinding: BindingRecord?, activeBindingCount: Int,
+    isTicketUsed: Bool
+  ) {
     self.profile = profile
+    self.device = device
     self.deviceBinding = deviceBinding
     self.activeBindingCount = activeBindingCount
     self.isTicketUsed = isTicketUsed

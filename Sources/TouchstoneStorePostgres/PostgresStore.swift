@@ -106,7 +106,7 @@ public final class PostgresStore: Store {
       applicationID: applicationID, profileID: profileID, deviceID: deviceID, ticket: ticket)
     read(calls, completion) { results throws(PostgresError) in
       try RecordQueries.enrolmentRecords(
-        applicationID: applicationID, profileID: profileID, ticket: ticket, results)
+        applicationID: applicationID, profileID: profileID, deviceID: deviceID, ticket: ticket, results)
     }
   }
 

@@ -75,8 +75,11 @@ struct ProfileEraser: Sendable {
     // In the order of every commit: devices before profiles.
     let results = try await session.run([
       StatementCall(.deleteDevices).bind(
-        array: bindings.map {
-          DeviceRecord.standInID(forUnknownBinding: $0, applicationID: erasure.applicationID)
+        array: bindings.flatMap {
+          [
+            DeviceRecord.standInID(forUnknownBinding: $0, applicationID: erasure.applicationID),
+            DeviceRecord.standInID(forRevokedBinding: $0),
+          ]
         }),
       StatementCall(.deleteProfiles).bind(erasure.applicationID).bind(array: profiles),
     ])

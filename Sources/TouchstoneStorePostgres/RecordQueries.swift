@@ -46,7 +46,7 @@ enum RecordQueries {
   }
 
   private static func missingDevice(of subject: AttemptSubject, _ binding: BindingRecord?) -> DeviceRecord {
-    if let binding { return DeviceRecord(deviceID: binding.deviceID) }
+    if let binding { return DeviceRecord(deviceID: binding.countingDeviceID) }
     return switch subject {
     case .binding(let applicationID, let bindingID):
       DeviceRecord(deviceID: DeviceRecord.standInID(forUnknownBinding: bindingID, applicationID: applicationID))
@@ -74,18 +74,20 @@ enum RecordQueries {
       StatementCall(.selectActiveBinding).bind(applicationID).bind(deviceID),
       StatementCall(.countActiveBindings).bind(applicationID).bind(profileID),
       StatementCall(.selectTicket).bind(ticket),
+      StatementCall(.selectDevice).bind(deviceID),
     ]
   }
 
   static func enrolmentRecords(
-    applicationID: String, profileID: String, ticket: ExpiringKey, _ results: [QueryResult]
+    applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey, _ results: [QueryResult]
   ) throws(PostgresError) -> EnrolmentRecords {
-    guard results.count == 4 else { throw .corrupt("an answer is missing") }
+    guard results.count == 5 else { throw .corrupt("an answer is missing") }
     let profiles = try results[0].map { row throws(PostgresError) in try ProfileRecord(&row) }
     let bindings = try results[1].map { row throws(PostgresError) in try BindingRecord(&row) }
+    let devices = try results[4].map { row in DeviceRecord(&row) }
     return EnrolmentRecords(
       profile: profiles.first ?? ProfileRecord(applicationID: applicationID, profileID: profileID),
-      deviceBinding: bindings.first,
+      device: devices.first ?? DeviceRecord(deviceID: deviceID), deviceBinding: bindings.first,
       activeBindingCount: try results[2].only { row in Int(row.integer()) },
       isTicketUsed: try results[3].only { row in
         let isSwept = ticket.expiresAt < row.time()

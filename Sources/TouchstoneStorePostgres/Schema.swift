@@ -24,7 +24,7 @@ enum Schema {
   /// Step by step, from an empty database on. One that was released is never changed, and leaves what the version before
   /// it reads and writes as it was: replicas of both run at the same time.
   static let steps: [[String]] = [
-    firstTables, keyCheck, eventArchive, lineage, archivings, standInYears,
+    firstTables, keyCheck, eventArchive, lineage, archivings, standInYears, standInsOfRevokedBindings,
   ]
 
   /// Identifiers are bytes: equal and ordered byte for byte under every collation.
@@ -205,6 +205,18 @@ enum Schema {
     """
   ]
   private static let microsecondsPerDay = 24 * 60 * 60 * 1_000_000
+
+  /// Revoked bindings count on stand-ins of their own from now on: they begin with what their device has.
+  private static let standInsOfRevokedBindings = [
+    """
+    INSERT INTO devices (device_id, failures, is_locked_out, stand_in_until, version)
+    SELECT \(standInOfRevoked("b")), d.failures, d.is_locked_out, NULL, 1 FROM bindings b
+    JOIN devices d ON d.device_id = b.device_id WHERE b.is_revoked AND (d.failures > 0 OR d.is_locked_out)
+    """
+  ]
+
+  /// `DeviceRecord.standInID(forRevokedBinding:)` of the table's binding.
+  static func standInOfRevoked(_ bindings: String) -> String { "'\\x02'::BYTEA || \(bindings).binding_id" }
 
   /// Of an event; a query must say it as the index does.
   static let isArchiving = "kind = '\(ArchivedEvents.eventKind)'::BYTEA"

@@ -26,7 +26,8 @@ extension Statement {
     """
     SELECT \(attemptColumns) FROM (SELECT 1) AS one
     LEFT JOIN bindings b ON b.binding_id = $2 AND b.application_id = $1
-    LEFT JOIN devices d ON d.device_id = coalesce(b.device_id, $3)
+    LEFT JOIN devices d ON d.device_id = CASE WHEN b.is_revoked THEN \(Schema.standInOfRevoked("b"))
+      ELSE coalesce(b.device_id, $3) END
     LEFT JOIN profiles p ON p.application_id = $1 AND p.profile_id = coalesce(b.profile_id, $4)
     \(evaluationOf(5))
     """)

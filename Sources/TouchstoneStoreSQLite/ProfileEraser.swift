@@ -60,7 +60,9 @@ final class ProfileEraser {
     for binding in removed.bindings {
       let device = DeviceRecord.standInID(forUnknownBinding: binding, applicationID: erasure.applicationID)
       if try deleteDevice.bind(device).first({ row in row.version() }) != nil { removed.standIns.devices += 1 }
-      removed.devices.append(device)
+      let ofRevoked = DeviceRecord.standInID(forRevokedBinding: binding)
+      try deleteDevice.bind(ofRevoked).run()
+      removed.devices += [device, ofRevoked]
       try removeStandIn(ProfileRecord.standInID(forUnknownBinding: binding), of: erasure, from: &removed)
     }
     try raiseMark.bind(removed.highestVersion).run()

@@ -94,6 +94,7 @@ public final class SQLiteStore: Store {
         EnrolmentRecords(
           profile: try reader.profile(applicationID: applicationID, profileID: profileID)
             ?? ProfileRecord(applicationID: applicationID, profileID: profileID),
+          device: try reader.device(id: deviceID) ?? DeviceRecord(deviceID: deviceID),
           deviceBinding: try reader.activeBinding(applicationID: applicationID, deviceID: deviceID),
           activeBindingCount: try reader.activeBindingCount(applicationID: applicationID, profileID: profileID),
           isTicketUsed: try reader.isUsed(ticket: ticket))
@@ -235,7 +236,7 @@ public final class SQLiteStore: Store {
 
   private func records(of binding: SharedRecord<BindingRecord>) throws(StoreError) -> AttemptRecords {
     AttemptRecords(
-      binding: binding, device: try knownDevice(binding.value.deviceID),
+      binding: binding, device: try knownDevice(binding.value.countingDeviceID),
       profile: try knownProfile(binding.value.applicationID, binding.value.profileID), evaluation: nil)
   }
 

@@ -25,7 +25,7 @@ enum Schema {
   static let takeMoveBack = "PRAGMA application_id = \(applicationID); DROP TABLE IF EXISTS \(moveTarget);"
 
   /// In the header's user_version; grows with every change of the tables.
-  static let version: Int64 = 7
+  static let version: Int64 = 8
   /// The first that is brought forward; what was before it, nobody kept.
   static let oldestVersion: Int64 = 2
 
@@ -191,6 +191,11 @@ enum Schema {
       (SELECT count(*) FROM devices WHERE stand_in_until IS NOT NULL),
       (SELECT count(*) FROM profiles WHERE stand_in_until IS NOT NULL);
     UPDATE profiles SET stand_in_until = stand_in_until + \(364 * microsecondsPerDay) WHERE stand_in_until IS NOT NULL;
+    """,
+    // Revoked bindings count on stand-ins of their own from now on: they begin with what their device has.
+    8: """
+    INSERT INTO devices SELECT char(2) || binding_id, failures, is_locked_out, 1, NULL FROM bindings
+      JOIN devices USING (device_id) WHERE is_revoked AND (failures > 0 OR is_locked_out);
     """,
   ]
 

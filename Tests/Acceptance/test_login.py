@@ -477,6 +477,90 @@ def test_a_revoked_binding_answers_as_an_active_one_with_a_wrong_key(caller):
     assert seen[0] == seen[1]
 
 
+# A revoked binding counts on nobody's phone (R10)
+
+
+def lock_by_report(caller, phone, binding_id):
+    """Two calls: what the attack takes."""
+    opened = caller.begin(phone, binding_id=binding_id)
+    return caller.submit(phone, opened, report=types_pb2.LA_ERROR_BIOMETRY_LOCKOUT)
+
+
+@pytest.mark.parametrize("replaced", [False, True], ids=["revoked", "replaced"])
+def test_a_revoked_binding_locks_its_phone_for_nobody(caller, other_caller, replaced):
+    former = Phone()
+    old = caller.bind(former, "former owner")
+    if not replaced:
+        caller.revoke(old)
+    phone, elsewhere = Phone(), Phone()
+    phone.device_id = elsewhere.device_id = former.device_id
+    caller.bind(phone, "new owner", replace_existing=replaced)
+    other_caller.bind(elsewhere)
+
+    answer = lock_by_report(caller, former, old.binding_id)
+    assert (answer.outcome, answer.la_error) == (LOCKED_OUT, -8)
+    # As a locked phone answers, and that again and again.
+    for _ in range(2):
+        assert caller.begin(former, binding_id=old.binding_id).denial.reason == "BIOMETRY_LOCKOUT"
+    assert caller.can_evaluate(phone).biometry_attempts_left == 5
+    assert other_caller.can_evaluate(elsewhere).biometry_attempts_left == 5
+    assert caller.login(phone).outcome == SUCCEEDED
+    assert other_caller.login(elsewhere).outcome == SUCCEEDED
+
+
+def test_a_revoked_bindings_wrong_proofs_cost_its_phone_nothing(caller, other_caller):
+    former = Phone()
+    old = caller.bind(former)
+    opened = caller.begin(former)
+    caller.revoke(old)
+    elsewhere = Phone()
+    elsewhere.device_id = former.device_id
+    other_caller.bind(elsewhere)
+    # Also in an evaluation from before the revocation, and with the right key.
+    lefts = [caller.submit_wrong(former, opened).attempts_left, caller.submit(former, opened).attempts_left]
+    assert lefts == [4, 3]
+    for _ in range(3):
+        answer = caller.submit_wrong(former, caller.begin(former, binding_id=old.binding_id))
+    assert answer.outcome == LOCKED_OUT
+    assert other_caller.can_evaluate(elsewhere).biometry_attempts_left == 5
+
+
+@pytest.mark.parametrize("failures", range(1, 6))
+@pytest.mark.parametrize("replaced", [False, True], ids=["revoked", "replaced"])
+def test_a_revoked_binding_answers_on_from_where_it_was(caller, failures, replaced):
+    """R37: an attempts_left that jumps would tell that it was revoked."""
+    active, revoked = Phone(), Phone()
+    for phone in (active, revoked):
+        caller.bind(phone)
+        fail(caller, phone, failures)
+    binding_id = revoked.binding.binding_id
+    if replaced:
+        newer = Phone()
+        newer.device_id = revoked.device_id
+        caller.bind(newer, "new owner", replace_existing=True)
+        assert caller.can_evaluate(newer).biometry_attempts_left == 5 - failures
+    else:
+        caller.revoke(revoked.binding)
+    assert dialogue(caller, revoked, binding_id, guess("17.4")) == dialogue(
+        caller, active, active.binding.binding_id, guess("17.4")
+    )
+
+
+def test_what_ends_a_phones_lock_ends_no_revoked_bindings(caller):
+    """And what support does for the phone's owner tells the former one nothing."""
+    former = Phone()
+    old = caller.bind(former)
+    lock_out(caller, former)
+    caller.revoke(old)
+    phone = Phone(BIOMETRY, DEVICE_OWNER)
+    phone.device_id = former.device_id
+    caller.bind(phone)
+    assert caller.can_evaluate(phone).biometry_attempts_left == 0
+    caller.unlock_device(phone.device_id)
+    assert caller.login(phone).outcome == SUCCEEDED
+    assert caller.begin(former, binding_id=old.binding_id).denial.reason == "BIOMETRY_LOCKOUT"
+
+
 def test_another_applications_binding_is_as_unknown_as_any(caller, other_caller, phone):
     owner_sees_before = caller.can_evaluate(phone).biometry_attempts_left
     posture = guess("99.0")
@@ -568,6 +652,13 @@ def test_a_policy_can_be_asked_for_before_a_binding_exists(caller, policy):
 def test_an_unknown_policy_is_refused(caller, phone):
     with refused(grpc.StatusCode.INVALID_ARGUMENT, field="policy"):
         caller.begin(phone, "logon")
+
+
+def fail(caller, phone, times):
+    for wrong_attempts in (min(times, 3), max(0, times - 3)):
+        opened = caller.begin(phone)
+        for _ in range(wrong_attempts):
+            caller.submit_wrong(phone, opened)
 
 
 def lock_out(caller, phone):

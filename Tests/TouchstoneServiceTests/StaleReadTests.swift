@@ -41,6 +41,32 @@ struct StaleReadTests {
     #expect(try await service.submit(phone, opened).outcome == .tryAgain)
   }
 
+  // R10: not even the failure that was under way counts on the device that it is revoked from.
+  @Test func aRevocationDuringAFailureIsFoundOut() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    let opened = try await service.begin(phone)
+    let revoked = try service.revokedRecord(of: phone)
+    service.store.beforeNextCommit { try? $0.apply(ChangeSet(changes: [.putBinding(revoked)])) }
+    #expect(try await service.submit(phone, opened, phone.wrongProof(for: opened)).outcome == .tryAgain)
+    #expect(service.store.records.device(phone.deviceID).version == 0)
+    let standIn = DeviceRecord.standInID(forRevokedBinding: phone.bindingID)
+    #expect(service.store.records.device(standIn).biometry.consecutiveFailures == 1)
+  }
+
+  // R10, R37: a failure that comes between is in what the stand-in begins with.
+  @Test func aFailureDuringARevocationIsNotLost() async throws {
+    let service = try await TestService.start()
+    let phone = try await service.bind()
+    service.store.beforeNextCommit { records in
+      var device = records.device(phone.deviceID)
+      device.biometry.consecutiveFailures = 2
+      try? records.apply(ChangeSet(changes: [.putDevice(device)]))
+    }
+    try await service.revoke(phone)
+    #expect(try await service.canEvaluate(phone, policy: "login").biometryAttemptsLeft == 3)
+  }
+
   // R36
   @Test func aLockedDeviceIsFoundOut() async throws {
     let service = try await TestService.start()

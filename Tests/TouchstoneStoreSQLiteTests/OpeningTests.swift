@@ -119,14 +119,14 @@ struct OpeningTests {
   /// What each version after the second added, undone.
   private static let undoings = [
     "DROP TABLE key_check", "DROP TABLE event_archive", "DROP TABLE lineage", "DROP INDEX archivings",
-    "DROP TABLE stand_in_counts",
+    "DROP TABLE stand_in_counts", "SELECT 1",
   ]
 
   private static func undoing(to version: Int) -> String {
     (undoings.dropFirst(version - 2) + ["PRAGMA user_version = \(version)"]).joined(separator: ";")
   }
 
-  @Test(arguments: 2...6)
+  @Test(arguments: 2...7)
   func aVersionBeforeIsBroughtForwardWithAllThatItHas(_ version: Int) async throws {
     try await withTemporaryDirectory { directory in
       try await fill(directory)
@@ -138,6 +138,27 @@ struct OpeningTests {
         #expect(try await store.keyCheck(initially: [1]) == [1])
         await store.close()
       }
+    }
+  }
+
+  // R37
+  @Test func aBindingThatWasRevokedBeforeAnswersOnFromWhereItWas() async throws {
+    try await withTemporaryDirectory { directory in
+      try await fill(directory)
+      try execute(
+        """
+        UPDATE bindings SET device_id = 'phone-1', is_revoked = 1 WHERE binding_id = 'b-1';
+        UPDATE devices SET failures = 5, is_locked_out = 1 WHERE device_id = 'phone-1';
+        PRAGMA user_version = 7
+        """, on: directory)
+      let store = try SQLiteStore.open(directory: directory)
+      let records = try await store.attemptRecords(bindingID: "b-1")
+      #expect(
+        records.device
+          == DeviceRecord(
+            deviceID: DeviceRecord.standInID(forRevokedBinding: "b-1"),
+            biometry: BiometryStanding(consecutiveFailures: 5, isLockedOut: true), version: 1))
+      await store.close()
     }
   }
 

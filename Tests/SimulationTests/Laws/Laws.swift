@@ -51,7 +51,7 @@ struct Laws {
   private func check(_ change: Change) {
     switch change {
     case .putBinding(let record): check(record, replacing: before.binding(record.bindingID))
-    case .putDevice(let record): check(record.biometry, replacing: before.device(record.deviceID).biometry)
+    case .putDevice(let record): check(record)
     case .putEvaluation(let record): check(record.standing, replacing: before.evaluation(record.key)?.standing)
     case .putToken(let record): check(record, replacing: before.token(record.key))
     case .putProfile(let record): check(record, replacing: before.profile(record.applicationID, record.profileID))
@@ -115,7 +115,32 @@ struct Laws {
 
   // MARK: Devices
 
-  private func check(_ new: BiometryStanding, replacing old: BiometryStanding) {
+  private func check(_ record: DeviceRecord) {
+    guard let revoked = revokedBinding(countingOn: record.deviceID) else {
+      return check(record, replacing: before.device(record.deviceID).biometry)
+    }
+    // R37: its stand-in goes on where the device is, as far as that was compared.
+    for case .requireDevice(let id, _) in changeSet.changes where Identifier.areEqual(id, revoked.deviceID) {
+      require(record.biometry == before.device(id).biometry, "R10", "a stand-in begins with another count")
+    }
+  }
+
+  /// The one that this very change set revokes.
+  private func revokedBinding(countingOn deviceID: String) -> BindingRecord? {
+    for case .putBinding(let record) in changeSet.changes where record.isRevoked {
+      guard before.binding(record.bindingID)?.isRevoked == false else { continue }
+      if Identifier.areEqual(record.countingDeviceID, deviceID) { return record }
+    }
+    return nil
+  }
+
+  /// One that an event names, before the change.
+  private var isByActiveBinding: Bool {
+    changeSet.events.contains { before.binding($0.bindingID)?.isRevoked == false }
+  }
+
+  private func check(_ record: DeviceRecord, replacing old: BiometryStanding) {
+    let new = record.biometry
     let isForgiven = changeSet.events.contains { $0.forgives(old) }
     require(new.consecutiveFailures >= old.consecutiveFailures || isForgiven, "R7", "failures were forgotten")
     require(new.isLockedOut || !old.isLockedOut || isForgiven, "R4", "a device was unlocked by nothing")
@@ -127,6 +152,8 @@ struct Laws {
       require(
         has("evaluation.failed", "evaluation.locked_out", "evaluation.factor_required"), "R41",
         "a failure was counted without an event")
+      let isStandIn = record.deviceID.utf8.first.map { $0 < UInt8(ascii: " ") } ?? false
+      require(isStandIn || isByActiveBinding, "R10", "a binding that is not active counted on \(record.deviceID)")
     }
   }
 

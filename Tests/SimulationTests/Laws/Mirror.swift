@@ -31,7 +31,12 @@ final class Mirror {
   /// No clock moves but between the rounds, for what is asked at another time may be answered otherwise.
   func compare() {
     world.withStillClock {
-      let subjects = chance.happens(60) ? bindings() : profiles()
+      let subjects =
+        switch chance.below(10) {
+        case 0..<4: bindings()
+        case 4..<6: bindingsWithAPast()
+        default: profiles()
+        }
       guard let subjects, world.violation == nil else { return }
       compare(subjects)
     }
@@ -52,6 +57,30 @@ final class Mirror {
       world.ask(V1.RevokeBindingRequest(applicationID: applicationID, bindingID: revoked, reason: Names.reason)) != nil
     else { return nil }
     return [.binding(active), .binding(revoked), .binding(unknown)]
+  }
+
+  /// An active one and a revoked one, on both of which something was counted before the revocation.
+  private func bindingsWithAPast() -> [Named]? {
+    let someone = Base64URL.encode(chance.bytes(16))
+    let kind = World.standIns.standing(ofUnknownBinding: someone)
+    let holder = ProfileRecord(
+      applicationID: applicationID, profileID: ProfileRecord.standInID(forUnknownBinding: someone))
+    let person = World.standIns.standing(of: holder, hasSecret: false)
+    guard let active = bind(Phone(deviceID: Names.Mirrored.device), like: kind, person),
+      let revoked = bind(Phone(deviceID: Names.Mirrored.formerDevice), like: kind, person)
+    else { return nil }
+    let posture = posture()
+    for _ in 0..<chance.within(1...6) {
+      let attempt = wrongAttempt()
+      for binding in [active, revoked] {
+        guard let opened = begin(.binding(binding), "login", posture), opened.denial == nil else { continue }
+        _ = submit(attempt, to: opened, posture)
+      }
+    }
+    guard world.ask(V1.RevokeBindingRequest(applicationID: applicationID, bindingID: revoked)) != nil else {
+      return nil
+    }
+    return [.binding(active), .binding(revoked)]
   }
 
   /// One with secrets, and one that never was.

@@ -80,7 +80,10 @@ extension Store {
   }
 
   public func commit(_ changes: Change..., events: [EventDraft] = []) async throws(StoreError) {
-    let changeSet = ChangeSet(changes: changes, events: events)
+    try await commit(ChangeSet(changes: changes, events: events))
+  }
+
+  public func commit(_ changeSet: ChangeSet) async throws(StoreError) {
     try await result { commit(changeSet, completion: $0) }
   }
 

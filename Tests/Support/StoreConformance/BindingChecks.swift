@@ -50,17 +50,19 @@ extension StoreConformance {
       try await store.commit(
         .putProfile(ProfileRecord(applicationID: Sample.application, profileID: "alice")),
         .putBinding(.sample("b-1", device: "phone-1")), .putBinding(.sample("b-2", device: "phone-2")),
-        .putBinding(.sample("b-3", device: "phone-3", isRevoked: true)),
+        .putBinding(.sample("b-3", device: "phone-3", isRevoked: true)), .putDevice(.sample("phone-4", failures: 2)),
         .putBinding(.sample("b-4", profile: "bob", device: "phone-4")),
         .putBinding(.sample("b-5", application: "com.example.shop", device: "phone-1")))
       let alice = try await store.enrolmentRecords(profileID: "alice", deviceID: "phone-4")
       #expect(alice.profile.version == 1)
       #expect(alice.activeBindingCount == 2)
       #expect(alice.deviceBinding?.bindingID == "b-4")
+      #expect(alice.device == .sample("phone-4", failures: 2, version: 1))
       let newcomer = try await store.enrolmentRecords(profileID: "carol", deviceID: "phone-3")
       #expect(newcomer.profile == ProfileRecord(applicationID: Sample.application, profileID: "carol"))
       #expect(newcomer.activeBindingCount == 0)
       #expect(newcomer.deviceBinding == nil)
+      #expect(newcomer.device == DeviceRecord(deviceID: "phone-3"))
     },
 
     Check(name: "bindings are listed in pages, by id, with the revoked ones where asked") { store in

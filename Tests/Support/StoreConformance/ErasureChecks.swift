@@ -90,12 +90,16 @@ extension StoreConformance {
     },
 
     Check(name: "an erasure takes what was counted on the profile's stand-ins") { store in
-      let device = DeviceRecord.standInID(forUnknownBinding: "b-1", applicationID: Sample.application)
+      let devices = [
+        DeviceRecord.standInID(forUnknownBinding: "b-1", applicationID: Sample.application),
+        DeviceRecord.standInID(forRevokedBinding: "b-1"),
+      ]
       let ids = [ProfileRecord.standInID(forProfile: "alice"), ProfileRecord.standInID(forUnknownBinding: "b-1")]
-      try await store.commit(.putBinding(.sample("b-1")), .putDevice(.sample(device, failures: 3)))
+      try await store.commit(.putBinding(.sample("b-1")))
+      for device in devices { try await store.commit(.putDevice(.sample(device, failures: 3))) }
       for id in ids { try await store.commit(.putProfile(.sample(id, passcode: .sample()))) }
       try await store.commit(.eraseProfile(.alice))
-      #expect(try await store.device(id: device).version == 0)
+      for device in devices { #expect(try await store.device(id: device).version == 0) }
       for id in ids { #expect(try await store.profile(id).version == 0) }
     },
 

@@ -87,6 +87,39 @@ extension StoreConformance {
       #expect(try await store.attemptRecords(for: elsewhere).device.version == 0)
     },
 
+    // R10
+    Check(name: "a revoked binding's failures are counted on a stand-in device") { store in
+      let standIn = DeviceRecord.standInID(forRevokedBinding: "b-1")
+      try await store.commit(
+        .putBinding(.sample("b-1", device: "phone-1")), .putDevice(.sample("phone-1", failures: 2)))
+      var revocation = ChangeSet()
+      let before = try await store.attemptRecords(bindingID: "b-1")
+      revocation.revoke(try #require(before.binding), on: before.device)
+      try await store.commit(revocation)
+      // Twice: the first may ask the disk and the second memory.
+      for _ in 0..<2 {
+        let revoked = try await store.attemptRecords(bindingID: "b-1")
+        #expect(revoked.binding?.deviceID == "phone-1")
+        #expect(revoked.device == .sample(standIn, failures: 2, version: 1))
+      }
+      try await store.commit(.putDevice(.sample(standIn, failures: 5, version: 1)))
+      #expect(try await store.attemptRecords(bindingID: "b-1").device.biometry.consecutiveFailures == 5)
+      #expect(try await store.device(id: "phone-1") == .sample("phone-1", failures: 2, version: 1))
+    },
+
+    // R10
+    Check(name: "the stand-in of a revoked binding without failures has none") { store in
+      try await store.commit(.putBinding(.sample("b-1", device: "phone-1")))
+      var revocation = ChangeSet()
+      revocation.revoke(
+        try #require(try await store.attemptRecords(bindingID: "b-1").binding), on: DeviceRecord(deviceID: "phone-1"))
+      try await store.commit(revocation)
+      try await store.commit(.putDevice(.sample("phone-1", failures: 3)))
+      #expect(
+        try await store.attemptRecords(bindingID: "b-1").device
+          == DeviceRecord(deviceID: DeviceRecord.standInID(forRevokedBinding: "b-1")))
+    },
+
     Check(name: "a token's state and transaction are stored") { store in
       for (state, transaction) in [
         (TokenRecord.State.issued, [UInt8](repeating: 0xA5, count: 16_384)), (.consumed, [0]), (.revoked, []),

@@ -110,7 +110,8 @@ public struct StoredRecords: Sendable {
     _ applicationID: String, _ profileID: String, deviceID: String, ticket: ExpiringKey
   ) -> EnrolmentRecords {
     EnrolmentRecords(
-      profile: profile(applicationID, profileID), deviceBinding: activeBinding(applicationID, onDevice: deviceID),
+      profile: profile(applicationID, profileID), device: device(deviceID),
+      deviceBinding: activeBinding(applicationID, onDevice: deviceID),
       activeBindingCount: bindings(applicationID, profileID).count, isTicketUsed: isUsed(ticket: ticket))
   }
 
@@ -146,8 +147,8 @@ public struct StoredRecords: Sendable {
 
   private func attempt(of binding: BindingRecord) -> AttemptRecords {
     AttemptRecords(
-      binding: binding, device: device(binding.deviceID), profile: profile(binding.applicationID, binding.profileID),
-      evaluation: nil)
+      binding: binding, device: device(binding.countingDeviceID),
+      profile: profile(binding.applicationID, binding.profileID), evaluation: nil)
   }
 
   // MARK: Changing
@@ -257,9 +258,11 @@ public struct StoredRecords: Sendable {
     var profileIDs = [erasure.profileID, ProfileRecord.standInID(forProfile: erasure.profileID)]
     for binding in bindings {
       self.bindings[Array(binding.bindingID.utf8)] = nil
-      devices[
-        Array(DeviceRecord.standInID(forUnknownBinding: binding.bindingID, applicationID: erasure.applicationID).utf8)] =
-        nil
+      let standIns = [
+        DeviceRecord.standInID(forUnknownBinding: binding.bindingID, applicationID: erasure.applicationID),
+        DeviceRecord.standInID(forRevokedBinding: binding.bindingID),
+      ]
+      for standIn in standIns { devices[Array(standIn.utf8)] = nil }
       profileIDs.append(ProfileRecord.standInID(forUnknownBinding: binding.bindingID))
     }
     for profileID in profileIDs {
