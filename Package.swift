@@ -36,6 +36,7 @@ let package = Package(
     .executable(name: "touchstone-load", targets: ["touchstone-load"]),
     .library(name: "TouchstoneClient", targets: ["TouchstoneClient", "TouchstoneCodec"]),
     .library(name: "LocalAuthentication", targets: ["LocalAuthentication", "SimulatedPhone"]),
+    .library(name: "Security", targets: ["Security"]),
     .library(name: "DispatchRPC", targets: ["DispatchRPC"]),
     .library(name: "DispatchPool", targets: ["DispatchPool"]),
     .library(name: "RPCChannel", targets: ["RPCChannel", "DispatchRPC", "DispatchPool"]),
@@ -86,6 +87,7 @@ let package = Package(
     library("TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool"]),
     library("SimulatedPhone", [crypto]),
     library("LocalAuthentication", ["SimulatedPhone"]),
+    library("Security", ["LocalAuthentication"]),
 
     .executableTarget(
       name: "touchstone",
@@ -158,7 +160,7 @@ let package = Package(
     tests("SimulatedPhone", [crypto]),
     // Apps' code as it is written for Apple's module: in both language modes, with no flag of ours but warnings.
     .target(
-      name: "AppsInSwift5", dependencies: ["LocalAuthentication"], path: "Tests/Support/AppleStyles/Swift5",
+      name: "AppsInSwift5", dependencies: ["LocalAuthentication", "Security"], path: "Tests/Support/AppleStyles/Swift5",
       swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]),
     .target(
       name: "AppsInSwift6", dependencies: ["LocalAuthentication"], path: "Tests/Support/AppleStyles/Swift6",

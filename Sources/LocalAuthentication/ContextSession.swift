@@ -118,20 +118,15 @@ final class ContextSession: Sendable {
     }
   }
 
-  /// The same for callers that wait, as those of the keychain and of keys do. Blocks while the person is asked.
+  /// The same for callers that wait, as those of the keychain and of keys do. Blocks while the person is asked, and only
+  /// then; no other thread is needed to go on.
   func proveAndWait(
-    until demand: @escaping @Sendable (SimulatedPhone, [SimulatedPhone.Authentication]) -> SimulatedPhone.Policy?
+    until demand: (SimulatedPhone, [SimulatedPhone.Authentication]) -> SimulatedPhone.Policy?
   ) -> LAError? {
-    let answered = DispatchSemaphore(value: 0)
-    let answer = Mutex<LAError?>(nil)
-    prove(
-      localizedReason: settings.localizedReason,
-      reply: { error in
-        answer.withLock { $0 = error }
-        answered.signal()
-      }, until: demand)
-    answered.wait()
-    return answer.withLock { $0 }
+    while let policy = demand(simulation.phone, authentications) {
+      if let refusal = evaluateAndWait(policy) { return refusal }
+    }
+    return invalidity
   }
 
   func invalidate() {
@@ -157,14 +152,17 @@ extension ContextSession {
     case .replying(let error):
       Self.replyQueue.async { reply(error) }
     case .asking(let request, let number):
-      let id = simulation.phone.evaluate(request) { result in
-        self.end(number, result)
-        switch result {
-        case .success: reply(nil)
-        case .failure(let failure): reply(LAError(failure))
-        }
-      }
+      let id = simulation.phone.evaluate(request) { result in reply(self.end(number, result)) }
       if let id { name(number, id) }
+    }
+  }
+
+  private func evaluateAndWait(_ policy: SimulatedPhone.Policy) -> LAError? {
+    switch begin(policy, localizedReason: settings.localizedReason) {
+    case .replying(let error): return error
+    case .asking(let request, let number):
+      let result = simulation.phone.evaluateAndWait(request) { id in if let id { name(number, id) } }
+      return end(number, result)
     }
   }
 
@@ -184,8 +182,12 @@ extension ContextSession {
   }
 
   private func endWithoutPrompt(_ reply: @escaping Reply) {
-    let error = state.withLock { $0.isInvalidated } ? LAError(describing: .invalidContext) : nil
+    let error = invalidity
     Self.replyQueue.async { reply(error) }
+  }
+
+  private var invalidity: LAError? {
+    state.withLock { $0.isInvalidated } ? LAError(describing: .invalidContext) : nil
   }
 
   /// The phone has named the evaluation. Where the context was invalidated meanwhile, it is taken back at once.
@@ -197,12 +199,19 @@ extension ContextSession {
     if isInvalidated { simulation.phone.cancel(id) }
   }
 
-  private func end(_ number: Int, _ result: Result<SimulatedPhone.Authentication, SimulatedPhone.Failure>) {
+  private func end(
+    _ number: Int, _ result: Result<SimulatedPhone.Authentication, SimulatedPhone.Failure>
+  ) -> LAError? {
     state.withLock { state in
       state.open[number] = nil
-      guard case .success(let authentication) = result, !state.isInvalidated else { return }
-      state.authentications.append(authentication)
-      if authentication.factor == .biometry { state.domainState = readDomainState() }
+      switch result {
+      case .failure(let failure): return LAError(failure)
+      case .success(let authentication):
+        if state.isInvalidated { return nil }
+        state.authentications.append(authentication)
+        if authentication.factor == .biometry { state.domainState = readDomainState() }
+        return nil
+      }
     }
   }
 

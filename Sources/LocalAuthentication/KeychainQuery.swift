@@ -21,19 +21,22 @@ struct KeychainQuery {
 
   func integer(_ name: CFString) -> Int? { values[name as String] as? Int }
 
-  func bool(_ name: CFString) -> Bool { values[name as String] as? Bool ?? false }
+  func bool(_ name: CFString) -> Bool? { values[name as String] as? Bool }
 
   func key(_ name: CFString) -> SecKey? { values[name as String] as? SecKey }
 
-  /// A dictionary in this one; without one, an empty query. The context may stand in either.
-  func nested(_ name: CFString) -> KeychainQuery {
-    var nested = Self.values(of: values[name as String])
-    let contextName = kSecUseAuthenticationContext as String
-    if nested[contextName] == nil { nested[contextName] = values[contextName] }
-    return KeychainQuery(nested)
+  /// The dictionary in this one, and of this one what is not in there, as for the halves of a new key.
+  func merged(_ name: CFString) -> KeychainQuery {
+    KeychainQuery(Self.values(of: values[name as String]).merging(values) { inner, _ in inner })
   }
 
-  var itemClass: String? { string(kSecClass) }
+  /// The class that is named, or that of the item or key that is referred to.
+  var itemClass: String? {
+    string(kSecClass) ?? persistentReference?.itemClass ?? key(kSecValueRef).map { _ in kSecClassKey as String }
+  }
+
+  /// `nil`: none is given, or it is none of a keychain's.
+  var persistentReference: PersistentReference? { data(kSecValuePersistentRef).flatMap(PersistentReference.init) }
 
   var context: ContextSession? { (values[kSecUseAuthenticationContext as String] as? LAContext)?.session }
 
@@ -45,31 +48,71 @@ struct KeychainQuery {
     return session
   }
 
-  var accessControl: SimulatedPhone.AccessControl {
-    if let control = values[kSecAttrAccessControl as String] as? SecAccessControl { return control.simulated }
-    let accessibility = string(kSecAttrAccessible)
-    return .init(isBoundToPasscode: accessibility == kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly as String)
-  }
-
-  /// Those by which items are described and found, in a form that keeps their type.
-  var attributes: SimulatedPhone.KeychainItem.Attributes {
-    values.filter { Self.attributeNames.contains($0.key) }.compactMapValues(StoredValue.encode)
-  }
-
-  /// With the accessibility that is the default, or the access control's.
-  var attributesOfNewItem: SimulatedPhone.KeychainItem.Attributes {
-    let control = values[kSecAttrAccessControl as String] as? SecAccessControl
-    let accessibility = control?.accessibility ?? kSecAttrAccessibleWhenUnlocked as String
-    return attributes.merging([kSecAttrAccessible as String: StoredValue.encode(accessibility) ?? []]) { given, _ in
-      given
+  /// How many items are wanted at most. `nil`: it is said, and no number of items.
+  var limit: Int? {
+    guard let limit = values[kSecMatchLimit as String] else { return 1 }
+    if let name = limit as? String {
+      return [kSecMatchLimitOne as String: 1, kSecMatchLimitAll as String: Int.max][name]
     }
+    return (limit as? Int).flatMap { $0 > 0 ? $0 : nil }
+  }
+
+  /// `nil`: none is given, so that a new item opens to everybody and an old one keeps its own.
+  var accessControl: SimulatedPhone.AccessControl? {
+    if let control = values[kSecAttrAccessControl as String] as? SecAccessControl { return control.simulated }
+    return string(kSecAttrAccessible).map {
+      .init(isBoundToPasscode: $0 == kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly as String)
+    }
+  }
+
+  /// Those by which items are described, in a form that keeps their type.
+  var attributes: SimulatedPhone.KeychainItem.Attributes {
+    var attributes = values.filter { Self.attributeNames.contains($0.key) }.compactMapValues(StoredValue.encode)
+    attributes[kSecAttrSynchronizable as String] = bool(kSecAttrSynchronizable).flatMap(StoredValue.encode)
+    return attributes
+  }
+
+  /// Those by which items are found. Unless it is asked for those that synchronize, they are not among them; a reference
+  /// finds its item.
+  var searchedAttributes: SimulatedPhone.KeychainItem.Attributes {
+    var attributes = attributes
+    if let key = key(kSecValueRef) { attributes.merge(key.identifyingAttributes) { $1 } }
+    let isSilent = values[kSecAttrSynchronizable as String] == nil && persistentReference == nil
+    if isSilent { attributes[kSecAttrSynchronizable as String] = StoredValue.encode(false) }
+    return attributes
+  }
+
+  /// - Parameter application: whose access group is its own name.
+  func attributesOfNewItem(of application: String, at now: Date) -> SimulatedPhone.KeychainItem.Attributes {
+    let accessible = accessibilityOfControl ?? kSecAttrAccessibleWhenUnlocked as String
+    let defaults: [(CFString, Any)] = [
+      (kSecAttrAccessible, accessible), (kSecAttrAccessGroup, application), (kSecAttrSynchronizable, false),
+      (kSecAttrCreationDate, now), (kSecAttrModificationDate, now),
+    ]
+    return attributes.merging(StoredValue.encode(defaults)) { given, _ in given }
+  }
+
+  func attributesOfUpdate(at now: Date) -> SimulatedPhone.KeychainItem.Attributes {
+    var changes = attributes
+    changes[kSecAttrModificationDate as String] = StoredValue.encode(now)
+    if let accessible = accessibilityOfControl {
+      changes[kSecAttrAccessible as String] = StoredValue.encode(accessible)
+    }
+    return changes
+  }
+
+  private var accessibilityOfControl: String? {
+    (values[kSecAttrAccessControl as String] as? SecAccessControl)?.accessibility
   }
 
   private static let attributeNames = Set(
     [
-      kSecAttrAccessible, kSecAttrAccessGroup, kSecAttrDescription, kSecAttrComment, kSecAttrLabel, kSecAttrAccount,
-      kSecAttrService, kSecAttrGeneric, kSecAttrServer, kSecAttrProtocol, kSecAttrPort, kSecAttrPath,
-      kSecAttrApplicationLabel, kSecAttrApplicationTag, kSecAttrKeyClass, kSecAttrKeyType, kSecAttrKeySizeInBits,
+      kSecAttrAccessible, kSecAttrAccessGroup, kSecAttrCreationDate, kSecAttrModificationDate, kSecAttrDescription,
+      kSecAttrComment, kSecAttrCreator, kSecAttrType, kSecAttrLabel, kSecAttrIsInvisible, kSecAttrIsNegative,
+      kSecAttrAccount, kSecAttrService, kSecAttrGeneric, kSecAttrSecurityDomain, kSecAttrServer, kSecAttrProtocol,
+      kSecAttrAuthenticationType, kSecAttrPort, kSecAttrPath, kSecAttrApplicationLabel, kSecAttrApplicationTag,
+      kSecAttrKeyClass, kSecAttrKeyType, kSecAttrKeySizeInBits, kSecAttrEffectiveKeySize, kSecAttrCanEncrypt,
+      kSecAttrCanDecrypt, kSecAttrCanDerive, kSecAttrCanSign, kSecAttrCanVerify, kSecAttrCanWrap, kSecAttrCanUnwrap,
       kSecAttrTokenID,
     ].map { $0 as String })
 
@@ -82,19 +125,46 @@ struct KeychainQuery {
   }
 }
 
+/// Bytes that name an item for as long as it is there: its class, four letters, and its number, eight bytes.
+struct PersistentReference {
+  let itemClass: String
+  let number: Int
+
+  init(_ item: SimulatedPhone.KeychainItem) {
+    itemClass = item.itemClass
+    number = item.id.number
+  }
+
+  init?(_ data: Data) {
+    guard data.count == 12 else { return nil }
+    itemClass = String(decoding: data.prefix(4), as: UTF8.self)
+    guard let number = Int(exactly: data.suffix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }) else { return nil }
+    self.number = number
+  }
+
+  var data: Data { Data(itemClass.utf8) + withUnsafeBytes(of: UInt64(number).bigEndian) { Data($0) } }
+}
+
 /// An attribute's value as bytes, the first of which says what it was.
 enum StoredValue {
   private static let text: UInt8 = 0
   private static let data: UInt8 = 1
   private static let number: UInt8 = 2
+  private static let date: UInt8 = 3
 
   static func encode(_ value: Any) -> [UInt8]? {
     switch value {
     case let value as String: [text] + Array(value.utf8)
     case let value as Data: [data] + Array(value)
-    case let value as Int: [number] + Array(String(value).utf8)
+    case let value as Date: [date] + Array(String(value.timeIntervalSinceReferenceDate).utf8)
+    // Truth values too: Core Foundation's are numbers to who asks for one.
+    case let value as NSNumber: [number] + Array(String(value.int64Value).utf8)
     default: nil
     }
+  }
+
+  static func encode(_ values: [(CFString, Any)]) -> SimulatedPhone.KeychainItem.Attributes {
+    values.reduce(into: [:]) { $0[$1.0 as String] = encode($1.1) }
   }
 
   static func decode(_ bytes: [UInt8]) -> Any? {
@@ -102,7 +172,8 @@ enum StoredValue {
     switch bytes.first {
     case text: return String(decoding: content, as: UTF8.self)
     case data: return Data(content)
-    case number: return Int(String(decoding: content, as: UTF8.self))
+    case number: return Int64(String(decoding: content, as: UTF8.self)).map(NSNumber.init(value:))
+    case date: return Double(String(decoding: content, as: UTF8.self)).map(Date.init(timeIntervalSinceReferenceDate:))
     default: return nil
     }
   }

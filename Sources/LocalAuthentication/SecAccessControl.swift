@@ -30,7 +30,7 @@ public struct SecAccessControlCreateFlags: OptionSet, Sendable {
 }
 
 /// Made by `SecAccessControlCreateWithFlags`.
-public final class SecAccessControl {
+public final class SecAccessControl: Sendable {
   let simulated: SimulatedPhone.AccessControl
   /// A `kSecAttrAccessible…`.
   let accessibility: String
@@ -38,6 +38,18 @@ public final class SecAccessControl {
   init(_ simulated: SimulatedPhone.AccessControl, accessibility: String) {
     self.simulated = simulated
     self.accessibility = accessibility
+  }
+}
+
+/// Equal where they ask the same, as Core Foundation has it.
+extension SecAccessControl: Hashable {
+  public static func == (left: SecAccessControl, right: SecAccessControl) -> Bool {
+    left.simulated == right.simulated && left.accessibility == right.accessibility
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(simulated)
+    hasher.combine(accessibility)
   }
 }
 

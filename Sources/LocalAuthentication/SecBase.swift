@@ -1,20 +1,7 @@
-// Result codes and randomness of the Security framework (SecBase.h, SecRandom.h).
+// Results and randomness of the Security framework (SecBase.h, SecRandom.h).
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 public import Foundation
-
-public let noErr: OSStatus = 0
-public let errSecSuccess: OSStatus = 0
-public let errSecUnimplemented: OSStatus = -4
-public let errSecParam: OSStatus = -50
-public let errSecUserCanceled: OSStatus = -128
-public let errSecNotAvailable: OSStatus = -25291
-public let errSecAuthFailed: OSStatus = -25293
-public let errSecDuplicateItem: OSStatus = -25299
-public let errSecItemNotFound: OSStatus = -25300
-public let errSecInteractionNotAllowed: OSStatus = -25308
-public let errSecDecode: OSStatus = -26275
-public let errSecMissingEntitlement: OSStatus = -34018
 
 /// A text for a log.
 public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMutableRawPointer?) -> CFString? {
@@ -27,6 +14,7 @@ public func SecCopyErrorMessageString(_ status: OSStatus, _ reserved: UnsafeMuta
   case errSecDuplicateItem: "The item is in the keychain already."
   case errSecItemNotFound: "No such item is in the keychain."
   case errSecInteractionNotAllowed: "A prompt was needed and not allowed."
+  case errSecVerifyFailed: "The signature is none of this key over this message."
   default: nil
   }
 }

@@ -4,62 +4,80 @@
 public import Foundation
 internal import SimulatedPhone
 
-/// - Parameter result: not written to: ask with `SecItemCopyMatching`.
+/// - Parameter result: what `kSecReturn…` asks for. Asks nobody: what is returned is what was given.
 @discardableResult
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
   let query = KeychainQuery(attributes)
+  guard let itemClass = query.itemClass.flatMap(ItemClass.init), query.data(kSecValuePersistentRef) == nil
+  else { return errSecParam }
   let simulation = query.context?.simulation ?? LASimulation.current
-  switch query.itemClass.flatMap(ItemClass.init) {
-  case nil: return errSecParam
-  case .key?:
-    guard case .inPhone(let key, let simulation, _)? = query.key(kSecValueRef)?.kind else { return errSecParam }
-    return addKey(key, query.attributesOfNewItem, to: simulation)
-  case let passwordClass?:
-    let content = SimulatedPhone.KeychainContent.data([UInt8](query.data(kSecValueData) ?? Data()), query.accessControl)
-    return add(content, query.attributesOfNewItem, as: passwordClass, to: simulation)
+  do throws(KeychainRefusal) {
+    let added: AddedItem
+    switch itemClass {
+    case .certificate, .identity: return errSecUnimplemented
+    case .key:
+      guard let key = query.key(kSecValueRef) else { return errSecParam }
+      added = try addKey(key, query, to: simulation)
+    case .genericPassword, .internetPassword:
+      let data = query.data(kSecValueData) ?? Data()
+      added = AddedItem(item: try add(data, query, as: itemClass, to: simulation), data: data, key: nil)
+    }
+    result?.pointee = Wanted(query).value(of: added.item, data: added.data, key: added.key)
+    return errSecSuccess
+  } catch {
+    return error.status
   }
 }
 
-/// Blocks while the person is asked, where an item's data is wanted and the item asks for it.
+/// Blocks while the person is asked, where an item's data is wanted and the item asks for it; otherwise at once.
+/// - Returns: by `result` one item's value, or an array of them where the limit is another than one.
 @discardableResult
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
   let query = KeychainQuery(query)
-  guard let itemClass = query.itemClass.flatMap(ItemClass.init) else { return errSecParam }
+  guard let itemClass = query.itemClass.flatMap(ItemClass.init), let limit = query.limit else { return errSecParam }
   let session = query.session(in: LASimulation.current)
   var items = find(query, itemClass, in: session.simulation)
   let opening = query.opening
   if opening == .skipping { items.removeAll { isLocked($0, to: session) } }
   guard !items.isEmpty else { return errSecItemNotFound }
-  let wantsAll = query.string(kSecMatchLimit) == kSecMatchLimitAll as String
-  var found: [CFTypeRef] = []
-  for item in wantsAll ? items : [items[0]] {
-    if query.bool(kSecReturnData), item.key == nil, opening == .forbidden, isLocked(item, to: session) {
-      return errSecInteractionNotAllowed
+  let wanted = Wanted(query)
+  do throws(KeychainRefusal) {
+    var found: [CFTypeRef] = []
+    for item in items.prefix(limit) {
+      let data = wanted.needsData(of: item) ? try read(item, session, opening) : nil
+      let key = wanted.reference ? SecKey(item, data, session.simulation, context: query.context) : nil
+      if let value = wanted.value(of: item, data: data, key: key) { found.append(value) }
     }
-    switch read(item, query, session) {
-    case .success(let value): if let value { found.append(value) }
-    case .failure(let failure): return failure.status
-    }
+    result?.pointee = limit == 1 ? found.first : found as NSArray
+    return errSecSuccess
+  } catch {
+    return error.status
   }
-  result?.pointee = wantsAll ? found as NSArray : found.first
-  return errSecSuccess
 }
 
-/// Blocks while the person is asked, where an item's data is to be replaced and the item asks for it.
+/// Blocks while the person is asked, where an item's data or access control is to be replaced and the item asks for it.
 @discardableResult
 public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
   let query = KeychainQuery(query)
-  let changes = KeychainQuery(attributesToUpdate)
+  let update = KeychainQuery(attributesToUpdate)
   guard let itemClass = query.itemClass.flatMap(ItemClass.init) else { return errSecParam }
   let session = query.session(in: LASimulation.current)
   let items = find(query, itemClass, in: session.simulation)
   guard !items.isEmpty else { return errSecItemNotFound }
-  let data = changes.data(kSecValueData).map { [UInt8]($0) }
-  for item in items {
-    if data != nil, let refusal = open(item, session) { return refusal.keychainStatus }
-    session.simulation.phone.updateItem(item, changes.attributes, data: data)
+  let changes = SimulatedPhone.KeychainChanges(
+    update.attributesOfUpdate(at: Date()), data: update.data(kSecValueData).map { [UInt8]($0) },
+    accessControl: update.accessControl)
+  do throws(KeychainRefusal) {
+    for item in items {
+      if changes.data != nil || changes.accessControl != nil { try open(item, session, query.opening) }
+      try refusing { () throws(SimulatedPhone.KeychainError) in
+        try session.simulation.phone.updateItem(item, changes, identity: itemClass.identity)
+      }
+    }
+    return errSecSuccess
+  } catch {
+    return error.status
   }
-  return errSecSuccess
 }
 
 /// Asks nobody, as on a phone.
@@ -73,95 +91,177 @@ public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
   return items.isEmpty ? errSecItemNotFound : errSecSuccess
 }
 
-/// Those that the simulated phone has.
-private enum ItemClass: String {
+/// Why a keychain or a key did not do what it was asked.
+struct KeychainRefusal: Error {
+  let status: OSStatus
+}
+
+enum ItemClass: String {
   case genericPassword = "genp"
   case internetPassword = "inet"
   case key = "keys"
+  /// The simulated phone has none of these two.
+  case certificate = "cert"
+  case identity = "idnt"
 
   /// What tells an item from others of its class.
   var identity: Set<String> {
     let names: [CFString] =
       switch self {
-      case .genericPassword: [kSecAttrAccount, kSecAttrService, kSecAttrAccessGroup]
+      case .genericPassword: [kSecAttrAccount, kSecAttrService]
       case .internetPassword:
-        [kSecAttrAccount, kSecAttrServer, kSecAttrProtocol, kSecAttrPort, kSecAttrPath, kSecAttrAccessGroup]
+        [
+          kSecAttrAccount, kSecAttrSecurityDomain, kSecAttrServer, kSecAttrProtocol, kSecAttrAuthenticationType,
+          kSecAttrPort, kSecAttrPath,
+        ]
       case .key:
-        [kSecAttrApplicationTag, kSecAttrApplicationLabel, kSecAttrKeyClass, kSecAttrKeyType, kSecAttrAccessGroup]
+        [
+          kSecAttrApplicationTag, kSecAttrApplicationLabel, kSecAttrKeyClass, kSecAttrKeyType, kSecAttrKeySizeInBits,
+          kSecAttrEffectiveKeySize, kSecAttrTokenID,
+        ]
+      case .certificate, .identity: []
       }
-    return Set(names.map { $0 as String })
+    return Set((names + [kSecAttrAccessGroup, kSecAttrSynchronizable]).map { $0 as String })
   }
 }
 
-/// Puts a key of the phone's into its app's keychain.
+// MARK: Adding
+
+struct AddedItem {
+  let item: SimulatedPhone.KeychainItem
+  let data: Data?
+  let key: SecKey?
+}
+
+/// Puts a key into its app's keychain: one of the phone's with all that it is, a public half as bytes.
+@discardableResult
 func addKey(
-  _ key: SimulatedPhone.Key, _ attributes: SimulatedPhone.KeychainItem.Attributes, to simulation: LASimulation
-) -> OSStatus {
-  let own: [(CFString, Any)] = [
-    (kSecAttrApplicationLabel, Data(key.applicationLabel)), (kSecAttrKeyClass, kSecAttrKeyClassPrivate as String),
-    (kSecAttrKeyType, kSecAttrKeyTypeECSECPrimeRandom as String), (kSecAttrKeySizeInBits, 256),
-  ]
-  var attributes = attributes
-  for (name, value) in own { attributes[name as String] = StoredValue.encode(value) }
-  return add(.key(key), attributes, as: .key, to: simulation)
+  _ key: SecKey, _ query: KeychainQuery, to simulation: LASimulation
+) throws(KeychainRefusal) -> AddedItem {
+  let attributes = query.attributesOfNewItem(of: simulation.application, at: Date()).merging(key.identifyingAttributes)
+  { $1 }
+  switch key.kind {
+  case .inPhone(let inPhone, let simulation, _):
+    return AddedItem(item: try add(.key(inPhone), attributes, as: .key, to: simulation), data: nil, key: key)
+  case .publicHalf(let bytes):
+    let content = SimulatedPhone.KeychainContent.data(bytes, query.accessControl ?? .init())
+    return AddedItem(item: try add(content, attributes, as: .key, to: simulation), data: Data(bytes), key: key)
+  }
+}
+
+private func add(
+  _ data: Data, _ query: KeychainQuery, as itemClass: ItemClass, to simulation: LASimulation
+) throws(KeychainRefusal) -> SimulatedPhone.KeychainItem {
+  try add(
+    .data([UInt8](data), query.accessControl ?? .init()),
+    query.attributesOfNewItem(of: simulation.application, at: Date()), as: itemClass, to: simulation)
 }
 
 private func add(
   _ content: SimulatedPhone.KeychainContent, _ attributes: SimulatedPhone.KeychainItem.Attributes,
   as itemClass: ItemClass, to simulation: LASimulation
-) -> OSStatus {
-  do throws(SimulatedPhone.KeychainError) {
-    _ = try simulation.phone.addItem(
+) throws(KeychainRefusal) -> SimulatedPhone.KeychainItem {
+  try refusing { () throws(SimulatedPhone.KeychainError) in
+    try simulation.phone.addItem(
       itemClass.rawValue, attributes, identity: itemClass.identity, content: content,
       application: simulation.application)
-    return errSecSuccess
-  } catch {
-    return error.status
   }
 }
+
+// MARK: Finding and reading
 
 private func find(
   _ query: KeychainQuery, _ itemClass: ItemClass, in simulation: LASimulation
 ) -> [SimulatedPhone.KeychainItem] {
-  simulation.phone.items(itemClass.rawValue, matching: query.attributes, application: simulation.application)
+  let items = simulation.phone.items(
+    itemClass.rawValue, matching: query.searchedAttributes, application: simulation.application)
+  guard query.data(kSecValuePersistentRef) != nil else { return items }
+  return items.filter { $0.id.number == query.persistentReference?.number }
 }
 
 private func isLocked(_ item: SimulatedPhone.KeychainItem, to session: ContextSession) -> Bool {
   item.key == nil && session.simulation.phone.demand(of: item, after: session.authentications) != nil
 }
 
-private func open(_ item: SimulatedPhone.KeychainItem, _ session: ContextSession) -> LAError? {
-  session.proveAndWait { phone, proven in phone.demand(of: item, after: proven) }
+private func open(
+  _ item: SimulatedPhone.KeychainItem, _ session: ContextSession, _ opening: KeychainQuery.Opening
+) throws(KeychainRefusal) {
+  if opening == .forbidden, isLocked(item, to: session) { throw KeychainRefusal(status: errSecInteractionNotAllowed) }
+  if let refusal = session.proveAndWait(until: { phone, proven in phone.demand(of: item, after: proven) }) {
+    throw KeychainRefusal(status: refusal.keychainStatus)
+  }
 }
 
-private struct Unreadable: Error {
-  let status: OSStatus
-}
-
-/// - Returns: what the query asks to have returned; `nil`: nothing.
 private func read(
-  _ item: SimulatedPhone.KeychainItem, _ query: KeychainQuery, _ session: ContextSession
-) -> Result<CFTypeRef?, Unreadable> {
-  var data: NSData?
-  if query.bool(kSecReturnData), item.key == nil {
-    if let refusal = open(item, session) { return .failure(Unreadable(status: refusal.keychainStatus)) }
-    do throws(SimulatedPhone.KeychainError) {
-      data = Data(try session.simulation.phone.data(of: item, after: session.authentications)) as NSData
-    } catch {
-      return .failure(Unreadable(status: error.status))
+  _ item: SimulatedPhone.KeychainItem, _ session: ContextSession, _ opening: KeychainQuery.Opening
+) throws(KeychainRefusal) -> Data {
+  try open(item, session, opening)
+  return try refusing { () throws(SimulatedPhone.KeychainError) in
+    Data(try session.simulation.phone.data(of: item, after: session.authentications))
+  }
+}
+
+private func refusing<Value>(
+  _ body: () throws(SimulatedPhone.KeychainError) -> Value
+) throws(KeychainRefusal) -> Value {
+  do throws(SimulatedPhone.KeychainError) {
+    return try body()
+  } catch {
+    throw KeychainRefusal(status: error.status)
+  }
+}
+
+/// What a query wants to have returned (`kSecReturn…`).
+private struct Wanted {
+  let data: Bool
+  let attributes: Bool
+  let reference: Bool
+  let persistentReference: Bool
+
+  init(_ query: KeychainQuery) {
+    data = query.bool(kSecReturnData) ?? false
+    attributes = query.bool(kSecReturnAttributes) ?? false
+    reference = query.bool(kSecReturnRef) ?? false
+    persistentReference = query.bool(kSecReturnPersistentRef) ?? false
+  }
+
+  /// Keys of the phone's have none to give.
+  func needsData(of item: SimulatedPhone.KeychainItem) -> Bool {
+    item.key == nil && (data || reference && item.itemClass == ItemClass.key.rawValue)
+  }
+
+  /// One thing as it is; attributes, and several things, as a dictionary. `nil`: nothing is wanted or there.
+  func value(of item: SimulatedPhone.KeychainItem, data: Data?, key: SecKey?) -> CFTypeRef? {
+    var values: [String: Any] = [:]
+    if self.data { values[kSecValueData as String] = data }
+    if reference { values[kSecValueRef as String] = key }
+    if persistentReference { values[kSecValuePersistentRef as String] = PersistentReference(item).data }
+    let isOne = [self.data, reference, persistentReference].filter { $0 }.count < 2
+    if isOne, !attributes { return values.first.map { $0.value as AnyObject } }
+    if attributes {
+      values.merge(item.attributes.compactMapValues(StoredValue.decode)) { value, _ in value }
+      values[kSecClass as String] = item.itemClass
+      values[kSecAttrAccessControl as String] = SecAccessControl(
+        item.accessControl, accessibility: values[kSecAttrAccessible as String] as? String ?? "")
+    }
+    return values as NSDictionary
+  }
+}
+
+extension SecKey {
+  /// The key that an item is; `nil`: it is none.
+  /// - Parameter data: a public half.
+  fileprivate convenience init?(
+    _ item: SimulatedPhone.KeychainItem, _ data: Data?, _ simulation: LASimulation, context: ContextSession?
+  ) {
+    if let key = item.key {
+      self.init(.inPhone(key, simulation, context: context))
+    } else if item.itemClass == ItemClass.key.rawValue, let data {
+      self.init(.publicHalf([UInt8](data)))
+    } else {
+      return nil
     }
   }
-  let key =
-    query.bool(kSecReturnRef)
-    ? item.key.map { SecKey(.inPhone($0, session.simulation, context: query.context)) } : nil
-  guard query.bool(kSecReturnAttributes) else { return .success(data ?? key) }
-  var attributes = item.attributes.compactMapValues(StoredValue.decode)
-  attributes[kSecClass as String] = item.itemClass
-  attributes[kSecAttrAccessControl as String] = SecAccessControl(
-    item.accessControl, accessibility: attributes[kSecAttrAccessible as String] as? String ?? "")
-  attributes[kSecValueData as String] = data
-  attributes[kSecValueRef as String] = key
-  return .success(attributes as NSDictionary)
 }
 
 extension KeychainQuery {
@@ -174,7 +274,7 @@ extension KeychainQuery {
 
   fileprivate var opening: Opening {
     let choice = string(kSecUseAuthenticationUI)
-    if choice == kSecUseAuthenticationUIFail as String { return .forbidden }
+    if choice == kSecUseAuthenticationUIFail as String || bool(kSecUseNoAuthenticationUI) == true { return .forbidden }
     return choice == kSecUseAuthenticationUISkip as String ? .skipping : .allowed
   }
 }
@@ -191,7 +291,7 @@ extension SimulatedPhone.KeychainError {
 
 extension LAError {
   /// What the keychain makes of it.
-  fileprivate var keychainStatus: OSStatus {
+  var keychainStatus: OSStatus {
     switch code {
     case .userCancel, .systemCancel, .appCancel: errSecUserCanceled
     case .notInteractive: errSecInteractionNotAllowed

@@ -21,5 +21,7 @@ extension SimulatedPhone {
 
 extension SimulatedPhone.Key {
   /// What a keychain calls it: SHA-1 of the public key (`kSecAttrApplicationLabel`). 20 bytes.
-  public var applicationLabel: [UInt8] { Array(Insecure.SHA1.hash(data: publicKeyX963)) }
+  public static func applicationLabel(of publicKeyX963: [UInt8]) -> [UInt8] {
+    Array(Insecure.SHA1.hash(data: publicKeyX963))
+  }
 }

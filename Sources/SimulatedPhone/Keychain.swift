@@ -3,8 +3,9 @@
 extension SimulatedPhone {
   /// An item as its app sees it without opening it.
   public struct KeychainItem: Sendable, Hashable {
+    /// Names an item on its phone for good: no later item has the same.
     public struct ID: Sendable, Hashable {
-      let number: Int
+      public let number: Int
     }
 
     /// Names and values mean nothing to the phone.
@@ -17,6 +18,20 @@ extension SimulatedPhone {
     public let accessControl: AccessControl
     /// Where the item is a key; other items have data.
     public let key: Key?
+  }
+
+  /// What `updateItem` changes; what is absent stays as it was.
+  public struct KeychainChanges: Sendable, Hashable {
+    public var attributes: KeychainItem.Attributes
+    public var data: [UInt8]?
+    public var accessControl: AccessControl?
+
+    public init(_ attributes: KeychainItem.Attributes = [:], data: [UInt8]? = nil, accessControl: AccessControl? = nil)
+    {
+      self.attributes = attributes
+      self.data = data
+      self.accessControl = accessControl
+    }
   }
 
   public enum KeychainContent: Sendable, Hashable {

@@ -28,11 +28,13 @@ extension PhoneState {
     }
   }
 
+  /// - Parameter id: the item that may have that name, as it is its own.
   private func isTaken(
-    _ name: Item.Attributes, _ identity: Set<String>, _ itemClass: String, _ application: String
+    _ name: Item.Attributes, _ identity: Set<String>, _ itemClass: String, _ application: String,
+    apartFrom id: Item.ID? = nil
   ) -> Bool {
     items(itemClass, matching: name, application: application)
-      .contains { item in item.attributes.filter { identity.contains($0.key) } == name }
+      .contains { item in item.id != id && item.attributes.filter { identity.contains($0.key) } == name }
   }
 
   private func accessGuard(for content: Phone.KeychainContent) -> Result<AccessGuard, Phone.KeychainError> {
@@ -69,12 +71,27 @@ extension PhoneState {
     }
   }
 
-  mutating func updateItem(_ id: Item.ID, _ changes: Item.Attributes, data: [UInt8]?) {
-    guard let record = keychain[id] else { return }
-    keychain[id]?.item = Item(
-      id: id, itemClass: record.item.itemClass, attributes: record.item.attributes.merging(changes) { $1 },
-      accessControl: record.item.accessControl, key: record.item.key)
-    if let data { keychain[id]?.data = data }
+  /// - Parameter identity: as for `addItem`: no change makes two items of one name. Where one would, nothing is changed.
+  mutating func updateItem(
+    _ id: Item.ID, _ changes: Phone.KeychainChanges, identity: Set<String>
+  ) -> Result<Void, Phone.KeychainError> {
+    guard let record = keychain[id] else { return .failure(.itemNotFound) }
+    let attributes = record.item.attributes.merging(changes.attributes) { $1 }
+    let name = attributes.filter { identity.contains($0.key) }
+    guard !isTaken(name, identity, record.item.itemClass, record.application, apartFrom: id)
+    else { return .failure(.duplicateItem) }
+    var accessGuard = record.accessGuard
+    // A key's own lasts as long as the key.
+    if let accessControl = changes.accessControl, record.item.key == nil {
+      accessGuard = AccessGuard(accessControl)
+      if let obstacle = obstacle(toMaking: accessGuard) { return .failure(.notAuthenticated(obstacle)) }
+    }
+    let item = Item(
+      id: id, itemClass: record.item.itemClass, attributes: attributes, accessControl: accessGuard.accessControl,
+      key: record.item.key)
+    keychain[id] = KeychainRecord(
+      item: item, data: changes.data ?? record.data, application: record.application, accessGuard: accessGuard)
+    return .success(())
   }
 
   /// A key goes with the item that names it.

@@ -112,7 +112,7 @@ extension PhoneState {
       if osVersion < .withDeviceOwner { return .biometryNotAvailable }
       return passcode == nil ? .passcodeNotSet : nil
     case .deviceOwnerAuthenticationWithBiometrics:
-      if osVersion < .withTouchID { return .biometryNotAvailable }
+      if osVersion < .withTouchID || biometryType == .none { return .biometryNotAvailable }
       if passcode == nil { return .passcodeNotSet }
       if !isBiometryAvailable(to: application) { return .biometryNotAvailable }
       if enrolled.isEmpty { return .biometryNotEnrolled }

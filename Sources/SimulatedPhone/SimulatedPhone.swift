@@ -17,7 +17,7 @@ public final class SimulatedPhone: Sendable {
   private struct Core {
     var state: PhoneState
     var person: Person
-    var replies: [EvaluationID: Reply] = [:]
+    var recipients: [EvaluationID: Recipient] = [:]
     /// What watchers saw last; two evaluations may look the same.
     var shown: Shown?
     var watchers: [Int: AsyncStream<Prompt>.Continuation] = [:]
@@ -27,6 +27,12 @@ public final class SimulatedPhone: Sendable {
   private struct Shown: Equatable {
     let evaluation: EvaluationID?
     let prompt: Prompt
+  }
+
+  /// Where an evaluation's result goes.
+  private enum Recipient {
+    case reply(Reply)
+    case waiter(Waiter)
   }
 
   /// Told once how an evaluation ended.
@@ -137,13 +143,28 @@ extension SimulatedPhone {
   /// - Returns: what `cancel(_:)` takes; `nil` where it was decided without a prompt.
   @discardableResult
   public func evaluate(_ request: EvaluationRequest, reply: @escaping Reply) -> EvaluationID? {
+    begin(request, for: .reply(reply))
+  }
+
+  /// The same for callers that wait. Their own thread takes the result: no other is needed, so that callers on all of a
+  /// pool's threads do not wait for each other. Blocks as long as the prompt stands.
+  /// - Parameter begun: told the evaluation's name before it blocks, `nil` where it was decided without a prompt.
+  public func evaluateAndWait(
+    _ request: EvaluationRequest, begun: (EvaluationID?) -> Void = { _ in }
+  ) -> Result<Authentication, Failure> {
+    let waiter = Waiter()
+    begun(begin(request, for: .waiter(waiter)))
+    return waiter.wait()
+  }
+
+  private func begin(_ request: EvaluationRequest, for recipient: Recipient) -> EvaluationID? {
     transition { core, now in
       switch core.state.begin(request, at: now) {
       case .ended(let result):
-        replyQueue.async { reply(result) }
+        deliver(result, to: recipient)
         return nil
       case .open(let id, let replaced):
-        core.replies[id] = reply
+        core.recipients[id] = recipient
         if let replaced { deliver(replaced, of: &core) }
         return id
       }
@@ -231,7 +252,15 @@ extension SimulatedPhone {
   public func sign(
     _ message: [UInt8], with key: Key, after authentications: [Authentication]
   ) throws(SigningError) -> [UInt8] {
-    try read { state, _ in state.open(key, after: authentications) }.get().sign(message)
+    try unlocked(key, after: authentications).sign(message)
+  }
+
+  /// The key itself, for who has just been authenticated, in the same app on this phone; for the rest of this package,
+  /// which uses it and lets it go.
+  package func unlocked(
+    _ key: Key, after authentications: [Authentication]
+  ) throws(SigningError) -> SoftwareKey {
+    try read { state, _ in state.open(key, after: authentications) }.get()
   }
 
   /// What is still to be proven before the key signs; `nil`: nothing, or there is no such key.
@@ -287,9 +316,13 @@ extension SimulatedPhone {
     read { state, _ in state.demand(of: item.id, after: authentications) }
   }
 
-  /// - Parameter data: `nil`: as it was.
-  public func updateItem(_ item: KeychainItem, _ changes: KeychainItem.Attributes, data: [UInt8]? = nil) {
-    transition { core, _ in core.state.updateItem(item.id, changes, data: data) }
+  /// - Parameter identity: as for `addItem`.
+  /// - Throws: `duplicateItem` where another item has that name; `notAuthenticated` where nobody could ever open the item
+  ///   any more. Then nothing is changed.
+  public func updateItem(
+    _ item: KeychainItem, _ changes: KeychainChanges, identity: Set<String>
+  ) throws(KeychainError) {
+    try transition { core, _ in core.state.updateItem(item.id, changes, identity: identity) }.get()
   }
 
   /// Asks nobody, as on a phone. A key goes with its item.
@@ -336,7 +369,31 @@ extension SimulatedPhone {
   }
 
   private func deliver(_ ending: PhoneState.Ending, of core: inout Core) {
-    guard let reply = core.replies.removeValue(forKey: ending.id) else { return }
-    replyQueue.async { reply(ending.result) }
+    guard let recipient = core.recipients.removeValue(forKey: ending.id) else { return }
+    deliver(ending.result, to: recipient)
+  }
+
+  private func deliver(_ result: Result<Authentication, Failure>, to recipient: Recipient) {
+    switch recipient {
+    case .reply(let reply): replyQueue.async { reply(result) }
+    case .waiter(let waiter): waiter.finish(result)
+    }
+  }
+}
+
+/// Somebody who blocks until an evaluation has ended. `finish` runs nobody's code and so may be called under the lock.
+private final class Waiter: Sendable {
+  private let finished = DispatchSemaphore(value: 0)
+  private let result = Mutex<Result<SimulatedPhone.Authentication, SimulatedPhone.Failure>?>(nil)
+
+  func finish(_ result: Result<SimulatedPhone.Authentication, SimulatedPhone.Failure>) {
+    self.result.withLock { $0 = result }
+    finished.signal()
+  }
+
+  func wait() -> Result<SimulatedPhone.Authentication, SimulatedPhone.Failure> {
+    finished.wait()
+    guard let result = result.withLock({ $0 }) else { preconditionFailure("an evaluation ended without a result") }
+    return result
   }
 }

@@ -6,7 +6,7 @@ internal import Crypto
 public struct SoftwareKey: Sendable {
   /// 65 bytes: 0x04, x, y (ANSI X9.63, uncompressed).
   public let publicKeyX963: [UInt8]
-  private let privateKey: P256.Signing.PrivateKey
+  let privateKey: P256.Signing.PrivateKey
 
   /// A key from the system's randomness.
   public init() {

@@ -106,6 +106,28 @@ struct AppleNumbersTests {
     #expect(results == [0, -50, -128, -25293, -25299, -25300, -25308])
   }
 
+  @Test("Names in queries, one of each kind")
+  func names() {
+    let names: [(CFString, String)] = [
+      (kSecClassCertificate, "cert"), (kSecClassIdentity, "idnt"), (kSecReturnPersistentRef, "r_PersistentRef"),
+      (kSecValuePersistentRef, "v_PersistentRef"), (kSecAttrAccessibleAlways, "dk"),
+      (kSecAttrAccessibleAlwaysThisDeviceOnly, "dku"), (kSecAttrProtocolHTTPS, "htps"),
+      (kSecAttrProtocolHTTPProxy, "htpx"), (kSecAttrProtocolSSH, "ssh "), (kSecAttrProtocolSOCKS, "sox "),
+      (kSecAttrAuthenticationTypeHTTPBasic, "http"), (kSecAttrAuthenticationTypeHTTPDigest, "httd"),
+      (kSecAttrAuthenticationTypeDefault, "dflt"), (kSecAttrSynchronizableAny, "syna"),
+    ]
+    for (name, text) in names { #expect(name as String == text) }
+  }
+
+  @Test("Results of the whole of Security, and of keys")
+  func results() {
+    #expect(
+      [errSecInvalidRecord, errSecVerifyFailed, errSecMissingEntitlement, errSecDiskFull, errSSLCrypto]
+        == [-67701, -67808, -34018, -34, -9809])
+    let paddings: [SecPadding] = [.PKCS1, .OAEP, .sigRaw, .PKCS1SHA1, .PKCS1SHA256, .PKCS1SHA512]
+    #expect(paddings.map(\.rawValue) == [1, 2, 0x4000, 0x8002, 0x8004, 0x8006])
+  }
+
   @Test("The phone's failures are Apple's codes")
   func failures() {
     for failure in SimulatedPhone.Failure.allCases { #expect(LAError.Code(rawValue: failure.rawValue) != nil) }

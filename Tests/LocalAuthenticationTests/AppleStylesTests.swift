@@ -159,6 +159,26 @@ struct AppleStylesTests {
     }
   }
 
+  @Test("Code that imports Security alone")
+  func securityModule() throws {
+    try on(SimulatedPhone()) {
+      let tokens = Tokens(service: "login")
+      tokens["a"] = Data([1])
+      tokens["a"] = Data([2])
+      #expect(tokens["a"] == Data([2]) && tokens["b"] == nil)
+      tokens["a"] = nil
+      #expect(tokens["a"] == nil)
+
+      let sealer = try #require(Sealer())
+      #expect(try sealer.open(sealer.seal(Data("secret".utf8))) == Data("secret".utf8))
+      #expect {
+        try sealer.open(Data())
+      } throws: { error in
+        if case SealingError.failed("NSOSStatusErrorDomain", Int(errSecParam)) = error { true } else { false }
+      }
+    }
+  }
+
   // MARK: Swift 6
 
   @Test(

@@ -84,7 +84,7 @@ struct KeychainTests {
   @Test("What is no query is refused")
   func refused() throws {
     try run(on: .withThumb()) {
-      for query in [[:], [kSecClass as String: "cert"]] as [[String: Any]] {
+      for query in [[:], [kSecClass as String: "letter"]] as [[String: Any]] {
         #expect(SecItemAdd(query as CFDictionary, nil) == errSecParam)
         #expect(SecItemCopyMatching(query as CFDictionary, nil) == errSecParam)
         #expect(SecItemUpdate(query as CFDictionary, [:]) == errSecParam)
@@ -320,7 +320,7 @@ struct KeychainTests {
       #expect(SecKeyIsAlgorithmSupported(key, .sign, .ecdsaSignatureMessageX962SHA256))
       #expect(!SecKeyIsAlgorithmSupported(key, .verify, .ecdsaSignatureMessageX962SHA256))
       #expect(SecKeyIsAlgorithmSupported(publicKey, .verify, .ecdsaSignatureMessageX962SHA256))
-      #expect(!SecKeyIsAlgorithmSupported(publicKey, .encrypt, .eciesEncryptionCofactorX963SHA256AESGCM))
+      #expect(!SecKeyIsAlgorithmSupported(publicKey, .encrypt, .rsaEncryptionOAEPSHA256))
       var error: Unmanaged<CFError>?
       #expect(SecKeyCreateSignature(publicKey, .ecdsaSignatureMessageX962SHA256, Data() as CFData, &error) == nil)
       #expect(error?.takeRetainedValue().code == Int(errSecParam))

@@ -318,4 +318,17 @@ struct EvaluationTests {
     #expect(replies.map { $0.map(\.factor) } == [.success(.biometry)])
     #expect(phone.prompt == nil)
   }
+
+  // MARK: Waiting
+
+  @Test("Who waits is told what came of it, when it was decided without a prompt and when the app took it back")
+  func waiting() {
+    let phone = Phone.owned(person: .presenting(.thumb))
+    #expect((try? phone.evaluateAndWait(.biometrics).get())?.factor == .biometry)
+    phone.setPasscode(nil)
+    #expect(phone.evaluateAndWait(.biometrics).map(\.factor) == .failure(.passcodeNotSet))
+    let untouched = Phone.owned()
+    let taken = untouched.evaluateAndWait(.biometrics) { if let id = $0 { untouched.cancel(id) } }
+    #expect(taken.map(\.factor) == .failure(.appCancel))
+  }
 }

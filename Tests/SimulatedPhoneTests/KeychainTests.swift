@@ -63,9 +63,9 @@ struct KeychainTests {
   func changing() throws {
     let phone = Phone.owned()
     let item = try add(to: phone)
-    phone.updateItem(item, ["labl": [1]])
+    try phone.updateItem(item, .init(["labl": [1]]), identity: Self.identity)
     #expect(try read(item, on: phone) == "token")
-    phone.updateItem(item, ["svce": [2]], data: Array("newer".utf8))
+    try phone.updateItem(item, .init(["svce": [2]], data: Array("newer".utf8)), identity: Self.identity)
     #expect(try read(item, on: phone) == "newer")
     #expect(items(on: phone).first?.attributes == ["acct": Array("alice".utf8), "svce": [2], "labl": [1]])
     phone.deleteItem(item)
@@ -73,7 +73,39 @@ struct KeychainTests {
     #expect(items(on: phone) == [])
   }
 
+  @Test("No update makes two items of one name")
+  func collisions() throws {
+    let phone = Phone.owned()
+    try add(to: phone)
+    let other = try add("other", to: phone, ["acct": Array("bob".utf8), "svce": Array("login".utf8)])
+    #expect(throws: Phone.KeychainError.duplicateItem) {
+      try phone.updateItem(other, .init(Self.account, data: []), identity: Self.identity)
+    }
+    #expect(try read(other, on: phone) == "other")
+    try phone.updateItem(other, .init(other.attributes), identity: Self.identity)
+    phone.deleteItem(other)
+    #expect(throws: Phone.KeychainError.itemNotFound) {
+      try phone.updateItem(other, .init(), identity: Self.identity)
+    }
+  }
+
   // MARK: Access
+
+  @Test("An update can put an item behind an access control, not behind one that nobody could open")
+  func newAccessControl() throws {
+    let phone = Phone.owned(enrolled: [])
+    let item = try add(to: phone)
+    #expect(throws: Phone.KeychainError.notAuthenticated(.biometryNotEnrolled)) {
+      try phone.updateItem(item, .init(accessControl: .init(.biometryCurrentSet)), identity: Self.identity)
+    }
+    #expect(try read(item, on: phone) == "token")
+    try phone.updateItem(item, .init(accessControl: .init(.devicePasscode)), identity: Self.identity)
+    #expect(phone.demand(of: item, after: []) == .devicePasscode)
+    #expect(items(on: phone).first?.accessControl == .init(.devicePasscode))
+    #expect(throws: Phone.KeychainError.notAuthenticated(.authenticationFailed)) { try read(item, on: phone) }
+    phone.setPasscode(nil)
+    #expect(items(on: phone) == [])
+  }
 
   @Test(
     "An item behind an access control opens to who was authenticated for its app",

@@ -39,7 +39,8 @@ struct ReportTests {
     Condition("No sensor", biometrics: .biometryNotAvailable, deviceOwner: nil) {
       Phone(biometryType: .none, passcode: "2580")
     },
-    Condition("No passcode", biometrics: .passcodeNotSet, deviceOwner: .passcodeNotSet) {
+    Condition("No passcode", biometrics: .passcodeNotSet, deviceOwner: .passcodeNotSet) { Phone() },
+    Condition("No sensor and no passcode", biometrics: .biometryNotAvailable, deviceOwner: .passcodeNotSet) {
       Phone(biometryType: .none)
     },
     Condition("iOS 8: locked, and not told", biometrics: nil, deviceOwner: .biometryNotAvailable) {

@@ -63,6 +63,8 @@ enum ArrowTable {
     ArrowRow("SimulatedPhone", packages: ["Crypto"], system: platform.union(["FoundationEssentials"])),
     ArrowRow("LocalAuthentication", ["SimulatedPhone"], system: platform.union(["Foundation"])),
 
+    ArrowRow("Security", ["LocalAuthentication"]),
+
     // The executables wire the rest.
     ArrowRow(
       "touchstone",
@@ -91,7 +93,9 @@ enum ArrowTable {
     ArrowRow(
       "store-participants", ["StoreConformance", "TouchstoneStore", "TouchstoneStorePostgres"], system: platform,
       directory: "Tests/Support/StoreParticipants"),
-    ArrowRow("AppsInSwift5", ["LocalAuthentication"], directory: "Tests/Support/AppleStyles/Swift5"),
+    ArrowRow(
+      "AppsInSwift5", ["LocalAuthentication", "Security"], system: ["Foundation"],
+      directory: "Tests/Support/AppleStyles/Swift5"),
     ArrowRow("AppsInSwift6", ["LocalAuthentication"], directory: "Tests/Support/AppleStyles/Swift6"),
 
     // grpc's own interoperability tests, and what is measured: programs on the transport alone.
