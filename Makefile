@@ -131,6 +131,10 @@ bench-abuse: release $(python_environment)/installed ## Measure what a peer that
 	$(build_release) --product touchstone-load
 	@$(python) Tests/Benchmarks/abuse.py
 
+.PHONY: bench-guesses
+bench-guesses: release $(python_environment)/installed ## Measure what guesses in one application do to another one's passcodes
+	@$(python) Tests/Benchmarks/guesses.py
+
 .PHONY: bench-pool
 bench-pool: deps ## Measure memory through CALLS=1000000 calls of a channel, and what it adds to a call
 	$(build_release) --product rpc-pool

@@ -28,16 +28,22 @@ struct RequestError: Error {
   /// QuotaFailure: whether somebody else may still do it, and what to ask the operator for.
   struct Quota: Sendable {
     enum Subject: Sendable {
+      /// All its callers together.
+      case application(String)
       case caller(Caller)
       /// The address that it came from; nobody asked who it is.
       case peer
+      /// One passcode or gesture, known or not.
+      case secret
       /// All callers together.
       case server
 
       fileprivate var text: String {
         switch self {
+        case .application(let id): "application:\(id)"
         case .caller(let caller): "caller:\(caller.identity)"
         case .peer: "peer"
+        case .secret: "secret"
         case .server: "server"
         }
       }

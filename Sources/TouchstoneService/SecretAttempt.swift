@@ -43,7 +43,8 @@ struct SecretAttempt: Sendable {
     start(round: round + 1)
   }
 
-  private func admit(_ name: SecretName, in turn: SecretTurn, round: Int) {
+  /// - Parameter place: `nil`: one is asked for when the attempt may be verified.
+  private func admit(_ name: SecretName, in turn: SecretTurn, _ place: SecretPlace? = nil, round: Int) {
     flow.read { subject throws(RequestError) in
       guard self.name(of: subject) == name else { return try startAnew(after: round) }
       guard !flow.isOutdated else { return flow.refuseContext() }
@@ -57,15 +58,18 @@ struct SecretAttempt: Sendable {
       case .wait:
         turn.wait()
       case .verify(let reservation, let counted):
-        guard case .place(let place) = try checks.reserve(for: name) else { return turn.wait() }
+        let kept = try flow.exchange.place(place, forAttemptAt: name, in: turn, of: checks) { turn, place in
+          admit(name, in: turn, place, round: round)
+        }
+        guard let kept else { return }
         var holder = subject.secretHolder
         holder.settle(kind, counted, verifier: nil, at: now)
         flow.service.commit(
           ChangeSet(changes: [.putProfile(holder)]), round: round, for: flow.exchange,
-          conflicted: { admit(name, in: turn, round: round + 1) },
+          conflicted: { admit(name, in: turn, kept, round: round + 1) },
           committed: {
             turn.end()
-            verify(subject, name, reservation, in: place, round: round)
+            verify(subject, name, reservation, in: kept, round: round)
           })
       }
     }

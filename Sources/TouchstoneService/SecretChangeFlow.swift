@@ -53,17 +53,18 @@ struct SecretChangeFlow<Response: SecretChangeResponse>: Sendable {
 
   /// In the secret's turn like a verdict: no flood of attempts keeps its owner from setting it anew.
   private func changeByPrimary() throws(RequestError) {
-    let place = try checks.reserve()
     let name = SecretName(applicationID: profile.applicationID, profileID: profile.profileID, kind: kind)
-    guard let newSecret else {
-      // Removing hashes nothing, and keeps a place all the same: so there are no more such turns than places.
-      return exchange.takeTurnWithVerdict(at: name, of: checks.gate) { turn in
-        apply(nil, in: turn, keeping: place, round: 0)
+    try exchange.withPlace(forChangeOf: name, of: checks) { place in
+      guard let newSecret else {
+        // Removing hashes nothing, and keeps a place all the same: so there are no more such turns than places.
+        return exchange.takeTurnWithVerdict(at: name, of: checks.gate) { turn in
+          apply(nil, in: turn, keeping: place, round: 0)
+        }
       }
-    }
-    exchange.makeVerifier(of: newSecret, name, in: place, hasher: checks.hasher) { verifier in
-      exchange.takeTurnWithVerdict(at: name, of: checks.gate) { turn in
-        apply(verifier, in: turn, round: 0)
+      exchange.makeVerifier(of: newSecret, name, in: place, hasher: checks.hasher) { verifier in
+        exchange.takeTurnWithVerdict(at: name, of: checks.gate) { turn in
+          apply(verifier, in: turn, round: 0)
+        }
       }
     }
   }
@@ -166,7 +167,10 @@ struct SecretChangeFlow<Response: SecretChangeResponse>: Sendable {
     tryOld(secret, round: round + 1)
   }
 
-  private func admit(_ secret: SecretBytes, _ name: SecretName, in turn: SecretTurn, round: Int) {
+  /// - Parameter place: `nil`: one is asked for when the attempt may be verified.
+  private func admit(
+    _ secret: SecretBytes, _ name: SecretName, in turn: SecretTurn, _ place: SecretPlace? = nil, round: Int
+  ) {
     readHolder { holder throws(RequestError) in
       guard holder.name(kind) == name else { return try tryAnew(secret, after: round) }
       let now = service.clock()
@@ -180,15 +184,18 @@ struct SecretChangeFlow<Response: SecretChangeResponse>: Sendable {
           [.require(holder.record)], at: now, round: round,
           conflicted: { () throws(RequestError) in try tryAnew(secret, after: round) })
       case .verify(let reservation, let counted):
-        guard case .place(let place) = try checks.reserve(for: name) else { return turn.wait() }
+        let kept = try exchange.place(place, forAttemptAt: name, in: turn, of: checks) { turn, place in
+          admit(secret, name, in: turn, place, round: round)
+        }
+        guard let kept else { return }
         var record = holder.record
         record.settle(kind, counted, verifier: nil, at: now)
         service.commit(
           ChangeSet(changes: [.putProfile(record)]), round: round, for: exchange,
-          conflicted: { admit(secret, name, in: turn, round: round + 1) },
+          conflicted: { admit(secret, name, in: turn, kept, round: round + 1) },
           committed: {
             turn.end()
-            verify(secret, holder, reservation, in: place, round: round)
+            verify(secret, holder, reservation, in: kept, round: round)
           })
       }
     }

@@ -2,78 +2,31 @@
 //
 // A check has two phases (R14), both in a turn at the gate (`SecretGate`):
 //
-//     reserve a place → turn: read, admit, commit the failure → turn ends → verify in the place
+//     turn: read, admit, get a place, commit the failure → turn ends → verify in the place
 //     → turn with the verdict: read, settle, commit → answer → turn ends with a verdict
+//
+// If no place is free, the turn ends and the attempt waits for one, uncounted (`SecretSchedule`). With the place it takes
+// another turn, and reads and admits anew.
 //
 // Whatever goes wrong on the way drops the turn and the place, which frees both. A check that was admitted and has no
 // verdict stays counted.
 
 internal import DispatchRPC
 internal import Logging
-internal import Synchronization
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
 
-/// The hasher, its threads, and the order of their use.
+/// The hasher, its places, and the order of their use.
 struct SecretChecks: Sendable {
   let hasher: any SecretHasher
-  let executor: any SecretExecutor
+  let places: SecretPlaces
   let gate: SecretGate
-  private let running = RunningChecks()
 
-  init(hasher: any SecretHasher, executor: any SecretExecutor, gate: SecretGate) {
+  init(hasher: any SecretHasher, executor: any SecretExecutor, timer: any DelayedExecutor) {
     self.hasher = hasher
-    self.executor = executor
-    self.gate = gate
-  }
-
-  enum Reservation: Sendable {
-    case place(SecretPlace)
-    /// This secret has its share, and a verdict will free some of it (R14).
-    case wait
-  }
-
-  /// Where right ones come in a crowd, each verdict admits as many again. They wait for each other, and leave places to
-  /// other people's secrets. Throws RESOURCE_EXHAUSTED where too many others are verified.
-  func reserve(for name: SecretName) throws(RequestError) -> Reservation {
-    guard running.begin(name) else { return .wait }
-    if let place = SecretPlace(at: executor, ended: { [running] in running.end(name) }) { return .place(place) }
-    guard running.end(name) == 0 else { return .wait }
-    throw .tooManySecretChecks
-  }
-
-  /// Throws RESOURCE_EXHAUSTED where too many are verified already. Ask before anything is counted.
-  func reserve() throws(RequestError) -> SecretPlace {
-    guard let place = SecretPlace(at: executor) else { throw .tooManySecretChecks }
-    return place
-  }
-}
-
-/// How many checks of each secret run.
-private final class RunningChecks: Sendable {
-  /// More than the standard ladder ever admits without a verdict.
-  private static let checksPerSecret = 8
-
-  private let counts = Mutex<[SecretName: Int]>([:])
-
-  /// False where the secret has its share.
-  func begin(_ name: SecretName) -> Bool {
-    counts.withLock { counts in
-      guard counts[name, default: 0] < Self.checksPerSecret else { return false }
-      counts[name, default: 0] += 1
-      return true
-    }
-  }
-
-  /// - Returns: how many are left.
-  @discardableResult
-  func end(_ name: SecretName) -> Int {
-    counts.withLock { counts in
-      guard let count = counts[name] else { preconditionFailure("a check that ends has begun") }
-      counts[name] = count == 1 ? nil : count - 1
-      return count - 1
-    }
+    places = SecretPlaces(executor: executor, timer: timer)
+    gate = SecretGate(timer: timer)
   }
 }
 
@@ -104,29 +57,130 @@ extension SecretBytes {
 }
 
 extension RequestError {
-  static let tooManySecretChecks = RequestError(
-    code: .resourceExhausted, message: "too many passcodes and gestures at once; try again",
-    quota: Quota(subject: .server, limit: "as many passcodes and gestures at once as can be verified"))
   static let secretVerdictIsLate = RequestError(
     code: .unavailable, message: "other attempts at this secret have no verdict yet; try again")
+
+  fileprivate static func tooManySecretChecks(
+    of name: SecretName, by caller: Caller, _ limit: SecretSchedule.Limit
+  ) -> RequestError {
+    let atOnce = "as many passcodes and gestures at once as"
+    let quota =
+      switch limit {
+      case .share(.server): Quota(subject: .server, limit: "\(atOnce) can be verified")
+      case .share(.application):
+        Quota(
+          subject: .application(String(decoding: name.application, as: UTF8.self)),
+          limit: "\(atOnce) leave room for other applications")
+      case .share(.caller):
+        Quota(subject: .caller(caller), limit: "\(atOnce) leave room for the application's other callers")
+      case .secret: Quota(subject: .secret, limit: "so many attempts at one secret, or changes of it, at once")
+      }
+    return RequestError(
+      code: .resourceExhausted, message: "too many passcodes and gestures at once; try again", quota: quota)
+  }
 }
 
 extension Exchange {
+  private func holder(of name: SecretName) -> FairShares.Holder {
+    FairShares.Holder(application: name.application, caller: Array(caller.identity.utf8))
+  }
+
+  private func visitor(
+    at name: SecretName, _ step: @escaping SecretGate.Step, expired: @escaping @Sendable () -> Void
+  ) -> SecretGate.Visitor {
+    SecretGate.Visitor(
+      holder: holder(of: name), execute: { call.shard.execute($0) }, step: step, expired: expired)
+  }
+
+  // MARK: Turns
+
   /// Runs `step` in a turn at the secret, on the call's shard; refuses the call where the gate is full or the wait too
   /// long. Where the caller is gone when its turn comes, nothing runs.
   func takeTurn(at name: SecretName, of gate: SecretGate, _ step: @escaping SecretGate.Step) throws(RequestError) {
-    let visitor = SecretGate.Visitor(
-      execute: { call.shard.execute($0) },
-      step: { turn in if !call.isCancelled { step(turn) } },
-      expired: { refuse(.secretVerdictIsLate) })
-    guard gate.enter(name, visitor) else { throw .tooManySecretChecks }
+    let visitor = visitor(at: name) { turn in
+      if !call.isCancelled { step(turn) }
+    } expired: {
+      refuse(.secretVerdictIsLate)
+    }
+    if let limit = gate.enter(name, visitor) { throw .tooManySecretChecks(of: name, by: caller, limit) }
   }
 
   /// The same for a verdict: it is written whoever is gone.
   func takeTurnWithVerdict(at name: SecretName, of gate: SecretGate, _ step: @escaping SecretGate.Step) {
-    gate.enterWithVerdict(
-      name, SecretGate.Visitor(execute: { call.shard.execute($0) }, step: step, expired: {}))
+    gate.enterAhead(name, visitor(at: name, step, expired: {}))
   }
+
+  /// The same with a place that was waited for.
+  private func takeTurn(
+    at name: SecretName, of gate: SecretGate, with place: SecretPlace,
+    _ step: @escaping @Sendable (SecretTurn, SecretPlace?) -> Void
+  ) {
+    // If the step runs again because the budget is in flight, it runs without the place.
+    let offered = OfferedPlace(place)
+    let visitor = visitor(at: name) { turn in
+      let place = offered.take()
+      if !call.isCancelled { step(turn, place) }
+    } expired: {
+      refuse(.secretVerdictIsLate)
+    }
+    gate.enterAhead(name, visitor)
+  }
+
+  // MARK: Places
+
+  /// A place for an attempt that a turn at the secret may admit. `nil`: the turn is over, and `step` runs in another one:
+  /// with a place if the attempt had to wait for one, else without.
+  ///
+  /// Throws RESOURCE_EXHAUSTED if too many wait. Ask before anything is counted.
+  ///
+  /// - Parameter kept: the place that it has already.
+  func place(
+    _ kept: SecretPlace?, forAttemptAt name: SecretName, in turn: SecretTurn, of checks: SecretChecks,
+    orLater step: @escaping @Sendable (SecretTurn, SecretPlace?) -> Void
+  ) throws(RequestError) -> SecretPlace? {
+    if let kept { return kept }
+    let entry = enter(name, .attempt, checks) { place in
+      takeTurn(at: name, of: checks.gate, with: place, step)
+    }
+    switch entry {
+    case .place(let place): return place
+    case .waiting: turn.end()
+    // Where right ones come in a crowd, each verdict admits as many again. They wait for each other, and leave places to
+    // other people's secrets.
+    case .nameHasItsShare: turn.wait()
+    case .refused(let limit): throw .tooManySecretChecks(of: name, by: caller, limit)
+    }
+    return nil
+  }
+
+  /// Runs `body` with a place for a change by primary authentication, now or later, on the call's shard.
+  func withPlace(
+    forChangeOf name: SecretName, of checks: SecretChecks, _ body: @escaping @Sendable (SecretPlace) -> Void
+  ) throws(RequestError) {
+    switch enter(name, .change, checks, granted: body) {
+    case .place(let place): body(place)
+    case .waiting: break
+    case .refused(let limit): throw .tooManySecretChecks(of: name, by: caller, limit)
+    case .nameHasItsShare: preconditionFailure("changes do not wait for each other's verdicts")
+    }
+  }
+
+  /// If the caller is gone when the request is granted, its place goes to the next one.
+  private func enter(
+    _ name: SecretName, _ kind: SecretSchedule.Kind, _ checks: SecretChecks,
+    granted: @escaping @Sendable (SecretPlace) -> Void
+  ) -> SecretPlaces.Entry {
+    let request = SecretSchedule.Request(kind: kind, holder: holder(of: name), name: name)
+    // Never at once: a place may be dropped anywhere, and what follows begins with a turn.
+    let patience = SecretPlaces.Patience(
+      granted: { place in call.shard.execute { if !call.isCancelled { granted(place) } } },
+      expired: {
+        call.shard.execute { refuse(.tooManySecretChecks(of: name, by: caller, .share(.server))) }
+      })
+    return checks.places.enter(request, patience)
+  }
+
+  // MARK: Checking
 
   /// Checks in the place, and runs `body` with the verdict on the call's shard.
   ///

@@ -20,6 +20,13 @@ struct SecretName: Sendable, Hashable {
     }
     self.bytes = bytes + [kind.rawValue]
   }
+
+  /// In UTF-8.
+  var application: [UInt8] {
+    let countBytes = 4
+    let count = bytes.prefix(countBytes).reduce(0) { $0 << 8 | Int($1) }
+    return Array(bytes[countBytes..<countBytes + count])
+  }
 }
 
 /// Runs work later: a service's timer, or a simulation's.
@@ -31,7 +38,8 @@ public protocol DelayedExecutor: Sendable {
 final class SecretGate: Sendable {
   /// Attempts at one secret, waiting or at work: more at one time is nobody's thumb.
   static let attemptsPerSecret = 256
-  /// At all secrets together. Each holds a call, so this is what a flood may take of memory: a few MiB.
+  /// At all secrets together. Each holds a call, so this is what a flood may take of memory: a few MiB. No application
+  /// holds what is left for the others.
   static let attempts = 8_192
   /// How often who waits for a verdict asks again: another process may have written it.
   static let interval = Duration.milliseconds(100)
@@ -42,6 +50,8 @@ final class SecretGate: Sendable {
 
   /// Somebody in the queue.
   struct Visitor: Sendable {
+    /// Whose share of the gate it takes.
+    var holder: FairShares.Holder
     /// Runs the step on the shard of its call.
     var execute: @Sendable (@escaping @Sendable () -> Void) -> Void
     var step: Step
@@ -72,11 +82,11 @@ final class SecretGate: Sendable {
     }
   }
 
-  private enum Entry { case refused, queued, taken }
+  private enum Entry { case refused(SecretSchedule.Limit), queued, taken }
 
   private struct State: Sendable {
     var lanes: [SecretName: Lane] = [:]
-    var count = 0
+    var shares = FairShares(capacity: SecretGate.attempts)
     var tick = 0
     var isTicking = false
   }
@@ -90,50 +100,62 @@ final class SecretGate: Sendable {
 
   /// For an admission. Runs the visitor's step when it is its turn: before `enter` returns where nobody is ahead.
   ///
-  /// - Returns: false where too many wait, and nothing will run.
-  func enter(_ name: SecretName, _ visitor: Visitor) -> Bool {
+  /// - Returns: the limit where too many wait, and nothing will run.
+  func enter(_ name: SecretName, _ visitor: Visitor) -> SecretSchedule.Limit? {
     let entry = state.withLock { state -> Entry in
       var lane = state.lanes[name] ?? Lane()
-      guard lane.count < Self.attemptsPerSecret, state.count < Self.attempts else { return .refused }
+      if lane.count >= Self.attemptsPerSecret { return .refused(.secret) }
+      if let limit = state.shares.limit(for: visitor.holder) { return .refused(.share(limit)) }
       defer { state.lanes[name] = lane }
-      state.count += 1
+      state.shares.take(for: visitor.holder)
       return lane.take() ? .taken : lane.add(visitor, at: lane.queue.endIndex)
     }
-    if entry == .taken { visitor.step(SecretTurn(at: self, name, visitor)) }
-    return entry != .refused
+    return run(entry, name, visitor)
   }
 
-  /// For a verdict, which goes before all admissions and is never refused: there are no more than places to verify in.
-  func enterWithVerdict(_ name: SecretName, _ visitor: Visitor) {
+  /// For a verdict, or where a place is kept: it goes before all others and is never refused, since there are no more
+  /// than places to verify in.
+  func enterAhead(_ name: SecretName, _ visitor: Visitor) {
     let entry = state.withLock { state -> Entry in
-      state.count += 1
+      state.shares.take(for: visitor.holder)
       var lane = state.lanes[name] ?? Lane()
       defer { state.lanes[name] = lane }
       return lane.take() ? .taken : lane.add(visitor, at: lane.queue.startIndex)
     }
-    if entry == .taken { visitor.step(SecretTurn(at: self, name, visitor)) }
+    _ = run(entry, name, visitor)
+  }
+
+  private func run(_ entry: Entry, _ name: SecretName, _ visitor: Visitor) -> SecretSchedule.Limit? {
+    switch entry {
+    case .refused(let limit): return limit
+    case .queued: return nil
+    case .taken:
+      visitor.step(SecretTurn(at: self, name, visitor))
+      return nil
+    }
   }
 
   // MARK: Turns
 
-  /// - Parameter parking: the visitor waits for a verdict instead of leaving.
-  fileprivate func end(_ name: SecretName, hasVerdict: Bool, parking visitor: Visitor?) {
+  /// - Parameter isParking: the visitor waits for a verdict instead of leaving.
+  fileprivate func end(_ name: SecretName, of visitor: Visitor, hasVerdict: Bool, isParking: Bool) {
     let (next, mustTick) = state.withLock { state -> (Visitor?, Bool) in
       guard var lane = state.lanes[name] else { preconditionFailure("a turn belongs to a secret that is asked about") }
       if hasVerdict {
         lane.queue += lane.parked
         lane.parked = []
       }
-      if var visitor {
+      if isParking {
+        var visitor = visitor
         visitor.waitsSince = visitor.waitsSince ?? state.tick
         lane.parked.append(visitor)
       } else {
-        state.count -= 1
+        state.shares.giveBack(by: visitor.holder)
       }
       let next = lane.queue.isEmpty ? nil : lane.queue.removeFirst()
       lane.isTaken = next != nil
       state.lanes[name] = lane.isEmpty ? nil : lane
-      let mustTick = visitor != nil && !state.isTicking
+      let mustTick = isParking && !state.isTicking
       if mustTick { state.isTicking = true }
       return (next, mustTick)
     }
@@ -174,7 +196,7 @@ final class SecretGate: Sendable {
         }
         state.lanes[name] = lane.isEmpty ? nil : lane
       }
-      state.count -= expired.count
+      for visitor in expired { state.shares.giveBack(by: visitor.holder) }
       state.isTicking = !waiting.isEmpty
       return (due, expired, state.isTicking)
     }
@@ -203,21 +225,21 @@ final class SecretTurn: Sendable {
 
   /// It is the next one's turn.
   func end() {
-    end(hasVerdict: false, parking: nil)
+    end(hasVerdict: false, isParking: false)
   }
 
   /// A verdict was written: those who wait for one ask again.
   func endWithVerdict() {
-    end(hasVerdict: true, parking: nil)
+    end(hasVerdict: true, isParking: false)
   }
 
   /// The budget is in flight: the visitor's step runs again, in another turn, when a verdict is in or soon.
   func wait() {
-    end(hasVerdict: false, parking: visitor)
+    end(hasVerdict: false, isParking: true)
   }
 
-  private func end(hasVerdict: Bool, parking visitor: SecretGate.Visitor?) {
+  private func end(hasVerdict: Bool, isParking: Bool) {
     guard !isEnded.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    gate.end(name, hasVerdict: hasVerdict, parking: visitor)
+    gate.end(name, of: visitor, hasVerdict: hasVerdict, isParking: isParking)
   }
 }

@@ -48,7 +48,7 @@ public final class TouchstoneService: Sendable {
       hasher: environment.hasher
         ?? PasswordHasher(
           pepper: keys.pepper, parameters: configuration.secretHashing, randomness: environment.randomness),
-      executor: environment.secrets, gate: SecretGate(timer: environment.timer))
+      executor: environment.secrets, timer: environment.timer)
     self.access = AccessControl(
       configuration.callers, store: store, clock: environment.clock, logger: logger)
     let workers = VerificationWorkers(cores: environment.verificationThreads)

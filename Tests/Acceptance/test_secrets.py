@@ -5,6 +5,7 @@ import time
 
 import grpc
 import pytest
+from google.rpc import error_details_pb2
 
 from support.caller import (
     all_at_once,
@@ -16,7 +17,7 @@ from support.caller import (
     seconds_from_now,
     wait_until,
 )
-from support.errors import refused
+from support.errors import check_refusal, detail, refused
 from support.phone import BIOMETRY, Phone
 from support.stubs import evaluation_pb2, secrets_pb2, types_pb2
 
@@ -539,3 +540,31 @@ def test_a_kill_amid_guesses_gives_none_back(start):
         assert caller.evaluations.SubmitAttempt(request).outcome in (TRY_AGAIN, LOCKED_OUT)
     assert person.standing().failures == BUDGET
     assert person.standing().locked_until.seconds >= int(time.time())
+
+
+# R14, R37
+def test_guesses_in_one_application_refuse_nobody_in_another(start):
+    server = start()
+    game, bank = new_caller(server, "game"), new_caller(server, "bank")
+    people = [new_profile_id() for _ in range(10)]
+    for profile_id in people:
+        assert bank.set_secret(profile_id, passcode("2468")).accepted
+    # At invented profiles, and never answered before the bank's: more are always on their way.
+    guesses = [
+        game.secrets.SetSecret.future(
+            game.secret_change(new_profile_id(), passcode("1357"), old_secret=passcode("0000"))
+        )
+        for _ in range(400)
+    ]
+    for profile_id in people:
+        assert Person(bank, profile_id=profile_id).attempt(passcode("2468")).outcome == SUCCEEDED
+    # Nor the game's own people, by their login.
+    for _ in range(3):
+        assert game.set_secret(new_profile_id(), passcode("2468")).accepted
+    for guess in guesses:
+        if (error := guess.exception()) is None:
+            assert not guess.result().accepted
+            continue
+        check_refusal(error, grpc.StatusCode.RESOURCE_EXHAUSTED)
+        violations = detail(error, error_details_pb2.QuotaFailure).violations
+        assert [violation.subject for violation in violations] == ["caller:local"]

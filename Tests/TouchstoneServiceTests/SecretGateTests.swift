@@ -23,6 +23,13 @@ struct SecretGateTests {
     #expect(Set(names).count == names.count)
   }
 
+  @Test func aNameTellsItsApplication() {
+    #expect(passcode.application == Array("bank".utf8))
+    #expect(SecretName(applicationID: "", profileID: "bank", kind: .gesture).application == [])
+    let long = String(repeating: "a", count: 300)
+    #expect(SecretName(applicationID: long, profileID: "", kind: .passcode).application == Array(long.utf8))
+  }
+
   // MARK: Turns
 
   @Test func theFirstTurnComesAtOnceAndTheOthersOneByOneInOrder() {
@@ -125,15 +132,43 @@ struct SecretGateTests {
     #expect(bench.enter(passcode, 1_003))
   }
 
-  @Test func soManyAttemptsInAllAndNoMore() {
-    for number in 0..<SecretGate.attempts {
-      #expect(bench.enter(SecretName(applicationID: "bank", profileID: "\(number)", kind: .passcode), number))
+  /// A share is always left for another application, and for another caller of the same.
+  @Test func noApplicationAndNoCallerFillsTheGate() {
+    var number = 0
+    func count(_ application: String, _ caller: String) -> Int {
+      var count = 0
+      while bench.enter(
+        SecretName(applicationID: application, profileID: "\(count)", kind: .passcode), number, by: caller)
+      {
+        number += 1
+        count += 1
+      }
+      return count
     }
-    #expect(!bench.enter(passcode, -1))
+    #expect(count("game", "web") == SecretGate.attempts / 3 + 1)
+    #expect(bench.refusal == .share(.caller))
+    #expect(count("game", "mobile") > SecretGate.attempts / 10)
+    #expect(bench.refusal == .share(.application))
+    #expect(count("bank", "web") > SecretGate.attempts / 10)
+    // A verdict is never refused.
+    bench.enterWithVerdict(passcode, -1)
+    #expect(bench.log.last == "turn -1")
+  }
+
+  @Test func soManyAttemptsInAllAndNoMore() {
+    var count = 0
+    // Each application leaves room for another one, until there is none.
+    while bench.refusal != .share(.server) {
+      let application = "\(count)"
+      while bench.enter(SecretName(applicationID: application, profileID: "\(count)", kind: .passcode), count) {
+        count += 1
+      }
+    }
+    #expect(count == SecretGate.attempts)
     bench.enterWithVerdict(passcode, -2)
     #expect(bench.log.last == "turn -2")
     bench.end(-2)
-    bench.end(0)
+    bench.end(1)
     #expect(bench.enter(passcode, -3))
   }
 }
@@ -144,6 +179,7 @@ private final class GateBench: Sendable {
   private let gate: SecretGate
   private let entries = Mutex<[String]>([])
   private let turns = Mutex<[Int: SecretTurn]>([:])
+  private let refusals = Mutex<SecretSchedule.Limit?>(nil)
 
   init() {
     gate = SecretGate(timer: timer)
@@ -152,16 +188,22 @@ private final class GateBench: Sendable {
   var log: [String] { entries.withLock { $0 } }
 
   @discardableResult
-  func enter(_ name: SecretName, _ number: Int) -> Bool {
-    gate.enter(name, visitor(number))
+  func enter(_ name: SecretName, _ number: Int, by caller: String = "web") -> Bool {
+    let limit = gate.enter(name, visitor(number, at: name, of: caller))
+    refusals.withLock { $0 = limit }
+    return limit == nil
   }
+
+  /// The last one that entered was told; `nil`: it was let in.
+  var refusal: SecretSchedule.Limit? { refusals.withLock { $0 } }
 
   func enterWithVerdict(_ name: SecretName, _ number: Int) {
-    gate.enterWithVerdict(name, visitor(number))
+    gate.enterAhead(name, visitor(number, at: name, of: "web"))
   }
 
-  private func visitor(_ number: Int) -> SecretGate.Visitor {
+  private func visitor(_ number: Int, at name: SecretName, of caller: String) -> SecretGate.Visitor {
     SecretGate.Visitor(
+      holder: FairShares.Holder(application: name.application, caller: Array(caller.utf8)),
       execute: { $0() },
       step: { [self] turn in
         entries.withLock { $0.append("turn \(number)") }

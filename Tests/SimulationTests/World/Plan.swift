@@ -14,8 +14,8 @@ struct Plan {
   /// Whether strangers are compared before the storm, and honest people served after it.
   let hasMirror: Bool
   let hasAftermath: Bool
-  /// Few secrets can be verified at one time.
-  let secretPlaces: Int
+  /// That verify secrets.
+  let secretThreads: Int
   let enrolment: EnrolmentPolicy
   let policies: [EvaluationPolicy]
   /// Of the most patient policy that there ever is.
@@ -32,7 +32,7 @@ struct Plan {
     hasStaleReads = chance.happens(20)
     hasMirror = chance.happens(25)
     hasAftermath = chance.happens(40)
-    secretPlaces = chance.pick([1, 2, 16])
+    secretThreads = chance.pick([1, 2, 16])
     var enrolment = EnrolmentPolicy()
     enrolment.maximumBindingsPerProfile = chance.pick([1, 2, 16])
     self.enrolment = enrolment

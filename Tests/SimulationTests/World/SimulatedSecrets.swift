@@ -7,30 +7,20 @@ import TouchstoneService
 final class SimulatedExecutor: SecretExecutor, @unchecked Sendable {
   private unowned let world: World
   private let life: Life
-  private var kept = 0
 
   init(world: World, life: Life) {
     self.world = world
     self.life = life
   }
 
-  func reserve() -> Bool {
-    guard kept < world.plan.secretPlaces else { return false }
-    kept += 1
-    return true
-  }
+  var threads: Int { world.plan.secretThreads }
 
   func run(_ work: @escaping @Sendable () -> Void) {
     guard !life.isOver else { return }
     world.schedule.add(
-      Schedule.Task(name: "a worker of replica \(life.replica) is done", due: world.time.elapsed, life: life) {
-        [self] in
-        work()
-        release()
-      })
+      Schedule.Task(
+        name: "a worker of replica \(life.replica) is done", due: world.time.elapsed, life: life, run: work))
   }
-
-  func release() { kept -= 1 }
 }
 
 /// `@unchecked Sendable`: a world and all that is in it are used by one thread.

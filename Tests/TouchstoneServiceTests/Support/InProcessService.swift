@@ -61,9 +61,8 @@ private final class InProcessShard: CallShard {
 
 /// Hashes before `run` returns.
 struct InlineSecrets: SecretExecutor {
-  func reserve() -> Bool { true }
+  let threads = 1
   func run(_ work: @escaping @Sendable () -> Void) { work() }
-  func release() {}
 }
 
 /// With one call at a time, nobody ever waits.

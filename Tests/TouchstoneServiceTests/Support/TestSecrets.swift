@@ -8,16 +8,17 @@ final class TestSecrets: SecretExecutor {
   private struct State: Sendable {
     var startedCount = 0
     var isHolding = false
-    var isFull = false
     var held: [@Sendable () -> Void] = []
     var observers: [(count: Int, notify: CheckedContinuation<Void, Never>)] = []
   }
 
-  private let workers: SecretWorkers
+  /// As many as a test may hold at one time.
+  let threads: Int
+  private let workers = SecretWorkers(threads: 2)
   private let state = Mutex(State())
 
-  init(threads: Int = 2) {
-    workers = SecretWorkers(threads: threads)
+  init(threads: Int = 16) {
+    self.threads = threads
   }
 
   /// How many secrets were verified, or wait for it; those that were set, too.
@@ -40,16 +41,7 @@ final class TestSecrets: SecretExecutor {
 
   /// What is held will never be verified: as if its process had died.
   func lose() {
-    let lost = state.withLock { state in
-      defer { state.held = [] }
-      return state.held
-    }
-    for _ in lost { workers.release() }
-  }
-
-  /// No place is left.
-  func fill() {
-    state.withLock { $0.isFull = true }
+    state.withLock { $0.held = [] }
   }
 
   /// Returns when so many wait to be verified.
@@ -64,9 +56,6 @@ final class TestSecrets: SecretExecutor {
     }
   }
 
-  func reserve() -> Bool { !state.withLock { $0.isFull } && workers.reserve() }
-  func release() { workers.release() }
-
   func run(_ work: @escaping @Sendable () -> Void) {
     let (isHeld, observers) = state.withLock { state in
       state.startedCount += 1
@@ -78,5 +67,31 @@ final class TestSecrets: SecretExecutor {
     }
     if !isHeld { workers.run(work) }
     for observer in observers { observer.resume() }
+  }
+}
+
+/// One thread, whose pieces of work are done when a test says so, one by one.
+final class SteppedSecrets: SecretExecutor {
+  let threads = 1
+  private let given = Mutex<(work: (@Sendable () -> Void)?, count: Int)>((nil, 0))
+
+  /// How many secrets were verified, or are being verified.
+  var count: Int { given.withLock { $0.count } }
+
+  func run(_ work: @escaping @Sendable () -> Void) {
+    given.withLock { given in
+      precondition(given.work == nil, "one thread does one thing at a time")
+      given = (work, given.count + 1)
+    }
+  }
+
+  /// False: there was nothing to do.
+  func step() -> Bool {
+    let work = given.withLock { given in
+      defer { given.work = nil }
+      return given.work
+    }
+    work?()
+    return work != nil
   }
 }

@@ -10,15 +10,19 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// A service whose streams are served before `open` returns. Time passes with `timer.fire()`.
+/// A service whose calls are served, as far as they go, before `open` or `begin` returns. Time passes with `timer.fire()`.
 final class StreamingService {
   let service: TouchstoneService
   let store: MemoryStore
   let timer = ManualTimer()
+  static let now = UnixTime(seconds: 1_700_000_000)
   private let methods: MethodTable
   private let shard = ProbeShard()
 
-  init(store: MemoryStore = MemoryStore(), _ configure: (inout ServiceConfiguration) -> Void = { _ in }) {
+  init(
+    store: MemoryStore = MemoryStore(), secrets: any SecretExecutor = InlineSecrets(),
+    _ configure: (inout ServiceConfiguration) -> Void = { _ in }
+  ) {
     var configuration = ServiceConfiguration()
     configuration.hashCheaply()
     configure(&configuration)
@@ -26,7 +30,7 @@ final class StreamingService {
     service = TouchstoneService(
       configuration: configuration, store: store, keys: .ephemeral(), shardCount: 1, logger: Logger(label: "test"),
       environment: ServiceEnvironment(
-        clock: { UnixTime(seconds: 1_700_000_000) }, verificationThreads: 1, secrets: InlineSecrets(), timer: timer))
+        clock: { Self.now }, verificationThreads: 1, secrets: secrets, timer: timer))
     methods = service.methods
   }
 
@@ -49,12 +53,18 @@ final class StreamingService {
     return stream
   }
 
+  /// A unary call, which may wait for something.
+  func begin(_ path: String, _ request: some WireMessage, authorization: String? = nil) throws -> TestStream {
+    let stream = TestStream(path: path, shard: shard, room: 1, authorization: authorization)
+    try request.encoded().withUnsafeBytes { methods.dispatch(stream, $0) }
+    settle()
+    return stream
+  }
+
   func call<Response: WireMessage>(
     _ path: String, _ request: some WireMessage, answer: Response.Type = Response.self
   ) throws -> Response {
-    let stream = TestStream(path: path, shard: shard, room: 1, authorization: nil)
-    try request.encoded().withUnsafeBytes { methods.dispatch(stream, $0) }
-    settle()
+    let stream = try begin(path, request)
     if case .failed(let error) = stream.ending { throw error }
     return try Response.decoded(from: try #require(stream.sent.first))
   }
