@@ -216,7 +216,12 @@ public struct EventArchiver: Sendable {
   /// `nil`: a profile was erased.
   private func lastWithoutErasure(after sequence: UInt64) throws(ArchiveError) -> UInt64? {
     let erasures = EventFilter(applicationID: "", kindPrefixes: [ProfileErasure.eventKind])
-    let page = try store.events(matching: erasures, after: sequence)
-    return page.events.isEmpty ? max(sequence, page.through) : nil
+    var position = sequence
+    while true {
+      let page = try store.events(matching: erasures, after: position)
+      guard page.events.isEmpty else { return nil }
+      position = max(position, page.through)
+      if page.reachesEnd { return position }
+    }
   }
 }

@@ -229,14 +229,13 @@ extension TouchstoneService {
     if request.pageSize > Self.maximumEventCount {
       validator.refuse("page_size", "must be at most \(Self.maximumEventCount)")
     }
+    // A page token is the number of the last event that was looked at: it tells nothing but how many there are.
+    let position = request.pageToken.isEmpty ? request.afterSequence : UInt64(request.pageToken)
+    if position == nil { validator.refuse("page_token", "is not one of this method") }
     try validator.finish()
-    store.events(
-      matching: filter, afterSequence: request.afterSequence,
-      limit: request.pageSize == 0 ? Self.defaultEventCount : Int(request.pageSize),
-      completion: exchange.then { page throws(RequestError) in
-        if let error = RequestError.archived(before: page, after: request.afterSequence) { throw error }
-        exchange.answer(V1.ListEventsResponse(events: page.events.map(V1.Event.init)))
-      })
+    try eventLists.list(
+      filter, after: position ?? 0, limit: request.pageSize == 0 ? Self.defaultEventCount : Int(request.pageSize),
+      for: exchange)
   }
 
   private static func eventFilter(_ message: V1.EventFilter?, with validator: inout RequestValidator) -> EventFilter {

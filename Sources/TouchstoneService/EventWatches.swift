@@ -166,7 +166,7 @@ private final class EventWatch: @unchecked Sendable {
     case .success(let page):
       if let error = RequestError.archived(before: page, after: machine.position) { return refuse(error) }
       let isSent = send(page.events.map { WatchedEvent($0) }[...], through: page.through)
-      machine.pageRead(isAtEnd: isSent && page.events.count < Self.pageLimit)
+      machine.pageRead(isAtEnd: isSent && page.reachesEnd)
       if isSent { advance() }
     }
   }

@@ -23,6 +23,7 @@ public final class TouchstoneService: Sendable {
   let access: AccessControl
   let health: Health
   let watches: EventWatches
+  let eventLists: EventLists
   /// `nil`: switched off.
   let reflection: Reflection?
   private let book: Mutex<PolicyBook>
@@ -55,6 +56,7 @@ public final class TouchstoneService: Sendable {
     let health = Health(store: store, timer: environment.timer, logger: logger)
     self.health = health
     self.watches = EventWatches(store: store, timer: environment.timer)
+    self.eventLists = EventLists(store: store)
     self.reflection = configuration.servesReflection ? Reflection(services: Self.servedServices) : nil
     self.contexts = (0..<shardCount).map { _ in ShardContext(workers: workers, logger: logger, health: health) }
   }

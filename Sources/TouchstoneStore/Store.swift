@@ -40,7 +40,8 @@ public protocol Store: Sendable {
     applicationID: String, profileID: String, includingRevoked: Bool, after: String?, limit: Int,
     completion: @escaping Completion<[BindingRecord]>)
 
-  /// Ordered by sequence, from the first after `afterSequence` that is kept (`EventPage.start`).
+  /// Ordered by sequence, from the first after `afterSequence` that is kept (`EventPage.start`). Looks at no more than
+  /// `EventPage.maximumRows`: a page may be empty though more follows (`EventPage.reachesEnd`).
   func events(
     matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<EventPage>)
 
@@ -134,17 +135,27 @@ public struct EnrolmentRecords: Sendable, Hashable {
 
 /// Events that were asked for, and how much of the log that answers.
 public struct EventPage: Sendable, Hashable {
+  /// One read looks at so many events, or places to look for them, whatever it finds: some 3 ms, for which others wait.
+  public static let maximumRows = 1_024
+
   public var events: [EventRecord]
   /// After those that were not asked for, no other event up to this one matches. Where the page is full, the last one
-  /// in it; else the log's end when it was read, which may be before `afterSequence`.
+  /// in it; where the read ended before it was, the last one that it looked at; else the log's end when it was read, which
+  /// may be before `afterSequence`.
   public var through: UInt64
+  /// Where the log ended when it was read.
+  public var end: UInt64
   /// Events up to this one were archived and dropped: those of them that are after `afterSequence` are missing here.
   public var start: UInt64
 
-  public init(events: [EventRecord], through: UInt64, start: UInt64 = 0) {
+  /// False: more may follow.
+  public var reachesEnd: Bool { through >= end }
+
+  public init(events: [EventRecord], through: UInt64, start: UInt64 = 0, end: UInt64) {
     self.events = events
     self.through = through
     self.start = start
+    self.end = end
   }
 }
 

@@ -95,7 +95,7 @@ struct ProfileEraser: Sendable {
     while true {
       let results = try await session.run([
         StatementCall(.selectEventsOfProfile).bind(erasure.applicationID).bind(erasure.profileID)
-          .bind(erased.last ?? sequence).bind(array: [[UInt8]]()).bind(maximumEventsPerStep)
+          .bind(erased.last ?? sequence).bind(maximumEventsPerStep)
       ])
       let events = try results.first?.map { row throws(PostgresError) in try EventRecord(&row) } ?? []
       guard !events.isEmpty else { return erased }

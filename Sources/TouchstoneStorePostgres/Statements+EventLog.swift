@@ -1,5 +1,7 @@
 // The audit log: appended to, sealed, read in pages.
 
+internal import TouchstoneStore
+
 extension Statement {
   static let eventColumns =
     "salt, time, kind, application_id, profile_id, device_id, binding_id, caller, details"
@@ -40,22 +42,35 @@ extension Statement {
   static let selectEventChain = Statement("select_event_chain", "SELECT sequence, hash FROM event_chain")
   static let setEventChain = Statement("set_event_chain", "UPDATE event_chain SET sequence = $1, hash = $2")
 
+  private static func isKept(after parameter: Int) -> String {
+    "sequence > GREATEST($\(parameter), (SELECT sequence FROM event_archive))"
+  }
+  /// Not far after a sequence.
+  private static func isNear(_ parameter: Int) -> String {
+    "sequence <= GREATEST($\(parameter), (SELECT sequence FROM event_archive)) + \(EventPage.maximumRows)"
+  }
   /// After a sequence, of those that are kept, with kinds that begin with one of the prefixes, up to a number.
   private static func eventPage(_ parameters: Int) -> String {
     """
-    AND sequence > GREATEST($\(parameters + 1), (SELECT sequence FROM event_archive))
-    AND (cardinality($\(parameters + 2)::BYTEA[]) = 0 OR EXISTS (
+    AND \(isKept(after: parameters + 1)) AND (cardinality($\(parameters + 2)::BYTEA[]) = 0 OR EXISTS (
       SELECT 1 FROM unnest($\(parameters + 2)::BYTEA[]) AS prefix
       WHERE substring(kind FROM 1 FOR length(prefix)) = prefix))
     ORDER BY sequence LIMIT $\(parameters + 3)
     """
   }
   private static let selectFromEvents = "SELECT sequence, hash, digest, \(eventColumns) FROM events"
-  static let selectEvents = Statement("select_events", "\(selectFromEvents) WHERE true \(eventPage(0))")
+  /// Where all are asked for, the number bounds what is looked at.
+  static let selectEvents = Statement(
+    "select_events",
+    "\(selectFromEvents) WHERE (cardinality($2::BYTEA[]) = 0 OR \(isNear(1))) \(eventPage(0))")
   static let selectEventsOfApplication = Statement(
-    "select_events_of_application", "\(selectFromEvents) WHERE application_id = $1 \(eventPage(1))")
+    "select_events_of_application", "\(selectFromEvents) WHERE application_id = $1 AND \(isNear(2)) \(eventPage(1))")
+  /// Of all kinds.
   static let selectEventsOfProfile = Statement(
-    "select_events_of_profile", "\(selectFromEvents) WHERE application_id = $1 AND profile_id = $2 \(eventPage(2))")
+    "select_events_of_profile",
+    """
+    \(selectFromEvents) WHERE application_id = $1 AND profile_id = $2 AND \(isKept(after: 3)) ORDER BY sequence LIMIT $4
+    """)
   static let selectEventsBeyond = Statement(
     "select_events_beyond",
     """

@@ -9,6 +9,9 @@ enum EventBlock {
   /// In SQL; a query must say it as the index does.
   static let expression = "sequence >> \(sizeExponent)"
 
+  /// The number of the last event that a block can hold.
+  static func end(of block: UInt64) -> UInt64 { ((block + 1) << sizeExponent) - 1 }
+
   /// Of the blocks that hold the events after `start`, up to `end`.
   static func numbers(after start: UInt64, through end: UInt64) -> Range<UInt64> {
     start < end ? (start + 1) >> sizeExponent..<(end >> sizeExponent) + 1 : 0..<0

@@ -43,7 +43,7 @@ final class EventLog {
         (SELECT min(sequence) FROM events WHERE sequence < 1))
       FROM event_chain
       """)
-    let select = "SELECT kind, \(EventRecord.columns) FROM events"
+    let select = "SELECT sequence, kind, \(EventRecord.columns) FROM events"
     selectOne = try prepare("SELECT \(EventRecord.columns) FROM events WHERE sequence = ?")
     selectLatestArchiving = try prepare(
       """
@@ -143,19 +143,38 @@ final class EventLog {
 
   // MARK: Pages
 
-  func events(
-    matching filter: EventFilter, afterSequence: UInt64, limit: Int
-  ) throws(SQLiteError) -> [EventRecord] {
+  /// What a read has found so far, and how much more it may look at.
+  private struct Search {
+    let filter: EventFilter
+    let limit: Int
+    var rowsLeft = EventPage.maximumRows
     var events: [EventRecord] = []
+    /// All events up to here were looked at.
+    var through: UInt64 = 0
+
+    var isOver: Bool { events.count >= limit || rowsLeft <= 0 }
+  }
+
+  func page(matching filter: EventFilter, afterSequence: UInt64, limit: Int) throws(SQLiteError) -> EventPage {
+    // What is appended meanwhile may be in the page, in its order and without a gap.
+    let end = try head().sequence
+    var search = Search(filter: filter, limit: limit)
     if filter.applicationID.isEmpty {
-      try collect(selectAll.bind(min(afterSequence, UInt64(Int64.max))), filter, limit: limit, into: &events)
+      try look(through: selectAll.bind(min(afterSequence, UInt64(Int64.max))), &search)
     } else {
-      let start = max(afterSequence, try start().sequence)
-      for block in EventBlock.numbers(after: start, through: try head().sequence) where events.count < limit {
-        try collect(bound(filter, block: block, afterSequence), filter, limit: limit, into: &events)
+      for block in EventBlock.numbers(after: max(afterSequence, try start().sequence), through: end)
+      where !search.isOver {
+        try look(through: bound(filter, block: block, afterSequence), &search)
+        // To ask a block costs as much as a row. What comes after the end was not looked at.
+        let isWhole = !search.isOver
+        search.rowsLeft -= 1
+        if isWhole { search.through = max(search.through, min(EventBlock.end(of: block), end)) }
       }
     }
-    return events
+    // After the events: what is dropped meanwhile counts as missing.
+    let start = try start().sequence
+    let found = search.isOver ? search.through : max(search.events.last?.sequence ?? 0, end)
+    return EventPage(events: search.events, through: limit > 0 ? found : 0, start: start, end: end)
   }
 
   /// A page for who verifies them. `nil`: a row that cannot be read as an event.
@@ -164,20 +183,20 @@ final class EventLog {
     selectAll.bind(min(sequence, UInt64(Int64.max)))
     defer { selectAll.reset() }
     while records.count < EventLogReading.eventsPerPage, var row = try selectAll.next() {
-      _ = row.text()
+      (_, _) = (row.integer(), row.text())
       records.append(try? EventRecord(&row))
     }
     return records
   }
 
-  private func collect(
-    _ select: Statement, _ filter: EventFilter, limit: Int, into events: inout [EventRecord]
-  ) throws(SQLiteError) {
+  private func look(through select: Statement, _ search: inout Search) throws(SQLiteError) {
     defer { select.reset() }
-    while events.count < limit, var row = try select.next() {
+    while !search.isOver, var row = try select.next() {
+      search.rowsLeft -= 1
+      search.through = UInt64(truncatingIfNeeded: row.integer())
       // First: most of a log is of other kinds than are looked for.
-      guard filter.includes(kind: row.text()) else { continue }
-      events.append(try EventRecord(&row))
+      guard search.filter.includes(kind: row.text()) else { continue }
+      search.events.append(try EventRecord(&row))
     }
   }
 
@@ -186,19 +205,6 @@ final class EventLog {
       return selectOfApplication.bind(block).bind(filter.applicationID).bind(afterSequence)
     }
     return selectOfProfile.bind(block).bind(filter.applicationID).bind(filter.profileID).bind(afterSequence)
-  }
-
-  /// The same, with how far that goes.
-  func page(matching filter: EventFilter, afterSequence: UInt64, limit: Int) throws(SQLiteError) -> EventPage {
-    // What is appended meanwhile may be in the page, in its order and without a gap.
-    let end = try head().sequence
-    let events = try events(matching: filter, afterSequence: afterSequence, limit: limit)
-    // After the events: what is dropped meanwhile counts as missing.
-    let start = try start().sequence
-    guard let last = events.last?.sequence else {
-      return EventPage(events: [], through: limit > 0 ? end : 0, start: start)
-    }
-    return EventPage(events: events, through: events.count == limit ? last : max(last, end), start: start)
   }
 
   // MARK: Erasing

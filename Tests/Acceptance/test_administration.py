@@ -316,3 +316,31 @@ def test_a_login_of_the_callers_leaves_its_authority_in_the_log(caller, person):
     caller.set_secret(person, TYPED, primary=primary_login("otp"))
     authorities = [event.details["authority"] for event in caller.events() if event.kind == "secret.set"]
     assert len(set(authorities)) == 2
+
+
+# R41
+def test_events_are_listed_page_by_page(caller, phone):
+    for _ in range(5):
+        caller.login(phone)
+    event_filter = administration_pb2.EventFilter(application_id=caller.application_id)
+    whole = caller.list_events(event_filter)
+    assert len(whole) > 5
+    assert caller.list_events(event_filter, page_size=1) == whole
+    assert caller.list_events(event_filter, page_size=4) == whole
+    # A full page at the log's end, and a list that finds nothing.
+    assert caller.list_events(event_filter, page_size=len(whole)) == whole
+    assert caller.list_events(administration_pb2.EventFilter(kinds=["never"])) == []
+
+
+def test_a_crowd_of_searches_keeps_nobody_waiting(start):
+    server = start()
+    caller, phone = new_caller(server, "shop"), Phone()
+    caller.bind(phone)
+    crowd = new_caller(server, "crowd")
+    never = administration_pb2.ListEventsRequest(filter=administration_pb2.EventFilter(kinds=["never"]))
+    searches = [crowd.administration.ListEvents.future(never) for _ in range(110)]
+    assert caller.login(phone).outcome == SUCCEEDED
+    assert caller.events()
+    caller.erase_profile("profile-of-nobody")
+    for search in searches:
+        assert list(search.result().events) == []

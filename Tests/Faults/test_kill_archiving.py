@@ -22,7 +22,7 @@ from faults.watching import PATIENCE_SECONDS
 from support.caller import from_threads, new_caller
 from support.phone import Phone
 from support.server import run
-from support.stubs import administration_pb2, evaluation_pb2
+from support.stubs import evaluation_pb2
 
 KILLS = int(os.environ.get("FAULTS_KILLS") or 4)
 
@@ -127,14 +127,7 @@ def archived(archive):
 
 def logged(caller):
     """The same of what is still in the log."""
-    found, after = {}, 0
-    while True:
-        request = administration_pb2.ListEventsRequest(after_sequence=after, page_size=1000)
-        page = caller.administration.ListEvents(request).events
-        if not page:
-            return found
-        found |= {event.sequence: (event.kind, event.profile_id) for event in page}
-        after = page[-1].sequence
+    return {event.sequence: (event.kind, event.profile_id) for event in caller.list_events()}
 
 
 # Commands

@@ -134,8 +134,9 @@ struct ErasureTests {
       try write(events: [.sample()])
       try write(.eraseProfile(.alice), found)
       try write(.eraseProfile(.alice), found)
-      let events = try EventLog(on: connection).events(
-        matching: EventFilter(applicationID: ""), afterSequence: 0, limit: 10)
+      let events = try EventLog(on: connection).page(
+        matching: EventFilter(applicationID: ""), afterSequence: 0, limit: 10
+      ).events
       #expect(events.map(\.isErased) == [true, false, true, false, false])
       let accounts = events.suffix(2).map { $0.event?.details.first { $0.key == "erased_events" }?.value }
       #expect(accounts == ["2", "0"])

@@ -159,6 +159,7 @@ extension V1.ListEventsRequest: MappedMessage {
     mapper.field(&value.filter, &c.filter)
     mapper.field(&value.afterSequence, &c.after_sequence)
     mapper.field(&value.pageSize, &c.page_size)
+    mapper.field(&value.pageToken, &c.page_token)
   }
 }
 
@@ -171,6 +172,7 @@ extension V1.ListEventsResponse: MappedMessage {
 
   static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
     mapper.repeated(&value.events, &c.events, &c.n_events)
+    mapper.field(&value.nextPageToken, &c.next_page_token)
   }
 }
 

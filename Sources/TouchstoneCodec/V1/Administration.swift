@@ -143,20 +143,28 @@ extension V1 {
     public var afterSequence: UInt64
     /// 1 to 1000; 0 for 100.
     public var pageSize: UInt32
+    /// Of the page before; empty for the first. With it, `afterSequence` is not looked at.
+    public var pageToken: String
 
-    public init(filter: EventFilter? = nil, afterSequence: UInt64 = 0, pageSize: UInt32 = 0) {
+    public init(
+      filter: EventFilter? = nil, afterSequence: UInt64 = 0, pageSize: UInt32 = 0, pageToken: String = ""
+    ) {
       self.filter = filter
       self.afterSequence = afterSequence
       self.pageSize = pageSize
+      self.pageToken = pageToken
     }
   }
 
   /// Answers ``ListEventsRequest``.
   public struct ListEventsResponse: WireMessage {
     public var events: [Event]
+    /// Empty: there are no more yet. Nothing else is a sign of that: a page may be empty.
+    public var nextPageToken: String
 
-    public init(events: [Event] = []) {
+    public init(events: [Event] = [], nextPageToken: String = "") {
       self.events = events
+      self.nextPageToken = nextPageToken
     }
   }
 

@@ -294,9 +294,19 @@ class Caller:
 
     def events(self):
         """All of this application."""
-        event_filter = administration_pb2.EventFilter(application_id=self.application_id)
-        request = administration_pb2.ListEventsRequest(filter=event_filter, page_size=1000)
-        return self.administration.ListEvents(request).events
+        return self.list_events(administration_pb2.EventFilter(application_id=self.application_id))
+
+    def list_events(self, event_filter=None, *, after=0, page_size=1000):
+        """All that there are, page by page."""
+        request = administration_pb2.ListEventsRequest(filter=event_filter, after_sequence=after, page_size=page_size)
+        found = []
+        while True:
+            page = self.administration.ListEvents(request)
+            assert len(page.events) <= page_size
+            found += page.events
+            if not page.next_page_token:
+                return found
+            request.page_token = page.next_page_token
 
 
 def new_caller(server, application_id=None):

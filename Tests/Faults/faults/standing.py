@@ -118,12 +118,6 @@ class Observation:
 
 
 def _events(caller, profile_id):
-    event_filter = administration_pb2.EventFilter(application_id=caller.application_id, profile_id=profile_id)
-    after = 0
-    while True:
-        request = administration_pb2.ListEventsRequest(filter=event_filter, after_sequence=after, page_size=1000)
-        page = caller.administration.ListEvents(request).events
-        yield from page
-        if len(page) < 1000:
-            return
-        after = page[-1].sequence
+    return caller.list_events(
+        administration_pb2.EventFilter(application_id=caller.application_id, profile_id=profile_id)
+    )

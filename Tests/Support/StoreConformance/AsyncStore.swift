@@ -59,10 +59,17 @@ extension Store {
     }
   }
 
+  /// In as many reads as it takes.
   public func events(
     matching filter: EventFilter = EventFilter(applicationID: ""), afterSequence: UInt64 = 0, limit: Int = 1_000
   ) async throws(StoreError) -> [EventRecord] {
-    try await eventPage(matching: filter, afterSequence: afterSequence, limit: limit).events
+    var page = try await eventPage(matching: filter, afterSequence: afterSequence, limit: limit)
+    var events = page.events
+    while !page.reachesEnd, events.count < limit {
+      page = try await eventPage(matching: filter, afterSequence: page.through, limit: limit - events.count)
+      events += page.events
+    }
+    return events
   }
 
   public func eventPage(

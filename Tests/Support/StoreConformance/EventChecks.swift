@@ -82,6 +82,37 @@ extension StoreConformance {
       #expect(try await store.eventPage(limit: 11).through == 11)
     },
 
+    Check(name: "one read looks at a bounded number of events, and the next goes on") { store in
+      let count = 3 * EventPage.maximumRows
+      for _ in 0..<count / 64 {
+        try await store.commit(events: (0..<64).map { EventDraft.sample("many", profile: $0 == 63 ? "bob" : "alice") })
+      }
+      try await store.commit(events: [.sample("few")])
+      let end = UInt64(count + 1)
+      let filters = [
+        EventFilter(applicationID: "", kindPrefixes: ["few"]),
+        EventFilter(applicationID: Sample.application, kindPrefixes: ["few"]),
+        EventFilter(applicationID: Sample.application, profileID: "alice", kindPrefixes: ["few"]),
+      ]
+      for filter in filters {
+        var (position, reads): (UInt64, Int) = (0, 0)
+        var found: [UInt64] = []
+        while position < end {
+          let page = try await store.eventPage(matching: filter, afterSequence: position)
+          #expect(page.through > position && page.end == end)
+          #expect(page.reachesEnd == (page.through == end))
+          found += page.events.map(\.sequence)
+          position = page.through
+          reads += 1
+        }
+        #expect(found == [end])
+        #expect((3...5).contains(reads), "\(filter)")
+      }
+      // A full page that ends where the log ends says so.
+      let last = try await store.eventPage(matching: filters[0], afterSequence: end - 1, limit: 1)
+      #expect(last.events.map(\.sequence) == [end] && last.reachesEnd)
+    },
+
     Check(name: "the filter admits what the store finds by it") { store in
       let kinds = ["a", "a.b", "b"]
       let drafts = kinds.flatMap { kind in

@@ -93,17 +93,23 @@ public struct StoredRecords: Sendable {
   }
 
   public func events(matching filter: EventFilter, afterSequence: UInt64, limit: Int) -> [EventRecord] {
-    // Without gaps.
-    let start = max(afterSequence, eventStart.sequence) - eventStart.sequence
-    return Array(events.dropFirst(Int(clamping: start)).lazy.filter(filter.admits).prefix(limit))
+    Array(looked(after: afterSequence).lazy.filter(filter.admits).prefix(limit))
+  }
+
+  /// What one read looks at. Without gaps.
+  private func looked(after sequence: UInt64) -> ArraySlice<EventRecord> {
+    let start = max(sequence, eventStart.sequence) - eventStart.sequence
+    return events.dropFirst(Int(clamping: start)).prefix(EventPage.maximumRows)
   }
 
   public func eventPage(matching filter: EventFilter, afterSequence: UInt64, limit: Int) -> EventPage {
     let page = events(matching: filter, afterSequence: afterSequence, limit: max(0, limit))
+    let end = chain.head.sequence
     guard page.count == limit else {
-      return EventPage(events: page, through: chain.head.sequence, start: eventStart.sequence)
+      let last = looked(after: afterSequence).last?.sequence ?? end
+      return EventPage(events: page, through: last, start: eventStart.sequence, end: end)
     }
-    return EventPage(events: page, through: page.last?.sequence ?? 0, start: eventStart.sequence)
+    return EventPage(events: page, through: page.last?.sequence ?? 0, start: eventStart.sequence, end: end)
   }
 
   public func enrolment(

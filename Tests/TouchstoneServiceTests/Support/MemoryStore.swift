@@ -24,6 +24,8 @@ final class MemoryStore: Store {
     /// Runs once, right before the next commit is compared.
     var beforeCommit: (@Sendable (inout StoredRecords) -> Void)?
     var commitCount = 0
+    /// Reads of events that a test has not let go on; `nil`: it holds none.
+    var heldEventReads: [@Sendable () -> Void]?
     var isClosed = false
   }
 
@@ -73,6 +75,23 @@ final class MemoryStore: Store {
 
   func failReads(_ code: StoreError.Code) {
     state.withLock { $0.readFailure = StoreError(code: code, message: Self.privateMessage) }
+  }
+
+  /// From now on reads of events are answered when a test says so.
+  func holdEventReads() {
+    state.withLock { $0.heldEventReads = [] }
+  }
+
+  /// How many reads of events wait for the test.
+  var heldEventReadCount: Int { state.withLock { $0.heldEventReads?.count ?? 0 } }
+
+  /// Answers the oldest. False: there was none.
+  func answerEventRead() -> Bool {
+    let read = state.withLock { state in
+      state.heldEventReads?.isEmpty == false ? state.heldEventReads?.removeFirst() : nil
+    }
+    read?()
+    return read != nil
   }
 
   /// What is read may be lost again.
@@ -156,7 +175,14 @@ final class MemoryStore: Store {
   func events(
     matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<EventPage>
   ) {
-    read(completion) { $0.eventPage(matching: filter, afterSequence: afterSequence, limit: limit) }
+    let answer: @Sendable () -> Void = { [self] in
+      read(completion) { $0.eventPage(matching: filter, afterSequence: afterSequence, limit: limit) }
+    }
+    let isHeld = state.withLock { state in
+      state.heldEventReads?.append(answer)
+      return state.heldEventReads != nil
+    }
+    if !isHeld { answer() }
   }
 
   func eventChainHead(completion: @escaping Completion<EventChain.Head>) {

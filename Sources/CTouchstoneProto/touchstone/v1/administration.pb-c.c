@@ -1429,7 +1429,7 @@ const ProtobufCMessageDescriptor touchstone__v1__event_filter__descriptor =
   (ProtobufCMessageInit) touchstone__v1__event_filter__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__list_events_request__field_descriptors[3] =
+static const ProtobufCFieldDescriptor touchstone__v1__list_events_request__field_descriptors[4] =
 {
   {
     "filter",
@@ -1467,16 +1467,29 @@ static const ProtobufCFieldDescriptor touchstone__v1__list_events_request__field
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "page_token",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__ListEventsRequest, page_token),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__list_events_request__field_indices_by_name[] = {
   1,   /* field[1] = after_sequence */
   0,   /* field[0] = filter */
   2,   /* field[2] = page_size */
+  3,   /* field[3] = page_token */
 };
 static const ProtobufCIntRange touchstone__v1__list_events_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__list_events_request__descriptor =
 {
@@ -1486,14 +1499,14 @@ const ProtobufCMessageDescriptor touchstone__v1__list_events_request__descriptor
   "Touchstone__V1__ListEventsRequest",
   "touchstone.v1",
   sizeof(Touchstone__V1__ListEventsRequest),
-  3,
+  4,
   touchstone__v1__list_events_request__field_descriptors,
   touchstone__v1__list_events_request__field_indices_by_name,
   1,  touchstone__v1__list_events_request__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__list_events_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__list_events_response__field_descriptors[1] =
+static const ProtobufCFieldDescriptor touchstone__v1__list_events_response__field_descriptors[2] =
 {
   {
     "events",
@@ -1507,14 +1520,27 @@ static const ProtobufCFieldDescriptor touchstone__v1__list_events_response__fiel
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "next_page_token",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__ListEventsResponse, next_page_token),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__list_events_response__field_indices_by_name[] = {
   0,   /* field[0] = events */
+  1,   /* field[1] = next_page_token */
 };
 static const ProtobufCIntRange touchstone__v1__list_events_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__list_events_response__descriptor =
 {
@@ -1524,7 +1550,7 @@ const ProtobufCMessageDescriptor touchstone__v1__list_events_response__descripto
   "Touchstone__V1__ListEventsResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__ListEventsResponse),
-  1,
+  2,
   touchstone__v1__list_events_response__field_descriptors,
   touchstone__v1__list_events_response__field_indices_by_name,
   1,  touchstone__v1__list_events_response__number_ranges,

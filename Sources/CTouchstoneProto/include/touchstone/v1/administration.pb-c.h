@@ -222,24 +222,33 @@ struct  Touchstone__V1__ListEventsRequest
    * 1 to 1000; 0 for 100.
    */
   uint32_t page_size;
+  /*
+   * next_page_token of the page before; empty for the first. With it, after_sequence is not looked at. The filter may be
+   * another one: it holds from there on.
+   */
+  char *page_token;
 };
 #define TOUCHSTONE__V1__LIST_EVENTS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__list_events_request__descriptor) \
-    , NULL, 0, 0 }
+    , NULL, 0, 0, (char *)protobuf_c_empty_string }
 
 
 struct  Touchstone__V1__ListEventsResponse
 {
   ProtobufCMessage base;
   /*
-   * By sequence. Fewer than page_size: there are no more yet.
+   * By sequence; page_size at most, and perhaps none though there are more.
    */
   size_t n_events;
   Touchstone__V1__Event **events;
+  /*
+   * Of the page that follows. Empty: there are no more yet, and nothing else is a sign of that.
+   */
+  char *next_page_token;
 };
 #define TOUCHSTONE__V1__LIST_EVENTS_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__list_events_response__descriptor) \
-    , 0,NULL }
+    , 0,NULL, (char *)protobuf_c_empty_string }
 
 
 struct  Touchstone__V1__WatchEventsRequest
