@@ -1,4 +1,4 @@
-// What may be a passcode, a gesture (R16), or a ProfileTouchID (R30). A violation goes behind the field's name ("is
+// What may be a passcode, a gesture (R16), a ProfileTouchID (R30), or the id of a device that is bound. A violation goes behind the field's name ("is
 // empty"), and says nothing of the secret itself.
 
 public enum Passcode {
@@ -82,7 +82,69 @@ public enum ProfileTouchID {
   }
 }
 
+public enum DeviceID {
+  /// Whoever names a device locks it for the vendor's other applications (R8), so its id must not be found by guessing.
+  public static let fewestCharacters = 16
+  /// Of 16 random hexadecimal digits, fewer are different once in 10^5 times.
+  public static let fewestDistinctBytes = 6
+  /// What is left of it without padding, and without the profile's id.
+  public static let fewestTellingBytes = 12
+  /// Random digits have a longer run of one digit once in 10^4 times; then it is counted once.
+  public static let longestRun = 3
+  /// Where two thirds of the bytes are as far from the one before, it is a row of letters or digits.
+  private static let sameSteps = (count: 2, of: 3)
+
+  /// Whoever chose it may have chosen badly; what is short or evidently guessable is refused.
+  public static func violation(in id: String, profileID: String) -> String? {
+    guard id.unicodeScalars.count >= fewestCharacters else { return "has fewer than \(fewestCharacters) characters" }
+    let bytes = Array(id.utf8)
+    if isRow(bytes) || Set(bytes).count < fewestDistinctBytes || withoutRuns(bytes).count < fewestTellingBytes {
+      return "is guessable: a row, a number, or padded"
+    }
+    if withoutRuns(bytes.removing(name: profileID)).count < fewestTellingBytes {
+      return "is guessable: hardly more than the profile's id"
+    }
+    return nil
+  }
+
+  private static func isRow(_ bytes: [UInt8]) -> Bool {
+    var counts: [UInt8: Int] = [:]
+    for step in zip(bytes, bytes.dropFirst()).map({ $1 &- $0 }) { counts[step, default: 0] += 1 }
+    return (counts.values.max() ?? 0) * sameSteps.of >= (bytes.count - 1) * sameSteps.count
+  }
+
+  /// A longer run of one byte as a single one.
+  private static func withoutRuns(_ bytes: [UInt8]) -> [UInt8] {
+    var kept: [UInt8] = []
+    var rest = bytes[...]
+    while let first = rest.first {
+      let run = rest.prefix { $0 == first }
+      kept += run.count > longestRun ? run.prefix(1) : run
+      rest = rest.dropFirst(run.count)
+    }
+    return kept
+  }
+}
+
 extension [UInt8] {
+  /// Every occurrence, in upper and lower case of ASCII alike. A name too short to tell anything stays.
+  fileprivate func removing(name: String) -> [UInt8] {
+    let name = Array(name.utf8)
+    guard name.count >= ProfileTouchID.shortestTellingName else { return self }
+    var kept: [UInt8] = []
+    var index = 0
+    while index < count {
+      let isName = zip(self[index...], name).allSatisfy { $0.lowercased == $1.lowercased }
+      if isName, index + name.count <= count {
+        index += name.count
+      } else {
+        kept.append(self[index])
+        index += 1
+      }
+    }
+    return kept
+  }
+
   /// Upper and lower case of ASCII alike: the next guess after "alice" is "Alice".
   func contains(name: String) -> Bool {
     let name = Array(name.utf8)

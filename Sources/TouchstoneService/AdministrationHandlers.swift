@@ -45,7 +45,8 @@ extension TouchstoneService {
           let response = V1.GetProfileResponse(
             bindings: bindings.map(V1.Binding.init), secrets: profile.secretStandings,
             settings: V1.UnlockSettings(profile))
-          addDevices(of: Self.deviceIDs(bindings)[...], to: response, for: exchange)
+          addDevices(
+            of: Self.deviceIDs(bindings)[...], vendor: vendor(of: request.applicationID), to: response, for: exchange)
         }
       }
     }
@@ -72,18 +73,19 @@ extension TouchstoneService {
   }
 
   private func addDevices(
-    of deviceIDs: ArraySlice<String>, to response: V1.GetProfileResponse, for exchange: Exchange<V1.GetProfileResponse>
+    of deviceIDs: ArraySlice<String>, vendor: Vendor, to response: V1.GetProfileResponse,
+    for exchange: Exchange<V1.GetProfileResponse>
   ) {
     guard let deviceID = deviceIDs.first else { return exchange.answer(response) }
     store.device(
-      id: deviceID,
+      id: deviceID, vendor: vendor,
       completion: exchange.then { [self] device in
         var response = response
         response.devices.append(
           V1.DeviceStanding(
             deviceID: device.deviceID, biometryFailures: device.biometry.consecutiveFailures,
             biometryLockedOut: device.biometry.isLockedOut))
-        addDevices(of: deviceIDs.dropFirst(), to: response, for: exchange)
+        addDevices(of: deviceIDs.dropFirst(), vendor: vendor, to: response, for: exchange)
       })
   }
 
@@ -100,7 +102,7 @@ extension TouchstoneService {
     unlock(request, exchange, round: 0)
   }
 
-  /// Only a device that speaks for somebody in this application, since its count is shared by all (R8).
+  /// Only a device that speaks for somebody in this application, since its count is shared by all of its vendor (R8).
   private func unlock(
     _ request: V1.UnlockDeviceRequest, _ exchange: Exchange<V1.UnlockDeviceResponse>, round: Int
   ) {
@@ -116,7 +118,7 @@ extension TouchstoneService {
           }
         }
         store.device(
-          id: request.deviceID,
+          id: request.deviceID, vendor: vendor(of: request.applicationID),
           completion: exchange.then { [self] device in
             guard device.biometry != BiometryStanding() else {
               return confirm(for: exchange) { exchange.answer(V1.UnlockDeviceResponse()) }

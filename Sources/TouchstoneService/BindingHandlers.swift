@@ -30,7 +30,7 @@ extension TouchstoneService {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
-    validator.identifier(request.deviceID, "device_id")
+    validator.deviceID(request.deviceID, of: request.profileID, "device_id")
     let verdict = validator.primaryVerdict(request.primary, "primary", under: configuration.enrolment, at: now)
     let posture = validator.posture(request.posture)
     try validator.finish()

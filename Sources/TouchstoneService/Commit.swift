@@ -16,7 +16,7 @@ extension ChangeSet {
   mutating func revoke(_ binding: BindingRecord, on device: DeviceRecord, round: Int) {
     revoke(binding, on: device)
     guard round < comparedRevocationRounds else { return }
-    changes.append(.requireDevice(id: device.deviceID, version: device.version))
+    changes.append(.requireDevice(id: device.deviceID, vendor: device.vendor, version: device.version))
   }
 }
 

@@ -172,11 +172,12 @@ struct EnrolmentFlow: Sendable {
   private func read(round: Int) {
     service.store.enrolmentRecords(
       applicationID: request.applicationID, profileID: ticket.profileID, deviceID: ticket.deviceID,
-      ticket: ticket.key,
+      vendor: service.vendor(of: request.applicationID), ticket: ticket.key,
       completion: exchange.then { records in
         guard let digest = profileTouchIDDigest else { return decide(records, holder: nil, round: round) }
         service.store.attemptRecords(
-          for: .profileTouchID(applicationID: request.applicationID, digest: digest), evaluation: nil,
+          for: .profileTouchID(applicationID: request.applicationID, digest: digest),
+          vendor: service.vendor(of: request.applicationID), evaluation: nil,
           completion: exchange.then { found in decide(records, holder: found.binding, round: round) })
       })
   }

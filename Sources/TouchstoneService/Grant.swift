@@ -42,7 +42,8 @@ struct Grant: Sendable {
     if let binding = subject.binding {
       changes.append(change(of: binding, decision, at: now))
       if decision.device == nil {
-        changes.append(.requireDevice(id: subject.device.deviceID, version: subject.device.version))
+        let device = subject.device
+        changes.append(.requireDevice(id: device.deviceID, vendor: device.vendor, version: device.version))
       }
     }
     if decision.secret == nil { changes.append(.require(subject.profile)) }

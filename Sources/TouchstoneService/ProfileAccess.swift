@@ -17,7 +17,7 @@ extension TouchstoneService {
     then body: @escaping @Sendable (ProfileRecord) throws(RequestError) -> Void
   ) {
     store.attemptRecords(
-      for: .profile(applicationID: name.applicationID, profileID: name.profileID), evaluation: nil,
+      for: .profile(applicationID: name.applicationID, profileID: name.profileID), vendor: .everybody, evaluation: nil,
       completion: exchange.then { records throws(RequestError) in try body(records.profile) })
   }
 }

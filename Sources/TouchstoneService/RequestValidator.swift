@@ -60,6 +60,14 @@ struct RequestValidator {
     if !text.isEmpty { identifier(text, field()) }
   }
 
+  /// Of a device that is to be bound: one that was bound before this was asked of it keeps its id.
+  mutating func deviceID(_ text: String, of profileID: String, _ field: @autoclosure FieldPath) {
+    if let reason = Identifier.violation(in: text) { return refuse(field(), reason) }
+    if let reason = DeviceID.violation(in: text, profileID: profileID) {
+      refuse(field(), "\(reason); send a random UUID that the app makes at its first start and keeps")
+    }
+  }
+
   mutating func text(_ text: String, _ field: @autoclosure FieldPath, bytes: ClosedRange<Int>) {
     if !bytes.contains(text.utf8.count) {
       refuse(field(), "must be \(bytes.lowerBound) to \(bytes.upperBound) bytes, is \(text.utf8.count)")

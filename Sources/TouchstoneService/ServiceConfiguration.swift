@@ -12,6 +12,8 @@ public struct ServiceConfiguration: Sendable {
   public var policies: [EvaluationPolicy] = EvaluationPolicy.builtIn
   /// Nobody else may call; `nil`: whoever is on this machine may, and nobody from elsewhere.
   public var callers: [CallerDefinition]?
+  /// `nil`: all applications are one vendor's, and stay so while the service runs.
+  public var vendors: Vendors?
   /// Whether callers to whom it is granted may ask for the methods' descriptions.
   public var servesReflection = true
   public var enrolment = EnrolmentPolicy()

@@ -178,7 +178,8 @@ extension TouchstoneService {
     switch named {
     case .binding(let bindingID):
       store.attemptRecords(
-        for: .binding(applicationID: applicationID, bindingID: bindingID), evaluation: evaluation,
+        for: .binding(applicationID: applicationID, bindingID: bindingID), vendor: vendor(of: applicationID),
+        evaluation: evaluation,
         completion: exchange.then { [standIns] records throws(RequestError) in
           try body(Subject(records, ofBinding: bindingID, standIns))
         })
@@ -187,7 +188,8 @@ extension TouchstoneService {
     case .bearer:
       // No binding's digest is empty.
       store.attemptRecords(
-        for: .profileTouchID(applicationID: applicationID, digest: digest ?? []), evaluation: evaluation,
+        for: .profileTouchID(applicationID: applicationID, digest: digest ?? []), vendor: vendor(of: applicationID),
+        evaluation: evaluation,
         completion: exchange.then { records throws(RequestError) in try body(Subject(ofBearer: records)) })
     }
   }
@@ -197,9 +199,9 @@ extension TouchstoneService {
     ofBinding bindingID: String, of applicationID: String, for exchange: Exchange<Response>
   ) throws(RequestError) -> Subject? {
     do throws(StoreError) {
-      guard let records = try store.attemptRecordsAtHand(ofBinding: bindingID, applicationID: applicationID) else {
-        return nil
-      }
+      let records = try store.attemptRecordsAtHand(
+        ofBinding: bindingID, applicationID: applicationID, vendor: vendor(of: applicationID))
+      guard let records else { return nil }
       return Subject(records, ofBinding: bindingID, standIns)
     } catch {
       throw exchange.logged(error)
@@ -212,11 +214,11 @@ extension TouchstoneService {
     then body: @escaping @Sendable (Subject) throws(RequestError) -> Void
   ) {
     store.attemptRecords(
-      for: .profile(applicationID: applicationID, profileID: profileID), evaluation: evaluation,
+      for: .profile(applicationID: applicationID, profileID: profileID), vendor: .everybody, evaluation: evaluation,
       completion: exchange.then { [store, standIns] records in
         let standInID = ProfileRecord.standInID(forProfile: profileID)
         store.attemptRecords(
-          for: .profile(applicationID: applicationID, profileID: standInID), evaluation: nil,
+          for: .profile(applicationID: applicationID, profileID: standInID), vendor: .everybody, evaluation: nil,
           completion: exchange.then { standIn throws(RequestError) in
             try body(Subject(records, standIn: standIn.profile, standIns))
           })

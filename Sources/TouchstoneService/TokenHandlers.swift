@@ -122,7 +122,7 @@ extension TouchstoneService {
     guard key.isIssued(in: store.lineage) else { return try body(nil) }
     store.token(
       key,
-      completion: exchange.then { [store] record in
+      completion: exchange.then { [store, vendor = vendor(of: applicationID)] record in
         let holder: AttemptSubject =
           if let bindingID = claims.bindingID {
             .binding(applicationID: applicationID, bindingID: bindingID)
@@ -130,7 +130,7 @@ extension TouchstoneService {
             .profile(applicationID: applicationID, profileID: claims.subject)
           }
         store.attemptRecords(
-          for: holder, evaluation: nil,
+          for: holder, vendor: vendor, evaluation: nil,
           completion: exchange.then { records throws(RequestError) in
             let holder: GenuineToken.Holder =
               claims.bindingID == nil ? .profile(records.profile) : .binding(records.binding)

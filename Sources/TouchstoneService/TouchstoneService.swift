@@ -27,6 +27,7 @@ public final class TouchstoneService: Sendable {
   /// `nil`: switched off.
   let reflection: Reflection?
   private let book: Mutex<PolicyBook>
+  private let currentVendors: Mutex<Vendors>
   private let currentKeys: Mutex<ServiceKeys>
   private let contexts: [ShardContext]
 
@@ -38,6 +39,7 @@ public final class TouchstoneService: Sendable {
     self.store = store
     self.configuration = configuration
     self.book = Mutex(PolicyBook(configuration.policies))
+    self.currentVendors = Mutex(configuration.vendors ?? Vendors())
     self.currentKeys = Mutex(
       ServiceKeys(
         keys, issuer: configuration.issuer, randomness: environment.randomness, lineage: store.lineage))
@@ -81,6 +83,23 @@ public final class TouchstoneService: Sendable {
   public func replacePolicies(_ policies: [EvaluationPolicy]) {
     let replacement = PolicyBook(policies)
     book.withLock { $0 = replacement }
+  }
+
+  // MARK: Vendors
+
+  /// As it is now. A call that asks twice may see two.
+  func vendor(of applicationID: String) -> Vendor {
+    // Where nobody tells them apart, no call takes the lock.
+    guard configuration.vendors != nil else { return .everybody }
+    return currentVendors.withLock { $0 }.vendor(of: applicationID)
+  }
+
+  /// From now on these and no others.
+  ///
+  /// - Precondition: the service was started with some.
+  public func replaceVendors(_ vendors: Vendors) {
+    precondition(configuration.vendors != nil, "all applications are one vendor's for as long as the service runs")
+    currentVendors.withLock { $0 = vendors }
   }
 
   // MARK: Keys

@@ -34,7 +34,7 @@ public enum Change: Sendable, Hashable {
   /// No binding of this id may be in this application; one of another application does not count.
   case requireNoBinding(applicationID: String, id: String)
   /// The device must still be at this version.
-  case requireDevice(id: String, version: RecordVersion)
+  case requireDevice(id: String, vendor: Vendor, version: RecordVersion)
   /// The profile must still be at this version.
   case requireProfile(applicationID: String, profileID: String, version: RecordVersion)
   /// The token's row must still be at this version (0: there is none).

@@ -101,14 +101,20 @@ public struct BindingRecord: Sendable, Hashable {
   }
 }
 
-/// A device's standing (R8).
+/// A device's standing with one vendor's applications (R8).
 public struct DeviceRecord: Sendable, Hashable {
   public var deviceID: String
+  /// Of a stand-in: everybody's.
+  public var vendor: Vendor
   public var biometry: BiometryStanding
   public var version: RecordVersion
 
-  public init(deviceID: String, biometry: BiometryStanding = BiometryStanding(), version: RecordVersion = 0) {
+  public init(
+    deviceID: String, vendor: Vendor = .everybody, biometry: BiometryStanding = BiometryStanding(),
+    version: RecordVersion = 0
+  ) {
     self.deviceID = deviceID
+    self.vendor = vendor
     self.biometry = biometry
     self.version = version
   }

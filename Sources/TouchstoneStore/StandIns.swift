@@ -86,6 +86,16 @@ extension BindingRecord {
   }
 }
 
+extension BindingRecord {
+  /// Whose that record is, where the application is this vendor's: a stand-in is nobody's.
+  public func countingVendor(_ vendor: Vendor) -> Vendor { isRevoked ? .everybody : vendor }
+}
+
+extension DeviceRecord {
+  /// A stand-in, of whichever kind.
+  package var isOfNoVendor: Bool { deviceID.utf8.first == 1 || deviceID.utf8.first == 2 }
+}
+
 extension ChangeSet {
   /// Revokes the binding. What was counted on its device is copied to its stand-in, so that its answers go on as they
   /// were (R37).

@@ -13,22 +13,28 @@ public protocol Store: Sendable {
   /// In which every key is issued, and no other counts.
   var lineage: Lineage { get }
 
-  /// All that an attempt rests on, in one round trip. `evaluation`: `nil` where none is asked for.
+  /// All that an attempt rests on, in one round trip.
+  ///
+  /// - Parameters:
+  ///   - vendor: the application's, whose record of the device it is.
+  ///   - evaluation: `nil` where none is asked for.
   func attemptRecords(
-    for subject: AttemptSubject, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>)
+    for subject: AttemptSubject, vendor: Vendor, evaluation: ExpiringKey?,
+    completion: @escaping Completion<AttemptRecords>)
 
   /// Of a binding, and at once, by a store that need not wait for it: without what it takes to hand a completion round,
   /// which is more than a preflight's own work. `nil`: ask `attemptRecords`.
   func attemptRecordsAtHand(
-    ofBinding bindingID: String, applicationID: String
+    ofBinding bindingID: String, applicationID: String, vendor: Vendor
   ) throws(StoreError) -> AttemptRecords?
 
   /// All that completing a binding rests on. `ticket`: the key that `Change.useTicket` will use.
   func enrolmentRecords(
-    applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey,
+    applicationID: String, profileID: String, deviceID: String, vendor: Vendor, ticket: ExpiringKey,
     completion: @escaping Completion<EnrolmentRecords>)
 
-  func device(id: String, completion: @escaping Completion<DeviceRecord>)
+  /// Version 0 where the vendor has no record of it: then with what `Vendor.everybody` knew of it (`DeviceRecord.inherited`).
+  func device(id: String, vendor: Vendor, completion: @escaping Completion<DeviceRecord>)
 
   /// The active binding of this device in this application, whoever's it is.
   func activeBinding(applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>)
@@ -103,7 +109,7 @@ extension Store {
   }
 
   public func attemptRecordsAtHand(
-    ofBinding bindingID: String, applicationID: String
+    ofBinding bindingID: String, applicationID: String, vendor: Vendor
   ) throws(StoreError) -> AttemptRecords? {
     nil
   }

@@ -185,8 +185,8 @@ struct ChangeSetStatements {
     switch change {
     case .putBinding(let binding): .binding([UInt8](binding.bindingID.utf8))
     case .touchBinding(let id, _, _), .requireBinding(let id, _): .binding([UInt8](id.utf8))
-    case .putDevice(let device): .device([UInt8](device.deviceID.utf8))
-    case .requireDevice(let id, _): .device([UInt8](id.utf8))
+    case .putDevice(let device): .device([UInt8](device.storedID.utf8))
+    case .requireDevice(let id, let vendor, _): .device([UInt8](vendor.storedID(ofDevice: id).utf8))
     case .putProfile(let profile): .profile([UInt8](profile.applicationID.utf8), [UInt8](profile.profileID.utf8))
     case .requireProfile(let applicationID, let id, _): .profile([UInt8](applicationID.utf8), [UInt8](id.utf8))
     case .putEvaluation(let evaluation): .evaluation(evaluation.key)
@@ -207,7 +207,7 @@ extension Change {
     case .putProfile(let profile): profile.version
     case .putEvaluation(let evaluation): evaluation.version
     case .putToken(let token): token.version
-    case .touchBinding(_, let version, _), .requireBinding(_, let version), .requireDevice(_, let version),
+    case .touchBinding(_, let version, _), .requireBinding(_, let version), .requireDevice(_, _, let version),
       .requireProfile(_, _, let version), .requireToken(_, let version):
       version
     case .useTicket, .requireNoBinding, .eraseProfile: nil

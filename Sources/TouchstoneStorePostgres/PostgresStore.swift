@@ -89,30 +89,34 @@ public final class PostgresStore: Store {
   // MARK: Reading
 
   public func attemptRecords(
-    for subject: AttemptSubject, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>
+    for subject: AttemptSubject, vendor: Vendor, evaluation: ExpiringKey?,
+    completion: @escaping Completion<AttemptRecords>
   ) {
-    read([RecordQueries.attempt(subject, evaluation: evaluation)], completion) { results throws(PostgresError) in
+    read([RecordQueries.attempt(subject, vendor, evaluation: evaluation)], completion) {
+      results throws(PostgresError) in
       try results[0].only { row throws(PostgresError) in
-        try RecordQueries.attemptRecords(of: subject, evaluation: evaluation, &row)
+        try RecordQueries.attemptRecords(of: subject, vendor, evaluation: evaluation, &row)
       }
     }
   }
 
   public func enrolmentRecords(
-    applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey,
+    applicationID: String, profileID: String, deviceID: String, vendor: Vendor, ticket: ExpiringKey,
     completion: @escaping Completion<EnrolmentRecords>
   ) {
     let calls = RecordQueries.enrolment(
-      applicationID: applicationID, profileID: profileID, deviceID: deviceID, ticket: ticket)
+      applicationID: applicationID, profileID: profileID, deviceID: deviceID, vendor: vendor, ticket: ticket)
     read(calls, completion) { results throws(PostgresError) in
       try RecordQueries.enrolmentRecords(
-        applicationID: applicationID, profileID: profileID, deviceID: deviceID, ticket: ticket, results)
+        applicationID: applicationID, profileID: profileID, deviceID: deviceID, vendor: vendor, ticket: ticket,
+        results)
     }
   }
 
-  public func device(id: String, completion: @escaping Completion<DeviceRecord>) {
-    read([StatementCall(.selectDevice).bind(id)], completion) { results throws(PostgresError) in
-      try results[0].map { row in DeviceRecord(&row) }.first ?? DeviceRecord(deviceID: id)
+  public func device(id: String, vendor: Vendor, completion: @escaping Completion<DeviceRecord>) {
+    read([RecordQueries.device(id: id, vendor: vendor)], completion) { results throws(PostgresError) in
+      try results[0].map { row in DeviceRecord(&row).known(to: vendor) }.first
+        ?? DeviceRecord(deviceID: id, vendor: vendor)
     }
   }
 

@@ -63,8 +63,9 @@ extension DeviceRecord {
   static let columnCount = 4
 
   init(_ row: inout Row) {
+    let (vendor, deviceID) = Vendor.parsing(storedID: row.text())
     self.init(
-      deviceID: row.text(),
+      deviceID: deviceID, vendor: vendor,
       biometry: BiometryStanding(consecutiveFailures: row.count(), isLockedOut: row.boolean()),
       version: row.version())
   }
@@ -166,7 +167,7 @@ extension StatementCall {
 
   /// All but the version.
   consuming func bind(_ device: DeviceRecord, standInUntil: UnixTime?) -> StatementCall {
-    bind(device.deviceID).bind(device.biometry.consecutiveFailures).bind(device.biometry.isLockedOut)
+    bind(device.storedID).bind(device.biometry.consecutiveFailures).bind(device.biometry.isLockedOut)
       .bind(standInUntil?.microseconds)
   }
 

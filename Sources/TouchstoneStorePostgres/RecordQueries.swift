@@ -4,36 +4,36 @@ internal import TouchstonePolicy
 internal import TouchstoneStore
 
 enum RecordQueries {
-  static func attempt(_ subject: AttemptSubject, evaluation: ExpiringKey?) -> StatementCall {
+  static func attempt(_ subject: AttemptSubject, _ vendor: Vendor, evaluation: ExpiringKey?) -> StatementCall {
     let call =
       switch subject {
       case .binding(let applicationID, let bindingID):
-        StatementCall(.attemptOfBinding).bind(applicationID).bind(bindingID)
+        StatementCall(.attemptOfBinding).bind(applicationID).bind(bindingID).bind(vendor.storedPrefix)
           .bind(DeviceRecord.standInID(forUnknownBinding: bindingID, applicationID: applicationID))
           .bind(ProfileRecord.standInID(forUnknownBinding: bindingID))
       case .profile(let applicationID, let profileID):
         StatementCall(.attemptOfProfile).bind(applicationID).bind(profileID)
       case .profileTouchID(let applicationID, let digest):
-        StatementCall(.attemptOfProfileTouchID).bind(applicationID).bind(digest)
+        StatementCall(.attemptOfProfileTouchID).bind(applicationID).bind(digest).bind(vendor.storedPrefix)
       }
     return if let evaluation { call.bind(evaluation) } else { call.bindNull().bindNull().bindNull() }
   }
 
   static func attemptRecords(
-    of subject: AttemptSubject, evaluation: ExpiringKey?, _ row: inout Row
+    of subject: AttemptSubject, _ vendor: Vendor, evaluation: ExpiringKey?, _ row: inout Row
   ) throws(PostgresError) -> AttemptRecords {
     var binding: BindingRecord?
     var device: DeviceRecord?
     switch subject {
     case .binding, .profileTouchID:
       binding = try row.present(BindingRecord.columnCount) { row throws(PostgresError) in try BindingRecord(&row) }
-      device = try row.present(DeviceRecord.columnCount) { row in DeviceRecord(&row) }
+      device = try row.present(DeviceRecord.columnCount) { row in DeviceRecord(&row).known(to: vendor) }
     case .profile: break
     }
     let profile = try row.present(ProfileRecord.columnCount) { row throws(PostgresError) in try ProfileRecord(&row) }
     let stored = storedEvaluation(evaluation, &row)
     return AttemptRecords(
-      binding: binding, device: device ?? missingDevice(of: subject, binding),
+      binding: binding, device: device ?? missingDevice(of: subject, vendor, binding),
       profile: profile ?? missingProfile(of: subject, binding), evaluation: stored)
   }
 
@@ -45,8 +45,10 @@ enum RecordQueries {
     return EvaluationRecord(key: key, &row, sweptBefore: rest.time())
   }
 
-  private static func missingDevice(of subject: AttemptSubject, _ binding: BindingRecord?) -> DeviceRecord {
-    if let binding { return DeviceRecord(deviceID: binding.countingDeviceID) }
+  private static func missingDevice(
+    of subject: AttemptSubject, _ vendor: Vendor, _ binding: BindingRecord?
+  ) -> DeviceRecord {
+    if let binding { return DeviceRecord(deviceID: binding.countingDeviceID, vendor: binding.countingVendor(vendor)) }
     return switch subject {
     case .binding(let applicationID, let bindingID):
       DeviceRecord(deviceID: DeviceRecord.standInID(forUnknownBinding: bindingID, applicationID: applicationID))
@@ -66,28 +68,33 @@ enum RecordQueries {
     }
   }
 
+  static func device(id: String, vendor: Vendor) -> StatementCall {
+    StatementCall(.selectDevice).bind(vendor.storedID(ofDevice: id)).bind(id)
+  }
+
   static func enrolment(
-    applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey
+    applicationID: String, profileID: String, deviceID: String, vendor: Vendor, ticket: ExpiringKey
   ) -> [StatementCall] {
     [
       StatementCall(.selectProfile).bind(applicationID).bind(profileID),
       StatementCall(.selectActiveBinding).bind(applicationID).bind(deviceID),
       StatementCall(.countActiveBindings).bind(applicationID).bind(profileID),
       StatementCall(.selectTicket).bind(ticket),
-      StatementCall(.selectDevice).bind(deviceID),
+      device(id: deviceID, vendor: vendor),
     ]
   }
 
   static func enrolmentRecords(
-    applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey, _ results: [QueryResult]
+    applicationID: String, profileID: String, deviceID: String, vendor: Vendor, ticket: ExpiringKey,
+    _ results: [QueryResult]
   ) throws(PostgresError) -> EnrolmentRecords {
     guard results.count == 5 else { throw .corrupt("an answer is missing") }
     let profiles = try results[0].map { row throws(PostgresError) in try ProfileRecord(&row) }
     let bindings = try results[1].map { row throws(PostgresError) in try BindingRecord(&row) }
-    let devices = try results[4].map { row in DeviceRecord(&row) }
+    let devices = try results[4].map { row in DeviceRecord(&row).known(to: vendor) }
     return EnrolmentRecords(
       profile: profiles.first ?? ProfileRecord(applicationID: applicationID, profileID: profileID),
-      device: devices.first ?? DeviceRecord(deviceID: deviceID), deviceBinding: bindings.first,
+      device: devices.first ?? DeviceRecord(deviceID: deviceID, vendor: vendor), deviceBinding: bindings.first,
       activeBindingCount: try results[2].only { row in Int(row.integer()) },
       isTicketUsed: try results[3].only { row in
         let isSwept = ticket.expiresAt < row.time()
@@ -98,6 +105,13 @@ enum RecordQueries {
   static func token(_ key: ExpiringKey, _ row: inout Row) throws(PostgresError) -> TokenRecord? {
     if key.expiresAt < row.time() { return .swept(key) }
     return row.isNull ? nil : try TokenRecord(key: key, &row)
+  }
+}
+
+extension DeviceRecord {
+  /// Where it is everybody's, the vendor has none of its own. Stand-ins are everybody's.
+  func known(to vendor: Vendor) -> DeviceRecord {
+    self.vendor == vendor || isOfNoVendor ? self : inherited(by: vendor)
   }
 }
 

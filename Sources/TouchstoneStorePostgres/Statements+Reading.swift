@@ -12,7 +12,7 @@ extension Statement {
   }
 
   private static let attemptColumns = """
-    \(qualified(BindingRecord.columns, "b")), \(qualified(DeviceRecord.columns, "d")),
+    \(qualified(BindingRecord.columns, "b")), \(knownDeviceColumns),
     \(qualified(ProfileRecord.columns, "p")), \(qualified(EvaluationRecord.columns, "e")), swept_before
     """
 
@@ -20,16 +20,31 @@ extension Statement {
     columns.split(separator: ",").map { "\(table).\($0.trimmed)" }.joined(separator: ", ")
   }
 
-  /// Application, binding, the stand-ins of its device and its profile, evaluation. One row: known or not, the same is read.
+  /// The vendor's own record of a device or, where it has none, everybody's.
+  private static let knownDeviceColumns: String = {
+    let columns = DeviceRecord.columns.split(separator: ",").map(\.trimmed)
+    return columns.map { "coalesce(d.\($0), o.\($0))" }.joined(separator: ", ")
+  }()
+
+  /// - Parameter prefix: the vendor's, which stands in front of its devices' ids; empty where all are one vendor's.
+  private static func device(_ prefix: String, orStandIn standIn: String = "NULL") -> String {
+    """
+    LEFT JOIN devices d ON d.device_id = CASE WHEN b.is_revoked THEN \(Schema.standInOfRevoked("b"))
+      ELSE coalesce(\(prefix)::BYTEA || b.device_id, \(standIn)) END
+    LEFT JOIN devices o ON o.device_id = b.device_id AND d.device_id IS NULL AND NOT b.is_revoked
+      AND \(prefix)::BYTEA <> ''
+    """
+  }
+
+  /// Application, binding, vendor, the stand-ins of its device and its profile, evaluation. One row: known or not, the same is read.
   static let attemptOfBinding = Statement(
     "attempt_of_binding",
     """
     SELECT \(attemptColumns) FROM (SELECT 1) AS one
     LEFT JOIN bindings b ON b.binding_id = $2 AND b.application_id = $1
-    LEFT JOIN devices d ON d.device_id = CASE WHEN b.is_revoked THEN \(Schema.standInOfRevoked("b"))
-      ELSE coalesce(b.device_id, $3) END
-    LEFT JOIN profiles p ON p.application_id = $1 AND p.profile_id = coalesce(b.profile_id, $4)
-    \(evaluationOf(5))
+    \(device("$3", orStandIn: "$4"))
+    LEFT JOIN profiles p ON p.application_id = $1 AND p.profile_id = coalesce(b.profile_id, $5)
+    \(evaluationOf(6))
     """)
 
   /// Application, profile, evaluation.
@@ -42,19 +57,23 @@ extension Statement {
     \(evaluationOf(3))
     """)
 
-  /// Application, digest, evaluation.
+  /// Application, digest, vendor, evaluation.
   static let attemptOfProfileTouchID = Statement(
     "attempt_of_profile_touch_id",
     """
     SELECT \(attemptColumns) FROM (SELECT 1) AS one
     LEFT JOIN bindings b ON b.application_id = $1 AND b.profile_touch_id = $2 AND NOT b.is_revoked
-    LEFT JOIN devices d ON d.device_id = b.device_id
+    \(device("$3"))
     LEFT JOIN profiles p ON p.application_id = b.application_id AND p.profile_id = b.profile_id
-    \(evaluationOf(3))
+    \(evaluationOf(4))
     """)
 
+  /// The vendor's own, and everybody's: the longer id is the vendor's.
   static let selectDevice = Statement(
-    "select_device", "SELECT \(DeviceRecord.columns) FROM devices WHERE device_id = $1")
+    "select_device",
+    """
+    SELECT \(DeviceRecord.columns) FROM devices WHERE device_id IN ($1, $2) ORDER BY length(device_id) DESC LIMIT 1
+    """)
   static let selectProfile = Statement(
     "select_profile", "SELECT \(ProfileRecord.columns) FROM profiles WHERE application_id = $1 AND profile_id = $2")
   static let selectActiveBinding = Statement(

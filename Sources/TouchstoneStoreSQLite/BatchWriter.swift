@@ -135,7 +135,7 @@ final class BatchWriter {
   }
 
   private func forget(_ evicted: StandInBound.Evicted) {
-    for id in evicted.devices { effects.devices[ByteString(id)] = .some(nil) }
+    for id in evicted.devices { effects.devices[DeviceKey(standIn: id)] = .some(nil) }
     for key in evicted.profiles { effects.profiles[key] = .some(nil) }
   }
 
@@ -162,7 +162,7 @@ final class BatchWriter {
     case .putBinding(let binding):
       try conflict(ofPutting: binding, after: earlier)
     case .putDevice(let device):
-      mismatch("device", try version(ofDevice: device.deviceID), device.version)
+      mismatch("device", try version(of: DeviceKey(device)), device.version)
     case .putProfile(let profile):
       mismatch(
         "profile", try version(ofProfile: profile.profileID, applicationID: profile.applicationID), profile.version)
@@ -176,8 +176,8 @@ final class BatchWriter {
       mismatch("binding", try self.version(ofBinding: id), version)
     case .requireNoBinding(let applicationID, let id):
       try isBinding(id, of: applicationID) ? "the binding is there" : nil
-    case .requireDevice(let id, let version):
-      mismatch("device", try self.version(ofDevice: id), version)
+    case .requireDevice(let id, let vendor, let version):
+      mismatch("device", try self.version(of: DeviceKey(vendor: vendor, deviceID: id)), version)
     case .requireProfile(let applicationID, let profileID, let version):
       mismatch("profile", try self.version(ofProfile: profileID, applicationID: applicationID), version)
     case .requireToken(let key, let version):
@@ -245,11 +245,10 @@ final class BatchWriter {
     return try reader.binding(id: id)?.version ?? 0
   }
 
-  private func version(ofDevice id: String) throws(SQLiteError) -> RecordVersion {
-    let key = ByteString(id)
-    if let changed = effects.devices[key] { return changed?.version ?? 0 }
-    if let known = committed.version(ofDevice: key) { return known }
-    return try reader.device(id: id)?.version ?? 0
+  private func version(of device: DeviceKey) throws(SQLiteError) -> RecordVersion {
+    if let changed = effects.devices[device] { return changed?.version ?? 0 }
+    if let known = committed.version(of: device) { return known }
+    return try reader.device(id: device.deviceID, vendor: device.vendor)?.version ?? 0
   }
 
   private func version(ofProfile id: String, applicationID: String) throws(SQLiteError) -> RecordVersion {
@@ -284,7 +283,7 @@ final class BatchWriter {
       if device.version == 0, device.isStandIn { marks.standIns.devices += 1 }
       device.version += 1
       try statements.put(device, at: now)
-      effects.devices[ByteString(device.deviceID)] = .some(device)
+      effects.devices[DeviceKey(device)] = .some(device)
     case .putProfile(var profile):
       if profile.version == 0, profile.isStandIn { marks.standIns.profiles += 1 }
       profile.version = 1 + (profile.version == 0 ? marks.highestErasedVersion : profile.version)
@@ -319,7 +318,7 @@ final class BatchWriter {
       effects.bindings[ByteString(id)] = .some(nil)
       effects.bindingUses[ByteString(id)] = nil
     }
-    for id in removed.devices { effects.devices[ByteString(id)] = .some(nil) }
+    for id in removed.devices { effects.devices[DeviceKey(standIn: id)] = .some(nil) }
     for key in removed.profiles { effects.profiles[key] = .some(nil) }
     marks.standIns.devices -= removed.standIns.devices
     marks.standIns.profiles -= removed.standIns.profiles

@@ -1,6 +1,7 @@
 // What records in memory are found by: identifiers by their bytes, hashed once.
 
 internal import Glibc
+internal import TouchstoneStore
 
 /// What `CommittedState` looks records up by.
 protocol CacheKey: Hashable, Sendable {
@@ -28,6 +29,38 @@ struct ByteString: CacheKey {
 
   static func == (left: ByteString, right: ByteString) -> Bool {
     left.byteHash == right.byteHash && left.text.hasSameBytes(as: right.text)
+  }
+}
+
+/// A device as one vendor knows it. In two parts: who looks one up has them so, and need not join them.
+struct DeviceKey: CacheKey {
+  let vendor: Vendor
+  let deviceID: String
+  let byteHash: Int
+
+  init(vendor: Vendor, deviceID: String) {
+    self.vendor = vendor
+    self.deviceID = deviceID
+    var hasher = Hasher()
+    hasher.combine(vendor.kind)
+    hasher.combine(bytesOf: vendor.name)
+    hasher.combine(bytesOf: deviceID)
+    byteHash = hasher.finalize()
+  }
+
+  static func == (left: DeviceKey, right: DeviceKey) -> Bool {
+    left.byteHash == right.byteHash && left.vendor.kind == right.vendor.kind
+      && left.deviceID.hasSameBytes(as: right.deviceID) && left.vendor.name.hasSameBytes(as: right.vendor.name)
+  }
+}
+
+extension DeviceKey {
+  init(_ device: DeviceRecord) {
+    self.init(vendor: device.vendor, deviceID: device.deviceID)
+  }
+
+  init(standIn id: String) {
+    self.init(vendor: .everybody, deviceID: id)
   }
 }
 

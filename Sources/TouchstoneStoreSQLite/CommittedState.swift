@@ -11,7 +11,7 @@ final class CommittedState: Sendable {
 
   private struct Partition {
     var bindings: RecentRecords<ByteString, BindingRecord>
-    var devices: RecentRecords<ByteString, DeviceRecord>
+    var devices: RecentRecords<DeviceKey, DeviceRecord>
     var profiles: RecentRecords<ProfileKey, ProfileRecord>
     var evaluations: ExpiringRecords<EvaluationRecord>
     var tokens: ExpiringRecords<TokenRecord>
@@ -48,8 +48,8 @@ final class CommittedState: Sendable {
     partition(of: id).state.withLock { $0.bindings.lookUp(id) }
   }
 
-  func device(_ id: ByteString) -> CacheLookup<SharedRecord<DeviceRecord>> {
-    partition(of: id).state.withLock { $0.devices.lookUp(id) }
+  func device(_ key: DeviceKey) -> CacheLookup<SharedRecord<DeviceRecord>> {
+    partition(of: key).state.withLock { $0.devices.lookUp(key) }
   }
 
   func profile(_ key: ProfileKey) -> CacheLookup<SharedRecord<ProfileRecord>> {
@@ -70,8 +70,8 @@ final class CommittedState: Sendable {
   }
 
   /// 0: there is no such record. `nil`: ask the database.
-  func version(ofDevice id: ByteString) -> RecordVersion? {
-    partition(of: id).state.withLock { $0.devices.version(of: id) }
+  func version(of device: DeviceKey) -> RecordVersion? {
+    partition(of: device).state.withLock { $0.devices.version(of: device) }
   }
 
   /// 0: there is no such record. `nil`: ask the database.
@@ -92,12 +92,12 @@ final class CommittedState: Sendable {
   }
 
   func fillingDevice<Failure>(
-    _ id: ByteString, _ read: () throws(Failure) -> DeviceRecord
+    _ key: DeviceKey, _ read: () throws(Failure) -> DeviceRecord
   ) throws(Failure) -> SharedRecord<DeviceRecord> {
-    let partition = partition(of: id)
+    let partition = partition(of: key)
     let revision = partition.state.withLock { $0.devices.revision }
     let device = SharedRecord(try read())
-    partition.state.withLock { $0.devices.fill(device, for: id, readAt: revision) }
+    partition.state.withLock { $0.devices.fill(device, for: key, readAt: revision) }
     return device
   }
 
@@ -120,8 +120,8 @@ final class CommittedState: Sendable {
     for (id, time) in effects.bindingUses {
       partition(of: id).state.withLock { $0.bindings.publish(for: id) { $0.lastUsedAt = time } }
     }
-    for (id, device) in effects.devices {
-      partition(of: id).state.withLock { $0.devices.publish(device, for: id) }
+    for (key, device) in effects.devices {
+      partition(of: key).state.withLock { $0.devices.publish(device, for: key) }
     }
     for (key, profile) in effects.profiles {
       partition(of: key).state.withLock { $0.profiles.publish(profile, for: key) }
@@ -161,7 +161,7 @@ struct BatchEffects {
   /// The latest use; of bindings that may not be in `bindings`.
   var bindingUses: [ByteString: UnixTime] = [:]
   /// `nil`: swept.
-  var devices: [ByteString: DeviceRecord?] = [:]
+  var devices: [DeviceKey: DeviceRecord?] = [:]
   /// `nil`: erased or swept.
   var profiles: [ProfileKey: ProfileRecord?] = [:]
   var evaluations: [ExpiringKey: EvaluationRecord] = [:]

@@ -92,8 +92,9 @@ extension DeviceRecord {
   static let columns = "device_id, failures, is_locked_out, version"
 
   init(_ row: inout Row) {
+    let (vendor, deviceID) = Vendor.parsing(storedID: row.text())
     self.init(
-      deviceID: row.text(),
+      deviceID: deviceID, vendor: vendor,
       biometry: BiometryStanding(
         consecutiveFailures: UInt32(truncatingIfNeeded: row.integer()), isLockedOut: row.boolean()),
       version: row.version())

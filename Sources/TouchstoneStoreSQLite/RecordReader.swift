@@ -71,8 +71,11 @@ final class RecordReader {
     try countActiveBindings.bind(applicationID).bind(profileID).first { row in Int(row.integer()) } ?? 0
   }
 
-  func device(id: String) throws(SQLiteError) -> DeviceRecord? {
-    try selectDevice.bind(id).first { row in DeviceRecord(&row) }
+  /// Where the vendor has no record of its own, the one that it inherits.
+  func device(id: String, vendor: Vendor) throws(SQLiteError) -> DeviceRecord? {
+    let own = try selectDevice.bind(vendor.storedID(ofDevice: id)).first { row in DeviceRecord(&row) }
+    guard own == nil, vendor != .everybody else { return own }
+    return try selectDevice.bind(id).first { row in DeviceRecord(&row) }?.inherited(by: vendor)
   }
 
   func profile(applicationID: String, profileID: String) throws(SQLiteError) -> ProfileRecord? {

@@ -69,24 +69,25 @@ public final class SQLiteStore: Store {
   // MARK: Reading
 
   public func attemptRecords(
-    for subject: AttemptSubject, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>
+    for subject: AttemptSubject, vendor: Vendor, evaluation: ExpiringKey?,
+    completion: @escaping Completion<AttemptRecords>
   ) {
     answer(completion) { () throws(StoreError) in
-      var records = try self.records(of: subject)
+      var records = try self.records(of: subject, vendor)
       if let evaluation { records.evaluation = try self.evaluation(evaluation) }
       return records
     }
   }
 
   public func attemptRecordsAtHand(
-    ofBinding bindingID: String, applicationID: String
+    ofBinding bindingID: String, applicationID: String, vendor: Vendor
   ) throws(StoreError) -> AttemptRecords? {
     guard !isClosed.load(ordering: .acquiring) else { throw .closed }
-    return try records(ofBinding: bindingID, applicationID)
+    return try records(ofBinding: bindingID, applicationID, vendor)
   }
 
   public func enrolmentRecords(
-    applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey,
+    applicationID: String, profileID: String, deviceID: String, vendor: Vendor, ticket: ExpiringKey,
     completion: @escaping Completion<EnrolmentRecords>
   ) {
     answer(completion) { () throws(StoreError) in
@@ -94,7 +95,7 @@ public final class SQLiteStore: Store {
         EnrolmentRecords(
           profile: try reader.profile(applicationID: applicationID, profileID: profileID)
             ?? ProfileRecord(applicationID: applicationID, profileID: profileID),
-          device: try reader.device(id: deviceID) ?? DeviceRecord(deviceID: deviceID),
+          device: try reader.device(id: deviceID, vendor: vendor) ?? DeviceRecord(deviceID: deviceID, vendor: vendor),
           deviceBinding: try reader.activeBinding(applicationID: applicationID, deviceID: deviceID),
           activeBindingCount: try reader.activeBindingCount(applicationID: applicationID, profileID: profileID),
           isTicketUsed: try reader.isUsed(ticket: ticket))
@@ -102,8 +103,8 @@ public final class SQLiteStore: Store {
     }
   }
 
-  public func device(id: String, completion: @escaping Completion<DeviceRecord>) {
-    answer(completion) { () throws(StoreError) in try knownDevice(id).value }
+  public func device(id: String, vendor: Vendor, completion: @escaping Completion<DeviceRecord>) {
+    answer(completion) { () throws(StoreError) in try knownDevice(id, of: vendor).value }
   }
 
   public func activeBinding(
@@ -206,10 +207,10 @@ public final class SQLiteStore: Store {
 
   // MARK: From memory, or else from the database
 
-  private func records(of subject: AttemptSubject) throws(StoreError) -> AttemptRecords {
+  private func records(of subject: AttemptSubject, _ vendor: Vendor) throws(StoreError) -> AttemptRecords {
     switch subject {
     case .binding(let applicationID, let bindingID):
-      return try records(ofBinding: bindingID, applicationID)
+      return try records(ofBinding: bindingID, applicationID, vendor)
     case .profile(let applicationID, let profileID):
       return AttemptRecords(
         binding: nil, device: SharedRecord(.placeholder), profile: try knownProfile(applicationID, profileID),
@@ -218,25 +219,30 @@ public final class SQLiteStore: Store {
       let binding = try readers.read { reader throws(SQLiteError) in
         try reader.activeBinding(applicationID: applicationID, profileTouchID: digest)
       }
-      if let binding { return try records(of: SharedRecord(binding)) }
+      if let binding { return try records(of: SharedRecord(binding), vendor) }
       return AttemptRecords(
         binding: nil, device: .placeholder, profile: .placeholder(in: applicationID), evaluation: nil)
     }
   }
 
-  private func records(ofBinding bindingID: String, _ applicationID: String) throws(StoreError) -> AttemptRecords {
+  private func records(
+    ofBinding bindingID: String, _ applicationID: String, _ vendor: Vendor
+  ) throws(StoreError) -> AttemptRecords {
     if let binding = try binding(bindingID), Identifier.areEqual(binding.value.applicationID, applicationID) {
-      return try records(of: binding)
+      return try records(of: binding, vendor)
     }
+    let standIn = DeviceRecord.standInID(forUnknownBinding: bindingID, applicationID: applicationID)
     return AttemptRecords(
-      binding: nil,
-      device: try knownDevice(DeviceRecord.standInID(forUnknownBinding: bindingID, applicationID: applicationID)),
+      binding: nil, device: try knownDevice(standIn, of: .everybody),
       profile: try knownProfile(applicationID, ProfileRecord.standInID(forUnknownBinding: bindingID)), evaluation: nil)
   }
 
-  private func records(of binding: SharedRecord<BindingRecord>) throws(StoreError) -> AttemptRecords {
+  private func records(
+    of binding: SharedRecord<BindingRecord>, _ vendor: Vendor
+  ) throws(StoreError) -> AttemptRecords {
     AttemptRecords(
-      binding: binding, device: try knownDevice(binding.value.countingDeviceID),
+      binding: binding,
+      device: try knownDevice(binding.value.countingDeviceID, of: binding.value.countingVendor(vendor)),
       profile: try knownProfile(binding.value.applicationID, binding.value.profileID), evaluation: nil)
   }
 
@@ -253,14 +259,15 @@ public final class SQLiteStore: Store {
   }
 
   /// Version 0 where nothing is known of it.
-  private func knownDevice(_ id: String) throws(StoreError) -> SharedRecord<DeviceRecord> {
-    let key = ByteString(id)
+  private func knownDevice(_ id: String, of vendor: Vendor) throws(StoreError) -> SharedRecord<DeviceRecord> {
+    let key = DeviceKey(vendor: vendor, deviceID: id)
     switch committed.device(key) {
     case .present(let device): return device
-    case .absent: return SharedRecord(DeviceRecord(deviceID: id))
+    case .absent: return SharedRecord(DeviceRecord(deviceID: id, vendor: vendor))
     case .unknown:
       return try committed.fillingDevice(key) { () throws(StoreError) in
-        try readers.read { reader throws(SQLiteError) in try reader.device(id: id) } ?? DeviceRecord(deviceID: id)
+        try readers.read { reader throws(SQLiteError) in try reader.device(id: id, vendor: vendor) }
+          ?? DeviceRecord(deviceID: id, vendor: vendor)
       }
     }
   }

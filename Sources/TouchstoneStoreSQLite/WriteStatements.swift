@@ -84,7 +84,7 @@ final class WriteStatements {
   }
 
   func put(_ device: DeviceRecord, at time: UnixTime) throws(SQLiteError) {
-    try putDevice.bind(device.deviceID).bind(device.biometry.consecutiveFailures).bind(device.biometry.isLockedOut)
+    try putDevice.bind(device.storedID).bind(device.biometry.consecutiveFailures).bind(device.biometry.isLockedOut)
       .bind(device.version).bind(device.standInEnd(writtenAt: time)?.microseconds).run()
   }
 

@@ -24,7 +24,7 @@ struct LoadPhone: Sendable {
     do throws(TouchstoneError) {
       let begun = try await client.beginBinding(
         V1.BeginBindingRequest(
-          applicationID: application, profileID: name, deviceID: name,
+          applicationID: application, profileID: name, deviceID: randomDeviceID(),
           primary: V1.PrimaryAuthentication(
             method: "password", authenticatedAt: V1.Timestamp(seconds: Int64(time(nil)))),
           posture: posture))
@@ -40,6 +40,11 @@ struct LoadPhone: Sendable {
     } catch {
       throw LoadError(description: "a phone could not be bound: \(error.code): \(error.message)")
     }
+  }
+
+  /// 128 bits.
+  private static func randomDeviceID() -> String {
+    (0..<2).map { _ in String(UInt64.random(in: 1 << 60 ... .max), radix: 16) }.joined()
   }
 
   func preflight(_ client: TouchstoneClient) async -> Bool {

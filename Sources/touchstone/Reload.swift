@@ -33,6 +33,8 @@ struct Reload {
     metadata["keys"] = "\(keys)"
     if let callers = read.service.callers { metadata["callers"] = "\(callers.map(\.name).joined(separator: ", "))" }
     logger.notice("configuration reloaded", metadata: metadata)
+    warnOfMoves(to: read.service.vendors)
+    served.service.vendors = read.service.vendors
     served.service.policies = read.service.policies
     served.service.callers = read.service.callers
     let waiting = served.settingsOtherThan(in: read)
@@ -40,6 +42,17 @@ struct Reload {
       logger.warning(
         "changed settings wait for a restart", metadata: ["settings": "\(waiting.joined(separator: ", "))"])
     }
+  }
+}
+
+extension Reload {
+  fileprivate func warnOfMoves(to vendors: Vendors?) {
+    guard let vendors, let earlier = served.service.vendors else { return }
+    let moved = vendors.applications(movedSince: earlier)
+    guard !moved.isEmpty else { return }
+    logger.warning(
+      "applications changed their vendor: what was counted on their devices stays behind, locks included",
+      metadata: ["applications": "\(moved.joined(separator: ", "))"])
   }
 }
 
@@ -95,7 +108,7 @@ extension ProcessConfiguration {
     case .issuer: service.issuer == read.service.issuer
     case .ticketLifetime: service.enrolment.ticketLifetime == read.service.enrolment.ticketLifetime
     // The lifetimes are what policies begin with.
-    case .callers, .keys, .policies, .evaluationLifetime, .tokenLifetime: true
+    case .callers, .vendors, .keys, .policies, .evaluationLifetime, .tokenLifetime: true
     }
   }
 }

@@ -132,6 +132,7 @@ final class RunningService: Sendable {
     service.replaceKeys(keys)
     service.replacePolicies(configuration.service.policies)
     service.replaceCallers(callers)
+    if let vendors = configuration.service.vendors { service.replaceVendors(vendors) }
     return keys.summary
   }
 

@@ -10,7 +10,7 @@ struct Serve: ParsableCommand {
     abstract: "Serve gRPC until SIGTERM.",
     discussion: """
       Prints "listening on ADDRESS" for each address when it is ready. SIGTERM or SIGINT drains and exits 0. SIGHUP \
-      reads policies, callers, certificates and keys anew: all of them or, where anything is wrong, none.
+      reads policies, callers, vendors, certificates and keys anew: all of them or, where anything is wrong, none.
       """)
 
   @Option(

@@ -43,7 +43,7 @@ def requests():
     )
     return {
         "BeginBinding": bindings_pb2.BeginBindingRequest(
-            profile_id="profile", device_id="device", primary=primary, posture=posture()
+            profile_id="profile", device_id="0a6f6a5e-7c1d-4a52-9f0b-2f4d8f1c3b77", primary=primary, posture=posture()
         ),
         "CompleteBinding": bindings_pb2.CompleteBindingRequest(ticket=b"ticket", keys=[key], posture=posture()),
         "GetBinding": bindings_pb2.GetBindingRequest(binding_id="binding"),

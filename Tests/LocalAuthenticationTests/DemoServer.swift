@@ -70,7 +70,8 @@ final class DemoServer: LoginServer, Sendable {
   func beginEnabling(_ state: PhoneState) async throws -> Challenge {
     let begun = try await client.beginBinding(
       V1.BeginBindingRequest(
-        applicationID: Self.application, profileID: Self.user, deviceID: "phone-of-ada", primary: try primary(),
+        applicationID: Self.application, profileID: Self.user, deviceID: "0a6f6a5e-7c1d-4a52-9f0b-2f4d8f1c3b77",
+        primary: try primary(),
         posture: posture(state)))
     if let denial = begun.denial { throw Denied(laError: denial.laError.rawValue) }
     return Challenge(id: Data(begun.ticket), bytesToSign: Data(begun.signingInput))

@@ -43,21 +43,26 @@ private final class PumpedStore: Store, @unchecked Sendable {
   }
 
   func attemptRecords(
-    for subject: AttemptSubject, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>
-  ) { pump(completion) { store.attemptRecords(for: subject, evaluation: evaluation, completion: completion) } }
+    for subject: AttemptSubject, vendor: Vendor, evaluation: ExpiringKey?,
+    completion: @escaping Completion<AttemptRecords>
+  ) {
+    pump(completion) {
+      store.attemptRecords(for: subject, vendor: vendor, evaluation: evaluation, completion: completion)
+    }
+  }
 
   func enrolmentRecords(
-    applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey,
+    applicationID: String, profileID: String, deviceID: String, vendor: Vendor, ticket: ExpiringKey,
     completion: @escaping Completion<EnrolmentRecords>
   ) {
     pump(completion) {
       store.enrolmentRecords(
-        applicationID: applicationID, profileID: profileID, deviceID: deviceID, ticket: ticket, completion: completion)
+        applicationID: applicationID, profileID: profileID, deviceID: deviceID, vendor: vendor, ticket: ticket, completion: completion)
     }
   }
 
-  func device(id: String, completion: @escaping Completion<DeviceRecord>) {
-    pump(completion) { store.device(id: id, completion: completion) }
+  func device(id: String, vendor: Vendor, completion: @escaping Completion<DeviceRecord>) {
+    pump(completion) { store.device(id: id, vendor: vendor, completion: completion) }
   }
 
   func activeBinding(applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>) {

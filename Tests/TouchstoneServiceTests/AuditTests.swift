@@ -19,7 +19,7 @@ struct AuditTests {
       service.events == [
         EventDraft(
           time: service.clock.now, kind: "binding.created", applicationID: TestService.applicationID,
-          profileID: "alice", deviceID: "phone-1", bindingID: phone.bindingID, caller: "local")
+          profileID: "alice", deviceID: "phone-1-5f9c27e8ab", bindingID: phone.bindingID, caller: "local")
       ])
   }
 
@@ -133,7 +133,9 @@ struct AuditTests {
   // R37: the log tells apart what the caller is not told apart.
   @Test func whyAProofIsWrongIsForTheLogAlone() async throws {
     let service = try await TestService.start()
-    let (active, revoked) = (try await service.bind(), try await service.bind(TestPhone(deviceID: "phone-2")))
+    let (active, revoked) = (
+      try await service.bind(), try await service.bind(TestPhone(deviceID: "phone-2-5f9c27e8ab"))
+    )
     try await service.revoke(revoked)
     var unknown = revoked
     unknown.bindingID = "nobody"

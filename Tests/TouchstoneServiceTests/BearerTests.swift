@@ -98,7 +98,7 @@ struct BearerTests {
     let opened = try await service.begin(phone, policy: "payment", transaction: .dinner)
     #expect(opened.denial?.reason == "NO_USABLE_FACTOR")
     // And a phone with keys pays by them alone.
-    let other = try await service.bind(TestPhone(deviceID: "phone-2", profileID: "bob"))
+    let other = try await service.bind(TestPhone(deviceID: "phone-2-5f9c27e8ab", profileID: "bob"))
     let bobs = try await service.begin(other, policy: "payment", transaction: .dinner)
     let answer = try await service.submit(bobs, .shown(Self.identifier))
     #expect(answer.outcome == .factorRequired)
@@ -143,14 +143,14 @@ struct BearerTests {
   // R7, R8
   @Test func aWrongOneOfANamedPhoneCountsOnIt() async throws {
     let (service, phone) = try await start()
-    _ = try service.bind(holding: "another identifier", profileID: "bob", deviceID: "phone-2")
+    _ = try service.bind(holding: "another identifier", profileID: "bob", deviceID: "phone-2-5f9c27e8ab")
     let opened = try await service.begin(phone)
     // Bob's is genuine, and not this phone's.
     for identifier in ["wrong identifier", "another identifier"] {
       #expect(try await service.submit(phone, opened, .shown(identifier)).outcome == .tryAgain)
     }
     #expect(service.store.records.device(phone.deviceID).biometry.consecutiveFailures == 2)
-    #expect(service.store.records.device("phone-2").version == 0)
+    #expect(service.store.records.device("phone-2-5f9c27e8ab").version == 0)
   }
 
   // R31: who has keys is not asked for an identifier.

@@ -42,7 +42,7 @@ struct BindingTests {
   // R28
   @Test func aTicketServesUntilItExpiresAndNotAMomentLonger() async throws {
     let service = try await TestService.start()
-    let (alice, bob) = (TestPhone(), TestPhone(deviceID: "phone-2", profileID: "bob"))
+    let (alice, bob) = (TestPhone(), TestPhone(deviceID: "phone-2-5f9c27e8ab", profileID: "bob"))
     let (early, late) = (try await service.beginBinding(alice), try await service.beginBinding(bob))
     #expect(early.expiresAt == V1.Timestamp(service.clock.now + .seconds(120)))
     service.clock.advance(by: .seconds(120) - .microseconds(1))
@@ -148,7 +148,7 @@ struct BindingTests {
     }
     var tickets: [(TestPhone, V1.BeginBindingResponse)] = []
     for number in 0..<8 {
-      let phone = TestPhone(deviceID: "phone-\(number)")
+      let phone = TestPhone(deviceID: "phone-5f9c27e8ab-\(number)")
       tickets.append((phone, try await service.beginBinding(phone)))
     }
     let reasons = await withTaskGroup(of: String?.self) { group in
@@ -187,7 +187,7 @@ struct BindingTests {
     let phone = try await service.bind()
     let baseline = DomainStateBaseline(domainState: phone.posture.domainState, osMajorVersion: 17)
     #expect(service.store.records.binding(phone.bindingID)?.baseline == baseline)
-    var silent = TestPhone(deviceID: "phone-2")
+    var silent = TestPhone(deviceID: "phone-2-5f9c27e8ab")
     silent.posture.osVersion = "8.4"
     silent.posture.domainState = []
     silent = try await service.bind(silent)

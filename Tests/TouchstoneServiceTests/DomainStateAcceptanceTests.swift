@@ -111,7 +111,7 @@ struct DomainStateAcceptanceTests {
       })
     let phone = try await bound(service)
     let token = try await token(service, phone, by: .passcode)
-    var bobs = TestPhone(deviceID: "phone-2", profileID: "bob")
+    var bobs = TestPhone(deviceID: "phone-2-5f9c27e8ab", profileID: "bob")
     bobs = try await service.bind(bobs)
     #expect(await refusal { try await accept(service, bobs, .token(token)) }.reason == "TOKEN_OF_ANOTHER_PROFILE")
     service.clock.advance(by: .seconds(299))
@@ -162,7 +162,7 @@ struct DomainStateAcceptanceTests {
   @Test func evidenceThatIsRevokedMeanwhileIsNone() async throws {
     let service = try await TestService.start()
     let phone = try await bound(service)
-    let second = try await service.bind(TestPhone(deviceID: "phone-2"))
+    let second = try await service.bind(TestPhone(deviceID: "phone-2-5f9c27e8ab"))
     let opened = try await service.begin(second)
     let token = try await service.submit(second, opened, .typed("2468")).token
     service.store.beforeNextCommit { records in

@@ -161,9 +161,9 @@ struct EvaluationTests {
   @Test func unknownRevokedForeignAndWrongAnswerAlike() async throws {
     let service = try await TestService.start()
     let wrong = try await service.bind()
-    let revoked = try await service.bind(TestPhone(deviceID: "phone-2"))
+    let revoked = try await service.bind(TestPhone(deviceID: "phone-2-5f9c27e8ab"))
     try await service.revoke(revoked)
-    var foreign = TestPhone(deviceID: "phone-3")
+    var foreign = TestPhone(deviceID: "phone-3-5f9c27e8ab")
     var record = try #require(service.store.records.binding(wrong.bindingID))
     foreign.bindingID = service.unknownBindingID("somebody's")
     (record.bindingID, record.applicationID, record.version) = (foreign.bindingID, "com.example.shop", 0)

@@ -20,7 +20,7 @@ struct ProfileAdministrationTests {
     for _ in 0..<5 { _ = try await service.set(.passcode("1357"), by: .oldSecret(.passcode("0000"))) }
     let profile = try await service.profile()
     #expect(profile.bindings.map(\.bindingID) == [phone.bindingID])
-    #expect(profile.devices.map(\.deviceID) == ["phone-1"])
+    #expect(profile.devices.map(\.deviceID) == ["phone-1-5f9c27e8ab"])
     #expect(
       profile.secrets == [
         V1.SecretStanding(

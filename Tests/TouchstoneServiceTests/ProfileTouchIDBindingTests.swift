@@ -44,7 +44,8 @@ struct ProfileTouchIDBindingTests {
 
   // R30: and nothing of it is used up by the refusal but the ticket's time.
   @Test(arguments: [
-    [UInt8](repeating: 7, count: 16), Array(0..<16), Array("xx alice's phone".utf8), Array("my PHONE-1 is mine".utf8),
+    [UInt8](repeating: 7, count: 16), Array(0..<16), Array("xx alice's phone".utf8),
+    Array("my PHONE-1-5F9C27E8AB is mine".utf8),
   ]) func whatIsGuessableIsRefused(_ value: [UInt8]) async throws {
     let service = try await TestService.start()
     let error = await refusal { try await complete(service, TestPhone(), value) }
@@ -75,7 +76,9 @@ struct ProfileTouchIDBindingTests {
   @Test func whatAnotherHasIsRefusedLikeWhatIsGuessable() async throws {
     let service = try await TestService.start()
     _ = try await complete(service)
-    let others = [TestPhone(deviceID: "phone-2"), TestPhone(deviceID: "phone-3", profileID: "bob")]
+    let others = [
+      TestPhone(deviceID: "phone-2-5f9c27e8ab"), TestPhone(deviceID: "phone-3-5f9c27e8ab", profileID: "bob"),
+    ]
     let guessable = await refusal { try await complete(service, others[0], [UInt8](repeating: 7, count: 16)) }
     for phone in others {
       let error = await refusal { try await complete(service, phone) }
@@ -113,7 +116,8 @@ struct ProfileTouchIDBindingTests {
       for number in 0..<6 {
         group.addTask {
           do {
-            _ = try await complete(service, TestPhone(deviceID: "phone-\(number)", profileID: "person-\(number)"))
+            _ = try await complete(
+              service, TestPhone(deviceID: "phone-5f9c27e8ab-\(number)", profileID: "person-\(number)"))
             return nil
           } catch {
             return (error as? RPCError)?.code

@@ -21,7 +21,7 @@ struct RefusalTests {
       var alice = TestPhone()
       alice.deviceOwnerKey = SoftwareKey()
       phone = try await service.bind(alice)
-      bobs = try await service.bind(TestPhone(deviceID: "phone-2", profileID: "bob"))
+      bobs = try await service.bind(TestPhone(deviceID: "phone-2-5f9c27e8ab", profileID: "bob"))
       _ = try await service.set(.passcode("2468"))
       _ = try await service.set(.gesture(0, 1, 2, 5))
     }
@@ -71,7 +71,7 @@ struct RefusalTests {
       await world.call(
         "BindingService/BeginBinding",
         V1.BeginBindingRequest(
-          applicationID: application, profileID: "alice", deviceID: "phone-1",
+          applicationID: application, profileID: "alice", deviceID: "phone-1-5f9c27e8ab",
           primary: world.service.primary(.seconds(301)), posture: .healthy), language: language)
     },
     Row("BindingService/CompleteBinding", "TICKET_INVALID", event: "binding.refused") { world, language in
@@ -79,11 +79,11 @@ struct RefusalTests {
     },
     Row("BindingService/CompleteBinding", "DEVICE_BOUND_TO_ANOTHER_PROFILE", event: "binding.refused") {
       world, language in
-      let phone = TestPhone(deviceID: "phone-2", profileID: "carol")
+      let phone = TestPhone(deviceID: "phone-2-5f9c27e8ab", profileID: "carol")
       return await complete(world, phone, ticket: try await world.service.beginBinding(phone), language)
     },
     Row("BindingService/CompleteBinding", "TOO_MANY_BINDINGS", event: "binding.refused") { world, language in
-      let phone = TestPhone(deviceID: "phone-3")
+      let phone = TestPhone(deviceID: "phone-3-5f9c27e8ab")
       return await complete(world, phone, ticket: try await world.service.beginBinding(phone), language)
     },
     Row("BindingService/CompleteBinding", "BIOMETRY_LOCKOUT", event: "binding.refused") { world, language in
@@ -150,7 +150,8 @@ struct RefusalTests {
     Row("AdministrationService/UnlockDevice", nil, tells: false, event: "device.refused") { world, language in
       await world.call(
         "AdministrationService/UnlockDevice",
-        V1.UnlockDeviceRequest(applicationID: application, deviceID: "phone-9", reason: "support"), language: language)
+        V1.UnlockDeviceRequest(applicationID: application, deviceID: "phone-9-5f9c27e8ab", reason: "support"),
+        language: language)
     },
     Row("AdministrationService/UnlockSecret", nil, tells: false, event: "secret.refused") { world, language in
       await unlock(world, "bob", .passcode, language)

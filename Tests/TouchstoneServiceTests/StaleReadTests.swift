@@ -178,8 +178,8 @@ struct StaleReadTests {
   @Test func aLimitThatWasReachedMeanwhileIsFoundOut() async throws {
     let service = try await TestService.start { $0.enrolment.maximumBindingsPerProfile = 1 }
     service.store.freezeReads()
-    _ = try await service.bind(TestPhone(deviceID: "phone-1"))
-    let error = await refusal { try await service.bind(TestPhone(deviceID: "phone-2")) }
+    _ = try await service.bind(TestPhone(deviceID: "phone-1-5f9c27e8ab"))
+    let error = await refusal { try await service.bind(TestPhone(deviceID: "phone-2-5f9c27e8ab")) }
     #expect(error.reason == "TOO_MANY_BINDINGS")
   }
 

@@ -25,7 +25,7 @@ struct StoreFailureTests {
 
   static let operations: [Operation] = [
     Operation("CompleteBinding") { service, _ in
-      let phone = TestPhone(deviceID: "phone-2")
+      let phone = TestPhone(deviceID: "phone-2-5f9c27e8ab")
       let begun = try await service.beginBinding(phone)
       return { _ = try await service.completeBinding(phone, begun) }
     },

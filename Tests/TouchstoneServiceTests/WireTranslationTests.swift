@@ -141,7 +141,7 @@ struct WireTranslationTests {
     #expect(
       V1.Binding(record)
         == V1.Binding(
-          bindingID: "b-1", applicationID: "com.example.bank", profileID: "alice", deviceID: "phone-1",
+          bindingID: "b-1", applicationID: "com.example.bank", profileID: "alice", deviceID: "phone-1-5f9c27e8ab",
           deviceName: "Alice’s iPhone", credential: .profileTouchID, state: .active,
           createdAt: V1.Timestamp(seconds: 1_700_000_000, nanoseconds: 0), biometryType: .touchID))
     var used = record
@@ -201,7 +201,7 @@ extension BindingRecord {
     _ credential: CredentialRecord = .hardwareKeys([]), biometryType: BiometryType = .touchID
   ) -> BindingRecord {
     BindingRecord(
-      bindingID: "b-1", applicationID: "com.example.bank", profileID: "alice", deviceID: "phone-1",
+      bindingID: "b-1", applicationID: "com.example.bank", profileID: "alice", deviceID: "phone-1-5f9c27e8ab",
       deviceName: "Alice’s iPhone", biometryType: biometryType, credential: credential, isRevoked: false,
       baseline: nil, createdAt: UnixTime(seconds: 1_700_000_000), lastUsedAt: nil, version: 1)
   }

@@ -117,7 +117,7 @@ struct MoveTests {
       let subject = AttemptSubject.binding(applicationID: binding.applicationID, bindingID: binding.bindingID)
       #expect(try await store.attemptRecords(for: subject, evaluation: nil).binding == binding)
     case .device(let device, _):
-      #expect(try await store.device(id: device.deviceID) == device)
+      #expect(try await store.device(id: device.deviceID, vendor: device.vendor) == device)
     case .profile(let profile, _):
       let subject = AttemptSubject.profile(applicationID: profile.applicationID, profileID: profile.profileID)
       #expect(try await store.attemptRecords(for: subject, evaluation: nil).profile == profile)
@@ -189,7 +189,10 @@ struct MoveTests {
       .touchBinding(id: "b-live", version: 1, lastUsedAt: Sample.now), after: .putBinding(.sample("b-live")))
     let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody’s", applicationID: Sample.application)
     try await store.commit(
-      .putDevice(.sample(standIn, failures: 3)), .putProfile(.sample(ProfileRecord.standInID(forProfile: "nobody"))))
+      .putDevice(.sample(standIn, failures: 3)),
+      .putDevice(DeviceRecord(deviceID: "Аня’s 📱", vendor: .named("acme"), biometry: .init(consecutiveFailures: 2))),
+      .putDevice(DeviceRecord(deviceID: "Аня’s 📱", vendor: .application("acme"))),
+      .putProfile(.sample(ProfileRecord.standInID(forProfile: "nobody"))))
     _ = try await store.sweep(before: Sample.now + .seconds(100))
     // Above every version that an erased profile had.
     try await store.commit(.putProfile(.sample("erased for sure")), events: [.sample(profile: "erased for sure")])

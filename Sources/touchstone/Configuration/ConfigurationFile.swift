@@ -98,6 +98,7 @@ extension ProcessConfiguration {
     case listen
     case tls
     case callers
+    case vendors
     case reflection
     case limits
     case dataDirectory = "data_dir"
@@ -113,6 +114,8 @@ extension ProcessConfiguration {
   }
 
   private mutating func apply(_ root: YAMLNode, with reader: inout SettingReader) {
+    // Whoever writes one says which applications belong together.
+    service.vendors = Vendors()
     let entries = reader.mapping(root, "the configuration", of: Key.allCases.map(\.rawValue)) ?? []
     var defaults = PolicySection.Defaults()
     for entry in entries { apply(entry.key.name, entry.value, policies: &defaults, with: &reader) }
@@ -169,6 +172,8 @@ extension ProcessConfiguration {
       policies.tokenLifetime = Self.readLifetime(node, name, with: &reader)
     case .ticketLifetime:
       Self.set(&service.enrolment.ticketLifetime, Self.readLifetime(node, name, with: &reader))
+    case .vendors:
+      service.vendors = VendorSection(node, with: &reader).vendors
     case .policies, .tls, .callers, .retention, nil:
       break
     }

@@ -11,7 +11,7 @@ struct DemoPhone {
   static let passcode = "2580"
 
   let phone = SimulatedPhone(passcode: Self.passcode, enrolled: [Self.thumb])
-  let deviceID = "phone-of-ada"
+  let deviceID = "0a6f6a5e-7c1d-4a52-9f0b-2f4d8f1c3b77"
 
   var posture: V1.DevicePosture {
     let report = phone.report(for: Self.application)

@@ -120,7 +120,7 @@ struct Laws {
       return check(record, replacing: before.device(record.deviceID).biometry)
     }
     // R37: its stand-in goes on where the device is, as far as that was compared.
-    for case .requireDevice(let id, _) in changeSet.changes where Identifier.areEqual(id, revoked.deviceID) {
+    for case .requireDevice(let id, _, _) in changeSet.changes where Identifier.areEqual(id, revoked.deviceID) {
       require(record.biometry == before.device(id).biometry, "R10", "a stand-in begins with another count")
     }
   }

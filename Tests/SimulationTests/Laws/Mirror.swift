@@ -147,7 +147,7 @@ final class Mirror {
 
   /// A stranger's phone, as it says of itself.
   private func posture() -> V1.DevicePosture {
-    let phone = Phone(deviceID: "a stranger's")
+    let phone = Phone(deviceID: "a stranger's phone")
     phone.osMajorVersion = chance.pick([8, 9, 17, 26, 27])
     phone.isLockedOut = chance.happens(10)
     phone.isSensorBroken = chance.happens(10)

@@ -4,7 +4,7 @@ enum Names {
   /// Two that only their bytes tell apart, as some of the profiles.
   static let applications = ["com.example.café", "com.example.cafe\u{301}"]
   static let profiles = ["alice", "Alice", "am\u{E9}lie", "ame\u{301}lie"]
-  static let devices = ["phone-1", "phone-2", "phone-3", "phone-4"]
+  static let devices = (1...4).map { "phone-\($0)-5f9c27e8ab" }
   static let unknownBindings = ["bnd-of-nobody", "AAAAAAAAAAAAAAAAAAAAAA"]
   static let unknownProfiles = ["nobody", "alice "]
   /// What an operator writes beside a revocation or an unlocking.

@@ -43,7 +43,7 @@ extension StoredRecords {
       record.version = binding(record.bindingID)?.version ?? 0
       return .putBinding(record)
     case .putDevice(var record):
-      record.version = device(record.deviceID).version
+      record.version = device(record.deviceID, of: record.vendor).version
       return .putDevice(record)
     case .putProfile(var record):
       record.version = profile(record.applicationID, record.profileID).version
@@ -57,7 +57,8 @@ extension StoredRecords {
     case .touchBinding(let id, _, let lastUsedAt):
       return .touchBinding(id: id, version: binding(id)?.version ?? 0, lastUsedAt: lastUsedAt)
     case .requireBinding(let id, _): return .requireBinding(id: id, version: binding(id)?.version ?? 0)
-    case .requireDevice(let id, _): return .requireDevice(id: id, version: device(id).version)
+    case .requireDevice(let id, let vendor, _):
+      return .requireDevice(id: id, vendor: vendor, version: device(id, of: vendor).version)
     case .requireProfile(let applicationID, let profileID, _):
       return .requireProfile(
         applicationID: applicationID, profileID: profileID, version: profile(applicationID, profileID).version)

@@ -20,20 +20,21 @@ final class ReplicaStore: Store, @unchecked Sendable {
   // MARK: Reading
 
   func attemptRecords(
-    for subject: AttemptSubject, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>
-  ) { read("an attempt's records", completion) { $0.attempt(of: subject, evaluation: evaluation) } }
+    for subject: AttemptSubject, vendor: Vendor, evaluation: ExpiringKey?,
+    completion: @escaping Completion<AttemptRecords>
+  ) { read("an attempt's records", completion) { $0.attempt(of: subject, vendor: vendor, evaluation: evaluation) } }
 
   func enrolmentRecords(
-    applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey,
+    applicationID: String, profileID: String, deviceID: String, vendor: Vendor, ticket: ExpiringKey,
     completion: @escaping Completion<EnrolmentRecords>
   ) {
     read("an enrolment's records", completion) {
-      $0.enrolment(applicationID, profileID, deviceID: deviceID, ticket: ticket)
+      $0.enrolment(applicationID, profileID, deviceID: deviceID, vendor: vendor, ticket: ticket)
     }
   }
 
-  func device(id: String, completion: @escaping Completion<DeviceRecord>) {
-    read("a device", completion) { $0.device(id) }
+  func device(id: String, vendor: Vendor, completion: @escaping Completion<DeviceRecord>) {
+    read("a device", completion) { $0.device(id, of: vendor) }
   }
 
   func activeBinding(applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>) {

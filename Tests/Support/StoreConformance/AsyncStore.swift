@@ -6,16 +6,16 @@ public import TouchstoneStore
 
 extension Store {
   public func attemptRecords(
-    for subject: AttemptSubject, evaluation: ExpiringKey? = nil
+    for subject: AttemptSubject, vendor: Vendor = .everybody, evaluation: ExpiringKey? = nil
   ) async throws(StoreError) -> AttemptRecords {
-    try await result { attemptRecords(for: subject, evaluation: evaluation, completion: $0) }
+    try await result { attemptRecords(for: subject, vendor: vendor, evaluation: evaluation, completion: $0) }
   }
 
   public func attemptRecords(
-    bindingID: String, evaluation: ExpiringKey? = nil
+    bindingID: String, vendor: Vendor = .everybody, evaluation: ExpiringKey? = nil
   ) async throws(StoreError) -> AttemptRecords {
     try await attemptRecords(
-      for: .binding(applicationID: Sample.application, bindingID: bindingID), evaluation: evaluation)
+      for: .binding(applicationID: Sample.application, bindingID: bindingID), vendor: vendor, evaluation: evaluation)
   }
 
   public func profile(
@@ -26,16 +26,17 @@ extension Store {
 
   public func enrolmentRecords(
     applicationID: String = Sample.application, profileID: String = "alice", deviceID: String = "phone-1",
-    ticket: ExpiringKey = .sample()
+    vendor: Vendor = .everybody, ticket: ExpiringKey = .sample()
   ) async throws(StoreError) -> EnrolmentRecords {
     try await result {
       enrolmentRecords(
-        applicationID: applicationID, profileID: profileID, deviceID: deviceID, ticket: ticket, completion: $0)
+        applicationID: applicationID, profileID: profileID, deviceID: deviceID, vendor: vendor, ticket: ticket,
+        completion: $0)
     }
   }
 
-  public func device(id: String) async throws(StoreError) -> DeviceRecord {
-    try await result { device(id: id, completion: $0) }
+  public func device(id: String, vendor: Vendor = .everybody) async throws(StoreError) -> DeviceRecord {
+    try await result { device(id: id, vendor: vendor, completion: $0) }
   }
 
   public func activeBinding(

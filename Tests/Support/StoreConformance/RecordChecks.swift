@@ -60,7 +60,8 @@ extension StoreConformance {
         // Twice: the first may ask the disk and the second memory.
         for _ in 0..<2 {
           guard
-            let records = try store.attemptRecordsAtHand(ofBinding: bindingID, applicationID: applicationID)
+            let records = try store.attemptRecordsAtHand(
+              ofBinding: bindingID, applicationID: applicationID, vendor: .everybody)
           else { continue }
           #expect(
             try await store.attemptRecords(for: .binding(applicationID: applicationID, bindingID: bindingID)) == records
@@ -68,7 +69,9 @@ extension StoreConformance {
         }
       }
       try await store.commit(.putDevice(.sample("phone-1", failures: 3, version: 1)))
-      if let records = try store.attemptRecordsAtHand(ofBinding: "b-1", applicationID: Sample.application) {
+      if let records = try store.attemptRecordsAtHand(
+        ofBinding: "b-1", applicationID: Sample.application, vendor: .everybody)
+      {
         #expect(records.device == .sample("phone-1", failures: 3, version: 2))
       }
     },
@@ -118,6 +121,59 @@ extension StoreConformance {
       #expect(
         try await store.attemptRecords(bindingID: "b-1").device
           == DeviceRecord(deviceID: DeviceRecord.standInID(forRevokedBinding: "b-1")))
+    },
+
+    // R8
+    Check(name: "each vendor has its own record of a device, byte for byte") { store in
+      let vendors: [Vendor] = [
+        .everybody, .named("acme"), .application("acme"), .named("acm"), .application("caf\u{e9}"),
+        .application("cafe\u{301}"),
+      ]
+      try await store.commit(.putBinding(.sample("b-1", device: "phone-1")))
+      for (number, vendor) in vendors.enumerated().reversed() {
+        let device = DeviceRecord(
+          deviceID: "phone-1", vendor: vendor, biometry: BiometryStanding(consecutiveFailures: UInt32(number + 1)))
+        try await store.commit(.putDevice(device))
+      }
+      for (number, vendor) in vendors.enumerated() {
+        let records = try await store.attemptRecords(bindingID: "b-1", vendor: vendor)
+        #expect(records.device.biometry.consecutiveFailures == UInt32(number + 1))
+        #expect(records.device.vendor == vendor)
+        #expect(try await store.device(id: "phone-1", vendor: vendor) == records.device)
+        try await store.commit(.requireDevice(id: "phone-1", vendor: vendor, version: 1))
+        try await expectRefused(.requireDevice(id: "phone-1", vendor: vendor, version: 0), by: store)
+      }
+      try await store.commit(.eraseProfile(.alice))
+      #expect(try await store.device(id: "phone-1", vendor: .named("acme")).version == 1)
+    },
+
+    // R8: locks do not vanish with the first configuration file.
+    Check(name: "what everybody knew of a device holds for a vendor until its first own record") { store in
+      let acme = Vendor.named("acme")
+      try await store.commit(
+        .putBinding(.sample("b-1", device: "phone-1")), .putDevice(.sample("phone-1", failures: 5)))
+      var inherited = try await store.attemptRecords(bindingID: "b-1", vendor: acme).device
+      #expect(inherited.biometry.isLockedOut)
+      #expect((inherited.version, inherited.vendor) == (0, acme))
+      #expect(try await store.device(id: "phone-1", vendor: acme) == inherited)
+      try await store.commit(.requireDevice(id: "phone-1", vendor: acme, version: 0))
+      inherited.biometry = BiometryStanding()
+      try await store.commit(.putDevice(inherited))
+      try await expectRefused(.putDevice(inherited), by: store)
+      #expect(try await !store.attemptRecords(bindingID: "b-1", vendor: acme).device.biometry.isLockedOut)
+      // One vendor's unlocking is nothing to the others.
+      #expect(try await store.device(id: "phone-1", vendor: .named("trust")).biometry.isLockedOut)
+      #expect(try await store.device(id: "phone-1").version == 1)
+    },
+
+    // R37
+    Check(name: "an unknown binding's stand-in is the same whatever the vendor") { store in
+      let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody", applicationID: Sample.application)
+      try await store.commit(.putDevice(.sample(standIn, failures: 3)))
+      let counted = try await store.attemptRecords(bindingID: "nobody", vendor: .named("acme"))
+      #expect(counted.device == .sample(standIn, failures: 3, version: 1))
+      let unknown = try await store.attemptRecords(bindingID: "somebody", vendor: .named("acme"))
+      #expect(unknown.device.version == 0)
     },
 
     Check(name: "a token's state and transaction are stored") { store in

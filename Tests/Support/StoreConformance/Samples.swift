@@ -123,3 +123,10 @@ extension ArchivedEvents {
       start: start, end: end, unerasedThrough: unerasedThrough, claimant: UniqueID(high: 0x5463_6873, low: 1))
   }
 }
+
+extension Change {
+  /// As everybody knows it.
+  public static func requireDevice(id: String, version: RecordVersion) -> Change {
+    .requireDevice(id: id, vendor: .everybody, version: version)
+  }
+}

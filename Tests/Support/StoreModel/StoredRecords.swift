@@ -45,7 +45,10 @@ public struct StoredRecords: Sendable {
 
   public func binding(_ id: String) -> BindingRecord? { bindings[Array(id.utf8)] }
 
-  public func device(_ id: String) -> DeviceRecord { devices[Array(id.utf8)] ?? DeviceRecord(deviceID: id) }
+  public func device(_ id: String, of vendor: Vendor = .everybody) -> DeviceRecord {
+    devices[Array(vendor.storedID(ofDevice: id).utf8)] ?? devices[Array(id.utf8)]?.inherited(by: vendor)
+      ?? DeviceRecord(deviceID: id, vendor: vendor)
+  }
 
   public func profile(_ applicationID: String, _ profileID: String) -> ProfileRecord {
     profiles[ProfileName(applicationID, profileID)]
@@ -113,25 +116,27 @@ public struct StoredRecords: Sendable {
   }
 
   public func enrolment(
-    _ applicationID: String, _ profileID: String, deviceID: String, ticket: ExpiringKey
+    _ applicationID: String, _ profileID: String, deviceID: String, vendor: Vendor, ticket: ExpiringKey
   ) -> EnrolmentRecords {
     EnrolmentRecords(
-      profile: profile(applicationID, profileID), device: device(deviceID),
+      profile: profile(applicationID, profileID), device: device(deviceID, of: vendor),
       deviceBinding: activeBinding(applicationID, onDevice: deviceID),
       activeBindingCount: bindings(applicationID, profileID).count, isTicketUsed: isUsed(ticket: ticket))
   }
 
-  public func attempt(of subject: AttemptSubject, evaluation: ExpiringKey?) -> AttemptRecords {
-    var records = attempt(of: subject)
+  public func attempt(
+    of subject: AttemptSubject, vendor: Vendor = .everybody, evaluation: ExpiringKey?
+  ) -> AttemptRecords {
+    var records = attempt(of: subject, vendor)
     records.evaluation = evaluation.flatMap { self.evaluation($0) }
     return records
   }
 
-  private func attempt(of subject: AttemptSubject) -> AttemptRecords {
+  private func attempt(of subject: AttemptSubject, _ vendor: Vendor) -> AttemptRecords {
     switch subject {
     case .binding(let applicationID, let bindingID):
       if let binding = binding(bindingID), Identifier.areEqual(binding.applicationID, applicationID) {
-        return attempt(of: binding)
+        return attempt(of: binding, vendor)
       }
       return AttemptRecords(
         binding: nil,
@@ -145,15 +150,15 @@ public struct StoredRecords: Sendable {
         !$0.isRevoked && Identifier.areEqual($0.applicationID, applicationID)
           && $0.credential == .profileTouchID(digest: digest)
       }
-      return holder.map(attempt)
+      return holder.map { attempt(of: $0, vendor) }
         ?? AttemptRecords(
           binding: nil, device: .placeholder, profile: .placeholder(in: applicationID), evaluation: nil)
     }
   }
 
-  private func attempt(of binding: BindingRecord) -> AttemptRecords {
+  private func attempt(of binding: BindingRecord, _ vendor: Vendor) -> AttemptRecords {
     AttemptRecords(
-      binding: binding, device: device(binding.countingDeviceID),
+      binding: binding, device: device(binding.countingDeviceID, of: binding.countingVendor(vendor)),
       profile: profile(binding.applicationID, binding.profileID), evaluation: nil)
   }
 
@@ -209,7 +214,7 @@ public struct StoredRecords: Sendable {
     let isAsRead =
       switch change {
       case .putBinding(let record): version(ofBinding: record.bindingID) == record.version
-      case .putDevice(let record): device(record.deviceID).version == record.version
+      case .putDevice(let record): device(record.deviceID, of: record.vendor).version == record.version
       case .putProfile(let record): profile(record.applicationID, record.profileID).version == record.version
       case .putEvaluation(let record): !isSwept(record.key) && (evaluations[record.key]?.version ?? 0) == record.version
       case .putToken(let record): !isSwept(record.key) && (tokens[record.key]?.version ?? 0) == record.version
@@ -218,7 +223,7 @@ public struct StoredRecords: Sendable {
         self.version(ofBinding: id) == version
       case .requireNoBinding(let applicationID, let id):
         binding(id).map { !Identifier.areEqual($0.applicationID, applicationID) } ?? true
-      case .requireDevice(let id, let version): device(id).version == version
+      case .requireDevice(let id, let vendor, let version): device(id, of: vendor).version == version
       case .requireProfile(let applicationID, let profileID, let version):
         profile(applicationID, profileID).version == version
       case .requireToken(let key, let version): !isSwept(key) && (tokens[key]?.version ?? 0) == version
@@ -238,7 +243,7 @@ public struct StoredRecords: Sendable {
       try requireSoleHolder(record)
     case .putDevice(var record):
       record.version += 1
-      devices[Array(record.deviceID.utf8)] = record
+      devices[Array(record.storedID.utf8)] = record
     case .putProfile(var record):
       record.version = 1 + (record.version == 0 ? highestErasedVersion : record.version)
       profiles[ProfileName(record.applicationID, record.profileID)] = record

@@ -51,7 +51,7 @@ extension TestService {
 
   /// A phone that holds a ProfileTouchID instead of keys, bound.
   func bind(
-    holding identifier: String, profileID: String = "alice", deviceID: String = "phone-1"
+    holding identifier: String, profileID: String = "alice", deviceID: String = "phone-1-5f9c27e8ab"
   ) throws -> TestPhone {
     let posture = V1.DevicePosture.healthy
     let binding = BindingRecord(

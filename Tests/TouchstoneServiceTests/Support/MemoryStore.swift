@@ -139,20 +139,21 @@ final class MemoryStore: Store {
   // MARK: Store
 
   func attemptRecords(
-    for subject: AttemptSubject, evaluation: ExpiringKey?, completion: @escaping Completion<AttemptRecords>
+    for subject: AttemptSubject, vendor: Vendor, evaluation: ExpiringKey?,
+    completion: @escaping Completion<AttemptRecords>
   ) {
-    read(completion) { $0.attempt(of: subject, evaluation: evaluation) }
+    read(completion) { $0.attempt(of: subject, vendor: vendor, evaluation: evaluation) }
   }
 
   func enrolmentRecords(
-    applicationID: String, profileID: String, deviceID: String, ticket: ExpiringKey,
+    applicationID: String, profileID: String, deviceID: String, vendor: Vendor, ticket: ExpiringKey,
     completion: @escaping Completion<EnrolmentRecords>
   ) {
-    read(completion) { $0.enrolment(applicationID, profileID, deviceID: deviceID, ticket: ticket) }
+    read(completion) { $0.enrolment(applicationID, profileID, deviceID: deviceID, vendor: vendor, ticket: ticket) }
   }
 
-  func device(id: String, completion: @escaping Completion<DeviceRecord>) {
-    read(completion) { $0.device(id) }
+  func device(id: String, vendor: Vendor, completion: @escaping Completion<DeviceRecord>) {
+    read(completion) { $0.device(id, of: vendor) }
   }
 
   func activeBinding(applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>) {

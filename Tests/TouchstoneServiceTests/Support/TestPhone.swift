@@ -5,7 +5,7 @@ import TouchstoneCodec
 import TouchstonePolicy
 
 struct TestPhone: Sendable {
-  var deviceID = "phone-1"
+  var deviceID = "phone-1-5f9c27e8ab"
   var profileID = "alice"
   var biometryKey = SoftwareKey()
   /// Offered at binding where there is one.

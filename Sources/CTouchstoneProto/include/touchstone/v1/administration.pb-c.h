@@ -70,6 +70,9 @@ struct  Touchstone__V1__SecretStanding
     , TOUCHSTONE__V1__SECRET_KIND__SECRET_KIND_UNSPECIFIED, 0, NULL, 0 }
 
 
+/*
+ * As the applications of one vendor know the device.
+ */
 struct  Touchstone__V1__DeviceStanding
 {
   ProtobufCMessage base;

@@ -127,11 +127,14 @@ struct  Touchstone__V1__Binding
 {
   ProtobufCMessage base;
   /*
-   * Made by the service.
+   * Made by the service. Do not publish it: a report in its name counts on its device.
    */
   char *binding_id;
   char *application_id;
   char *profile_id;
+  /*
+   * Do not publish it, either: see BeginBindingRequest.
+   */
   char *device_id;
   char *device_name;
   Touchstone__V1__CredentialKind credential;
@@ -154,7 +157,11 @@ struct  Touchstone__V1__BeginBindingRequest
   char *application_id;
   char *profile_id;
   /*
-   * The installation's own stable identifier; shared by the applications of one vendor on one device.
+   * The installation's own stable identifier: a random UUID that the app makes at its first start and keeps; shared by the
+   * applications of one vendor on one device. At least 16 characters, and refused where it can be guessed: a number, a row,
+   * padded, or hardly more than the profile's id. Do not publish it. The service takes a backend's word for it: whoever binds
+   * the same id in another application of the vendor counts failures on it, and with replace_existing revokes the binding in
+   * this one. Only attestation will prove which phone it is.
    */
   char *device_id;
   Touchstone__V1__PrimaryAuthentication *primary;
