@@ -44,7 +44,7 @@ extension TouchstoneService {
           }
           let response = V1.GetProfileResponse(
             bindings: bindings.map(V1.Binding.init), secrets: profile.secretStandings,
-            settings: V1.UnlockSettings(profile))
+            settings: V1.UnlockSettings(profile), postures: bindings.compactMap(V1.SeenPosture.init))
           addDevices(
             of: Self.deviceIDs(bindings)[...], vendor: vendor(of: request.applicationID), to: response, for: exchange)
         }

@@ -18,10 +18,12 @@ final class AttemptFlow: Sendable {
   let evaluation: SealedEvaluation
   let proof: AttemptProof
   let posture: DevicePosture
+  private let deviceModel: String
 
   private init(
     service: TouchstoneService, exchange: Exchange<V1.SubmitAttemptResponse>, applicationID: String,
-    entry: PolicyBook.Entry, evaluation: SealedEvaluation, proof: AttemptProof, posture: DevicePosture
+    entry: PolicyBook.Entry, evaluation: SealedEvaluation, proof: AttemptProof, posture: DevicePosture,
+    deviceModel: String
   ) {
     self.service = service
     self.exchange = exchange
@@ -30,6 +32,7 @@ final class AttemptFlow: Sendable {
     self.evaluation = evaluation
     self.proof = proof
     self.posture = posture
+    self.deviceModel = deviceModel
   }
 
   var policy: EvaluationPolicy {
@@ -62,7 +65,7 @@ final class AttemptFlow: Sendable {
 
     let flow = AttemptFlow(
       service: service, exchange: exchange, applicationID: request.applicationID, entry: entry,
-      evaluation: evaluation, proof: proof, posture: posture)
+      evaluation: evaluation, proof: proof, posture: posture, deviceModel: request.posture?.deviceModel ?? "")
     if case .secret(let secret) = proof {
       SecretAttempt(flow: flow, secret: secret).start()
     } else {
@@ -216,6 +219,9 @@ final class AttemptFlow: Sendable {
       changes.append(.requireNoBinding(applicationID: applicationID, id: bindingID))
     }
     if let grant { changes += grant.changes(subject, decision, at: now) }
+    let seen = SeenPosture(
+      posture, deviceModel: deviceModel, seenAt: now, isProven: decision.outcome == .succeeded && proof.isByKey)
+    if let note = subject.note(of: seen) { changes.append(note) }
     if let standing = decision.device {
       // A failure counts there only while the binding is active (R10); a success compares the binding in any case.
       if grant == nil, let binding = subject.binding {
@@ -281,6 +287,12 @@ extension Subject {
   /// Digests are keyed, so how far two agree tells nothing of what they are digests of.
   fileprivate func holds(profileTouchIDDigest digest: [UInt8]) -> Bool {
     binding?.profileTouchIDDigest == digest
+  }
+}
+
+extension AttemptProof {
+  fileprivate var isByKey: Bool {
+    if case .key = self { true } else { false }
   }
 }
 

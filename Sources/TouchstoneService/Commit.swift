@@ -50,12 +50,15 @@ extension TouchstoneService {
     store.confirm(completion: exchange.then { (_: Void) throws(RequestError) in try confirmed() })
   }
 
-  /// Writes events that have no effect beside them, then runs `committed`.
+  /// Writes an event that has no effect beside it, then runs `committed`.
+  ///
+  /// - Parameter note: rests on nothing, so it meets no conflict.
   func record<Response>(
-    _ event: EventDraft, for exchange: Exchange<Response>,
+    _ event: EventDraft, beside note: Change? = nil, for exchange: Exchange<Response>,
     committed: @escaping @Sendable () throws(RequestError) -> Void
   ) {
     store.commit(
-      ChangeSet(events: [event]), completion: exchange.then { (_: Void) throws(RequestError) in try committed() })
+      ChangeSet(changes: note.map { [$0] } ?? [], events: [event]),
+      completion: exchange.then { (_: Void) throws(RequestError) in try committed() })
   }
 }

@@ -223,7 +223,10 @@ struct EnrolmentFlow: Sendable {
       profileID: ticket.profileID, deviceID: ticket.deviceID, deviceName: request.deviceName,
       biometryType: posture.biometryType,
       credential: credentialRecord,
-      isRevoked: false, baseline: .recorded(from: posture), createdAt: now, lastUsedAt: nil, version: 0)
+      isRevoked: false, baseline: .recorded(from: posture), createdAt: now, lastUsedAt: nil,
+      lastSeen: SeenPosture(
+        posture, deviceModel: request.posture?.deviceModel ?? "", seenAt: now,
+        isProven: !credential.keys.isEmpty), version: 0)
     var changeSet = ChangeSet(changes: [.useTicket(ticket.key), .putProfile(records.profile.written(at: now))])
     if let existing {
       changeSet.revoke(existing, on: records.device, round: round)

@@ -89,15 +89,18 @@ extension TouchstoneService {
     var transaction: Transaction?
     var prompt: Prompt
     var posture: DevicePosture
+    var deviceModel: String
 
     var policy: EvaluationPolicy {
       _read { yield entry.policy }
     }
   }
 
-  /// - Parameter prefix: of the fields' paths.
+  /// - Parameters:
+  ///   - prefix: of the fields' paths.
+  ///   - isPostureKnown: the caller of this function has one where the request has none.
   func openingTerms(
-    _ request: V1.BeginEvaluationRequest, prefix: String = ""
+    _ request: V1.BeginEvaluationRequest, prefix: String = "", isPostureKnown: Bool = false
   ) throws(RequestError) -> OpeningTerms {
     var validator = RequestValidator(prefix: prefix)
     validator.application(request.applicationID)
@@ -107,7 +110,7 @@ extension TouchstoneService {
     validator.text(request.fallbackTitle?.text ?? "", "fallback_title.text", bytes: Self.titleBytes)
     validator.text(request.cancelTitle?.text ?? "", "cancel_title.text", bytes: Self.titleBytes)
     let transaction = validator.transaction(request.transaction, for: entry?.policy)
-    let posture = validator.posture(request.posture)
+    let posture = isPostureKnown ? .empty : validator.posture(request.posture)
     try validator.finish()
     guard let entry else { preconditionFailure("a request without a policy was refused above") }
 
@@ -118,7 +121,7 @@ extension TouchstoneService {
       prompt: Prompt(
         localizedReason: request.localizedReason,
         titles: EvaluationPolicy.Titles(fallback: request.fallbackTitle?.text, cancel: request.cancelTitle?.text)),
-      posture: posture)
+      posture: posture, deviceModel: request.posture?.deviceModel ?? "")
   }
 
   private func open(_ terms: OpeningTerms, for subject: Subject, _ exchange: Exchange<V1.BeginEvaluationResponse>) {
@@ -129,7 +132,8 @@ extension TouchstoneService {
       .denied, policy: terms.policy.name, applicationID: terms.applicationID, subject: subject,
       reason: denial.reason.rawValue, code: denial.code, transaction: terms.transaction, caller: exchange.caller,
       time: now)
-    record(event, for: exchange) {
+    let seen = SeenPosture(terms.posture, deviceModel: terms.deviceModel, seenAt: now, isProven: false)
+    record(event, beside: subject.note(of: seen), for: exchange) {
       exchange.answer(V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language))
     }
   }

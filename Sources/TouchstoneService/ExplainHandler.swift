@@ -12,8 +12,11 @@ extension TouchstoneService {
     if request.begin == nil { validator.refuse("begin", "is required") }
     let asked = request.at.map { validator.time($0, "at") }
     try validator.finish()
-    let terms = try openingTerms(request.begin ?? V1.BeginEvaluationRequest(), prefix: "begin.")
+    let begin = request.begin ?? V1.BeginEvaluationRequest()
+    let isPostureKnown = begin.posture == nil && !begin.bindingID.isEmpty
+    let terms = try openingTerms(begin, prefix: "begin.", isPostureKnown: isPostureKnown)
     let now = asked ?? clock()
+    if isPostureKnown { return try explain(terms, bySeenPostureOf: begin.bindingID, exchange, at: now) }
     guard terms.subject != .bearer else {
       return explain(terms, for: .unnamed(in: terms.applicationID), exchange, at: now)
     }
@@ -22,9 +25,34 @@ extension TouchstoneService {
     }
   }
 
-  /// - Parameter now: what the rules take for the present; what is stored is as it is today.
+  /// By the posture that was last seen of the binding. Its domain state is not kept: it is taken for the one that holds.
   private func explain(
-    _ terms: OpeningTerms, for subject: Subject, _ exchange: Exchange<V1.ExplainEvaluationResponse>, at now: UnixTime
+    _ terms: OpeningTerms, bySeenPostureOf bindingID: String, _ exchange: Exchange<V1.ExplainEvaluationResponse>,
+    at now: UnixTime
+  ) throws(RequestError) {
+    try binding(bindingID, of: terms.applicationID, for: exchange) { [self] binding in
+      guard let seen = binding.lastSeen else {
+        let event = EventDraft.binding(
+          .refused, binding, reason: RequestError.Reason.notFound, caller: exchange.caller, time: clock())
+        return record(event, for: exchange) { () throws(RequestError) in
+          throw .notFound("the binding's device was not seen yet; send begin.posture")
+        }
+      }
+      var terms = terms
+      terms.posture = seen.posture
+      terms.posture.domainState = binding.baseline?.domainState ?? []
+      subject(terms.subject, of: terms.applicationID, evaluation: nil, for: exchange) { [self, terms] subject in
+        explain(terms, for: subject, seen: V1.SeenPosture(seen, of: bindingID), exchange, at: now)
+      }
+    }
+  }
+
+  /// - Parameters:
+  ///   - seen: where the request has no posture.
+  ///   - now: what the rules take for the present; what is stored is as it is today.
+  private func explain(
+    _ terms: OpeningTerms, for subject: Subject, seen: V1.SeenPosture? = nil,
+    _ exchange: Exchange<V1.ExplainEvaluationResponse>, at now: UnixTime
   ) {
     let facts = subject.facts(posture: terms.posture, now: now)
     let (preflight, trace) = terms.policy.explain(
@@ -32,6 +60,6 @@ extension TouchstoneService {
     exchange.answer(
       V1.ExplainEvaluationResponse(
         answer: V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language),
-        trace: trace.map { V1.RuleTrace(rule: $0.rule, passed: $0.passed, detail: $0.detail) }))
+        trace: trace.map { V1.RuleTrace(rule: $0.rule, passed: $0.passed, detail: $0.detail) }, posture: seen))
   }
 }

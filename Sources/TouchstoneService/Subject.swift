@@ -63,6 +63,15 @@ struct Subject: Sendable {
       evaluation: evaluation?.standing ?? EvaluationStanding(), now: now)
   }
 
+  /// Keeps what an active binding's device says of itself, beside what is written anyway; `nil` where it is known already,
+  /// or nobody's.
+  func note(of seen: SeenPosture) -> Change? {
+    guard let binding = records.sharedBinding?.value, !binding.isRevoked, seen.isNews(after: binding.lastSeen) else {
+      return nil
+    }
+    return .notePosture(bindingID: binding.bindingID, seen)
+  }
+
   /// What a secret is verified against; `nil` where nothing can be right.
   func verifier(of kind: Factor) -> [UInt8]? {
     standIn == nil ? profile.secret(kind)?.verifier : nil

@@ -7,6 +7,17 @@ internal import TouchstoneStore
 extension Platform {
   static let wireNames = ["ios", "ipados", "macos", "android", "web"]
 
+  var wireName: String {
+    switch self {
+    case .unspecified: ""
+    case .iOS: "ios"
+    case .iPadOS: "ipados"
+    case .macOS: "macos"
+    case .android: "android"
+    case .web: "web"
+    }
+  }
+
   init?(wireName: String) {
     switch wireName {
     case "": self = .unspecified
@@ -101,6 +112,26 @@ extension V1.Binding {
     case .profileTouchID:
       credential = .profileTouchID
     }
+  }
+}
+
+extension V1.SeenPosture {
+  init(_ seen: SeenPosture, of bindingID: String) {
+    let posture = seen.posture
+    self.init(
+      bindingID: bindingID,
+      posture: V1.DevicePosture(
+        platform: posture.platform.wireName, osVersion: posture.osVersion?.text ?? "",
+        deviceModel: seen.deviceModel, biometryType: V1.BiometryType(rawValue: Int32(posture.biometryType.rawValue)),
+        biometryAvailable: posture.isBiometryAvailable, biometryEnrolled: posture.isBiometryEnrolled,
+        biometryLockedOut: posture.isBiometryLockedOut, passcodeSet: posture.isPasscodeSet),
+      seenAt: V1.Timestamp(seen.seenAt), proven: seen.isProven)
+  }
+
+  /// `nil`: its device was not seen yet.
+  init?(_ binding: BindingRecord) {
+    guard let seen = binding.lastSeen else { return nil }
+    self.init(seen, of: binding.bindingID)
   }
 }
 

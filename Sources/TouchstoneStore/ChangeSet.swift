@@ -29,6 +29,8 @@ public enum Change: Sendable, Hashable {
   case useTicket(ExpiringKey)
   /// The binding must still be at this version; sets `lastUsedAt` and keeps the version.
   case touchBinding(id: String, version: RecordVersion, lastUsedAt: UnixTime)
+  /// Sets `lastSeen` and keeps the version. Of a binding that is not there, nothing is kept.
+  case notePosture(bindingID: String, SeenPosture)
   /// The binding must still be at this version.
   case requireBinding(id: String, version: RecordVersion)
   /// No binding of this id may be in this application; one of another application does not count.

@@ -4,7 +4,7 @@ public import TouchstonePolicy
 
 /// What `Change.eraseProfile` removes, all in its change set's transaction:
 ///
-/// - the profile's record, its bindings (revoked ones too), and what was counted on its stand-ins;
+/// - the profile's record, its bindings (revoked ones too, with the postures that their devices were seen with), and what was counted on its stand-ins;
 /// - the content of every event that names the profile. Sequence, content digest and hash stay, so that the chain still
 ///   verifies.
 ///

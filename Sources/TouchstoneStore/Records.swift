@@ -79,12 +79,14 @@ public struct BindingRecord: Sendable, Hashable {
   public var createdAt: UnixTime
   /// Written without a new version: it decides nothing.
   public var lastUsedAt: UnixTime?
+  /// Written without a new version, too; putting the binding again leaves what is stored.
+  public var lastSeen: SeenPosture?
   public var version: RecordVersion
 
   public init(
     bindingID: String, applicationID: String, profileID: String, deviceID: String, deviceName: String,
     biometryType: BiometryType, credential: CredentialRecord, isRevoked: Bool, baseline: DomainStateBaseline?,
-    createdAt: UnixTime, lastUsedAt: UnixTime?, version: RecordVersion
+    createdAt: UnixTime, lastUsedAt: UnixTime?, lastSeen: SeenPosture? = nil, version: RecordVersion
   ) {
     self.bindingID = bindingID
     self.applicationID = applicationID
@@ -97,6 +99,7 @@ public struct BindingRecord: Sendable, Hashable {
     self.baseline = baseline
     self.createdAt = createdAt
     self.lastUsedAt = lastUsedAt
+    self.lastSeen = lastSeen
     self.version = version
   }
 }

@@ -137,6 +137,8 @@ struct ChangeSetStatements {
     case .touchBinding(let id, _, let lastUsedAt):
       let version = versions[subject]?.current ?? 0
       calls.append(StatementCall(.touchBinding).bind(id).bind(version).bind(lastUsedAt))
+    case .notePosture(let id, let posture):
+      calls.append(StatementCall(.notePosture).bind(id).bind(posture.encoded))
     case .requireBinding, .requireDevice, .requireProfile, .requireToken:
       if let versions = versions[subject], !versions.isPut { require(subject, at: versions.read) }
     case .requireNoBinding, .eraseProfile:
@@ -184,7 +186,7 @@ struct ChangeSetStatements {
   private static func subject(of change: Change) -> Subject? {
     switch change {
     case .putBinding(let binding): .binding([UInt8](binding.bindingID.utf8))
-    case .touchBinding(let id, _, _), .requireBinding(let id, _): .binding([UInt8](id.utf8))
+    case .touchBinding(let id, _, _), .notePosture(let id, _), .requireBinding(let id, _): .binding([UInt8](id.utf8))
     case .putDevice(let device): .device([UInt8](device.storedID.utf8))
     case .requireDevice(let id, let vendor, _): .device([UInt8](vendor.storedID(ofDevice: id).utf8))
     case .putProfile(let profile): .profile([UInt8](profile.applicationID.utf8), [UInt8](profile.profileID.utf8))
@@ -210,7 +212,7 @@ extension Change {
     case .touchBinding(_, let version, _), .requireBinding(_, let version), .requireDevice(_, _, let version),
       .requireProfile(_, _, let version), .requireToken(_, let version):
       version
-    case .useTicket, .requireNoBinding, .eraseProfile: nil
+    case .notePosture, .useTicket, .requireNoBinding, .eraseProfile: nil
     }
   }
 
@@ -219,7 +221,8 @@ extension Change {
     case .putBinding, .putDevice, .putProfile, .putEvaluation, .putToken: true
     // Touching a binding compares its version, too.
     case .touchBinding: true
-    case .useTicket, .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken, .eraseProfile:
+    case .notePosture, .useTicket, .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken,
+      .eraseProfile:
       false
     }
   }

@@ -18,12 +18,19 @@ extension StatementCall {
   }
 }
 
+extension Row {
+  fileprivate mutating func posture() throws(PostgresError) -> SeenPosture? {
+    guard let bytes = optionalBlob() else { return nil }
+    return try value(SeenPosture(encoded: bytes), "last_posture")
+  }
+}
+
 extension BindingRecord {
   static let columns = """
     binding_id, application_id, profile_id, device_id, device_name, biometry_type, hardware_keys, profile_touch_id,
-    is_revoked, baseline, baseline_os_major, created_at, last_used_at, version
+    is_revoked, baseline, baseline_os_major, created_at, last_used_at, last_posture, version
     """
-  static let columnCount = 14
+  static let columnCount = 15
 
   init(_ row: inout Row) throws(PostgresError) {
     self.init(
@@ -34,7 +41,7 @@ extension BindingRecord {
         CredentialRecord(hardwareKeys: row.optionalBlob(), profileTouchID: row.optionalBlob()), "hardware_keys"),
       isRevoked: row.boolean(),
       baseline: DomainStateBaseline(domainState: row.optionalBlob(), osMajorVersion: row.optionalInteger()),
-      createdAt: row.time(), lastUsedAt: row.optionalTime(), version: row.version())
+      createdAt: row.time(), lastUsedAt: row.optionalTime(), lastSeen: try row.posture(), version: row.version())
   }
 }
 
@@ -155,7 +162,7 @@ extension StatementCall {
       .bind(binding.deviceName).bind(binding.biometryType.rawValue).bind(credential.keys).bind(credential.digest)
       .bind(binding.isRevoked).bind(binding.baseline?.domainState)
       .bind((binding.baseline?.osMajorVersion).map { Int64($0) }).bind(binding.createdAt)
-      .bind(binding.lastUsedAt?.microseconds)
+      .bind(binding.lastUsedAt?.microseconds).bind(binding.lastSeen?.encoded)
   }
 
   /// All but the version.

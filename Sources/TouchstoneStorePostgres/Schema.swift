@@ -25,6 +25,7 @@ enum Schema {
   /// it reads and writes as it was: replicas of both run at the same time.
   static let steps: [[String]] = [
     firstTables, keyCheck, eventArchive, lineage, archivings, standInYears, standInsOfRevokedBindings,
+    postures,
   ]
 
   /// Identifiers are bytes: equal and ordered byte for byte under every collation.
@@ -204,6 +205,10 @@ enum Schema {
     UPDATE profiles SET stand_in_until = stand_in_until + \(364 * microsecondsPerDay) WHERE stand_in_until IS NOT NULL
     """
   ]
+
+  /// `SeenPosture`
+  private static let postures = ["ALTER TABLE bindings ADD COLUMN last_posture BYTEA"]
+
   private static let microsecondsPerDay = 24 * 60 * 60 * 1_000_000
 
   /// Revoked bindings count on stand-ins of their own from now on: they begin with what their device has.

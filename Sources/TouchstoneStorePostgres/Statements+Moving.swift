@@ -90,7 +90,8 @@ extension MovedTable {
 
   private static let byteColumns: Set = [
     "binding_id", "application_id", "profile_id", "device_id", "device_name", "hardware_keys", "profile_touch_id",
-    "baseline", "passcode_verifier", "gesture_verifier", "id", "approved_transaction", "hash", "digest", "salt", "kind",
+    "baseline", "last_posture", "passcode_verifier", "gesture_verifier", "id", "approved_transaction", "hash", "digest",
+    "salt", "kind",
     "caller", "details",
   ]
 }

@@ -182,7 +182,7 @@ final class BatchWriter {
       mismatch("profile", try self.version(ofProfile: profileID, applicationID: applicationID), version)
     case .requireToken(let key, let version):
       mismatch("token", try self.version(ofToken: key), version)
-    case .eraseProfile:
+    case .notePosture, .eraseProfile:
       nil
     }
   }
@@ -279,6 +279,7 @@ final class BatchWriter {
       // Read back: it may have been used since the caller read it, and the later use stays.
       effects.bindings[key] = .some(try reader.binding(id: binding.bindingID))
       effects.bindingUses[key] = nil
+      effects.bindingPostures[key] = nil
     case .putDevice(var device):
       if device.version == 0, device.isStandIn { marks.standIns.devices += 1 }
       device.version += 1
@@ -307,6 +308,14 @@ final class BatchWriter {
       } else {
         effects.bindings[key]??.lastUsedAt = lastUsedAt
       }
+    case .notePosture(let id, let posture):
+      try statements.notePosture.bind(id).bind(posture.encoded).run()
+      let key = ByteString(id)
+      if effects.bindings[key] == nil {
+        effects.bindingPostures[key] = posture
+      } else {
+        effects.bindings[key]??.lastSeen = posture
+      }
     case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken, .eraseProfile:
       break
     }
@@ -317,6 +326,7 @@ final class BatchWriter {
     for id in removed.bindings {
       effects.bindings[ByteString(id)] = .some(nil)
       effects.bindingUses[ByteString(id)] = nil
+      effects.bindingPostures[ByteString(id)] = nil
     }
     for id in removed.devices { effects.devices[DeviceKey(standIn: id)] = .some(nil) }
     for key in removed.profiles { effects.profiles[key] = .some(nil) }
@@ -345,8 +355,8 @@ extension Change {
     case .useTicket(let key): key
     // Whether it was revoked is forgotten.
     case .requireToken(let key, _): key
-    case .putBinding, .putDevice, .putProfile, .touchBinding, .requireBinding, .requireNoBinding, .requireDevice,
-      .requireProfile, .eraseProfile:
+    case .putBinding, .putDevice, .putProfile, .touchBinding, .notePosture, .requireBinding, .requireNoBinding,
+      .requireDevice, .requireProfile, .eraseProfile:
       nil
     }
   }

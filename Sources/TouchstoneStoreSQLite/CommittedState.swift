@@ -120,6 +120,9 @@ final class CommittedState: Sendable {
     for (id, time) in effects.bindingUses {
       partition(of: id).state.withLock { $0.bindings.publish(for: id) { $0.lastUsedAt = time } }
     }
+    for (id, posture) in effects.bindingPostures {
+      partition(of: id).state.withLock { $0.bindings.publish(for: id) { $0.lastSeen = posture } }
+    }
     for (key, device) in effects.devices {
       partition(of: key).state.withLock { $0.devices.publish(device, for: key) }
     }
@@ -160,6 +163,8 @@ struct BatchEffects {
   var bindings: [ByteString: BindingRecord?] = [:]
   /// The latest use; of bindings that may not be in `bindings`.
   var bindingUses: [ByteString: UnixTime] = [:]
+  /// The same.
+  var bindingPostures: [ByteString: SeenPosture] = [:]
   /// `nil`: swept.
   var devices: [DeviceKey: DeviceRecord?] = [:]
   /// `nil`: erased or swept.

@@ -24,6 +24,7 @@ final class ProfileEraser {
   }
 
   private let deleteUses: Statement
+  private let deletePostures: Statement
   private let deleteBindings: Statement
   private let deleteProfile: Statement
   private let deleteDevice: Statement
@@ -33,8 +34,9 @@ final class ProfileEraser {
   init(on connection: SQLiteConnection) throws(SQLiteError) {
     func prepare(_ sql: String) throws(SQLiteError) -> Statement { try Statement(sql, on: connection) }
     let ofProfile = "application_id = ? AND profile_id = ?"
-    deleteUses = try prepare(
-      "DELETE FROM binding_uses WHERE binding_number IN (SELECT number FROM bindings WHERE \(ofProfile))")
+    let ofItsBinding = "binding_number IN (SELECT number FROM bindings WHERE \(ofProfile))"
+    deleteUses = try prepare("DELETE FROM binding_uses WHERE \(ofItsBinding)")
+    deletePostures = try prepare("DELETE FROM binding_postures WHERE \(ofItsBinding)")
     deleteBindings = try prepare("DELETE FROM bindings WHERE \(ofProfile) RETURNING binding_id")
     deleteProfile = try prepare("DELETE FROM profiles WHERE \(ofProfile) RETURNING version")
     deleteDevice = try prepare("DELETE FROM devices WHERE device_id = ? RETURNING version")
@@ -52,7 +54,9 @@ final class ProfileEraser {
   /// All of the profile but its events.
   func removeRecords(of erasure: ProfileErasure) throws(SQLiteError) -> Removed {
     var removed = Removed()
-    try deleteUses.bind(erasure.applicationID).bind(erasure.profileID).run()
+    for delete in [deleteUses, deletePostures] {
+      try delete.bind(erasure.applicationID).bind(erasure.profileID).run()
+    }
     deleteBindings.bind(erasure.applicationID).bind(erasure.profileID)
     while var row = try deleteBindings.next() { removed.bindings.append(row.text()) }
     try removeProfile(erasure.profileID, of: erasure, from: &removed)

@@ -41,6 +41,11 @@ extension Row {
     return ExpiringKey(expiresAt: expiresAt, id: try value(UniqueID(bytes: blob()), "id"))
   }
 
+  fileprivate mutating func posture() throws(SQLiteError) -> SeenPosture? {
+    guard let bytes = optionalBlob() else { return nil }
+    return try value(SeenPosture(encoded: bytes), "posture")
+  }
+
   /// `nil`: what stands in the column was never written by us.
   func value<Value>(_ value: Value?, _ column: String) throws(SQLiteError) -> Value {
     guard let value else { throw SQLiteError(code: .corrupt, message: "unreadable column \(column)") }
@@ -49,10 +54,13 @@ extension Row {
 }
 
 extension BindingRecord {
-  /// In the order of `init(_:)`; `binding_uses` must be joined.
+  /// In the order of `init(_:)`; `joined` has them.
   static let columns = """
     binding_id, application_id, profile_id, device_id, device_name, biometry_type, hardware_keys, profile_touch_id,
-    is_revoked, baseline, baseline_os_major, created_at, last_used_at, version
+    is_revoked, baseline, baseline_os_major, created_at, last_used_at, posture, version
+    """
+  static let joined = """
+    bindings LEFT JOIN binding_uses ON binding_uses.binding_number = number LEFT JOIN binding_postures ON binding_postures.binding_number = number
     """
 
   init(_ row: inout Row) throws(SQLiteError) {
@@ -64,7 +72,8 @@ extension BindingRecord {
         CredentialRecord(hardwareKeys: row.optionalBlob(), profileTouchID: row.optionalBlob()), "hardware_keys"),
       isRevoked: row.boolean(),
       baseline: DomainStateBaseline(domainState: row.optionalBlob(), osMajorVersion: row.optionalInteger()),
-      createdAt: row.time(), lastUsedAt: row.optionalInteger().map { UnixTime($0) }, version: row.version())
+      createdAt: row.time(), lastUsedAt: row.optionalInteger().map { UnixTime($0) },
+      lastSeen: try row.posture(), version: row.version())
   }
 }
 

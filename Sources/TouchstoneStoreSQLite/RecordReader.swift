@@ -20,7 +20,7 @@ final class RecordReader {
   init(on connection: SQLiteConnection) throws(SQLiteError) {
     func prepare(_ sql: String) throws(SQLiteError) -> Statement { try Statement(sql, on: connection) }
     let binding = """
-      SELECT \(BindingRecord.columns) FROM bindings LEFT JOIN binding_uses ON binding_number = number
+      SELECT \(BindingRecord.columns) FROM \(BindingRecord.joined)
       """
     selectBinding = try prepare("\(binding) WHERE binding_id = ?")
     selectBindingOfDevice = try prepare("\(binding) WHERE application_id = ? AND device_id = ? AND NOT is_revoked")

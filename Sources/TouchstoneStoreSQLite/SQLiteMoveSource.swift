@@ -163,7 +163,7 @@ extension MovedTable {
   fileprivate var selection: String {
     switch self {
     case .bindings:
-      "SELECT \(BindingRecord.columns) FROM bindings LEFT JOIN binding_uses ON binding_number = number"
+      "SELECT \(BindingRecord.columns) FROM \(BindingRecord.joined)"
     case .devices: "SELECT \(DeviceRecord.columns), stand_in_until FROM devices"
     case .profiles: "SELECT \(ProfileRecord.columns), stand_in_until FROM profiles"
     case .evaluations: "SELECT \(EvaluationRecord.columns) FROM evaluations"

@@ -25,7 +25,7 @@ enum Schema {
   static let takeMoveBack = "PRAGMA application_id = \(applicationID); DROP TABLE IF EXISTS \(moveTarget);"
 
   /// In the header's user_version; grows with every change of the tables.
-  static let version: Int64 = 8
+  static let version: Int64 = 9
   /// The first that is brought forward; what was before it, nobody kept.
   static let oldestVersion: Int64 = 2
 
@@ -196,6 +196,13 @@ enum Schema {
     8: """
     INSERT INTO devices SELECT char(2) || binding_id, failures, is_locked_out, 1, NULL FROM bindings
       JOIN devices USING (device_id) WHERE is_revoked AND (failures > 0 OR is_locked_out);
+    """,
+    // `SeenPosture`, in a table of its own: few logins write it, and those that do not have fewer pages to write.
+    9: """
+    CREATE TABLE binding_postures (
+      binding_number INTEGER PRIMARY KEY,
+      posture BLOB NOT NULL
+    ) STRICT;
     """,
   ]
 

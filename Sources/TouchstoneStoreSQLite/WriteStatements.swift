@@ -12,6 +12,9 @@ final class WriteStatements {
   let touchBinding: Statement
   /// A key.
   let useTicket: Statement
+  /// Binding id, posture.
+  let notePosture: Statement
+  private let putFirstPosture: Statement
   private let putBinding: Statement
   private let addUse: Statement
   private let keepLatestUse: Statement
@@ -34,6 +37,11 @@ final class WriteStatements {
     touchBinding = try prepare("UPDATE binding_uses SET last_used_at = ?2 WHERE \(isOfBinding)")
     keepLatestUse = try prepare(
       "UPDATE binding_uses SET last_used_at = max(coalesce(last_used_at, ?2), ?2) WHERE \(isOfBinding)")
+    func notingPosture(_ insert: String) throws(SQLiteError) -> Statement {
+      try prepare("\(insert) INTO binding_postures SELECT number, ?2 FROM bindings WHERE binding_id = ?1")
+    }
+    notePosture = try notingPosture("INSERT OR REPLACE")
+    putFirstPosture = try notingPosture("INSERT OR IGNORE")
     addUse = try prepare(
       "INSERT OR IGNORE INTO binding_uses (binding_number) SELECT number FROM bindings WHERE binding_id = ?")
     useTicket = try prepare("INSERT OR IGNORE INTO used_tickets (expires_at, id) VALUES (?, ?)")
@@ -81,6 +89,7 @@ final class WriteStatements {
     try putBinding.bind(binding.createdAt).bind(binding.version).run()
     try addUse.bind(binding.bindingID).run()
     if let lastUsedAt = binding.lastUsedAt { try keepLatestUse.bind(binding.bindingID).bind(lastUsedAt).run() }
+    if let lastSeen = binding.lastSeen { try putFirstPosture.bind(binding.bindingID).bind(lastSeen.encoded).run() }
   }
 
   func put(_ device: DeviceRecord, at time: UnixTime) throws(SQLiteError) {

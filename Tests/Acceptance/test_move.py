@@ -343,7 +343,7 @@ def test_a_dry_run_changes_nothing_of_an_earlier_version(stopped, uri):
     directory, *_ = stopped
     with contextlib.closing(sqlite3.connect(database(directory))) as connection:
         connection.executescript(
-            "DROP TABLE stand_in_counts; DROP INDEX archivings; DROP TABLE lineage; PRAGMA user_version = 4"
+            "DROP TABLE binding_postures; DROP TABLE stand_in_counts; DROP INDEX archivings; DROP TABLE lineage; PRAGMA user_version = 4"
         )
     before = contents(directory)
     assert move(directory, uri, "--dry-run").returncode == 0

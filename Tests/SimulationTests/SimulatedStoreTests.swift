@@ -57,7 +57,8 @@ private final class PumpedStore: Store, @unchecked Sendable {
   ) {
     pump(completion) {
       store.enrolmentRecords(
-        applicationID: applicationID, profileID: profileID, deviceID: deviceID, vendor: vendor, ticket: ticket, completion: completion)
+        applicationID: applicationID, profileID: profileID, deviceID: deviceID, vendor: vendor, ticket: ticket,
+        completion: completion)
     }
   }
 

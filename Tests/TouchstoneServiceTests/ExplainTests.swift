@@ -1,4 +1,5 @@
 import DispatchRPC
+import StoreModel
 import Testing
 import TouchstoneCodec
 import TouchstonePolicy
@@ -56,6 +57,74 @@ struct ExplainTests {
     let later = try await explain(
       service, profileID: "alice", at: V1.Timestamp(service.clock.now + .seconds(60)))
     #expect(later.answer?.factors == [.passcode])
+  }
+
+  private func explainUnseen(
+    _ service: TestService, _ bindingID: String, policy: String = "login"
+  ) async throws -> V1.ExplainEvaluationResponse {
+    try await service.call(
+      "AdministrationService/ExplainEvaluation",
+      V1.ExplainEvaluationRequest(
+        begin: V1.BeginEvaluationRequest(
+          applicationID: TestService.applicationID, policy: policy, bindingID: bindingID, localizedReason: "Log in")))
+  }
+
+  /// Support has no phone at hand.
+  @Test func withoutAPostureTheOneLastSeenIsTaken() async throws {
+    let service = try await TestService.start()
+    var phone = try await service.bind()
+    let bound = try await explainUnseen(service, phone.bindingID)
+    #expect(bound.answer?.denial == nil && bound.answer?.factors == [.biometry])
+    #expect(bound.posture?.proven == true && bound.posture?.bindingID == phone.bindingID)
+    #expect(bound.posture?.posture?.domainState == [])
+
+    phone.posture.passcodeSet = false
+    #expect(try await service.begin(phone).denial?.laError.rawValue == -5)
+    let explained = try await explainUnseen(service, phone.bindingID)
+    #expect(explained.answer?.denial?.laError.rawValue == -5)
+    #expect(explained.posture?.proven == false)
+    #expect(explained.posture?.posture?.passcodeSet == false)
+    #expect(explained.posture?.seenAt == V1.Timestamp(service.clock.now))
+    #expect(explained.trace.contains { $0.rule == "R1" && !$0.passed })
+    let profile: V1.GetProfileResponse = try await service.call(
+      "AdministrationService/GetProfile",
+      V1.GetProfileRequest(applicationID: TestService.applicationID, profileID: phone.profileID))
+    #expect(profile.postures == [explained.posture])
+    // What the request says comes first.
+    #expect(try await explain(service, phone).posture == nil)
+  }
+
+  // R34: beginning writes nothing, and a login writes it once an hour where it stays the same.
+  @Test func whatIsSeenIsWrittenBesideWhatIsWrittenAnyway() async throws {
+    let service = try await TestService.start()
+    var phone = try await service.bind()
+    func seen() -> SeenPosture? { service.store.records.binding(phone.bindingID)?.lastSeen }
+    let bound = seen()
+    phone.posture.osVersion = "17.3"
+    let opened = try await service.begin(phone)
+    #expect(seen() == bound)
+    #expect(try await service.submit(phone, opened, phone.wrongProof(for: opened)).outcome == .tryAgain)
+    #expect(seen()?.posture.osVersion == OSVersion(17, 3) && seen()?.isProven == false)
+    #expect(try await service.submit(phone, opened, phone.proof(for: opened)).outcome == .succeeded)
+    #expect(seen()?.isProven == true)
+    let proven = seen()
+    service.clock.advance(by: .seconds(60))
+    let later = try await service.begin(phone)
+    #expect(try await service.submit(phone, later, phone.proof(for: later)).outcome == .succeeded)
+    #expect(seen() == proven)
+  }
+
+  // R37: nothing is kept of what is unknown or revoked, and support is told that nothing is.
+  @Test func ofAnUnknownBindingNothingIsKept() async throws {
+    let service = try await TestService.start()
+    let error = await refusal { try await explainUnseen(service, "nobody") }
+    #expect(error.code == .notFound)
+    #expect(service.events.last?.kind == "binding.refused")
+    var stranger = TestPhone()
+    stranger.bindingID = "nobody"
+    let opened = try await service.begin(stranger)
+    if opened.denial == nil { _ = try await service.submit(stranger, opened, stranger.wrongProof(for: opened)) }
+    #expect(await refusal { try await explainUnseen(service, "nobody") }.code == .notFound)
   }
 
   @Test func whatIsWrongIsNamedByItsPath() async throws {

@@ -119,14 +119,14 @@ struct OpeningTests {
   /// What each version after the second added, undone.
   private static let undoings = [
     "DROP TABLE key_check", "DROP TABLE event_archive", "DROP TABLE lineage", "DROP INDEX archivings",
-    "DROP TABLE stand_in_counts", "SELECT 1",
+    "DROP TABLE stand_in_counts", "SELECT 1", "DROP TABLE binding_postures",
   ]
 
   private static func undoing(to version: Int) -> String {
     (undoings.dropFirst(version - 2) + ["PRAGMA user_version = \(version)"]).joined(separator: ";")
   }
 
-  @Test(arguments: 2...7)
+  @Test(arguments: 2...8)
   func aVersionBeforeIsBroughtForwardWithAllThatItHas(_ version: Int) async throws {
     try await withTemporaryDirectory { directory in
       try await fill(directory)
@@ -149,7 +149,7 @@ struct OpeningTests {
         """
         UPDATE bindings SET device_id = 'phone-1', is_revoked = 1 WHERE binding_id = 'b-1';
         UPDATE devices SET failures = 5, is_locked_out = 1 WHERE device_id = 'phone-1';
-        PRAGMA user_version = 7
+        \(Self.undoing(to: 7))
         """, on: directory)
       let store = try SQLiteStore.open(directory: directory)
       let records = try await store.attemptRecords(bindingID: "b-1")

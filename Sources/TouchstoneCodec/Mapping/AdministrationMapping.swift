@@ -31,6 +31,21 @@ extension V1.DeviceStanding: MappedMessage {
   }
 }
 
+extension V1.SeenPosture: MappedMessage {
+  static var empty: Self { Self() }
+
+  static func initialize(_ c: UnsafeMutablePointer<Touchstone__V1__SeenPosture>) {
+    touchstone__v1__seen_posture__init(c)
+  }
+
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.field(&value.bindingID, &c.binding_id)
+    mapper.field(&value.posture, &c.posture)
+    mapper.field(&value.seenAt, &c.seen_at)
+    mapper.field(&value.proven, &c.proven)
+  }
+}
+
 extension V1.GetProfileRequest: MappedMessage {
   static var empty: Self { Self() }
 
@@ -56,6 +71,7 @@ extension V1.GetProfileResponse: MappedMessage {
     mapper.repeated(&value.devices, &c.devices, &c.n_devices)
     mapper.repeated(&value.secrets, &c.secrets, &c.n_secrets)
     mapper.field(&value.settings, &c.settings)
+    mapper.repeated(&value.postures, &c.postures, &c.n_postures)
   }
 }
 
@@ -224,6 +240,7 @@ extension V1.ExplainEvaluationResponse: MappedMessage {
   static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
     mapper.field(&value.answer, &c.answer)
     mapper.repeated(&value.trace, &c.trace, &c.n_trace)
+    mapper.field(&value.posture, &c.posture)
   }
 }
 

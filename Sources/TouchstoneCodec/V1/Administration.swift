@@ -30,6 +30,25 @@ extension V1 {
     }
   }
 
+  /// What a binding's device said of itself when it was last seen.
+  public struct SeenPosture: WireMessage {
+    public var bindingID: String
+    /// Without domain state.
+    public var posture: DevicePosture?
+    public var seenAt: Timestamp?
+    /// It came with a proof by the binding's own key that succeeded.
+    public var proven: Bool
+
+    public init(
+      bindingID: String = "", posture: DevicePosture? = nil, seenAt: Timestamp? = nil, proven: Bool = false
+    ) {
+      self.bindingID = bindingID
+      self.posture = posture
+      self.seenAt = seenAt
+      self.proven = proven
+    }
+  }
+
   /// All that is known of a profile, secrets aside.
   public struct GetProfileRequest: WireMessage {
     public var applicationID: String
@@ -47,15 +66,17 @@ extension V1 {
     public var devices: [DeviceStanding]
     public var secrets: [SecretStanding]
     public var settings: UnlockSettings?
+    public var postures: [SeenPosture]
 
     public init(
       bindings: [Binding] = [], devices: [DeviceStanding] = [], secrets: [SecretStanding] = [],
-      settings: UnlockSettings? = nil
+      settings: UnlockSettings? = nil, postures: [SeenPosture] = []
     ) {
       self.bindings = bindings
       self.devices = devices
       self.secrets = secrets
       self.settings = settings
+      self.postures = postures
     }
   }
 
@@ -205,10 +226,13 @@ extension V1 {
     public var answer: BeginEvaluationResponse?
     /// In the order in which they were asked, with what each said.
     public var trace: [RuleTrace]
+    /// The one that was taken, where the request had none.
+    public var posture: SeenPosture?
 
-    public init(answer: BeginEvaluationResponse? = nil, trace: [RuleTrace] = []) {
+    public init(answer: BeginEvaluationResponse? = nil, trace: [RuleTrace] = [], posture: SeenPosture? = nil) {
       self.answer = answer
       self.trace = trace
+      self.posture = posture
     }
   }
 

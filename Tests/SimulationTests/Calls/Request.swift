@@ -59,10 +59,12 @@ struct Moment {
 }
 
 extension Change {
-  /// Writes nothing.
+  /// Writes nothing that a rule rests on.
   var isCondition: Bool {
     switch self {
-    case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken: true
+    case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken,
+      .notePosture:
+      true
     case .putBinding, .putDevice, .putProfile, .putEvaluation, .putToken, .touchBinding, .useTicket, .eraseProfile:
       false
     }

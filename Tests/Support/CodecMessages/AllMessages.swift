@@ -69,6 +69,7 @@ extension AnyMessageType {
 
   private static let administration = [
     AnyMessageType(V1.SecretStanding.self), AnyMessageType(V1.DeviceStanding.self),
+    AnyMessageType(V1.SeenPosture.self),
     AnyMessageType(V1.GetProfileRequest.self), AnyMessageType(V1.GetProfileResponse.self),
     AnyMessageType(V1.UnlockDeviceRequest.self), AnyMessageType(V1.UnlockDeviceResponse.self),
     AnyMessageType(V1.UnlockSecretRequest.self), AnyMessageType(V1.UnlockSecretResponse.self),

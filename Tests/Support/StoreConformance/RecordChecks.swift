@@ -123,6 +123,29 @@ extension StoreConformance {
           == DeviceRecord(deviceID: DeviceRecord.standInID(forRevokedBinding: "b-1")))
     },
 
+    Check(name: "the posture that a binding was last seen with is kept, and changes no version") { store in
+      let (first, second) = (SeenPosture.sample(), SeenPosture.sample(osVersion: nil, isProven: true))
+      let binding = BindingRecord.sample("b-1").with { $0.lastSeen = first }
+      try await store.commit(.putBinding(binding), .putBinding(.sample("b-2")))
+      #expect(try await store.attemptRecords(bindingID: "b-1").binding == binding.stored)
+      try await store.commit(
+        .notePosture(bindingID: "b-1", second), .touchBinding(id: "b-1", version: 1, lastUsedAt: Sample.now))
+      let noted = try await store.attemptRecords(bindingID: "b-1").binding
+      #expect(noted == binding.stored.with { ($0.lastSeen, $0.lastUsedAt) = (second, Sample.now) })
+      #expect(try await store.attemptRecords(bindingID: "b-2").binding?.lastSeen == nil)
+      #expect(try await store.bindings().map(\.lastSeen) == [second, nil])
+      // One that was read before, and one that is put with it.
+      try await store.commit(.putBinding(binding.stored), .notePosture(bindingID: "b-2", first))
+      #expect(try await store.attemptRecords(bindingID: "b-1").binding?.lastSeen == second)
+      #expect(try await store.attemptRecords(bindingID: "b-2").binding?.lastSeen == first)
+      try await store.commit(.notePosture(bindingID: "nobody's", first))
+      try await store.commit(.eraseProfile(.alice))
+      try await store.commit(.notePosture(bindingID: "b-1", first))
+      #expect(try await store.attemptRecords(bindingID: "b-1").binding == nil)
+      try await store.commit(.putBinding(.sample("b-1")))
+      #expect(try await store.attemptRecords(bindingID: "b-1").binding?.lastSeen == nil)
+    },
+
     // R8
     Check(name: "each vendor has its own record of a device, byte for byte") { store in
       let vendors: [Vendor] = [

@@ -44,6 +44,18 @@ extension BindingRecord {
   }
 }
 
+extension SeenPosture {
+  public static func sample(
+    osVersion: OSVersion? = OSVersion(17, 2, 1), seenAt: UnixTime = Sample.now, isProven: Bool = false
+  ) -> SeenPosture {
+    SeenPosture(
+      DevicePosture(
+        platform: .iOS, osVersion: osVersion, biometryType: .faceID, isBiometryAvailable: true,
+        isBiometryEnrolled: false, isBiometryLockedOut: true, isPasscodeSet: true, domainState: [1, 2, 3]),
+      deviceModel: "iPhone “15”", seenAt: seenAt, isProven: isProven)
+  }
+}
+
 extension HardwareKeyRecord {
   public static let sample = HardwareKeyRecord(
     publicKey: [4] + [UInt8](repeating: 7, count: 64), protection: .biometryCurrentSet)

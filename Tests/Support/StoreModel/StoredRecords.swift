@@ -227,7 +227,7 @@ public struct StoredRecords: Sendable {
       case .requireProfile(let applicationID, let profileID, let version):
         profile(applicationID, profileID).version == version
       case .requireToken(let key, let version): !isSwept(key) && (tokens[key]?.version ?? 0) == version
-      case .eraseProfile: true
+      case .notePosture, .eraseProfile: true
       }
     if !isAsRead { throw StoreError(code: .conflict, message: "not as it was read") }
   }
@@ -239,6 +239,7 @@ public struct StoredRecords: Sendable {
     case .putBinding(var record):
       record.version += 1
       record.lastUsedAt = [record.lastUsedAt, binding(record.bindingID)?.lastUsedAt].compactMap(\.self).max()
+      record.lastSeen = binding(record.bindingID)?.lastSeen ?? record.lastSeen
       bindings[Array(record.bindingID.utf8)] = record
       try requireSoleHolder(record)
     case .putDevice(var record):
@@ -257,6 +258,8 @@ public struct StoredRecords: Sendable {
       usedTickets.insert(key)
     case .touchBinding(let id, _, let lastUsedAt):
       bindings[Array(id.utf8)]?.lastUsedAt = lastUsedAt
+    case .notePosture(let id, let posture):
+      bindings[Array(id.utf8)]?.lastSeen = posture
     case .eraseProfile(let erasure):
       erase(erasure)
     case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken:

@@ -97,6 +97,51 @@ void   touchstone__v1__device_standing__free_unpacked
   assert(message->base.descriptor == &touchstone__v1__device_standing__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   touchstone__v1__seen_posture__init
+                     (Touchstone__V1__SeenPosture         *message)
+{
+  static const Touchstone__V1__SeenPosture init_value = TOUCHSTONE__V1__SEEN_POSTURE__INIT;
+  *message = init_value;
+}
+size_t touchstone__v1__seen_posture__get_packed_size
+                     (const Touchstone__V1__SeenPosture *message)
+{
+  assert(message->base.descriptor == &touchstone__v1__seen_posture__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t touchstone__v1__seen_posture__pack
+                     (const Touchstone__V1__SeenPosture *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &touchstone__v1__seen_posture__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t touchstone__v1__seen_posture__pack_to_buffer
+                     (const Touchstone__V1__SeenPosture *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &touchstone__v1__seen_posture__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Touchstone__V1__SeenPosture *
+       touchstone__v1__seen_posture__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Touchstone__V1__SeenPosture *)
+     protobuf_c_message_unpack (&touchstone__v1__seen_posture__descriptor,
+                                allocator, len, data);
+}
+void   touchstone__v1__seen_posture__free_unpacked
+                     (Touchstone__V1__SeenPosture *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &touchstone__v1__seen_posture__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   touchstone__v1__get_profile_request__init
                      (Touchstone__V1__GetProfileRequest         *message)
 {
@@ -958,6 +1003,83 @@ const ProtobufCMessageDescriptor touchstone__v1__device_standing__descriptor =
   (ProtobufCMessageInit) touchstone__v1__device_standing__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor touchstone__v1__seen_posture__field_descriptors[4] =
+{
+  {
+    "binding_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__SeenPosture, binding_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "posture",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__SeenPosture, posture),
+    &touchstone__v1__device_posture__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "seen_at",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__SeenPosture, seen_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "proven",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__SeenPosture, proven),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__seen_posture__field_indices_by_name[] = {
+  0,   /* field[0] = binding_id */
+  1,   /* field[1] = posture */
+  3,   /* field[3] = proven */
+  2,   /* field[2] = seen_at */
+};
+static const ProtobufCIntRange touchstone__v1__seen_posture__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor touchstone__v1__seen_posture__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "touchstone.v1.SeenPosture",
+  "SeenPosture",
+  "Touchstone__V1__SeenPosture",
+  "touchstone.v1",
+  sizeof(Touchstone__V1__SeenPosture),
+  4,
+  touchstone__v1__seen_posture__field_descriptors,
+  touchstone__v1__seen_posture__field_indices_by_name,
+  1,  touchstone__v1__seen_posture__number_ranges,
+  (ProtobufCMessageInit) touchstone__v1__seen_posture__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor touchstone__v1__get_profile_request__field_descriptors[2] =
 {
   {
@@ -1009,7 +1131,7 @@ const ProtobufCMessageDescriptor touchstone__v1__get_profile_request__descriptor
   (ProtobufCMessageInit) touchstone__v1__get_profile_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__get_profile_response__field_descriptors[4] =
+static const ProtobufCFieldDescriptor touchstone__v1__get_profile_response__field_descriptors[5] =
 {
   {
     "bindings",
@@ -1059,17 +1181,30 @@ static const ProtobufCFieldDescriptor touchstone__v1__get_profile_response__fiel
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "postures",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Touchstone__V1__GetProfileResponse, n_postures),
+    offsetof(Touchstone__V1__GetProfileResponse, postures),
+    &touchstone__v1__seen_posture__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__get_profile_response__field_indices_by_name[] = {
   0,   /* field[0] = bindings */
   1,   /* field[1] = devices */
+  4,   /* field[4] = postures */
   2,   /* field[2] = secrets */
   3,   /* field[3] = settings */
 };
 static const ProtobufCIntRange touchstone__v1__get_profile_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__get_profile_response__descriptor =
 {
@@ -1079,7 +1214,7 @@ const ProtobufCMessageDescriptor touchstone__v1__get_profile_response__descripto
   "Touchstone__V1__GetProfileResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__GetProfileResponse),
-  4,
+  5,
   touchstone__v1__get_profile_response__field_descriptors,
   touchstone__v1__get_profile_response__field_indices_by_name,
   1,  touchstone__v1__get_profile_response__number_ranges,
@@ -1697,7 +1832,7 @@ const ProtobufCMessageDescriptor touchstone__v1__explain_evaluation_request__des
   (ProtobufCMessageInit) touchstone__v1__explain_evaluation_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__explain_evaluation_response__field_descriptors[2] =
+static const ProtobufCFieldDescriptor touchstone__v1__explain_evaluation_response__field_descriptors[3] =
 {
   {
     "answer",
@@ -1723,15 +1858,28 @@ static const ProtobufCFieldDescriptor touchstone__v1__explain_evaluation_respons
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "posture",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__ExplainEvaluationResponse, posture),
+    &touchstone__v1__seen_posture__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__explain_evaluation_response__field_indices_by_name[] = {
   0,   /* field[0] = answer */
+  2,   /* field[2] = posture */
   1,   /* field[1] = trace */
 };
 static const ProtobufCIntRange touchstone__v1__explain_evaluation_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__explain_evaluation_response__descriptor =
 {
@@ -1741,7 +1889,7 @@ const ProtobufCMessageDescriptor touchstone__v1__explain_evaluation_response__de
   "Touchstone__V1__ExplainEvaluationResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__ExplainEvaluationResponse),
-  2,
+  3,
   touchstone__v1__explain_evaluation_response__field_descriptors,
   touchstone__v1__explain_evaluation_response__field_indices_by_name,
   1,  touchstone__v1__explain_evaluation_response__number_ranges,

@@ -22,6 +22,7 @@ PROTOBUF_C__BEGIN_DECLS
 
 typedef struct Touchstone__V1__SecretStanding Touchstone__V1__SecretStanding;
 typedef struct Touchstone__V1__DeviceStanding Touchstone__V1__DeviceStanding;
+typedef struct Touchstone__V1__SeenPosture Touchstone__V1__SeenPosture;
 typedef struct Touchstone__V1__GetProfileRequest Touchstone__V1__GetProfileRequest;
 typedef struct Touchstone__V1__GetProfileResponse Touchstone__V1__GetProfileResponse;
 typedef struct Touchstone__V1__UnlockDeviceRequest Touchstone__V1__UnlockDeviceRequest;
@@ -85,6 +86,32 @@ struct  Touchstone__V1__DeviceStanding
     , (char *)protobuf_c_empty_string, 0, 0 }
 
 
+/*
+ * What a binding's device said of itself when it was last seen: at its binding, at an attempt, or when BeginEvaluation denied it.
+ */
+struct  Touchstone__V1__SeenPosture
+{
+  ProtobufCMessage base;
+  char *binding_id;
+  /*
+   * Without domain_state, which is never kept for this.
+   */
+  Touchstone__V1__DevicePosture *posture;
+  /*
+   * Up to an hour before it was last seen so.
+   */
+  Google__Protobuf__Timestamp *seen_at;
+  /*
+   * It came with a proof by the binding's own key that succeeded. The key does not sign the posture: the backend passed it
+   * on from a phone that had the key. Otherwise it is a caller's word alone.
+   */
+  protobuf_c_boolean proven;
+};
+#define TOUCHSTONE__V1__SEEN_POSTURE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__seen_posture__descriptor) \
+    , (char *)protobuf_c_empty_string, NULL, NULL, 0 }
+
+
 struct  Touchstone__V1__GetProfileRequest
 {
   ProtobufCMessage base;
@@ -109,10 +136,15 @@ struct  Touchstone__V1__GetProfileResponse
   size_t n_secrets;
   Touchstone__V1__SecretStanding **secrets;
   Touchstone__V1__UnlockSettings *settings;
+  /*
+   * Of those bindings whose devices were seen.
+   */
+  size_t n_postures;
+  Touchstone__V1__SeenPosture **postures;
 };
 #define TOUCHSTONE__V1__GET_PROFILE_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__get_profile_response__descriptor) \
-    , 0,NULL, 0,NULL, 0,NULL, NULL }
+    , 0,NULL, 0,NULL, 0,NULL, NULL, 0,NULL }
 
 
 struct  Touchstone__V1__UnlockDeviceRequest
@@ -301,10 +333,14 @@ struct  Touchstone__V1__ExplainEvaluationResponse
    */
   size_t n_trace;
   Touchstone__V1__RuleTrace **trace;
+  /*
+   * The one that was taken, where the request had none.
+   */
+  Touchstone__V1__SeenPosture *posture;
 };
 #define TOUCHSTONE__V1__EXPLAIN_EVALUATION_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__explain_evaluation_response__descriptor) \
-    , NULL, 0,NULL }
+    , NULL, 0,NULL, NULL }
 
 
 struct  Touchstone__V1__RuleTrace
@@ -362,6 +398,25 @@ Touchstone__V1__DeviceStanding *
                       const uint8_t       *data);
 void   touchstone__v1__device_standing__free_unpacked
                      (Touchstone__V1__DeviceStanding *message,
+                      ProtobufCAllocator *allocator);
+/* Touchstone__V1__SeenPosture methods */
+void   touchstone__v1__seen_posture__init
+                     (Touchstone__V1__SeenPosture         *message);
+size_t touchstone__v1__seen_posture__get_packed_size
+                     (const Touchstone__V1__SeenPosture   *message);
+size_t touchstone__v1__seen_posture__pack
+                     (const Touchstone__V1__SeenPosture   *message,
+                      uint8_t             *out);
+size_t touchstone__v1__seen_posture__pack_to_buffer
+                     (const Touchstone__V1__SeenPosture   *message,
+                      ProtobufCBuffer     *buffer);
+Touchstone__V1__SeenPosture *
+       touchstone__v1__seen_posture__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   touchstone__v1__seen_posture__free_unpacked
+                     (Touchstone__V1__SeenPosture *message,
                       ProtobufCAllocator *allocator);
 /* Touchstone__V1__GetProfileRequest methods */
 void   touchstone__v1__get_profile_request__init
@@ -675,6 +730,9 @@ typedef void (*Touchstone__V1__SecretStanding_Closure)
 typedef void (*Touchstone__V1__DeviceStanding_Closure)
                  (const Touchstone__V1__DeviceStanding *message,
                   void *closure_data);
+typedef void (*Touchstone__V1__SeenPosture_Closure)
+                 (const Touchstone__V1__SeenPosture *message,
+                  void *closure_data);
 typedef void (*Touchstone__V1__GetProfileRequest_Closure)
                  (const Touchstone__V1__GetProfileRequest *message,
                   void *closure_data);
@@ -806,6 +864,7 @@ void touchstone__v1__administration_service__explain_evaluation(ProtobufCService
 
 extern const ProtobufCMessageDescriptor touchstone__v1__secret_standing__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__device_standing__descriptor;
+extern const ProtobufCMessageDescriptor touchstone__v1__seen_posture__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__get_profile_request__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__get_profile_response__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__unlock_device_request__descriptor;
