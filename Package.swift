@@ -131,7 +131,7 @@ let package = Package(
     tests(
       "TouchstoneCodec", ["CTouchstoneProto", "CProtobufC", "CodecMessages", "ChildProcess", "SeededGenerator"],
       exclude: ["crosscheck"]),
-    tests("TouchstoneStore", ["TouchstonePolicy", "SeededGenerator"]),
+    tests("TouchstoneStore", ["TouchstonePolicy", "SeededGenerator", crypto]),
     tests(
       "TouchstoneStoreSQLite", ["StoreConformance", "TemporaryFiles", "TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
     // Beside the tests, which start it.

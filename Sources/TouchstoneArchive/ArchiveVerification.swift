@@ -9,16 +9,22 @@ public struct ArchiveVerification: Sendable, Hashable {
   public var erasedCount: UInt64 = 0
   /// How many of them lost it here, where no event accounts for it (`ArchiveEraser`).
   public var erasedHereCount: UInt64 = 0
+  /// What came of the accounts' signatures.
+  public var accounts: AccountReview
   /// `nil`: every event up to where the log begins is as it was written.
   public var fault: EventChainVerifier.Fault?
 
   /// - Parameters:
   ///   - log: of which the archive holds the beginning, as it was verified.
   ///   - first: where the archive begins: later than with the first event where older files were removed on purpose.
-  public init(directory path: String, before log: AuditLogVerification, first: UInt64 = 1) throws(ArchiveError) {
+  ///   - accounts: how the accounts' signatures are looked at.
+  public init(
+    directory path: String, before log: AuditLogVerification, first: UInt64 = 1, accounts: AccountReview = .none
+  ) throws(ArchiveError) {
+    self.accounts = accounts
     firstSequence = first
     let directory = try ArchiveDirectory(reading: path)
-    var reading = ArchiveReading(through: log.start, first: first)
+    var reading = ArchiveReading(through: log.start, first: first, accounts: accounts)
     do throws(ArchiveReading.Interruption) {
       for name in try directory.wantedFiles(before: log.start, from: first) {
         try reading.read(directory.path(of: name), from: name)
@@ -33,6 +39,7 @@ public struct ArchiveVerification: Sendable, Hashable {
     verifiedCount = reading.verifiedCount
     erasedCount = reading.erasedCount
     erasedHereCount = reading.erasedHereCount
+    self.accounts = reading.accounts
   }
 }
 
@@ -86,11 +93,13 @@ private struct ArchiveReading {
   private(set) var erasedCount: UInt64 = 0
   private var hasBegun = false
 
-  init(through end: EventChain.Head, first: UInt64) {
+  init(through end: EventChain.Head, first: UInt64, accounts: AccountReview) {
     self.end = end
     self.first = first
-    verifier = EventChainVerifier()
+    verifier = EventChainVerifier(accounts: accounts)
   }
+
+  var accounts: AccountReview { verifier.accounts }
 
   var verifiedCount: UInt64 { verifier.verifiedCount }
   private var isAtEnd: Bool { hasBegun && verifier.head.sequence >= end.sequence }
@@ -117,7 +126,7 @@ private struct ArchiveReading {
     guard !hasBegun else { return }
     hasBegun = true
     // Else from the first event on, which is missing then.
-    if start.sequence + 1 == first { verifier = EventChainVerifier(continuing: start) }
+    if start.sequence + 1 == first { verifier = EventChainVerifier(continuing: start, accounts: accounts) }
   }
 
   private mutating func take(_ event: ArchivedEvent) -> EventChainVerifier.Fault? {

@@ -52,6 +52,21 @@ struct KeyDirectory: ~Copyable {
     switch name.kind {
     case .sealing: try sealing.read(name.text, maximumByteCount: name.kind.maximumByteCount)
     case .signing: try signing.read(name.text, maximumByteCount: name.kind.maximumByteCount)
+    case .audit: try audit().read(name.text, maximumByteCount: name.kind.maximumByteCount)
+    }
+  }
+
+  /// Opened each time: it is missing where the keys were made before there were audit keys.
+  private func audit() throws(KeyRingError) -> SecretDirectory {
+    try directory.subdirectory(KeyKind.audit.rawValue)
+  }
+
+  private func auditFileNames() throws(KeyRingError) -> [String] {
+    do throws(KeyRingError) {
+      return try audit().fileNames()
+    } catch {
+      guard error.code == .missing else { throw error }
+      return []
     }
   }
 
@@ -62,6 +77,7 @@ struct KeyDirectory: ~Copyable {
       switch kind {
       case .sealing: try sealing.fileNames()
       case .signing: try signing.fileNames()
+      case .audit: try auditFileNames()
       }
     var names: [KeyFileName] = []
     for name in all where !name.hasPrefix(".") {
@@ -97,6 +113,8 @@ struct KeyDirectory: ~Copyable {
     return switch name.kind {
     case .sealing: try sealing.createIfAbsent(name.text, contents: contents)
     case .signing: try signing.createIfAbsent(name.text, contents: contents)
+    case .audit:
+      try directory.subdirectoryOrCreated(KeyKind.audit.rawValue).createIfAbsent(name.text, contents: contents)
     }
   }
 
@@ -127,6 +145,7 @@ struct KeyDirectory: ~Copyable {
     switch name.kind {
     case .sealing: try sealing.remove(name.text)
     case .signing: try signing.remove(name.text)
+    case .audit: try audit().remove(name.text)
     }
   }
 }

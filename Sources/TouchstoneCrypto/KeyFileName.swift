@@ -4,11 +4,13 @@
 public enum KeyKind: String, Sendable, Hashable, CaseIterable {
   case sealing
   case signing
+  /// Signs what the audit log says of what is gone from it.
+  case audit
 
   var suffix: String {
     switch self {
     case .sealing: ".key"
-    case .signing: ".pem"
+    case .signing, .audit: ".pem"
     }
   }
 
@@ -16,7 +18,7 @@ public enum KeyKind: String, Sendable, Hashable, CaseIterable {
   var maximumByteCount: Int {
     switch self {
     case .sealing: SealingKey.byteCount
-    case .signing: 1024
+    case .signing, .audit: 1024
     }
   }
 }

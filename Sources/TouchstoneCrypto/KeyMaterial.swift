@@ -18,7 +18,7 @@ struct KeyMaterial: Sendable {
   static func newKey(of kind: KeyKind) -> SecretBytes {
     switch kind {
     case .sealing: SecretBytes(randomBytes(SealingKey.byteCount))
-    case .signing: SecretBytes(Array(SigningKey.random().pem.utf8))
+    case .signing, .audit: SecretBytes(Array(SigningKey.random().pem.utf8))
     }
   }
 
@@ -45,7 +45,13 @@ extension KeyRing {
         }),
       pepper: try reader.parse(material.pepper, KeyMaterial.pepperName) { bytes throws(CryptoError) in
         try Pepper(bytes: bytes)
-      })
+      },
+      audit: material.names(of: .audit).isEmpty
+        ? nil
+        : AuditKeys(
+          try reader.succession(of: .audit, identity: \.keyID) { bytes throws(CryptoError) in
+            try SigningKey(pem: String(decoding: bytes, as: UTF8.self))
+          }))
   }
 }
 

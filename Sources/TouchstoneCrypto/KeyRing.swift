@@ -6,6 +6,7 @@
 ///       pepper                 32 bytes; never rotated (see `Pepper`)
 ///       sealing/1.key          32 bytes each
 ///       signing/1.pem          P-256 private keys, PKCS#8 or SEC 1
+///       audit/1.pem            the same; keys that were made before there were any have none
 ///
 /// Files have mode 0600 (or stricter) and belong to the service's user; or to root, and may then be readable by a group,
 /// by which root gives them to the service: so mount orchestrators their secrets. What others may read is refused.
@@ -16,8 +17,11 @@ public struct KeyRing: Sendable {
   public let signing: SigningKeys
   public let sealing: SealingKeys
   public let pepper: Pepper
+  /// `nil`: accounts in the audit log are not signed.
+  public let audit: AuditKeys?
 
-  public init(signing: SigningKeys, sealing: SealingKeys, pepper: Pepper) {
+  public init(signing: SigningKeys, sealing: SealingKeys, pepper: Pepper, audit: AuditKeys? = nil) {
+    self.audit = audit
     self.signing = signing
     self.sealing = sealing
     self.pepper = pepper
@@ -26,8 +30,10 @@ public struct KeyRing: Sendable {
   /// How many there are, and by which ids `touchstone keys list` knows them, the latest first: for the log, which so tells
   /// whether every replica knows the same.
   public var summary: String {
-    let ids = sealing.accepted.map(\.name) + signing.accepted.map(\.keyID)
-    return "\(sealing.accepted.count) sealing, \(signing.accepted.count) signing: \(ids.joined(separator: " "))"
+    let audit = audit?.accepted ?? []
+    let ids = sealing.accepted.map(\.name) + (signing.accepted + audit).map(\.keyID)
+    let counts = "\(sealing.accepted.count) sealing, \(signing.accepted.count) signing, \(audit.count) audit"
+    return "\(counts): \(ids.joined(separator: " "))"
   }
 
   /// Keys that live as long as the process, for tests and demonstrations.

@@ -39,6 +39,28 @@ public enum KeyStore {
     let ring = try KeyRing(material) { "\(path)/\($0)" }
     return entries(.sealing, ring.sealing.succession, at: time) { $0.name }
       + entries(.signing, ring.signing.succession, at: time) { $0.keyID }
+      + (ring.audit.map { entries(.audit, $0.succession, at: time) { $0.keyID } } ?? [])
+  }
+
+  /// The public halves of the audit keys, in PEM with a line before each that says which it is: for those who verify the
+  /// audit log (`AuditVerifier`).
+  ///
+  /// - Parameter path: a directory, or a bundle in a file.
+  public static func publicAuditKeys(path: String) throws(KeyRingError) -> [String] {
+    guard let keys = try KeyRing.load(path: path).audit?.accepted else {
+      throw KeyRingError(
+        code: .missing, path: path,
+        reason: "holds no audit key; `touchstone keys rotate DIRECTORY audit --after 1h` adds one")
+    }
+    return keys.flatMap { ["audit key \($0.keyID)", $0.publicKey.pem] }
+  }
+
+  /// Adds a first audit key to keys that have none: they were made before there were any. Answers whether it did.
+  public static func addMissingAuditKey(directory path: String) throws(KeyRingError) -> Bool {
+    let directory = try KeyDirectory.open(path)
+    guard try directory.ring().audit == nil else { return false }
+    try directory.createWhatIsMissing()
+    return true
   }
 
   /// Adds a key that is used from `time` on (Unix seconds). Answers its file's name within the directory.
@@ -78,15 +100,18 @@ public enum KeyStore {
       let name = KeyFileName(kind: kind, number: member.number, usedFrom: member.usedFrom)
       return Entry(
         kind: kind, file: name.path, id: id(member.key),
-        standing: standing(succession.standing(of: index, at: time), time))
+        standing: standing(succession.standing(of: index, at: time), kind, time))
     }
   }
 
-  private static func standing<Key>(_ standing: KeySuccession<Key>.Standing, _ now: Int64) -> Entry.Standing {
+  private static func standing<Key>(
+    _ standing: KeySuccession<Key>.Standing, _ kind: KeyKind, _ now: Int64
+  ) -> Entry.Standing {
     switch standing {
     case .coming(let from): .coming(from: from)
     case .active: .active
-    case .retired(let since?) where now - since > timeAfterRetirement.components.seconds: .prunable
+    // What an audit key signed stays for as long as the log.
+    case .retired(let since?) where kind != .audit && now - since > timeAfterRetirement.components.seconds: .prunable
     case .retired(let since): .retired(since: since)
     }
   }

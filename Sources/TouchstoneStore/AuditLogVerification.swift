@@ -11,6 +11,8 @@ public struct AuditLogVerification: Sendable, Hashable {
   public var head: EventChain.Head
   /// What erasures account for of the archived events: see `EventChainVerifier.take(accounts:)`.
   public var earlierAccounts: [UInt64] = []
+  /// What came of the accounts' signatures.
+  public var accounts = AccountReview.none
   /// `nil`: every event is as it was written, and there are no others.
   public var fault: EventChainVerifier.Fault?
 

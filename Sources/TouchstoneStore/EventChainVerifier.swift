@@ -4,7 +4,7 @@
 ///
 /// The chain alone cannot show that events are missing at its very end: compare with a head that was noted elsewhere
 /// (`conclude(at:)`). Nor can it show that a content was removed by anyone but an erasure: at last, ask for the
-/// accounts (`requireAccounts()`).
+/// accounts (`requireAccounts()`), and give the keys that signed them (`AccountReview`).
 public struct EventChainVerifier: Sendable {
   /// What is wrong, at the first event where anything is.
   public enum Fault: Error, Sendable, Hashable, CustomStringConvertible {
@@ -22,11 +22,18 @@ public struct EventChainVerifier: Sendable {
     case restored(sequence: UInt64)
     /// All up to it is gone, and no event says that it was archived.
     case dropped(through: UInt64)
+    /// It says what is gone, and its signature is not its key's.
+    case forged(sequence: UInt64)
+    /// It says what is gone without a signature, though one before it has one.
+    case unsigned(sequence: UInt64)
+    /// It says what is gone, signed by a key that the verification was not given.
+    case signedByStranger(sequence: UInt64, keyID: String)
 
     public var sequence: UInt64 {
       switch self {
       case .altered(let sequence), .missing(let sequence), .outOfOrder(let sequence), .unexpected(let sequence),
-        .removed(let sequence), .restored(let sequence), .dropped(through: let sequence):
+        .removed(let sequence), .restored(let sequence), .dropped(through: let sequence), .forged(let sequence),
+        .unsigned(let sequence), .signedByStranger(let sequence, _):
         sequence
       }
     }
@@ -40,6 +47,10 @@ public struct EventChainVerifier: Sendable {
       case .removed: "event \(sequence) lost its content, and no erasure accounts for it"
       case .restored: "event \(sequence) has a content, though it was erased"
       case .dropped: "events 1 to \(sequence) are missing, and no event says that they were archived"
+      case .forged: "event \(sequence) says what is gone, and its signature is forged"
+      case .unsigned: "event \(sequence) says what is gone without a signature, which events before it have"
+      case .signedByStranger(_, let keyID):
+        "event \(sequence) says what is gone, signed by the unknown audit key \(keyID): forged, or that key is missing here"
       }
     }
   }
@@ -56,9 +67,14 @@ public struct EventChainVerifier: Sendable {
   public private(set) var verifiedCount: UInt64 = 0
   /// How many of them are erased.
   public private(set) var erasedCount: UInt64 = 0
+  /// What came of the accounts' signatures.
+  public private(set) var accounts: AccountReview
 
-  /// `head`: where an earlier verification ended; the beginning of the log unless told.
-  public init(continuing head: EventChain.Head = .genesis) {
+  /// - Parameters:
+  ///   - head: where an earlier verification ended; the beginning of the log unless told.
+  ///   - accounts: how signatures are looked at; not at all unless told.
+  public init(continuing head: EventChain.Head = .genesis, accounts: AccountReview = .none) {
+    self.accounts = accounts
     start = head
     isStartAccounted = head == .genesis
     chain = EventChain(continuing: head)
@@ -127,6 +143,7 @@ public struct EventChainVerifier: Sendable {
       chain.rewind(to: headBefore)
       throw .altered(sequence: record.sequence)
     }
+    if let event = record.event { try accounts.take(event, after: headBefore) }
   }
 
   private func accountedSequences(of record: EventRecord) -> [UInt64] {

@@ -17,6 +17,7 @@ package struct EventLogReading: Sendable {
   private let outlier: UInt64?
   /// `nil`: the event that the part follows from comes first, as its anchor.
   private var verifier: EventChainVerifier?
+  private let review: AccountReview
   private var isHeadReached = false
 
   /// The first one.
@@ -27,15 +28,17 @@ package struct EventLogReading: Sendable {
   /// - Parameters:
   ///   - start: after which the kept log begins.
   ///   - maximumEvents: of a log that is longer, the latest ones.
+  ///   - accounts: how their signatures are looked at.
   package init(
     keptAfter start: EventChain.Head, through head: EventChain.Head, outlier: UInt64? = nil,
-    maximumEvents: UInt64 = .max
+    maximumEvents: UInt64 = .max, accounts review: AccountReview = .none
   ) {
     self.head = head
     self.outlier = outlier
+    self.review = review
     isFromStart = head.sequence < start.sequence || head.sequence - start.sequence <= maximumEvents
     if isFromStart {
-      verifier = EventChainVerifier(continuing: start)
+      verifier = EventChainVerifier(continuing: start, accounts: review)
       beginning = start.sequence
     } else {
       beginning = head.sequence - maximumEvents
@@ -55,9 +58,12 @@ package struct EventLogReading: Sendable {
     }
   }
 
+  package var accounts: AccountReview { verifier?.accounts ?? review }
+
   /// What the verifier came to.
   package func count(in verification: inout AuditLogVerification) {
     verification.fault = fault
+    verification.accounts = accounts
     if let verifier { verification.count(verifier) }
   }
 
@@ -86,7 +92,8 @@ package struct EventLogReading: Sendable {
   private mutating func takeAnchor(_ event: EventRecord?) throws(EventChainVerifier.Fault) {
     guard let event else { throw .altered(sequence: beginning) }
     guard event.sequence == beginning else { throw .missing(sequence: beginning) }
-    verifier = EventChainVerifier(continuing: EventChain.Head(sequence: event.sequence, hash: event.hash))
+    verifier = EventChainVerifier(
+      continuing: EventChain.Head(sequence: event.sequence, hash: event.hash), accounts: review)
     next = beginning
     try endIfComplete()
   }

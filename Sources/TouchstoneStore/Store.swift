@@ -98,6 +98,11 @@ public protocol Store: Sendable {
   /// there is one, nothing is written.
   func keyCheck(initially check: [UInt8], completion: @escaping Completion<[UInt8]>)
 
+  /// Signs the accounts of what is gone from the audit log with these keys from now on (`AccountClaim`), and appends the event
+  /// that says so where the log has none yet. To be called once, before the store is used. Fails with `corrupt` where an
+  /// account that was read when the store was opened has a signature that its key did not make.
+  func signAccounts(with keys: AccountKeys, completion: @escaping Completion<Void>)
+
   /// Finishes what was accepted, then lets go of the files or connections. Nothing is accepted afterwards.
   func close(completion: @escaping @Sendable () -> Void)
 }
@@ -112,6 +117,11 @@ extension Store {
     ofBinding bindingID: String, applicationID: String, vendor: Vendor
   ) throws(StoreError) -> AttemptRecords? {
     nil
+  }
+
+  /// By a store whose log nobody else can write to.
+  public func signAccounts(with keys: AccountKeys, completion: @escaping Completion<Void>) {
+    completion(.success(()))
   }
 }
 
@@ -226,6 +236,7 @@ public struct StoreError: Error, Sendable, Hashable {
   public enum Remedy: UInt8, Sendable, Hashable {
     case checkDiskAndRestart
     case restart
+    case addAuditKey
   }
 
   public var code: Code

@@ -26,11 +26,11 @@ struct DatabaseInspection: Sendable {
     }
   }
 
-  /// Answers which line of history the database is in.
-  func requireOurs() async throws(StoreOpenError) -> Lineage {
+  /// Answers which line of history the database is in, and what was found of the audit log's accounts.
+  func requireOurs() async throws(StoreOpenError) -> (lineage: Lineage, accounts: AccountReview) {
     try await inspect { session throws(PostgresError) in
-      try await Self.requireWholeLog(in: session)
-      return try await Self.lineage(in: session)
+      let accounts = try await Self.requireWholeLog(in: session)
+      return (try await Self.lineage(in: session), accounts)
     }
   }
 
@@ -129,12 +129,14 @@ struct DatabaseInspection: Sendable {
   }
 
   /// From one moment, for another process may append.
-  static func requireWholeLog(in session: ConnectionLane.Session) async throws(PostgresError) {
+  @discardableResult
+  static func requireWholeLog(in session: ConnectionLane.Session) async throws(PostgresError) -> AccountReview {
     try await session.run([StatementCall(Statement(nil, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))]
     )
-    let fault = try await PostgresAuditLogReader(session: session).faultAtStart()
+    let (fault, accounts) = try await PostgresAuditLogReader(session: session).checkAtStart()
     try await session.run([StatementCall(.rollBack)])
     if let fault { throw .corrupt("the audit log is not as it was written: \(fault)") }
+    return accounts
   }
 }
 

@@ -6,10 +6,13 @@ internal import TouchstoneStore
 struct EventArchiving: Sendable {
   let lists: ConnectionLane
   let clock: @Sendable () -> UnixTime
+  let signer: AccountSigner
 
   /// Where it was not done, nothing is changed.
-  func drop(_ archived: ArchivedEvents) async throws(PostgresError) -> Bool {
-    try await lists.withSession { session throws(PostgresError) in
+  func drop(_ archived: ArchivedEvents) async throws(PostgresError) -> Result<Void, StoreError> {
+    let now = clock()
+    guard signer.isReady(at: now) else { return .failure(.noAuditKey) }
+    return try await lists.withSession { session throws(PostgresError) in
       // Erasures hold the chain, too: each is seen here, or sees what is done here.
       var chain = try await LockedEventChain(in: session)
       let results = try await session.run([
@@ -19,9 +22,9 @@ struct EventArchiving: Sendable {
       ])
       guard let result = results.first else { throw .corrupt("no archive's end") }
       let isDropped = try result.only { row in row.integer() } == 1
-      if isDropped { try await chain.append([archived.event(at: clock())]) }
+      if isDropped { try await chain.append(account: archived.event(at: now), signer) }
       try await chain.commit()
-      return isDropped
+      return isDropped ? .success(()) : .failure(.otherLog)
     }
   }
 

@@ -56,6 +56,14 @@ struct LockedEventChain {
     try await session.run(calls)
   }
 
+  /// Nothing is done where the key went since it was asked for.
+  mutating func append(account: EventDraft, _ signer: AccountSigner) async throws(PostgresError) {
+    guard let event = signer.account(account, after: chain.head) else {
+      throw .notSent(StoreError.noAuditKey.message)
+    }
+    try await append([event])
+  }
+
   /// Ends the transaction.
   consuming func commit() async throws(PostgresError) {
     try await session.run([StatementCall(.commit)])

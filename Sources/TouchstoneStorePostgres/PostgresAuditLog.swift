@@ -6,17 +6,18 @@ public enum PostgresAuditLog {
   /// Reads every sealed event once; changes nothing and locks nothing. Events that are sealed meanwhile are left to the
   /// next time.
   public static func verify(
-    uri: String, options: PostgresStoreOptions = PostgresStoreOptions()
+    uri: String, accounts: AccountReview = .none, options: PostgresStoreOptions = PostgresStoreOptions()
   ) async throws(StoreOpenError) -> AuditLogVerification {
     let inspection = DatabaseInspection(targets: try ConnectionTarget.prepared(uri), options: options)
     return try await inspection.inspect { session throws(PostgresError) in
-      try await PostgresAuditLogReader(session: session).verification()
+      try await PostgresAuditLogReader(session: session, accounts: accounts).verification()
     }
   }
 }
 
 struct PostgresAuditLogReader {
   let session: ConnectionLane.Session
+  var accounts = AccountReview.none
 
   func verification() async throws(PostgresError) -> AuditLogVerification {
     var verification = try await verification(from: start())
@@ -38,23 +39,24 @@ struct PostgresAuditLogReader {
 
   private func verification(from start: EventChain.Head) async throws(PostgresError) -> AuditLogVerification {
     let (head, outlier) = try await end()
-    var reading = EventLogReading(keptAfter: start, through: head, outlier: outlier)
+    var reading = EventLogReading(keptAfter: start, through: head, outlier: outlier, accounts: accounts)
     while let position = reading.next { reading.take(try await page(after: position)) }
     var verification = AuditLogVerification(start: start, head: head)
     reading.count(in: &verification)
     return verification
   }
 
-  /// Of the whole log or, where it is long, its latest part: what a start looks at. In a transaction that sees one moment.
-  func faultAtStart() async throws(PostgresError) -> EventChainVerifier.Fault? {
+  /// Of the whole log or, where it is long, its latest part: what a start looks at. In a transaction that sees one moment. The
+  /// accounts in it are collected.
+  func checkAtStart() async throws(PostgresError) -> (fault: EventChainVerifier.Fault?, accounts: AccountReview) {
     let start = try await start()
     let (head, outlier) = try await end()
     var reading = EventLogReading(
-      keptAfter: start, through: head, outlier: outlier, maximumEvents: EventLogReading.maximumEventsAtStart)
+      keptAfter: start, through: head, outlier: outlier, maximumEvents: EventLogReading.maximumEventsAtStart,
+      accounts: .collecting)
     while let position = reading.next { reading.take(try await page(after: position)) }
-    if let fault = reading.fault { return fault }
-    if reading.isOfAll { return nil }
-    return try await hasAccount(of: start) ? nil : .dropped(through: start.sequence)
+    if reading.fault != nil || reading.isOfAll { return (reading.fault, reading.accounts) }
+    return (try await hasAccount(of: start) ? nil : .dropped(through: start.sequence), reading.accounts)
   }
 
   /// And an event that stands beyond it, or before the first one.

@@ -22,6 +22,7 @@ public final class PostgresStore: Store {
   private let archiving: EventArchiving
   private let standIns: StandInBound
   private let sweeper: Sweeper
+  private let signer: AccountSigner
   private let clock: @Sendable () -> UnixTime
   /// The database is in another line of history: nothing that this store says of it counts any more.
   private let isOutdated = Atomic<Bool>(false)
@@ -40,12 +41,17 @@ public final class PostgresStore: Store {
   ) async throws(StoreOpenError) -> PostgresStore {
     let targets = try ConnectionTarget.prepared(uri)
     let server = try await ServerInspection.run(targets: targets, options: options)
-    let lineage = try await DatabaseInspection(targets: targets, options: options).requireOurs()
-    return PostgresStore(targets: targets, lineage: lineage, hasOneLog: server.hasOneLog, options: options)
+    let (lineage, accounts) = try await DatabaseInspection(targets: targets, options: options).requireOurs()
+    return PostgresStore(
+      targets: targets, lineage: lineage, accounts: accounts, hasOneLog: server.hasOneLog, options: options)
   }
 
-  private init(targets: [ConnectionTarget], lineage: Lineage, hasOneLog: Bool, options: PostgresStoreOptions) {
+  private init(
+    targets: [ConnectionTarget], lineage: Lineage, accounts: AccountReview, hasOneLog: Bool,
+    options: PostgresStoreOptions
+  ) {
     self.lineage = lineage
+    signer = AccountSigner(review: accounts)
     self.options = options
     func lane(_ configuration: ConnectionLane.Configuration) -> ConnectionLane {
       ConnectionLane(configuration, targets: targets, backoff: options.backoff)
@@ -78,8 +84,8 @@ public final class PostgresStore: Store {
     committer = Committer(writes: writes, lineage: lineage, clock: clock)
     sealer = EventSealer(lists: lists, options: options, signal: eventSignal)
     events = EventReader(lists: lists)
-    eraser = ProfileEraser(lists: lists, lineage: lineage, clock: clock)
-    archiving = EventArchiving(lists: lists, clock: clock)
+    eraser = ProfileEraser(lists: lists, lineage: lineage, clock: clock, signer: signer)
+    archiving = EventArchiving(lists: lists, clock: clock, signer: signer)
     standIns = StandInBound(maximum: options.maximumStandIns)
     sweeper = Sweeper(lists: lists, lineage: lineage, clock: clock, standIns: standIns)
     for lane in [reads, writes, lists] { lane.start() }
@@ -240,7 +246,7 @@ public final class PostgresStore: Store {
   public func drop(_ archived: ArchivedEvents, completion: @escaping Completion<Void>) {
     Task {
       do throws(PostgresError) {
-        completion(try await archiving.drop(archived) ? .success(()) : .failure(.otherLog))
+        completion(try await archiving.drop(archived))
       } catch {
         completion(.failure(StoreError(error)))
       }
@@ -281,6 +287,22 @@ public final class PostgresStore: Store {
       // Of several first starts one is the first: who waited for it finds its check.
       _ = try await lists.run([StatementCall(.putFirstKeyCheck).bind(check)])
       return try await lists.run([select], isQuestion: true)[0].only { row in row.blob() }
+    }
+  }
+
+  public func signAccounts(with keys: AccountKeys, completion: @escaping Completion<Void>) {
+    do throws(StoreError) {
+      try signer.use(keys)
+    } catch {
+      return completion(.failure(error))
+    }
+    list(completion) { [lists, signer, clock] () throws(PostgresError) in
+      try await lists.withSession { session throws(PostgresError) in
+        var chain = try await LockedEventChain(in: session)
+        try await chain.seal()
+        if let event = signer.beginning(after: chain.head, at: clock()) { try await chain.append([event]) }
+        try await chain.commit()
+      }
     }
   }
 

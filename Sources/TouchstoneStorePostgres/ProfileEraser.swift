@@ -13,8 +13,10 @@ struct ProfileEraser: Sendable {
   let lists: ConnectionLane
   let lineage: Lineage
   let clock: @Sendable () -> UnixTime
+  let signer: AccountSigner
 
   func commit(_ changeSet: ChangeSet, erasing erasures: [ProfileErasure]) async -> StoreError? {
+    guard erasures.allSatisfy({ signer.isReady(at: $0.time) }) else { return .noAuditKey }
     let now = clock()
     let mark = ExpiringKey(expiresAt: now + Committer.markLifetime, id: .random())
     var statements: ChangeSetStatements
@@ -38,7 +40,9 @@ struct ProfileEraser: Sendable {
         try await chain.seal()
         for (erasure, sequences) in zip(erasures, erased) {
           let late = try await Self.eraseEvents(of: erasure, after: sequences.last ?? 0, in: session)
-          try await chain.append(erasure.accounts(ofErased: sequences + late))
+          for account in erasure.accounts(ofErased: sequences + late) {
+            try await chain.append(account: account, signer)
+          }
         }
         try await chain.append(changeSet.events)
         try await chain.commit()

@@ -27,12 +27,14 @@ final class BatchWriter {
   }
 
   private let clock: @Sendable () -> UnixTime
+  private let signer: AccountSigner
 
   init(
-    on connection: SQLiteConnection, committed: CommittedState, options: SQLiteStoreOptions
+    on connection: SQLiteConnection, committed: CommittedState, signer: AccountSigner, options: SQLiteStoreOptions
   ) throws(SQLiteError) {
     self.connection = connection
     self.committed = committed
+    self.signer = signer
     clock = options.clock
     reader = try RecordReader(on: connection)
     statements = try WriteStatements(on: connection)
@@ -100,8 +102,12 @@ final class BatchWriter {
     case .keyCheck(let check, let completion):
       return .keyCheck(completion, try statements.keyCheck(initially: check))
     case .drop(let archived, let completion):
+      guard signer.isReady(at: now) else { return .refused(completion, .noAuditKey) }
       guard try events.drop(archived) else { return .refused(completion, .otherLog) }
-      try append(archived.event(at: now))
+      try append(account: archived.event(at: now))
+      return .committed(completion)
+    case .beginSigning(let completion):
+      if let event = signer.beginning(after: chain.head, at: now) { try append(event) }
       return .committed(completion)
     }
   }
@@ -119,6 +125,7 @@ final class BatchWriter {
         return StoreError(code: .conflict, message: conflict)
       }
     }
+    guard changeSet.erasures.allSatisfy({ signer.isReady(at: $0.time) }) else { return .noAuditKey }
     for change in changeSet.changes { try write(change, now: now) }
     for (erasure, found) in zip(changeSet.erasures, found) { try erase(erasure, found) }
     for event in changeSet.events { try append(event) }
@@ -137,6 +144,14 @@ final class BatchWriter {
   private func forget(_ evicted: StandInBound.Evicted) {
     for id in evicted.devices { effects.devices[DeviceKey(standIn: id)] = .some(nil) }
     for key in evicted.profiles { effects.profiles[key] = .some(nil) }
+  }
+
+  /// The batch fails where the key went since it was asked for.
+  private func append(account: EventDraft) throws(SQLiteError) {
+    guard let event = signer.account(account, after: chain.head) else {
+      throw SQLiteError(code: .busy, message: StoreError.noAuditKey.message)
+    }
+    try append(event)
   }
 
   /// One bounded step.
@@ -341,7 +356,7 @@ final class BatchWriter {
     for sequence in found.sequences + later where sequence > start {
       if try events.erase(sequence: sequence) { erased.append(sequence) }
     }
-    for account in erasure.accounts(ofErased: erased) { try append(account) }
+    for account in erasure.accounts(ofErased: erased) { try append(account: account) }
     effects.containErasure = true
   }
 }

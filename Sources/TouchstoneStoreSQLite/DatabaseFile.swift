@@ -10,9 +10,12 @@ enum DatabaseFile {
 
   /// A connection to the directory's database, which is made first where there is none.
   ///
-  /// - Parameter isMoved: for the move that may have been cut short, and for nothing else.
+  /// - Parameters:
+  ///   - isMoved: for the move that may have been cut short, and for nothing else.
+  ///   - noteAccounts: takes what was found of the audit log's accounts.
   static func open(
-    in directory: DataDirectory, virtualFileSystem: String?, isMoved: Bool = false
+    in directory: DataDirectory, virtualFileSystem: String?, isMoved: Bool = false,
+    noteAccounts: (AccountReview) -> Void = { _ in }
   ) throws(StoreOpenError) -> SQLiteConnection {
     let path = directory.databasePath
     if access(path, F_OK) != 0 {
@@ -36,7 +39,7 @@ enum DatabaseFile {
         try check(connection, version: version)
         // Where the log is not whole, closing takes the steps back.
         if version < Schema.version { try Schema.beginBringingForward(from: version, on: connection) }
-        try checkLog(on: connection)
+        noteAccounts(try checkLog(on: connection))
         if version < Schema.version { try connection.execute("COMMIT") }
         try connection.setCheckpointsOnClose(true)
         return connection
@@ -140,8 +143,9 @@ enum DatabaseFile {
     try require(finding == "ok", finding ?? "it cannot be checked")
   }
 
-  private static func checkLog(on connection: SQLiteConnection) throws(SQLiteError) {
-    guard let fault = try EventLog(on: connection).faultAtStart() else { return }
+  private static func checkLog(on connection: SQLiteConnection) throws(SQLiteError) -> AccountReview {
+    let (fault, accounts) = try EventLog(on: connection).checkAtStart()
+    guard let fault else { return accounts }
     throw SQLiteError(code: .corrupt, message: "the audit log is not as it was written: \(fault)")
   }
 

@@ -129,16 +129,16 @@ final class EventLog {
 
   private static let headless = SQLiteError(code: .corrupt, message: "the audit log has no head")
 
-  /// Of the whole log or, where it is long, its latest part: what a start looks at.
-  func faultAtStart() throws(SQLiteError) -> EventChainVerifier.Fault? {
+  /// Of the whole log or, where it is long, its latest part: what a start looks at. The accounts in it are collected.
+  func checkAtStart() throws(SQLiteError) -> (fault: EventChainVerifier.Fault?, accounts: AccountReview) {
     let start = try start()
     let end = try end()
     var reading = EventLogReading(
-      keptAfter: start, through: end.head, outlier: end.outlier, maximumEvents: EventLogReading.maximumEventsAtStart)
+      keptAfter: start, through: end.head, outlier: end.outlier, maximumEvents: EventLogReading.maximumEventsAtStart,
+      accounts: .collecting)
     while let position = reading.next { reading.take(try records(after: position)) }
-    if let fault = reading.fault { return fault }
-    if reading.isOfAll { return nil }
-    return try hasAccount(of: start) ? nil : .dropped(through: start.sequence)
+    if reading.fault != nil || reading.isOfAll { return (reading.fault, reading.accounts) }
+    return (try hasAccount(of: start) ? nil : .dropped(through: start.sequence), reading.accounts)
   }
 
   // MARK: Pages

@@ -13,6 +13,7 @@ enum PendingWrite: Sendable {
   case probe(StoreCompletion<Void>)
   case keyCheck([UInt8], StoreCompletion<[UInt8]>)
   case drop(ArchivedEvents, StoreCompletion<Void>)
+  case beginSigning(StoreCompletion<Void>)
 
   func fail(_ error: StoreError) {
     switch self {
@@ -21,6 +22,7 @@ enum PendingWrite: Sendable {
     case .probe(let completion): completion(.failure(error))
     case .keyCheck(_, let completion): completion(.failure(error))
     case .drop(_, let completion): completion(.failure(error))
+    case .beginSigning(let completion): completion(.failure(error))
     }
   }
 

@@ -20,6 +20,7 @@ public final class SQLiteStore: Store {
   /// Of its own: a search through a long log holds up nothing but other searches.
   private let eventLists: ListReader
   private let writes: WriterQueue
+  private let signer: AccountSigner
   private let isClosed = Atomic<Bool>(false)
 
   /// Opens the directory's store, or makes one: the directory with mode 0700 where it is missing (its parent is not
@@ -30,10 +31,12 @@ public final class SQLiteStore: Store {
     let directory = try DataDirectory(claiming: path)
     // Who closes a store leaves none.
     let hasLogLeft = directory.hasWriteAheadLog
-    let connection = try DatabaseFile.open(in: directory, virtualFileSystem: options.virtualFileSystem)
+    var accounts = AccountReview.none
+    let connection = try DatabaseFile.open(
+      in: directory, virtualFileSystem: options.virtualFileSystem, noteAccounts: { accounts = $0 })
     do throws(SQLiteError) {
       return try SQLiteStore(
-        directory: directory, connection: connection, hasLogLeft: hasLogLeft, options: options)
+        directory: directory, connection: connection, hasLogLeft: hasLogLeft, accounts: accounts, options: options)
     } catch {
       throw StoreOpenError(error, path: directory.databasePath)
     }
@@ -45,9 +48,11 @@ public final class SQLiteStore: Store {
   }
 
   private init(
-    directory: DataDirectory, connection: sending SQLiteConnection, hasLogLeft: Bool, options: SQLiteStoreOptions
+    directory: DataDirectory, connection: sending SQLiteConnection, hasLogLeft: Bool, accounts: AccountReview,
+    options: SQLiteStoreOptions
   ) throws(SQLiteError) {
     self.directory = directory
+    signer = AccountSigner(review: accounts)
     try connection.prepareForWriting(options)
     lineage = try connection.lineage()
     committed = CommittedState(
@@ -58,7 +63,7 @@ public final class SQLiteStore: Store {
     bindingLists = try ListReader(path: directory.databasePath)
     eventLists = try ListReader(path: directory.databasePath)
     writes = WriterQueue(
-      writer: try BatchWriter(on: connection, committed: committed, options: options),
+      writer: try BatchWriter(on: connection, committed: committed, signer: signer, options: options),
       checkpointer: try Checkpointer(
         path: directory.databasePath, virtualFileSystem: options.virtualFileSystem),
       owesEmptyLog: hasLogLeft, options: options)
@@ -189,6 +194,15 @@ public final class SQLiteStore: Store {
 
   public func keyCheck(initially check: [UInt8], completion: @escaping Completion<[UInt8]>) {
     writes.submit(.keyCheck(check, completion))
+  }
+
+  public func signAccounts(with keys: AccountKeys, completion: @escaping Completion<Void>) {
+    do throws(StoreError) {
+      try signer.use(keys)
+      writes.submit(.beginSigning(completion))
+    } catch {
+      completion(.failure(error))
+    }
   }
 
   public func close(completion: @escaping @Sendable () -> Void) {

@@ -19,6 +19,7 @@ final class RunningService: Sendable {
   private let server: RPCServer
   private let store: any Store
   private let pepperCheck: [UInt8]
+  private let auditKeyring: AuditKeyring
   private let sweeping: Sweeping
   private let archiving: Archiving?
   private let logVerifying: LogVerifying
@@ -42,6 +43,15 @@ final class RunningService: Sendable {
     let store = try configuration.openStore(logger: logger)
     let keys = try configuration.keySource.load(for: store, mayCreate: configuration.mayMakeKeys)
     logger.notice("keys loaded", metadata: ["keys": "\(keys.summary)", "from": "\(configuration.keySource.name)"])
+    if keys.audit == nil {
+      logger.warning(
+        """
+        there is no audit key, so erased and archived events are accounted for without a signature: add one where the keys \
+        are (`touchstone keys rotate DIRECTORY audit --after 1h`, then SIGHUP), once no earlier version runs any more
+        """)
+    }
+    let auditKeyring = AuditKeyring(keys.audit)
+    try answer { store.signAccounts(with: auditKeyring.accountKeys, completion: $0) }
     let service = TouchstoneService(
       configuration: configuration.service, store: store, keys: keys, shardCount: shards, logger: logger,
       environment: ServiceEnvironment(cores: cores, clock: clock))
@@ -68,7 +78,7 @@ final class RunningService: Sendable {
     let addresses = try listen(on: listeners, server, tls)
     return RunningService(
       addresses: addresses, listeners: listeners, tls: tls, service: service, server: server, store: store,
-      sweeping: sweeping, archiving: archiving,
+      auditKeyring: auditKeyring, sweeping: sweeping, archiving: archiving,
       pepperCheck: keys.pepper.check, logger: logger)
   }
 
@@ -91,7 +101,8 @@ final class RunningService: Sendable {
 
   private init(
     addresses: [SocketAddress], listeners: [Listener], tls: RPCServerTLS?, service: TouchstoneService,
-    server: RPCServer, store: any Store, sweeping: Sweeping, archiving: Archiving?, pepperCheck: [UInt8], logger: Logger
+    server: RPCServer, store: any Store, auditKeyring: AuditKeyring, sweeping: Sweeping, archiving: Archiving?,
+    pepperCheck: [UInt8], logger: Logger
   ) {
     self.addresses = addresses
     self.listeners = listeners
@@ -103,7 +114,8 @@ final class RunningService: Sendable {
     self.pepperCheck = pepperCheck
     self.archiving = archiving
     self.sweeping = sweeping
-    self.logVerifying = LogVerifying(store: store, logger: logger)
+    self.auditKeyring = auditKeyring
+    self.logVerifying = LogVerifying(store: store, auditKeyring: auditKeyring, logger: logger)
     self.clockWatching = ClockWatching(store: store, logger: logger)
   }
 
@@ -130,6 +142,12 @@ final class RunningService: Sendable {
       throw Failure(error)
     }
     service.replaceKeys(keys)
+    auditKeyring.replace(keys.audit)
+    // A first audit key may have come.
+    store.signAccounts(with: auditKeyring.accountKeys) { [logger] result in
+      guard case .failure(let error) = result else { return }
+      logger.error("the audit log does not say that it is signed", metadata: ["error": "\(error.message)"])
+    }
     service.replacePolicies(configuration.service.policies)
     service.replaceCallers(callers)
     if let vendors = configuration.service.vendors { service.replaceVendors(vendors) }

@@ -73,7 +73,7 @@ def test_a_service_makes_keys_in_its_data_directory_alone(start, tmp_path):
         assert not empty or not list(elsewhere.iterdir())
         assert not (tmp_path / "data" / "keys").exists()
     start()
-    assert sorted(path.name for path in (tmp_path / "data" / "keys").iterdir()) == ["pepper", "sealing", "signing"]
+    assert sorted(path.name for path in (tmp_path / "data" / "keys").iterdir()) == ["audit", "pepper", "sealing", "signing"]
 
 
 @pytest.mark.parametrize("way", ["flag", "configuration", "file", "environment"])
@@ -356,7 +356,7 @@ def test_pruning_leaves_what_may_live(keys):
     removed, rest = run("keys", "prune", keys).stdout.splitlines()
     assert removed == f"{keys}/signing/1.pem: removed"
     # By the clock of the machine that it ran on, which may be wrong.
-    assert rest.endswith("here: sealing/1.key seals, signing/2.from-20200101T000000Z.pem signs")
+    assert rest.endswith("here: sealing/1.key seals, signing/2.from-20200101T000000Z.pem signs, audit/1.pem signs")
     assert "signs" in run("keys", "list", keys).stdout
 
 
@@ -386,7 +386,7 @@ def test_the_log_names_the_keys_as_their_list_does(start, keys):
     rotate(keys, "sealing", after="1h")
     logged = start(arguments=["--keys", keys]).next_error("keys loaded")
     listed = [line.split()[1] for line in run("keys", "list", keys).stdout.splitlines()]
-    assert len(listed) == 3
+    assert len(listed) == 4
     assert all(each in logged for each in listed)
     assert str(keys) in logged
 

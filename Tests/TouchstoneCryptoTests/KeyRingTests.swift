@@ -21,9 +21,10 @@ import Testing
   @Test func `only the owner can read what was made`() throws {
     let directory = TemporaryDirectory()
     _ = try KeyRing.loadOrCreate(directory: directory.keys)
-    #expect(directory.listing() == ["pepper", "sealing", "sealing/1.key", "signing", "signing/1.pem"])
-    for name in ["", "sealing", "signing"] { #expect(directory.mode(name) == 0o700) }
-    for name in ["pepper", "sealing/1.key", "signing/1.pem"] { #expect(directory.mode(name) == 0o600) }
+    let files = ["audit", "audit/1.pem", "pepper", "sealing", "sealing/1.key", "signing", "signing/1.pem"]
+    #expect(directory.listing() == files)
+    for name in ["", "sealing", "signing", "audit"] { #expect(directory.mode(name) == 0o700) }
+    for name in ["pepper", "sealing/1.key", "signing/1.pem", "audit/1.pem"] { #expect(directory.mode(name) == 0o600) }
     #expect(directory.read("pepper").count == 32)
     #expect(directory.read("sealing/1.key").count == 32)
     #expect(String(decoding: directory.read("signing/1.pem"), as: UTF8.self).hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
@@ -39,7 +40,8 @@ import Testing
     let loaded = try rings.withLock { $0 }.map { try $0.get() }
     #expect(loaded.count == 16)
     #expect(loaded.allSatisfy { isSame($0, loaded[0]) })
-    #expect(directory.listing() == ["pepper", "sealing", "sealing/1.key", "signing", "signing/1.pem"])
+    let files = ["audit", "audit/1.pem", "pepper", "sealing", "sealing/1.key", "signing", "signing/1.pem"]
+    #expect(directory.listing() == files)
   }
 
   @Test func `a first start that was cut short is completed`() throws {

@@ -122,7 +122,8 @@ struct ErasureTests {
       let start = UnixTime(microseconds: 0)
       let committed = CommittedState(
         options: SQLiteStoreOptions(), evaluationsCompleteFrom: start, tokensCompleteFrom: start)
-      let writer = try BatchWriter(on: connection, committed: committed, options: SQLiteStoreOptions())
+      let writer = try BatchWriter(
+        on: connection, committed: committed, signer: AccountSigner(review: .none), options: SQLiteStoreOptions())
       func write(_ change: Change? = nil, events: [EventDraft] = [], _ found: FoundEvents...) throws {
         _ = try writer.write([
           .commit(ChangeSet(changes: change.map { [$0] } ?? [], events: events), found, { _ in })

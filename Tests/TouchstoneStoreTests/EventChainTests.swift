@@ -137,7 +137,8 @@ struct EventChainTests {
   @Test func faultsSayWhichEvent() {
     let faults: [EventChainVerifier.Fault] = [
       .altered(sequence: 7), .missing(sequence: 7), .outOfOrder(sequence: 7), .unexpected(sequence: 7),
-      .removed(sequence: 7), .restored(sequence: 7),
+      .removed(sequence: 7), .restored(sequence: 7), .forged(sequence: 7), .unsigned(sequence: 7),
+      .signedByStranger(sequence: 7, keyID: "k"),
     ]
     for fault in faults {
       #expect(fault.sequence == 7)

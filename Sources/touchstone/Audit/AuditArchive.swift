@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import TouchstoneArchive
+internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 internal import TouchstoneStoreSQLite
@@ -34,10 +35,23 @@ extension Audit {
     @Flag(help: "The files of what was archived earlier are elsewhere; otherwise the last of them must be there.")
     var withoutEarlierFiles = false
 
+    @Option(
+      help: ArgumentHelp(
+        """
+        Where the keys are, of which the audit key signs what was archived: a directory, or a file. Else TOUCHSTONE_KEYS \
+        holds them, else they are in the data directory, under keys.
+        """, valueName: "path"))
+    var keys: String?
+
     func run() throws {
       do throws(Failure) {
+        // Before there are other threads.
+        let ofEnvironment = KeySource.takeFromEnvironment()
         let store = try openStore()
         do throws(Failure) {
+          let ring = try keySource(ofEnvironment)?.load()
+          let auditKeyring = AuditKeyring(ring?.audit)
+          try answer { store.signAccounts(with: auditKeyring.accountKeys, completion: $0) }
           try archive(store)
         } catch {
           Self.close(store)
@@ -70,6 +84,13 @@ extension Audit {
       } catch {
         throw Failure(error)
       }
+    }
+
+    /// `nil`: a log whose accounts are signed refuses to be archived then.
+    private func keySource(_ ofEnvironment: KeySource?) -> KeySource? {
+      if let source = keys.map({ KeySource.path($0) }) ?? ofEnvironment { return source }
+      guard let directory = location.dataDir.map({ "\($0)/keys" }), access(directory, F_OK) == 0 else { return nil }
+      return .path(directory)
     }
 
     private func openStore() throws(Failure) -> any Store {

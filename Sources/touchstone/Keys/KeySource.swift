@@ -48,6 +48,15 @@ enum KeySource: Sendable {
     return try failing { () throws(KeyRingError) in try KeyRing.loadOrCreate(directory: path) }
   }
 
+  /// To keys that were made before there were audit keys. Where that fails, as in a directory that is read-only, it serves
+  /// as it did before, and says that there is none.
+  private func addingAuditKey(to keys: KeyRing) throws(Failure) -> KeyRing {
+    guard case .path(let path) = self, !isFile(path), (try? KeyStore.addMissingAuditKey(directory: path)) == true else {
+      return keys
+    }
+    return try load()
+  }
+
   private func failing(_ body: () throws(KeyRingError) -> KeyRing) throws(Failure) -> KeyRing {
     do throws(KeyRingError) {
       return try body()
@@ -68,7 +77,8 @@ enum KeySource: Sendable {
   func load(for store: any Store, mayCreate: Bool) throws(Failure) -> KeyRing {
     var isNew = false
     if mayCreate { isNew = try answer { store.eventChainHead(completion: $0) } == .genesis }
-    let keys = try isNew ? loadOrCreate() : load()
+    var keys = try isNew ? loadOrCreate() : load()
+    if mayCreate, keys.audit == nil { keys = try addingAuditKey(to: keys) }
     let check = keys.pepper.check
     let known = try answer { store.keyCheck(initially: check, completion: $0) }
     guard Pepper.areEqual(known, check) else {

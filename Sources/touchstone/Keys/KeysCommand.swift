@@ -8,10 +8,10 @@ struct Keys: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "keys", abstract: "The keys that a service, or all replicas of one, have in common.",
     discussion: """
-      A directory holds a pepper, which never changes, and keys for sealing and for signing, one in use of each kind. \
-      Copy it, mount it, or export it: whoever has it can forge tokens.
+      A directory holds a pepper, which never changes, and keys for sealing, for signing tokens and for signing in the \
+      audit log, one in use of each kind. Copy it, mount it, or export it: whoever has it can forge tokens.
       """,
-    subcommands: [New.self, List.self, Rotate.self, Prune.self, Export.self])
+    subcommands: [New.self, List.self, Rotate.self, Prune.self, Export.self, Public.self])
 
   struct Directory: ParsableArguments {
     @Argument(help: "The directory of the keys.")
@@ -29,7 +29,8 @@ struct Keys: ParsableCommand {
     func run() {
       reporting { () throws(KeyRingError) in
         try KeyStore.create(directory: location.directory)
-        printLine("\(location.directory): a pepper, a sealing key and a signing key; keep a copy where no database is")
+        printLine(
+          "\(location.directory): a pepper, a sealing, a signing and an audit key; keep a copy where no database is")
       }
     }
   }
@@ -61,7 +62,7 @@ struct Keys: ParsableCommand {
     @OptionGroup var location: Directory
 
     @Argument(
-      help: "sealing or signing.",
+      help: "sealing, signing or audit.",
       transform: { word in
         guard let kind = KeyKind(rawValue: word) else {
           throw ValidationError("there is no kind \(word.debugDescription)")
@@ -110,7 +111,7 @@ struct Keys: ParsableCommand {
       abstract: "Remove the keys of which nothing lives any more.",
       discussion: """
         What was sealed or signed lives an hour at most; a key goes two hours after another took over, if that one's \
-        time is known.
+        time is known. Audit keys stay, for what they signed stays in the audit log.
         """)
 
     @OptionGroup var location: Directory
@@ -126,6 +127,24 @@ struct Keys: ParsableCommand {
         printLine(
           "It is \(KeyTime.instant(now)) here: \(active.map { "\($0.file) \(KeySheet.standing($0))" }.joined(separator: ", "))"
         )
+      }
+    }
+  }
+
+  struct Public: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Print the public halves of the audit keys.",
+      discussion: """
+        In PEM, for `touchstone audit verify --audit-keys`. Keep them where the service's operators cannot change them, and \
+        print them again after each rotation. They are no secret.
+        """)
+
+    @Argument(help: "The directory of the keys, or a file that `touchstone keys export` wrote.")
+    var keys: String
+
+    func run() {
+      reporting { () throws(KeyRingError) in
+        for line in try KeyStore.publicAuditKeys(path: keys) { printLine(line) }
       }
     }
   }

@@ -20,6 +20,7 @@ final class LogVerifying: @unchecked Sendable {
   private static let reminderInterval = DispatchTimeInterval.seconds(60)
 
   private let store: any Store
+  private let auditKeyring: AuditKeyring
   private let logger: Logger
   private let queue = DispatchQueue(label: "touchstone.log-verifier", qos: .utility)
   private let isCancelled = Atomic<Bool>(false)
@@ -34,8 +35,9 @@ final class LogVerifying: @unchecked Sendable {
   private var toldFault: EventChainVerifier.Fault?
   private var isReminding = false
 
-  init(store: any Store, logger: Logger) {
+  init(store: any Store, auditKeyring: AuditKeyring, logger: Logger) {
     self.store = store
+    self.auditKeyring = auditKeyring
     self.logger = logger
     queue.async { self.step() }
   }
@@ -89,7 +91,7 @@ final class LogVerifying: @unchecked Sendable {
   private func begin() throws(StoreError) -> EventLogReading {
     start = try answer { store.eventChainStart(completion: $0) }
     let head = try answer { store.eventChainHead(completion: $0) }
-    return EventLogReading(keptAfter: start, through: head)
+    return EventLogReading(keptAfter: start, through: head, accounts: auditKeyring.review)
   }
 
   /// A page that cannot be read is read event by event: one of them is `nil`.

@@ -5,6 +5,10 @@ public import TouchstonePolicy
 public import TouchstoneStore
 
 extension Store {
+  public func signAccounts(with keys: AccountKeys) async throws(StoreError) {
+    try await result { signAccounts(with: keys, completion: $0) }
+  }
+
   public func attemptRecords(
     for subject: AttemptSubject, vendor: Vendor = .everybody, evaluation: ExpiringKey? = nil
   ) async throws(StoreError) -> AttemptRecords {

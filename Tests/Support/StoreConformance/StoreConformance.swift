@@ -35,7 +35,7 @@ public enum StoreConformance {
 
   public static let checks =
     recordChecks + profileChecks + compareAndSetChecks + bindingChecks + eventChecks + retentionChecks + erasureChecks
-    + lifecycleChecks
+    + lifecycleChecks + signingChecks
     + sizeChecks
     + sharedChecks.map { check in
       Check(name: check.name) { store in try await check.run([store]) }

@@ -31,6 +31,8 @@ public struct StoredRecords: Sendable {
   public private(set) var sweepMark: UnixTime?
   private var highestErasedVersion: RecordVersion = 0
   private var keyCheck: [UInt8]?
+  private var accountKeys: AccountKeys?
+  private var hasSignedAccounts = false
 
   public init() {}
 
@@ -181,7 +183,25 @@ public struct StoredRecords: Sendable {
     events.append(chain.append(event, salt: UniqueID(high: 0, low: chain.head.sequence)))
   }
 
+  /// See `Store.signAccounts`.
+  public mutating func signAccounts(with keys: AccountKeys) {
+    accountKeys = keys
+    let beginning = EventDraft.signing(at: UnixTime(microseconds: 0))
+    guard !hasSignedAccounts, let signed = beginning.signed(by: keys, after: chain.head) else { return }
+    hasSignedAccounts = true
+    append(signed)
+  }
+
+  private mutating func append(account event: EventDraft) {
+    append(accountKeys.flatMap { event.signed(by: $0, after: chain.head) } ?? event)
+  }
+
+  private func requireAuditKey() throws(StoreError) {
+    if hasSignedAccounts, accountKeys?.sign([], UnixTime(microseconds: 0)) == nil { throw .noAuditKey }
+  }
+
   public mutating func drop(_ archived: ArchivedEvents) throws(StoreError) {
+    try requireAuditKey()
     let isErasedSince = events.contains {
       $0.sequence > archived.unerasedThrough && $0.event?.kind == ProfileErasure.eventKind
     }
@@ -190,7 +210,7 @@ public struct StoredRecords: Sendable {
     else { throw StoreError(code: .conflict, message: "not as it was archived") }
     eventStart = archived.end
     events.removeAll { $0.sequence <= archived.end.sequence }
-    append(archived.event(at: UnixTime(microseconds: 0)))
+    append(account: archived.event(at: UnixTime(microseconds: 0)))
   }
 
   /// All in one step.
@@ -229,6 +249,7 @@ public struct StoredRecords: Sendable {
       case .requireToken(let key, let version): !isSwept(key) && (tokens[key]?.version ?? 0) == version
       case .notePosture, .eraseProfile: true
       }
+    if case .eraseProfile = change { try requireAuditKey() }
     if !isAsRead { throw StoreError(code: .conflict, message: "not as it was read") }
   }
 
@@ -291,7 +312,7 @@ public struct StoredRecords: Sendable {
       events[index] = record.erased()
       sequences.append(record.sequence)
     }
-    for account in erasure.accounts(ofErased: sequences) { append(account) }
+    for account in erasure.accounts(ofErased: sequences) { append(account: account) }
   }
 
   /// A device speaks for one profile in an application (R29), and a ProfileTouchID for one binding (R30).

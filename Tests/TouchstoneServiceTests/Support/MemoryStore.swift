@@ -194,6 +194,11 @@ final class MemoryStore: Store {
     read(completion) { $0.eventStart }
   }
 
+  func signAccounts(with keys: AccountKeys, completion: @escaping Completion<Void>) {
+    state.withLock { $0.records.signAccounts(with: keys) }
+    deliver(.success(()), to: completion)
+  }
+
   func drop(_ archived: ArchivedEvents, completion: @escaping Completion<Void>) {
     let result = state.withLock { state -> Result<Void, StoreError> in
       do throws(StoreError) {
