@@ -126,13 +126,9 @@ final class FileDescriptor {
 
   /// What stands in it may be the only copy of events.
   func requireNobodyElseWrites() throws(ArchiveError) {
-    let status = try status()
-    guard status.st_uid == geteuid() || status.st_uid == 0 else {
-      throw ArchiveError(
-        code: .unusable, message: "\(path): belongs to user \(status.st_uid), not to \(geteuid()) or root")
-    }
-    guard status.st_mode & S_IWOTH == 0 else {
-      throw ArchiveError(code: .unusable, message: "\(path): everybody may write to it; take that away (chmod o-w)")
+    guard let protection = FileProtection(descriptor: number) else { throw .unusable(path, errno) }
+    if let violation = protection.violation(path, for: .current, .writes) {
+      throw ArchiveError(code: .unusable, message: "\(path): \(violation)")
     }
   }
 

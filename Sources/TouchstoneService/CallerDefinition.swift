@@ -28,8 +28,15 @@ public struct CallerDefinition: Sendable {
     guard (1...maximumNameBytes).contains(name.utf8.count), name.utf8.allSatisfy(isNameCharacter) else {
       return "must be 1 to \(maximumNameBytes) letters, digits, and . _ -"
     }
-    return name == Caller.unknownName ? "cannot be \"\(name)\": so the audit log calls whom nobody knows" : nil
+    // In any case of its letters: who reads the log tells no such names apart.
+    let name = name.lowercased()
+    if name == Caller.unknownName { return "cannot be \"\(name)\": the audit log calls so a caller that nobody knows" }
+    if name == operatorName { return "cannot be \"\(name)\": the audit log calls so who works at the service itself" }
+    return nil
   }
+
+  /// In events of the stores and of commands.
+  private static let operatorName = "operator"
 
   private static func isNameCharacter(_ byte: UInt8) -> Bool {
     isLetterOrDigit(byte) || [UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-")].contains(byte)

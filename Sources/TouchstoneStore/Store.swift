@@ -259,6 +259,8 @@ public struct StoreOpenError: Error, Sendable, Hashable {
     case locked
     /// No permission, a read-only disk, no such place.
     case unwritable
+    /// Other users can change it.
+    case unprotected
     /// The database does not answer, or not us: perhaps later.
     case unreachable
     /// Written by a newer or an earlier Touchstone, in a form that this one does not read.

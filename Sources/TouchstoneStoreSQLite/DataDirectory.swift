@@ -15,24 +15,27 @@ final class DataDirectory: Sendable {
   /// A database that is not complete yet.
   var newDatabasePath: String { "\(databasePath).new" }
   /// What a crash may leave of one.
-  var leftovers: [String] { Self.leftoverSuffixes.map { newDatabasePath + $0 } }
+  var leftovers: [String] { Self.fileSuffixes.map { newDatabasePath + $0 } }
 
   private static let lockName = "touchstone.lock"
-  private static let leftoverSuffixes = ["", "-journal", "-wal", "-shm"]
+  /// Of the files that SQLite keeps for one database.
+  private static let fileSuffixes = ["", "-journal", "-wal", "-shm"]
 
   /// What a directory may hold in which there is no service's state.
-  static let namesWithoutData = [".", "..", lockName, "keys"] + leftoverSuffixes.map { "\(databaseName).new\($0)" }
+  static let namesWithoutData = [".", "..", lockName, "keys"] + fileSuffixes.map { "\(databaseName).new\($0)" }
 
   private static let ownerOnlyDirectory: mode_t = 0o700
   static let ownerOnlyFile: mode_t = 0o600
 
-  /// Makes the directory where it is missing; its parent must exist.
+  /// Makes the directory where it is missing; its parent must exist. Refuses one that other users can change, or whose files they
+  /// can.
   init(claiming path: String) throws(StoreOpenError) {
     if mkdir(path, Self.ownerOnlyDirectory) == 0 {
       try Self.synchronize(directory: Self.parent(of: path))
     } else if errno != EEXIST {
       throw .unwritable(path, errno)
     }
+    try Self.requireProtection(of: path)
     let lockPath = "\(path)/\(Self.lockName)"
     lock = try FileDescriptor(opening: lockPath, flags: O_RDWR | O_CREAT, mode: Self.ownerOnlyFile)
     guard flock(lock.number, LOCK_EX | LOCK_NB) == 0 else {
@@ -41,6 +44,18 @@ final class DataDirectory: Sendable {
         code: .locked, message: "\(path): another process has this data directory; stop it or choose another one")
     }
     self.path = path
+  }
+
+  /// In a directory that nobody else can write to, only modes that were changed let others in: sticky or not, they could otherwise
+  /// put a write-ahead log beside the database.
+  private static func requireProtection(of path: String) throws(StoreOpenError) {
+    let user = FileProtection.User.current
+    let files = (fileSuffixes.map { databaseName + $0 } + [lockName]).map { "\(path)/\($0)" }
+    for (path, use) in [(path, FileProtection.Use.writes)] + files.map({ ($0, .reads) }) {
+      if let violation = FileProtection.violation(at: path, for: user, use) {
+        throw StoreOpenError(code: .unprotected, message: "\(path): \(violation)")
+      }
+    }
   }
 
   /// With something in it.

@@ -22,7 +22,7 @@ struct Callers: ParsableCommand {
 
     func validate() throws {
       if let violation = CallerDefinition.violation(inName: name) { throw ValidationError("the name \(violation)") }
-      if CallerByPath(rawValue: name) != nil { throw ValidationError("\(name) is who shows no key") }
+      if CallerByPath(rawValue: name.lowercased()) != nil { throw ValidationError("\(name) is who shows no key") }
     }
 
     func run() {

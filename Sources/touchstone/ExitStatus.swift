@@ -5,6 +5,8 @@ internal import DispatchRPC
 internal import TouchstoneStore
 
 enum ExitStatus: Int32 {
+  static let unprotectedData = unusableKeys
+
   /// As of `diff`: decision tables expect otherwise than the policies decide.
   case difference = 1
   /// EX_USAGE: as for a flag that there is not.
@@ -22,7 +24,7 @@ enum ExitStatus: Int32 {
   case lockedData = 75
   /// EX_PROTOCOL: the data was written by a newer version, or is to be migrated first.
   case otherSchema = 76
-  /// EX_NOPERM: the key files are missing, damaged or readable by others.
+  /// EX_NOPERM: the key files are missing, damaged or readable by others, or others can change the data directory.
   case unusableKeys = 77
   /// EX_CONFIG: the configuration file or a flag makes no sense.
   case badConfiguration = 78
@@ -58,6 +60,7 @@ extension Failure {
       switch error.code {
       case .locked: .lockedData
       case .unwritable: .unwritableData
+      case .unprotected: .unprotectedData
       case .unreachable: .unavailable
       case .otherSchema: .otherSchema
       case .corrupt: .corruptData

@@ -15,6 +15,7 @@ final class RunningService: Sendable {
   let addresses: [SocketAddress]
   private let listeners: [Listener]
   private let tls: RPCServerTLS?
+  private let tlsSettings: TLSSettings?
   private let service: TouchstoneService
   private let server: RPCServer
   private let store: any Store
@@ -77,8 +78,8 @@ final class RunningService: Sendable {
         storeFailed: { service.storeFailed() }, clockChecked: { service.clockChecked(isUsable: $0) }))
     let addresses = try listen(on: listeners, server, tls)
     return RunningService(
-      addresses: addresses, listeners: listeners, tls: tls, service: service, server: server, store: store,
-      auditKeyring: auditKeyring, sweeping: sweeping, archiving: archiving,
+      addresses: addresses, listeners: listeners, tls: tls, tlsSettings: configuration.tls, service: service,
+      server: server, store: store, auditKeyring: auditKeyring, sweeping: sweeping, archiving: archiving,
       pepperCheck: keys.pepper.check, logger: logger)
   }
 
@@ -100,13 +101,15 @@ final class RunningService: Sendable {
   }
 
   private init(
-    addresses: [SocketAddress], listeners: [Listener], tls: RPCServerTLS?, service: TouchstoneService,
-    server: RPCServer, store: any Store, auditKeyring: AuditKeyring, sweeping: Sweeping, archiving: Archiving?,
+    addresses: [SocketAddress], listeners: [Listener], tls: RPCServerTLS?, tlsSettings: TLSSettings?,
+    service: TouchstoneService, server: RPCServer, store: any Store, auditKeyring: AuditKeyring, sweeping: Sweeping,
+    archiving: Archiving?,
     pepperCheck: [UInt8], logger: Logger
   ) {
     self.addresses = addresses
     self.listeners = listeners
     self.tls = tls
+    self.tlsSettings = tlsSettings
     self.service = service
     self.server = server
     self.store = store
@@ -137,6 +140,7 @@ final class RunningService: Sendable {
         message: "\(configuration.keySource.name): the pepper is another one than this service runs with")
     }
     do throws(RPCTLSError) {
+      try tlsSettings?.requireProtection()
       try tls?.reload()
     } catch {
       throw Failure(error)

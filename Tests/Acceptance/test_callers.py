@@ -343,6 +343,11 @@ WRONG = {
     "no name": (f"callers:\n  - ‸keys: [{DIGEST}]\n{GRANTS}", "a caller needs a name"),
     "a name of other letters": (f"callers:\n  - name: ‸the shop\n    keys: [{DIGEST}]\n{GRANTS}", "name must be 1 to 64"),
     "the unknown": (f"callers:\n  - name: ‸unknown\n    keys: [{DIGEST}]\n{GRANTS}", "the audit log"),
+    "the unknown in capitals": (f"callers:\n  - name: ‸Unknown\n    keys: [{DIGEST}]\n{GRANTS}", "the audit log"),
+    "the operator": (f"callers:\n  - name: ‸operator\n    keys: [{DIGEST}]\n{GRANTS}", "the audit log"),
+    "the operator in capitals": (f"callers:\n  - name: ‸OPERATOR\n    keys: [{DIGEST}]\n{GRANTS}", "the audit log"),
+    "local in capitals": (f"callers:\n  - name: ‸Local\n    keys: [{DIGEST}]\n{GRANTS}", "name must be local"),
+    "plaintext in capitals": (f"callers:\n  - name: ‸PlainText\n    keys: [{DIGEST}]\n{GRANTS}", "name must be plaintext"),
     "two of a name": (
         f"{SHOP}{GRANTS}  - name: ‸shop\n    keys: [{OTHER_DIGEST}]\n{GRANTS}",
         'there are two callers "shop"',
@@ -355,6 +360,10 @@ WRONG = {
     "local with a key": (
         f"callers:\n  - name: local\n    ‸keys: [{DIGEST}]\n{GRANTS}",
         "local is who comes in plaintext from this machine",
+    ),
+    "plaintext with a certificate": (
+        f"callers:\n  - name: plaintext\n    ‸dns: shop.example.org\n{GRANTS}",
+        "plaintext is who comes in plaintext from beyond this machine",
     ),
     "no methods": (f"callers:\n  - ‸name: shop\n    keys: [{DIGEST}]\n    applications: [shop]\n", "needs methods"),
     "empty methods": (f"{SHOP}    applications: [shop]\n    methods: ‸[]\n", "methods must be a list of 1 to"),

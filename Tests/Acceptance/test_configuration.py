@@ -200,11 +200,12 @@ def test_too_many_policies(tmp_path):
     assert "policies must be at most 256" in checked.stderr
 
 
-def test_the_example_is_right_and_its_policies_are_listed():
-    checked = run("check-config", EXAMPLE)
+def test_the_example_is_right_and_its_policies_are_listed(tmp_path):
+    example = write(tmp_path / "touchstone.yaml", EXAMPLE.read_text())
+    checked = run("check-config", example)
     assert (checked.returncode, checked.stderr) == (0, "")
     first, *policies = checked.stdout.splitlines()
-    assert first == f"{EXAMPLE}: ok"
+    assert first == f"{example}: ok"
     assert [line.split()[0] for line in policies] == [*BUILT_IN, "high_value", "unlock", "step_up"]
 
 

@@ -19,6 +19,7 @@ CANNOT_LISTEN = 69
 UNWRITABLE = 73
 LOCKED = 75
 NEWER_SCHEMA = 76
+UNPROTECTED = 77
 BAD_CONFIGURATION = 78
 
 NOBODY = 65534
@@ -70,6 +71,33 @@ def test_an_unwritable_directory(public_directory):
     # Root writes wherever it likes, so somebody else has to try, with a binary that they can reach.
     binary = shutil.copy(BINARY, public_directory)
     assert_refused(directory, UNWRITABLE, binary=binary, user=NOBODY, group=NOBODY, extra_groups=[])
+
+
+@of_sqlite
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o702])
+def test_a_directory_that_others_can_write_to(used_directory, mode):
+    used_directory.chmod(mode)
+    assert_refused(used_directory, UNPROTECTED)
+    ended = run_to_end(used_directory)
+    line = f"touchstone: {used_directory}: mode 0{mode & 0o777:o} lets other users change it: run `chmod go-w {used_directory}`"
+    assert ended.stderr == line + "\n"
+
+
+@of_sqlite
+@pytest.mark.parametrize("name", ["touchstone.db", "touchstone.lock"])
+def test_a_file_of_it_that_others_can_write_to(used_directory, start, name):
+    (used_directory / name).chmod(0o666)
+    assert_refused(used_directory, UNPROTECTED)
+    (used_directory / name).chmod(0o600)
+    start()
+
+
+@of_sqlite
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_directory_of_another_user(used_directory):
+    os.chown(used_directory, NOBODY, NOBODY)
+    assert_refused(used_directory, UNPROTECTED)
+    assert f"run `chown 0 {used_directory}`" in run_to_end(used_directory).stderr
 
 
 def test_a_directory_below_a_file(tmp_path):

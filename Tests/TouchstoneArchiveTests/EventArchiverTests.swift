@@ -169,15 +169,16 @@ struct EventArchiverTests {
     }
   }
 
-  @Test func aDirectoryThatEverybodyMayWriteToIsRefused() async throws {
+  @Test(arguments: [0o707, 0o770, 0o1777] as [mode_t])
+  func aDirectoryThatOthersMayWriteToIsRefused(_ mode: mode_t) async throws {
     try await withStore { store, _, archive in
       #expect(mkdir(archive, 0o700) == 0)
-      #expect(chmod(archive, 0o707) == 0)
+      #expect(chmod(archive, mode) == 0)
       let error = #expect(throws: ArchiveError.self) {
         try EventArchiver(store: store, directory: archive).prepare()
       }
       #expect(error?.code == .unusable)
-      #expect(error?.message.contains("everybody may write to it") == true)
+      #expect(error?.message.hasSuffix("lets other users change it: run `chmod go-w \(archive)`") == true)
     }
   }
 

@@ -42,6 +42,29 @@ struct OpeningTests {
     }
   }
 
+  /// A sticky bit keeps nobody from putting a write-ahead log beside the database.
+  @Test(
+    arguments: [
+      ("", 0o777), ("", 0o1777), ("", 0o770), ("", 0o707), ("/touchstone.db", 0o666), ("/touchstone.db", 0o660),
+      ("/touchstone.lock", 0o602),
+    ] as [(String, mode_t)])
+  func whatOthersCanChangeIsNotServed(_ name: String, mode: mode_t) async throws {
+    try await withTemporaryDirectory { directory in
+      try await SQLiteStore.open(directory: directory).close()
+      let before = try File.read("\(directory)/touchstone.db")
+      let path = directory + name
+      #expect(chmod(path, mode) == 0)
+      let error = openingError(directory)
+      #expect(error?.code == .unprotected)
+      #expect(error?.message.hasPrefix("\(path): mode 0") == true)
+      #expect(error?.message.hasSuffix("run `chmod go-w \(path)`") == true)
+      #expect(try File.read("\(directory)/touchstone.db") == before)
+      // As it says.
+      #expect(chmod(path, mode & ~0o022) == 0)
+      try await SQLiteStore.open(directory: directory).close()
+    }
+  }
+
   /// The superuser may write wherever it likes.
   @Test(.enabled(if: geteuid() != 0), arguments: [("", 0o500), ("/touchstone.db", 0o400)] as [(String, mode_t)])
   func whatIsReadOnlyIsUnwritable(_ name: String, mode: mode_t) async throws {

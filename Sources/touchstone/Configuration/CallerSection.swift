@@ -79,6 +79,9 @@ struct CallerSection {
       reader.refuse(node.place, "name \(violation)")
       return nil
     }
+    if let path = CallerByPath(rawValue: name.lowercased()), path.rawValue != name {
+      reader.refuse(node.place, "name must be \(path.rawValue), in lower case: it is who comes \(path.words)")
+    }
     // ASCII, so that equal ones are equal in bytes.
     if callers.contains(where: { $0.name == name }) {
       reader.refuse(node.place, "there are two callers \(name.debugDescription)")

@@ -61,19 +61,21 @@ extension ProcessConfiguration {
   private static let lifetimeSeconds = 1...3_600
 
   /// The defaults where there is no file.
-  static func load(_ path: String?) throws(Failure) -> ProcessConfiguration {
+  ///
+  /// - Parameter trust: where nothing is served by it, the file may be anybody's.
+  static func load(_ path: String?, from trust: FileTrust = .ownersOnly) throws(Failure) -> ProcessConfiguration {
     guard let path else { return ProcessConfiguration() }
     do throws(ConfigurationErrors) {
-      return try load(path: path)
+      return try load(path: path, from: trust)
     } catch {
       throw Failure(error)
     }
   }
 
-  private static func load(path: String) throws(ConfigurationErrors) -> ProcessConfiguration {
+  private static func load(path: String, from trust: FileTrust) throws(ConfigurationErrors) -> ProcessConfiguration {
     let bytes: [UInt8]
     do throws(FileError) {
-      bytes = try readFile(path, maximumBytes: maximumFileBytes)
+      bytes = try readFile(path, maximumBytes: maximumFileBytes, from: trust)
     } catch {
       throw ConfigurationErrors(path, error.message)
     }

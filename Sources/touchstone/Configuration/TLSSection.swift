@@ -43,9 +43,21 @@ struct TLSSettings: Hashable {
     self.key = key
   }
 
+  /// Whoever can change one of the files can call, or be called, as somebody else.
+  func requireProtection() throws(RPCTLSError) {
+    for path in [certificate, key, clientAuthorities].compactMap(\.self) {
+      do throws(FileError) {
+        try touchstone.requireProtection(ofFile: path)
+      } catch {
+        throw RPCTLSError(file: path, reason: error.message)
+      }
+    }
+  }
+
   /// Reads the files.
   fileprivate func load() throws(RPCTLSError) -> RPCServerTLS {
-    try RPCServerTLS(certificateChainFile: certificate, privateKeyFile: key, clients: clients)
+    try requireProtection()
+    return try RPCServerTLS(certificateChainFile: certificate, privateKeyFile: key, clients: clients)
   }
 
   private var clients: RPCServerTLS.Clients {

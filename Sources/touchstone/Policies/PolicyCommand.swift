@@ -15,7 +15,7 @@ struct Policy: ParsableCommand {
     var config: String?
 
     func readPolicies() throws(Failure) -> [EvaluationPolicy] {
-      try ProcessConfiguration.load(config).service.policies
+      try ProcessConfiguration.load(config, from: .anybody).service.policies
     }
 
     func policy(named name: String) throws(Failure) -> EvaluationPolicy {

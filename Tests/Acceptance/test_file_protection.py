@@ -1,0 +1,114 @@
+"""Files that other users can change are not served from: the configuration, and what it names."""
+
+import os
+
+import pytest
+from support.configuration import BAD_CONFIGURATION, write
+from support.server import run, run_to_end
+from test_tls import Installation
+
+NOBODY = 65534
+
+MENDING = "lets other users change it: run `chmod go-w"
+
+
+@pytest.fixture
+def installed(tmp_path):
+    return Installation(tmp_path)
+
+
+@pytest.fixture
+def configuration(tmp_path):
+    return write(tmp_path / "touchstone.yaml", "issuer: bank\n")
+
+
+def refusal(configuration, data_directory):
+    """What `check-config` and `serve` say, which is the same."""
+    checked = run("check-config", configuration)
+    ended = run_to_end(data_directory, arguments=["--config", configuration])
+    assert (checked.returncode, ended.returncode) == (BAD_CONFIGURATION, BAD_CONFIGURATION)
+    assert checked.stderr == ended.stderr
+    assert (checked.stdout, ended.stdout) == ("", "")
+    assert not data_directory.exists()
+    return checked.stderr
+
+
+@pytest.mark.parametrize("mode", [0o666, 0o664, 0o602])
+def test_a_configuration_that_others_can_write(configuration, tmp_path, mode):
+    configuration.chmod(mode)
+    line = f"{configuration}: mode 0{mode:o} {MENDING} {configuration}`\n"
+    assert refusal(configuration, tmp_path / "data") == line
+    configuration.chmod(0o644)
+    assert run("check-config", configuration).returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_configuration_of_another_user(configuration, tmp_path):
+    os.chown(configuration, NOBODY, NOBODY)
+    assert f"user {NOBODY} owns it and can change it: run `chown 0 {configuration}`" in refusal(
+        configuration, tmp_path / "data"
+    )
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770])
+def test_a_configuration_that_others_can_replace(tmp_path, mode):
+    """Also where it is but linked to."""
+    directory = tmp_path / "open"
+    directory.mkdir()
+    configuration = write(directory / "touchstone.yaml", "issuer: bank\n")
+    link = tmp_path / "touchstone.yaml"
+    link.symlink_to(configuration)
+    directory.chmod(mode)
+    for path in [configuration, link]:
+        assert f"its directory {directory}: mode 0{mode & 0o777:o} {MENDING} {directory}`" in refusal(path, tmp_path / "data")
+    directory.chmod(0o755)
+    assert run("check-config", link).returncode == 0
+
+
+def test_a_mounted_config_map_is_served(start, tmp_path):
+    """As Kubernetes arranges it: links to a directory that is swapped as a whole."""
+    mount = tmp_path / "etc"
+    (mount / "..2026").mkdir(parents=True)
+    (mount / "..data").symlink_to("..2026")
+    write(mount / "..2026" / "touchstone.yaml", "issuer: bank\n").chmod(0o644)
+    (mount / "touchstone.yaml").symlink_to("..data/touchstone.yaml")
+    start(arguments=["--config", mount / "touchstone.yaml"])
+
+
+@pytest.mark.parametrize("name", ["certificate", "key", "client_authorities"])
+def test_a_file_of_tls_that_others_can_write(installed, tmp_path, start, name):
+    settings = installed.configuration()
+    path = settings["tls"][name]
+    before = os.stat(path).st_mode & 0o777
+    os.chmod(path, 0o620)
+    configuration = write(tmp_path / "touchstone.yaml", "tls: " + str(settings["tls"]) + "\ncallers: " + str(settings["callers"]))
+    line = f"touchstone: tls: {path}: mode 0620 {MENDING} {path}`\n"
+    assert refusal(configuration, tmp_path / "data") == line
+    os.chmod(path, before)
+    server = start(configuration=settings)
+    os.chmod(path, 0o620)
+    server.process.send_signal(1)
+    assert f"mode 0620 {MENDING} {path}`" in server.next_error("configuration refused, nothing changed")
+
+
+def test_a_reload_refuses_a_configuration_that_others_can_write(start, configuration):
+    server = start(arguments=["--config", configuration])
+    configuration.chmod(0o666)
+    server.process.send_signal(1)
+    assert MENDING in server.next_error("configuration refused, nothing changed")
+
+
+def test_check_config_looks_at_the_data_directory(tmp_path):
+    data = tmp_path / "data"
+    configuration = write(tmp_path / "touchstone.yaml", f"data_dir: {data}\n")
+    assert run("check-config", configuration).returncode == 0
+    data.mkdir()
+    data.chmod(0o777)
+    checked = run("check-config", configuration)
+    assert checked.returncode == BAD_CONFIGURATION
+    assert checked.stderr == f"touchstone: data_dir {data}: mode 0777 {MENDING} {data}`\n"
+
+
+def test_a_policy_table_may_be_played_on_anybodys_configuration(configuration):
+    configuration.chmod(0o666)
+    assert run("policy", "list", "--config", configuration).returncode == 0
