@@ -166,7 +166,7 @@ lint: ## Check the format of the Swift sources
 
 .PHONY: lint-scripts
 lint-scripts: $(python_environment)/linters ## Check the shell scripts and the Dockerfile
-	$(python_environment)/bin/shellcheck --severity warning .ci/run deploy/install-packages Protos/generate.sh \
+	$(python_environment)/bin/shellcheck --severity warning .ci/run .ci/check-dependencies deploy/install-packages Protos/generate.sh \
 	  Tests/Fuzz/run Tests/Support/Sanitizers/build Tests/Support/Sanitizers/run
 	$(python_environment)/bin/hadolint deploy/Dockerfile
 

@@ -41,11 +41,12 @@ let package = Package(
     .library(name: "DispatchPool", targets: ["DispatchPool"]),
     .library(name: "RPCChannel", targets: ["RPCChannel", "DispatchRPC", "DispatchPool"]),
   ],
+  // Exact: what is built is what was tested. CONTRIBUTING.md says how they are raised.
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
-    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
   ],
   targets: [
     // C: system libraries and generated code.
