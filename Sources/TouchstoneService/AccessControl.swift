@@ -46,6 +46,7 @@ final class AccessControl: Sendable {
       refuse(call, .methodNotGranted, grants.caller, method, context)
       return nil
     case .caller(let grants):
+      call.admitted()
       return grants
     }
   }

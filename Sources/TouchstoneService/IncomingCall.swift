@@ -29,6 +29,8 @@ public protocol IncomingContext: AnyObject, Sendable {
   var isCancelled: Bool { get }
   /// The first value of this name, in lower case. Looked for anew each time.
   func metadata(_ name: String) -> String?
+  /// Tells the transport that the caller is known and may call the method. On the shard only.
+  func admitted()
   /// Of a stream: after what was sent. For a call that is gone it does nothing.
   func fail(_ error: RPCError)
 }
@@ -39,6 +41,8 @@ extension IncomingContext {
     get { nil }
     set {}
   }
+
+  public func admitted() {}
 }
 
 /// A unary call that waits for its one answer. The first answer wins; one for a call that is gone does nothing.

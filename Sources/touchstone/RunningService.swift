@@ -60,6 +60,7 @@ final class RunningService: Sendable {
     serverConfiguration.shards = shards
     // What the codec would refuse is not worth receiving.
     serverConfiguration.maxRequestMessageBytes = DecodingLimits.default.maximumBytes
+    serverConfiguration.handlersAdmitCalls = true
     serverConfiguration.overloadError = TouchstoneService.overloadError
     serverConfiguration.shedding?.handlerTarget = handlerTarget
     configuration.limits.apply(to: &serverConfiguration)

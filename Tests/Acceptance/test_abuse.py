@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import socket
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ from support.abuse import (
     literal,
     settings,
 )
+from support.caller import new_caller
+from support.phone import Phone
 from support.server import Server
 
 #: Frames within which every abuser is sent away, but for rapid reset, which cancelled calls look like.
@@ -270,3 +273,28 @@ def test_a_busy_client_that_cancels_many_calls_is_welcome(abused):
     assert answer not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED)
     assert answered >= HONEST_CALLS * 19 // 20
     assert {code for code, _ in others} <= {grpc.StatusCode.CANCELLED}
+
+
+#: Idle sockets of one stranger, more than there are places for all.
+IDLE_SOCKETS = 220
+PLACES = 200
+
+
+def test_a_strangers_idle_sockets_keep_nobody_out(start):
+    """An eighth of the places is the most that one address has without a call that was admitted."""
+    server = start(configuration={"limits": {"connections": PLACES}})
+    known, phone = new_caller(server), Phone()
+    known.bind(phone)
+    host, port = server.address.rsplit(":", 1)
+    idle = [socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS) for _ in range(IDLE_SOCKETS)]
+    try:
+        # Those that came first were closed.
+        for stranger in idle[: IDLE_SOCKETS - PLACES // 8]:
+            # After the service's first frames.
+            while stranger.recv(4_096):
+                pass
+        new_caller(server).get_settings("alice")
+        assert known.login(phone).profile_id == phone.binding.profile_id
+    finally:
+        for stranger in idle:
+            stranger.close()

@@ -120,7 +120,9 @@ def encrypting_configuration(directory):
     configuration = directory / "touchstone.yaml"
     # Who calls without a key is nobody: the one call is refused, and as good as any.
     caller = f"callers: [{{name: shop, keys: [sha256:{'a1' * 32}], applications: [shop], methods: [EvaluationService/*]}}]\n"
-    configuration.write_text(f"tls: {{certificate: {certificate}, key: {key}}}\n{caller}")
+    # Over TLS they are strangers, for the service knows none of them.
+    limits = f"limits: {{connections: {2 * CONNECTIONS}, strangers_per_address: {2 * CONNECTIONS}}}\n"
+    configuration.write_text(f"tls: {{certificate: {certificate}, key: {key}}}\n{limits}{caller}")
     return configuration
 
 

@@ -149,10 +149,49 @@ import Testing
     configuration.maxConnections = 1
     let loopback = try Loopback(configuration)
     let first = try await loopback.connect()
+    try await first.expectEcho([1])
     let second = TestClient(loopback.address)
     second.connection.connect()
     #expect(await second.closed().code == .unavailable)
     try await first.expectEcho([1])
+  }
+
+  /// However many come, and however long they stay.
+  @Test(arguments: [1, 3]) func strangersMakeRoomForCallers(shards: Int) async throws {
+    var configuration = RPCServerConfiguration(shards: shards)
+    configuration.maxConnections = 4
+    configuration.maxStrangersPerAddress = 2
+    let loopback = try Loopback(configuration)
+    let known = try await loopback.connect()
+    try await known.expectEcho([1])
+    let strangers = (0..<10).map { _ in RawPeer(loopback.address) }
+    for stranger in strangers.dropLast(2) { #expect(await stranger.exchange([]) == []) }
+    let caller = try await loopback.connect()
+    try await caller.expectEcho([2])
+    try await known.expectEcho([1])
+  }
+
+  /// Where handlers say so, a call that they do not admit leaves its connection a stranger's.
+  @Test func onlyAdmittedCallsMakeACaller() async throws {
+    var configuration = RPCServerConfiguration(shards: 1)
+    configuration.maxConnections = 2
+    configuration.handlersAdmitCalls = true
+    let loopback = try Loopback(configuration) { router in
+      router.register("/test/Admitted") { call, message in
+        call.admitted()
+        call.respond(Array(message))
+      }
+    }
+    let stranger = try await loopback.connect()
+    try await stranger.expectEcho([1])
+    let caller = try await loopback.connect()
+    try await caller.expectEcho([1], by: "Admitted")
+    // The stranger learns that it may come again.
+    guard case .goingAway = await stranger.events.next() else { return #expect(Bool(false), "GOAWAY comes first") }
+    _ = await stranger.closed()
+    let next = try await loopback.connect()
+    try await next.expectEcho([1], by: "Admitted")
+    try await caller.expectEcho([1])
   }
 
   @Test func aListeningSocketThatCannotBeWatchedIsReported() throws {
@@ -163,7 +202,7 @@ import Testing
     close(unwatchable)
     let shard = RPCShard(label: "test.acceptor")
     let acceptor = Acceptor(
-      listener: listener, tls: nil, shard: shard, parts: [], connectionCount: ConnectionCount(limit: 1))
+      listener: listener, tls: nil, shard: shard, parts: [], register: ConnectionRegister(limit: 1, strangersPerAddress: 1))
     #expect(!shard.sync { acceptor.start() })
   }
 

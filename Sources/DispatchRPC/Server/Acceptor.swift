@@ -15,19 +15,19 @@ final class Acceptor: ReadinessHandler {
   private let tls: RPCServerTLS?
   private let shard: RPCShard
   private let parts: [ShardConfined<ServerShard>]
-  private let connectionCount: ConnectionCount
+  private let register: ConnectionRegister
   private var key: UInt64?
   private var nextPart = 0
 
   init(
     listener: ListeningSocket, tls: RPCServerTLS?, shard: RPCShard, parts: [ShardConfined<ServerShard>],
-    connectionCount: ConnectionCount
+    register: ConnectionRegister
   ) {
     self.listener = listener
     self.tls = tls
     self.shard = shard
     self.parts = parts
-    self.connectionCount = connectionCount
+    self.register = register
   }
 
   /// False when the kernel cannot watch another descriptor.
@@ -62,13 +62,23 @@ final class Acceptor: ReadinessHandler {
   func write() {}
 
   private func handOver(_ descriptor: Int32, _ peer: SocketAddress) {
-    guard connectionCount.acquire() else {
+    switch register.arrived(from: peer, keeper: nextPart) {
+    case .refuse:
       close(descriptor)
       return
+    case .admit(let id):
+      serve(descriptor, id, peer)
+    case .admitClosing(let id, let evicted, let keeper):
+      let part = parts[keeper]
+      part.value.shard.execute { part.value.evict(evicted) }
+      serve(descriptor, id, peer)
     }
+  }
+
+  private func serve(_ descriptor: Int32, _ id: ConnectionSlots.ID, _ peer: SocketAddress) {
     let part = parts[nextPart]
     nextPart = (nextPart + 1) % parts.count
-    part.value.shard.execute { [tls] in part.value.serve(descriptor, from: peer, tls: tls) }
+    part.value.shard.execute { [tls] in part.value.serve(descriptor, id, from: peer, tls: tls) }
   }
 
   private func pause() {

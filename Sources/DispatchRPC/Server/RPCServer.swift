@@ -21,7 +21,7 @@ public final class RPCServer: Sendable {
   /// In the order of their index.
   public let shards: [RPCShard]
   private let parts: [ShardConfined<ServerShard>]
-  private let connectionCount: ConnectionCount
+  private let register: ConnectionRegister
   private let state = Mutex(State())
 
   /// Traps when the process has no descriptors left for the event loops.
@@ -34,13 +34,13 @@ public final class RPCServer: Sendable {
   ) {
     precondition(configuration.shards > 0, "a server has at least one shard")
     let routes = RouteTable(router)
-    let count = ConnectionCount(limit: configuration.maxConnections)
+    let register = ConnectionRegister(configuration)
     shards = (0..<configuration.shards).map { RPCShard(label: "rpc.server.\($0)", index: $0) }
-    connectionCount = count
+    self.register = register
     parts = shards.map { shard in
       shard.onWakeUpEnd = onWakeUpEnd
       return ShardConfined(
-        ServerShard(shard: shard, configuration: configuration, routes: routes, connectionCount: count))
+        ServerShard(shard: shard, configuration: configuration, routes: routes, register: register))
     }
   }
 
@@ -73,7 +73,7 @@ public final class RPCServer: Sendable {
   private func listen(_ listener: ListeningSocket, tls: RPCServerTLS?) throws(RPCServerError) -> SocketAddress {
     let address = listener.address
     let acceptor = ShardConfined(
-      Acceptor(listener: listener, tls: tls, shard: shards[0], parts: parts, connectionCount: connectionCount))
+      Acceptor(listener: listener, tls: tls, shard: shards[0], parts: parts, register: register))
     guard shards[0].sync({ acceptor.value.start() }) else {
       throw RPCServerError(reason: "the kernel cannot watch another listening socket")
     }

@@ -56,9 +56,15 @@ public struct RPCServerConfiguration: Sendable {
   /// Names, values and 32 bytes for each field (RFC 9113 §6.5.2), announced in SETTINGS and enforced per field, so that
   /// HPACK cannot inflate a few bytes into megabytes. 16 KiB leaves room for a token and tracing headers.
   public var maxHeaderListBytes = 16 << 10
-  /// In all. More are closed as soon as they are accepted. Idle ones take some 16 KB each,
-  /// with TLS 36: 360 MB.
+  /// In all. Where there are as many, one on which no call was ever admitted makes room, the oldest first; where there is none, the
+  /// new one is closed as soon as it is accepted. Idle ones take some 16 KB each, with TLS 36: 360 MB.
   public var maxConnections = 10_000
+  /// From one address, or one IPv6 /64: connections on which no call was ever admitted. The oldest of them makes room for the next.
+  /// Callers behind a proxy share its address, so that those with admitted calls do not count. An eighth of `maxConnections` where
+  /// it is `nil`: it takes eight addresses to reach that, and what a proxy's clients open at once has room.
+  public var maxStrangersPerAddress: Int?
+  /// Handlers say which calls they admit (`RPCServerContext.admitted`). Otherwise every call that a handler gets is.
+  public var handlersAdmitCalls = false
   /// Per shard: handlers that have not answered yet, whether or not their streams are still open, so that resetting
   /// streams does not buy more work, and what waits for a store or a worker counts. More calls get `overloadError` at once.
   public var maxRunningCallsPerShard = 4_096
@@ -117,4 +123,8 @@ public struct RPCServerConfiguration: Sendable {
   public init(shards: Int) {
     self.shards = shards
   }
+
+  private static let strangersDivisor = 8
+
+  var strangersPerAddress: Int { maxStrangersPerAddress ?? max(1, maxConnections / Self.strangersDivisor) }
 }

@@ -70,6 +70,11 @@ public class RPCServerContext: @unchecked Sendable {
     get { connection.note }
     set { connection.note = newValue }
   }
+  /// The application lets the call in: its connection is a known caller's, see `RPCServerConfiguration.maxStrangersPerAddress`. On the
+  /// shard only.
+  public final func admitted() {
+    connection.callAdmitted()
+  }
   /// Decoded anew each time: keep it rather than ask twice.
   public final var metadata: Metadata { encodedMetadata.decoded() }
   /// The first text of this name, which is in lower case: without decoding the rest.

@@ -73,6 +73,7 @@ extension ServerConnection {
 
   private func begin(_ stream: Stream, _ call: RPCServerContext) {
     stream.pointee.call = call
+    if !server.configuration.handlersAdmitCalls { callAdmitted() }
     call.messageWasCompressed = stream.pointee.request.isCompressed
     dropMetadata(stream)
     stream.pointee.enter(.running, at: shard.now)

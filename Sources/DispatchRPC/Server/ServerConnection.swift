@@ -30,6 +30,7 @@ final class ServerConnection: HTTP2Connection {
   /// Given back at once, so that no stream holds up another; memory is bounded by the limits on what is buffered.
   private static let connectionWindowBytes: Int32 = 4 << 20
 
+  let id: ConnectionSlots.ID
   let server: ServerShard
   /// The server's: at hand for each header field.
   let routes: RouteTable
@@ -46,6 +47,7 @@ final class ServerConnection: HTTP2Connection {
   var drainState = DrainStateMachine()
   let acceptedAt: MonotonicTime
   var hasHandshake = false
+  private var hasAdmittedCall = false
   var idleSince: MonotonicTime
   /// The housekeeping timer is set to the next check of what may stall; otherwise to the next of the connection's own times.
   var isWatched = false
@@ -71,7 +73,8 @@ final class ServerConnection: HTTP2Connection {
   var firstReady: Stream?
   var lastReady: Stream?
 
-  init(server: ServerShard, transport: any Transport, peer: RPCPeer) {
+  init(id: ConnectionSlots.ID, server: ServerShard, transport: any Transport, peer: RPCPeer) {
+    self.id = id
     self.server = server
     routes = server.routes
     maxHeaderListBytes = server.configuration.maxHeaderListBytes
@@ -126,6 +129,22 @@ final class ServerConnection: HTTP2Connection {
     session.submitPing(Self.drainPing)
     setTimer(TimerKind.drainWarning, after: Self.drainWarningTime)
     scheduleWrite()
+  }
+
+  /// A call was admitted: it is a caller's connection, whose place is nobody else's.
+  func callAdmitted() {
+    guard !hasAdmittedCall else { return }
+    hasAdmittedCall = true
+    server.register.callAdmitted(id)
+  }
+
+  /// At once, as the place is given away; a client that reads learns that it may come again.
+  func evict() {
+    if isOpen {
+      session.submitGoaway(.noError)
+      write()
+    }
+    close("another connection needs the place")
   }
 
   /// However many calls still run then.

@@ -9,7 +9,7 @@ final class ServerShard {
   let configuration: RPCServerConfiguration
   let routes: RouteTable
   /// Of the whole server.
-  let connectionCount: ConnectionCount
+  let register: ConnectionRegister
   /// Handlers that have not answered.
   let runningCalls = Atomic<Int>(0)
   /// Those of them that have several messages, and may wait for as long as they like.
@@ -26,37 +26,43 @@ final class ServerShard {
   /// Answers that the clients have not taken.
   private var bufferedResponseBytes = 0
 
-  private var connections: [ObjectIdentifier: ServerConnection] = [:]
+  private var connections: [ConnectionSlots.ID: ServerConnection] = [:]
   private var isStopping = false
   private var isShedding = false
   private var onEmpty: [@Sendable () -> Void] = []
 
   init(
-    shard: RPCShard, configuration: RPCServerConfiguration, routes: RouteTable, connectionCount: ConnectionCount
+    shard: RPCShard, configuration: RPCServerConfiguration, routes: RouteTable, register: ConnectionRegister
   ) {
     self.shard = shard
     self.configuration = configuration
     self.routes = routes
-    self.connectionCount = connectionCount
+    self.register = register
     shedder = configuration.shedding.map(LoadShedder.init)
     runningLimit = Self.runningLimit(configuration)
     overloadAnswer = Self.overloadAnswer(configuration)
   }
 
-  /// Takes over an accepted descriptor, which counts in `connectionCount` already.
-  func serve(_ descriptor: Int32, from address: SocketAddress, tls: RPCServerTLS?) {
-    guard let transport = transport(descriptor, tls) else {
+  /// Takes over an accepted descriptor, which has a place already.
+  func serve(_ descriptor: Int32, _ id: ConnectionSlots.ID, from address: SocketAddress, tls: RPCServerTLS?) {
+    // It may have had to make room on its way here.
+    guard register.holds(id), let transport = transport(descriptor, tls) else {
       close(descriptor)
-      connectionCount.release()
+      register.closed(id)
       return
     }
-    let connection = ServerConnection(server: self, transport: transport, peer: RPCPeer(address: address))
+    let connection = ServerConnection(id: id, server: self, transport: transport, peer: RPCPeer(address: address))
     guard !isStopping, connection.start() else {
       connection.transport.close()
-      connectionCount.release()
+      register.closed(id)
       return
     }
-    connections[ObjectIdentifier(connection)] = connection
+    connections[id] = connection
+  }
+
+  /// Its place is another's now.
+  func evict(_ id: ConnectionSlots.ID) {
+    connections[id]?.evict()
   }
 
   /// `nil` when there is no memory.
@@ -66,8 +72,8 @@ final class ServerShard {
   }
 
   func connectionClosed(_ connection: ServerConnection) {
-    guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
-    connectionCount.release()
+    guard connections.removeValue(forKey: connection.id) != nil else { return }
+    register.closed(connection.id)
     reportIfEmpty()
   }
 
@@ -137,25 +143,29 @@ final class ServerShard {
   }
 }
 
-/// How many connections a server has, over all shards.
-final class ConnectionCount: Sendable {
-  private let count = Atomic<Int>(0)
-  private let limit: Int
+/// The connections of a server, over all shards.
+final class ConnectionRegister: Sendable {
+  private let slots: Mutex<ConnectionSlots>
 
-  init(limit: Int) {
-    self.limit = limit
+  init(limit: Int, strangersPerAddress: Int) {
+    slots = Mutex(ConnectionSlots(limit: limit, strangersPerAddress: strangersPerAddress))
   }
 
-  /// False, and nothing counted, at the limit.
-  func acquire() -> Bool {
-    guard count.add(1, ordering: .relaxed).newValue <= limit else {
-      release()
-      return false
-    }
-    return true
+  convenience init(_ configuration: RPCServerConfiguration) {
+    self.init(limit: configuration.maxConnections, strangersPerAddress: configuration.strangersPerAddress)
   }
 
-  func release() {
-    count.subtract(1, ordering: .relaxed)
+  func arrived(from address: SocketAddress, keeper: Int) -> ConnectionSlots.OnArrival {
+    slots.withLock { $0.arrived(from: address.isUnix ? nil : address, keeper: keeper) }
+  }
+
+  func holds(_ id: ConnectionSlots.ID) -> Bool { slots.withLock { $0.holds(id) } }
+
+  func callAdmitted(_ id: ConnectionSlots.ID) {
+    slots.withLock { $0.callAdmitted(id) }
+  }
+
+  func closed(_ id: ConnectionSlots.ID) {
+    slots.withLock { $0.closed(id) }
   }
 }

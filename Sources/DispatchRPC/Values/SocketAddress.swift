@@ -68,7 +68,9 @@ public struct SocketAddress: Hashable, Sendable {
   public var subscriber: SocketAddress {
     switch storage {
     case .v4(let address, _): SocketAddress(storage: .v4(address: address, port: 0))
-    // ::1 and the IPv4-mapped ones are each of their own.
+    // An IPv4 address within IPv6 (RFC 4291 §2.5.5.2) is the IPv4 address; ::1 is of its own.
+    case .v6(0, let low, _, _) where UInt64(bigEndian: low) >> 32 == 0xFFFF:
+      SocketAddress(storage: .v4(address: UInt32(truncatingIfNeeded: UInt64(bigEndian: low)).bigEndian, port: 0))
     case .v6(0, let low, _, let scope): SocketAddress(storage: .v6(high: 0, low: low, port: 0, scope: scope))
     case .v6(let high, _, _, let scope): SocketAddress(storage: .v6(high: high, low: 0, port: 0, scope: scope))
     case .unix: self

@@ -5,6 +5,7 @@ internal import DispatchRPC
 /// Each as the server has it where it is not said.
 struct LimitSettings: Hashable {
   var connections: Int?
+  var strangersPerAddress: Int?
   var connectionAge: Duration?
   var connectionAgeGrace: Duration?
   var connectionIdle: Duration?
@@ -13,6 +14,7 @@ struct LimitSettings: Hashable {
 
   enum Key: String, CaseIterable {
     case connections
+    case strangersPerAddress = "strangers_per_address"
     case connectionAge = "connection_age"
     case connectionAgeGrace = "connection_age_grace"
     case connectionIdle = "connection_idle"
@@ -34,6 +36,8 @@ struct LimitSettings: Hashable {
       let name = "limits.\(entry.key.name)"
       switch Key(rawValue: entry.key.name) {
       case .connections: connections = reader.integer(entry.value, name, in: Self.connectionCounts)
+      case .strangersPerAddress:
+        strangersPerAddress = reader.integer(entry.value, name, in: Self.connectionCounts)
       case .connectionAge: connectionAge = Self.readAge(entry.value, name, with: &reader)
       case .connectionAgeGrace: connectionAgeGrace = Self.readAge(entry.value, name, with: &reader)
       case .connectionIdle: connectionIdle = Self.readAge(entry.value, name, with: &reader)
@@ -63,6 +67,7 @@ struct LimitSettings: Hashable {
 
   func apply(to server: inout RPCServerConfiguration) {
     if let connections { server.maxConnections = connections }
+    if let strangersPerAddress { server.maxStrangersPerAddress = strangersPerAddress }
     if let connectionAge { server.maxConnectionAge = connectionAge }
     if let connectionAgeGrace { server.maxConnectionAgeGrace = connectionAgeGrace }
     if let connectionIdle { server.idleTimeout = connectionIdle }

@@ -37,7 +37,7 @@ final class FuzzServer: Sendable {
     part = ShardConfined(
       ServerShard(
         shard: shard, configuration: Self.configuration, routes: RouteTable(Self.router(keep)),
-        connectionCount: ConnectionCount(limit: .max)))
+        register: ConnectionRegister(limit: .max, strangersPerAddress: .max)))
     keep.server = self
   }
 
@@ -83,7 +83,7 @@ extension FuzzServer {
       let transport = ScriptedTransport(mood: mood)
       self.transport = ShardConfined(transport)
       let connection = server.shard.sync {
-        ShardConfined(ServerConnection(server: server.part.value, transport: transport, peer: server.peer))
+        ShardConfined(ServerConnection(id: 0, server: server.part.value, transport: transport, peer: server.peer))
       }
       self.connection = connection
       server.shard.execute { _ = connection.value.start() }
