@@ -202,7 +202,8 @@ import Testing
     close(unwatchable)
     let shard = RPCShard(label: "test.acceptor")
     let acceptor = Acceptor(
-      listener: listener, tls: nil, shard: shard, parts: [], register: ConnectionRegister(limit: 1, strangersPerAddress: 1))
+      listener: listener, tls: nil, shard: shard, parts: [],
+      register: ConnectionRegister(limit: 1, strangersPerAddress: 1))
     #expect(!shard.sync { acceptor.start() })
   }
 

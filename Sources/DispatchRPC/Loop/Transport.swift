@@ -33,6 +33,10 @@ protocol Transport: AnyObject {
   var isEncrypted: Bool { get }
   /// A client's whose chain was verified, once the handshake is done.
   var peerCertificate: RPCPeerCertificate? { get }
+  /// How long that certificate is still good for, by the wall clock; `nil` where there is none.
+  var certificateValidity: Duration? { get }
+  /// The authorities of now would vouch for that certificate, or there is none.
+  var isTrusted: Bool { get }
   /// One step, whenever the socket is ready for it.
   func handshake() -> HandshakeProgress
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> TransportResult
@@ -50,6 +54,8 @@ protocol Transport: AnyObject {
 extension Transport {
   var isEncrypted: Bool { false }
   var peerCertificate: RPCPeerCertificate? { nil }
+  var certificateValidity: Duration? { nil }
+  var isTrusted: Bool { true }
   var hasUnreadInput: Bool { false }
 
   func handshake() -> HandshakeProgress { .done }

@@ -81,7 +81,12 @@ public final class RPCServer: Sendable {
       shards[0].execute { acceptor.value.stop() }
       throw RPCServerError(reason: "the server is shutting down")
     }
+    tls?.onAuthoritiesChanged { [weak self] in self?.reviewCertificates() }
     return address
+  }
+
+  private func reviewCertificates() {
+    for part in parts { part.value.shard.execute { part.value.reviewCertificates() } }
   }
 
   /// Stops accepting, asks the clients to leave, lets running calls end within the grace, closes what is left. Keeps the

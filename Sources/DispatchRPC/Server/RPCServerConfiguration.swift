@@ -108,6 +108,8 @@ public struct RPCServerConfiguration: Sendable {
   public var maxConnectionAge: Duration?
   /// From then to its end, whatever calls still run. As long as they take where it is `nil`.
   public var maxConnectionAgeGrace: Duration?
+  /// From the end of a client's certificate, or of the trust in it, to the end of its connection, for the calls that run.
+  public var certificateGrace = Duration.seconds(10)
   /// How often a connection with calls looks after the times above, but the handshake's; they are exact to this.
   public var housekeepingInterval = Duration.seconds(5)
   public var keepalive = Keepalive()

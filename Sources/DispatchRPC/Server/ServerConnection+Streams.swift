@@ -2,7 +2,7 @@
 
 extension ServerConnection {
   func streamOpened(_ id: Int32) {
-    guard openStreamCount < server.configuration.maxConcurrentStreams else {
+    guard openStreamCount < server.configuration.maxConcurrentStreams, !isCertificateOver else {
       refuseStream(id)
       return
     }

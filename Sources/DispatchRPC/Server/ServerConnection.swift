@@ -11,6 +11,7 @@ final class ServerConnection: HTTP2Connection {
     static let drainWarning: UInt32 = 2
     static let streamDeadline: UInt32 = 3
     static let graceEnd: UInt32 = 4
+    static let certificate: UInt32 = 5
   }
 
   /// A header list this many times the announced limit is a bomb: it ends the connection, and with it the decoding.
@@ -48,6 +49,8 @@ final class ServerConnection: HTTP2Connection {
   let acceptedAt: MonotonicTime
   var hasHandshake = false
   private var hasAdmittedCall = false
+  /// The client's certificate has expired, or nobody vouches for it any more: no call begins.
+  var isCertificateOver = false
   var idleSince: MonotonicTime
   /// The housekeeping timer is set to the next check of what may stall; otherwise to the next of the connection's own times.
   var isWatched = false
@@ -155,6 +158,9 @@ final class ServerConnection: HTTP2Connection {
   override func didHandshake() {
     peer.isEncrypted = transport.isEncrypted
     peer.certificate = transport.peerCertificate
+    // The authorities may have changed during the handshake.
+    reviewCertificate()
+    watchCertificate()
   }
 
   /// The alert that says why is on its way.
@@ -199,7 +205,8 @@ final class ServerConnection: HTTP2Connection {
     case TimerKind.housekeeping: keepHouse()
     case TimerKind.drainWarning: finishDrainWarning()
     case TimerKind.streamDeadline: deadlinePassed(stream: tag.streamID)
-    case TimerKind.graceEnd: close("the server stopped")
+    case TimerKind.graceEnd: close("the grace for its calls is over")
+    case TimerKind.certificate: watchCertificate()
     default: super.timerExpired(tag)
     }
   }

@@ -6,7 +6,8 @@ import Synchronization
 /// TLS 1.2 and 1.3, for HTTP/2 only. May serve several listeners and servers.
 ///
 /// Clients resume their sessions for up to a day without showing their certificate again, and keep the identity that it gave
-/// them; not once it has expired, nor after a reload that changed the authorities.
+/// them; not once it has expired, nor after a reload that changed the authorities. Nor does a connection outlive either: its client is
+/// asked to leave, and no call begins on it any more.
 public final class RPCServerTLS: Sendable {
   /// What clients have to show.
   public enum Clients: Hashable, Sendable {
@@ -22,6 +23,7 @@ public final class RPCServerTLS: Sendable {
   private let privateKeyFile: String
   private let clients: Clients
   private let context: Mutex<TLSContext>
+  private let observers = Mutex<[@Sendable () -> Void]>([])
   let counters = TLSCounters()
 
   /// - Parameter certificateChainFile: PEM, the server's certificate first. RSA or ECDSA.
@@ -35,11 +37,25 @@ public final class RPCServerTLS: Sendable {
     context = Mutex(try Self.load(certificateChainFile, privateKeyFile, clients, previous: nil))
   }
 
-  /// Reads all files again: new connections get what they say now. All or nothing; running connections stay as they are. It
-  /// reads files and checks signatures, so never call it on a shard.
+  /// Reads all files again: new connections get what they say now. All or nothing. Running connections stay as they are, but for
+  /// those whose clients' authorities are gone. It reads files and checks signatures, so never call it on a shard.
   public func reload() throws(RPCTLSError) {
-    let new = try Self.load(certificateChainFile, privateKeyFile, clients, previous: current)
+    let old = current
+    let new = try Self.load(certificateChainFile, privateKeyFile, clients, previous: old)
     context.withLock { $0 = new }
+    guard !new.hasSameAuthorities(as: old) else { return }
+    for observer in observers.withLock(\.self) { observer() }
+  }
+
+  /// `body` runs after each reload that changed who vouches for clients.
+  func onAuthoritiesChanged(_ body: @escaping @Sendable () -> Void) {
+    observers.withLock { $0.append(body) }
+  }
+
+  /// Whether a connection's client, whose chain `context` has verified, would be let in now.
+  func trusts(_ ssl: OpaquePointer, since context: TLSContext) -> Bool {
+    let current = current
+    return current.hasSameAuthorities(as: context) || current.verifiesClient(of: ssl)
   }
 
   /// Since the start.
@@ -47,7 +63,7 @@ public final class RPCServerTLS: Sendable {
 
   /// A new connection's transport, which takes the descriptor over; `nil` when there is no memory for it.
   func accept(_ descriptor: Int32) -> TLSTransport? {
-    TLSTransport(accepting: descriptor, current, counters)
+    TLSTransport(accepting: descriptor, for: self, current, counters)
   }
 
   private var current: TLSContext { context.withLock(\.self) }

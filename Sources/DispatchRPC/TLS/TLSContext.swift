@@ -96,6 +96,26 @@ final class TLSContext: @unchecked Sendable {
     self.session == session ? ticketKeys : nil
   }
 
+  func hasSameAuthorities(as other: TLSContext) -> Bool { session == other.session }
+
+  /// Whether a connection's client would be let in now: its certificate, by the chain that it has shown. A resumed session has no
+  /// intermediates any more, so that a client who needs them is to come again.
+  func verifiesClient(of ssl: OpaquePointer) -> Bool {
+    guard let certificate = SSL_get0_peer_certificate(ssl), let store = SSL_CTX_get_cert_store(pointer),
+      let verification = X509_STORE_CTX_new()
+    else { return false }
+    defer { X509_STORE_CTX_free(verification) }
+    OpenSSLErrors.clear()
+    defer { OpenSSLErrors.clear() }
+    guard X509_STORE_CTX_init(verification, store, certificate, SSL_get_peer_cert_chain(ssl)) == 1,
+      X509_STORE_CTX_set_default(verification, "ssl_client") == 1
+    else { return false }
+    let parameters = X509_STORE_CTX_get0_param(verification)
+    X509_VERIFY_PARAM_set_depth(parameters, Self.maxIntermediates)
+    X509_VERIFY_PARAM_set_auth_level(parameters, Self.securityLevel)
+    return X509_verify_cert(verification) == 1
+  }
+
   // MARK: Client
 
   static func client(

@@ -18,6 +18,8 @@ final class TLSTransport: Transport {
   /// The callbacks use what hangs on it.
   private let context: TLSContext
   private let counters: TLSCounters
+  /// For servers: who has the authorities of now.
+  private var server: RPCServerTLS?
   private let ssl: OpaquePointer
   private var state = State.handshaking
   private var isClosed = false
@@ -54,8 +56,11 @@ final class TLSTransport: Transport {
   }
 
   /// The server's side.
-  convenience init?(accepting descriptor: Int32, _ context: TLSContext, _ counters: TLSCounters) {
+  convenience init?(
+    accepting descriptor: Int32, for server: RPCServerTLS, _ context: TLSContext, _ counters: TLSCounters
+  ) {
     self.init(descriptor, context, counters)
+    self.server = server
     SSL_set_accept_state(ssl)
     helloGuard = ClientHelloGuard()
   }
@@ -84,6 +89,19 @@ final class TLSTransport: Transport {
 
   var hasUnreadInput: Bool {
     ending != nil || (wasFull && SSL_has_pending(ssl) == 1)
+  }
+
+  var certificateValidity: Duration? {
+    guard peerCertificate != nil, let certificate = SSL_get0_peer_certificate(ssl) else { return nil }
+    var (days, seconds): (Int32, Int32) = (0, 0)
+    // From now. A time that cannot be read is over.
+    guard ASN1_TIME_diff(&days, &seconds, nil, X509_get0_notAfter(certificate)) == 1 else { return .zero }
+    return .seconds(Int64(days) * 24 * 60 * 60 + Int64(seconds))
+  }
+
+  var isTrusted: Bool {
+    guard peerCertificate != nil, let server else { return true }
+    return server.trusts(ssl, since: context)
   }
 
   // MARK: Handshake
