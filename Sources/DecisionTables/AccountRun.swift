@@ -102,15 +102,22 @@ extension AccountAttempt {
     if let denial = EnrolmentPolicy().preflight(posture: row.posture) { return Observation(denial) }
     let facts = EnrolmentFacts(
       profileID: Self.profileID, deviceProfileID: completion.owner, activeBindingCount: completion.bindings,
-      replaceExisting: completion.replacesExisting)
+      replaceExisting: completion.replacesExisting,
+      lock: !standing.device.isLockedOut
+        ? .none : completion.isOlderThanLock ? .afterExistingBinding : .beforeExistingBinding,
+      isSignedByDevice: !completion.isByProfileTouchID)
     switch EnrolmentPolicy().decide(facts) {
     case .refuse(.deviceSpeaksForAnotherProfile): return Observation(outcome: OutcomeWord.boundToAnother)
     case .refuse(.tooManyBindings): return Observation(outcome: OutcomeWord.tooManyBindings)
-    case .bind(let revokesExisting):
+    case .bind(let revokesExisting, let endsLockout):
       var observation = Observation(outcome: revokesExisting ? OutcomeWord.replaced : OutcomeWord.bound)
       observation.baseline = .recorded(from: row.posture)
       standing.account.binding?.isActive = true
       standing.account.binding?.baseline = observation.baseline
+      if endsLockout {
+        standing.device = BiometryStanding()
+        observation.device = standing.device
+      }
       return observation
     }
   }

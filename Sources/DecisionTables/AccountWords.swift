@@ -35,6 +35,9 @@ enum AccountAttempt: Sendable {
     /// Whom the device speaks for until now.
     var owner: String?
     var replacesExisting = false
+    /// The device's own binding is from before its lock (R12).
+    var isOlderThanLock = false
+    var isByProfileTouchID = false
   }
 
   enum Evidence: Sendable {
@@ -53,7 +56,8 @@ enum AccountAttempt: Sendable {
     "set gesture, old wrong", "set passcode, primary 4m old", "erase passcode, old right", "switch gesture off",
     "switch passcode on", "prefer gesture", "prefer nothing", "begin_binding, primary 4m old", "complete_binding",
     "complete_binding, bindings 16", "complete_binding, device_of same", "complete_binding, device_of other",
-    "complete_binding, device_of other, replace_existing", "accept_state, token 4m old",
+    "complete_binding, device_of other, replace_existing", "complete_binding, device_of same, older_than_lock",
+    "complete_binding, by_profile_touch_id", "accept_state, token 4m old",
     "accept_state, token 4m old, of_another", "accept_state, token 4m old, by_biometry",
     "accept_state, primary 4m old",
   ]
@@ -159,6 +163,10 @@ extension AccountAttempt.Completion {
         owner = AccountAttempt.otherProfileID
       } else if phrase.words == ["replace_existing"] {
         replacesExisting = true
+      } else if phrase.words == ["older_than_lock"] {
+        isOlderThanLock = true
+      } else if phrase.words == ["by_profile_touch_id"] {
+        isByProfileTouchID = true
       } else {
         throw phrase.unknown("attempt", vocabulary: AccountAttempt.vocabulary)
       }

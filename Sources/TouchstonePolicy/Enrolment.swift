@@ -32,15 +32,18 @@ public struct EnrolmentPolicy: Sendable, Hashable {
     return posture.hasDomainState && posture.domainState.isEmpty ? .domainStateRequired : nil
   }
 
-  /// What completing the binding does to the bindings that exist (R29).
+  /// What completing the binding does to the bindings that exist (R29), and to the device's lock (R12). Its ticket was
+  /// given after a fresh login (R28).
   public func decide(_ facts: EnrolmentFacts) -> EnrolmentDecision {
     if let owner = facts.deviceProfileID {
       // In place of its own binding: their number stays the same.
-      if Identifier.areEqual(owner, facts.profileID) { return .bind(revokesExisting: true) }
+      if Identifier.areEqual(owner, facts.profileID) {
+        return .bind(revokesExisting: true, endsLockout: facts.lock == .afterExistingBinding && facts.isSignedByDevice)
+      }
       guard facts.replaceExisting else { return .refuse(.deviceSpeaksForAnotherProfile) }
     }
     guard facts.activeBindingCount < maximumBindingsPerProfile else { return .refuse(.tooManyBindings) }
-    return .bind(revokesExisting: facts.deviceProfileID != nil)
+    return .bind(revokesExisting: facts.deviceProfileID != nil, endsLockout: false)
   }
 }
 
@@ -70,8 +73,25 @@ public struct EnrolmentFacts: Sendable {
   public var activeBindingCount: Int
   /// The caller agreed to take the device from another profile.
   public var replaceExisting: Bool
+  public var lock: Lock
+  /// The phone's keys signed the ticket. A ProfileTouchID signs nothing: whoever names the device could make one up.
+  public var isSignedByDevice: Bool
 
-  public init(profileID: String, deviceProfileID: String?, activeBindingCount: Int, replaceExisting: Bool) {
+  /// Of the device's biometrics.
+  public enum Lock: Sendable, Hashable {
+    case none
+    /// It was there when the device's active binding was made, or that is not known.
+    case beforeExistingBinding
+    /// It began while the device's active binding was active.
+    case afterExistingBinding
+  }
+
+  public init(
+    profileID: String, deviceProfileID: String?, activeBindingCount: Int, replaceExisting: Bool, lock: Lock = .none,
+    isSignedByDevice: Bool = true
+  ) {
+    self.lock = lock
+    self.isSignedByDevice = isSignedByDevice
     self.profileID = profileID
     self.deviceProfileID = deviceProfileID
     self.activeBindingCount = activeBindingCount
@@ -80,8 +100,9 @@ public struct EnrolmentFacts: Sendable {
 }
 
 public enum EnrolmentDecision: Sendable, Hashable {
-  /// `revokesExisting`: the device's active binding goes in the same transaction.
-  case bind(revokesExisting: Bool)
+  /// `revokesExisting`: the device's active binding goes in the same transaction. `endsLockout`: so do the device's
+  /// biometric failures and their lock.
+  case bind(revokesExisting: Bool, endsLockout: Bool)
   case refuse(Refusal)
 
   public enum Refusal: Sendable, Hashable {

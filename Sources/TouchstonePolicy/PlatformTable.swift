@@ -27,10 +27,37 @@ public enum PlatformCapability: Sendable, Hashable, CaseIterable {
   }
 }
 
-/// Something to know about a device that refuses nothing. The raw value is stable and machine-readable.
+/// Something to know about a device or a profile that refuses nothing. The raw value is stable and machine-readable.
 public enum Advisory: String, Sendable, Hashable, CaseIterable {
   /// iOS 10.1 shows the prompt late.
   case slowPrompt = "SLOW_PROMPT"
+  /// Five failures or a changed finger leave nothing but to bind the phone anew: see `ofRecovery`.
+  case noRecoveryFactor = "NO_RECOVERY_FACTOR"
+}
+
+extension Advisory {
+  /// What a profile's owner should be told before it is needed: a phone with one key, and no passcode or gesture beside it.
+  /// A key of the device's passcode alone has nothing that biometrics could lose.
+  ///
+  /// - Parameter bindings: the active ones that the answer is about.
+  public static func ofRecovery(bindings: [BindingStanding], profile: ProfileStanding) -> [Advisory] {
+    if profile.hasUsableSecret { return [] }
+    return bindings.contains { !$0.holdsSecondKey } ? [.noRecoveryFactor] : []
+  }
+}
+
+extension BindingStanding {
+  fileprivate var holdsSecondKey: Bool {
+    let keys = Array(keyProtections)
+    return keys.count > 1 || keys == [.devicePasscode]
+  }
+}
+
+extension ProfileStanding {
+  /// Set and switched on: something that the person can be asked for.
+  public var hasUsableSecret: Bool {
+    (settings.isPasscodeEnabled && passcode.isSet) || (settings.isGestureEnabled && gesture.isSet)
+  }
 }
 
 extension DevicePosture {

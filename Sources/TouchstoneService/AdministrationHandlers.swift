@@ -44,7 +44,9 @@ extension TouchstoneService {
           }
           let response = V1.GetProfileResponse(
             bindings: bindings.map(V1.Binding.init), secrets: profile.secretStandings,
-            settings: V1.UnlockSettings(profile), postures: bindings.compactMap(V1.SeenPosture.init))
+            settings: V1.UnlockSettings(profile), postures: bindings.compactMap(V1.SeenPosture.init),
+            advisories: Advisory.ofRecovery(bindings: active.map(\.standing), profile: profile.standing)
+              .map(\.rawValue))
           addDevices(
             of: Self.deviceIDs(bindings)[...], vendor: vendor(of: request.applicationID), to: response, for: exchange)
         }

@@ -228,7 +228,7 @@ final class AttemptFlow: Sendable {
         changes.append(.requireBinding(id: binding.bindingID, version: binding.version))
       }
       var device = subject.device
-      device.biometry = standing
+      device.settle(standing)
       changes.append(.putDevice(device))
     }
     if let standing = decision.evaluation {

@@ -7,15 +7,28 @@ internal import TouchstoneStore
 /// won, so this many only come together on one device that a crowd hammers at.
 let maximumDecisionRounds = 32
 
-/// In how many rounds a revocation compares the device's version, so that what its stand-in begins with is what the
-/// device has. Then it goes without: somebody who fails and succeeds on the device all the time may not hold it up.
-private let comparedRevocationRounds = 8
+/// In how many rounds a revocation or a binding compares the device's version, so that what it takes from the device is
+/// what the device has. Then it goes without: somebody who fails and succeeds on the device all the time may not hold it up.
+private let comparedRounds = 8
+
+extension DeviceRecord {
+  /// For a binding that completes in this round. Where the device is not compared, a lock may begin meanwhile: it counts as
+  /// there already.
+  func lockCount(inRound round: Int) -> UInt64 {
+    round < comparedRounds ? lockCount : lockCount + 1
+  }
+}
 
 extension ChangeSet {
   /// Revokes the binding, in this round of decisions.
   mutating func revoke(_ binding: BindingRecord, on device: DeviceRecord, round: Int) {
     revoke(binding, on: device)
-    guard round < comparedRevocationRounds else { return }
+    compare(device, round: round)
+  }
+
+  /// The device is as it was read, in this round of decisions.
+  mutating func compare(_ device: DeviceRecord, round: Int) {
+    guard round < comparedRounds else { return }
     changes.append(.requireDevice(id: device.deviceID, vendor: device.vendor, version: device.version))
   }
 }

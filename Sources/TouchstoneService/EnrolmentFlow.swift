@@ -194,14 +194,16 @@ struct EnrolmentFlow: Sendable {
     let decision = service.configuration.enrolment.decide(
       EnrolmentFacts(
         profileID: ticket.profileID, deviceProfileID: records.deviceBinding?.profileID,
-        activeBindingCount: records.activeBindingCount, replaceExisting: request.replaceExisting))
+        activeBindingCount: records.activeBindingCount, replaceExisting: request.replaceExisting, lock: records.lock,
+        isSignedByDevice: !credential.keys.isEmpty))
     switch decision {
-    case .bind(let revokesExisting):
+    case .bind(let revokesExisting, let endsLockout):
       // This device may keep its own: the binding that held it goes.
       if let holder, !Identifier.areEqual(holder.bindingID, records.deviceBinding?.bindingID ?? "") {
         return refuseProfileTouchID(RequestError.Reason.profileTouchIDInUse)
       }
-      bind(records, replacing: revokesExisting ? records.deviceBinding : nil, round: round)
+      bind(
+        records, replacing: revokesExisting ? records.deviceBinding : nil, endingLockout: endsLockout, round: round)
     case .refuse(.deviceSpeaksForAnotherProfile):
       refuse(
         .failedPrecondition(
@@ -216,14 +218,17 @@ struct EnrolmentFlow: Sendable {
   }
 
   /// Uses the ticket, revokes what the device was bound to before, and binds it, all in one transaction.
-  private func bind(_ records: EnrolmentRecords, replacing existing: BindingRecord?, round: Int) {
+  private func bind(
+    _ records: EnrolmentRecords, replacing existing: BindingRecord?, endingLockout: Bool, round: Int
+  ) {
     let now = service.clock()
     let binding = BindingRecord(
       bindingID: Base64URL.encode(service.randomness.uniqueID().bytes), applicationID: request.applicationID,
       profileID: ticket.profileID, deviceID: ticket.deviceID, deviceName: request.deviceName,
       biometryType: posture.biometryType,
       credential: credentialRecord,
-      isRevoked: false, baseline: .recorded(from: posture), createdAt: now, lastUsedAt: nil,
+      isRevoked: false, baseline: .recorded(from: posture), deviceLockCount: records.device.lockCount(inRound: round),
+      createdAt: now, lastUsedAt: nil,
       lastSeen: SeenPosture(
         posture, deviceModel: request.posture?.deviceModel ?? "", seenAt: now,
         isProven: !credential.keys.isEmpty), version: 0)
@@ -234,15 +239,38 @@ struct EnrolmentFlow: Sendable {
     }
     changeSet.changes.append(.putBinding(binding))
     changeSet.events.append(.binding(.created, binding, caller: exchange.caller, time: now))
+    if endingLockout {
+      var device = records.device
+      device.settle(BiometryStanding())
+      changeSet.changes.append(.putDevice(device))
+      changeSet.events.append(
+        .device(
+          .unlocked, device.deviceID, applicationID: request.applicationID, profileID: ticket.profileID,
+          reason: "BOUND_ANEW", caller: exchange.caller, time: now))
+    } else if existing == nil {
+      changeSet.compare(records.device, round: round)
+    }
+    let advisories = Advisory.ofRecovery(bindings: [binding.standing], profile: records.profile.standing)
     service.commit(
       changeSet, round: round, for: exchange,
       conflicted: { read(round: round + 1) },
-      committed: { exchange.answer(V1.CompleteBindingResponse(binding: V1.Binding(binding))) })
+      committed: {
+        exchange.answer(
+          V1.CompleteBindingResponse(binding: V1.Binding(binding), advisories: advisories.map(\.rawValue)))
+      })
   }
   private var credentialRecord: CredentialRecord {
     if let digest = profileTouchIDDigest { return .profileTouchID(digest: digest) }
     return .hardwareKeys(
       credential.keys.map { HardwareKeyRecord(publicKey: $0.publicKey.x963, protection: $0.protection) })
+  }
+}
+
+extension EnrolmentRecords {
+  fileprivate var lock: EnrolmentFacts.Lock {
+    guard device.biometry.isLockedOut else { return .none }
+    guard let deviceBinding, deviceBinding.deviceLockCount < device.lockCount else { return .beforeExistingBinding }
+    return .afterExistingBinding
   }
 }
 

@@ -165,13 +165,6 @@ extension ProfileRecord {
   mutating func setSecret(_ secret: SecretRecord?, _ kind: Factor) {
     if kind == .gesture { gesture = secret } else { passcode = secret }
   }
-
-  /// Set and switched on: something that the person can be asked for.
-  fileprivate var hasUsableSecret: Bool {
-    let standing = standing
-    return (settings.isPasscodeEnabled && standing.passcode.isSet)
-      || (settings.isGestureEnabled && standing.gesture.isSet)
-  }
 }
 
 // MARK: - Reading
@@ -250,7 +243,7 @@ extension Subject {
   }
 
   fileprivate init(_ records: AttemptRecords, standIn: ProfileRecord, _ standIns: StandIns) {
-    let isAsked = records.profile.hasUsableSecret
+    let isAsked = records.profile.standing.hasUsableSecret
     // Not even by the caller's own login does somebody succeed of whom nothing is known (R37).
     let isKnown = records.profile.version > 0
     var bindingStanding = BindingStanding.absent

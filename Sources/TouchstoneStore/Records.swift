@@ -76,6 +76,8 @@ public struct BindingRecord: Sendable, Hashable {
   public var isRevoked: Bool
   /// `nil`: none was given when the binding completed (R24).
   public var baseline: DomainStateBaseline?
+  /// `DeviceRecord.lockCount` when the binding completed: a lock that began later has a higher number (R12).
+  public var deviceLockCount: UInt64
   public var createdAt: UnixTime
   /// Written without a new version: it decides nothing.
   public var lastUsedAt: UnixTime?
@@ -86,7 +88,8 @@ public struct BindingRecord: Sendable, Hashable {
   public init(
     bindingID: String, applicationID: String, profileID: String, deviceID: String, deviceName: String,
     biometryType: BiometryType, credential: CredentialRecord, isRevoked: Bool, baseline: DomainStateBaseline?,
-    createdAt: UnixTime, lastUsedAt: UnixTime?, lastSeen: SeenPosture? = nil, version: RecordVersion
+    deviceLockCount: UInt64 = 0, createdAt: UnixTime, lastUsedAt: UnixTime?, lastSeen: SeenPosture? = nil,
+    version: RecordVersion
   ) {
     self.bindingID = bindingID
     self.applicationID = applicationID
@@ -97,6 +100,7 @@ public struct BindingRecord: Sendable, Hashable {
     self.credential = credential
     self.isRevoked = isRevoked
     self.baseline = baseline
+    self.deviceLockCount = deviceLockCount
     self.createdAt = createdAt
     self.lastUsedAt = lastUsedAt
     self.lastSeen = lastSeen
@@ -110,16 +114,26 @@ public struct DeviceRecord: Sendable, Hashable {
   /// Of a stand-in: everybody's.
   public var vendor: Vendor
   public var biometry: BiometryStanding
+  /// How often its biometrics were locked. A number and no time: the clocks of replicas differ, so that a binding made
+  /// during a lock could seem to be older than it (R12).
+  public var lockCount: UInt64
   public var version: RecordVersion
 
   public init(
     deviceID: String, vendor: Vendor = .everybody, biometry: BiometryStanding = BiometryStanding(),
-    version: RecordVersion = 0
+    lockCount: UInt64 = 0, version: RecordVersion = 0
   ) {
     self.deviceID = deviceID
     self.vendor = vendor
     self.biometry = biometry
+    self.lockCount = lockCount
     self.version = version
+  }
+
+  /// With this standing from now on.
+  public mutating func settle(_ standing: BiometryStanding) {
+    if standing.isLockedOut && !biometry.isLockedOut { lockCount += 1 }
+    biometry = standing
   }
 }
 

@@ -28,9 +28,9 @@ extension Row {
 extension BindingRecord {
   static let columns = """
     binding_id, application_id, profile_id, device_id, device_name, biometry_type, hardware_keys, profile_touch_id,
-    is_revoked, baseline, baseline_os_major, created_at, last_used_at, last_posture, version
+    is_revoked, baseline, baseline_os_major, device_lock_count, created_at, last_used_at, last_posture, version
     """
-  static let columnCount = 15
+  static let columnCount = 16
 
   init(_ row: inout Row) throws(PostgresError) {
     self.init(
@@ -41,7 +41,8 @@ extension BindingRecord {
         CredentialRecord(hardwareKeys: row.optionalBlob(), profileTouchID: row.optionalBlob()), "hardware_keys"),
       isRevoked: row.boolean(),
       baseline: DomainStateBaseline(domainState: row.optionalBlob(), osMajorVersion: row.optionalInteger()),
-      createdAt: row.time(), lastUsedAt: row.optionalTime(), lastSeen: try row.posture(), version: row.version())
+      deviceLockCount: row.version(), createdAt: row.time(), lastUsedAt: row.optionalTime(), lastSeen: try row.posture(),
+      version: row.version())
   }
 }
 
@@ -66,15 +67,15 @@ extension CredentialRecord {
 }
 
 extension DeviceRecord {
-  static let columns = "device_id, failures, is_locked_out, version"
-  static let columnCount = 4
+  static let columns = "device_id, failures, is_locked_out, lock_count, version"
+  static let columnCount = 5
 
   init(_ row: inout Row) {
     let (vendor, deviceID) = Vendor.parsing(storedID: row.text())
     self.init(
       deviceID: deviceID, vendor: vendor,
       biometry: BiometryStanding(consecutiveFailures: row.count(), isLockedOut: row.boolean()),
-      version: row.version())
+      lockCount: row.version(), version: row.version())
   }
 }
 
@@ -161,7 +162,7 @@ extension StatementCall {
     return bind(binding.bindingID).bind(binding.applicationID).bind(binding.profileID).bind(binding.deviceID)
       .bind(binding.deviceName).bind(binding.biometryType.rawValue).bind(credential.keys).bind(credential.digest)
       .bind(binding.isRevoked).bind(binding.baseline?.domainState)
-      .bind((binding.baseline?.osMajorVersion).map { Int64($0) }).bind(binding.createdAt)
+      .bind((binding.baseline?.osMajorVersion).map { Int64($0) }).bind(binding.deviceLockCount).bind(binding.createdAt)
       .bind(binding.lastUsedAt?.microseconds).bind(binding.lastSeen?.encoded)
   }
 
@@ -175,7 +176,7 @@ extension StatementCall {
   /// All but the version.
   consuming func bind(_ device: DeviceRecord, standInUntil: UnixTime?) -> StatementCall {
     bind(device.storedID).bind(device.biometry.consecutiveFailures).bind(device.biometry.isLockedOut)
-      .bind(standInUntil?.microseconds)
+      .bind(standInUntil?.microseconds).bind(device.lockCount)
   }
 
   /// All but the version.

@@ -25,7 +25,7 @@ enum Schema {
   /// it reads and writes as it was: replicas of both run at the same time.
   static let steps: [[String]] = [
     firstTables, keyCheck, eventArchive, lineage, archivings, standInYears, standInsOfRevokedBindings,
-    postures,
+    postures, lockCounts,
   ]
 
   /// Identifiers are bytes: equal and ordered byte for byte under every collation.
@@ -218,6 +218,12 @@ enum Schema {
     SELECT \(standInOfRevoked("b")), d.failures, d.is_locked_out, NULL, 1 FROM bindings b
     JOIN devices d ON d.device_id = b.device_id WHERE b.is_revoked AND (d.failures > 0 OR d.is_locked_out)
     """
+  ]
+
+  /// Whether a binding is from before its device's lock: of what was there, that is not known, and so no.
+  private static let lockCounts = [
+    "ALTER TABLE devices ADD COLUMN lock_count BIGINT NOT NULL DEFAULT 0",
+    "ALTER TABLE bindings ADD COLUMN device_lock_count BIGINT NOT NULL DEFAULT 0",
   ]
 
   /// `DeviceRecord.standInID(forRevokedBinding:)` of the table's binding.

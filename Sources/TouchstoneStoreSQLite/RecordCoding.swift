@@ -57,7 +57,7 @@ extension BindingRecord {
   /// In the order of `init(_:)`; `joined` has them.
   static let columns = """
     binding_id, application_id, profile_id, device_id, device_name, biometry_type, hardware_keys, profile_touch_id,
-    is_revoked, baseline, baseline_os_major, created_at, last_used_at, posture, version
+    is_revoked, baseline, baseline_os_major, device_lock_count, created_at, last_used_at, posture, version
     """
   static let joined = """
     bindings LEFT JOIN binding_uses ON binding_uses.binding_number = number LEFT JOIN binding_postures ON binding_postures.binding_number = number
@@ -72,7 +72,7 @@ extension BindingRecord {
         CredentialRecord(hardwareKeys: row.optionalBlob(), profileTouchID: row.optionalBlob()), "hardware_keys"),
       isRevoked: row.boolean(),
       baseline: DomainStateBaseline(domainState: row.optionalBlob(), osMajorVersion: row.optionalInteger()),
-      createdAt: row.time(), lastUsedAt: row.optionalInteger().map { UnixTime($0) },
+      deviceLockCount: row.version(), createdAt: row.time(), lastUsedAt: row.optionalInteger().map { UnixTime($0) },
       lastSeen: try row.posture(), version: row.version())
   }
 }
@@ -98,7 +98,7 @@ extension CredentialRecord {
 }
 
 extension DeviceRecord {
-  static let columns = "device_id, failures, is_locked_out, version"
+  static let columns = "device_id, failures, is_locked_out, lock_count, version"
 
   init(_ row: inout Row) {
     let (vendor, deviceID) = Vendor.parsing(storedID: row.text())
@@ -106,7 +106,7 @@ extension DeviceRecord {
       deviceID: deviceID, vendor: vendor,
       biometry: BiometryStanding(
         consecutiveFailures: UInt32(truncatingIfNeeded: row.integer()), isLockedOut: row.boolean()),
-      version: row.version())
+      lockCount: row.version(), version: row.version())
   }
 }
 

@@ -25,7 +25,7 @@ enum Schema {
   static let takeMoveBack = "PRAGMA application_id = \(applicationID); DROP TABLE IF EXISTS \(moveTarget);"
 
   /// In the header's user_version; grows with every change of the tables.
-  static let version: Int64 = 9
+  static let version: Int64 = 10
   /// The first that is brought forward; what was before it, nobody kept.
   static let oldestVersion: Int64 = 2
 
@@ -203,6 +203,11 @@ enum Schema {
       binding_number INTEGER PRIMARY KEY,
       posture BLOB NOT NULL
     ) STRICT;
+    """,
+    // Whether a binding is from before its device's lock: of what was there, that is not known, and so no.
+    10: """
+    ALTER TABLE devices ADD COLUMN lock_count INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE bindings ADD COLUMN device_lock_count INTEGER NOT NULL DEFAULT 0;
     """,
   ]
 

@@ -49,16 +49,18 @@ final class WriteStatements {
       """
       INSERT INTO bindings (
         binding_id, application_id, profile_id, device_id, device_name, biometry_type, hardware_keys,
-        profile_touch_id, is_revoked, baseline, baseline_os_major, created_at, version)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        profile_touch_id, is_revoked, baseline, baseline_os_major, device_lock_count, created_at, version)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (binding_id) DO UPDATE SET
         application_id = excluded.application_id, profile_id = excluded.profile_id, device_id = excluded.device_id,
         device_name = excluded.device_name, biometry_type = excluded.biometry_type,
         hardware_keys = excluded.hardware_keys, profile_touch_id = excluded.profile_touch_id,
         is_revoked = excluded.is_revoked, baseline = excluded.baseline,
-        baseline_os_major = excluded.baseline_os_major, created_at = excluded.created_at, version = excluded.version
+        baseline_os_major = excluded.baseline_os_major, device_lock_count = excluded.device_lock_count,
+        created_at = excluded.created_at, version = excluded.version
       """)
-    putDevice = try prepare("INSERT OR REPLACE INTO devices VALUES (?, ?, ?, ?, ?)")
+    putDevice = try prepare(
+      "INSERT OR REPLACE INTO devices (\(DeviceRecord.columns), stand_in_until) VALUES (?, ?, ?, ?, ?, ?)")
     putProfile = try prepare(
       """
       INSERT OR REPLACE INTO profiles (\(ProfileRecord.columns), stand_in_until)
@@ -86,7 +88,7 @@ final class WriteStatements {
     } else {
       putBinding.bindNull().bindNull()
     }
-    try putBinding.bind(binding.createdAt).bind(binding.version).run()
+    try putBinding.bind(binding.deviceLockCount).bind(binding.createdAt).bind(binding.version).run()
     try addUse.bind(binding.bindingID).run()
     if let lastUsedAt = binding.lastUsedAt { try keepLatestUse.bind(binding.bindingID).bind(lastUsedAt).run() }
     if let lastSeen = binding.lastSeen { try putFirstPosture.bind(binding.bindingID).bind(lastSeen.encoded).run() }
@@ -94,7 +96,7 @@ final class WriteStatements {
 
   func put(_ device: DeviceRecord, at time: UnixTime) throws(SQLiteError) {
     try putDevice.bind(device.storedID).bind(device.biometry.consecutiveFailures).bind(device.biometry.isLockedOut)
-      .bind(device.version).bind(device.standInEnd(writtenAt: time)?.microseconds).run()
+      .bind(device.lockCount).bind(device.version).bind(device.standInEnd(writtenAt: time)?.microseconds).run()
   }
 
   func put(_ profile: ProfileRecord, at time: UnixTime) throws(SQLiteError) {

@@ -1,14 +1,19 @@
-"""Which device may speak for which profile (R28, R29, R31)."""
+"""Which device may speak for which profile (R12, R28, R29, R31)."""
+
+import os
 
 import grpc
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from support.caller import all_at_once, new_caller, seconds_from_now, wait_until
+from support.caller import all_at_once, new_caller, passcode, seconds_from_now, wait_until
 from support.errors import check_refusal, refused
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone, new_key, public_bytes, raw_signature, sign
-from support.stubs import bindings_pb2, types_pb2
+from support.stubs import bindings_pb2, evaluation_pb2, types_pb2
+
+SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+LOCKED_OUT = evaluation_pb2.OUTCOME_LOCKED_OUT
 
 PARALLEL_USES = 20
 MAXIMUM_BINDINGS = 16
@@ -294,3 +299,102 @@ def test_another_applications_binding_is_not_found(phone, other_caller):
 
 def flipped(content, index):
     return content[:index] + bytes([content[index] ^ 1]) + content[index + 1 :]
+
+
+# A phone bound anew (R12)
+
+
+def locked_out(caller, *factors):
+    """A phone that its owner, or somebody who found it, has locked."""
+    phone = Phone(*factors)
+    caller.bind(phone)
+    lock_out(caller, phone)
+    return phone
+
+
+def lock_out(caller, phone):
+    opened = caller.begin(phone)
+    assert caller.submit(phone, opened, report=types_pb2.LA_ERROR_BIOMETRY_LOCKOUT).outcome == LOCKED_OUT
+
+
+def attempts_left(caller, phone):
+    return caller.can_evaluate(phone).biometry_attempts_left
+
+
+def test_binding_ones_phone_anew_ends_its_lockout(caller, other_caller):
+    phone = locked_out(caller)
+    elsewhere = Phone()
+    elsewhere.device_id = phone.device_id
+    other_caller.bind(elsewhere)
+    assert attempts_left(other_caller, elsewhere) == 0
+    # The service counts it locked; the phone itself is not, or its passcode has unlocked it.
+    caller.bind(phone, phone.binding.profile_id)
+    assert caller.login(phone).outcome == SUCCEEDED
+    assert attempts_left(other_caller, elsewhere) == 5
+    unlocked = [event for event in caller.events() if event.kind == "device.unlocked"]
+    assert [(event.device_id, event.details["reason"]) for event in unlocked] == [(phone.device_id, "BOUND_ANEW")]
+    # Once more: the binding that was made during that lock was active when the next one began.
+    lock_out(caller, phone)
+    caller.bind(phone, phone.binding.profile_id)
+    assert attempts_left(caller, phone) == 5
+
+
+def test_a_changed_finger_is_the_owners_own_after_binding_anew(caller):
+    phone = Phone()
+    caller.bind(phone)
+    phone.domain_state = b"another finger"
+    assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_FACTOR_REQUIRED
+    caller.bind(phone, phone.binding.profile_id)
+    assert caller.login(phone).outcome == SUCCEEDED
+
+
+def test_a_binding_that_was_made_during_a_lockout_does_not_end_it(caller, other_caller):
+    """Who found the phone has an account, too, and binds the phone to it: twice."""
+    phone = locked_out(caller)
+    finder = Phone()
+    finder.device_id = phone.device_id
+    for _ in range(3):
+        other_caller.bind(finder, "finder")
+        assert attempts_left(other_caller, finder) == 0
+    for _ in range(3):
+        caller.bind(finder, "finder", replace_existing=True)
+        assert attempts_left(caller, finder) == 0
+
+
+def test_an_identifier_that_proves_no_phone_ends_no_lockout(caller):
+    phone = locked_out(caller)
+    caller.bind(phone, phone.binding.profile_id, touch_id=os.urandom(32))
+    assert attempts_left(caller, phone) == 0
+
+
+def test_a_lockout_is_not_ended_by_what_is_refused(caller):
+    phone = locked_out(caller)
+    profile_id = phone.binding.profile_id
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="PRIMARY_AUTHENTICATION_TOO_OLD"):
+        caller.begin_binding(phone, profile_id, authenticated_at=seconds_from_now(-6 * 60))
+    begun = caller.begin_binding(phone, profile_id)
+    other = Phone()
+    keys = other.hardware_keys(begun.signing_input + b"?")
+    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="keys[0].signature"):
+        caller.bindings.CompleteBinding(caller.completion(phone, begun, keys=keys))
+    # A phone that is locked itself is unlocked by its own passcode first.
+    locked = phone.posture(biometry_locked_out=True, domain_state=b"")
+    assert caller.begin_binding(phone, profile_id, posture=locked).denial.reason == "BIOMETRY_LOCKOUT"
+    assert attempts_left(caller, phone) == 0
+
+
+def test_who_has_one_key_is_told_so_until_there_is_something_else(caller):
+    phone = Phone()
+    begun = caller.begin_binding(phone, "profile-1")
+    completed = caller.bindings.CompleteBinding(caller.completion(phone, begun))
+    assert list(completed.advisories) == ["NO_RECOVERY_FACTOR"]
+    assert list(caller.get_profile("profile-1").advisories) == ["NO_RECOVERY_FACTOR"]
+    caller.set_secret("profile-1", passcode("2468"))
+    assert not caller.get_profile("profile-1").advisories
+    begun = caller.begin_binding(phone, "profile-1")
+    assert not caller.bindings.CompleteBinding(caller.completion(phone, begun)).advisories
+
+    both = Phone(BIOMETRY, DEVICE_OWNER)
+    begun = caller.begin_binding(both, "profile-2")
+    assert not caller.bindings.CompleteBinding(caller.completion(both, begun)).advisories
+    assert not caller.get_profile("profile-2").advisories

@@ -110,9 +110,70 @@ import TouchstonePolicy
       profileID: row.given[0], deviceProfileID: row.given[1] == "-" ? nil : row.given[1],
       activeBindingCount: Int(row.given[2])!, replaceExisting: row.given[3] == "yes")
     let decisions: [String: EnrolmentDecision] = [
-      "bind": .bind(revokesExisting: false), "replace": .bind(revokesExisting: true),
+      "bind": .bind(revokesExisting: false, endsLockout: false),
+      "replace": .bind(revokesExisting: true, endsLockout: false),
       "other profile": .refuse(.deviceSpeaksForAnotherProfile), "too many": .refuse(.tooManyBindings),
     ]
     #expect(policy.decide(facts) == decisions[row.expected[0]])
+  }
+
+  @Test(
+    "R12: a lock ends with what replaces the profile's own binding from before it, signed by the phone",
+    arguments: cases(
+      """
+      # for profile | the device's profile | the lock began | signed? => ends
+      alice | alice | after  | yes => ends
+      alice | alice | after  | no  => stays
+      # A binding that was made during the lock would let anybody end it who binds twice.
+      alice | alice | before | yes => stays
+      alice | alice | never  | yes => stays
+      # Nor another's binding, nor none.
+      alice | bob   | after  | yes => stays
+      alice | -     | before | yes => stays
+      Alice | alice | after  | yes => stays
+      """))
+  func lockout(_ row: Case) {
+    let locks: [String: EnrolmentFacts.Lock] = [
+      "after": .afterExistingBinding, "before": .beforeExistingBinding, "never": .none,
+    ]
+    let decision = policy.decide(
+      EnrolmentFacts(
+        profileID: row.given[0], deviceProfileID: row.given[1] == "-" ? nil : row.given[1], activeBindingCount: 1,
+        replaceExisting: true, lock: locks[row.given[2]]!, isSignedByDevice: row.given[3] == "yes"))
+    guard case .bind(_, let endsLockout) = decision else {
+      Issue.record("refused: \(decision)")
+      return
+    }
+    #expect(endsLockout == (row.expected[0] == "ends"))
+  }
+
+  @Test(
+    "R12: who is told that one key is all they have",
+    arguments: cases(
+      """
+      # bindings | profile => advised
+      set              | -                     => yes
+      any              | -                     => yes
+      presence         | -                     => yes
+      touch-id         | -                     => yes
+      set presence     | -                     => no
+      set passcode     | -                     => no
+      passcode         | -                     => no
+      set              | passcode              => no
+      set              | gesture               => no
+      touch-id         | passcode              => no
+      # What is switched off helps nobody.
+      set              | passcode passcode-off => yes
+      set              | gesture gesture-off   => yes
+      # Each phone for itself.
+      set; set passcode          | -           => yes
+      set presence; set passcode | -           => no
+      -                | -                     => no
+      """))
+  func recoveryAdvisory(_ row: Case) {
+    let bindings =
+      row.given[0] == "-" ? [] : row.given[0].split(separator: ";").map { BindingStanding(table: String($0))! }
+    let advisories = Advisory.ofRecovery(bindings: bindings, profile: ProfileStanding(table: row.given[1]))
+    #expect(advisories.map(\.rawValue) == (row.expected[0] == "yes" ? ["NO_RECOVERY_FACTOR"] : []))
   }
 }

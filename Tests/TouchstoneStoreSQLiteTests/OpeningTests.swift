@@ -143,6 +143,7 @@ struct OpeningTests {
   private static let undoings = [
     "DROP TABLE key_check", "DROP TABLE event_archive", "DROP TABLE lineage", "DROP INDEX archivings",
     "DROP TABLE stand_in_counts", "SELECT 1", "DROP TABLE binding_postures",
+    "ALTER TABLE devices DROP COLUMN lock_count; ALTER TABLE bindings DROP COLUMN device_lock_count",
   ]
 
   private static func undoing(to version: Int) -> String {

@@ -72,6 +72,7 @@ extension V1.GetProfileResponse: MappedMessage {
     mapper.repeated(&value.secrets, &c.secrets, &c.n_secrets)
     mapper.field(&value.settings, &c.settings)
     mapper.repeated(&value.postures, &c.postures, &c.n_postures)
+    mapper.repeated(&value.advisories, &c.advisories, &c.n_advisories)
   }
 }
 

@@ -121,6 +121,7 @@ extension V1.CompleteBindingResponse: MappedMessage {
 
   static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
     mapper.field(&value.binding, &c.binding)
+    mapper.repeated(&value.advisories, &c.advisories, &c.n_advisories)
   }
 }
 

@@ -67,16 +67,18 @@ extension V1 {
     public var secrets: [SecretStanding]
     public var settings: UnlockSettings?
     public var postures: [SeenPosture]
+    public var advisories: [String]
 
     public init(
       bindings: [Binding] = [], devices: [DeviceStanding] = [], secrets: [SecretStanding] = [],
-      settings: UnlockSettings? = nil, postures: [SeenPosture] = []
+      settings: UnlockSettings? = nil, postures: [SeenPosture] = [], advisories: [String] = []
     ) {
       self.bindings = bindings
       self.devices = devices
       self.secrets = secrets
       self.settings = settings
       self.postures = postures
+      self.advisories = advisories
     }
   }
 

@@ -181,9 +181,11 @@ extension V1 {
   /// Answers ``CompleteBindingRequest``.
   public struct CompleteBindingResponse: WireMessage {
     public var binding: Binding?
+    public var advisories: [String]
 
-    public init(binding: Binding? = nil) {
+    public init(binding: Binding? = nil, advisories: [String] = []) {
       self.binding = binding
+      self.advisories = advisories
     }
   }
 

@@ -53,8 +53,19 @@ extension V1.CompleteBindingRequest: Request {
       guard let replaced = moment.before.binding(event.bindingID) else { return false }
       return Identifier.areEqual(replaced.deviceID, handed.deviceID)
         && (replaceExisting || Identifier.areEqual(replaced.profileID, handed.profileID))
+    case "device.unlocked": return endsLockout(of: event.deviceID, handed, moment)
     default: return false
     }
+  }
+
+  /// R12: with keys, in place of the same profile's own binding, which was there when the lock began.
+  private func endsLockout(of deviceID: String, _ handed: HandedTicket, _ moment: Moment) -> Bool {
+    guard !keys.isEmpty, Identifier.areEqual(deviceID, handed.deviceID),
+      let own = moment.before.activeBinding(applicationID, onDevice: deviceID),
+      Identifier.areEqual(own.profileID, handed.profileID), let bound = moment.world.ledger.binding(own.bindingID),
+      let lockStep = moment.world.ledger.lockStep(of: deviceID)
+    else { return false }
+    return bound.step <= lockStep
   }
 
   private func handed(in world: World) -> HandedTicket? {

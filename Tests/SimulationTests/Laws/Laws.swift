@@ -148,6 +148,7 @@ struct Laws {
     require(new.consecutiveFailures >= old.consecutiveFailures || isForgiven, "R7", "failures were forgotten")
     require(new.isLockedOut || !old.isLockedOut || isForgiven, "R4", "a device was unlocked by nothing")
     require(new.consecutiveFailures <= old.consecutiveFailures + 1, "R7", "one attempt counted twice")
+    if new.isLockedOut, !old.isLockedOut { world.ledger.note(lockOf: record.deviceID, at: world.time.step) }
     require(
       new.isLockedOut || new.consecutiveFailures < world.plan.failuresBeforeLockout, "R7",
       "\(new.consecutiveFailures) failures locked nothing")

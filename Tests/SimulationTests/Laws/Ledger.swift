@@ -20,6 +20,7 @@ final class Ledger {
   private var beginnings: [[UInt8]: Int] = [:]
   private var secrets: [[UInt8]: HashedSecret] = [:]
   private var bindings: [[UInt8]: BoundDevice] = [:]
+  private var lockSteps: [[UInt8]: Int] = [:]
 
   /// What a key signed, with its person's consent.
   struct Signature {
@@ -49,6 +50,12 @@ final class Ledger {
     bindings[name] = BoundDevice(
       applicationID: binding.applicationID, profileID: binding.profileID, deviceID: binding.deviceID, step: step)
   }
+
+  /// Its biometrics are locked from now on.
+  func note(lockOf deviceID: String, at step: Int) { lockSteps[Array(deviceID.utf8)] = step }
+
+  /// When the latest lock began.
+  func lockStep(of deviceID: String) -> Int? { lockSteps[Array(deviceID.utf8)] }
 
   /// Whether it is there or was erased.
   func binding(_ id: String) -> BoundDevice? { bindings[Array(id.utf8)] }

@@ -33,9 +33,14 @@ extension StoreConformance {
     },
 
     Check(name: "a device's standing is stored, up to its largest count") { store in
-      let device = DeviceRecord.sample("phone-1", failures: .max)
-      try await store.commit(.putDevice(device))
-      #expect(try await store.device(id: "phone-1") == .sample("phone-1", failures: .max, version: 1))
+      // Once as the first of its key, once in place of another.
+      for (version, failures) in [(0, 2), (1, UInt32.max)] as [(RecordVersion, UInt32)] {
+        var device = DeviceRecord.sample("phone-1", failures: failures, version: version)
+        device.lockCount = 7 + version
+        try await store.commit(.putDevice(device))
+        device.version += 1
+        #expect(try await store.device(id: "phone-1") == device)
+      }
     },
 
     Check(name: "an attempt's records come with the binding's device and the evaluation") { store in

@@ -1131,7 +1131,7 @@ const ProtobufCMessageDescriptor touchstone__v1__get_profile_request__descriptor
   (ProtobufCMessageInit) touchstone__v1__get_profile_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__get_profile_response__field_descriptors[5] =
+static const ProtobufCFieldDescriptor touchstone__v1__get_profile_response__field_descriptors[6] =
 {
   {
     "bindings",
@@ -1193,8 +1193,21 @@ static const ProtobufCFieldDescriptor touchstone__v1__get_profile_response__fiel
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "advisories",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Touchstone__V1__GetProfileResponse, n_advisories),
+    offsetof(Touchstone__V1__GetProfileResponse, advisories),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__get_profile_response__field_indices_by_name[] = {
+  5,   /* field[5] = advisories */
   0,   /* field[0] = bindings */
   1,   /* field[1] = devices */
   4,   /* field[4] = postures */
@@ -1204,7 +1217,7 @@ static const unsigned touchstone__v1__get_profile_response__field_indices_by_nam
 static const ProtobufCIntRange touchstone__v1__get_profile_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__get_profile_response__descriptor =
 {
@@ -1214,7 +1227,7 @@ const ProtobufCMessageDescriptor touchstone__v1__get_profile_response__descripto
   "Touchstone__V1__GetProfileResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__GetProfileResponse),
-  5,
+  6,
   touchstone__v1__get_profile_response__field_descriptors,
   touchstone__v1__get_profile_response__field_indices_by_name,
   1,  touchstone__v1__get_profile_response__number_ranges,

@@ -1357,7 +1357,7 @@ const ProtobufCMessageDescriptor touchstone__v1__complete_binding_request__descr
   (ProtobufCMessageInit) touchstone__v1__complete_binding_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__complete_binding_response__field_descriptors[1] =
+static const ProtobufCFieldDescriptor touchstone__v1__complete_binding_response__field_descriptors[2] =
 {
   {
     "binding",
@@ -1371,14 +1371,27 @@ static const ProtobufCFieldDescriptor touchstone__v1__complete_binding_response_
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "advisories",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Touchstone__V1__CompleteBindingResponse, n_advisories),
+    offsetof(Touchstone__V1__CompleteBindingResponse, advisories),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__complete_binding_response__field_indices_by_name[] = {
+  1,   /* field[1] = advisories */
   0,   /* field[0] = binding */
 };
 static const ProtobufCIntRange touchstone__v1__complete_binding_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__complete_binding_response__descriptor =
 {
@@ -1388,7 +1401,7 @@ const ProtobufCMessageDescriptor touchstone__v1__complete_binding_response__desc
   "Touchstone__V1__CompleteBindingResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__CompleteBindingResponse),
-  1,
+  2,
   touchstone__v1__complete_binding_response__field_descriptors,
   touchstone__v1__complete_binding_response__field_indices_by_name,
   1,  touchstone__v1__complete_binding_response__number_ranges,

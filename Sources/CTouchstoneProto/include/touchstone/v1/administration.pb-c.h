@@ -141,10 +141,15 @@ struct  Touchstone__V1__GetProfileResponse
    */
   size_t n_postures;
   Touchstone__V1__SeenPosture **postures;
+  /*
+   * As CompleteBinding's, of the active bindings.
+   */
+  size_t n_advisories;
+  char **advisories;
 };
 #define TOUCHSTONE__V1__GET_PROFILE_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__get_profile_response__descriptor) \
-    , 0,NULL, 0,NULL, 0,NULL, NULL, 0,NULL }
+    , 0,NULL, 0,NULL, 0,NULL, NULL, 0,NULL, 0,NULL }
 
 
 struct  Touchstone__V1__UnlockDeviceRequest

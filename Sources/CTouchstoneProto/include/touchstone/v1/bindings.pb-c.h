@@ -234,10 +234,16 @@ struct  Touchstone__V1__CompleteBindingResponse
 {
   ProtobufCMessage base;
   Touchstone__V1__Binding *binding;
+  /*
+   * To know, never a refusal: "NO_RECOVERY_FACTOR" (the phone has one key, and the profile neither passcode nor gesture:
+   * after five failures or a changed finger, nothing is left but to bind the phone anew).
+   */
+  size_t n_advisories;
+  char **advisories;
 };
 #define TOUCHSTONE__V1__COMPLETE_BINDING_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__complete_binding_response__descriptor) \
-    , NULL }
+    , NULL, 0,NULL }
 
 
 struct  Touchstone__V1__GetBindingRequest
