@@ -250,7 +250,6 @@ CASES = [
     ("UnlockSecret", "reason", "x" * 257),
     ("ExplainEvaluation", "begin", ABSENT),
     ("ExplainEvaluation", "begin.policy", "none"),
-    ("ExplainEvaluation", "begin.posture", ABSENT),
     ("ExplainEvaluation", "begin.posture.platform", "symbian"),
     ("ExplainEvaluation", "begin.profile_id", "beside a binding"),
     ("ExplainEvaluation", "at", Timestamp(seconds=1, nanos=-1)),

@@ -67,7 +67,8 @@ def test_it_is_enough_for_all_that_the_service_does(start, postgres, plain, tmp_
     location = ("--store", plain)
     # All that happened is old enough by then.
     time.sleep(1.1)
-    archived = run("audit", "archive", *location, "--older-than", "1s", "--archive", archive)
+    keys = ("--keys", server.data_directory / "keys")
+    archived = run("audit", "archive", *location, *keys, "--older-than", "1s", "--archive", archive)
     assert (archived.returncode, archived.stderr) == (0, "")
     verified = run("audit", "verify", *location, "--archive", archive)
     assert (verified.returncode, verified.stderr) == (0, "")

@@ -18,7 +18,7 @@ from support.stores import of_sqlite
 from support.stubs import administration_pb2
 
 USAGE = 64
-CORRUPT, NO_INPUT, UNWRITABLE, LOCKED, CONFIGURATION = 65, 66, 73, 75, 78
+CORRUPT, NO_INPUT, UNAVAILABLE, UNWRITABLE, LOCKED, CONFIGURATION = 65, 66, 69, 73, 75, 78
 PATIENCE_SECONDS = 30
 #: The log's last two events always stay, of which one may say that others were archived.
 KEPT = 2
@@ -60,10 +60,10 @@ def wait_until_archived(caller, count):
         time.sleep(0.1)
 
 
-def archive_all(location, archive):
+def archive_all(location, archive, *arguments):
     """By hand, as soon as all that happened is old enough."""
     time.sleep(1.1)
-    archived = run("audit", "archive", *location, "--older-than", "1s", "--archive", archive)
+    archived = run("audit", "archive", *location, "--older-than", "1s", "--archive", archive, *arguments)
     assert (archived.returncode, archived.stderr) == (0, "")
     return archived.stdout
 
@@ -130,9 +130,9 @@ def test_by_hand_while_the_service_is_stopped_and_again(start, archive):
     assert busy.returncode == LOCKED
     server.terminate()
 
-    assert "3 events were archived" in archive_all(location, archive)
+    assert "4 events were archived" in archive_all(location, archive)
     assert "0 events were archived" in archive_all(location, archive)
-    assert "3 archived events" in verified(location, "--archive", archive)
+    assert "4 archived events" in verified(location, "--archive", archive)
     assert rows(server.data_directory) == KEPT + 1
 
     again = start()
@@ -140,7 +140,7 @@ def test_by_hand_while_the_service_is_stopped_and_again(start, archive):
     again.terminate()
     assert "6 events were archived" in archive_all(location, archive)
     assert len(list(archive.glob("*.jsonl"))) == 2
-    assert "9 archived events" in verified(location, "--archive", archive)
+    assert "10 archived events" in verified(location, "--archive", archive)
 
 
 def rows(directory):
@@ -161,7 +161,7 @@ def test_nobody_alters_or_drops_what_was_archived_unnoticed(start, archive):
     file.write_text(whole.replace(binding.profile_id, "somebody else"))
     altered = run("audit", "verify", *location, "--archive", archive)
     assert (altered.returncode, altered.stdout) == (CORRUPT, "")
-    assert "event 1 was altered" in altered.stderr
+    assert "event 2 was altered" in altered.stderr
 
     file.unlink()
     missing = run("audit", "verify", *location, "--archive", archive)
@@ -241,7 +241,7 @@ def test_erasing_reaches_the_archive_by_a_command_of_its_own(start, archive):
     server = start()
     caller = new_caller(server, "shop")
     # Who erases learns that there is something to be done by this command, too.
-    assert caller.erase_profile(binding.profile_id).archived_through == 8
+    assert caller.erase_profile(binding.profile_id).archived_through == 9
     # A list of processes has no profile.
     erase = ("audit", "erase", "--archive", archive, "--application", "shop", "--profile", "-")
     for nothing in ("", "\n", "one\ntwo\n"):
@@ -254,7 +254,7 @@ def test_erasing_reaches_the_archive_by_a_command_of_its_own(start, archive):
     assert (again.returncode, again.stdout) == (0, "0 events erased, in 0 files\n")
     assert binding.profile_id not in file.read_text()
     assert other.profile_id in file.read_text()
-    assert "8 archived events, each as it was written, 5 of them erased, 5 of these in the archive" in verified(
+    assert "9 archived events, each as it was written, 5 of them erased, 5 of these in the archive" in verified(
         location, "--archive", archive
     )
 
@@ -301,5 +301,9 @@ def test_on_postgresql_replicas_archive_one_at_a_time_and_beside_the_command(sta
     assert "archived events, each as it was written, 0 of them erased" in verified(location, "--archive", archive)
     for server in servers:
         server.terminate()
-    assert "events were archived" in archive_all(location, archive)
+    # What is archived is signed for.
+    unsigned = run("audit", "archive", *location, "--older-than", "1s", "--archive", archive)
+    assert unsigned.returncode == UNAVAILABLE
+    assert "touchstone keys rotate" in unsigned.stderr
+    assert "events were archived" in archive_all(location, archive, "--keys", keys)
     assert int(postgres.execute("SELECT count(*) FROM events", uri)[0]) <= KEPT + 1
