@@ -9,7 +9,7 @@ extension DevicePosture {
     isBiometryEnrolled: true, isBiometryLockedOut: false, isPasscodeSet: true, domainState: [UInt8]("A".utf8))
 
   static let vocabulary = [
-    "iOS 9.3", "iPadOS 13", "macOS 12", "android 13", "web", "unsaid 9.3", "touch_id", "face_id", "optic_id", "voice",
+    "iOS 9.3", "iPadOS 13", "macOS 12", "android 13", "web 17", "touch_id", "face_id", "optic_id", "voice",
     "no sensor", "unknown sensor", "sensor on", "sensor off", "enrolled", "not enrolled", "locked", "not locked",
     "passcode set", "no passcode", "state A", "no state",
   ]
@@ -40,14 +40,15 @@ extension DevicePosture {
     }
   }
 
-  /// "iOS 9.3"; "iOS" alone does not say its version.
+  /// "iOS 9.3": every phone says its version (R2).
   private mutating func applySystem(_ phrase: Phrase) throws(TableError) {
     guard phrase.words.count <= 2, let named = Platform.words.first(where: { $0.0 == phrase.words[0] })?.1 else {
       throw phrase.unknown("posture", vocabulary: Self.vocabulary)
     }
+    guard phrase.words.count == 2 else {
+      throw phrase.error("a system has a version, such as \(phrase.words[0]) 17")
+    }
     platform = named
-    osVersion = nil
-    guard phrase.words.count == 2 else { return }
     guard let version = OSVersion(phrase.words[1]) else {
       throw phrase.error("\(phrase.words[1].debugDescription) is no version such as 9.3")
     }
@@ -58,6 +59,5 @@ extension DevicePosture {
 extension Platform {
   static let words: [(String, Platform)] = [
     ("iOS", .iOS), ("iPadOS", .iPadOS), ("macOS", .macOS), ("android", .android), ("web", .web),
-    ("unsaid", .unspecified),
   ]
 }

@@ -26,16 +26,15 @@ extension DomainStateBaseline {
   public static func recorded(from posture: DevicePosture) -> DomainStateBaseline? {
     guard !posture.domainState.isEmpty else { return nil }
     return DomainStateBaseline(
-      domainState: posture.domainState, osMajorVersion: posture.osVersion?.major ?? unknownMajorVersion)
+      domainState: posture.domainState, osMajorVersion: posture.osVersion.major)
   }
 
-  /// No system has it, so no upgrade from it is ever claimed.
+  /// Of baselines that older versions recorded without one. No system has it, so no upgrade from it is ever claimed.
   static let unknownMajorVersion: UInt32 = 0
 }
 
 extension DevicePosture {
   fileprivate func hasNewerMajorVersion(than baseline: DomainStateBaseline) -> Bool {
-    guard let osVersion, baseline.osMajorVersion != DomainStateBaseline.unknownMajorVersion else { return false }
-    return osVersion.major > baseline.osMajorVersion
+    baseline.osMajorVersion != DomainStateBaseline.unknownMajorVersion && osVersion.major > baseline.osMajorVersion
   }
 }

@@ -65,12 +65,9 @@ extension DevicePosture {
     runs(atLeast: capability.firstVersion)
   }
 
-  /// Whether the system is at least this one. A version not given is older than all; platforms without a version
-  /// floor are always new enough.
+  /// Whether the system is at least this one. Platforms without a version floor are always new enough.
   public func runs(atLeast version: OSVersion) -> Bool {
-    guard platform.hasVersionFloor else { return true }
-    guard let osVersion else { return false }
-    return osVersion >= version
+    !platform.hasVersionFloor || osVersion >= version
   }
 
   /// Whether a phone like this gives a domain state while biometrics are enrolled and not locked.
@@ -79,16 +76,15 @@ extension DevicePosture {
   }
 
   public var advisories: [Advisory] {
-    guard platform.hasVersionFloor, let osVersion, (osVersion.major, osVersion.minor) == (10, 1) else { return [] }
+    guard platform.hasVersionFloor, (osVersion.major, osVersion.minor) == (10, 1) else { return [] }
     return [.slowPrompt]
   }
 }
 
 extension Platform {
-  /// A platform not said is held to the strictest table.
   var hasVersionFloor: Bool {
     switch self {
-    case .unspecified, .iOS, .iPadOS: true
+    case .iOS, .iPadOS: true
     case .macOS, .android, .web: false
     }
   }
@@ -96,7 +92,7 @@ extension Platform {
   /// `evaluatedPolicyDomainState` is Apple's. Every Mac with a sensor has it.
   fileprivate var hasDomainState: Bool {
     switch self {
-    case .unspecified, .iOS, .iPadOS, .macOS: true
+    case .iOS, .iPadOS, .macOS: true
     case .android, .web: false
     }
   }

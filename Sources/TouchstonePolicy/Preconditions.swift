@@ -38,8 +38,7 @@ extension DevicePosture {
 
   /// "iOS 9.3".
   var systemText: String {
-    let version = osVersion?.text ?? "of no known version"
-    return platform == .unspecified ? "a system \(version)" : "\(platform) \(version)"
+    "\(platform) \(osVersion.text)"
   }
 }
 

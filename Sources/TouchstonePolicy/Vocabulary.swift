@@ -94,9 +94,7 @@ public enum DomainStateVerdict: UInt8, Sendable, Hashable, CaseIterable {
 
 /// The platform a device says it runs. Versions are compared for iOS and iPadOS alone (R2).
 public enum Platform: UInt8, Sendable, Hashable, CaseIterable {
-  /// Not said: treated as iOS, the platform with the strictest table.
-  case unspecified = 0
-  case iOS
+  case iOS = 1
   case iPadOS
   case macOS
   case android
@@ -106,8 +104,7 @@ public enum Platform: UInt8, Sendable, Hashable, CaseIterable {
 /// What a device says of itself. Never proof of anything.
 public struct DevicePosture: Sendable, Hashable {
   public var platform: Platform
-  /// `nil`: unknown, which counts as the oldest (R2).
-  public var osVersion: OSVersion?
+  public var osVersion: OSVersion
   public var biometryType: BiometryType
   public var isBiometryAvailable: Bool
   public var isBiometryEnrolled: Bool
@@ -117,7 +114,7 @@ public struct DevicePosture: Sendable, Hashable {
   public var domainState: [UInt8]
 
   public init(
-    platform: Platform, osVersion: OSVersion?, biometryType: BiometryType, isBiometryAvailable: Bool,
+    platform: Platform, osVersion: OSVersion, biometryType: BiometryType, isBiometryAvailable: Bool,
     isBiometryEnrolled: Bool, isBiometryLockedOut: Bool, isPasscodeSet: Bool, domainState: [UInt8]
   ) {
     self.platform = platform

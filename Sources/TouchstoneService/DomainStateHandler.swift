@@ -38,7 +38,7 @@ extension TouchstoneService {
     validator.opaque(request.domainState, "domain_state", count: 1...RequestValidator.maximumDomainStateBytes)
     var posture = DevicePosture.empty
     posture.domainState = request.domainState
-    posture.osVersion = validator.osVersion(request.osVersion, "os_version")
+    if let version = validator.osVersion(request.osVersion, "os_version") { posture.osVersion = version }
     let evidence: Evidence? =
       switch request.evidence {
       case .token(let token): validator.token(token)

@@ -102,9 +102,11 @@ struct RequestValidator {
     if let platform = Platform(wireName: message.platform) {
       posture.platform = platform
     } else {
-      refuse("\(field).platform", "must be one of \(Platform.wireNames.joined(separator: ", ")), or empty")
+      let isMissing = message.platform.isEmpty
+      let names = Platform.wireNames.joined(separator: ", ")
+      refuse("\(field).platform", "\(isMissing ? "is required" : "is not known"): one of \(names)")
     }
-    posture.osVersion = osVersion(message.osVersion, "\(field).os_version")
+    if let version = osVersion(message.osVersion, "\(field).os_version") { posture.osVersion = version }
     text(message.deviceModel, "\(field).device_model", bytes: 0...Self.maximumModelBytes)
     posture.biometryType = biometryType(message.biometryType, "\(field).biometry_type")
     posture.isBiometryAvailable = message.biometryAvailable
@@ -116,11 +118,12 @@ struct RequestValidator {
     return posture
   }
 
-  /// `nil` where none was given.
+  /// What is missing is the developer's to mend, and nothing is said of it to the person (R2). `nil` where it is refused.
   mutating func osVersion(_ text: String, _ field: @autoclosure FieldPath) -> OSVersion? {
-    guard !text.isEmpty else { return nil }
     let version = OSVersion(text)
-    if version == nil { refuse(field(), "must be one to three numbers with points") }
+    if version == nil {
+      refuse(field(), "\(text.isEmpty ? "is required:" : "must be") one to three numbers with points, such as 17.5.1")
+    }
     return version
   }
 
@@ -270,8 +273,8 @@ struct OfferedSecret: Sendable {
 }
 
 extension DevicePosture {
-  /// A device that said nothing: the rules deny it everything.
+  /// Stands where a posture was refused.
   static let empty = DevicePosture(
-    platform: .unspecified, osVersion: nil, biometryType: .unspecified, isBiometryAvailable: false,
+    platform: .iOS, osVersion: OSVersion(0), biometryType: .unspecified, isBiometryAvailable: false,
     isBiometryEnrolled: false, isBiometryLockedOut: false, isPasscodeSet: false, domainState: [])
 }

@@ -6,10 +6,10 @@ internal import TouchstoneStore
 
 extension Platform {
   static let wireNames = ["ios", "ipados", "macos", "android", "web"]
+  private static let longestWireName = 7
 
   var wireName: String {
     switch self {
-    case .unspecified: ""
     case .iOS: "ios"
     case .iPadOS: "ipados"
     case .macOS: "macos"
@@ -18,9 +18,11 @@ extension Platform {
     }
   }
 
+  /// Upper and lower case alike: Apple writes "iOS", and Android's own name is "Android". Without memory of its own, for
+  /// a small text needs none.
   init?(wireName: String) {
-    switch wireName {
-    case "": self = .unspecified
+    guard wireName.utf8.count <= Self.longestWireName else { return nil }
+    switch wireName.lowercased() {
     case "ios": self = .iOS
     case "ipados": self = .iPadOS
     case "macos": self = .macOS

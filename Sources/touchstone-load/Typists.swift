@@ -7,7 +7,7 @@ internal import TouchstoneClient
 struct Typists: Sendable {
   private static let application = "touchstone-load"
   private static let passcode = V1.PasscodeProof(passcode: "correct horse")
-  private static let posture = V1.DevicePosture(platform: "web")
+  private static let posture = V1.DevicePosture(platform: "web", osVersion: "17.4")
 
   /// Connections of their own: their answers do not queue before the load's.
   private let client: TouchstoneClient

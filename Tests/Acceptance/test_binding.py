@@ -48,7 +48,6 @@ def test_a_ticket_has_a_challenge_and_an_end(caller):
 #: What a device lacks, the denial's reason, and LocalAuthentication's code for it.
 DENIALS = [
     ({"os_version": "7.1"}, "OS_TOO_OLD", -6),
-    ({"os_version": ""}, "OS_TOO_OLD", -6),
     ({"passcode_set": False}, "PASSCODE_NOT_SET", -5),
     ({"biometry_available": False}, "BIOMETRY_NOT_AVAILABLE", -6),
     ({"biometry_enrolled": False}, "BIOMETRY_NOT_ENROLLED", -7),

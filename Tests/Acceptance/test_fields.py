@@ -6,6 +6,8 @@ import grpc
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from google.protobuf.timestamp_pb2 import Timestamp
+from google.rpc.error_details_pb2 import LocalizedMessage
+from grpc_status import rpc_status
 
 from support.caller import COFFEE, seconds_from_now
 from support.errors import refused, violated_fields
@@ -50,7 +52,7 @@ def requests():
         "ListBindings": bindings_pb2.ListBindingsRequest(profile_id="profile"),
         "RevokeBinding": bindings_pb2.RevokeBindingRequest(binding_id="binding", reason="support"),
         "AcceptDomainState": bindings_pb2.AcceptDomainStateRequest(
-            binding_id="binding", domain_state=b"state", primary=primary
+            binding_id="binding", domain_state=b"state", primary=primary, os_version="17.4"
         ),
         "SetSecret": secrets_pb2.SetSecretRequest(
             profile_id="profile", secret=secret, confirmation=secret, primary=primary
@@ -128,7 +130,10 @@ POSTURES = ["BeginBinding", "CompleteBinding", "CanEvaluatePolicy", "BeginEvalua
 
 BAD_POSTURES = [
     ("platform", "symbian"),
-    ("platform", "iOS"),
+    ("platform", ""),
+    ("platform", "ios "),
+    ("platform", "ＩＯＳ"),
+    ("os_version", ""),
     ("os_version", "seventeen"),
     ("os_version", "17."),
     ("os_version", "17.4.1.2.3"),
@@ -226,6 +231,7 @@ CASES = [
     ("AcceptDomainState", "domain_state", b""),
     ("AcceptDomainState", "domain_state", bytes(257)),
     ("AcceptDomainState", "os_version", "seventeen"),
+    ("AcceptDomainState", "os_version", ""),
     ("AcceptDomainState", "token", ""),
     ("AcceptDomainState", "token", "x" * 5_000),
     ("AcceptDomainState", "primary.method", ""),
@@ -365,6 +371,25 @@ def test_everything_wrong_at_once(caller):
         call(caller, "CompleteBinding", request, timeout=PROMPT_SECONDS)
     assert raised.value.code() == INVALID_ARGUMENT
     assert "application_id" in violated_fields(raised.value)
+
+
+def test_what_is_missing_is_a_developers_fault_and_never_the_persons(caller):
+    """R2: no text for the person, who can mend nothing of it."""
+    request = request_for(caller, "BeginEvaluation")
+    request.posture.ClearField("os_version")
+    request.posture.ClearField("platform")
+    with pytest.raises(grpc.RpcError) as raised:
+        call(caller, "BeginEvaluation", request)
+    assert set(violated_fields(raised.value)) == {"posture.platform", "posture.os_version"}
+    assert "posture.os_version: is required" in raised.value.details()
+    assert not any(each.Is(LocalizedMessage.DESCRIPTOR) for each in rpc_status.from_call(raised.value).details)
+
+
+@pytest.mark.parametrize("platform", ["iOS", "IOS", "iPadOS", "macOS", "Android", "WEB"])
+def test_a_platform_is_written_as_its_maker_does(caller, platform):
+    request = request_for(caller, "CanEvaluatePolicy")
+    request.posture.platform = platform
+    call(caller, "CanEvaluatePolicy", request)
 
 
 def test_every_wrong_field_is_named_at_once(caller):

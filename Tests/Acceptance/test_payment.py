@@ -60,9 +60,8 @@ def test_a_payment_needs_a_transaction_and_a_login_takes_none(caller, phone):
         caller.begin(phone, "login", transaction=COFFEE)
 
 
-@pytest.mark.parametrize("os_version", ["8.4", ""])
-def test_a_payment_needs_a_device_with_domain_state(caller, phone, os_version):
-    posture = phone.posture(os_version=os_version, domain_state=b"")
+def test_a_payment_needs_a_device_with_domain_state(caller, phone):
+    posture = phone.posture(os_version="8.4", domain_state=b"")
     opened = caller.begin(phone, "payment", transaction=COFFEE, posture=posture)
     assert opened.denial.la_error == types_pb2.LA_ERROR_BIOMETRY_NOT_AVAILABLE
     assert not opened.evaluation

@@ -37,7 +37,6 @@ import TouchstonePolicy
       """
       7.1                 | set | 1  | bio | 1 | bio right => failed -6    | - | 4 | same    | = | =
       7.1                 | set | 1  | bio | 1 | bio wrong => failed -6    | - | 4 | same    | = | =
-      iOS-?               | set | 0  | bio | 0 | bio right => failed -6    | - | 5 | same    | = | =
       9.3 no-passcode     | set | 0  | bio | 0 | bio right => failed -5    | - | 5 | same    | = | =
       9.3 no-passcode     | set | 0  | bio | 0 | bio wrong => failed -5    | - | 5 | same    | = | =
       9.3 sensor-off      | set | 0  | bio | 0 | bio right => failed -6    | - | 5 | same    | = | =

@@ -57,7 +57,6 @@ import TouchstonePolicy
       11.0 face           => yes
       android             => yes
       7.1                 => -6 OS_TOO_OLD
-      iOS-?               => -6 OS_TOO_OLD
       10.3 face           => -6 OS_TOO_OLD
       7.1 no-passcode     => -6 OS_TOO_OLD
       9.3 no-passcode     => -5 PASSCODE_NOT_SET

@@ -17,7 +17,7 @@ import TouchstonePolicy
       9.3             | set no-base      | passcode right => A@9
       9.3             | passcode no-base | owner right    => A@9
       9.3 locked state=B | set           | passcode right => B@9
-      android state=B | touch-id         | passcode right => B@0
+      android state=B | touch-id         | passcode right => B@14
       # Not by what biometrics unlock, changed or not.
       9.3             | set no-base      | bio right      => -
       9.3             | presence no-base | owner right    => -

@@ -42,14 +42,8 @@ import TouchstonePolicy
       8                 | none | 0 | bio     => yes                       | . | bio       | 5
       8.0               | none | 0 | bio     => yes                       | . | bio       | 5
       8.0.0             | none | 0 | bio     => yes                       | . | bio       | 5
-      iOS-?             | none | 0 | bio     => -6 OS_TOO_OLD             | . | -         | 5
-      iOS               | none | 0 | bio     => -6 OS_TOO_OLD             | . | -         | 5
       iPadOS-7.9        | none | 0 | bio     => -6 OS_TOO_OLD             | . | -         | 5
       iPadOS-13         | none | 0 | bio     => yes                       | . | bio       | 5
-      iPadOS            | none | 0 | bio     => -6 OS_TOO_OLD             | . | -         | 5
-      unsaid-7.1        | none | 0 | bio     => -6 OS_TOO_OLD             | . | -         | 5
-      unsaid-9.3        | none | 0 | bio     => yes                       | . | bio       | 5
-      unsaid            | none | 0 | bio     => -6 OS_TOO_OLD             | . | -         | 5
       # Face ID came with 11.0; other sensors have the oldest floor.
       10.3.4 face       | none | 0 | bio     => -6 OS_TOO_OLD             | . | -         | 5
       11.0 face         | none | 0 | bio     => yes                       | . | bio       | 5
@@ -59,7 +53,6 @@ import TouchstonePolicy
       # deviceOwnerAuthentication came with 9.0: Apple's policy as a whole, the factor in others.
       8.4               | none | 0 | apple   => -6 OS_TOO_OLD             | . | -         | 5
       9.0               | none | 0 | apple   => yes                       | . | bio,owner | 5
-      iOS-?             | none | 0 | apple   => -6 OS_TOO_OLD             | . | -         | 5
       8.4               | none | 0 | login   => yes                       | . | bio       | 5
       8.4               | none | 0 | owner   => -6 OS_TOO_OLD             | . | -         | 5
       9.0               | none | 0 | owner   => yes                       | . | owner     | 5
@@ -87,7 +80,6 @@ import TouchstonePolicy
       8.4 locked | none         | 0  | bio   => -1 BIOMETRY_LOCKOUT | .    | - | 0
       8.4        | set presence | 5! | login => -1 BIOMETRY_LOCKOUT | same | - | 0
       iPadOS-8.1 | set          | 5! | bio   => -1 BIOMETRY_LOCKOUT | same | - | 0
-      unsaid-8.1 | set          | 5! | bio   => -1 BIOMETRY_LOCKOUT | same | - | 0
       9.0        | set          | 5! | bio   => -8 BIOMETRY_LOCKOUT | same | - | 0
       iPadOS-13  | set          | 5! | bio   => -8 BIOMETRY_LOCKOUT | same | - | 0
       android-6  | set          | 5! | bio   => -8 BIOMETRY_LOCKOUT | same | - | 0

@@ -188,7 +188,8 @@ struct RefusalTests {
     await world.call(
       "BindingService/AcceptDomainState",
       V1.AcceptDomainStateRequest(
-        applicationID: application, bindingID: bindingID, domainState: [1], evidence: evidence), language: language)
+        applicationID: application, bindingID: bindingID, domainState: [1], evidence: evidence, osVersion: "17.2"),
+      language: language)
   }
 
   private static func unlock(

@@ -45,16 +45,19 @@ struct WireTranslationTests {
     #expect(types.map(\.0) == BiometryType.allCases)
     for (type, wire) in types {
       var validator = RequestValidator()
-      #expect(validator.posture(V1.DevicePosture(biometryType: wire)).biometryType == type)
+      #expect(validator.posture(.healthy.with { $0.biometryType = wire }).biometryType == type)
       try validator.finish()
       #expect(V1.Binding(.sample(biometryType: type)).biometryType == wire)
     }
   }
 
   @Test func platformsByName() {
-    let names = ["", "ios", "ipados", "macos", "android", "web"]
-    #expect(names.map { Platform(wireName: $0) } == Platform.allCases)
-    for name in ["iOS", "ios ", "tvos", "ios\0"] { #expect(Platform(wireName: name) == nil) }
+    #expect(Platform.wireNames.map { Platform(wireName: $0) } == Platform.allCases)
+    #expect(Platform.wireNames.map { Platform(wireName: $0.uppercased()) } == Platform.allCases)
+    #expect(["iOS", "iPadOS", "macOS", "Android", "Web"].map { Platform(wireName: $0) } == Platform.allCases)
+    for name in ["", "ios ", "tvos", "ios\0", "\u{131}OS", "androids", String(repeating: "ios", count: 9)] {
+      #expect(Platform(wireName: name) == nil)
+    }
   }
 
   @Test func errorsAreApplesNumbers() {

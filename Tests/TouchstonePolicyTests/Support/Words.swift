@@ -4,14 +4,15 @@
 import TouchstonePolicy
 
 extension DevicePosture {
-  /// "9.3 face locked", "android-13 no-fingers": the system (iOS where it is a number alone; "?" is no version), then
-  /// what differs from a healthy phone.
+  /// "9.3 face locked", "android-13 no-fingers": the system (iOS where it is a number alone; of version 14 where none is
+  /// given), then what differs from a healthy phone.
   init(table text: String) {
     var words = text.words
     let system = words.removeFirst().split(separator: "-", maxSplits: 1)
     let isNumber = system[0].first!.isNumber
     self.init(
-      platform: isNumber ? .iOS : Platform(table: String(system[0])), osVersion: OSVersion(String(system.last!)),
+      platform: isNumber ? .iOS : Platform(table: String(system[0])),
+      osVersion: OSVersion(String(system.last!)) ?? OSVersion(14),
       biometryType: .touchID, isBiometryAvailable: true, isBiometryEnrolled: true, isBiometryLockedOut: false,
       isPasscodeSet: true, domainState: [UInt8]("A".utf8))
     for word in words { apply(word) }
@@ -37,7 +38,7 @@ extension DevicePosture {
 extension Platform {
   fileprivate init(table name: String) {
     let names: [String: Platform] = [
-      "unsaid": .unspecified, "iOS": .iOS, "iPadOS": .iPadOS, "macOS": .macOS, "android": .android, "web": .web,
+      "iOS": .iOS, "iPadOS": .iPadOS, "macOS": .macOS, "android": .android, "web": .web,
     ]
     self = names[name]!
   }

@@ -46,6 +46,12 @@ extension V1.DevicePosture {
     platform: "ios", osVersion: "17.2", deviceModel: "iPhone15,2", biometryType: .touchID, biometryAvailable: true,
     biometryEnrolled: true, biometryLockedOut: false, passcodeSet: true,
     domainState: Array("the enrolled fingers".utf8))
+
+  func with(_ change: (inout Self) -> Void) -> Self {
+    var copy = self
+    change(&copy)
+    return copy
+  }
 }
 
 extension V1.Transaction {

@@ -346,7 +346,7 @@ struct  Touchstone__V1__AcceptDomainStateRequest
    */
   ProtobufCBinaryData domain_state;
   /*
-   * As for DevicePosture.
+   * Required, as for DevicePosture.
    */
   char *os_version;
   Touchstone__V1__AcceptDomainStateRequest__EvidenceCase evidence_case;

@@ -134,11 +134,11 @@ struct  Touchstone__V1__DevicePosture
 {
   ProtobufCMessage base;
   /*
-   * "ios", "ipados", "macos", "android", "web"; empty counts as "ios".
+   * Required: "ios", "ipados", "macos", "android" or "web", in upper or lower case.
    */
   char *platform;
   /*
-   * One to three numbers: "9.3.5"; empty where unknown. On ios and ipados, unknown counts as the oldest.
+   * Required, one to three numbers: "9.3.5". Of web, the browser's.
    */
   char *os_version;
   /*
