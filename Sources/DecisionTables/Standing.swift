@@ -17,7 +17,7 @@ struct Standing {
     init(on posture: DevicePosture) {
       binding = BindingStanding(
         isActive: true, keyProtections: [.biometryCurrentSet], holdsProfileTouchID: false,
-        baseline: DomainStateBaseline(state: "A", on: posture))
+        baseline: DomainStateBaseline(state: "A", on: posture), platformFamily: posture.platform.family)
     }
   }
 

@@ -13,6 +13,7 @@ enum StandingWords {
     "then", "failures 4", "locked", "not locked", "no binding", "profile alone", "bearer", "bearer found", "active",
     "revoked",
     "keys biometry_current_set + device_passcode", "no keys", "profile_touch_id", "baseline A", "baseline A 9",
+    "bound_on android",
     "no baseline", "new evaluation", "evaluation failures 2", "evaluation device_owner_failures 2", "finished",
     "biometry off", "biometry on", "prefers gesture", "prefers nothing", "account #2", "device #2", "evaluation #2",
     "passcode set", "no passcode", "passcode off", "passcode on", "passcode failures 5", "passcode locked 1m",
@@ -88,6 +89,9 @@ enum StandingWords {
       var keys: KeyProtections = []
       for word in try phrase.list(from: 1) { keys.insert(try phrase.keyProtection(word)) }
       return { [keys] standing, _ in standing.account.binding?.keyProtections = keys }
+    }
+    if let name = phrase.argument(after: "bound_on"), let platform = Platform.words.first(where: { $0.0 == name })?.1 {
+      return { standing, _ in standing.account.binding?.platformFamily = platform.family }
     }
     if let state = phrase.argument(after: "baseline") {
       return { standing, posture in

@@ -158,6 +158,7 @@ struct AttemptRules {
       // A policy that falls back by itself goes on at once (R9).
       refusal.outcome = policy.fallback == .automatic && after.canGoOn ? .factorRequired : .lockedOut
     case .osTooOld, .passcodeNotSet, .biometryNotAvailable, .biometryNotEnrolled, .domainStateRequired,
+      .platformNotServed, .platformDiffers,
       .noUsableFactor, .factorNotOffered:
       break
     }

@@ -98,6 +98,7 @@ struct Conditions {
       trace.record("R31", false, "the evaluation names no \(scope == .profile ? "device" : "profile")")
       return .outOfPlace(factor.isSecret ? .factorNotOffered : .noUsableFactor)
     }
+    if let obstacle = platformObstacle(&trace) { return .obstructed(obstacle) }
     if let oldest = policy.minimumOSVersion {
       guard trace.check("R2", posture.runs(atLeast: oldest), "needs \(oldest.text), runs \(posture.systemText)") else {
         return .obstructed(.osTooOld)
@@ -127,6 +128,21 @@ struct Conditions {
     }
   }
 
+  /// First of all that is asked of a posture: by the rules of another platform it would be judged wrongly (R38).
+  ///
+  /// A payment rests on a domain state. Where a platform has none, no bytes that the app sends in its place are one; what
+  /// can take its place there, an attested key or a passkey, is not served by this version.
+  private func platformObstacle(_ trace: inout some RuleTracer) -> Denial? {
+    let family = posture.platform.family
+    if let bound = binding?.platformFamily, bound != family {
+      trace.record("R38", false, "the binding is of \(bound), the posture of \(family)")
+      return .platformDiffers
+    }
+    guard policy.purpose == .payment, !family.hasDomainState else { return nil }
+    trace.record("R38", false, "\(family) has no domain state, and no attested key takes its place yet")
+    return .platformNotServed
+  }
+
   private func deviceObstacle(to factor: Factor, _ trace: inout some RuleTracer) -> Denial? {
     switch factor {
     case .biometry: posture.biometryObstacle(isLockedOut: isBiometryLockedOut, &trace)
@@ -145,7 +161,7 @@ struct Conditions {
     let isMissing = isNeeded && posture.domainState.isEmpty && verdict == .neverRecorded
     let given = couldGive && !isMissing
     return trace.check("R27", given, "a domain state is required, and\(given ? "" : " not") given")
-      ? nil : .domainStateRequired
+      ? nil : posture.platform.family.hasDomainState ? .domainStateRequired : .platformNotServed
   }
 
   private func usabilityOfKeys(

@@ -15,6 +15,10 @@ public struct Denial: Sendable, Hashable {
     case biometryNotEnrolled = "BIOMETRY_NOT_ENROLLED"
     case biometryLockout = "BIOMETRY_LOCKOUT"
     case domainStateRequired = "DOMAIN_STATE_REQUIRED"
+    /// What the policy requires of a device does not exist on this platform, or not yet here (R38).
+    case platformNotServed = "PLATFORM_NOT_SERVED"
+    /// The binding was made on another one (R38).
+    case platformDiffers = "PLATFORM_DIFFERS"
     case noUsableFactor = "NO_USABLE_FACTOR"
     case passcodeLocked = "PASSCODE_LOCKED"
     case gestureLocked = "GESTURE_LOCKED"

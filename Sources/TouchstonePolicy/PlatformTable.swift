@@ -72,7 +72,7 @@ extension DevicePosture {
 
   /// Whether a phone like this gives a domain state while biometrics are enrolled and not locked.
   var hasDomainState: Bool {
-    platform.hasDomainState && supports(.domainState)
+    platform.family.hasDomainState && supports(.domainState)
   }
 
   public var advisories: [Advisory] {
@@ -88,11 +88,13 @@ extension Platform {
     case .macOS, .android, .web: false
     }
   }
+}
 
+extension PlatformFamily {
   /// `evaluatedPolicyDomainState` is Apple's. Every Mac with a sensor has it.
-  fileprivate var hasDomainState: Bool {
+  public var hasDomainState: Bool {
     switch self {
-    case .iOS, .iPadOS, .macOS: true
+    case .iOS, .macOS: true
     case .android, .web: false
     }
   }

@@ -48,6 +48,8 @@ extension Denial {
   static let biometryNotAvailable = Denial(code: .biometryNotAvailable, reason: .biometryNotAvailable)
   static let biometryNotEnrolled = Denial(code: .biometryNotEnrolled, reason: .biometryNotEnrolled)
   static let domainStateRequired = Denial(code: .biometryNotAvailable, reason: .domainStateRequired)
+  static let platformNotServed = Denial(code: .biometryNotAvailable, reason: .platformNotServed)
+  static let platformDiffers = Denial(code: .biometryNotAvailable, reason: .platformDiffers)
 
   /// The device could, but the binding holds nothing that the policy takes. -6 sends an app written for LAContext to
   /// its other login.

@@ -44,18 +44,21 @@ public struct BindingStanding: Sendable, Hashable {
   public var keyProtections: KeyProtections
   public var holdsProfileTouchID: Bool
   public var baseline: DomainStateBaseline?
+  /// Of the device that was bound; `nil`: not known, and any posture will do.
+  public var platformFamily: PlatformFamily?
   /// The evaluation names nobody, and a ProfileTouchID said who it is: nothing else can be tried in it.
   public var isFoundByProfileTouchID = false
 
   public init(
     scope: Scope = .device, isActive: Bool, keyProtections: KeyProtections, holdsProfileTouchID: Bool,
-    baseline: DomainStateBaseline?
+    baseline: DomainStateBaseline?, platformFamily: PlatformFamily? = nil
   ) {
     self.scope = scope
     self.isActive = isActive
     self.keyProtections = keyProtections
     self.holdsProfileTouchID = holdsProfileTouchID
     self.baseline = baseline
+    self.platformFamily = platformFamily
   }
 
   /// For the evaluation of a profile alone.

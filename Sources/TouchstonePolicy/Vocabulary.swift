@@ -101,6 +101,27 @@ public enum Platform: UInt8, Sendable, Hashable, CaseIterable {
   case web
 }
 
+/// Platforms that one app may name alike for one device: an iPad's says "iOS" before iPadOS 13, and after it, too, where
+/// the app was built for a phone. What a binding may be of is fixed when it is made (R38): otherwise a stolen key's holder
+/// chose the platform with the rules that suit them.
+public enum PlatformFamily: UInt8, Sendable, Hashable, CaseIterable {
+  case iOS = 1
+  case macOS
+  case android
+  case web
+}
+
+extension Platform {
+  public var family: PlatformFamily {
+    switch self {
+    case .iOS, .iPadOS: .iOS
+    case .macOS: .macOS
+    case .android: .android
+    case .web: .web
+    }
+  }
+}
+
 /// What a device says of itself. Never proof of anything.
 public struct DevicePosture: Sendable, Hashable {
   public var platform: Platform

@@ -227,8 +227,8 @@ struct EnrolmentFlow: Sendable {
       profileID: ticket.profileID, deviceID: ticket.deviceID, deviceName: request.deviceName,
       biometryType: posture.biometryType,
       credential: credentialRecord,
-      isRevoked: false, baseline: .recorded(from: posture), deviceLockCount: records.device.lockCount(inRound: round),
-      createdAt: now, lastUsedAt: nil,
+      isRevoked: false, baseline: .recorded(from: posture), platformFamily: posture.platform.family,
+      deviceLockCount: records.device.lockCount(inRound: round), createdAt: now, lastUsedAt: nil,
       lastSeen: SeenPosture(
         posture, deviceModel: request.posture?.deviceModel ?? "", seenAt: now,
         isProven: !credential.keys.isEmpty), version: 0)

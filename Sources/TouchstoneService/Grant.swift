@@ -37,10 +37,12 @@ struct Grant: Sendable {
 
   /// The success rests on the standings of binding, device and profile, so all must still be as they were read. Those
   /// that the decision itself replaces are compared by that.
-  func changes(_ subject: Subject, _ decision: AttemptDecision, at now: UnixTime) -> [Change] {
+  func changes(
+    _ subject: Subject, _ decision: AttemptDecision, of posture: DevicePosture, at now: UnixTime
+  ) -> [Change] {
     var changes: [Change] = []
     if let binding = subject.binding {
-      changes.append(change(of: binding, decision, at: now))
+      changes.append(change(of: binding, decision, posture, at: now))
       if decision.device == nil {
         let device = subject.device
         changes.append(.requireDevice(id: device.deviceID, vendor: device.vendor, version: device.version))
@@ -51,13 +53,17 @@ struct Grant: Sendable {
     return changes
   }
 
-  private func change(of binding: BindingRecord, _ decision: AttemptDecision, at now: UnixTime) -> Change {
-    guard let baseline = decision.baseline else {
+  private func change(
+    of binding: BindingRecord, _ decision: AttemptDecision, _ posture: DevicePosture, at now: UnixTime
+  ) -> Change {
+    guard decision.baseline != nil || binding.platformFamily == nil else {
       return .touchBinding(id: binding.bindingID, version: binding.version, lastUsedAt: now)
     }
-    // R26
     var binding = binding
-    binding.baseline = baseline
+    // R26
+    if let baseline = decision.baseline { binding.baseline = baseline }
+    // R38: of a binding that was made before this was kept.
+    if binding.platformFamily == nil { binding.platformFamily = posture.platform.family }
     binding.lastUsedAt = now
     return .putBinding(binding)
   }

@@ -15,6 +15,18 @@ extension V1.Denial {
     self.init(
       laError: V1.LAError(denial.code), reason: denial.reason.rawValue,
       message: V1.LocalizedText(Message(denial, biometry: biometry, in: language)),
-      retryAfter: denial.retryAfter.map(V1.Duration.init))
+      retryAfter: denial.retryAfter.map(V1.Duration.init), detail: denial.reason.developerText)
+  }
+}
+
+extension Denial.Reason {
+  /// Empty where the reason says enough. Follows from the reason alone, so it tells nothing that the reason does not.
+  fileprivate var developerText: String {
+    switch self {
+    case .platformNotServed:
+      "this platform has no domain state, and this version serves neither attested keys nor passkeys in its place"
+    case .platformDiffers: "posture.platform is of another family than the binding's; bind the device anew"
+    default: ""
+    }
   }
 }

@@ -99,17 +99,26 @@ struct StandIns: Sendable {
     self.pepper = pepper
   }
 
-  /// Has a baseline that no phone has, so that a domain state which is guessed differs from it. What still tells it
-  /// apart: a phone that gives no domain state at all was bound without a baseline, and an unknown one never was.
+  /// Most bindings are of phones, and of those most of these. Whether a posture is of the right family is told to
+  /// anybody who asks, so an unknown binding has one, too (R38).
+  private static let platformFamilies: [PlatformFamily] = [
+    .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .macOS, .android, .android, .android, .web,
+  ]
+
+  /// Where its platform has one, it has a baseline that no phone has, so that a domain state which is guessed differs from
+  /// it. What still tells it apart: a phone before iOS 9 was bound without a baseline, and an unknown one never was.
   func standing(ofUnknownBinding bindingID: String) -> BindingStanding {
     let id = Array(bindingID.utf8)
     let chance = pepper.digest(of: id, purpose: "stand-in binding's kind")
     let keys = Self.keyProtections[Int(chance[0]) % Self.keyProtections.count]
     let osMajorVersion = Self.osMajorVersions.lowerBound + UInt32(chance[1]) % UInt32(Self.osMajorVersions.count)
+    let family = Self.platformFamilies[Int(chance[2]) % Self.platformFamilies.count]
     return BindingStanding(
       isActive: false, keyProtections: keys, holdsProfileTouchID: keys.isEmpty,
-      baseline: DomainStateBaseline(
-        domainState: pepper.digest(of: id, purpose: "stand-in binding"), osMajorVersion: osMajorVersion))
+      baseline: family.hasDomainState
+        ? DomainStateBaseline(
+          domainState: pepper.digest(of: id, purpose: "stand-in binding"), osMajorVersion: osMajorVersion) : nil,
+      platformFamily: family)
   }
 
   /// - Parameters:
@@ -135,7 +144,8 @@ struct StandIns: Sendable {
 extension BindingRecord {
   var standing: BindingStanding {
     var standing = BindingStanding(
-      isActive: !isRevoked, keyProtections: [], holdsProfileTouchID: false, baseline: baseline)
+      isActive: !isRevoked, keyProtections: [], holdsProfileTouchID: false, baseline: baseline,
+      platformFamily: platformFamily)
     switch credential {
     case .hardwareKeys(let keys):
       for key in keys { standing.keyProtections.insert(key.protection) }

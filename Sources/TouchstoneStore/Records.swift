@@ -76,6 +76,8 @@ public struct BindingRecord: Sendable, Hashable {
   public var isRevoked: Bool
   /// `nil`: none was given when the binding completed (R24).
   public var baseline: DomainStateBaseline?
+  /// Fixed when the binding is made (R38). `nil`: made by a version that did not keep it; its next success fixes it.
+  public var platformFamily: PlatformFamily?
   /// `DeviceRecord.lockCount` when the binding completed: a lock that began later has a higher number (R12).
   public var deviceLockCount: UInt64
   public var createdAt: UnixTime
@@ -88,8 +90,8 @@ public struct BindingRecord: Sendable, Hashable {
   public init(
     bindingID: String, applicationID: String, profileID: String, deviceID: String, deviceName: String,
     biometryType: BiometryType, credential: CredentialRecord, isRevoked: Bool, baseline: DomainStateBaseline?,
-    deviceLockCount: UInt64 = 0, createdAt: UnixTime, lastUsedAt: UnixTime?, lastSeen: SeenPosture? = nil,
-    version: RecordVersion
+    platformFamily: PlatformFamily?, deviceLockCount: UInt64 = 0, createdAt: UnixTime, lastUsedAt: UnixTime?,
+    lastSeen: SeenPosture? = nil, version: RecordVersion
   ) {
     self.bindingID = bindingID
     self.applicationID = applicationID
@@ -100,6 +102,7 @@ public struct BindingRecord: Sendable, Hashable {
     self.credential = credential
     self.isRevoked = isRevoked
     self.baseline = baseline
+    self.platformFamily = platformFamily
     self.deviceLockCount = deviceLockCount
     self.createdAt = createdAt
     self.lastUsedAt = lastUsedAt

@@ -23,14 +23,20 @@ extension Row {
     guard let bytes = optionalBlob() else { return nil }
     return try value(SeenPosture(encoded: bytes), "last_posture")
   }
+
+  fileprivate mutating func platformFamily() throws(PostgresError) -> PlatformFamily? {
+    guard let raw = optionalInteger() else { return nil }
+    return try value(PlatformFamily(rawValue: UInt8(truncatingIfNeeded: raw)), "platform_family")
+  }
 }
 
 extension BindingRecord {
   static let columns = """
     binding_id, application_id, profile_id, device_id, device_name, biometry_type, hardware_keys, profile_touch_id,
-    is_revoked, baseline, baseline_os_major, device_lock_count, created_at, last_used_at, last_posture, version
+    is_revoked, baseline, baseline_os_major, platform_family, device_lock_count, created_at, last_used_at,
+    last_posture, version
     """
-  static let columnCount = 16
+  static let columnCount = 17
 
   init(_ row: inout Row) throws(PostgresError) {
     self.init(
@@ -41,7 +47,8 @@ extension BindingRecord {
         CredentialRecord(hardwareKeys: row.optionalBlob(), profileTouchID: row.optionalBlob()), "hardware_keys"),
       isRevoked: row.boolean(),
       baseline: DomainStateBaseline(domainState: row.optionalBlob(), osMajorVersion: row.optionalInteger()),
-      deviceLockCount: row.version(), createdAt: row.time(), lastUsedAt: row.optionalTime(), lastSeen: try row.posture(),
+      platformFamily: try row.platformFamily(), deviceLockCount: row.version(), createdAt: row.time(),
+      lastUsedAt: row.optionalTime(), lastSeen: try row.posture(),
       version: row.version())
   }
 }
@@ -162,7 +169,8 @@ extension StatementCall {
     return bind(binding.bindingID).bind(binding.applicationID).bind(binding.profileID).bind(binding.deviceID)
       .bind(binding.deviceName).bind(binding.biometryType.rawValue).bind(credential.keys).bind(credential.digest)
       .bind(binding.isRevoked).bind(binding.baseline?.domainState)
-      .bind((binding.baseline?.osMajorVersion).map { Int64($0) }).bind(binding.deviceLockCount).bind(binding.createdAt)
+      .bind((binding.baseline?.osMajorVersion).map { Int64($0) })
+      .bind((binding.platformFamily?.rawValue).map { Int64($0) }).bind(binding.deviceLockCount).bind(binding.createdAt)
       .bind(binding.lastUsedAt?.microseconds).bind(binding.lastSeen?.encoded)
   }
 

@@ -25,7 +25,7 @@ enum Schema {
   /// it reads and writes as it was: replicas of both run at the same time.
   static let steps: [[String]] = [
     firstTables, keyCheck, eventArchive, lineage, archivings, standInYears, standInsOfRevokedBindings,
-    postures, lockCounts,
+    postures, lockCounts, platformFamilies,
   ]
 
   /// Identifiers are bytes: equal and ordered byte for byte under every collation.
@@ -228,6 +228,9 @@ enum Schema {
 
   /// `DeviceRecord.standInID(forRevokedBinding:)` of the table's binding.
   static func standInOfRevoked(_ bindings: String) -> String { "'\\x02'::BYTEA || \(bindings).binding_id" }
+
+  /// Of bindings from then on (R38).
+  private static let platformFamilies = ["ALTER TABLE bindings ADD COLUMN platform_family BIGINT"]
 
   /// Of an event; a query must say it as the index does.
   static let isArchiving = "kind = '\(ArchivedEvents.eventKind)'::BYTEA"

@@ -63,16 +63,16 @@ extension Statement {
   static let touchBinding = required(
     "touch_binding", "UPDATE bindings SET last_used_at = $3 WHERE binding_id = $1 AND version = $2 RETURNING 1")
   static let insertBinding = Statement(
-    "insert_binding", "INSERT INTO bindings (\(BindingRecord.columns)) VALUES (\(placeholders(1...15)), 1)")
+    "insert_binding", "INSERT INTO bindings (\(BindingRecord.columns)) VALUES (\(placeholders(1...16)), 1)")
   /// The record, and the version it was read at.
   static let updateBinding = required(
     "update_binding",
     """
     UPDATE bindings SET application_id = $2, profile_id = $3, device_id = $4, device_name = $5, biometry_type = $6,
       hardware_keys = $7, profile_touch_id = $8, is_revoked = $9, baseline = $10, baseline_os_major = $11,
-      device_lock_count = $12, created_at = $13, last_used_at = greatest(last_used_at, $14),
-      last_posture = coalesce(last_posture, $15), version = version + 1
-    WHERE binding_id = $1 AND version = $16 RETURNING 1
+      platform_family = $12, device_lock_count = $13, created_at = $14, last_used_at = greatest(last_used_at, $15),
+      last_posture = coalesce(last_posture, $16), version = version + 1
+    WHERE binding_id = $1 AND version = $17 RETURNING 1
     """)
   /// Id, posture.
   static let notePosture = Statement("note_posture", "UPDATE bindings SET last_posture = $2 WHERE binding_id = $1")

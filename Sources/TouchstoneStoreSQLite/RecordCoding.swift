@@ -53,11 +53,19 @@ extension Row {
   }
 }
 
+extension Row {
+  fileprivate mutating func platformFamily() throws(SQLiteError) -> PlatformFamily? {
+    guard let raw = optionalInteger() else { return nil }
+    return try value(PlatformFamily(rawValue: UInt8(truncatingIfNeeded: raw)), "platform_family")
+  }
+}
+
 extension BindingRecord {
   /// In the order of `init(_:)`; `joined` has them.
   static let columns = """
     binding_id, application_id, profile_id, device_id, device_name, biometry_type, hardware_keys, profile_touch_id,
-    is_revoked, baseline, baseline_os_major, device_lock_count, created_at, last_used_at, posture, version
+    is_revoked, baseline, baseline_os_major, platform_family, device_lock_count, created_at, last_used_at, posture,
+    version
     """
   static let joined = """
     bindings LEFT JOIN binding_uses ON binding_uses.binding_number = number LEFT JOIN binding_postures ON binding_postures.binding_number = number
@@ -72,8 +80,8 @@ extension BindingRecord {
         CredentialRecord(hardwareKeys: row.optionalBlob(), profileTouchID: row.optionalBlob()), "hardware_keys"),
       isRevoked: row.boolean(),
       baseline: DomainStateBaseline(domainState: row.optionalBlob(), osMajorVersion: row.optionalInteger()),
-      deviceLockCount: row.version(), createdAt: row.time(), lastUsedAt: row.optionalInteger().map { UnixTime($0) },
-      lastSeen: try row.posture(), version: row.version())
+      platformFamily: try row.platformFamily(), deviceLockCount: row.version(), createdAt: row.time(),
+      lastUsedAt: row.optionalInteger().map { UnixTime($0) }, lastSeen: try row.posture(), version: row.version())
   }
 }
 

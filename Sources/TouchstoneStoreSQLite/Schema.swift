@@ -25,7 +25,7 @@ enum Schema {
   static let takeMoveBack = "PRAGMA application_id = \(applicationID); DROP TABLE IF EXISTS \(moveTarget);"
 
   /// In the header's user_version; grows with every change of the tables.
-  static let version: Int64 = 10
+  static let version: Int64 = 11
   /// The first that is brought forward; what was before it, nobody kept.
   static let oldestVersion: Int64 = 2
 
@@ -209,6 +209,8 @@ enum Schema {
     ALTER TABLE devices ADD COLUMN lock_count INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE bindings ADD COLUMN device_lock_count INTEGER NOT NULL DEFAULT 0;
     """,
+    // Of bindings from then on (R38).
+    11: "ALTER TABLE bindings ADD COLUMN platform_family INTEGER;",
   ]
 
   private static let microsecondsPerDay: Int64 = 24 * 60 * 60 * 1_000_000

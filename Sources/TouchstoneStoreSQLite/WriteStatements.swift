@@ -49,14 +49,16 @@ final class WriteStatements {
       """
       INSERT INTO bindings (
         binding_id, application_id, profile_id, device_id, device_name, biometry_type, hardware_keys,
-        profile_touch_id, is_revoked, baseline, baseline_os_major, device_lock_count, created_at, version)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        profile_touch_id, is_revoked, baseline, baseline_os_major, platform_family, device_lock_count, created_at,
+        version)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (binding_id) DO UPDATE SET
         application_id = excluded.application_id, profile_id = excluded.profile_id, device_id = excluded.device_id,
         device_name = excluded.device_name, biometry_type = excluded.biometry_type,
         hardware_keys = excluded.hardware_keys, profile_touch_id = excluded.profile_touch_id,
         is_revoked = excluded.is_revoked, baseline = excluded.baseline,
-        baseline_os_major = excluded.baseline_os_major, device_lock_count = excluded.device_lock_count,
+        baseline_os_major = excluded.baseline_os_major, platform_family = excluded.platform_family,
+        device_lock_count = excluded.device_lock_count,
         created_at = excluded.created_at, version = excluded.version
       """)
     putDevice = try prepare(
@@ -88,6 +90,7 @@ final class WriteStatements {
     } else {
       putBinding.bindNull().bindNull()
     }
+    putBinding.bind(binding.platformFamily?.rawValue)
     try putBinding.bind(binding.deviceLockCount).bind(binding.createdAt).bind(binding.version).run()
     try addUse.bind(binding.bindingID).run()
     if let lastUsedAt = binding.lastUsedAt { try keepLatestUse.bind(binding.bindingID).bind(lastUsedAt).run() }

@@ -128,6 +128,36 @@ def test_without_a_baseline_no_finger_pays_until_there_is_one(caller):
     assert caller.pay(phone).outcome == FACTOR_REQUIRED
 
 
+@pytest.mark.parametrize("platform", ["android", "web"])
+@pytest.mark.parametrize("language", ["en", "zh-CN"])
+def test_a_platform_without_domain_state_is_refused_by_name(caller, platform, language):
+    """R38: for what is true, and not because an update may help; logging in is something else."""
+    phone = Phone()
+    phone.platform, phone.domain_state = platform, b""
+    caller.bind(phone)
+    request = caller.beginning(phone, "payment", transaction=COFFEE)
+    denial = caller.evaluations.BeginEvaluation(request, metadata=[("accept-language", language)]).denial
+    assert (denial.reason, denial.la_error) == ("PLATFORM_NOT_SERVED", -6)
+    assert "domain state" in denial.detail
+    assert "update" not in denial.message.text and "更新" not in denial.message.text
+    assert denial.message.locale == ("en" if language == "en" else "zh-Hans")
+    assert caller.login(phone).outcome == SUCCEEDED
+
+
+@pytest.mark.parametrize("platform", ["android", "web", "macos"])
+def test_a_stolen_key_does_not_choose_its_platform(caller, phone, platform):
+    """R38: its holder says that it is another phone, on which no domain state is asked for."""
+    opened = caller.begin(phone, "payment", transaction=COFFEE)
+    login = caller.begin(phone)
+    stolen = phone.posture(platform=platform, domain_state=b"")
+    for attempt in (opened, login):
+        answer = caller.submit(phone, attempt, posture=stolen)
+        assert (answer.outcome, answer.token) == (evaluation_pb2.OUTCOME_FAILED, "")
+    for policy, options in (("login", {}), ("payment", {"transaction": COFFEE})):
+        assert caller.begin(phone, policy, posture=stolen, **options).denial.reason == "PLATFORM_DIFFERS"
+    assert caller.submit(phone, login).outcome == SUCCEEDED
+
+
 @pytest.mark.parametrize("transaction", OTHER_TRANSACTIONS, ids=str)
 def test_a_signature_covers_every_field_of_its_transaction(caller, phone, transaction):
     approved = caller.begin(phone, "payment", transaction=COFFEE)

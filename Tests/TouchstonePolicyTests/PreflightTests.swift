@@ -65,7 +65,8 @@ import TouchstonePolicy
       # Elsewhere there is no floor, nor need of a version.
       macOS             | none | 0 | apple   => yes                       | . | bio,owner | 5
       android-6         | none | 0 | apple   => yes                       | . | bio,owner | 5
-      android           | none | 0 | payment => yes                       | . | bio,owner | 5
+      android           | none | 0 | payment => -6 PLATFORM_NOT_SERVED    | . | -         | 5
+      macOS             | none | 0 | payment => yes                       | . | bio,owner | 5
       web               | none | 0 | bio     => yes                       | . | bio       | 5
       macOS-10.12 face  | none | 0 | bio     => yes                       | . | bio       | 5
       android no-sensor | none | 0 | bio     => -6 BIOMETRY_NOT_AVAILABLE | . | -         | 5
@@ -183,7 +184,7 @@ import TouchstonePolicy
       9.0              | touch-id no-base | 0 | stateful    => yes                      | never | -         | 5
       # Without a binding there is nothing to compare.
       9.0              | bearer      | 0 | stateful         => yes                      | .     | bio       | 3
-      android no-state | set no-base | 0 | payment          => -6 DOMAIN_STATE_REQUIRED | never | -         | 5
+      android no-state | set no-base | 0 | payment          => -6 PLATFORM_NOT_SERVED   | never | -         | 5
       # With a baseline, none given is a change: the evaluation opens and asks for another factor.
       9.0 no-state | set | 0 | payment => yes | changed | - | 5
       # A device that says it is locked is excused, but its word opens nothing that biometrics unlock.

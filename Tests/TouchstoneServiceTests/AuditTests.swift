@@ -138,7 +138,7 @@ struct AuditTests {
     )
     try await service.revoke(revoked)
     var unknown = revoked
-    unknown.bindingID = "nobody"
+    unknown.bindingID = service.unknownBindingID()
     var answers: [V1.SubmitAttemptResponse] = []
     for phone in [active, revoked, unknown] {
       let opened = try await service.begin(phone)

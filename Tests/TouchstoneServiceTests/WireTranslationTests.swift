@@ -206,6 +206,6 @@ extension BindingRecord {
     BindingRecord(
       bindingID: "b-1", applicationID: "com.example.bank", profileID: "alice", deviceID: "phone-1-5f9c27e8ab",
       deviceName: "Alice’s iPhone", biometryType: biometryType, credential: credential, isRevoked: false,
-      baseline: nil, createdAt: UnixTime(seconds: 1_700_000_000), lastUsedAt: nil, version: 1)
+      baseline: nil, platformFamily: .iOS, createdAt: UnixTime(seconds: 1_700_000_000), lastUsedAt: nil, version: 1)
   }
 }

@@ -144,13 +144,14 @@ struct OpeningTests {
     "DROP TABLE key_check", "DROP TABLE event_archive", "DROP TABLE lineage", "DROP INDEX archivings",
     "DROP TABLE stand_in_counts", "SELECT 1", "DROP TABLE binding_postures",
     "ALTER TABLE devices DROP COLUMN lock_count; ALTER TABLE bindings DROP COLUMN device_lock_count",
+    "ALTER TABLE bindings DROP COLUMN platform_family",
   ]
 
   private static func undoing(to version: Int) -> String {
     (undoings.dropFirst(version - 2) + ["PRAGMA user_version = \(version)"]).joined(separator: ";")
   }
 
-  @Test(arguments: 2...8)
+  @Test(arguments: 2...10)
   func aVersionBeforeIsBroughtForwardWithAllThatItHas(_ version: Int) async throws {
     try await withTemporaryDirectory { directory in
       try await fill(directory)

@@ -70,6 +70,7 @@ extension V1.Denial: MappedMessage {
     mapper.field(&value.reason, &c.reason)
     mapper.field(&value.message, &c.message)
     mapper.field(&value.retryAfter, &c.retry_after)
+    mapper.field(&value.detail, &c.detail)
   }
 }
 

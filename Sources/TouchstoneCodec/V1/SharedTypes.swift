@@ -84,15 +84,18 @@ extension V1 {
     public var message: LocalizedText?
     /// Set where waiting helps.
     public var retryAfter: Duration?
+    /// For developers: set where the reason alone does not say what to do.
+    public var detail: String
 
     public init(
       laError: LAError = .unspecified, reason: String = "", message: LocalizedText? = nil,
-      retryAfter: Duration? = nil
+      retryAfter: Duration? = nil, detail: String = ""
     ) {
       self.laError = laError
       self.reason = reason
       self.message = message
       self.retryAfter = retryAfter
+      self.detail = detail
     }
   }
 

@@ -16,6 +16,8 @@ struct EnglishWording: Wording {
       return "\(name.atStart) \(name.isOrAre)n't set up yet. You can do that in this device's settings."
     case .biometryPaused: return "\(name.atStart) \(name.isOrAre) paused after several tries."
     case .deviceNotSuited: return "This device can't be used for this yet. A software update may help."
+    case .kindOfDeviceNotServed: return "This can't be done on this kind of device yet."
+    case .kindOfDeviceDiffers: return "This device doesn't match the one that was set up. Please set it up again."
     case .noWayYet: return "This device isn't ready to confirm that it's you."
     case .wayNotOffered: return "This way isn't available right now."
 

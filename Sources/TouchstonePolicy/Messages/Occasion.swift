@@ -9,6 +9,8 @@ enum Occasion: Sendable, Hashable, CaseIterable {
   case biometryNotEnrolled
   case biometryPaused
   case deviceNotSuited
+  case kindOfDeviceNotServed
+  case kindOfDeviceDiffers
   case noWayYet
   case wayNotOffered
 
@@ -88,7 +90,8 @@ extension Occasion {
       factor == .gesture
     case .otherWayNeeded, .otherWayChosen, .wayNotOffered:
       factor == tried ?? .biometry
-    case .deviceNotSuited, .noWayYet, .biometryNotRecognized, .deviceOwnerNotConfirmed, .passcodeDidNotMatch,
+    case .deviceNotSuited, .kindOfDeviceNotServed, .kindOfDeviceDiffers, .noWayYet, .biometryNotRecognized,
+      .deviceOwnerNotConfirmed, .passcodeDidNotMatch,
       .gestureDidNotMatch, .passkeyDidNotMatch, .canceled, .interrupted, .canceledByApp, .requestEnded,
       .companionOutOfReach, .didNotFit, .cannotBeShownNow, .unexpected, .signInTooOld, .deviceOfAnotherAccount,
       .tooManyDevices, .passcodeTooSimple, .gestureTooSimple, .entriesDiffer, .deviceNotSetUp, .busy:
@@ -107,13 +110,15 @@ extension Occasion {
       .startAgain
     case .biometryGaveUp, .deviceOwnerGaveUp, .unexpected:
       .otherWaysOrStartAgain
-    case .updateNeeded, .biometryNotAvailable, .biometryPaused, .deviceNotSuited, .noWayYet, .wayNotOffered,
+    case .updateNeeded, .biometryNotAvailable, .biometryPaused, .deviceNotSuited, .kindOfDeviceNotServed, .noWayYet,
+      .wayNotOffered,
       .biometryChanged, .biometryChangedWithUpdate, .otherWayChosen, .otherWayNeeded:
       .otherWaysOrAnother
     case .devicePasscodeMissing, .biometryNotEnrolled, .passcodePaused, .gesturePaused, .passcodeDisabled,
       .gestureDisabled, .companionOutOfReach, .accessoryNotPaired, .accessoryNotConnected:
       .otherWays
-    case .canceled, .interrupted, .canceledByApp, .cannotBeShownNow, .signInTooOld, .deviceOfAnotherAccount,
+    case .kindOfDeviceDiffers, .canceled, .interrupted, .canceledByApp, .cannotBeShownNow, .signInTooOld,
+      .deviceOfAnotherAccount,
       .tooManyDevices, .passcodeTooSimple, .gestureTooSimple, .otherWayMustComeFirst:
       .nothing
     }
@@ -131,6 +136,8 @@ extension Occasion {
     case .biometryNotEnrolled: self = .biometryNotEnrolled
     case .biometryLockout: self = .biometryPaused
     case .domainStateRequired: self = .deviceNotSuited
+    case .platformNotServed: self = .kindOfDeviceNotServed
+    case .platformDiffers: self = .kindOfDeviceDiffers
     case .noUsableFactor: self = .noWayYet
     case .passcodeLocked: self = .passcodePaused
     case .gestureLocked: self = .gesturePaused

@@ -15,6 +15,8 @@ struct SimplifiedChineseWording: Wording {
     case .biometryNotEnrolled: return "尚未设置\(name)。你可以在此设备的“设置”中完成设置。"
     case .biometryPaused: return "多次尝试后，\(name)已暂时停用。"
     case .deviceNotSuited: return "此设备暂时无法用于此操作。更新软件可能会有帮助。"
+    case .kindOfDeviceNotServed: return "此类设备目前还不支持此操作。"
+    case .kindOfDeviceDiffers: return "此设备与当初设置的设备不符。请重新设置。"
     case .noWayYet: return "此设备还不能确认是你本人。"
     case .wayNotOffered: return "目前无法使用这种方式。"
 

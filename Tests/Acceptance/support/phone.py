@@ -28,6 +28,7 @@ class Phone:
     def __init__(self, *factors):
         self.device_id = f"phone-{uuid.uuid4()}"
         self.keys = {factor: new_key() for factor in factors or (BIOMETRY,)}
+        self.platform = "ios"
         self.os_version = "17.4"
         self.biometry_type = types_pb2.BIOMETRY_TYPE_TOUCH_ID
         self.domain_state = os.urandom(32)
@@ -36,7 +37,7 @@ class Phone:
 
     def posture(self, **changes):
         posture = types_pb2.DevicePosture(
-            platform="ios",
+            platform=self.platform,
             os_version=self.os_version,
             device_model="iPhone15,2",
             biometry_type=self.biometry_type,

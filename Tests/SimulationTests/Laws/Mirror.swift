@@ -49,6 +49,8 @@ final class Mirror {
   private func bindings() -> [Named]? {
     let unknown = Base64URL.encode(chance.bytes(16))
     let kind = World.standIns.standing(ofUnknownBinding: unknown)
+    // All phones here are of this family; one of another is refused before anything else is asked (R38).
+    guard kind.platformFamily == .iOS else { return nil }
     let holder = ProfileRecord(
       applicationID: applicationID, profileID: ProfileRecord.standInID(forUnknownBinding: unknown))
     let person = World.standIns.standing(of: holder, hasSecret: false)

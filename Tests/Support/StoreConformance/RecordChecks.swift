@@ -10,7 +10,7 @@ extension StoreConformance {
       let full = BindingRecord.sample("full", lastUsedAt: Sample.now + .seconds(5))
       let bare = BindingRecord.sample("bare", credential: .profileTouchID(digest: [UInt8](repeating: 9, count: 32)))
         .with {
-          $0.baseline = nil; $0.deviceName = ""
+          $0.baseline = nil; $0.platformFamily = nil; $0.deviceName = ""
         }
       try await store.commit(.putBinding(full), .putBinding(bare))
       for binding in [full, bare] {

@@ -24,7 +24,8 @@ extension BindingRecord {
     BindingRecord(
       bindingID: bindingID, applicationID: application, profileID: profile, deviceID: device ?? "phone of \(bindingID)",
       deviceName: "Alice’s iPhone", biometryType: .touchID, credential: credential, isRevoked: isRevoked,
-      baseline: DomainStateBaseline(domainState: [1, 2, 3], osMajorVersion: 17), deviceLockCount: 3,
+      baseline: DomainStateBaseline(domainState: [1, 2, 3], osMajorVersion: 17), platformFamily: .iOS,
+      deviceLockCount: 3,
       createdAt: Sample.now,
       lastUsedAt: lastUsedAt, version: version)
   }

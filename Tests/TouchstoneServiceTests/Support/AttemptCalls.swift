@@ -59,7 +59,7 @@ extension TestService {
       deviceName: "", biometryType: .touchID,
       credential: .profileTouchID(digest: keys.pepper.digest(ofProfileTouchID: Array(identifier.utf8))),
       isRevoked: false, baseline: DomainStateBaseline(domainState: posture.domainState, osMajorVersion: 17),
-      createdAt: clock.now, lastUsedAt: nil, version: 0)
+      platformFamily: .iOS, createdAt: clock.now, lastUsedAt: nil, version: 0)
     try store.change(.putBinding(binding))
     return TestPhone(deviceID: deviceID, profileID: profileID, bindingID: binding.bindingID)
   }

@@ -17,12 +17,13 @@ extension TestService {
   /// Bound by a key of the fingers enrolled, under any system of which a phone with this one says no more than that its
   /// fingers changed.
   func unknownBindingID(
-    _ prefix: String = "nobody", with secrets: Set<Factor> = [], on osMajorVersion: UInt32 = 17
+    _ prefix: String = "nobody", of family: PlatformFamily = .iOS, with secrets: Set<Factor> = [],
+    on osMajorVersion: UInt32 = 17
   ) -> String {
     name(prefix) { standIns, id in
       let binding = standIns.standing(ofUnknownBinding: id)
-      return binding.keyProtections == [.biometryCurrentSet]
-        && (binding.baseline?.osMajorVersion ?? 0) >= osMajorVersion
+      return binding.keyProtections == [.biometryCurrentSet] && binding.platformFamily == family
+        && binding.baseline.map { $0.osMajorVersion >= osMajorVersion } != false
         && has(
           secrets, standIns.standing(of: record(ProfileRecord.standInID(forUnknownBinding: id)), hasSecret: false))
     }

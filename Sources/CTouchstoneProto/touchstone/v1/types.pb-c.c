@@ -636,7 +636,7 @@ const ProtobufCMessageDescriptor touchstone__v1__localized_text__descriptor =
   (ProtobufCMessageInit) touchstone__v1__localized_text__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__denial__field_descriptors[4] =
+static const ProtobufCFieldDescriptor touchstone__v1__denial__field_descriptors[5] =
 {
   {
     "la_error",
@@ -686,8 +686,21 @@ static const ProtobufCFieldDescriptor touchstone__v1__denial__field_descriptors[
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "detail",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__Denial, detail),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__denial__field_indices_by_name[] = {
+  4,   /* field[4] = detail */
   0,   /* field[0] = la_error */
   2,   /* field[2] = message */
   1,   /* field[1] = reason */
@@ -696,7 +709,7 @@ static const unsigned touchstone__v1__denial__field_indices_by_name[] = {
 static const ProtobufCIntRange touchstone__v1__denial__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__denial__descriptor =
 {
@@ -706,7 +719,7 @@ const ProtobufCMessageDescriptor touchstone__v1__denial__descriptor =
   "Touchstone__V1__Denial",
   "touchstone.v1",
   sizeof(Touchstone__V1__Denial),
-  4,
+  5,
   touchstone__v1__denial__field_descriptors,
   touchstone__v1__denial__field_indices_by_name,
   1,  touchstone__v1__denial__number_ranges,

@@ -236,6 +236,11 @@ struct  Touchstone__V1__LocalizedText
  *   BIOMETRY_LOCKOUT        -8        -1 before iOS 9; ends with a success of device owner or passcode, or UnlockDevice
  *   DOMAIN_STATE_REQUIRED   -6        the policy compares domain states, or a binding is to record one, and the device
  *                                     gives none
+ *   PLATFORM_NOT_SERVED     -6        a payment (or a policy that requires a domain state, where none is given) on
+ *                                     android or web: they have no domain state, and this version verifies neither
+ *                                     attested keys nor passkeys, which could take its place. No update of the device helps
+ *   PLATFORM_DIFFERS        -6        the posture is of another family of platforms (ios and ipados; macos; android; web)
+ *                                     than the binding, which was made on its own; bind the device anew
  *   PASSCODE_LOCKED         -1        retry_after is set
  *   GESTURE_LOCKED          -1        retry_after is set
  *   PASSCODE_DISABLED       -1        until it is set anew with primary authentication
@@ -257,10 +262,14 @@ struct  Touchstone__V1__Denial
    * Set where waiting helps: when the first factor that is locked can be tried again.
    */
   Google__Protobuf__Duration *retry_after;
+  /*
+   * For developers, in English: set where the reason alone does not say what to do.
+   */
+  char *detail;
 };
 #define TOUCHSTONE__V1__DENIAL__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__denial__descriptor) \
-    , TOUCHSTONE__V1__LAERROR__LA_ERROR_UNSPECIFIED, (char *)protobuf_c_empty_string, NULL, NULL }
+    , TOUCHSTONE__V1__LAERROR__LA_ERROR_UNSPECIFIED, (char *)protobuf_c_empty_string, NULL, NULL, (char *)protobuf_c_empty_string }
 
 
 /*

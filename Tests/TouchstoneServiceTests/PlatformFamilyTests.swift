@@ -1,0 +1,107 @@
+import StoreModel
+import Testing
+import TouchstoneCodec
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneService
+
+/// A binding is of the platform that it was made on (R38).
+struct PlatformFamilyTests {
+  // R38: who has the key of a phone chooses its posture, but not the rules that it is judged by.
+  @Test(arguments: ["android", "web", "macOS"]) func aStolenKeyPaysOnNoOtherPlatform(_ platform: String) async throws {
+    let service = try await TestService.start()
+    var phone = try await service.bind()
+    let opened = try await service.begin(phone, policy: "payment", transaction: .dinner)
+    phone.posture.platform = platform
+    phone.posture.domainState = []
+    let denial = try await service.begin(phone, policy: "payment", transaction: .dinner).denial
+    #expect(denial?.reason == "PLATFORM_DIFFERS")
+    #expect(denial?.detail.isEmpty == false && denial?.message?.text.isEmpty == false)
+    let answer = try await service.submit(phone, opened)
+    #expect(answer.outcome == .failed && answer.laError == .biometryNotAvailable && answer.token.isEmpty)
+    #expect(try await service.begin(phone).denial?.reason == "PLATFORM_DIFFERS")
+    #expect(service.events.last?.details.contains(EventDetail(key: "reason", value: "PLATFORM_DIFFERS")) == true)
+  }
+
+  @Test func anIPadMayCallItsSystemEither() async throws {
+    let service = try await TestService.start()
+    var phone = try await service.bind()
+    phone.posture.platform = "iPadOS"
+    #expect(try await service.submit(phone, service.begin(phone)).outcome == .succeeded)
+  }
+
+  // R38: of a binding that an older version made, no family is known; the first success fixes it.
+  @Test func aBindingWithoutAFamilyGetsThatOfItsNextSuccess() async throws {
+    let service = try await TestService.start()
+    var phone = try await service.bind()
+    try change(phone, in: service) { $0.platformFamily = nil }
+    let opened = try await service.begin(phone)
+    _ = try await service.submit(phone, opened, phone.wrongProof(for: opened))
+    #expect(service.store.records.binding(phone.bindingID)?.platformFamily == nil)
+    #expect(try await service.submit(phone, opened).outcome == .succeeded)
+    #expect(service.store.records.binding(phone.bindingID)?.platformFamily == .iOS)
+    phone.posture.platform = "android"
+    #expect(try await service.begin(phone).denial?.reason == "PLATFORM_DIFFERS")
+  }
+
+  // R38
+  @Test(arguments: [("android", false), ("web", false), ("macos", true)])
+  func aPlatformWithoutDomainStateIsRefusedByName(_ platform: String, _ isServed: Bool) async throws {
+    let service = try await TestService.start()
+    var phone = TestPhone()
+    phone.posture.platform = platform
+    if !isServed { phone.posture.domainState = [] }
+    phone = try await service.bind(phone)
+    let opened = try await service.begin(phone, policy: "payment", transaction: .dinner)
+    #expect(opened.denial?.reason == (isServed ? nil : "PLATFORM_NOT_SERVED"))
+    // Nor on bytes of the app's own that it calls a domain state.
+    phone.posture.domainState = Array("made up".utf8)
+    let denial = try await service.begin(phone, policy: "payment", transaction: .dinner).denial
+    #expect(denial?.reason == (isServed ? nil : "PLATFORM_NOT_SERVED"))
+    let text = "This can't be done on this kind of device yet. Please continue another way."
+    #expect(denial?.message?.text == (isServed ? nil : text))
+    #expect((denial?.detail.isEmpty ?? true) == isServed)
+    if !isServed { #expect(try await service.submit(phone, service.begin(phone)).outcome == .succeeded) }
+  }
+
+  // R37: an unknown binding is of some family, too, as a known one is.
+  @Test(arguments: [PlatformFamily.iOS, .macOS, .android, .web])
+  func anUnknownBindingIsOfAFamilyLikeAKnownOne(_ family: PlatformFamily) async throws {
+    let service = try await TestService.start()
+    var known = TestPhone()
+    known.posture.platform = "\(family)"
+    if !family.hasDomainState { known.posture.domainState = [] }
+    known = try await service.bind(known)
+    var unknown = known
+    unknown.bindingID = service.unknownBindingID(of: family)
+    let asked: [(String, V1.Transaction?)] = [("login", nil), ("payment", .dinner)]
+    for platform in Platform.wireNames {
+      for domainState in [[], Array("a guess".utf8)] {
+        var answers: [[V1.BeginEvaluationResponse]] = [[], []]
+        for (index, var phone) in [known, unknown].enumerated() {
+          phone.posture.platform = platform
+          phone.posture.domainState = domainState
+          for (policy, transaction) in asked {
+            var opened = try await service.begin(phone, policy: policy, transaction: transaction)
+            if opened.denial == nil {
+              let answer = try await service.submit(phone, opened, phone.wrongProof(for: opened))
+              #expect(answer.outcome == .tryAgain)
+            }
+            (opened.evaluation, opened.signingInput) = ([], [])
+            answers[index].append(opened)
+          }
+        }
+        #expect(answers[0] == answers[1], "\(platform)")
+      }
+    }
+  }
+
+  private func change(
+    _ phone: TestPhone, in service: TestService, _ body: (inout BindingRecord) -> Void
+  ) throws {
+    var binding = try #require(service.store.records.binding(phone.bindingID))
+    body(&binding)
+    try service.store.change(.putBinding(binding))
+  }
+}
