@@ -123,7 +123,7 @@ extension V1.SeenPosture {
     self.init(
       bindingID: bindingID,
       posture: V1.DevicePosture(
-        platform: posture.platform.wireName, osVersion: posture.osVersion?.text ?? "",
+        platform: posture.platform.wireName, osVersion: posture.osVersion.text,
         deviceModel: seen.deviceModel, biometryType: V1.BiometryType(rawValue: Int32(posture.biometryType.rawValue)),
         biometryAvailable: posture.isBiometryAvailable, biometryEnrolled: posture.isBiometryEnrolled,
         biometryLockedOut: posture.isBiometryLockedOut, passcodeSet: posture.isPasscodeSet),

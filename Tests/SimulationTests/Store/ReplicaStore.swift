@@ -147,6 +147,11 @@ final class ReplicaStore: Store, @unchecked Sendable {
     deliver("a key check", .success(database.keyCheck(initially: check)), to: completion)
   }
 
+  func signAccounts(with keys: AccountKeys, completion: @escaping Completion<Void>) {
+    database.signAccounts(with: keys)
+    deliver("that accounts are signed", .success(()), to: completion)
+  }
+
   func close(completion: @escaping @Sendable () -> Void) { later("the store closes", completion) }
 
   // MARK: Answering

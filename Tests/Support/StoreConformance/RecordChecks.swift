@@ -129,7 +129,7 @@ extension StoreConformance {
     },
 
     Check(name: "the posture that a binding was last seen with is kept, and changes no version") { store in
-      let (first, second) = (SeenPosture.sample(), SeenPosture.sample(osVersion: nil, isProven: true))
+      let (first, second) = (SeenPosture.sample(), SeenPosture.sample(osVersion: OSVersion(18), isProven: true))
       let binding = BindingRecord.sample("b-1").with { $0.lastSeen = first }
       try await store.commit(.putBinding(binding), .putBinding(.sample("b-2")))
       #expect(try await store.attemptRecords(bindingID: "b-1").binding == binding.stored)

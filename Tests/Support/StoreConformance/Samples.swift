@@ -48,7 +48,7 @@ extension BindingRecord {
 
 extension SeenPosture {
   public static func sample(
-    osVersion: OSVersion? = OSVersion(17, 2, 1), seenAt: UnixTime = Sample.now, isProven: Bool = false
+    osVersion: OSVersion = OSVersion(17, 2, 1), seenAt: UnixTime = Sample.now, isProven: Bool = false
   ) -> SeenPosture {
     SeenPosture(
       DevicePosture(
