@@ -118,11 +118,6 @@ extension Store {
   ) throws(StoreError) -> AttemptRecords? {
     nil
   }
-
-  /// By a store whose log nobody else can write to.
-  public func signAccounts(with keys: AccountKeys, completion: @escaping Completion<Void>) {
-    completion(.success(()))
-  }
 }
 
 public struct EnrolmentRecords: Sendable, Hashable {

@@ -124,6 +124,10 @@ private final class PumpedStore: Store, @unchecked Sendable {
     pump(completion) { store.sweep(before: time, completion: completion) }
   }
 
+  func signAccounts(with keys: AccountKeys, completion: @escaping Completion<Void>) {
+    pump(completion) { store.signAccounts(with: keys, completion: completion) }
+  }
+
   func keyCheck(initially check: [UInt8], completion: @escaping Completion<[UInt8]>) {
     pump(completion) { store.keyCheck(initially: check, completion: completion) }
   }
