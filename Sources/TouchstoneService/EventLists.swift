@@ -12,8 +12,10 @@ final class EventLists: Sendable {
   static let readsPerList = 10
   /// At one time: others read lists, too, from the same few connections.
   static let maximumReads = 2
-  /// At work or waiting. One caller alone may have a third: 5 s of reading, and a few MiB of calls.
+  /// At work or waiting. One caller alone may have a third: 5 s of reading.
   static let maximumLists = 512
+  /// A list that has found so many answers them instead of waiting for another turn: what waits holds some 64 KiB at most.
+  static let maximumHeldEvents = 64
 
   private struct State: Sendable {
     var reads = 0
@@ -114,7 +116,7 @@ private struct EventList: Sendable {
   private func take(_ page: EventPage, after position: UInt64, _ found: [EventRecord]) throws(RequestError) {
     if let error = RequestError.archived(before: page, after: position) { throw error }
     let found = found + page.events
-    guard !page.reachesEnd, found.count < limit, readsLeft > 1 else {
+    guard !page.reachesEnd, found.count < min(limit, EventLists.maximumHeldEvents), readsLeft > 1 else {
       return exchange.answer(
         V1.ListEventsResponse(
           events: found.map(V1.Event.init), nextPageToken: page.reachesEnd ? "" : "\(page.through)"))

@@ -67,6 +67,19 @@ struct ListEventsTests {
     #expect(second.nextPageToken.isEmpty)
   }
 
+  /// A list that waits for its turn holds few events.
+  @Test func whatWasFoundIsAnsweredBeforeItIsMuch() throws {
+    for _ in 0..<EventPage.maximumRows / 4 {
+      commit(1, "some")
+      commit(7, "other")
+    }
+    let some = V1.EventFilter(applicationID: Self.application, kinds: ["some"])
+    let first = try list(some)
+    #expect(first.events.count == EventPage.maximumRows / 8)
+    #expect(first.nextPageToken == "\(EventPage.maximumRows)")
+    #expect(try list(some, token: first.nextPageToken).events.count == EventPage.maximumRows / 8)
+  }
+
   @Test func theFilterMayChangeFromOnePageToTheNext() throws {
     commit(5, "a")
     commit(5, "b")
