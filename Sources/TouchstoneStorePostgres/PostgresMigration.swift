@@ -91,9 +91,11 @@ public struct PostgresMigration: Sendable, Hashable {
     }
   }
 
+  /// In one transaction: another process that saw the table without its row would take the database for another application's.
   private static let marking: [StatementCall] = [
-    .raw(Schema.marker),
+    StatementCall(.begin), .raw(Schema.marker),
     .raw("INSERT INTO touchstone_schema VALUES (1, '\(Schema.application)', 0, NULL) ON CONFLICT DO NOTHING"),
+    StatementCall(.commit),
   ]
 
   /// Fails where the database is not at this version any more.

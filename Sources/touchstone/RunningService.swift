@@ -39,9 +39,22 @@ final class RunningService: Sendable {
     }
     let tls = try configuration.loadTLS()
     raiseDescriptorLimit()
+    let store = try configuration.openStore(logger: logger)
+    do throws(Failure) {
+      return try start(configuration, on: store, listeners, tls, logger: logger, clock: clock)
+    } catch {
+      // The process ends next, and SQLite removes its write-ahead log only if the database is closed before that.
+      let _: Void? = try? answer { done in store.close { done(.success(())) } }
+      throw error
+    }
+  }
+
+  private static func start(
+    _ configuration: ProcessConfiguration, on store: any Store, _ listeners: [Listener], _ tls: RPCServerTLS?,
+    logger: Logger, clock: @escaping ServiceEnvironment.Clock
+  ) throws(Failure) -> RunningService {
     let cores = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     let shards = configuration.shards == 0 ? cores : configuration.shards
-    let store = try configuration.openStore(logger: logger)
     let keys = try configuration.keySource.load(for: store, mayCreate: configuration.mayMakeKeys)
     logger.notice("keys loaded", metadata: ["keys": "\(keys.summary)", "from": "\(configuration.keySource.name)"])
     if keys.audit == nil {
@@ -104,8 +117,7 @@ final class RunningService: Sendable {
   private init(
     addresses: [SocketAddress], listeners: [Listener], tls: RPCServerTLS?, tlsSettings: TLSSettings?,
     service: TouchstoneService, server: RPCServer, store: any Store, auditKeyring: AuditKeyring, sweeping: Sweeping,
-    archiving: Archiving?,
-    pepperCheck: [UInt8], logger: Logger
+    archiving: Archiving?, pepperCheck: [UInt8], logger: Logger
   ) {
     self.addresses = addresses
     self.listeners = listeners
