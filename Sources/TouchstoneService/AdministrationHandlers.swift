@@ -48,7 +48,7 @@ extension TouchstoneService {
             advisories: Advisory.ofRecovery(bindings: active.map(\.standing), profile: profile.standing)
               .map(\.rawValue))
           addDevices(
-            of: Self.deviceIDs(bindings)[...], vendor: vendor(of: request.applicationID), to: response, for: exchange)
+            of: Self.deviceIDs(active)[...], vendor: vendor(of: request.applicationID), to: response, for: exchange)
         }
       }
     }

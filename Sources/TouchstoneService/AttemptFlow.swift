@@ -218,7 +218,10 @@ final class AttemptFlow: Sendable {
     if subject.binding == nil, let bindingID = evaluation.subject.bindingID {
       changes.append(.requireNoBinding(applicationID: applicationID, id: bindingID))
     }
-    if let grant { changes += grant.changes(subject, decision, of: posture, at: now) }
+    if let grant {
+      changes += grant.changes(
+        subject, decision, provenFamily: proof.isByKey ? posture.platform.family : nil, at: now)
+    }
     let seen = SeenPosture(
       posture, deviceModel: deviceModel, seenAt: now, isProven: decision.outcome == .succeeded && proof.isByKey)
     if let note = subject.note(of: seen) { changes.append(note) }

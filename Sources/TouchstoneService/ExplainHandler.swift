@@ -40,7 +40,10 @@ extension TouchstoneService {
       }
       var terms = terms
       terms.posture = seen.posture
-      terms.posture.domainState = binding.baseline?.domainState ?? []
+      // What is not stored is taken for unchanged, where that phone had any to give.
+      if seen.posture.isBiometryEnrolled && !seen.posture.isBiometryLockedOut {
+        terms.posture.domainState = binding.baseline?.domainState ?? []
+      }
       subject(terms.subject, of: terms.applicationID, evaluation: nil, for: exchange) { [self, terms] subject in
         explain(terms, for: subject, seen: V1.SeenPosture(seen, of: bindingID), exchange, at: now)
       }

@@ -37,12 +37,15 @@ struct Grant: Sendable {
 
   /// The success rests on the standings of binding, device and profile, so all must still be as they were read. Those
   /// that the decision itself replaces are compared by that.
+  ///
+  /// - Parameter provenFamily: of a posture that came with a proof by the device's key. Another factor's success says nothing
+  ///   of the device.
   func changes(
-    _ subject: Subject, _ decision: AttemptDecision, of posture: DevicePosture, at now: UnixTime
+    _ subject: Subject, _ decision: AttemptDecision, provenFamily: PlatformFamily?, at now: UnixTime
   ) -> [Change] {
     var changes: [Change] = []
     if let binding = subject.binding {
-      changes.append(change(of: binding, decision, posture, at: now))
+      changes.append(change(of: binding, decision, provenFamily, at: now))
       if decision.device == nil {
         let device = subject.device
         changes.append(.requireDevice(id: device.deviceID, vendor: device.vendor, version: device.version))
@@ -54,16 +57,17 @@ struct Grant: Sendable {
   }
 
   private func change(
-    of binding: BindingRecord, _ decision: AttemptDecision, _ posture: DevicePosture, at now: UnixTime
+    of binding: BindingRecord, _ decision: AttemptDecision, _ provenFamily: PlatformFamily?, at now: UnixTime
   ) -> Change {
-    guard decision.baseline != nil || binding.platformFamily == nil else {
+    let learnsFamily = binding.platformFamily == nil && provenFamily != nil
+    guard decision.baseline != nil || learnsFamily else {
       return .touchBinding(id: binding.bindingID, version: binding.version, lastUsedAt: now)
     }
     var binding = binding
     // R26
     if let baseline = decision.baseline { binding.baseline = baseline }
-    // R38: of a binding that was made before this was kept.
-    if binding.platformFamily == nil { binding.platformFamily = posture.platform.family }
+    // R38: an older version made the binding, and did not keep its family.
+    if learnsFamily { binding.platformFamily = provenFamily }
     binding.lastUsedAt = now
     return .putBinding(binding)
   }

@@ -99,10 +99,10 @@ struct StandIns: Sendable {
     self.pepper = pepper
   }
 
-  /// Most bindings are of phones, and of those most of these. Whether a posture is of the right family is told to
-  /// anybody who asks, so an unknown binding has one, too (R38).
-  private static let platformFamilies: [PlatformFamily] = [
-    .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .macOS, .android, .android, .android, .web,
+  /// Most bindings are of phones, and most of those are iPhones. Every caller learns whether a posture is of the right
+  /// family, so an unknown binding has one, too (R38). `nil`: bindings that an older version made take every family.
+  private static let platformFamilies: [PlatformFamily?] = [
+    .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .iOS, .macOS, .android, .android, .android, .web, nil, nil,
   ]
 
   /// Where its platform has one, it has a baseline that no phone has, so that a domain state which is guessed differs from
@@ -115,7 +115,7 @@ struct StandIns: Sendable {
     let family = Self.platformFamilies[Int(chance[2]) % Self.platformFamilies.count]
     return BindingStanding(
       isActive: false, keyProtections: keys, holdsProfileTouchID: keys.isEmpty,
-      baseline: family.hasDomainState
+      baseline: family?.hasDomainState ?? true
         ? DomainStateBaseline(
           domainState: pepper.digest(of: id, purpose: "stand-in binding"), osMajorVersion: osMajorVersion) : nil,
       platformFamily: family)

@@ -23,8 +23,10 @@ public struct SeenPosture: Sendable, Hashable {
   /// How old the time of what is stored may become: a phone that logs in every minute writes no row for it.
   static let timePrecision: Duration = .seconds(60 * 60)
 
-  /// Whether it is worth a write. What was proven is not replaced by a caller's word for the same.
+  /// Whether it is worth a write. A caller's word does not replace what was proven by the same, nor by another platform's
+  /// posture, which the binding refuses.
   public func isNews(after known: SeenPosture?) -> Bool {
+    if let known, known.isProven, !isProven, known.posture.platform.family != posture.platform.family { return false }
     guard let known, known.posture == posture, Identifier.areEqual(known.deviceModel, deviceModel) else { return true }
     if known.isProven != isProven { return isProven }
     return known.seenAt + Self.timePrecision <= seenAt

@@ -141,7 +141,9 @@ def seed_sqlite(path, profiles, keys):
             bindings(profiles, keys, now),
         )
         connection.execute("INSERT INTO binding_uses SELECT number, NULL FROM bindings")
-        connection.execute("INSERT INTO devices SELECT device_id, 0, 0, 1, NULL FROM bindings")
+        connection.execute(
+            "INSERT INTO devices (device_id, failures, is_locked_out, version) SELECT device_id, 0, 0, 1 FROM bindings"
+        )
         connection.executemany(
             f"INSERT INTO profiles VALUES (?, ?, 1, 1, 1, NULL, NULL, {', '.join('?' * 9)}, {', '.join(['NULL'] * 9)}, ?, 1, NULL)",
             ((APPLICATION, profile_id(number), *passcode(number, now), now) for number in range(profiles)),

@@ -39,6 +39,12 @@ struct PlatformFamilyTests {
     let opened = try await service.begin(phone)
     _ = try await service.submit(phone, opened, phone.wrongProof(for: opened))
     #expect(service.store.records.binding(phone.bindingID)?.platformFamily == nil)
+    // A passcode says nothing of the phone that it was typed on.
+    _ = try await service.set(.passcode("2468"))
+    var other = phone
+    other.posture.platform = "web"
+    #expect(try await service.submit(other, service.begin(other), .typed("2468")).outcome == .succeeded)
+    #expect(service.store.records.binding(phone.bindingID)?.platformFamily == nil)
     #expect(try await service.submit(phone, opened).outcome == .succeeded)
     #expect(service.store.records.binding(phone.bindingID)?.platformFamily == .iOS)
     phone.posture.platform = "android"

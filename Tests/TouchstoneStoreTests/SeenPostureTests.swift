@@ -6,11 +6,11 @@ struct SeenPostureTests {
   private let start = UnixTime(seconds: 1_700_000_000)
 
   private func seen(
-    osVersion: OSVersion = OSVersion(17, 2, 1), seenAt: UnixTime? = nil, isProven: Bool = false
+    platform: Platform = .iOS, osVersion: OSVersion = OSVersion(17, 2, 1), seenAt: UnixTime? = nil, isProven: Bool = false
   ) -> SeenPosture {
     SeenPosture(
       DevicePosture(
-        platform: .iOS, osVersion: osVersion, biometryType: .faceID, isBiometryAvailable: true,
+        platform: platform, osVersion: osVersion, biometryType: .faceID, isBiometryAvailable: true,
         isBiometryEnrolled: false, isBiometryLockedOut: true, isPasscodeSet: true, domainState: [1, 2, 3]),
       deviceModel: "iPhone “15”", seenAt: seenAt ?? start, isProven: isProven)
   }
@@ -50,5 +50,7 @@ struct SeenPostureTests {
     // A caller's word takes nothing from what was proven; a proof is more than a word.
     #expect(!isNews(seen(seenAt: start + .seconds(7_200)), after: known))
     #expect(isNews(known, after: seen()))
+    #expect(!isNews(seen(platform: .android), after: known))
+    #expect(isNews(seen(platform: .iPadOS), after: known))
   }
 }

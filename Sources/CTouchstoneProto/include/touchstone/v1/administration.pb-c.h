@@ -131,6 +131,9 @@ struct  Touchstone__V1__GetProfileResponse
    */
   size_t n_bindings;
   Touchstone__V1__Binding **bindings;
+  /*
+   * The active bindings' devices. A revoked one's may be another person's by now.
+   */
   size_t n_devices;
   Touchstone__V1__DeviceStanding **devices;
   size_t n_secrets;
