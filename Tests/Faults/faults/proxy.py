@@ -47,13 +47,17 @@ class Proxy:
         self._call(self._cut())
 
     def close(self):
-        self._server.close()
+        self._call(self._close())
         self.cut()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
     def _call(self, coroutine):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    async def _close(self):
+        """On the loop's own thread: connections end there at the same time."""
+        self._server.close()
 
     async def _cut(self):
         for writer in list(self._writers):
