@@ -6,7 +6,8 @@ struct SeenPostureTests {
   private let start = UnixTime(seconds: 1_700_000_000)
 
   private func seen(
-    platform: Platform = .iOS, osVersion: OSVersion = OSVersion(17, 2, 1), seenAt: UnixTime? = nil, isProven: Bool = false
+    platform: Platform = .iOS, osVersion: OSVersion = OSVersion(17, 2, 1), seenAt: UnixTime? = nil,
+    isProven: Bool = false
   ) -> SeenPosture {
     SeenPosture(
       DevicePosture(
