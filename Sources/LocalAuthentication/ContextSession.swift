@@ -1,6 +1,5 @@
 // What an LAContext remembers: its settings, what it learned of the phone, what it has open.
 
-internal import Dispatch
 internal import Foundation
 internal import SimulatedPhone
 internal import Synchronization
@@ -39,8 +38,6 @@ final class ContextSession: Sendable {
 
   let simulation: LASimulation
   private let state = Mutex(State())
-  /// For replies that no phone was asked for. Concurrent, so that a reply that blocks holds up no other.
-  private static let replyQueue = DispatchQueue(label: "LocalAuthentication.replies", attributes: .concurrent)
 
   init(_ simulation: LASimulation) {
     self.simulation = simulation
@@ -90,7 +87,7 @@ final class ContextSession: Sendable {
     guard let simulated = policy.simulated else {
       let isInvalidated = state.withLock { $0.isInvalidated }
       let error = LAError(describing: isInvalidated ? .invalidContext : .companionNotAvailable)
-      return Self.replyQueue.async { reply(error) }
+      return replying { reply(error) }
     }
     evaluate(simulated, localizedReason: localizedReason, reply: reply)
   }
@@ -150,7 +147,7 @@ extension ContextSession {
   private func evaluate(_ policy: SimulatedPhone.Policy, localizedReason: String, reply: @escaping Reply) {
     switch begin(policy, localizedReason: localizedReason) {
     case .replying(let error):
-      Self.replyQueue.async { reply(error) }
+      replying { reply(error) }
     case .asking(let request, let number):
       let id = simulation.phone.evaluate(request) { result in reply(self.end(number, result)) }
       if let id { name(number, id) }
@@ -183,7 +180,7 @@ extension ContextSession {
 
   private func endWithoutPrompt(_ reply: @escaping Reply) {
     let error = invalidity
-    Self.replyQueue.async { reply(error) }
+    replying { reply(error) }
   }
 
   private var invalidity: LAError? {

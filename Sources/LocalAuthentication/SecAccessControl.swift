@@ -55,32 +55,32 @@ extension SecAccessControl: Hashable {
 
 public func SecAccessControlGetTypeID() -> CFTypeID { 1 }
 
+/// Several conditions are all to be met, unless `.or` says that one is enough.
 /// - Parameter protection: a `kSecAttrAccessible…`.
-/// - Returns: `nil`, and `errSecParam`, where conditions are several and it is not said how they combine; `nil`, and
-///   `errSecUnimplemented`, for what the simulated phone has not: companions alone and application passwords.
+/// - Returns: `nil`, and `errSecParam`, for flags that exclude each other; `nil`, and `errSecUnimplemented`, for what the
+///   simulated phone has not: application passwords, and companions that are needed.
 public func SecAccessControlCreateWithFlags(
   _ allocator: CFAllocator?, _ protection: CFTypeRef, _ flags: SecAccessControlCreateFlags,
   _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecAccessControl? {
+  guard let accessibility = protection as? String, !flags.isContradictory else { return report(errSecParam, to: error) }
   let conditions = flags.conditions
-  let isCombined = flags.contains(.or) || flags.contains(.and)
-  if flags.contains(.applicationPassword)
-    || (flags.contains(.companion) && (conditions.isEmpty || flags.contains(.and)))
-  {
-    error?.pointee = .status(errSecUnimplemented)
-    return nil
-  }
-  guard let accessibility = protection as? String, conditions.count < 2 || isCombined,
-    !flags.isSuperset(of: [.or, .and])
-  else {
-    error?.pointee = .status(errSecParam)
-    return nil
-  }
+  let needsCompanion = flags.contains(.companion) && (conditions.isEmpty || !flags.contains(.or))
+  if needsCompanion || flags.contains(.applicationPassword) { return report(errSecUnimplemented, to: error) }
   return SecAccessControl(
     SimulatedPhone.AccessControl(
-      conditions, combination: flags.contains(.and) ? .all : .any,
+      conditions, combination: flags.contains(.or) ? .any : .all,
       isBoundToPasscode: accessibility == kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly as String),
     accessibility: accessibility)
+}
+
+extension SecAccessControlCreateFlags {
+  /// As Apple has it: one way to combine, one kind of biometrics, and presence of the user alone.
+  fileprivate var isContradictory: Bool {
+    let besidePresence: Self = [.userPresence, .applicationPassword, .privateKeyUsage]
+    return isSuperset(of: [.or, .and]) || isSuperset(of: [.biometryAny, .biometryCurrentSet])
+      || contains(.userPresence) && !isSubset(of: besidePresence)
+  }
 }
 
 extension SecAccessControlCreateFlags {

@@ -101,7 +101,7 @@ public func SecKeyCopyKeyExchangeResult(
   if let hash {
     let query = KeychainQuery(parameters)
     guard let size = query.integer(SecKeyKeyExchangeParameter.requestedSize.rawValue),
-      0..<maximumDerivedSize ~= size
+      1...maximumDerivedSize ~= size
     else { return report(errSecParam, to: error) }
     let sharedInfo = query.data(SecKeyKeyExchangeParameter.sharedInfo.rawValue) ?? Data()
     derivation = KeyDerivation(hash, sharedInfo: [UInt8](sharedInfo), byteCount: size)

@@ -40,8 +40,6 @@ public final class SimulatedPhone: Sendable {
 
   private let core: Mutex<Core>
   private let clock: @Sendable () -> Duration
-  /// Concurrent, so that a reply that blocks holds up no other.
-  private let replyQueue = DispatchQueue(label: "SimulatedPhone.replies", attributes: .concurrent)
 
   /// - Parameters:
   ///   - deviceModel: as `uname` has it; "iPhone10,4" is an iPhone 8.
@@ -375,10 +373,16 @@ extension SimulatedPhone {
 
   private func deliver(_ result: Result<Authentication, Failure>, to recipient: Recipient) {
     switch recipient {
-    case .reply(let reply): replyQueue.async { reply(result) }
+    case .reply(let reply): replying { reply(result) }
     case .waiter(let waiter): waiter.finish(result)
     }
   }
+}
+
+/// Tells an app what came of its request, off the caller's thread. Each reply has a serial queue of its own: a reply that
+/// blocks holds up no other, and Dispatch gives such queues a thread also where callers that wait hold all of the pool's.
+package func replying(_ body: @escaping @Sendable () -> Void) {
+  DispatchQueue(label: "LocalAuthentication.reply").async(execute: body)
 }
 
 /// Somebody who blocks until an evaluation has ended. `finish` runs nobody's code and so may be called under the lock.

@@ -125,7 +125,7 @@ struct KeyOperationTests {
       #expect(secret == result(other.privateKey, one.publicKey))
       #expect(secret.count == length)
     }
-    for size in [nil, -1, Int.max] {
+    for size in [nil, -1, 0, Int.max] {
       let parameters = size.map { [SecKeyKeyExchangeParameter.requestedSize.rawValue: $0] } ?? [:]
       var error: Unmanaged<CFError>?
       #expect(

@@ -189,7 +189,9 @@ struct KeychainTests {
     }
   }
 
-  @Test("What a flag asks, the person is asked", arguments: [true, false])
+  @Test(
+    "What a flag asks, the person is asked; all of several, unless .or says that one is enough",
+    arguments: [true, false])
   func combinations(isAnd: Bool) async throws {
     let phone = SimulatedPhone.withThumb(person: .presenting(.finger("stranger's"), passcode: "2580"))
     let app = LASimulation(phone: phone)
@@ -217,7 +219,8 @@ struct KeychainTests {
   @Test("Access controls that cannot be are refused")
   func badControls() throws {
     let bad: [(SecAccessControlCreateFlags, OSStatus)] = [
-      ([.biometryAny, .devicePasscode], errSecParam), ([.biometryAny, .or, .and, .devicePasscode], errSecParam),
+      ([.biometryAny, .biometryCurrentSet], errSecParam), ([.biometryAny, .or, .and, .devicePasscode], errSecParam),
+      ([.userPresence, .or, .biometryAny], errSecParam), ([.userPresence, .devicePasscode], errSecParam),
       (.companion, errSecUnimplemented), ([.biometryAny, .and, .companion], errSecUnimplemented),
       (.applicationPassword, errSecUnimplemented),
     ]
@@ -227,6 +230,8 @@ struct KeychainTests {
       #expect(error?.takeRetainedValue().code == Int(status))
     }
     _ = try access([.biometryAny, .or, .companion])
+    #expect(try access([.biometryAny, .devicePasscode]) == access([.biometryAny, .and, .devicePasscode]))
+    #expect(try access([.biometryAny, .devicePasscode]) != access([.biometryAny, .or, .devicePasscode]))
   }
 
   @Test("evaluateAccessControl asks for use alone, and not of an invalidated context")

@@ -70,6 +70,21 @@ struct WaitingTests {
     #expect(areSignedInTime)
   }
 
+  @Test("Apps that wait for a context's reply on all of the pool's threads get it")
+  func replies() async {
+    let app = LASimulation(phone: .withThumb(person: .presenting(.finger("thumb"))))
+    let areAnsweredInTime = await finishesInTime {
+      let answered = DispatchSemaphore(value: 0)
+      let context = app.run { LAContext() }
+      context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "Log in") { success, _ in
+        #expect(success)
+        answered.signal()
+      }
+      answered.wait()
+    }
+    #expect(areAnsweredInTime)
+  }
+
   @Test("In tasks", .timeLimit(.minutes(1)), arguments: [false, true])
   func tasks(isAsked: Bool) async throws {
     let app = LASimulation(phone: .withThumb(person: .presenting(.finger("thumb"))))
