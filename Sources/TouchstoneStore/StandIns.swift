@@ -84,9 +84,7 @@ extension BindingRecord {
   public var countingDeviceID: String {
     isRevoked ? DeviceRecord.standInID(forRevokedBinding: bindingID) : deviceID
   }
-}
 
-extension BindingRecord {
   /// Whose that record is, where the application is this vendor's: a stand-in is nobody's.
   public func countingVendor(_ vendor: Vendor) -> Vendor { isRevoked ? .everybody : vendor }
 }

@@ -46,17 +46,15 @@ extension Row {
     return try value(SeenPosture(encoded: bytes), "posture")
   }
 
+  fileprivate mutating func platformFamily() throws(SQLiteError) -> PlatformFamily? {
+    guard let raw = optionalInteger() else { return nil }
+    return try value(PlatformFamily(rawValue: UInt8(truncatingIfNeeded: raw)), "platform_family")
+  }
+
   /// `nil`: what stands in the column was never written by us.
   func value<Value>(_ value: Value?, _ column: String) throws(SQLiteError) -> Value {
     guard let value else { throw SQLiteError(code: .corrupt, message: "unreadable column \(column)") }
     return value
-  }
-}
-
-extension Row {
-  fileprivate mutating func platformFamily() throws(SQLiteError) -> PlatformFamily? {
-    guard let raw = optionalInteger() else { return nil }
-    return try value(PlatformFamily(rawValue: UInt8(truncatingIfNeeded: raw)), "platform_family")
   }
 }
 
@@ -68,7 +66,8 @@ extension BindingRecord {
     version
     """
   static let joined = """
-    bindings LEFT JOIN binding_uses ON binding_uses.binding_number = number LEFT JOIN binding_postures ON binding_postures.binding_number = number
+    bindings LEFT JOIN binding_uses ON binding_uses.binding_number = number
+    LEFT JOIN binding_postures ON binding_postures.binding_number = number
     """
 
   init(_ row: inout Row) throws(SQLiteError) {
