@@ -17,16 +17,29 @@ func support(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
   .target(name: name, dependencies: dependencies, path: "Tests/Support/\(name)", swiftSettings: settings)
 }
 
+/// Set by `make release ACCELERATED=1`, which also fetches Intel's crypto_mb for batches of signatures.
+let isAccelerated = Context.environment["TOUCHSTONE_ACCELERATED"] == "1"
+
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 
-func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+/// The folder of Sources or Tests that a target is in says what kind of thing it is.
+func library(
+  _ folder: String, _ name: String, _ dependencies: [Target.Dependency] = [], defines: [SwiftSetting] = []
+) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", swiftSettings: settings + defines)
 }
 
-func tests(_ target: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+func systemLibrary(_ name: String, pkgConfig: String? = nil, package: String? = nil) -> Target {
+  .systemLibrary(
+    name: name, path: "Sources/System/\(name)", pkgConfig: pkgConfig, providers: package.map { [.apt([$0])] })
+}
+
+func tests(
+  _ folder: String, _ target: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []
+) -> Target {
   .testTarget(
-    name: "\(target)Tests", dependencies: [.target(name: target)] + dependencies, exclude: exclude,
-    swiftSettings: settings)
+    name: "\(target)Tests", dependencies: [.target(name: target)] + dependencies,
+    path: "Tests/\(folder)/\(target)Tests", exclude: exclude, swiftSettings: settings)
 }
 
 let package = Package(
@@ -46,119 +59,148 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
-    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
   ],
   targets: [
     // C: system libraries and generated code.
-    .systemLibrary(name: "CProtobufC", pkgConfig: "libprotobuf-c", providers: [.apt(["libprotobuf-c-dev"])]),
-    .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
-    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-    .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
-    .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
-    .systemLibrary(name: "CEpoll"),
-    .systemLibrary(name: "CProcess"),
-    .target(name: "CTouchstoneProto", dependencies: ["CProtobufC"]),
+    systemLibrary("CProtobufC", pkgConfig: "libprotobuf-c", package: "libprotobuf-c-dev"),
+    systemLibrary("CNGHTTP2", pkgConfig: "libnghttp2", package: "libnghttp2-dev"),
+    systemLibrary("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
+    systemLibrary("COpenSSL", pkgConfig: "openssl", package: "libssl-dev"),
+    systemLibrary("CSQLite", pkgConfig: "sqlite3", package: "libsqlite3-dev"),
+    systemLibrary("CPostgres", pkgConfig: "libpq", package: "libpq-dev"),
+    systemLibrary("CYAML", pkgConfig: "yaml-0.1", package: "libyaml-dev"),
+    systemLibrary("CArgon2", pkgConfig: "libargon2", package: "libargon2-dev"),
+    // Empty in a build that is not accelerated.
+    systemLibrary("CCryptoMB", pkgConfig: isAccelerated ? "crypto_mb" : nil),
+    systemLibrary("CEpoll"),
+    systemLibrary("CProcess"),
+    systemLibrary("CExtendedAttributes"),
+    .target(name: "CTouchstoneProto", dependencies: ["CProtobufC"], path: "Sources/Core/CTouchstoneProto"),
 
     // Knows nothing of Touchstone.
-    library("DispatchRPC", ["CNGHTTP2", "COpenSSL", "CZlib", "CEpoll"]),
-    library("DispatchPool"),
-    library("RPCChannel", ["DispatchRPC", "DispatchPool"]),
+    library("RPC", "MonotonicClock"),
+    library("RPC", "DispatchRPC", ["MonotonicClock", "CNGHTTP2", "COpenSSL", "CZlib", "CEpoll"]),
+    library("RPC", "DispatchPool", ["MonotonicClock"]),
+    library("RPC", "RPCChannel", ["DispatchRPC", "DispatchPool"]),
 
     // The rules, the bytes, the store: each alone.
-    library("TouchstonePolicy"),
-    library("DecisionTables", ["TouchstonePolicy"]),
-    library("TouchstoneCodec", ["CTouchstoneProto", "CProtobufC"]),
-    library("TouchstoneStore", ["TouchstonePolicy", crypto]),
-    library("TouchstoneStoreSQLite", ["TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
-    library("TouchstoneStorePostgres", ["TouchstoneStore", "TouchstonePolicy", "DispatchPool", "CPostgres"]),
-    library("TouchstoneCrypto", ["CArgon2", crypto]),
+    library("Core", "TouchstonePolicy"),
+    library("Commands", "DecisionTables", ["TouchstonePolicy"]),
+    library("Core", "TouchstoneCodec", ["CTouchstoneProto", "CProtobufC"]),
+    library("Core", "TouchstoneStore", ["TouchstonePolicy", crypto]),
+    library("Stores", "TouchstoneStoreSQLite", ["TouchstoneStore", "TouchstonePolicy", "FilePermissions", "CSQLite"]),
+    library("Stores", "TouchstoneStorePostgres", ["TouchstoneStore", "TouchstonePolicy", "DispatchPool", "CPostgres"]),
+    library(
+      "Core", "TouchstoneCrypto", ["CArgon2", "CCryptoMB", crypto],
+      defines: isAccelerated ? [.define("ACCELERATED")] : []),
+    library("Core", "SettingFiles", ["CYAML"]),
+    library("Core", "FilePermissions", ["CExtendedAttributes"]),
 
-    library("TouchstoneArchive", ["TouchstoneStore", "TouchstonePolicy", "TouchstoneCrypto"]),
+    library(
+      "Stores", "TouchstoneArchive", ["TouchstoneStore", "TouchstonePolicy", "TouchstoneCrypto", "FilePermissions"]),
 
     // Where they meet.
     library(
-      "TouchstoneService",
+      "Service", "TouchstoneService",
       [
         "TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "DispatchRPC",
         .product(name: "Logging", package: "swift-log"),
       ]),
-    library("TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool"]),
-    library("SimulatedPhone", [crypto]),
-    library("LocalAuthentication", ["SimulatedPhone"]),
-    library("Security", ["LocalAuthentication"]),
+    // The process around the service: configuration, keys, the store that is opened, upkeep, reload, drain.
+    library(
+      "Service", "TouchstoneServer",
+      [
+        "TouchstoneService", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres",
+        "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneCodec", "DispatchRPC", "SettingFiles", "FilePermissions",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    library("Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool"]),
+    library("Clients", "SimulatedPhone", [crypto]),
+    library("Clients", "LocalAuthentication", ["SimulatedPhone"]),
+    library("Clients", "Security", ["LocalAuthentication"]),
+
+    // When calls are due, what became of them, and whether that is good enough: values, without clock or I/O.
+    library("Load", "LoadModel"),
+    // Messages whose types are known only when the program runs.
+    library("Load", "DynamicMessages"),
+    // What simulated people do, and whether the answers are right.
+    library("Load", "LoadScenarios", ["LoadModel", "SettingFiles", crypto]),
 
     .executableTarget(
       name: "touchstone",
       dependencies: [
-        "TouchstoneService", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres", "TouchstoneArchive",
-        "TouchstonePolicy",
-        "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "SimulatedPhone", "DecisionTables",
-        "CYAML", "CProcess",
+        "TouchstoneServer", "TouchstoneService", "TouchstoneStore", "TouchstoneArchive", "TouchstonePolicy",
+        "SettingFiles", "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec",
+        "DispatchRPC", "SimulatedPhone", "DecisionTables", "CProcess",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
+      path: "Sources/Commands/touchstone",
+      resources: [.embedInCode("VERSION")],
       swiftSettings: settings),
     .executableTarget(
       name: "touchstone-load",
       dependencies: [
-        "TouchstoneClient", "TouchstoneCodec", "DispatchRPC", "SimulatedPhone",
+        "LoadModel", "LoadScenarios", "DynamicMessages", "MonotonicClock", "TouchstoneClient", "RPCChannel",
+        "DispatchRPC", "SimulatedPhone",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Histogram", package: "hdrhistogram-swift"),
       ],
+      path: "Sources/Commands/touchstone-load",
       swiftSettings: settings),
 
     // What tests share.
     .systemLibrary(name: "CSpawn", path: "Tests/Support/CSpawn"),
-    support("ChildProcess", ["CSpawn"]),
-    support("TemporaryFiles"),
-    support("SeededGenerator"),
-    support("TestPeers"),
-    support("TestCertificates", ["COpenSSL"]),
+    support("TestSupport", ["CSpawn", "COpenSSL"]),
     support("CodecMessages", ["TouchstoneCodec"]),
     support("StoreConformance", ["TouchstoneStore", "TouchstonePolicy"]),
     support("StoreModel", ["TouchstoneStore", "TouchstonePolicy"]),
-    support("PostgresServer", ["ChildProcess", "TestPeers"]),
 
+    tests("RPC", "DispatchRPC", ["CNGHTTP2", "COpenSSL", "CEpoll", "TestSupport"], exclude: ["crosscheck"]),
+    tests("RPC", "DispatchPool", ["TestSupport"]),
+    tests("RPC", "RPCChannel", ["DispatchRPC", "DispatchPool", "TestSupport"]),
+    tests("Core", "TouchstonePolicy", ["TestSupport"]),
+    tests("Commands", "DecisionTables", ["TouchstonePolicy", "TestSupport"]),
+    tests("Core", "TouchstoneCodec", ["CodecMessages", "TestSupport"], exclude: ["crosscheck"]),
+    tests("Core", "TouchstoneStore", ["TouchstonePolicy", "TestSupport", crypto]),
     tests(
-      "DispatchRPC", ["CNGHTTP2", "COpenSSL", "TestCertificates", "ChildProcess", "SeededGenerator"],
-      exclude: ["crosscheck"]),
-    tests("DispatchPool", ["SeededGenerator"]),
-    tests("RPCChannel", ["DispatchRPC", "DispatchPool", "TestCertificates", "TestPeers"]),
-    tests("TouchstonePolicy", ["SeededGenerator"]),
-    tests("DecisionTables", ["TouchstonePolicy", "SeededGenerator"]),
-    tests(
-      "TouchstoneCodec", ["CTouchstoneProto", "CProtobufC", "CodecMessages", "ChildProcess", "SeededGenerator"],
-      exclude: ["crosscheck"]),
-    tests("TouchstoneStore", ["TouchstonePolicy", "SeededGenerator", crypto]),
-    tests(
-      "TouchstoneStoreSQLite", ["StoreConformance", "TemporaryFiles", "TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
+      "Stores", "TouchstoneStoreSQLite",
+      ["StoreConformance", "TestSupport", "TouchstoneStore", "TouchstonePolicy", "CSQLite"]),
     // Beside the tests, which start it.
     .executableTarget(
       name: "store-participants", dependencies: ["StoreConformance", "TouchstoneStore", "TouchstoneStorePostgres"],
       path: "Tests/Support/StoreParticipants", swiftSettings: settings),
     tests(
-      "TouchstoneStorePostgres",
+      "Stores", "TouchstoneStorePostgres",
       [
-        "StoreConformance", "PostgresServer", "ChildProcess", "TemporaryFiles", "SeededGenerator", "TouchstoneStore",
-        "TouchstonePolicy",
-        "TouchstoneStoreSQLite",
+        "StoreConformance", "TestSupport", "TouchstoneStore", "TouchstonePolicy", "TouchstoneStoreSQLite",
+        "DispatchPool",
       ]),
-    tests("TouchstoneCrypto", [crypto]),
+    tests("Core", "TouchstoneCrypto", ["TestSupport", crypto]),
+    tests("Core", "SettingFiles"),
+    tests("Core", "FilePermissions", ["TestSupport", "CExtendedAttributes"]),
     tests(
-      "TouchstoneArchive",
-      ["StoreConformance", "TemporaryFiles", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy"]),
+      "Stores", "TouchstoneArchive",
+      ["StoreConformance", "StoreModel", "TestSupport", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstonePolicy"]),
     tests(
-      "TouchstoneService",
+      "Service", "TouchstoneService",
       [
-        "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto",
-        "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel", "SeededGenerator",
+        "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneCrypto", "DispatchRPC", "SimulatedPhone",
+        "StoreConformance", "StoreModel", "TestSupport",
         .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
       ], exclude: ["Dialogues"]),
-    tests("TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", "TestPeers"]),
-    tests("SimulatedPhone", [crypto]),
+    tests(
+      "Service", "TouchstoneServer",
+      [
+        "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto", "TouchstoneCodec",
+        "TouchstoneClient", "DispatchRPC", "StoreConformance", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    tests(
+      "Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", "TestSupport"]),
+    tests("Clients", "SimulatedPhone", [crypto]),
+    tests("Load", "LoadModel", ["TestSupport"]),
+    tests("Load", "DynamicMessages", ["TestSupport"], exclude: ["crosscheck"]),
+    tests("Load", "LoadScenarios", ["LoadModel", crypto]),
     // Apps' code as it is written for Apple's module: in both language modes, with no flag of ours but warnings.
     .target(
       name: "AppsInSwift5", dependencies: ["LocalAuthentication", "Security"], path: "Tests/Support/AppleStyles/Swift5",
@@ -167,7 +209,7 @@ let package = Package(
       name: "AppsInSwift6", dependencies: ["LocalAuthentication"], path: "Tests/Support/AppleStyles/Swift6",
       swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
     tests(
-      "LocalAuthentication",
+      "Clients", "LocalAuthentication",
       [
         "SimulatedPhone", "AppsInSwift5", "AppsInSwift6", "TouchstoneService", "TouchstoneStoreSQLite",
         "TouchstoneClient", "TouchstoneCodec", "TouchstoneCrypto", "TouchstonePolicy", "DispatchRPC",
@@ -178,9 +220,9 @@ let package = Package(
       name: "SimulationTests",
       dependencies: [
         "TouchstoneService", "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneCrypto",
-        "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel", "SeededGenerator", "TestPeers", crypto,
+        "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel", "TestSupport", crypto,
         .product(name: "Logging", package: "swift-log"),
-      ], swiftSettings: settings),
+      ], path: "Tests/Service/SimulationTests", swiftSettings: settings),
     // grpc's own interoperability tests (Tests/Interop/interop.py): the test service and its client.
     .target(name: "InteropSupport", path: "Tests/Interop/Support", swiftSettings: settings),
     .executableTarget(
@@ -189,7 +231,7 @@ let package = Package(
     .executableTarget(
       name: "interop-client", dependencies: ["DispatchRPC", "RPCChannel", "InteropSupport"],
       path: "Tests/Interop/Client", swiftSettings: settings),
-    // What grpc's C++ and Go are measured against (Tests/Benchmarks/bench_rpc.py).
+    // What grpc's C++ and Go are measured against (Tests/Benchmarks/peers.py).
     .executableTarget(
       name: "rpc-echo", dependencies: ["DispatchRPC"], path: "Tests/Benchmarks/rpc/echo", swiftSettings: settings),
     .executableTarget(
@@ -198,13 +240,18 @@ let package = Package(
     .executableTarget(
       name: "rpc-pool", dependencies: ["RPCChannel", "DispatchRPC", "DispatchPool"], path: "Tests/Benchmarks/rpc/pool",
       swiftSettings: settings),
+    // Compares crypto_mb's answers with swift-crypto's (Tests/Accelerated/accelerated.py).
+    .executableTarget(
+      name: "accelerated-check", dependencies: ["TouchstoneCrypto", crypto], path: "Tests/Accelerated/Check",
+      swiftSettings: settings),
     .testTarget(
       name: "FuzzTests",
       dependencies: [
         "DispatchRPC", "TouchstoneCodec", "CodecMessages", "TouchstoneCrypto", "TouchstonePolicy", "DecisionTables",
-        "SeededGenerator",
+        "TestSupport",
       ], path: "Tests/Fuzz", exclude: ["Seeds", "Findings", "make_seeds.py", "run"], swiftSettings: settings),
-    .testTarget(name: "StructureTests", dependencies: ["ChildProcess"], swiftSettings: settings),
+    .testTarget(
+      name: "StructureTests", dependencies: ["TestSupport"], path: "Tests/StructureTests", swiftSettings: settings),
   ]
 )
 

@@ -1,15 +1,17 @@
 #!/bin/sh
-# Regenerates Sources/CTouchstoneProto from the .proto files: protobuf-c's code, and the files' descriptors for server
-# reflection. The result depends on them, on protoc and on protoc-c alone, and is committed: what differs after a run
-# was out of date.
+# Regenerates from the .proto files Sources/Core/CTouchstoneProto (protobuf-c's code, and the files' descriptors for server
+# reflection) and Sources/Core/TouchstoneCodec/Generated (Swift's side of them). The result depends on them and on these tools
+# alone, and is committed: what differs after a run was out of date.
 #
-# Needs protoc-c 1.4 (Debian: protobuf-c-compiler), protoc (Debian: protobuf-compiler) and the well-known types (Debian:
+# Needs protoc-c 1.4 (Debian: protobuf-c-compiler), protoc (Debian: protobuf-compiler), the well-known types (Debian:
 # libprotobuf-dev, which has them in /usr/include; elsewhere set PROTOBUF_INCLUDE to the directory that holds
-# google/protobuf/timestamp.proto).
+# google/protobuf/timestamp.proto), a PYTHON with the package protobuf, and `swift format`.
 set -eu
 
 protos=$(cd "$(dirname "$0")" && pwd)
-target="$protos/../Sources/CTouchstoneProto"
+target="$protos/../Sources/Core/CTouchstoneProto"
+swift_target="$protos/../Sources/Core/TouchstoneCodec/Generated"
+python=${PYTHON:-python3}
 well_known=${PROTOBUF_INCLUDE:-/usr/include}
 
 all_protos=$(cd "$protos" && find google grpc touchstone -name '*.proto' | LC_ALL=C sort)
@@ -31,6 +33,13 @@ trap 'rm -rf "$output"' EXIT
 # Unquoted: one argument per file.
 protoc-c --c_out="$output" -I "$protos" -I "$well_known" $c_protos
 protoc --descriptor_set_out="$output/descriptors" --include_imports -I "$protos" -I "$well_known" $all_protos
+protoc --descriptor_set_out="$output/commented" --include_imports --include_source_info -I "$protos" -I "$well_known" \
+  $all_protos
+PYTHONDONTWRITEBYTECODE=1 "$python" "$protos/generate_swift.py" "$output/commented" "$output/Generated" $all_protos
+swift format format --in-place --recursive --configuration "$protos/../.swift-format" "$output/Generated"
+
+rm -rf "${swift_target:?}"
+cp -R "$output/Generated" "$swift_target"
 
 for root in google grpc touchstone; do
   rm -rf "${target:?}/$root" "$target/include/$root"

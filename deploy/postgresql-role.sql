@@ -3,7 +3,7 @@
 --
 --   TOUCHSTONE_PASSWORD_FILE=FILE psql --dbname postgres --file deploy/postgresql-role.sql
 --
--- by somebody who may make roles and databases. Other names: --set role=NAME --set database=NAME.
+-- as a role that may make roles and databases. Other names: --set role=NAME --set database=NAME.
 \set ON_ERROR_STOP on
 \if :{?role}
 \else
@@ -13,15 +13,15 @@
 \else
   \set database touchstone
 \endif
--- Not an argument, which others may read.
+-- From a file, because other users can read arguments.
 \set password `cat "$TOUCHSTONE_PASSWORD_FILE"`
 SELECT :'password' = '' AS has_no_password \gset
 \if :has_no_password
   DO $$ BEGIN RAISE EXCEPTION 'TOUCHSTONE_PASSWORD_FILE is not set, cannot be read or is empty'; END $$;
 \endif
 CREATE ROLE :"role" LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;
--- Alone: where the role is there already, the server logs the statement before.
+-- In a statement of its own: if the role exists, the server logs the failing statement before, which holds no password.
 ALTER ROLE :"role" PASSWORD :'password';
 CREATE DATABASE :"database" OWNER :"role";
--- Nobody else connects to it.
+-- No other role may connect to it.
 REVOKE ALL ON DATABASE :"database" FROM PUBLIC;

@@ -30,6 +30,7 @@ from support.abuse import (
     settings,
 )
 from support.caller import new_caller
+from support.credentials import Key, caller_with
 from support.phone import Phone
 from support.server import Server
 
@@ -298,3 +299,22 @@ def test_a_strangers_idle_sockets_keep_nobody_out(start):
     finally:
         for stranger in idle:
             stranger.close()
+
+
+def test_one_callers_connections_keep_no_other_out(start):
+    """The newest connections of the caller with most make room."""
+    game, bank = Key(), Key()
+    grants = [("game", game), ("bank", bank)]
+    server = start(
+        configuration={
+            "limits": {"connections": PLACES},
+            "callers": [
+                {"name": name, "keys": [key.digest], "applications": [name], "methods": ["*"]} for name, key in grants
+            ],
+        }
+    )
+    crowd = [caller_with(server.channel(), "game", game) for _ in range(PLACES)]
+    for one in crowd:
+        one.get_settings("alice")
+    for _ in range(PLACES // 4):
+        caller_with(server.channel(), "bank", bank).get_settings("alice")

@@ -68,6 +68,7 @@ class Attacker:
         digest = hashlib.sha256(self._content(*row)).digest()
         cleared = ", ".join(f"{column} = NULL" for column in columns.split(", "))
         self._database.execute(f"UPDATE events SET digest = ?, {cleared} WHERE sequence = ?", [digest, sequence])
+        return digest
 
     def empty(self):
         self._database.executescript("DELETE FROM events; UPDATE event_chain SET sequence = 0, hash = zeroblob(32)")
@@ -114,7 +115,7 @@ def test_an_untouched_log_verifies_by_the_public_keys_and_says_what_it_left_out_
     caller.erase_profile("victim")
     by_keys = verify(used_server, "--audit-keys", public_keys)
     assert (by_keys.returncode, by_keys.stderr) == (0, "")
-    assert "2 accounts of what is gone, each signed by an audit key that was given" in by_keys.stdout
+    assert "2 accounts of removed content, each signed by a given audit key" in by_keys.stdout
     assert "NOT CHECKED" not in by_keys.stdout
     without = verify(used_server)
     assert (without.returncode, without.stderr) == (0, "")
@@ -132,19 +133,83 @@ def test_a_forged_account_of_a_blanked_event_is_found(used_server, public_keys, 
     if signature == "replayed":
         details |= {key: value for key, value in noted.details.items() if key.startswith("signature")}
     with Attacker(used_server) as attacker:
-        attacker.blank(BLANKED)
-        attacker.append("profile.erased", details)
+        # What the account says of the content is the smallest part.
+        digest = attacker.blank(BLANKED)
+        attacker.append("profile.erased", details | {"erased_digests": digest[:16].hex()})
     found = verify(used_server, "--audit-keys", public_keys)
     assert found.returncode == CORRUPT
-    assert f"event {noted.sequence + 1} says what is gone" in found.stderr
+    assert f"event {noted.sequence + 1} accounts for removed content" in found.stderr
     if signature == "replayed":
         # The chain alone does not show it; a start does, by the service's own keys.
         assert verify(used_server).returncode == 0
         with pytest.raises(AssertionError, match="forged"):
             start()
     else:
-        # As an earlier version's process may have written it, a start goes on; the reading beside it tells.
-        assert f"event {noted.sequence + 1} says what is gone without a signature" in start().next_error("finding")
+        # A process without an audit key may have written it, so a start goes on; the reading beside it tells.
+        assert f"event {noted.sequence + 1} accounts for removed content without a signature" in start().next_error("finding")
+
+
+def test_the_boundary_that_was_noted_cannot_be_moved(used_server, public_keys, start):
+    """The event that says that accounts are signed is blanked too; the next start says it anew."""
+    used_server.terminate()
+    with Attacker(used_server) as attacker:
+        digests = "".join(attacker.blank(sequence)[:16].hex() for sequence in (1, BLANKED))
+        details = {"erased_events": "2", "erased_sequences": f"1,{BLANKED}", "erased_digests": digests}
+        attacker.append("profile.erased", details)
+    server = start()
+    line = server.next_error("the audit log is signed from event")
+    assert "--signed-from" in line and "sequence=7" in line
+    # Each start says so once: it looks the same in a log from before there were keys.
+    assert "first_signed=7" in server.next_error("has unsigned accounts of removed content before the first")
+    without = verify(server)
+    assert (without.returncode, without.stderr) == (0, "")
+    by_keys = verify(server, "--audit-keys", public_keys)
+    assert by_keys.returncode == CORRUPT
+    assert "event 6 accounts for removed content without a signature" in by_keys.stderr and "--signed-from" in by_keys.stderr
+    noted = verify(server, "--audit-keys", public_keys, "--signed-from", "1")
+    assert noted.returncode == CORRUPT
+    assert "event 1 is not a signed account" in noted.stderr
+    beyond = verify(server, "--audit-keys", public_keys, "--signed-from", "99")
+    assert beyond.returncode == CORRUPT
+
+
+def test_a_log_from_before_there_were_keys_verifies_by_what_was_noted(start, tmp_path):
+    keys, public = tmp_path / "keys", tmp_path / "audit-keys.pem"
+    assert run("keys", "new", keys).returncode == 0
+    shutil.rmtree(keys / "audit")
+    server = start(arguments=["--keys", keys])
+    caller = new_caller(server, "shop")
+    caller.bind(Phone(), "early")
+    caller.erase_profile("early")
+    # The first audit key falls due while the service runs.
+    assert run("keys", "rotate", keys, "audit", "--after", "3s").returncode == 0
+    server.reload()
+    line = server.next_error("the audit log is signed from event")
+    assert "sequence=3" in line
+    assert [event.kind for event in caller.list_events()][-1] == "log.signed"
+    public.write_text(run("keys", "public", keys).stdout)
+    assert verify(server, "--audit-keys", public).returncode == CORRUPT
+    noted = verify(server, "--audit-keys", public, "--signed-from", "3")
+    assert (noted.returncode, noted.stderr) == (0, "")
+    assert "1 account of removed content, from event 2 on, without a signature" in noted.stdout
+    # What the log itself says is not asked: another number is refused.
+    assert verify(server, "--audit-keys", public, "--signed-from", "2").returncode == CORRUPT
+
+
+def test_an_event_that_was_made_another_profiles_is_not_erased_with_it(used_server, public_keys):
+    """The service signs no erasure of an event that is not as it was written."""
+    caller = new_caller(used_server, "shop")
+    with contextlib.closing(sqlite3.connect(database(used_server.data_directory), isolation_level=None)) as connection:
+        connection.execute("UPDATE events SET profile_id = 'mallory' WHERE sequence = ?", [BLANKED])
+        caller.erase_profile("mallory")
+        assert f"event {BLANKED} was altered" in used_server.next_error("an erasure left an altered event of the profile as it is")
+        connection.execute("UPDATE events SET profile_id = 'victim' WHERE sequence = ?", [BLANKED])
+    assert caller.events()[BLANKED - 2].profile_id == "victim"
+    (broken,) = [event for event in caller.list_events() if event.kind == "log.broken"]
+    assert dict(broken.details) == {"finding": f"event {BLANKED} was altered", "sequence": str(BLANKED)}
+    verified = verify(used_server, "--audit-keys", public_keys)
+    assert (verified.returncode, verified.stderr) == (0, "")
+    assert "0 of them erased" in verified.stdout
 
 
 def test_a_log_that_somebody_made_anew_is_not_taken(used_server, public_keys, tmp_path):

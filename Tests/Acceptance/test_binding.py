@@ -366,6 +366,52 @@ def test_an_identifier_that_proves_no_phone_ends_no_lockout(caller):
     assert attempts_left(caller, phone) == 0
 
 
+def test_an_identifier_in_between_does_not_strand_the_owner(caller):
+    """The phone is bound by a ProfileTouchID while it is locked, and by keys after that."""
+    phone = locked_out(caller)
+    profile_id = phone.binding.profile_id
+    for _ in range(2):
+        caller.bind(phone, profile_id, touch_id=os.urandom(32))
+    assert attempts_left(caller, phone) == 0
+    caller.bind(phone, profile_id)
+    assert attempts_left(caller, phone) == 5
+
+
+def test_an_identifier_in_between_does_not_help_the_finder(caller, other_caller):
+    phone = locked_out(caller)
+    finder = Phone()
+    finder.device_id = phone.device_id
+    other_caller.bind(finder, "finder")
+    other_caller.bind(finder, "finder", touch_id=os.urandom(32))
+    other_caller.bind(finder, "finder")
+    assert attempts_left(other_caller, finder) == 0
+
+
+@pytest.mark.parametrize("way", ["device owner", "passcode", "operator"])
+def test_after_a_revocation_the_new_binding_ends_the_lockout_by_another_factor(caller, way):
+    """As BindingService says of RevokeBinding: nothing was active when the lock began."""
+    phone = locked_out(caller)
+    profile_id = phone.binding.profile_id
+    caller.revoke(phone.binding)
+    anew = Phone(BIOMETRY, DEVICE_OWNER)
+    anew.device_id = phone.device_id
+    for _ in range(2):
+        caller.bind(anew, profile_id)
+        assert attempts_left(caller, anew) == 0
+    if way == "device owner":
+        assert caller.submit(anew, caller.begin(anew), factor=DEVICE_OWNER).outcome == SUCCEEDED
+    elif way == "passcode":
+        caller.set_secret(profile_id, passcode("2468"))
+        assert caller.submit(anew, caller.begin(anew), secret=passcode("2468")).outcome == SUCCEEDED
+    else:
+        caller.unlock_device(anew.device_id)
+    assert attempts_left(caller, anew) == 5
+    # The next lock begins while that binding is active.
+    lock_out(caller, anew)
+    caller.bind(anew, profile_id)
+    assert attempts_left(caller, anew) == 5
+
+
 def test_a_lockout_is_not_ended_by_what_is_refused(caller):
     phone = locked_out(caller)
     profile_id = phone.binding.profile_id
@@ -393,7 +439,29 @@ def test_who_has_one_key_is_told_so_until_there_is_something_else(caller):
     begun = caller.begin_binding(phone, "profile-1")
     assert not caller.bindings.CompleteBinding(caller.completion(phone, begun)).advisories
 
-    both = Phone(BIOMETRY, DEVICE_OWNER)
-    begun = caller.begin_binding(both, "profile-2")
-    assert not caller.bindings.CompleteBinding(caller.completion(both, begun)).advisories
-    assert not caller.get_profile("profile-2").advisories
+    caller.set_settings("profile-1", biometry_enabled=True)
+    assert list(caller.get_profile("profile-1").advisories) == ["NO_RECOVERY_FACTOR"]
+
+
+@pytest.mark.parametrize(
+    ("protection", "advisories"),
+    [
+        # A changed finger may unlock it: it is suspended with the other key.
+        (bindings_pb2.KEY_PROTECTION_USER_PRESENCE, ["NO_RECOVERY_FACTOR"]),
+        (bindings_pb2.KEY_PROTECTION_DEVICE_PASSCODE, []),
+    ],
+    ids=["user presence", "device passcode"],
+)
+def test_a_second_key_is_a_way_back_if_fingers_do_not_unlock_it(caller, protection, advisories):
+    phone = Phone(BIOMETRY, DEVICE_OWNER)
+    begun = caller.begin_binding(phone, "profile-1")
+    keys = phone.hardware_keys(begun.signing_input)
+    keys[1].protection = protection
+    completed = caller.bindings.CompleteBinding(caller.completion(phone, begun, keys=keys))
+    assert list(completed.advisories) == advisories
+    assert list(caller.get_profile("profile-1").advisories) == advisories
+    phone.binding = completed.binding
+    phone.domain_state = os.urandom(32)
+    assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_FACTOR_REQUIRED
+    answer = caller.submit(phone, caller.begin(phone), factor=DEVICE_OWNER)
+    assert (answer.outcome == SUCCEEDED) == (not advisories)

@@ -75,12 +75,13 @@ def test_a_key_opens_what_its_caller_is_granted(guarded, shop_key):
         ("Bearer", "KEY_MALFORMED"),
         ("Bearer tsk_short", "KEY_MALFORMED"),
         ("Basic c2hvcDpzaG9w", "KEY_MALFORMED"),
-        (f"Bearer {Key().text}", "KEY_UNKNOWN"),
-        (f"Bearer {Key().text}, Bearer {Key().text}", "KEY_MALFORMED"),
+        ("Bearer {key}", "KEY_UNKNOWN"),
+        ("Bearer {key}, Bearer {key}", "KEY_MALFORMED"),
     ],
 )
 def test_who_shows_no_known_key_is_refused_whatever_they_ask_for(guarded, shop_key, authorization, reason):
-    stranger = caller_with(guarded.channel(), "shop", authorization=authorization)
+    shown = authorization and authorization.format(key=Key().text)
+    stranger = caller_with(guarded.channel(), "shop", authorization=shown)
     for application_id in ["shop", "nobody's"]:
         stranger.application_id = application_id
         with refused(UNAUTHENTICATED, reason=reason):
@@ -206,7 +207,7 @@ def test_where_nobody_could_show_who_they_are_the_service_does_not_start(tmp_pat
     arguments = ["--listen", "0.0.0.0:0", "--allow-plaintext", "--config", configuration]
     ended = run_to_end(tmp_path / "data", arguments=arguments)
     assert ended.returncode == BAD_CONFIGURATION
-    assert "in plaintext nobody from beyond this machine shows who they are" in ended.stderr
+    assert "in plaintext the service cannot identify callers" in ended.stderr
     assert not (tmp_path / "data").exists()
 
 
@@ -339,7 +340,7 @@ GRANTS = "    applications: [shop]\n    methods: [TokenService/*]\n"
 
 WRONG = {
     "no list": ("callers: ‸shop", "callers must be a list"),
-    "nobody": ("callers: ‸[]", "callers must name somebody"),
+    "nobody": ("callers: ‸[]", "callers must name a caller"),
     "no name": (f"callers:\n  - ‸keys: [{DIGEST}]\n{GRANTS}", "a caller needs a name"),
     "a name of other letters": (f"callers:\n  - name: ‸the shop\n    keys: [{DIGEST}]\n{GRANTS}", "name must be 1 to 64"),
     "the unknown": (f"callers:\n  - name: ‸unknown\n    keys: [{DIGEST}]\n{GRANTS}", "the audit log"),
@@ -352,18 +353,18 @@ WRONG = {
         f"{SHOP}{GRANTS}  - name: ‸shop\n    keys: [{OTHER_DIGEST}]\n{GRANTS}",
         'there are two callers "shop"',
     ),
-    "a key of two": (f"{SHOP}{GRANTS}  - name: bank\n    keys: [‸{DIGEST}]\n{GRANTS}", "this key stands here twice"),
-    "a key twice": (f"callers:\n  - name: shop\n    keys: [{DIGEST}, ‸{DIGEST}]\n{GRANTS}", "this key stands here twice"),
+    "a key of two": (f"{SHOP}{GRANTS}  - name: bank\n    keys: [‸{DIGEST}]\n{GRANTS}", "this key appears twice"),
+    "a key twice": (f"callers:\n  - name: shop\n    keys: [{DIGEST}, ‸{DIGEST}]\n{GRANTS}", "this key appears twice"),
     "no identity": (f"callers:\n  - ‸name: shop\n{GRANTS}", "needs one of spiffe, dns, common_name, or keys"),
     "no keys": (f"callers:\n  - name: shop\n    keys: ‸[]\n{GRANTS}", "keys must be a list of 1 to 8"),
     "the key itself": (f"callers:\n  - name: shop\n    keys: [‸{Key().text}]\n{GRANTS}", "a key must be sha256:"),
     "local with a key": (
         f"callers:\n  - name: local\n    ‸keys: [{DIGEST}]\n{GRANTS}",
-        "local is who comes in plaintext from this machine",
+        "local is the caller in plaintext from this machine",
     ),
     "plaintext with a certificate": (
         f"callers:\n  - name: plaintext\n    ‸dns: shop.example.org\n{GRANTS}",
-        "plaintext is who comes in plaintext from beyond this machine",
+        "plaintext is the caller in plaintext from beyond this machine",
     ),
     "no methods": (f"callers:\n  - ‸name: shop\n    keys: [{DIGEST}]\n    applications: [shop]\n", "needs methods"),
     "empty methods": (f"{SHOP}    applications: [shop]\n    methods: ‸[]\n", "methods must be a list of 1 to"),
@@ -374,18 +375,18 @@ WRONG = {
     "a service that is not": (f"{SHOP}    applications: [shop]\n    methods: [‸Tokens/*]\n", 'no method "Tokens/*"'),
     "a method twice": (
         f"{SHOP}    applications: [shop]\n    methods: [TokenService/*, ‸TokenService/*]\n",
-        "stands here twice",
+        "appears twice",
     ),
     "no applications": (f"callers:\n  - ‸name: shop\n    keys: [{DIGEST}]\n    methods: [TokenService/*]\n", "needs applications"),
     "empty applications": (f"{SHOP}    applications: ‸[]\n    methods: [TokenService/*]\n", "applications must be a list"),
     "one application": (f"{SHOP}    applications: ‸shop\n    methods: [TokenService/*]\n", "applications must be a list"),
     "all among others": (
         f'{SHOP}    applications: [shop, ‸"*"]\n    methods: [TokenService/*]\n',
-        "stands alone",
+        "must be the only one",
     ),
     "an application twice": (
         f"{SHOP}    applications: [shop, ‸shop]\n    methods: [TokenService/*]\n",
-        "stands here twice",
+        "appears twice",
     ),
     "applications for nothing": (
         f"{SHOP}    applications: ‸[shop]\n    methods: [TokenService/GetSigningKeys]\n",
@@ -394,7 +395,7 @@ WRONG = {
     "an unknown setting": (f"{SHOP}    ‸aplications: [shop]\n{GRANTS}", 'did you mean "applications"?'),
     "a certificate that nobody asks for": (
         f"callers:\n  - name: shop\n    ‸spiffe: spiffe://example.org/shop\n{GRANTS}",
-        "without tls.client_authorities",
+        "a certificate needs tls.client_authorities",
     ),
     "two certificates": (
         "tls: {certificate: a, key: b, client_authorities: c}\n"

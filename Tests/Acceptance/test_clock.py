@@ -5,15 +5,16 @@ import sqlite3
 import time
 import uuid
 
+import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from support.caller import new_caller
+from support.caller import new_caller, new_profile_id, passcode, primary_login, seconds_from_now
 from support.clocks import SettableClock
 from support.phone import Phone
 from support.server import run
 from support.stores import databases, of_sqlite
-from support.stubs import administration_pb2, evaluation_pb2
+from support.stubs import administration_pb2, evaluation_pb2, secrets_pb2
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
 SERVING = health_pb2.HealthCheckResponse.SERVING
@@ -64,6 +65,108 @@ def test_a_clock_that_is_ahead_for_seconds_voids_nothing(start, tmp_path):
     assert IS_BEHIND not in server.errors
 
 
+def mark(data_directory):
+    """How far expired records were dropped, in seconds since 1970."""
+    with contextlib.closing(sqlite3.connect(f"file:{data_directory / 'touchstone.db'}?mode=ro", uri=True)) as database:
+        return database.execute("SELECT swept_before FROM sweep_mark").fetchone()[0] / 1_000_000
+
+
+def wait_for_mark(data_directory, seconds):
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while mark(data_directory) < seconds:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+DAYS_AHEAD_SECONDS = 100 * 86_400
+
+
+@pytest.mark.parametrize("years", [-300_000, 290_000])
+def test_a_clock_beyond_all_dates_ends_no_process(start, tmp_path, years):
+    clock = SettableClock(tmp_path)
+    server = start(environment=clock.environment)
+    caller, phone = new_caller(server), Phone()
+    caller.bind(phone)
+    clock.set(years * 365 * 86_400)
+    with contextlib.suppress(grpc.RpcError):
+        caller.begin(phone)
+    status(server)
+    clock.set(0)
+    assert caller.login(phone).outcome == SUCCEEDED
+
+
+def test_a_clock_that_is_ahead_for_a_minute_archives_nothing(start, tmp_path):
+    clock, archive = SettableClock(tmp_path), tmp_path / "archive"
+    # The log is looked at every 7 seconds then.
+    retention = {"retention": {"events": "60s", "archive": str(archive)}}
+    server = start(environment=clock.environment, configuration=retention)
+    assert logs_in(server)
+    clock.set(DAYS_AHEAD_SECONDS)
+    server.next_error(IS_AHEAD)
+    # Sweeping goes on by the time that passes: meanwhile the log was looked at twice.
+    wait_for_mark(server.data_directory, mark(server.data_directory) + 15)
+    assert not list(archive.glob("*.jsonl"))
+    caller = new_caller(server)
+    assert caller.list_events()[0].sequence == 1
+    server.terminate()
+
+    # Nor does the command, which has the same clock and no service beside it.
+    location = ("--data-dir", server.data_directory, "--archive", archive)
+    archived = run("audit", "archive", *location, "--older-than", "1h", environment=clock.environment)
+    assert archived.returncode == 0, archived.stderr
+    assert "0 events were archived" in archived.stdout
+    assert "seconds ahead of how far services have swept this database, so ages are counted from" in archived.stdout
+    assert not list(archive.glob("*.jsonl"))
+
+
+def test_a_start_whose_clock_is_a_little_ahead_says_so(start, tmp_path):
+    """It may have been a restart that took so long; but starts add up."""
+    clock = SettableClock(tmp_path)
+    server = start(environment=clock.environment)
+    wait_for_mark(server.data_directory, 1)
+    server.terminate()
+    clock.set(90)
+    server = start(environment=clock.environment)
+    assert "seconds_ahead=9" in server.next_error("is ahead of the latest sweep by more than restarts commonly take")
+
+
+def by_passcode(caller, profile, text="2468"):
+    phone = Phone()
+    return caller.submit(phone, caller.begin(phone, profile_id=profile), secret=passcode(text))
+
+
+DAYS_AHEAD = 30
+
+
+@pytest.mark.parametrize("end", ["unlocked", "set anew"])
+def test_what_was_set_or_locked_while_the_clock_was_ahead_is_mended(start, tmp_path, end):
+    """R15, R32: what OPERATING.md says of a clock that was wrong."""
+    clock = SettableClock(tmp_path)
+    caller = new_caller(start(environment=clock.environment))
+    made, locked = new_profile_id(), new_profile_id()
+    caller.set_secret(locked, passcode("2468"))
+    clock.set(DAYS_AHEAD * 86_400)
+    login = primary_login(authenticated_at=seconds_from_now(DAYS_AHEAD * 86_400))
+    assert caller.set_secret(made, passcode("2468"), primary=login).accepted
+    for _ in range(5):
+        by_passcode(caller, locked, "0001")
+    clock.set(0)
+
+    for text in ("2468", "1357"):
+        answer = by_passcode(caller, made, text)
+        assert answer.outcome == SUCCEEDED
+        assert caller.introspect(answer.token).active
+        caller.set_secret(made, passcode("1357"))
+
+    denial = caller.begin(Phone(), profile_id=locked).denial
+    assert denial.retry_after.ToSeconds() > (DAYS_AHEAD - 1) * 86_400
+    if end == "unlocked":
+        caller.unlock_secret(locked, secrets_pb2.SECRET_KIND_PASSCODE)
+    else:
+        assert caller.set_secret(locked, passcode("2468")).accepted
+    assert by_passcode(caller, locked).outcome == SUCCEEDED
+
+
 class OnSQLite:
     """Begun on a clock that is ahead, which nothing can tell from a right one."""
 
@@ -76,15 +179,8 @@ class OnSQLite:
     def spoil(self, start):
         self._clock.set(AHEAD_SECONDS)
         server = start(environment=self._clock.environment)
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while self._mark() < time.time():
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        wait_for_mark(self._data, time.time())
         server.terminate()
-
-    def _mark(self):
-        with contextlib.closing(sqlite3.connect(f"file:{self._data / 'touchstone.db'}?mode=ro", uri=True)) as database:
-            return database.execute("SELECT swept_before FROM sweep_mark").fetchone()[0] / 1_000_000
 
 
 class OnPostgreSQL:

@@ -84,6 +84,25 @@ def test_a_directory_that_others_can_write_to(used_directory, mode):
 
 
 @of_sqlite
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_a_directory_that_others_can_exchange(start, tmp_path, mode):
+    """Somebody who can write to its parent moves it away and puts an older one in its place."""
+    parent = tmp_path / "volume"
+    parent.mkdir()
+    server = start("volume/data")
+    server.terminate()
+    parent.chmod(mode)
+    assert_refused(server.data_directory, UNPROTECTED)
+    line = f"{server.data_directory}: its directory {parent}: mode 0{mode:o} lets other users change it: run `chmod go-w {parent}`"
+    assert run_to_end(server.data_directory).stderr == f"touchstone: {line}\n"
+    assert run_to_end(parent / "new").returncode == UNPROTECTED
+    assert not (parent / "new").exists()
+    # In a sticky one, only owners rename.
+    parent.chmod(0o1777)
+    start("volume/data")
+
+
+@of_sqlite
 @pytest.mark.parametrize("name", ["touchstone.db", "touchstone.lock"])
 def test_a_file_of_it_that_others_can_write_to(used_directory, start, name):
     (used_directory / name).chmod(0o666)

@@ -124,7 +124,10 @@ IDENTIFIERS = [
 #: 129 bytes; a control character of each kind. NUL is in test_malformed.py.
 NO_IDENTIFIERS = ["x" * 129, "é" * 65, "a\nb", "\x1f", "a\x7fb", "a\u0085b"]
 
-ABSENT = object()
+#: The field is not there.
+ABSENT = "absent"
+#: A time that has not come.
+TOMORROW = "tomorrow"
 
 POSTURES = ["BeginBinding", "CompleteBinding", "CanEvaluatePolicy", "BeginEvaluation", "SubmitAttempt"]
 
@@ -227,7 +230,7 @@ CASES = [
     ("SubmitAttempt", "passcode.passcode", "123"),
     ("SubmitAttempt", "passcode.passcode", "x" * 65),
     ("SubmitAttempt", "primary.method", ""),
-    ("SubmitAttempt", "primary.authenticated_at", seconds_from_now(86_400)),
+    ("SubmitAttempt", "primary.authenticated_at", TOMORROW),
     ("AcceptDomainState", "domain_state", b""),
     ("AcceptDomainState", "domain_state", bytes(257)),
     ("AcceptDomainState", "os_version", "seventeen"),
@@ -235,7 +238,7 @@ CASES = [
     ("AcceptDomainState", "token", ""),
     ("AcceptDomainState", "token", "x" * 5_000),
     ("AcceptDomainState", "primary.method", ""),
-    ("AcceptDomainState", "primary.authenticated_at", seconds_from_now(86_400)),
+    ("AcceptDomainState", "primary.authenticated_at", TOMORROW),
     ("SetSecret", "secret", ABSENT),
     ("SetSecret", "secret.passcode.passcode", "123"),
     ("SetSecret", "secret.passcode.passcode", "1111"),
@@ -244,7 +247,7 @@ CASES = [
     ("SetSecret", "confirmation.passcode.passcode", "x" * 65),
     ("SetSecret", "old_secret.passcode.passcode", ""),
     ("SetSecret", "primary.method", "x" * 33),
-    ("SetSecret", "primary.authenticated_at", seconds_from_now(86_400)),
+    ("SetSecret", "primary.authenticated_at", TOMORROW),
     ("RemoveSecret", "kind", 0),
     ("RemoveSecret", "kind", 3),
     ("RemoveSecret", "old_secret.passcode.passcode", "123"),
@@ -256,6 +259,7 @@ CASES = [
     ("UnlockSecret", "reason", "x" * 257),
     ("ExplainEvaluation", "begin", ABSENT),
     ("ExplainEvaluation", "begin.policy", "none"),
+    ("ExplainEvaluation", "begin.localized_reason", "x" * 513),
     ("ExplainEvaluation", "begin.posture.platform", "symbian"),
     ("ExplainEvaluation", "begin.profile_id", "beside a binding"),
     ("ExplainEvaluation", "at", Timestamp(seconds=1, nanos=-1)),
@@ -452,6 +456,8 @@ def put(request, path, value):
     message = reduce(getattr, messages, request)
     if value is ABSENT:
         message.ClearField(field)
+    elif value is TOMORROW:
+        getattr(message, field).CopyFrom(seconds_from_now(86_400))
     elif isinstance(value, Timestamp):
         getattr(message, field).CopyFrom(value)
     else:

@@ -65,6 +65,19 @@ def test_a_configuration_that_others_can_replace(tmp_path, mode):
     assert run("check-config", link).returncode == 0
 
 
+@pytest.mark.parametrize(("mode", "is_served"), [(0o777, False), (0o770, False), (0o1777, True), (0o755, True)])
+def test_a_directory_on_the_way_to_the_configuration(tmp_path, mode, is_served):
+    """Whoever may rename what is in it puts another directory in the place of the one that is looked at."""
+    (tmp_path / "open" / "etc").mkdir(parents=True)
+    configuration = write(tmp_path / "open" / "etc" / "touchstone.yaml", "issuer: bank\n")
+    (tmp_path / "open").chmod(mode)
+    if is_served:
+        assert run("check-config", configuration).returncode == 0
+    else:
+        line = f"its directory {tmp_path}/open: mode 0{mode:o} {MENDING} {tmp_path}/open`"
+        assert line in refusal(configuration, tmp_path / "data")
+
+
 def test_a_mounted_config_map_is_served(start, tmp_path):
     """As Kubernetes arranges it: links to a directory that is swapped as a whole."""
     mount = tmp_path / "etc"
@@ -82,7 +95,8 @@ def test_a_file_of_tls_that_others_can_write(installed, tmp_path, start, name):
     before = os.stat(path).st_mode & 0o777
     os.chmod(path, 0o620)
     configuration = write(tmp_path / "touchstone.yaml", "tls: " + str(settings["tls"]) + "\ncallers: " + str(settings["callers"]))
-    line = f"touchstone: tls: {path}: mode 0620 {MENDING} {path}`\n"
+    column = configuration.read_text().index(repr(path)) + 1
+    line = f"{configuration}:1:{column}: tls.{name} {path}: mode 0620 {MENDING} {path}`\n"
     assert refusal(configuration, tmp_path / "data") == line
     os.chmod(path, before)
     server = start(configuration=settings)
@@ -106,7 +120,37 @@ def test_check_config_looks_at_the_data_directory(tmp_path):
     data.chmod(0o777)
     checked = run("check-config", configuration)
     assert checked.returncode == BAD_CONFIGURATION
-    assert checked.stderr == f"touchstone: data_dir {data}: mode 0777 {MENDING} {data}`\n"
+    assert checked.stderr == f"{configuration}:1:11: data_dir {data}: mode 0777 {MENDING} {data}`\n"
+
+
+def test_check_config_names_every_place_at_once(installed, tmp_path):
+    installed.server.file.unlink()
+    data, archive = tmp_path / "data", tmp_path / "archive"
+    for directory in (data, archive):
+        directory.mkdir()
+        directory.chmod(0o777)
+    configuration = write(
+        tmp_path / "touchstone.yaml",
+        f"tls: {installed.configuration()['tls']}\ncallers: {installed.configuration()['callers']}\n"
+        f"data_dir: {data}\nretention: {{events: 1d, archive: {archive}}}\n",
+    )
+    lines = run("check-config", configuration).stderr.splitlines()
+    starts = [f"1:22: tls.certificate {installed.server.file}", f"3:11: data_dir {data}", f"4:34: retention.archive {archive}"]
+    assert len(lines) == len(starts)
+    for line, start in zip(lines, starts, strict=True):
+        assert line.startswith(f"{configuration}:{start}: ")
+
+
+@pytest.mark.parametrize("setting", ["data_dir: {}", "retention: {{events: 1d, archive: {}}}"])
+def test_check_config_looks_at_the_way_to_directories(tmp_path, setting):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    configuration = write(tmp_path / "touchstone.yaml", setting.format(shared / "it") + "\n")
+    assert run("check-config", configuration).returncode == 0
+    shared.chmod(0o777)
+    checked = run("check-config", configuration)
+    assert checked.returncode == BAD_CONFIGURATION
+    assert f" {shared / 'it'}: its directory {shared}: mode 0777 {MENDING} {shared}`\n" in checked.stderr
 
 
 def test_a_policy_table_may_be_played_on_anybodys_configuration(configuration):

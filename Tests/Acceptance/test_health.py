@@ -9,8 +9,9 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from support.caller import Caller
 from support.certificates import Authority
-from support.credentials import Key
+from support.credentials import Key, caller_with
 from support.server import run
 from support.stores import of_sqlite
 from support.stubs import METHODS
@@ -70,6 +71,59 @@ def test_a_store_that_cannot_write_is_noticed_without_a_call(start):
         other.execute("ROLLBACK")
         assert next(watch).status == SERVING
     watch.cancel()
+
+
+#: What the strangers of one address may have open, in all.
+STRANGERS_WATCHES = 64
+
+
+def test_a_strangers_oldest_watch_makes_room_and_a_callers_never_does(start):
+    server = start()
+    stranger, channel = server.channel(), server.channel()
+    Caller(channel, "bank").get_settings("alice")
+    callers = [
+        health_pb2_grpc.HealthStub(channel).Watch(request(), timeout=60) for _ in range(STRANGERS_WATCHES + 1)
+    ]
+    assert [next(watch).status for watch in callers] == [SERVING] * len(callers)
+    watches = []
+    for _ in range(STRANGERS_WATCHES + 1):
+        watches.append(health_pb2_grpc.HealthStub(stranger).Watch(request(), timeout=60))
+        assert next(watches[-1]).status == SERVING
+    with pytest.raises(grpc.RpcError) as raised:
+        next(watches[0])
+    assert raised.value.code() == grpc.StatusCode.UNAVAILABLE
+    assert all(watch.is_active() for watch in watches[1:] + callers)
+    for watch in watches + callers:
+        watch.cancel()
+
+
+#: Of all peers together, and some of one connection.
+WATCHES = 1024
+WATCHES_PER_CONNECTION = 64
+
+
+def test_one_callers_watches_leave_room_for_another_behind_the_same_address(start):
+    game, bank = Key(), Key()
+    grants = [("game", game), ("bank", bank)]
+    server = start(
+        configuration={
+            "callers": [
+                {"name": name, "keys": [key.digest], "applications": [name], "methods": ["*"]} for name, key in grants
+            ]
+        }
+    )
+    watches = []
+    for _ in range(WATCHES // WATCHES_PER_CONNECTION):
+        channel = server.channel()
+        caller_with(channel, "game", game).get_settings("alice")
+        stub = health_pb2_grpc.HealthStub(channel)
+        watches += [stub.Watch(request(), timeout=60) for _ in range(WATCHES_PER_CONNECTION)]
+    assert [next(watch).status for watch in watches] == [SERVING] * WATCHES
+    channel = server.channel()
+    caller_with(channel, "bank", bank).get_settings("alice")
+    assert next(health_pb2_grpc.HealthStub(channel).Watch(request(), timeout=60)).status == SERVING
+    for watch in watches:
+        watch.cancel()
 
 
 def test_whoever_watches_hears_of_the_end_before_it_comes(start):

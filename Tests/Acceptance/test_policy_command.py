@@ -210,7 +210,7 @@ def test_a_row_of_a_table_is_explained():
         (["--row", f"{EXAMPLE.with_suffix('.md')}:1", "--config", EXAMPLE], "has no row of a decision table in line 1"),
         (["logon"], "policy: "),
         (["login", "--posture", "iOS nine"], "posture: "),
-        (["login", "--standing", "then"], "standing: there is no row above"),
+        (["login", "--standing", "then"], "standing: there is no previous row"),
         (["login", "--attempt", "guess"], "attempt: "),
         (["login", "--time", "later"], "time: "),
     ],

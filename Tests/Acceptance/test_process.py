@@ -3,7 +3,10 @@
 import fcntl
 import os
 import pty
+import re
+import resource
 import signal
+import socket
 import subprocess
 import termios
 import threading
@@ -15,8 +18,8 @@ import pytest
 from support import http2, wire
 from support.caller import all_at_once, from_threads, new_caller
 from support.phone import Phone
-from support.server import BINARY, Server
-from support.stubs import evaluation_pb2, tokens_pb2
+from support.server import BINARY, Server, run
+from support.stubs import PROTOS, evaluation_pb2, tokens_pb2
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
 
@@ -32,6 +35,17 @@ def test_it_serves_on_a_free_port_and_ends_on_sigterm(start, shards):
     caller.bind(phone)
     assert caller.login(phone).outcome == SUCCEEDED
     server.terminate()
+
+
+def test_it_tells_its_version():
+    told = run("--version")
+    assert (told.returncode, told.stdout) == (0, (PROTOS.parent / "VERSION").read_text(encoding="utf-8"))
+
+
+def test_the_log_names_the_verifier_of_signatures(start):
+    """crypto_mb if it was built in and the CPU has its instructions."""
+    line = start().next_error("signatures are verified")
+    assert re.search(r"by=(swift-crypto|crypto_mb \d+\.\d+\.\d+)\b(?!, because)", line), line
 
 
 def test_it_ends_on_sigint(start):
@@ -182,6 +196,66 @@ def test_an_unknown_method_is_unimplemented(server, path):
     with pytest.raises(grpc.RpcError) as raised:
         call(b"", timeout=10)
     assert raised.value.code() == grpc.StatusCode.UNIMPLEMENTED
+
+
+#: More than the service keeps free for its own files, so that some are left for connections.
+FEW_DESCRIPTORS = 256
+
+
+def open_files(server):
+    return {int(number) for number in os.listdir(f"/proc/{server.process.pid}/fd")}
+
+
+def idle_sockets(server, count):
+    host, port = server.address.rsplit(":", 1)
+    return [socket.create_connection((host, int(port)), timeout=20) for _ in range(count)]
+
+
+def is_closed(connection):
+    """Waits for the service to close it, after its first frames."""
+    while connection.recv(4_096):
+        pass
+    return True
+
+
+def test_if_descriptors_run_out_the_oldest_stranger_makes_room_for_a_caller(start):
+    server = start()
+    known, phone = new_caller(server), Phone()
+    known.bind(phone)
+    idle = idle_sockets(server, 20)
+    for stranger in idle:
+        stranger.recv(1)
+    opened = open_files(server)
+    first_free = min(set(range(len(opened) + 1)) - opened)
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (first_free, first_free))
+    try:
+        new_caller(server).get_settings("alice")
+        assert "raise the limit of open files" in server.next_error("a connection cannot be accepted")
+        assert is_closed(idle[0])
+        assert known.login(phone).outcome == SUCCEEDED
+    finally:
+        for stranger in idle:
+            stranger.close()
+
+
+def test_there_are_no_more_connections_than_descriptors(tmp_path, monkeypatch):
+    limited = tmp_path / "limited"
+    limited.write_text(f'#!/bin/sh\nulimit -n {FEW_DESCRIPTORS}\nexec "{BINARY}" "$@"\n', encoding="utf-8")
+    limited.chmod(0o755)
+    monkeypatch.setattr("support.server.BINARY", limited)
+    server = Server(tmp_path / "data", configuration={"limits": {"strangers_per_address": 10_000}})
+    try:
+        warning = server.next_error("limits.connections")
+        assert f"may open only {FEW_DESCRIPTORS} files" in warning
+        assert "and not 10000" in warning
+        idle = idle_sockets(server, FEW_DESCRIPTORS)
+        new_caller(server).get_settings("alice")
+        assert len(open_files(server)) < FEW_DESCRIPTORS
+        assert "cannot be accepted" not in server.errors
+        for stranger in idle:
+            stranger.close()
+    finally:
+        server.close()
 
 
 def test_many_clients_malformed_and_well_formed_at_once(server):

@@ -83,6 +83,61 @@ def test_what_is_begun_on_one_is_ended_on_the_other(callers):
         assert one.introspect(answer.token).active
 
 
+def test_a_replica_that_is_ahead_issues_no_token_that_outlives_its_secret(new_replicas):
+    """R26, R32: whatever the clocks say, up to the 30 seconds that are promised."""
+    slow = new_caller(new_replicas.start())
+    fast = Caller(new_replicas.start(seconds_ahead=25).channel(), slow.application_id)
+
+    def token_of(caller, profile, secret=RIGHT):
+        phone = Phone()
+        answer = caller.submit(phone, caller.begin(phone, profile_id=profile), secret=secret)
+        assert answer.outcome == SUCCEEDED
+        return answer.token
+
+    def end_by_setting(profile):
+        assert slow.set_secret(profile, passcode("9753")).accepted
+
+    def end_by_removing(profile):
+        slow.remove_secret(profile, PASSCODE_KIND)
+
+    def end_by_erasing(profile):
+        slow.erase_profile(profile)
+        slow.set_secret(profile, passcode("9753"))
+
+    for end in (end_by_setting, end_by_removing, end_by_erasing):
+        profile = new_profile_id()
+        slow.set_secret(profile, RIGHT)
+        token = token_of(fast, profile)
+        assert slow.introspect(token).active
+        end(profile)
+        for each in (slow, fast):
+            assert not each.introspect(token).active
+        if end is end_by_erasing:
+            phone = Phone()
+            slow.bind(phone, profile)
+            with pytest.raises(grpc.RpcError) as refusal:
+                slow.accept_domain_state(phone.binding, b"other fingers", token=token)
+            assert refusal.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+
+    # Nor is one inactive from the start.
+    profile = new_profile_id()
+    fast.set_secret(profile, RIGHT)
+    assert slow.introspect(token_of(slow, profile)).active
+
+
+def test_a_ticket_of_one_ends_with_the_profile_on_the_other(callers):
+    """R28"""
+    for one, other in (callers, callers[::-1]):
+        phone, profile = Phone(), new_profile_id()
+        begun = one.begin_binding(phone, profile)
+        other.erase_profile(profile)
+        for each in (one, other):
+            with pytest.raises(grpc.RpcError) as refusal:
+                each.bindings.CompleteBinding(each.completion(phone, begun))
+            assert refusal.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+        assert not one.list_bindings(profile, include_revoked=True).bindings
+
+
 def test_of_one_attempt_on_both_one_succeeds(callers):
     """R35"""
     phone = Phone()

@@ -90,7 +90,7 @@ def test_what_was_used_since_stays_unusable(place, start):
     server.terminate()
     place.put_back()
     said = restored(*place.location)
-    assert f"LOST: what came after event {last.sequence}." in said
+    assert f"LOST: everything after event {last.sequence}." in said
 
     server = start(store=place.store)
     caller = new_caller(server, APPLICATION)

@@ -2,6 +2,7 @@
 it stays one chain that verifies (R41)."""
 
 import contextlib
+import json
 import sqlite3
 import time
 
@@ -249,14 +250,51 @@ def test_erasing_reaches_the_archive_by_a_command_of_its_own(start, archive):
         assert (refused_input.returncode, refused_input.stdout) == (USAGE, "")
         assert "stdin" in refused_input.stderr
     erased = run(*erase, stdin=f"{binding.profile_id}\n")
-    assert (erased.returncode, erased.stdout) == (0, "5 events erased, in 1 files\n")
+    assert (erased.returncode, erased.stderr) == (0, "")
+    assert erased.stdout.startswith("5 events erased, in 1 file\nNOT SIGNED: ")
     again = run("audit", "erase", "--archive", archive, "--application", "shop", "--profile", binding.profile_id)
     assert (again.returncode, again.stdout) == (0, "0 events erased, in 0 files\n")
     assert binding.profile_id not in file.read_text()
     assert other.profile_id in file.read_text()
-    assert "9 archived events, each as it was written, 5 of them erased, 5 of these in the archive" in verified(
-        location, "--archive", archive
-    )
+    sentence = "9 archived events, each as it was written, 5 of them erased, 5 of these in the archive"
+    without = verified(location, "--archive", archive)
+    assert sentence in without
+    assert "NOT CHECKED: 5 events lost content in the archive without a signature" in without
+
+    keys, public = server.data_directory / "keys", archive.with_name("audit-keys.pem")
+    public.write_text(run("keys", "public", keys).stdout)
+    by_keys = (*location, "--archive", archive, "--audit-keys", public)
+    unsigned = run("audit", "verify", *by_keys)
+    assert unsigned.returncode == CORRUPT
+    assert "lost its content in the archive, and no audit key signed that" in unsigned.stderr
+    assert "--sign-earlier" in unsigned.stderr
+    vouched = run("audit", "erase", "--archive", archive, "--sign-earlier", "--keys", keys)
+    assert (vouched.returncode, vouched.stdout, vouched.stderr) == (0, "5 events signed, in 1 file\n", "")
+    assert sentence in verified(by_keys)
+    # With the key, there is nothing to do afterwards.
+    erase = ("audit", "erase", "--archive", archive, "--application", "shop", "--profile", other.profile_id)
+    signed = run(*erase, "--keys", keys)
+    assert (signed.returncode, signed.stdout, signed.stderr) == (0, "3 events erased, in 1 file\n", "")
+    assert "8 of these in the archive" in verified(by_keys)
+
+
+def test_the_services_configuration_says_where_the_log_and_the_keys_are(start, tmp_path, archive):
+    keys, file = tmp_path / "keys-elsewhere", tmp_path / "touchstone.yaml"
+    assert run("keys", "new", keys).returncode == 0
+    server = start(configuration={"keys": str(keys)})
+    use(server)
+    server.terminate()
+    settings = {"data_dir": str(server.data_directory), "keys": str(keys)}
+    file.write_text(json.dumps(settings | ({"store": server.store} if server.store else {})))
+    location = ("--config", file)
+    # Without the keys, a log with signed accounts is not archived.
+    assert "4 events were archived" in archive_all(location, archive)
+    assert "4 archived events" in verified(location, "--archive", archive)
+    assert run("restored", *location).returncode == 0
+    # Flags take precedence.
+    nowhere = run("audit", "archive", *location, "--data-dir", archive, "--older-than", "1s", "--archive", archive)
+    assert (nowhere.returncode, str(archive) in nowhere.stderr) == (NO_INPUT, True)
+    assert run("audit", "verify").returncode == USAGE
 
 
 def test_what_is_wrong_is_said_in_a_line_and_nothing_is_made(start, tmp_path, archive):

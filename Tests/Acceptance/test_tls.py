@@ -1,18 +1,23 @@
 """TLS: callers by their certificates, and certificates that change while the service serves."""
 
+import contextlib
 import json
+import os
+import queue
+import re
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import grpc
 import pytest
 
-from support.caller import passcode
+from support.caller import new_caller, passcode
 from support.certificates import Authority
-from support.configuration import BAD_CONFIGURATION
+from support.configuration import BAD_CONFIGURATION, MARK, check_complaints
 from support.credentials import Key, caller_with
 from support.errors import refused
 from support.phone import Phone
@@ -22,6 +27,7 @@ from support.stubs import administration_pb2, evaluation_pb2
 UNAUTHENTICATED = grpc.StatusCode.UNAUTHENTICATED
 PERMISSION_DENIED = grpc.StatusCode.PERMISSION_DENIED
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
+READY = grpc.ChannelConnectivity.READY
 
 ROOT = Path(__file__).parents[2]
 
@@ -268,6 +274,82 @@ def test_certificates_are_reloaded_under_load_and_no_call_fails(start, installed
     assert failures == []
 
 
+# A connection stands as long as its client's certificate, and as long as somebody vouches for that
+
+LEAVE_SECONDS = 60
+
+
+class Connection:
+    """A caller on a channel of its own, whose state can be awaited."""
+
+    def __init__(self, server, installed, certificate):
+        self.channel = server.channel(authority=installed.authority, certificate=certificate)
+        self.caller = caller_with(self.channel, "shop")
+        self._states = queue.Queue()
+        self.caller.get_settings("alice")
+        self.channel.subscribe(self._states.put)
+
+    def wait_until_left(self):
+        """Until the server's GOAWAY: a stock client leaves a connection then, and calls on another."""
+        while self._states.get(timeout=LEAVE_SECONDS) == READY:
+            pass
+
+    def is_there(self):
+        states = [READY]
+        with contextlib.suppress(queue.Empty):
+            while True:
+                states.append(self._states.get_nowait())
+        return set(states) == {READY}
+
+
+def connected_for_seconds(server, installed):
+    """By a certificate that is over soon. A busy machine may take longer than a short one lasts, and gets a longer one."""
+    for seconds in (6, 20):
+        with contextlib.suppress(grpc.RpcError):
+            return Connection(server, installed, installed.authority.issue("brief", uris=[SHOP], seconds=seconds))
+    return Connection(server, installed, installed.authority.issue("brief", uris=[SHOP], seconds=45))
+
+
+def test_a_connection_ends_with_its_clients_certificate(start, installed):
+    server = start(configuration=installed.configuration(client_certificates="required"))
+    lasting = Connection(server, installed, installed.authority.issue("lasting", uris=[SHOP]))
+    brief = connected_for_seconds(server, installed)
+    # A call that runs has ten seconds more.
+    request = administration_pb2.WatchEventsRequest(filter=administration_pb2.EventFilter(application_id="shop"))
+    watch = brief.caller.administration.WatchEvents(request, timeout=LEAVE_SECONDS)
+    brief.wait_until_left()
+    lasting.caller.bind(Phone())
+    assert any(answer.event.kind == "binding.created" for answer in watch)
+    with refused(UNAVAILABLE):
+        list(watch)
+    # Nor does it come back.
+    with refused(UNAVAILABLE):
+        brief.caller.get_settings("alice")
+    assert lasting.is_there()
+    assert lasting.caller.get_settings("alice")
+
+
+def test_a_reload_that_takes_an_authority_away_ends_its_connections(start, installed, tmp_path):
+    other = Authority(tmp_path, "other")
+    clients = tmp_path / "clients.pem"
+    clients.write_bytes(installed.authority.pem + other.pem)
+    configuration = installed.configuration(client_certificates="required")
+    configuration["tls"]["client_authorities"] = str(clients)
+    server = start(configuration=configuration)
+    leaving = Connection(server, installed, installed.authority.issue("leaving", uris=[SHOP]))
+    staying = Connection(server, installed, other.issue("staying", uris=[SHOP]))
+    server.reload()
+    assert leaving.is_there()
+
+    clients.write_bytes(other.pem)
+    server.reload()
+    leaving.wait_until_left()
+    with refused(UNAVAILABLE):
+        leaving.caller.get_settings("alice")
+    assert staying.caller.get_settings("alice")
+    assert staying.is_there()
+
+
 @pytest.mark.parametrize("broken", ["certificate", "key", "another key", "missing"])
 def test_a_broken_certificate_changes_nothing(start, installed, broken):
     server = start(configuration=installed.configuration())
@@ -298,13 +380,12 @@ def test_other_files_wait_for_a_restart(start, installed):
 
 def test_files_that_cannot_be_used_are_named_before_anything_is_made(tmp_path, installed):
     installed.server.key_file.unlink()
-    configuration = tmp_path / "touchstone.yaml"
-    configuration.write_text(json.dumps(installed.configuration()))
-    checked = run("check-config", configuration)
+    configuration, key = tmp_path / "touchstone.yaml", installed.server.key_file
+    complaint = f"tls.key {key}: No such file or directory"
+    text = json.dumps(installed.configuration()).replace(f'"{key}"', f'\n{MARK}"{key}"')
+    check_complaints(configuration, text, complaint)
     ended = run_to_end(tmp_path / "data", arguments=["--config", configuration])
-    assert (checked.returncode, ended.returncode) == (BAD_CONFIGURATION, BAD_CONFIGURATION)
-    assert str(installed.server.key_file) in checked.stderr
-    assert ended.stderr == checked.stderr
+    assert (ended.returncode, ended.stderr) == (BAD_CONFIGURATION, f"{configuration}:2:1: {complaint}\n")
     assert not (tmp_path / "data").exists()
 
 
@@ -332,10 +413,58 @@ def test_the_example_is_right(tmp_path, installed):
     assert callers == ["shop", "checkout", "support", "auditor", "local"]
 
 
-def test_the_readme_is_right(start, tmp_path):
-    """What it says of a service that is run for real, word for word but for the port and the build."""
-    text = (ROOT / "README.md").read_text()
-    script = text.split("**For real**")[1].split("```sh\n")[1].split("```")[0]
+#: Installed with the tests' packages.
+BUF = Path(sys.executable).with_name("buf")
+CALLS = ROOT / "docs" / "CALLS.md"
+
+
+class CallByHand:
+    """One of the page's lines, word for word but for the address."""
+
+    def __init__(self, command, directory, server):
+        command = re.sub(r"(127\.0\.0\.1|localhost):7443", server.address, command)
+        path = f"{BUF.parent}:{os.environ['PATH']}"
+        self._process = subprocess.Popen(
+            ["bash", "-euc", f"exec {command}"],
+            cwd=directory,
+            env={**os.environ, "PATH": path},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def output(self):
+        printed, errors = self._process.communicate(timeout=60)
+        assert self._process.returncode == 0, errors
+        return printed
+
+    def prints(self, word):
+        """Whether it does, of a call without an end."""
+        try:
+            return any(word in line for line in self._process.stdout)
+        finally:
+            self._process.kill()
+            self._process.communicate()
+
+
+def commands_by_hand(text):
+    return [line for line in text.replace("\\\n", "").splitlines() if line.startswith("buf ")]
+
+
+def test_the_pages_calls_by_hand_are_right(start, tmp_path):
+    server = start()
+    new_caller(server, "shop").bind(Phone())
+    listing, keys, events = commands_by_hand(CALLS.read_text().split("## With TLS")[0])
+    assert "touchstone.v1.AdministrationService/WatchEvents" in CallByHand(listing, tmp_path, server).output()
+    assert "jwkSet" in CallByHand(keys, tmp_path, server).output()
+    assert CallByHand(events, tmp_path, server).prints("binding.created")
+
+
+def test_the_page_on_calls_is_right(start, tmp_path):
+    """What it says of a service with TLS, word for word but for the port and the build."""
+    text = CALLS.read_text()
+    script = text.split("## With TLS and known callers")[1].split("```sh\n")[1].split("```")[0]
     setup, serving = script.rstrip().rsplit("\n", 1)
     assert serving.startswith("$touchstone serve --listen 0.0.0.0:7443 --config touchstone.yaml")
     setup = setup.replace("make release && touchstone=.build/release/touchstone", f"touchstone={BINARY}")
@@ -352,3 +481,7 @@ def test_the_readme_is_right(start, tmp_path):
     caller.bind(phone)
     assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
     names["channel"].close()
+
+    (tmp_path / "Protos").symlink_to(ROOT / "Protos")
+    (keys,) = commands_by_hand(text.split("## With TLS")[1])
+    assert "jwkSet" in CallByHand(keys, tmp_path, server).output()

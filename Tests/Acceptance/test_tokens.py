@@ -9,7 +9,7 @@ import grpc
 import jwt
 import pytest
 
-from support.caller import COFFEE, gesture, new_caller, passcode, wait_for_next_second, wait_until
+from support.caller import COFFEE, gesture, new_caller, new_profile_id, passcode, wait_until
 from support.errors import refused
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone
 from support.stubs import secrets_pb2, tokens_pb2, types_pb2
@@ -241,7 +241,6 @@ def test_a_token_without_a_binding_ends_with_its_secret(caller, kind, end):
     assert claims["amr"] == ["pin"]
     assert "bnd" not in claims
     assert caller.introspect(token).active
-    wait_for_next_second()
     if end == "changed":
         assert caller.set_secret("profile-1", new, old_secret=old).accepted
     elif end == "reset":
@@ -254,13 +253,44 @@ def test_a_token_without_a_binding_ends_with_its_secret(caller, kind, end):
     assert_inactive(caller.introspect(token))
 
 
+def test_an_erased_persons_token_is_nothing_to_the_next_one(caller):
+    """R26, R32: all of it within a second or so, in which `iat` does not change."""
+    profile, phone = new_profile_id(), Phone()
+    caller.set_secret(profile, passcode("2468"))
+    token = caller.submit(phone, caller.begin(phone, profile_id=profile), secret=passcode("2468")).token
+    assert caller.introspect(token).active
+    caller.erase_profile(profile)
+    caller.set_secret(profile, passcode("9753"))
+    assert_inactive(caller.introspect(token))
+    assert caller.consume(token).reason == "INVALID"
+    caller.revoke_token(token)
+    caller.bind(phone, profile)
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="TOKEN_INVALID"):
+        caller.accept_domain_state(phone.binding, b"other fingers", token=token)
+    assert not [event for event in caller.events() if event.kind.startswith("token.") and event.profile_id]
+
+
+def test_the_claim_that_binds_a_token_to_its_profile_tells_nothing(caller):
+    """R37, R40: it differs in any two tokens."""
+    profile, phone = new_profile_id(), Phone()
+    caller.set_secret(profile, passcode("2468"))
+    states = []
+    for _ in range(2):
+        opened = caller.begin(phone, profile_id=profile)
+        claims = verified(caller, caller.submit(phone, opened, secret=passcode("2468")).token)
+        states.append(base64.urlsafe_b64decode(claims["profile_state"] + "="))
+    first, second = states
+    assert len(first) == len(second) == 32
+    assert first[:16] != second[:16]
+    assert first[16:] != second[16:]
+
+
 def test_a_token_with_a_binding_ends_with_that_alone(caller, phone):
     profile_id = phone.binding.profile_id
     caller.set_secret(profile_id, passcode("2468"))
     token = caller.submit(phone, caller.begin(phone), secret=passcode("2468")).token
     claims = verified(caller, token)
     assert (claims["amr"], claims["bnd"]) == (["pin"], phone.binding.binding_id)
-    wait_for_next_second()
     caller.set_secret(profile_id, passcode("1357"))
     assert caller.introspect(token).active
     caller.revoke(phone.binding)

@@ -4,31 +4,27 @@ The abuser goes through all that Tests/Acceptance/test_abuse.py knows; as often 
 connection. It runs at the lowest priority, as it would on a machine of its own: what is measured is the service, not who gets the
 cores. Alone and beside are measured in turn, on one server, and the medians are compared: single runs on a rented machine differ
 by more than what is asked for.
-
-Exits with 1 where the percentile doubles.
 """
 
 import itertools
 import multiprocessing
 import os
-import signal
 import statistics
 import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-import measure
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "Acceptance"))
+import budgets
+import service
+from service import CORES, DURATION, Service
 
 from support.abuse import Abuser  # noqa: E402
 from test_abuse import ABUSES  # noqa: E402
 
 #: Pairs of a run alone and a run beside the abuser.
 ROUNDS = 5
-MAXIMUM_RATIO = 2.0
-LOAD = measure.Load("preflight", connections=4, streams=1, is_pinned=False)
+LOAD = ["--scenario", "preflight", "--connections", 4, "--streams", 1]
 
 
 def abuse_for_ever(address, count):
@@ -53,34 +49,22 @@ def abuser(address, count):
         process.join()
 
 
-def p99_microseconds(server, address):
-    report = measure.run_load(LOAD, server, address, measure.DURATION).report
-    if report["errors"]:
-        sys.exit(f"{LOAD.name}: {report}")
-    return report["p99_us"]
+def p99_microseconds(running):
+    return service.report(running.load(*LOAD), is_saturating=True)["p99_us"]
 
 
-def main():
+def measure():
+    print(f"{len(CORES)} cores, {ROUNDS} times {DURATION} each, preflight, 4 × 1")
     alone, beside = [], []
     count = multiprocessing.Value("L", 0, lock=False)
-    with tempfile.TemporaryDirectory(prefix="touchstone-abuse-") as directory:
-        server = measure.start_server(LOAD, Path(directory) / "data")
-        try:
-            address = server.stdout.readline().removeprefix("listening on ").strip()
-            for _ in range(ROUNDS):
-                alone.append(p99_microseconds(server, address))
-                with abuser(address, count):
-                    beside.append(p99_microseconds(server, address))
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.wait()
-    ratio = statistics.median(beside) / statistics.median(alone)
-    is_kept = ratio < MAXIMUM_RATIO
-    print(f"{len(measure.CORES)} cores, {ROUNDS} times {measure.DURATION} each, {LOAD.name}")
+    with tempfile.TemporaryDirectory(prefix="touchstone-abuse-") as directory, Service(Path(directory)) as running:
+        for _ in range(ROUNDS):
+            alone.append(p99_microseconds(running))
+            with abuser(running.address, count):
+                beside.append(p99_microseconds(running))
     print(f"p99 alone {statistics.median(alone):.0f} µs, beside {count.value} abusers {statistics.median(beside):.0f} µs")
-    print(f"ratio {ratio:.2f} (less than {MAXIMUM_RATIO:.1f}): {'kept' if is_kept else 'NOT KEPT'}")
-    return 0 if is_kept else 1
+    return {"abuse": statistics.median(beside) / statistics.median(alone)}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(budgets.judge(measure()))

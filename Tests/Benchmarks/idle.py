@@ -1,33 +1,30 @@
-"""What an idle connection costs the service in memory: CONNECTIONS (10,000) of them, each with one call behind it, in
-plaintext and over TLS 1.3.
+"""What an idle connection costs the service in memory, each with one call behind it, in plaintext and over TLS 1.3.
 
-Prints the service's resident memory by the connection, and exits with 1 where that is more than promised.
+CONNECTIONS: how many; without it as many as the machine's limit of open files allows (ulimit -Hn). All are held at the same
+time, and at the end each serves another call.
 """
 
 import os
-import resource
-import signal
 import socket
 import ssl
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-BUILD = Path(__file__).parents[2] / ".build/release"
-SERVER = os.environ.get("TOUCHSTONE_BINARY") or BUILD / "touchstone"
-CONNECTIONS = int(os.environ.get("CONNECTIONS", "10000"))
-MAXIMUM_BYTES = 25_000
-#: OpenSSL's own objects come on top.
-MAXIMUM_TLS_BYTES = 35_000
+import budgets
+from service import Encryption, Service, allow_most_connections, connection_limits
 
 #: Connections made before their answers are awaited.
 BATCH = 100
+#: A connection gives memory back when it is looked after, five seconds after a call began, and finds itself idle.
+SETTLING_SECONDS = 7
 #: That a service which does not answer is waited for.
 PATIENCE_SECONDS = 30
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+HEADERS, SETTINGS = 1, 4
+END_STREAM, ACK, END_HEADERS = 1, 1, 4
 
 
 def frame(kind, flags, stream, payload=b""):
@@ -39,28 +36,33 @@ def field(name, value):
     return b"\x40" + bytes([len(name)]) + name + bytes([len(value)]) + value
 
 
-#: An empty request, which the service answers at once.
-CALL = (
-    b"\x83\x86"
-    + field(b":path", b"/touchstone.v1.EvaluationService/CanEvaluatePolicy")
-    + field(b":authority", b"127.0.0.1")
-    + field(b"te", b"trailers")
-    + field(b"content-type", b"application/grpc")
-    + field(b"user-agent", b"idle-benchmark")
-)
-OPENING = PREFACE + frame(4, 0, 0) + frame(4, 1, 0) + frame(1, 4, 1, CALL) + frame(0, 1, 1, bytes(5))
+def call(stream):
+    """An empty request, which the service answers at once."""
+    head = (
+        b"\x83\x86"
+        + field(b":path", b"/touchstone.v1.EvaluationService/CanEvaluatePolicy")
+        + field(b":authority", b"127.0.0.1")
+        + field(b"te", b"trailers")
+        + field(b"content-type", b"application/grpc")
+        + field(b"user-agent", b"idle-benchmark")
+    )
+    return frame(HEADERS, END_HEADERS, stream, head) + frame(0, END_STREAM, stream, bytes(5))
+
+
+OPENING = PREFACE + frame(SETTINGS, 0, 0) + frame(SETTINGS, ACK, 0)
+FIRST_STREAM, SECOND_STREAM = 1, 3
 
 
 def connect(address, tls):
     client = socket.create_connection(address, timeout=PATIENCE_SECONDS)
     if tls:
         client = tls.wrap_socket(client)
-    client.sendall(OPENING)
+    client.sendall(OPENING + call(FIRST_STREAM))
     return client
 
 
-def wait_for_answer(client):
-    """Up to the end of the one stream."""
+def wait_for_answer(client, stream):
+    """Up to the end of the stream."""
     received = b""
     while True:
         content = client.recv(65_536)
@@ -72,58 +74,30 @@ def wait_for_answer(client):
             length = int.from_bytes(rest[:3], "big")
             if len(rest) < 9 + length:
                 break
-            if rest[3] == 1 and rest[4] & 1:
+            if rest[3] == HEADERS and rest[4] & END_STREAM and int.from_bytes(rest[5:9], "big") == stream:
                 return
             rest = rest[9 + length :]
 
 
-def resident_bytes(pid):
-    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS"))
-    return int(line.split()[1]) * 1_024
+def measure():
+    most = allow_most_connections()
+    count = int(os.environ.get("CONNECTIONS") or most)
+    return {
+        "idle_plaintext": kilobytes_each("in plaintext", count, is_encrypted=False),
+        "idle_tls": kilobytes_each("over TLS", count, is_encrypted=True),
+    }
 
 
-def main():
-    # Ours and, as it is inherited, the service's.
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return max(report("in plaintext", is_encrypted=False), report("over TLS", is_encrypted=True))
-
-
-def report(name, *, is_encrypted):
+def kilobytes_each(name, count, *, is_encrypted):
     with tempfile.TemporaryDirectory(prefix="touchstone-idle-") as directory:
-        growth = growth_of_new_service(Path(directory), is_encrypted)
-    each = growth / CONNECTIONS
-    limit = MAXIMUM_TLS_BYTES if is_encrypted else MAXIMUM_BYTES
-    print(f"{CONNECTIONS} idle connections {name}: {growth / 1e6:.1f} MB, {each / 1e3:.1f} KB each (at most {limit / 1e3:.0f})")
-    return 0 if each <= limit else 1
-
-
-def growth_of_new_service(directory, is_encrypted):
-    command = [SERVER, "serve", "--listen", "127.0.0.1:0", "--data-dir", directory / "data"]
-    if is_encrypted:
-        command += ["--config", encrypting_configuration(directory)]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        host, port = server.stdout.readline().removeprefix("listening on ").strip().rsplit(":", 1)
-        return measure(server.pid, (host, int(port)), client_context() if is_encrypted else None)
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait()
-
-
-def encrypting_configuration(directory):
-    key, certificate = directory / "key.pem", directory / "certificate.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-    command += ["-days", "2", "-subj", "/CN=localhost", "-keyout", key, "-out", certificate]
-    subprocess.run(command, check=True, capture_output=True)
-    key.chmod(0o600)
-    configuration = directory / "touchstone.yaml"
-    # Who calls without a key is nobody: the one call is refused, and as good as any.
-    caller = f"callers: [{{name: shop, keys: [sha256:{'a1' * 32}], applications: [shop], methods: [EvaluationService/*]}}]\n"
-    # Over TLS they are strangers, for the service knows none of them.
-    limits = f"limits: {{connections: {2 * CONNECTIONS}, strangers_per_address: {2 * CONNECTIONS}}}\n"
-    configuration.write_text(f"tls: {{certificate: {certificate}, key: {key}}}\n{limits}{caller}")
-    return configuration
+        configuration = connection_limits(count)
+        if is_encrypted:
+            # A call without a key is refused, which is as good as any answer.
+            configuration += Encryption(Path(directory)).configuration
+        with Service(Path(directory), configuration=configuration) as service:
+            growth = growth_of(service, count, client_context() if is_encrypted else None)
+    print(f"{count} idle connections {name}: {growth / 1e6:.1f} MB, {growth / count / 1e3:.1f} KB each", flush=True)
+    return growth / count / 1e3
 
 
 def client_context():
@@ -135,15 +109,20 @@ def client_context():
     return context
 
 
-def measure(pid, address, tls):
+def growth_of(service, count, tls):
+    host, port = service.address.rsplit(":", 1)
+    address = (host, int(port))
     # What the first calls bring into memory is no connection's.
     clients = open_connections(address, tls, BATCH)
-    before = resident_bytes(pid)
-    clients += open_connections(address, tls, CONNECTIONS - BATCH)
-    growth = resident_bytes(pid) - before
+    before = service.resident_bytes
+    clients += open_connections(address, tls, count - BATCH)
+    growth = service.resident_bytes - before
     for client in clients:
+        client.sendall(call(SECOND_STREAM))
+    for client in clients:
+        wait_for_answer(client, SECOND_STREAM)
         client.close()
-    return growth * CONNECTIONS / (CONNECTIONS - BATCH)
+    return growth * count / (count - BATCH)
 
 
 def open_connections(address, tls, count):
@@ -151,12 +130,11 @@ def open_connections(address, tls, count):
     for start in range(0, count, BATCH):
         batch = [connect(address, tls) for _ in range(min(BATCH, count - start))]
         for client in batch:
-            wait_for_answer(client)
+            wait_for_answer(client, FIRST_STREAM)
         clients += batch
-    # What the service does after its last answer.
-    time.sleep(1)
+    time.sleep(SETTLING_SECONDS)
     return clients
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(budgets.judge(measure()))

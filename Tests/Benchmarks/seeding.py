@@ -134,19 +134,19 @@ def seed_sqlite(path, profiles, keys):
     now = now_microseconds()
     with contextlib.closing(connect(path)) as connection:
         connection.execute("BEGIN")
-        # As of an earlier version: the event log.signed of the first start is younger than those that are seeded behind it,
+        # Without the event log.signed of the first start: it is younger than those that are seeded behind it,
         # and nothing behind a young event is archived.
         connection.execute("DELETE FROM events")
         connection.execute("UPDATE event_chain SET sequence = 0, hash = zeroblob(32)")
         connection.executemany(
             """INSERT INTO bindings (number, binding_id, application_id, profile_id, device_id, device_name, biometry_type,
-            hardware_keys, is_revoked, baseline, baseline_os_major, created_at, version)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, 1)""",
+            hardware_keys, is_revoked, baseline, baseline_os_major, device_lock_count, created_at, version)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 0, ?, 1)""",
             bindings(profiles, keys, now),
         )
         connection.execute("INSERT INTO binding_uses SELECT number, NULL FROM bindings")
         connection.execute(
-            "INSERT INTO devices (device_id, failures, is_locked_out, version) SELECT device_id, 0, 0, 1 FROM bindings"
+            "INSERT INTO devices SELECT device_id, 0, 0, 0, 1, NULL FROM bindings"
         )
         connection.executemany(
             f"INSERT INTO profiles VALUES (?, ?, 1, 1, 1, NULL, NULL, {', '.join('?' * 9)}, {', '.join(['NULL'] * 9)}, ?, 1, NULL)",
@@ -207,19 +207,19 @@ def seed_postgresql(uri, profiles, keys):
     copy(
         uri,
         """bindings (binding_id, application_id, profile_id, device_id, device_name, biometry_type, hardware_keys,
-        baseline, baseline_os_major, created_at, is_revoked, version)""",
-        ((*row[1:], False, 1) for row in bindings(profiles, keys, now)),
+        baseline, baseline_os_major, created_at, device_lock_count, is_revoked, version)""",
+        ((*row[1:], 0, False, 1) for row in bindings(profiles, keys, now)),
     )
     copy(
         uri,
-        "devices (device_id, failures, is_locked_out, version)",
-        ((device_id(number), 0, False, 1) for number in range(profiles * BINDINGS_PER_PROFILE)),
+        "devices (device_id, failures, is_locked_out, lock_count, version)",
+        ((device_id(number), 0, False, 0, 1) for number in range(profiles * BINDINGS_PER_PROFILE)),
     )
     names = "verifier set_at is_set failures locked_until is_locked_until_set_anew in_flight in_flight_until generation"
     copy(
         uri,
         f"""profiles (application_id, profile_id, is_biometry_enabled, is_gesture_enabled, is_passcode_enabled,
-        {", ".join(f"passcode_{name}" for name in names.split())}, created_at, version)""",
+        {", ".join(f"passcode_{name}" for name in names.split())}, incarnation, version)""",
         ((APPLICATION, profile_id(number), *TRUE * 3, *passcode(number, now), now, 1) for number in range(profiles)),
     )
     execute(uri, "VACUUM ANALYZE")

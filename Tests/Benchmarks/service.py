@@ -1,7 +1,8 @@
-"""A service under measurement, and the PostgreSQL that it may stand on."""
+"""A service under measurement, the load in front of it, the PostgreSQL that it may stand on, and V: what everything is compared with."""
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -14,7 +15,19 @@ sys.path.insert(0, str(ROOT / "Tests/Acceptance"))
 from support.postgres import PostgresServer  # noqa: E402
 
 BUILD = ROOT / ".build/release"
-TOUCHSTONE, TOUCHSTONE_LOAD = BUILD / "touchstone", BUILD / "touchstone-load"
+#: TOUCHSTONE_BINARY: another binary than the release.
+TOUCHSTONE = Path(os.environ.get("TOUCHSTONE_BINARY") or BUILD / "touchstone")
+TOUCHSTONE_LOAD = BUILD / "touchstone-load"
+
+#: How long each load of a measurement runs.
+DURATION = os.environ.get("DURATION", "10s")
+CORES = sorted(os.sched_getaffinity(0))
+
+#: touchstone-load's exit code if its own CPU was used up.
+CLIENT_LIMITED = 70
+
+#: Files that a client and the service have open beside their connections: the service keeps a part of its limit to its own files.
+_SPARE_DESCRIPTORS = 400
 
 DATABASE = "touchstone"
 #: As a machine has that serves a database; the tests' own is smaller.
@@ -32,15 +45,89 @@ def touchstone(*arguments, store):
     subprocess.run([TOUCHSTONE, *arguments], env=environment, check=True, stdout=subprocess.DEVNULL)
 
 
+def pinned(command, cores):
+    """The command, confined to these cores; to all, if there are none."""
+    return ["taskset", "--cpu-list", ",".join(map(str, cores or CORES)), *command]
+
+
+def resident_bytes(pid):
+    """proc(5)."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) * 1_024
+
+
+def allow_most_connections():
+    """Raises this process's limit of open files and, because it is inherited, the service's and the load client's. Answers how
+    many connections fit below it."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard - _SPARE_DESCRIPTORS
+
+
+def connection_limits(count):
+    """The configuration of a service that takes so many connections, although they come from one address, and most of them
+    are strangers' because no call on them was admitted yet."""
+    return f"limits: {{connections: {2 * count}, strangers_per_address: {2 * count}}}\n"
+
+
+def verification_microseconds():
+    """V: one core's cost of one ECDSA verification on P-256, by the machine's OpenSSL. It is CPU time, not elapsed time."""
+    command = ["openssl", "speed", "-seconds", "1", "ecdsap256"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    # "256 bits ecdsa (nistp256)   0.0000s   0.0001s  27382.8   7802.9": signatures and verifications in a second.
+    return 1e6 / float(ended.stdout.split()[-1])
+
+
+class Identity:
+    """A P-256 key in a directory, and a certificate of it for 127.0.0.1."""
+
+    def __init__(self, directory):
+        self.certificate, self.key = directory / "certificate.pem", directory / "key.pem"
+        self._make("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", self.key)
+        self.key.chmod(0o600)
+
+    def renew(self):
+        """With the same key, so that clients that trust the first certificate trust the new one."""
+        self._make("-key", self.key)
+
+    def _make(self, *key):
+        command = ["openssl", "req", "-x509", *key, "-days", "2", "-subj", "/CN=touchstone"]
+        command += ["-addext", "subjectAltName=IP:127.0.0.1", "-out", self.certificate]
+        subprocess.run(command, check=True, capture_output=True)
+
+
+class Encryption:
+    """A service's TLS, and a caller with a key, who may do what loads do."""
+
+    def __init__(self, directory):
+        self.identity = Identity(directory)
+        command = [TOUCHSTONE, "callers", "new-key", "load"]
+        key, entry = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n", 1)
+        key_file = directory / "caller.key"
+        key_file.write_text(key)
+        key_file.chmod(0o600)
+        self.configuration = f"""
+tls: {{certificate: {self.identity.certificate}, key: {self.identity.key}}}
+callers:
+{entry.rstrip()}
+    applications: [touchstone-load]
+    methods: [EvaluationService/*, BindingService/*]
+"""
+        self.load_options = ["--tls-authorities", self.identity.certificate, "--key-file", key_file]
+
+
 class Service:
     """`touchstone serve` in a directory, until it is stopped."""
 
-    def __init__(self, directory, store="sqlite", configuration=None):
-        """`configuration`: YAML."""
+    def __init__(self, directory, store="sqlite", configuration=None, *, is_on_one_core=False):
+        """`configuration`: YAML. On one core it has one event loop, and its load has the other cores."""
         command = [TOUCHSTONE, "serve", "--listen", "127.0.0.1:0", "--data-dir", directory / "data"]
         if configuration is not None:
             (directory / "touchstone.yaml").write_text(configuration)
             command += ["--config", directory / "touchstone.yaml"]
+        if is_on_one_core:
+            command = pinned([*command, "--shards", "1"], CORES[:1])
+        self._load_cores = CORES[1:] if is_on_one_core else CORES
         self._log = (directory / "log").open("w+")
         environment = {**os.environ, "TOUCHSTONE_STORE": store}
         begin = time.monotonic()
@@ -55,14 +142,19 @@ class Service:
 
     @property
     def megabytes(self):
-        """Resident (proc(5))."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text()
-        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
+        return self.resident_bytes / 2**20
 
-    def load(self, *options, duration):
+    @property
+    def resident_bytes(self):
+        return resident_bytes(self._process.pid)
+
+    def load(self, *options, duration=DURATION):
         """touchstone-load, begun."""
-        command = [TOUCHSTONE_LOAD, "--target", self.address, "--json", "--duration", duration]
-        return subprocess.Popen([*command, *map(str, options)], stdout=subprocess.PIPE, text=True)
+        command = [TOUCHSTONE_LOAD, "--target", self.address, "--json", "--duration", duration, *map(str, options)]
+        return subprocess.Popen(pinned(command, self._load_cores), stdout=subprocess.PIPE, text=True)
+
+    def reload(self):
+        self._process.send_signal(signal.SIGHUP)
 
     def stop(self):
         """Answers what it logged."""
@@ -71,17 +163,32 @@ class Service:
             sys.exit(f"the service ended with {self._process.returncode}: {self._read_log()}")
         return self._read_log()
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        """Ends it, if `stop` has not."""
+        if self._process.poll() is None:
+            self.stop()
+
     def _read_log(self):
         self._log.seek(0)
         return self._log.read()
 
 
-def report(load, *, may_refuse=False):
-    """What touchstone-load says at its end."""
+def report(load, *, is_saturating=False):
+    """The report of touchstone-load at its end. A saturating load may use up the client's CPU, which spoils latencies alone."""
     output = load.communicate()[0]
-    if load.returncode != 0:
-        sys.exit(f"touchstone-load ended with {load.returncode}: {output}")
-    found = json.loads(output)
-    if found["errors"] and not may_refuse:
-        sys.exit(f"logins failed: {found}")
-    return found
+    report = json.loads(output) if output else {}
+    if load.returncode == CLIENT_LIMITED:
+        if not is_saturating:
+            print(f"touchstone-load was the limit: {report['reasons']}", file=sys.stderr, flush=True)
+    elif load.returncode != 0:
+        sys.exit(f"touchstone-load ended with {load.returncode}: {report.get('reasons')}")
+    return report
+
+
+def server_microseconds(report):
+    """The server's own CPU for each call of the measured part, user and system, over all its threads."""
+    samples = report["service"]["samples"]
+    return sum(sample["cores"] for sample in samples) / len(samples) / report["rate"] * 1e6

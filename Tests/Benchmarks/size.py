@@ -4,8 +4,7 @@ For SQLite's file, and for PostgreSQL with fsync on this machine: how large the 
 its start to serving, how much memory it has then and with 1,000 connections, how late logins of random phones are at a
 steady rate, with nothing of the database in the machine's memory and with all that fits. And how late the latest of them
 are while the service sweeps expired rows (EXPIRED) and archives old events (ARCHIVED), beside how late they are while it
-does neither: medians of several windows, since a machine has moments of its own. Exits with 1 where what was promised is
-not kept.
+does neither: medians of several windows, since a machine has moments of its own.
 """
 
 import os
@@ -16,13 +15,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import budgets
 import seeding
-from service import DATABASE, Service, new_postgres, report, touchstone
+from service import CORES, DATABASE, DURATION, Service, new_postgres, report, touchstone
 
 PROFILES = int(os.environ.get("PROFILES", "1000000"))
 EXPIRED = int(os.environ.get("EXPIRED", "1000000"))
 ARCHIVED = int(os.environ.get("ARCHIVED", "200000"))
-DURATION = os.environ.get("DURATION", "10s")
 STORES = os.environ.get("STORES", "sqlite postgresql").split()
 
 #: Both stores, on two cores, estimated: what does not depend on the number of profiles, and what a million more take.
@@ -43,11 +42,6 @@ WARMUP = ["--warmup", "3s"]
 EVENT_AGE_SECONDS = 3_600
 #: After the last window, as long as the rest takes.
 SWEEP_PATIENCE_SECONDS = 300
-
-#: Of a million bindings; see the README.
-MAXIMUM_START_SECONDS = 0.3
-MAXIMUM_MEGABYTES = 150
-MAXIMUM_BUMP_MILLISECONDS = 20
 
 
 @dataclass
@@ -143,44 +137,44 @@ def milliseconds(found):
     return ", ".join(f"{name} {found[key] / 1e3:.1f}" for name, key in keys.items()) + " ms"
 
 
-def measure(store, keys):
-    """Answers what is not as promised."""
+def measure_store(store, keys):
+    """The figures, by the names of their budgets without the store's."""
     begin = time.monotonic()
     store.seed(keys)
     print(f"{store.name}: seeded in {time.monotonic() - begin:.0f} s, {store.size / 1e6:,.0f} MB", flush=True)
-    measure_cold(store)
-    return measure_warm(store) + measure_sweeping(store)
+    return {
+        "cold_p99": measure_cold(store),
+        **measure_warm(store),
+        "sweeping": measure_sweeping(store),
+    }
 
 
 def measure_cold(store):
     store.forget()
     service = Service(store.directory, store.uri)
     print(f"  start, cold: {service.start_seconds:.3f} s", flush=True)
-    print(f"  logins, cold: {milliseconds(logins(service, '--warmup', '0s'))}", flush=True)
+    cold = logins(service, "--warmup", "0s")
+    print(f"  logins, cold: {milliseconds(cold)}", flush=True)
     print(f"  logins, warm: {milliseconds(logins(service))}", flush=True)
     service.stop()
+    return cold["p99_us"] / 1e3
 
 
 def measure_warm(store):
-    broken = []
     service = Service(store.directory, store.uri)
     print(f"  start, warm: {service.start_seconds:.3f} s, {service.megabytes:.0f} MB then", flush=True)
-    if service.start_seconds > MAXIMUM_START_SECONDS:
-        broken.append(f"{store.name}: a start takes {service.start_seconds:.3f} s")
-    crowd = load(service, "--connections", CONNECTIONS, "--streams", 1)
+    # As many as ever come at once: a busy machine refuses some, early.
+    crowd = load(service, "--connections", CONNECTIONS, "--streams", 1, "--allow-errors")
     most = 0
     while crowd.poll() is None:
         most = max(most, service.megabytes)
         time.sleep(0.05)
-    # As many as ever come at once: a busy machine refuses some, early.
-    found = report(crowd, may_refuse=True)
+    found = report(crowd)
     print(
         f"  {CONNECTIONS} connections: {found['rate']:.0f} logins/s, {found['errors']} refused, {most:.0f} MB", flush=True
     )
-    if most > MAXIMUM_MEGABYTES:
-        broken.append(f"{store.name}: {most:.0f} MB")
     service.stop()
-    return broken
+    return {"start": service.start_seconds, "megabytes": most}
 
 
 # Sweeping and archiving
@@ -193,7 +187,7 @@ def measure_sweeping(store):
     await_end_of_sweeping(store)
     bump = (latest(swept) - latest(quiet)) / 1e3
     print(f"  sweeping and archiving delay the latest login in a thousand by {bump:.1f} ms", flush=True)
-    return [f"{store.name}: sweeping makes logins {bump:.0f} ms late"] if bump > MAXIMUM_BUMP_MILLISECONDS else []
+    return bump
 
 
 def latest(windows):
@@ -251,27 +245,28 @@ def await_end_of_sweeping(store):
     service.stop()
 
 
-def main():
+def measure():
     expected = EXPECTED_MINUTES + EXPECTED_MINUTES_PER_MILLION * PROFILES / 1e6
     print(
-        f"{os.cpu_count()} cores, {PROFILES:,} profiles, {RATE} logins a second for {DURATION} each; about"
+        f"{len(CORES)} cores, {PROFILES:,} profiles, {RATE} logins a second for {DURATION} each; about"
         f" {expected:.0f} minutes for both stores",
         flush=True,
     )
     keys = seeding.keys()
-    broken = []
+    figures = {}
     for kind in [SQLite, PostgreSQL]:
-        if kind.name.lower() not in STORES:
+        name = kind.name.lower()
+        if name not in STORES:
             continue
         with tempfile.TemporaryDirectory(prefix="touchstone-size-") as directory:
             store = kind(Path(directory))
             try:
-                broken += measure(store, keys)
+                found = measure_store(store, keys)
             finally:
                 store.close()
-    if broken:
-        sys.exit("not as promised: " + "; ".join(broken))
+        figures |= {f"{name}_{figure}": value for figure, value in found.items()}
+    return figures
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(budgets.judge(measure()))

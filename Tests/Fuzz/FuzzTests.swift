@@ -1,7 +1,7 @@
 // Fuzzing: what was found before stays found, and the way into libFuzzer.
 
 import Foundation
-import SeededGenerator
+import TestSupport
 import Testing
 
 /// `make fuzz` builds the tests with libFuzzer and runs `fuzz` for each target; `make test` replays.

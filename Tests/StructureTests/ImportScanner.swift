@@ -1,22 +1,14 @@
 // Reads the modules that a Swift file imports. SwiftPM lets a target import what its dependencies depend on, so the
 // manifest alone does not tell.
 
-struct Import: Hashable, Sendable {
-  let module: String
-  /// From 1.
-  let line: Int
-}
-
 enum ImportScanner {
-  static func imports(in source: String) -> [Import] {
-    var found: [Import] = []
+  static func modules(in source: String) -> [String] {
+    var found: [String] = []
     var surroundings = Surroundings()
-    for (index, line) in source.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    for line in source.split(separator: "\n") {
       // A regular expression is slow to make; most lines hold no such word.
       for statement in surroundings.code(of: line).split(separator: ";") where statement.contains("import") {
-        if let match = statement.prefixMatch(of: importStatement) {
-          found.append(Import(module: String(match.1), line: index + 1))
-        }
+        if let match = statement.prefixMatch(of: importStatement) { found.append(String(match.1)) }
       }
     }
     return found
@@ -31,13 +23,6 @@ enum ImportScanner {
     (?:(?:struct|class|enum|protocol|actor|typealias|func|let|var) \s+)?
     (\w+)
     /#
-  }
-
-  /// What a target may not import but does, one line each, as a compiler would print it.
-  static func violations(of row: ArrowRow, file: String, source: String) -> [String] {
-    imports(in: source)
-      .filter { !row.importable.contains($0.module) }
-      .map { "\(file):\($0.line): \(row.target) may not import \($0.module)" }
   }
 }
 

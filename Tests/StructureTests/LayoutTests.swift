@@ -9,7 +9,7 @@ struct LayoutTests {
   func topLevel() throws {
     let allowed: Set<String> = [
       "Package.swift", "Sources", "Tests", "Protos", "deploy", "docs", "README.md", "Makefile", "CHANGELOG.md",
-      "CONTRIBUTING.md", "LICENSE",
+      "CONTRIBUTING.md", "LICENSE", "VERSION",
     ]
     // Made by use, and ignored by git.
     let made: Set<String> = ["Package.resolved", "data"]
@@ -19,7 +19,7 @@ struct LayoutTests {
   @Test("Direct dependencies have exact versions, and the indirect ones that are listed are others")
   func dependencies() throws {
     func lines(_ path: String) throws -> [Substring] {
-      try String(contentsOf: PackageTree.root.appending(path: path), encoding: .utf8).split(separator: "\n")
+      try PackageTree.text(of: path).split(separator: "\n")
     }
     let direct = try lines("Package.swift").filter { $0.contains(".package(") }
     #expect(!direct.isEmpty)
@@ -33,21 +33,40 @@ struct LayoutTests {
   @Test("Every page of the docs can be found from the architecture's")
   func documents() throws {
     let first = "ARCHITECTURE.md"
-    let text = try String(contentsOf: PackageTree.root.appending(path: "docs/\(first)"), encoding: .utf8)
-    for page in try PackageTree.entries(of: "docs") where page != first {
+    let text = try PackageTree.text(of: "docs/\(first)")
+    for page in try PackageTree.entries(of: "docs") where page.hasSuffix(".md") && page != first {
       #expect(text.contains("[\(page)](\(page))"), "\(page)")
     }
   }
 
-  @Test("Every target with tests has them in a directory of its name")
-  func tests() throws {
-    let others: Set<String> = [
-      "Support", "Acceptance", "Faults", "Interop", "Fuzz", "Benchmarks", "DecisionTables", "SimulationTests",
-      "StructureTests",
-    ]
-    for directory in try PackageTree.entries(of: "Tests") where !others.contains(directory) {
-      #expect(directory.hasSuffix("Tests"), "\(directory)")
-      #expect(ArrowTable.row(String(directory.dropLast("Tests".count))) != nil, "\(directory)")
+  @Test("Every directory of sources is a target, and its tests lie in one of its name")
+  func targets() throws {
+    let targets = try PackageTree.manifest.get().targets
+    let folders = try PackageTree.entries(of: "Sources")
+    let directories = try folders.flatMap { folder in
+      try PackageTree.entries(of: "Sources/\(folder)").map { "Sources/\(folder)/\($0)" }
     }
+    let sources = Set(targets.map(\.path).filter { $0.hasPrefix("Sources/") })
+    #expect(Set(directories) == sources)
+    // Of no target alone.
+    let ownTests = ["SimulationTests", "FuzzTests", "StructureTests"]
+    for tests in targets where tests.type == "test" && !ownTests.contains(tests.name) {
+      #expect(tests.path.hasSuffix("Tests"), "\(tests.name)")
+      #expect(
+        sources.contains("Sources" + tests.path.dropFirst("Tests".count).dropLast("Tests".count)), "\(tests.name)")
+    }
+  }
+
+  @Test("No folder is a heap: at most ten under Sources, and at most 20 Swift files directly in any")
+  func heaps() throws {
+    let sources = try FileManager.default.subpathsOfDirectory(
+      atPath: PackageTree.root.appending(path: "Sources").path())
+    let folders = Dictionary(grouping: sources.filter { $0.hasSuffix(".swift") }) {
+      $0.split(separator: "/").dropLast().joined(separator: "/")
+    }
+    for (folder, files) in folders where !folder.contains("/Generated") {
+      #expect(files.count <= 20, "\(folder)")
+    }
+    #expect(try PackageTree.entries(of: "Sources").count <= 10)
   }
 }

@@ -1,6 +1,6 @@
 // The package as it lies on disk: its entries, its sources, its manifest.
 
-import ChildProcess
+import TestSupport
 import Foundation
 
 enum PackageTree {
@@ -12,14 +12,31 @@ enum PackageTree {
     try FileManager.default.contentsOfDirectory(atPath: root.appending(path: path).path()).filter { !$0.hasPrefix(".") }
   }
 
-  /// A target's Swift files, by their paths from the root.
-  static func sources(of row: ArrowRow) throws -> [(path: String, text: String)] {
-    let directory = root.appending(path: row.directory)
-    return try FileManager.default.subpathsOfDirectory(atPath: directory.path())
-      .filter { $0.hasSuffix(".swift") }
-      .sorted()
-      .map { ("\(row.directory)/\($0)", try String(contentsOf: directory.appending(path: $0), encoding: .utf8)) }
+  static func text(of path: String) throws -> String {
+    try String(contentsOf: root.appending(path: path), encoding: .utf8)
   }
+
+  /// The modules that a target's Swift files import.
+  static func imports(of target: Manifest.Target) throws -> Set<String> {
+    let files = try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: target.path).path())
+    return Set(
+      try files.filter { $0.hasSuffix(".swift") }
+        .flatMap { ImportScanner.modules(in: try text(of: "\(target.path)/\($0)")) })
+  }
+
+  /// The arrows that the manifest grants, and the imports beyond them.
+  static func graph() throws -> ArrowGraph {
+    let targets = try manifest.get().targets
+    let paths = Dictionary(uniqueKeysWithValues: targets.map { ($0.name, $0.path) })
+    return ArrowGraph(
+      arrows: try targets.reduce(into: [:]) { arrows, target in
+        let granted = Set(target.dependencies.map(\.name))
+        let other = try imports(of: target).subtracting(granted)
+        arrows[target.path] = Set(granted.map { paths[$0] ?? "Packages/\($0)" } + other.map { "Modules/\($0)" })
+      })
+  }
+
+  static let manifest = Result { try Manifest.load() }
 }
 
 /// The manifest, as the package manager understands it.
@@ -28,6 +45,7 @@ struct Manifest: Decodable {
 
   struct Target: Decodable {
     let name: String
+    let path: String
     let type: String
     let dependencies: [Dependency]
   }
@@ -51,7 +69,7 @@ struct Manifest: Decodable {
     }
   }
 
-  static func load() throws -> Manifest {
+  fileprivate static func load() throws -> Manifest {
     // A scratch directory of its own: `swift test` holds the lock of the package's.
     let scratch = FileManager.default.temporaryDirectory.appending(path: "manifest-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: scratch) }

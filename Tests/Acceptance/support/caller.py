@@ -94,14 +94,14 @@ class Caller:
             )
         )
 
-    def accept_domain_state(self, binding, domain_state, **evidence):
+    def accept_domain_state(self, binding, domain_state, *, os_version="17.4", **evidence):
         """By `token` or `primary`."""
         return self.bindings.AcceptDomainState(
             bindings_pb2.AcceptDomainStateRequest(
                 application_id=self.application_id,
                 binding_id=binding.binding_id,
                 domain_state=domain_state,
-                os_version="17.4",
+                os_version=os_version,
                 **evidence,
             )
         ).binding
@@ -229,6 +229,12 @@ class Caller:
     def submit_wrong(self, phone, opened, **attempt):
         return self.submit(phone, opened, key=phone.wrong_proof(opened.signing_input), **attempt)
 
+    def fail(self, phone, times):
+        """So many wrong proofs, each in an evaluation of its own. Returns the last one's answer; five lock the device."""
+        for _ in range(times):
+            answer = self.submit_wrong(phone, self.begin(phone))
+        return answer
+
     def login(self, phone, policy="login"):
         return self.submit(phone, self.begin(phone, policy))
 
@@ -351,11 +357,6 @@ def wait_until(timestamp):
     """Returns when the moment has passed by this machine's clock, which is the service's too."""
     while (left := timestamp.seconds + timestamp.nanos / 1e9 - time.time()) >= 0:
         time.sleep(left + 0.001)
-
-
-def wait_for_next_second():
-    """Tokens say when they were issued in whole seconds: what comes now is later than any of them."""
-    wait_until(Timestamp(seconds=int(time.time()) + 1))
 
 
 def all_at_once(method, requests):

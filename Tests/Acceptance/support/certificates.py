@@ -28,8 +28,8 @@ class Authority:
     def pem(self):
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
-    def issue(self, file_name, *, uris=(), hosts=(), addresses=(), common_name=None):
-        """Writes FILE_NAME.pem and FILE_NAME.key."""
+    def issue(self, file_name, *, uris=(), hosts=(), addresses=(), common_name=None, seconds=86_400):
+        """Writes FILE_NAME.pem and FILE_NAME.key, of a certificate that is over in so many seconds."""
         key = ec.generate_private_key(ec.SECP256R1())
         attributes = [] if common_name is None else [x509.NameAttribute(NameOID.COMMON_NAME, common_name)]
         names = [
@@ -37,7 +37,7 @@ class Authority:
             *(x509.DNSName(host) for host in hosts),
             *(x509.IPAddress(ipaddress.ip_address(address)) for address in addresses),
         ]
-        builder = _builder(x509.Name(attributes), self._name, key)
+        builder = _builder(x509.Name(attributes), self._name, key, seconds)
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=not attributes)
         certificate = builder.sign(self._key, hashes.SHA256())
@@ -71,7 +71,7 @@ class Certificate:
         return self.key_file.read_bytes()
 
 
-def _builder(subject, issuer, key):
+def _builder(subject, issuer, key, seconds=86_400):
     now = datetime.datetime.now(datetime.UTC)
     return (
         x509.CertificateBuilder()
@@ -80,5 +80,5 @@ def _builder(subject, issuer, key):
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(minutes=5))
-        .not_valid_after(now + datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(seconds=seconds))
     )

@@ -155,6 +155,17 @@ class PostgresServer:
         )
         return output.splitlines()
 
+    def await_waiting_commits(self):
+        """Until a commit waits for a standby that is not there: the checkpointer takes that setting in its own time."""
+        write = [*self._command("psql"), "--no-psqlrc", "--quiet", "--output=/dev/null", "-c"]
+        write += ["SELECT pg_logical_emit_message(true, '', '')", self.uri("postgres")]
+        waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%pg_logical_emit_message%'"
+        while True:
+            with subprocess.Popen(write, cwd=self.directory, stderr=subprocess.DEVNULL) as run:
+                while run.poll() is None:
+                    if self.execute(f"SELECT pg_cancel_backend(pid) {waiting}"):
+                        return
+
     def execute_file(self, path, *, environment=None, **variables):
         """A script for `psql`, with variables of its own."""
         script = self.directory / f"{uuid.uuid4().hex}.sql"
@@ -171,12 +182,17 @@ class PostgresServer:
             raise RuntimeError(f"{name} ended with {ended.returncode}: {ended.stdout}{ended.stderr}")
         return ended.stdout
 
-    def _program(self, name, *arguments, environment=None):
+    @staticmethod
+    def _command(name):
+        """A program of PostgreSQL's, which root may not run."""
         as_user = []
         if os.geteuid() == 0:
             as_user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--"]
+        return [*as_user, _programs() / name]
+
+    def _program(self, name, *arguments, environment=None):
         return subprocess.run(
-            [*as_user, _programs() / name, *arguments],
+            [*self._command(name), *arguments],
             cwd=self.directory,
             env={**os.environ, **(environment or {})},
             stdin=subprocess.DEVNULL,

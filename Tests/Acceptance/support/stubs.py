@@ -24,6 +24,9 @@ def _generate(target):
 _generate(_directory.name)
 sys.path.insert(0, _directory.name)
 
+#: Where they are, for a program of its own.
+DIRECTORY = _directory.name
+
 from touchstone.v1 import (  # noqa: E402
     administration_pb2,
     administration_pb2_grpc,
@@ -39,7 +42,9 @@ from touchstone.v1 import (  # noqa: E402
 )
 
 __all__ = [
+    "DIRECTORY",
     "METHODS",
+    "PROTOS",
     "administration_pb2",
     "administration_pb2_grpc",
     "bindings_pb2",

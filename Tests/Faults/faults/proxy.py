@@ -47,8 +47,9 @@ class Proxy:
         self._call(self._cut())
 
     def close(self):
+        # Connections on a way that stands still would wait for its end.
+        self.mode = OPEN
         self._call(self._close())
-        self.cut()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
@@ -58,6 +59,11 @@ class Proxy:
     async def _close(self):
         """On the loop's own thread: connections end there at the same time."""
         self._server.close()
+        await self._cut()
+        connections = asyncio.all_tasks() - {asyncio.current_task()}
+        for connection in connections:
+            connection.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
 
     async def _cut(self):
         for writer in list(self._writers):

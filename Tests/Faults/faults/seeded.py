@@ -75,6 +75,6 @@ def digests(postgres, uri):
     """Of a database, table by table."""
     selects = [
         f"SELECT '{table}', count(*), md5(coalesce(string_agg(t::TEXT, ',' ORDER BY t::TEXT), '')) FROM {table} AS t"
-        for table in [*_TABLES, "lineage", "sweep_mark", "erasure_mark"]
+        for table in [*_TABLES, "lineage", "sweep_mark"]
     ]
     return postgres.execute(" UNION ALL ".join(selects) + " ORDER BY 1", uri)

@@ -4,13 +4,13 @@ import Synchronization
 
 @testable import DispatchRPC
 
-/// One shard for all inputs; each has its own connection.
+/// One event loop for all inputs; each has its own connection.
 final class FuzzServer: Sendable {
   static let shared = FuzzServer()
 
   /// Small, so that inputs reach them.
   private static let configuration = {
-    var configuration = RPCServerConfiguration(shards: 1)
+    var configuration = RPCServerConfiguration(eventLoops: 1)
     configuration.maxRequestMessageBytes = 4 << 10
     configuration.maxResponseMessageBytes = 8 << 10
     configuration.maxConcurrentStreams = 8
@@ -22,22 +22,22 @@ final class FuzzServer: Sendable {
     return configuration
   }()
 
-  let shard: RPCShard
+  let loop: EventLoop
   private let peer: RPCPeer
-  private let part: ShardConfined<ServerShard>
+  private let part: LoopConfined<ServerLoop>
   /// Calls of `Hold`, for the input to play their handler.
   private let held = Mutex<[RPCServerContext]>([])
 
   private init() {
-    shard = RPCShard(label: "fuzz.server")
+    loop = EventLoop(label: "fuzz.server")
     // Of nobody: it is only looked at.
     guard let address = try? SocketAddress.resolve(host: "127.0.0.1", port: 1).first else { fatalError("no address") }
     peer = RPCPeer(address: address)
     let keep = Keeper()
-    part = ShardConfined(
-      ServerShard(
-        shard: shard, configuration: Self.configuration, routes: RouteTable(Self.router(keep)),
-        register: ConnectionRegister(limit: .max, strangersPerAddress: .max)))
+    part = LoopConfined(
+      ServerLoop(
+        loop: loop, configuration: Self.configuration, routes: RouteTable(Self.router(keep)),
+        register: ConnectionRegister(limit: .max, strangersPerAddress: .max)), on: loop)
     keep.server = self
   }
 
@@ -46,7 +46,7 @@ final class FuzzServer: Sendable {
     weak var remains: ServerConnection?
     do {
       let connection = Connection(self, mood: mood)
-      remains = connection.connection.value
+      remains = loop.sync { connection.connection.value }
       drive(connection)
       connection.end()
     }
@@ -54,13 +54,13 @@ final class FuzzServer: Sendable {
     settle()
     settle()
     require(remains == nil, "a connection outlives its end")
-    require(part.value.runningCalls.load(ordering: .relaxed) == 0, "a call runs on")
+    require(loop.sync { part.value.runningCalls.load(ordering: .relaxed) } == 0, "a call runs on")
   }
 
-  /// All that was asked of the shard has been done.
+  /// All that was asked of the event loop has been done.
   fileprivate func settle() {
-    shard.execute {}
-    shard.sync {}
+    loop.execute {}
+    loop.sync {}
   }
 
   fileprivate func keep(_ call: RPCServerContext) {
@@ -74,31 +74,30 @@ final class FuzzServer: Sendable {
 
 extension FuzzServer {
   struct Connection {
-    let connection: ShardConfined<ServerConnection>
+    let connection: LoopConfined<ServerConnection>
     private let server: FuzzServer
-    private let transport: ShardConfined<ScriptedTransport>
+    private let transport: LoopConfined<ScriptedTransport>
 
     fileprivate init(_ server: FuzzServer, mood: UInt8) {
       self.server = server
       let transport = ScriptedTransport(mood: mood)
-      self.transport = ShardConfined(transport)
-      let connection = server.shard.sync {
-        ShardConfined(ServerConnection(id: 0, server: server.part.value, transport: transport, peer: server.peer))
+      self.transport = LoopConfined(transport, on: server.loop)
+      connection = server.loop.sync {
+        LoopConfined(
+          ServerConnection(id: 0, server: server.part.value, transport: transport, peer: server.peer), on: server.loop)
       }
-      self.connection = connection
-      server.shard.execute { _ = connection.value.start() }
+      connection.execute { _ = $0.start() }
     }
 
     /// To the last byte, or until the connection has had enough. In one wake-up: changing threads costs more than all else.
     func feed(_ bytes: [UInt8]) {
       let transport = transport
-      onShard { transport.value.feed(bytes, to: $0) }
+      onLoop { transport.value.feed(bytes, to: $0) }
     }
 
-    func onShard(_ body: @escaping @Sendable (ServerConnection) -> Void) {
-      let connection = connection
-      server.shard.execute { body(connection.value) }
-      server.shard.sync {}
+    func onLoop(_ body: @escaping @Sendable (ServerConnection) -> Void) {
+      connection.execute(body)
+      server.loop.sync {}
     }
 
     func heldCall(_ index: Int) -> RPCServerContext? {
@@ -107,14 +106,14 @@ extension FuzzServer {
 
     fileprivate func end() {
       let transport = transport
-      onShard { connection in
+      onLoop { connection in
         transport.value.isEnded = true
         if connection.isOpen { connection.ready(.readable) }
         connection.close("the input has ended")
-        require(connection.firstStream == nil, "streams outlive their connection")
-        require(connection.bufferedRequestBytes == 0, "\(connection.bufferedRequestBytes) bytes of requests are left")
-        require(connection.bufferedResponseBytes == 0, "\(connection.bufferedResponseBytes) bytes of answers are left")
-        require(connection.bufferedMetadataBytes == 0, "\(connection.bufferedMetadataBytes) bytes of metadata are left")
+        require(connection.streams.isEmpty, "streams outlive their connection")
+        require(connection.buffered.requests == 0, "\(connection.buffered.requests) bytes of requests are left")
+        require(connection.buffered.responses == 0, "\(connection.buffered.responses) bytes of answers are left")
+        require(connection.buffered.metadata == 0, "\(connection.buffered.metadata) bytes of metadata are left")
       }
     }
   }

@@ -4,7 +4,7 @@ import Glibc
 
 @testable import DispatchRPC
 
-/// Confined to its shard. What it is sent it throws away.
+/// Confined to its event loop. What it is sent it throws away.
 final class ScriptedTransport: Transport {
   /// One end of a pair that carries nothing: epoll wants a descriptor, and a client asks it for errors.
   let descriptor: Int32

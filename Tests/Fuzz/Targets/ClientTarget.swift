@@ -16,15 +16,16 @@ extension FuzzTarget {
 private final class FuzzClient: Sendable {
   static let shared = FuzzClient()
 
-  private let loop: RPCShard
+  private let loop: EventLoop
   /// What a call is cancelled through, which none is.
-  private let slot: ShardConfined<ClientConnectionSlot>
+  private let slot: LoopConfined<ClientConnectionSlot>
 
   private init() {
-    loop = RPCShard(label: "fuzz.client")
+    loop = EventLoop(label: "fuzz.client")
     guard let address = try? SocketAddress.resolve(host: "127.0.0.1", port: 1).first else { fatalError("no address") }
-    slot = ShardConfined(
-      ClientConnectionSlot(address: address, shard: loop, configuration: RPCClientConfiguration(), events: { _ in }))
+    slot = LoopConfined(
+      ClientConnectionSlot(address: address, loop: loop, configuration: RPCClientConfiguration(), events: { _ in }),
+      on: loop)
   }
 
   /// How often each call ended, and whether the connection did.
@@ -41,12 +42,12 @@ private final class FuzzClient: Sendable {
     weak var remains: ClientConnection?
     let endings = Endings()
     do {
-      let transport = ShardConfined(ScriptedTransport(mood: mood))
+      let transport = LoopConfined(ScriptedTransport(mood: mood), on: loop)
       let connection = connect(transport, endings)
-      remains = connection.value
+      remains = loop.sync { connection.value }
       makeCalls(on: connection, endings)
       feed(bytes, to: connection, transport)
-      loop.execute { connection.value.close("the input has ended") }
+      connection.execute { $0.close("the input has ended") }
       loop.sync {}
     }
     settle()
@@ -57,33 +58,33 @@ private final class FuzzClient: Sendable {
   }
 
   private func connect(
-    _ transport: ShardConfined<ScriptedTransport>, _ endings: Endings
-  ) -> ShardConfined<ClientConnection> {
+    _ transport: LoopConfined<ScriptedTransport>, _ endings: Endings
+  ) -> LoopConfined<ClientConnection> {
     var configuration = RPCClientConfiguration()
     configuration.acceptsCompression = true
     configuration.maxResponseMessageBytes = 4 << 10
     configuration.maxHeaderListBytes = 1 << 10
     let connection = loop.sync {
-      ShardConfined(
+      LoopConfined(
         ClientConnection(
-          shard: loop, transport: transport.value, authority: "fuzz", configuration: configuration,
-          events: { if case .closed = $0 { endings.connection.add(1, ordering: .relaxed) } }))
+          loop: loop, transport: transport.value, authority: "fuzz", configuration: configuration,
+          events: { if case .closed = $0 { endings.connection.add(1, ordering: .relaxed) } }), on: loop)
     }
-    loop.execute {
-      connection.value.start()
-      connection.value.ready(.writable)
+    connection.execute {
+      $0.start()
+      $0.ready(.writable)
     }
     let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
     feed(settings, to: connection, transport)
     return connection
   }
 
-  private func makeCalls(on connection: ShardConfined<ClientConnection>, _ endings: Endings) {
+  private func makeCalls(on connection: LoopConfined<ClientConnection>, _ endings: Endings) {
     let (loop, slot) = (loop, slot)
     loop.execute {
       for index in 0..<2 {
         let request = RPCClientRequest(path: "/f/Echo", message: [1, 2, 3], metadata: [("key", "value")])
-        let call = RPCClientCall(loop: loop, core: slot)
+        let call = RPCClientCall(slot)
         connection.value.start(request, call: call) { _ in endings.callEnded(index) }
       }
       let stream = RPCClientStream(
@@ -101,7 +102,7 @@ private final class FuzzClient: Sendable {
   }
 
   private func feed(
-    _ bytes: [UInt8], to connection: ShardConfined<ClientConnection>, _ transport: ShardConfined<ScriptedTransport>
+    _ bytes: [UInt8], to connection: LoopConfined<ClientConnection>, _ transport: LoopConfined<ScriptedTransport>
   ) {
     loop.execute { transport.value.feed(bytes, to: connection.value) }
     loop.sync {}

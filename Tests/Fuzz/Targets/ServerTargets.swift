@@ -36,7 +36,7 @@ extension FuzzTarget {
   private static func act(_ action: UInt8, _ input: inout ByteReader, _ connection: FuzzServer.Connection) {
     let call = connection.heldCall(Int(input.byte()))
     let amount = Int(input.byte())
-    connection.onShard { connection in
+    connection.onLoop { connection in
       switch action {
       case 0xE8: connection.drain()
       case 0xE9: (call as? RPCServerStream)?.request(amount + 1)
@@ -47,11 +47,11 @@ extension FuzzTarget {
       case 0xEE: (call as? RPCServerCall)?.respond([UInt8](repeating: 0, count: amount * 40))
       case 0xEF: (call as? RPCServerCall)?.fail(RPCError(code: .ok, message: String(repeating: "%", count: amount)))
       case 0xF0: connection.close(after: .zero)
-      case 0xF1: connection.timerExpired(TimerTag(kind: ServerConnection.TimerKind.housekeeping))
-      case 0xF2: connection.timerExpired(TimerTag(kind: ServerConnection.TimerKind.drainWarning))
+      case 0xF1: connection.timerExpired(TimerTag(kind: ServerConnection.TimerKind.life))
+      case 0xF2: connection.pingAcknowledged(ServerConnection.drainPing)
       case 0xF3:
         connection.timerExpired(
-          TimerTag(kind: ServerConnection.TimerKind.streamDeadline, streamID: Int32(amount) * 2 + 1))
+          TimerTag(kind: ServerConnection.TimerKind.streamDeadline, id: Int32(amount) * 2 + 1))
       default: break
       }
     }

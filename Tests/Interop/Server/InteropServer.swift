@@ -37,7 +37,7 @@ enum InteropServer {
 
   /// The defaults suit small messages; concurrent_large_unary has as many large ones at once as there are streams.
   private static var configuration: RPCServerConfiguration {
-    var configuration = RPCServerConfiguration(shards: 2)
+    var configuration = RPCServerConfiguration(eventLoops: 2)
     configuration.maxBufferedRequestBytesPerConnection = configuration.maxConcurrentStreams * largestRequestBytes
     configuration.maxBufferedResponseBytesPerConnection = configuration.maxConcurrentStreams * largestRequestBytes
     // Whom overload refuses depends on what else the machine does.

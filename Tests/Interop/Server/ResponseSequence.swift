@@ -4,7 +4,7 @@ import Dispatch
 import DispatchRPC
 import InteropSupport
 
-/// Confined to its call's shard. Takes the stream with each call rather than keep it, as the stream keeps this.
+/// Confined to its call's event loop. Takes the stream with each call rather than keep it, as the stream keeps this.
 final class ResponseSequence: @unchecked Sendable {
   private let trailer: Metadata
   private let isHeld: Bool
@@ -77,7 +77,7 @@ final class ResponseSequence: @unchecked Sendable {
     guard pause == .notBegun else { return false }
     pause = .running
     DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(Int(next.intervalMicroseconds))) {
-      stream.shard.execute {
+      stream.loop.execute {
         self.pause = .over
         self.sendMore(on: stream)
       }

@@ -136,7 +136,7 @@ extension TestServiceHandlers {
   }
 }
 
-/// Confined to its call's shard.
+/// Confined to its call's event loop.
 private final class PayloadSum: @unchecked Sendable {
   private(set) var response = StreamingInputCallResponse()
 

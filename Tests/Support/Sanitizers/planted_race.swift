@@ -1,5 +1,5 @@
-// Many threads count under a contended Mutex, which ThreadSanitizer must understand, and, with the argument `race`, also
-// without it, which it must report.
+// What ThreadSanitizer must understand: many threads that count under a contended Mutex, and continuations that are resumed
+// before their task waits. With the argument `race` the threads also count without a lock, which it must report.
 
 import Dispatch
 import Synchronization
@@ -19,4 +19,24 @@ DispatchQueue.concurrentPerform(iterations: 4) { _ in
     if plantsRace { counters.unguarded += 1 }
   }
 }
+/// Made by one thread and read by another.
+final class Letter: Sendable {
+  let words: [Int]
+  init(_ words: [Int]) { self.words = words }
+}
+
+/// Relaxed, so that nothing but the continuation orders the threads.
+let resumed = Atomic(0)
+var read = 0
+for number in 1...200 {
+  let letter = await withUnsafeContinuation { continuation in
+    DispatchQueue.global().async {
+      continuation.resume(returning: Letter([number]))
+      resumed.store(number, ordering: .relaxed)
+    }
+    while resumed.load(ordering: .relaxed) < number {}
+  }
+  read += letter.words.count
+}
+print(read)
 print(counters.guarded.withLock { $0 })

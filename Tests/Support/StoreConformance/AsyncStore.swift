@@ -5,7 +5,8 @@ public import TouchstonePolicy
 public import TouchstoneStore
 
 extension Store {
-  public func signAccounts(with keys: AccountKeys) async throws(StoreError) {
+  @discardableResult
+  public func signAccounts(with keys: AccountKeys) async throws(StoreError) -> UInt64? {
     try await result { signAccounts(with: keys, completion: $0) }
   }
 
@@ -26,6 +27,12 @@ extension Store {
     _ profileID: String = "alice", applicationID: String = Sample.application
   ) async throws(StoreError) -> ProfileRecord {
     try await attemptRecords(for: .profile(applicationID: applicationID, profileID: profileID)).profile
+  }
+
+  public func holderRecords(
+    applicationID: String = Sample.application, profileID: String = "alice"
+  ) async throws(StoreError) -> HolderRecords {
+    try await result { holderRecords(applicationID: applicationID, profileID: profileID, completion: $0) }
   }
 
   public func enrolmentRecords(
@@ -81,6 +88,10 @@ extension Store {
     matching filter: EventFilter = EventFilter(applicationID: ""), afterSequence: UInt64 = 0, limit: Int = 1_000
   ) async throws(StoreError) -> EventPage {
     try await result { events(matching: filter, afterSequence: afterSequence, limit: limit, completion: $0) }
+  }
+
+  public func confirm() async throws(StoreError) {
+    try await result { confirm(completion: $0) }
   }
 
   public func probe() async throws(StoreError) {

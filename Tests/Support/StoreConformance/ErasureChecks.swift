@@ -89,12 +89,61 @@ extension StoreConformance {
       try await store.commit(.putProfile(try await store.profile()))
     },
 
+    // R28, R37
+    Check(name: "each erasure of a profile, known or not, raises its erasure mark") { store in
+      let first = try await store.holderRecords().requiringMark
+      try await store.commit(first)
+      // Never there.
+      try await store.commit(.eraseProfile(.alice))
+      let second = try await store.holderRecords().requiringMark
+      try await expectRefused(first, beside: .putProfile(.sample()), by: store)
+      // Made since.
+      try await store.commit(second, .putProfile(.sample()))
+      #expect(try await store.enrolmentRecords().holder == store.holderRecords())
+      try await store.commit(.eraseProfile(.alice))
+      let third = try await store.holderRecords().requiringMark
+      try await expectRefused(second, by: store)
+      // There before, and changed often.
+      for version in 0..<5 as Range<RecordVersion> {
+        let read = try await store.profile().version
+        #expect(version == 0 ? read == 0 : read > version)
+        try await store.commit(.putProfile(.sample(version: read)))
+      }
+      try await store.commit(.eraseProfile(.alice))
+      try await expectRefused(third, by: store)
+      try await store.commit(try await store.holderRecords().requiringMark)
+    },
+
+    // R28
+    Check(name: "an erasure leaves the marks of other applications' profiles, and of most in its own") { store in
+      let elsewhere = try await store.holderRecords(applicationID: "com.example.shop").requiringMark
+      var own: [Change] = []
+      for number in 0..<20 { own.append(try await store.holderRecords(profileID: "new \(number)").requiringMark) }
+      for _ in 0..<3 { try await store.commit(.eraseProfile(.alice)) }
+      try await store.commit(elsewhere)
+      var refused = 0
+      for mark in own {
+        let refusal = await errorCode { try await store.commit(mark) }
+        if refusal != nil { refused += 1 }
+      }
+      // One in 256 shares the mark.
+      #expect(refused <= 1)
+      // It is no profile, and nothing that is listed or erased.
+      let id = ProfileRecord.erasureMarkID(forProfile: "alice")
+      #expect(try await store.bindings(profileID: id, includingRevoked: true) == [])
+      #expect(try await store.profile(id).standing == ProfileRecord.placeholder(in: Sample.application).standing)
+      #expect(try await store.events().allSatisfy { $0.event?.profileID != id })
+    },
+
     Check(name: "an erasure takes what was counted on the profile's stand-ins") { store in
       let devices = [
         DeviceRecord.standInID(forUnknownBinding: "b-1", applicationID: Sample.application),
         DeviceRecord.standInID(forRevokedBinding: "b-1"),
       ]
-      let ids = [ProfileRecord.standInID(forProfile: "alice"), ProfileRecord.standInID(forUnknownBinding: "b-1")]
+      let ids = [
+        ProfileRecord.standInID(forProfile: "alice"), ProfileRecord.standInID(forUnknownBinding: "b-1"),
+        ProfileRecord.standInID(forRevokedBinding: "b-1"),
+      ]
       try await store.commit(.putBinding(.sample("b-1")))
       for device in devices { try await store.commit(.putDevice(.sample(device, failures: 3))) }
       for id in ids { try await store.commit(.putProfile(.sample(id, passcode: .sample()))) }
@@ -145,6 +194,22 @@ extension StoreConformance {
       #expect(try await store.events(matching: .ofBob, limit: 2_000).count == 420)
       try await expectWholeChain(of: store, erasedCount: 419)
     },
+
+    // R41
+    Check(name: "an erasure of more events than go in one transaction is answered when all are erased") { store in
+      let count = 2 * ProfileErasure.maximumEventsPerTransaction + 100
+      for start in stride(from: 0, to: count, by: 100) {
+        try await store.commit(events: (start..<min(start + 100, count)).map { _ in .sample() })
+      }
+      try await store.commit(.putProfile(.sample()), .putBinding(.sample("b-1")), events: [.sample(profile: "bob")])
+      try await store.commit(.eraseProfile(.alice), events: [.sample("after", profile: "bob")])
+      #expect(try await store.events(matching: .ofAlice) == [])
+      #expect(try await store.events(matching: .ofBob).count == 2)
+      #expect(try await store.profile().version == 0)
+      try await expectWholeChain(of: store, erasedCount: UInt64(count))
+      // One account for each 64, and none for nothing.
+      #expect(try await store.events(matching: .accounts).count == (count + 63) / 64)
+    },
   ]
 
   private static func expectWholeChain(of store: any Store, erasedCount: UInt64) async throws {
@@ -158,6 +223,14 @@ extension StoreConformance {
   private static func expectRefused(_ change: Change, beside other: Change, by store: any Store) async throws {
     let refusal = await errorCode { try await store.commit(change, other) }
     #expect(refusal == .conflict)
+  }
+}
+
+extension HolderRecords {
+  /// As a ticket for a profile without a record rests on it.
+  fileprivate var requiringMark: Change {
+    .requireProfile(
+      applicationID: erasureMark.applicationID, profileID: erasureMark.profileID, version: erasureMark.version)
   }
 }
 

@@ -6,6 +6,15 @@ internal import TouchstoneStore
 
 extension StoreConformance {
   static let profileChecks: [Check] = [
+    // R32
+    Check(name: "an incarnation is stored, whatever was drawn") { store in
+      for (number, incarnation) in [1, UInt64(Int64.max)].enumerated() {
+        let profile = ProfileRecord.sample("profile-\(number)", incarnation: incarnation)
+        try await store.commit(.putProfile(profile))
+        #expect(try await store.profile("profile-\(number)") == profile.stored)
+      }
+    },
+
     Check(name: "a profile is stored with all its fields") { store in
       let locks: [SecretStanding.Lock] = [.none, .until(Sample.now + .seconds(3_600)), .untilSetAnew]
       for (number, lock) in locks.enumerated() {
@@ -94,6 +103,48 @@ extension StoreConformance {
       let counted = try await store.attemptRecords(for: subject)
       #expect(counted.device == .sample(device, failures: 3, version: 1))
       #expect(counted.profile == standIn.stored)
+    },
+
+    // R10, R37
+    Check(name: "a revoked binding's secrets are its profile's until an attempt was counted, and then a stand-in's") {
+      store in
+      var passcode = SecretRecord.sample(lock: .until(Sample.now + .seconds(60)))
+      passcode.standing.inFlight = 2
+      let profile = ProfileRecord.sample(settings: .sample, passcode: passcode)
+      let binding = BindingRecord.sample("b-1", device: "phone-1")
+      try await store.commit(.putBinding(binding), .putProfile(profile))
+      #expect(try await store.attemptRecords(bindingID: "b-1").profile == profile.stored)
+      try await store.commit(.putBinding(binding.stored.revoked()))
+
+      var expected = profile
+      expected.profileID = ProfileRecord.standInID(forRevokedBinding: "b-1")
+      expected.incarnation = 0
+      expected.passcode?.verifier = []
+      expected.passcode?.standing.inFlight = 0
+      // Twice: the first may ask the disk and the second memory.
+      for _ in 0..<2 { #expect(try await store.attemptRecords(bindingID: "b-1").profile == expected) }
+
+      expected.passcode?.standing.failures += 1
+      try await store.commit(.putProfile(expected))
+      #expect(try await store.attemptRecords(bindingID: "b-1").profile == expected.stored)
+      // What becomes of the profile is nothing to it, and the other way round.
+      #expect(try await store.profile() == profile.stored)
+      var later = profile.stored
+      later.passcode = nil
+      try await store.commit(.putProfile(later))
+      #expect(try await store.attemptRecords(bindingID: "b-1").profile == expected.stored)
+      // It is kept as long as the binding.
+      _ = try await store.sweep(before: Sample.now + .seconds(2 * 366 * 24 * 60 * 60))
+      #expect(try await store.attemptRecords(bindingID: "b-1").profile == expected.stored)
+    },
+
+    // R10
+    Check(name: "a revoked binding's stand-in has no secret where its profile has none") { store in
+      try await store.commit(.putBinding(.sample("b-1", isRevoked: true)))
+      let standIn = ProfileRecord.standInID(forRevokedBinding: "b-1")
+      #expect(
+        try await store.attemptRecords(bindingID: "b-1").profile
+          == ProfileRecord(applicationID: Sample.application, profileID: standIn))
     },
 
     Check(name: "a profile's attempt has no binding, and the placeholder for a device") { store in

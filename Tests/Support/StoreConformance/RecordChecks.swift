@@ -206,7 +206,7 @@ extension StoreConformance {
 
     Check(name: "a token's state and transaction are stored") { store in
       for (state, transaction) in [
-        (TokenRecord.State.issued, [UInt8](repeating: 0xA5, count: 16_384)), (.consumed, [0]), (.revoked, []),
+        (TokenState.issued, [UInt8](repeating: 0xA5, count: 16_384)), (.consumed, [0]), (.revoked, []),
       ] {
         let token = TokenRecord(key: .sample(), state: state, transaction: transaction, version: 0)
         #expect(try await store.token(token.key) == nil)

@@ -105,6 +105,16 @@ extension StoreConformance {
       try await store.dropEvents(through: 2)
     },
 
+    Check(name: "what was archived before an erasure of later events is dropped after it") { store in
+      try await store.commit(events: (0..<4).map { EventDraft.sample(profile: $0 == 2 ? "alice" : "bob") })
+      let end = try await store.events()[1]
+      let archived = ArchivedEvents(
+        start: .genesis, end: EventChain.Head(sequence: 2, hash: end.hash), unerasedThrough: 4)
+      for profile in ["alice", "nobody"] { try await store.commit(.eraseProfile(.sample(profile))) }
+      try await store.drop(archived)
+      #expect(try await store.events().prefix(2).map(\.isErased) == [true, false])
+    },
+
     Check(name: "an erasure leaves archived events alone, swept or not") { store in
       try await store.commit(events: (0..<6).map { EventDraft.sample(profile: $0 < 4 ? "alice" : "bob") })
       try await store.dropEvents(through: 2)

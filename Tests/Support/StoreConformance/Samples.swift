@@ -75,11 +75,11 @@ extension ProfileRecord {
   public static func sample(
     _ profileID: String = "alice", application: String = Sample.application,
     settings: UnlockSettings = UnlockSettings(), passcode: SecretRecord? = nil, gesture: SecretRecord? = nil,
-    version: RecordVersion = 0
+    incarnation: UInt64 = 5, version: RecordVersion = 0
   ) -> ProfileRecord {
     ProfileRecord(
       applicationID: application, profileID: profileID, settings: settings, passcode: passcode, gesture: gesture,
-      version: version)
+      incarnation: incarnation, version: version)
   }
 
   /// As a store has it after it was put, where none was erased.

@@ -1,7 +1,7 @@
 // What is gone from the log is accounted for with a signature.
 
 internal import TouchstonePolicy
-internal import TouchstoneStore
+public import TouchstoneStore
 internal import Testing
 
 extension StoreConformance {
@@ -54,14 +54,14 @@ extension StoreConformance {
 
 extension AccountKeys {
   /// Not a signature that anybody could not make: bytes that depend on the message.
-  fileprivate static let sample = AccountKeys { message, _ in
+  public static let sample = AccountKeys { message, _ in
     AccountSignature(keyID: keyID, bytes: bytes(of: message))
   } check: { signature, message in
     guard signature.keyID == keyID else { return .unknownKey }
     return signature.bytes == bytes(of: message) ? .valid : .forged
   }
 
-  fileprivate static let none = AccountKeys(sign: { _, _ in nil }, check: { _, _ in .unknownKey })
+  static let none = AccountKeys(sign: { _, _ in nil }, check: { _, _ in .unknownKey })
 
   private static let keyID = String(repeating: "k", count: 43)
 

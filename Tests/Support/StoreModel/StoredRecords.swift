@@ -29,7 +29,6 @@ public struct StoredRecords: Sendable {
   private var usedTickets: Set<ExpiringKey> = []
   /// What expired before it counts as used; see `Store.sweep`.
   public private(set) var sweepMark: UnixTime?
-  private var highestErasedVersion: RecordVersion = 0
   private var keyCheck: [UInt8]?
   private var accountKeys: AccountKeys?
   private var hasSignedAccounts = false
@@ -58,11 +57,11 @@ public struct StoredRecords: Sendable {
   }
 
   public func evaluation(_ key: ExpiringKey) -> EvaluationRecord? {
-    isSwept(key) ? EvaluationRecord(key: key, standing: EvaluationStanding(isFinished: true)) : evaluations[key]
+    isSwept(key) ? .swept(key) : evaluations[key]
   }
 
   public func token(_ key: ExpiringKey) -> TokenRecord? {
-    isSwept(key) ? TokenRecord(key: key, state: .revoked, transaction: [], version: 0) : tokens[key]
+    isSwept(key) ? .swept(key) : tokens[key]
   }
 
   public func isUsed(ticket key: ExpiringKey) -> Bool {
@@ -117,11 +116,17 @@ public struct StoredRecords: Sendable {
     return EventPage(events: page, through: page.last?.sequence ?? 0, start: eventStart.sequence, end: end)
   }
 
+  public func holder(_ applicationID: String, _ profileID: String) -> HolderRecords {
+    HolderRecords(
+      profile: profile(applicationID, profileID),
+      erasureMark: profile(applicationID, ProfileRecord.erasureMarkID(forProfile: profileID)))
+  }
+
   public func enrolment(
     _ applicationID: String, _ profileID: String, deviceID: String, vendor: Vendor, ticket: ExpiringKey
   ) -> EnrolmentRecords {
     EnrolmentRecords(
-      profile: profile(applicationID, profileID), device: device(deviceID, of: vendor),
+      holder: holder(applicationID, profileID), device: device(deviceID, of: vendor),
       deviceBinding: activeBinding(applicationID, onDevice: deviceID),
       activeBindingCount: bindings(applicationID, profileID).count, isTicketUsed: isUsed(ticket: ticket))
   }
@@ -129,39 +134,28 @@ public struct StoredRecords: Sendable {
   public func attempt(
     of subject: AttemptSubject, vendor: Vendor = .everybody, evaluation: ExpiringKey?
   ) -> AttemptRecords {
-    var records = attempt(of: subject, vendor)
-    records.evaluation = evaluation.flatMap { self.evaluation($0) }
-    return records
+    let binding = binding(of: subject)
+    let counting = CountingRecords(of: subject, binding: binding.map { SharedRecord($0) }, vendor: vendor)
+    var profile = profile(counting.applicationID, counting.profileID)
+    if let binding, binding.isRevoked, profile.version == 0 {
+      profile = self.profile(binding.applicationID, binding.profileID).standIn(forRevokedBinding: binding.bindingID)
+    }
+    return AttemptRecords(
+      binding: binding, device: device(counting.deviceID, of: counting.vendor), profile: profile,
+      evaluation: evaluation.flatMap { self.evaluation($0) })
   }
 
-  private func attempt(of subject: AttemptSubject, _ vendor: Vendor) -> AttemptRecords {
+  private func binding(of subject: AttemptSubject) -> BindingRecord? {
     switch subject {
     case .binding(let applicationID, let bindingID):
-      if let binding = binding(bindingID), Identifier.areEqual(binding.applicationID, applicationID) {
-        return attempt(of: binding, vendor)
-      }
-      return AttemptRecords(
-        binding: nil,
-        device: device(DeviceRecord.standInID(forUnknownBinding: bindingID, applicationID: applicationID)),
-        profile: profile(applicationID, ProfileRecord.standInID(forUnknownBinding: bindingID)), evaluation: nil)
-    case .profile(let applicationID, let profileID):
-      return AttemptRecords(
-        binding: nil, device: .placeholder, profile: profile(applicationID, profileID), evaluation: nil)
+      binding(bindingID).flatMap { Identifier.areEqual($0.applicationID, applicationID) ? $0 : nil }
+    case .profile: nil
     case .profileTouchID(let applicationID, let digest):
-      let holder = bindings.values.first {
+      bindings.values.first {
         !$0.isRevoked && Identifier.areEqual($0.applicationID, applicationID)
           && $0.credential == .profileTouchID(digest: digest)
       }
-      return holder.map { attempt(of: $0, vendor) }
-        ?? AttemptRecords(
-          binding: nil, device: .placeholder, profile: .placeholder(in: applicationID), evaluation: nil)
     }
-  }
-
-  private func attempt(of binding: BindingRecord, _ vendor: Vendor) -> AttemptRecords {
-    AttemptRecords(
-      binding: binding, device: device(binding.countingDeviceID, of: binding.countingVendor(vendor)),
-      profile: profile(binding.applicationID, binding.profileID), evaluation: nil)
   }
 
   // MARK: Changing
@@ -184,12 +178,13 @@ public struct StoredRecords: Sendable {
   }
 
   /// See `Store.signAccounts`.
-  public mutating func signAccounts(with keys: AccountKeys) {
+  public mutating func signAccounts(with keys: AccountKeys) -> UInt64? {
     accountKeys = keys
     let beginning = EventDraft.signing(at: UnixTime(microseconds: 0))
-    guard !hasSignedAccounts, let signed = beginning.signed(by: keys, after: chain.head) else { return }
+    guard !hasSignedAccounts, let signed = beginning.signed(by: keys, after: chain.head) else { return nil }
     hasSignedAccounts = true
     append(signed)
+    return chain.head.sequence
   }
 
   private mutating func append(account event: EventDraft) {
@@ -203,7 +198,7 @@ public struct StoredRecords: Sendable {
   public mutating func drop(_ archived: ArchivedEvents) throws(StoreError) {
     try requireAuditKey()
     let isErasedSince = events.contains {
-      $0.sequence > archived.unerasedThrough && $0.event?.kind == ProfileErasure.eventKind
+      $0.sequence > archived.unerasedThrough && $0.event.map(archived.isErased) == true
     }
     guard archived.start == eventStart, archived.end.sequence <= chain.head.archivableEnd, !isErasedSince,
       events.contains(where: { $0.sequence == archived.end.sequence && $0.hash == archived.end.hash })
@@ -267,7 +262,11 @@ public struct StoredRecords: Sendable {
       record.version += 1
       devices[Array(record.storedID.utf8)] = record
     case .putProfile(var record):
-      record.version = 1 + (record.version == 0 ? highestErasedVersion : record.version)
+      if record.version == 0 {
+        let mark = ProfileRecord.erasureMarkID(forProfile: record.profileID)
+        record.version = profile(record.applicationID, mark).version
+      }
+      record.version += 1
       profiles[ProfileName(record.applicationID, record.profileID)] = record
     case .putEvaluation(var record):
       record.version += 1
@@ -299,20 +298,28 @@ public struct StoredRecords: Sendable {
       ]
       for standIn in standIns { devices[Array(standIn.utf8)] = nil }
       profileIDs.append(ProfileRecord.standInID(forUnknownBinding: binding.bindingID))
+      profileIDs.append(ProfileRecord.standInID(forRevokedBinding: binding.bindingID))
     }
-    for profileID in profileIDs {
-      let erased = profiles.removeValue(forKey: ProfileName(erasure.applicationID, profileID))
-      highestErasedVersion = max(erased?.version ?? 0, highestErasedVersion)
+    raiseMark(erasure.markID, of: erasure, to: profile(erasure.applicationID, erasure.markID).version + 1)
+    let removed = profileIDs.compactMap { profiles.removeValue(forKey: ProfileName(erasure.applicationID, $0)) }
+    for mark in ProfileErasure.lowestMarks(afterRemoving: removed.map { ($0.profileID, $0.version) }) {
+      raiseMark(mark.markID, of: erasure, to: mark.version)
     }
-    var sequences: [UInt64] = []
+    var erased: [ErasedEvent] = []
     for (index, record) in events.enumerated() {
       guard let event = record.event, Identifier.areEqual(event.applicationID, erasure.applicationID),
         Identifier.areEqual(event.profileID, erasure.profileID)
       else { continue }
       events[index] = record.erased()
-      sequences.append(record.sequence)
+      erased.append(ErasedEvent(sequence: record.sequence, digest: record.content.digest))
     }
-    for account in erasure.accounts(ofErased: sequences) { append(account: account) }
+    for account in erasure.accounts(ofErased: erased) { append(account: account) }
+  }
+
+  private mutating func raiseMark(_ id: String, of erasure: ProfileErasure, to version: RecordVersion) {
+    var mark = profile(erasure.applicationID, id)
+    mark.version = max(mark.version, version)
+    profiles[ProfileName(erasure.applicationID, id)] = mark
   }
 
   /// A device speaks for one profile in an application (R29), and a ProfileTouchID for one binding (R30).

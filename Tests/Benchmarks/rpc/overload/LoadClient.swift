@@ -43,7 +43,7 @@ final class LoadClient: Sendable {
   /// Calls due within this are sent together.
   private static let tick = Duration.microseconds(500)
 
-  private let loop = RPCShard(label: "bench.load")
+  private let loop = EventLoop(label: "bench.load")
   private let connections: [RPCClientConnection]
 
   init(address: SocketAddress, connections count: Int) {

@@ -49,7 +49,7 @@ func startServer(_ work: Work) throws -> RunningServer {
     work.run()
     call.respond(Array(message))
   }
-  let server = RPCServer(configuration: RPCServerConfiguration(shards: 1), router: router)
+  let server = RPCServer(configuration: RPCServerConfiguration(eventLoops: 1), router: router)
   return RunningServer(server: server, address: try server.listen(host: "127.0.0.1", port: 0))
 }
 

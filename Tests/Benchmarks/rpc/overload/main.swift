@@ -1,8 +1,8 @@
 // What overload does to a server: goodput and latency of what is served, at rising loads, calls sent whether or not the earlier
 // ones were answered.
 //
-// One shard serves calls that cost `COST_US` of CPU each (100), from `CONNECTIONS` (32), `SECONDS` (5) for each load. The load is made in the same
-// process, on another core: it needs a few µs a call. First a closed loop finds out what the shard can serve; the other loads are multiples of
+// One event loop serves calls that cost `COST_US` of CPU each (100), from `CONNECTIONS` (32), `SECONDS` (5) for each load. The load is made in the same
+// process, on another core: it needs a few µs a call. First a closed loop finds out what the event loop can serve; the other loads are multiples of
 // that. Latencies count from when a call was due, not from when the load got round to sending it.
 //
 // Exits with 1 where, at three times what it can serve, the server serves less than 90 % of its best, or the 99th percentile of what it
@@ -22,7 +22,7 @@ let client = LoadClient(address: server.address, connections: connections)
 
 /// All of these at one time: few enough that nothing is refused, and enough that the server never waits.
 let capacity = client.runClosed(calls: 64, seconds: 3)
-print("\(cost) of CPU for each call; the shard serves \(Int(capacity)) calls/s")
+print("\(cost) of CPU for each call; the event loop serves \(Int(capacity)) calls/s")
 print("  load     calls/s   served/s   refused   p50 ms   p99 ms   refused p99 ms")
 var results: [OpenRun] = []
 for load in loads {

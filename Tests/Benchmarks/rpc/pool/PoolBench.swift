@@ -28,7 +28,7 @@ final class PoolBench: Sendable {
         call.respond(Array(message))
       }
     }
-    var settings = RPCServerConfiguration(shards: 1)
+    var settings = RPCServerConfiguration(eventLoops: 1)
     settings.maxConcurrentStreams = 100
     servers = (0..<2).map { _ in RPCServer(configuration: settings, router: router) }
     let addresses = try servers.map { try $0.listen(host: "127.0.0.1", port: 0) }
@@ -39,7 +39,7 @@ final class PoolBench: Sendable {
     channel = RPCChannel(
       target: addresses.map(\.description).joined(separator: ","), configuration: configuration)
     bare = RPCClientConnection(
-      address: addresses[0], loop: RPCShard(label: "bench.bare"), configuration: RPCClientConfiguration()
+      address: addresses[0], loop: EventLoop(label: "bench.bare"), configuration: RPCClientConfiguration()
     ) { [connected] event in
       if case .connected = event { connected.signal() }
     }

@@ -1,0 +1,118 @@
+// One cell of an expected column, read word for word, so that a misspelt expectation is an error and not a difference.
+
+import TouchstonePolicy
+
+struct Expectation: Sendable {
+  let column: ExpectedColumn
+  let position: TablePosition
+  /// In the notation of `Observation`.
+  let text: String
+
+  init(_ column: ExpectedColumn, _ cell: SourceText) throws(TableError) {
+    self.column = column
+    position = cell.position
+    text = try Self.read(column, try cell.phrases())
+  }
+
+  private static func read(_ column: ExpectedColumn, _ phrases: [Phrase]) throws(TableError) -> String {
+    guard let first = phrases.first else { return "" }
+    switch column {
+    case .next:
+      var factors: [String] = []
+      for phrase in phrases { factors.append(try phrase.factor(phrase.text).settingName) }
+      return factors.joined(separator: ", ")
+    case .device: return try BiometryStanding(expected: phrases).words
+    case .evaluation: return try EvaluationStanding(expected: phrases).words
+    case .passcode, .gesture: return try SecretStanding(expected: phrases).words(at: SecretStanding.start)
+    case .outcome, .code, .reason, .result, .left, .change, .retry, .fallback, .baseline:
+      guard phrases.count == 1 else { throw phrases[1].error("one \(column.rawValue) stands here") }
+      return try read(column, first)
+    }
+  }
+
+  private static func read(_ column: ExpectedColumn, _ phrase: Phrase) throws(TableError) -> String {
+    switch column {
+    case .outcome: return try phrase.one(of: OutcomeWord.expectable, "outcome")
+    case .code: return String(try phrase.code(phrase.text).rawValue)
+    case .reason: return try phrase.one(of: Denial.Reason.allCases.map(\.rawValue), "reason")
+    case .result: return try phrase.one(of: PlainResult.allCases.map(\.word), "result")
+    case .left: return String(try phrase.number(phrase.text))
+    case .change: return try phrase.one(of: DomainStateVerdict.allCases.map(\.word), "verdict")
+    case .retry: return try phrase.duration(phrase.text).words
+    case .fallback: return try phrase.one(of: ["visible"], "word of the fallback button")
+    case .baseline:
+      guard phrase.words.count == 2 else { throw phrase.error("a baseline is a state and a major version: \"B 9\"") }
+      return "\(phrase.words[0]) \(try phrase.number(phrase.words[1]))"
+    case .next, .device, .evaluation, .passcode, .gesture: return phrase.text
+    }
+  }
+}
+
+extension Phrase {
+  fileprivate var text: String { words.joined(separator: " ") }
+
+  fileprivate func one(of known: [String], _ kind: String) throws(TableError) -> String {
+    guard let word = known.first(where: { $0 == text }) else {
+      throw error("\(text.debugDescription) is no \(kind); there are \(known.joined(separator: ", "))")
+    }
+    return word
+  }
+}
+
+extension BiometryStanding {
+  fileprivate init(expected phrases: [Phrase]) throws(TableError) {
+    self.init()
+    for phrase in phrases {
+      if let text = phrase.argument(after: "failures") {
+        consecutiveFailures = try phrase.number(text)
+      } else if phrase.words == ["locked"] {
+        isLockedOut = true
+      } else {
+        throw phrase.unknown("standing of a device", vocabulary: ["failures 5", "locked"])
+      }
+    }
+  }
+}
+
+extension EvaluationStanding {
+  fileprivate init(expected phrases: [Phrase]) throws(TableError) {
+    self.init()
+    for phrase in phrases {
+      if let text = phrase.argument(after: "failures") {
+        failures = try phrase.number(text)
+      } else if let text = phrase.argument(after: "device_owner_failures") {
+        deviceOwnerFailures = try phrase.number(text)
+      } else if phrase.words == ["finished"] {
+        isFinished = true
+      } else {
+        let vocabulary = ["failures 3", "device_owner_failures 3", "finished"]
+        throw phrase.unknown("standing of an evaluation", vocabulary: vocabulary)
+      }
+    }
+  }
+}
+
+extension SecretStanding {
+  fileprivate static let start = UnixTime(seconds: 0)
+
+  /// Locked from `start` on.
+  fileprivate init(expected phrases: [Phrase]) throws(TableError) {
+    self.init(isSet: true)
+    for phrase in phrases {
+      if phrase.words == ["not", "set"] {
+        isSet = false
+      } else if let text = phrase.argument(after: "failures") {
+        failures = try phrase.number(text)
+      } else if let text = phrase.argument(after: "locked") {
+        lock = .until(Self.start + (try phrase.duration(text)))
+      } else if phrase.words == ["disabled"] {
+        lock = .untilSetAnew
+      } else if let text = phrase.argument(after: "in_flight") {
+        inFlight = try phrase.number(text)
+      } else {
+        let vocabulary = ["failures 5", "locked 1m", "disabled", "in_flight 5", "not set"]
+        throw phrase.unknown("standing of a secret", vocabulary: vocabulary)
+      }
+    }
+  }
+}

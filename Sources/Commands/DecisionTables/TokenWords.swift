@@ -1,0 +1,125 @@
+// What other services do with a token: IntrospectToken, ConsumeToken and RevokeToken, played against the rules.
+
+import TouchstonePolicy
+
+/// "consume_token 1m old, transaction other": a token that a success under the row's policy issued that long ago.
+struct TokenAttempt: Sendable {
+  enum Call: String, Sendable, CaseIterable {
+    case introspect = "introspect_token"
+    case consume = "consume_token"
+    case revoke = "revoke_token"
+  }
+
+  private let call: Call
+  private let age: LoginAge
+  private var isOfAnother = false
+  private var isBySecret = false
+  private var areSecretsChanged = false
+  private var isErased = false
+  private var transaction = Approval.same
+
+  private enum Approval: Sendable {
+    case same
+    case other
+    case none
+  }
+
+  static let vocabulary = [
+    "introspect_token 4m old", "consume_token 1m old", "consume_token 1m old, transaction other",
+    "consume_token 1m old, no transaction", "revoke_token 1m old", "introspect_token 1m old, of_another",
+    "introspect_token 1m old, by_secret, secrets_changed", "introspect_token 1m old, erased",
+  ]
+
+  /// `nil` where the first phrase is none of these.
+  init?(_ phrases: [Phrase]) throws(TableError) {
+    guard let call = Call(rawValue: phrases[0].words[0]) else { return nil }
+    self.call = call
+    age = try LoginAge(phrases[0], of: call.rawValue)
+    for phrase in phrases.dropFirst() {
+      switch phrase.words {
+      case ["of_another"]: isOfAnother = true
+      case ["by_secret"]: isBySecret = true
+      case ["secrets_changed"]: areSecretsChanged = true
+      case ["erased"]: isErased = true
+      case ["transaction", "other"]: transaction = .other
+      case ["no", "transaction"]: transaction = .none
+      default: throw phrase.unknown("attempt", vocabulary: Self.vocabulary)
+      }
+    }
+  }
+}
+
+extension TokenAttempt {
+  func play(_ row: DecisionRow, _ standing: inout Standing) -> Observation {
+    let facts = facts(row, standing)
+    switch call {
+    case .introspect:
+      return Observation(outcome: facts?.isActive(at: standing.now) == true ? OutcomeWord.active : OutcomeWord.inactive)
+    case .consume:
+      if let refusal = TokenRefusal(consuming: facts, for: shown(row.policy), at: standing.now) {
+        return Observation(outcome: refusal.rawValue)
+      }
+      standing.token = .state(.consumed)
+      return Observation(outcome: OutcomeWord.consumed)
+    case .revoke:
+      if facts?.isRevocable == true { standing.token = .state(.revoked) }
+      return Observation(outcome: OutcomeWord.accepted)
+    }
+  }
+
+  /// `nil`: no token of this application.
+  private func facts(_ row: DecisionRow, _ standing: Standing) -> TokenFacts? {
+    guard !isOfAnother, let lifetime = row.policy.tokenLifetime else { return nil }
+    let issuedAt = age.time(at: standing.now)
+    let servesOnce = row.policy.isTokenSingleUse
+    return TokenFacts(
+      servesOnce: servesOnce, isProvenBySecret: isBySecret, issuedAt: issuedAt, expiresAt: issuedAt + lifetime,
+      state: standing.token.state(servesOnce: servesOnce),
+      transaction: row.policy.requiresTransaction ? Self.approved.canonicalBytes : [], holder: holder(standing))
+  }
+
+  private func holder(_ standing: Standing) -> TokenFacts.Holder {
+    if isErased { return .erased }
+    guard let binding = standing.account.binding, binding.scope == .device else {
+      return .profile(hasSameSecrets: !areSecretsChanged)
+    }
+    return .binding(isRevoked: !binding.isActive)
+  }
+
+  private func shown(_ policy: EvaluationPolicy) -> Transaction? {
+    switch transaction {
+    case .same: policy.requiresTransaction ? Self.approved : nil
+    case .other: Transaction(amount: "12.5", currency: "CNY", payee: "Noodle House", reference: "order-1")
+    case .none: nil
+    }
+  }
+
+  private static let approved = Transaction(
+    amount: "12.50", currency: "CNY", payee: "Noodle House", reference: "order-1")
+}
+
+/// What was written down about the token of a row.
+enum TokenRow: Sendable {
+  /// As a success leaves it.
+  case asIssued
+  /// Swept.
+  case forgotten
+  case state(TokenState)
+
+  static func read(_ phrase: Phrase) -> StandingChange? {
+    switch phrase.words {
+    case ["token", "forgotten"]: { standing, _ in standing.token = .forgotten }
+    case ["token", "consumed"]: { standing, _ in standing.token = .state(.consumed) }
+    case ["token", "revoked"]: { standing, _ in standing.token = .state(.revoked) }
+    default: nil
+    }
+  }
+
+  func state(servesOnce: Bool) -> TokenState? {
+    switch self {
+    case .asIssued: servesOnce ? .issued : nil
+    case .forgotten: nil
+    case .state(let state): state
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// The files and forms of the report, and the view while the load runs.
+
+internal import ArgumentParser
+internal import Glibc
+internal import LoadModel
+
+struct Outputs: ParsableArguments {
+  @Flag(help: "One JSON object on stdout instead of a table.")
+  var json = false
+
+  @Option(help: ArgumentHelp("Write the windows of the run as CSV.", valueName: "file"))
+  var csv: String?
+
+  @Option(help: ArgumentHelp("Write an HdrHistogram log.", valueName: "file"))
+  var hdrLog: String?
+
+  @Option(help: ArgumentHelp("Write the report as one HTML page.", valueName: "file"))
+  var html: String?
+
+  @Flag(help: "Nothing on stderr while the load runs.")
+  var quiet = false
+
+  /// Scripts that read JSON from a pipe get no plain lines on stderr.
+  var liveView: LiveView? {
+    quiet || (json && isatty(STDERR_FILENO) == 0) ? nil : LiveView()
+  }
+
+  func write(_ report: LoadReport) throws(LoadError) {
+    if let csv { try TextFile.write(report.csv, to: csv) }
+    if let hdrLog { try TextFile.write(report.histogramLog, to: hdrLog) }
+    if let html { try TextFile.write(report.html, to: html) }
+    print(json ? report.json : report.text)
+  }
+}

@@ -1,0 +1,57 @@
+// The calls that the phones of a load make: those of a scenario.
+
+internal import LoadModel
+internal import LoadScenarios
+internal import RPCChannel
+internal import TouchstoneClient
+
+/// A class, so that each call refers to all of it at once.
+final class PhoneWorkload: LoadedClient {
+  let scenario: Scenario
+  private let target: String
+  let client: TouchstoneClient
+  let lane: LaneState
+  private let fleet: PhoneFleet
+
+  init(scenario: Scenario, fleet: PhoneFleet, target: String, client: TouchstoneClient, lane: LaneState) {
+    (self.scenario, self.fleet, self.target, self.client, self.lane) = (scenario, fleet, target, client, lane)
+  }
+
+  func reach() async throws(LoadError) { try await client.reach(target) }
+
+  var retries: Int { client.statistics.retries }
+
+  func close() async { await client.close(grace: .zero) }
+
+  var flows: FlowMix { scenario.mix }
+  /// Call it on the lane.
+  var answers: Int { lane.answers }
+  var patience: Duration { scenario.hasSecrets ? .seconds(1) : CallLedger.usualPatience }
+
+  func perform(_ number: Int) async -> CallOutcome {
+    let flow = scenario.flows[scenario.mix.flow(of: number)]
+    if flow.share == .exclusive {
+      let phone = await lane.takePhone()
+      let outcome = await run(flow, number, phone)
+      lane.giveBack(phone)
+      return outcome
+    }
+    let phone = flow.needsPhone ? fleet.phone(number, flow.share) : nil
+    var session = PhoneSession(work: self, phone: phone, number: number)
+    return await session.run(flow)
+  }
+
+  /// A call that was cut off leaves a phone locked or changed, so the next call begins with the recovery.
+  private func run(_ flow: Scenario.Flow, _ number: Int, _ phone: ExclusivePhone) async -> CallOutcome {
+    var session = PhoneSession(work: self, phone: phone.phone, number: number)
+    session.hasOtherFace = phone.hasOtherFace
+    if phone.needsRecovery {
+      let outcome = await session.run(Scenario.recovery, knowsFinger: false)
+      guard outcome == .succeeded else { return outcome }
+    }
+    let outcome = await session.run(flow)
+    phone.hasOtherFace = session.hasOtherFace
+    phone.needsRecovery = outcome != .succeeded
+    return outcome
+  }
+}

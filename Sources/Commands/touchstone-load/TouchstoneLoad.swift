@@ -1,0 +1,25 @@
+// `touchstone-load`: simulated phones with real keys, as many calls as are due.
+
+internal import ArgumentParser
+
+@main
+struct TouchstoneLoad: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "touchstone-load",
+    abstract: "Load a running Touchstone with simulated phones.",
+    discussion: """
+      `run` is meant if neither is named: touchstone-load --target host:port --rate 200 --slo 'p99<20ms'. \
+      `touchstone-load run --help` lists its options.
+      """,
+    subcommands: [RunCommand.self, GrpcCommand.self, JoinCommand.self, CompareCommand.self],
+    defaultSubcommand: RunCommand.self)
+
+  static func main() {
+    var arguments = Array(CommandLine.arguments.dropFirst())
+    if let join = arguments.firstIndex(of: "--join") {
+      arguments.remove(at: join)
+      arguments.insert("join", at: 0)
+    }
+    main(arguments)
+  }
+}

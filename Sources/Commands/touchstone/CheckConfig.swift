@@ -1,0 +1,32 @@
+// `touchstone check-config`: says whether `serve` would accept a file, and lists its policies and callers.
+
+internal import ArgumentParser
+internal import TouchstoneServer
+internal import TouchstoneStore
+internal import TouchstoneService
+
+struct CheckConfig: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Check a configuration file, without starting anything.",
+    discussion: """
+      Prints all that is wrong with it, one thing a line, as FILE:LINE:COLUMN: MESSAGE, and exits 78; or the policies \
+      and callers that it would serve. Certificates and their keys are read, too. What other users can change is refused: the \
+      file, those that it names, the data directory and the archive, and each directory on the way to them.
+      """)
+
+  @Argument(help: ArgumentHelp("YAML settings.", valueName: "file"))
+  var file: String
+
+  func run() throws {
+    do throws(Failure) {
+      let configuration = try ProcessConfiguration.load(file)
+      try configuration.checkReferredFiles()
+      printLine("\(file): ok")
+      if case .server(let kind, let place) = configuration.store { printLine("store \(kind.name) \(place)") }
+      for line in PolicySheet.list(configuration.service.policies) { printLine(line) }
+      for line in CallerSheet.list(configuration.service.callers ?? []) { printLine(line) }
+    } catch {
+      fail(error)
+    }
+  }
+}

@@ -1,0 +1,131 @@
+// The story's calls, each shown and checked.
+
+internal import DispatchRPC
+internal import TouchstoneClient
+
+extension DemoStory {
+  func canEvaluate(_ keys: Keys, expecting expected: Bool) async throws(WrongAnswer) {
+    let answer = try await call("CanEvaluatePolicy") { client async throws(TouchstoneError) in
+      try await client.canEvaluatePolicy(
+        V1.CanEvaluatePolicyRequest(
+          applicationID: application, policy: "deviceOwnerAuthenticationWithBiometrics", bindingID: keys.bindingID,
+          posture: phone.posture))
+    }
+    try narrator.expect(answer.canEvaluate == expected, "can_evaluate to be \(expected)")
+    if let denial = answer.denial { try narrator.expect(denial.laError == .biometryLockout, "LAError -8") }
+    narrator.call(
+      "CanEvaluatePolicy",
+      answer.canEvaluate
+        ? "yes, \(answer.biometryAttemptsLeft) attempts before lockout"
+        : "no, LAError \(answer.denial?.laError.rawValue ?? 0) \(answer.denial?.reason ?? "")")
+    if let message = answer.denial?.message { narrator.screen(message.text) }
+  }
+
+  func begin(
+    _ policy: String, _ keys: Keys, _ transaction: V1.Transaction? = nil
+  ) async throws(WrongAnswer) -> V1.BeginEvaluationResponse {
+    let answer = try await call("BeginEvaluation") { client async throws(TouchstoneError) in
+      try await client.beginEvaluation(
+        V1.BeginEvaluationRequest(
+          applicationID: application, policy: policy, bindingID: keys.bindingID,
+          localizedReason: "Log in to the shop", transaction: transaction, posture: phone.posture))
+    }
+    try narrator.expect(answer.denial == nil && !answer.evaluation.isEmpty, "an open evaluation of \(policy)")
+    let factors = answer.factors.map(\.name).joined(separator: ", ")
+    narrator.call("BeginEvaluation, \(policy)", "a challenge; offers \(factors)")
+    return answer
+  }
+
+  /// - Parameter retryAfter: in seconds. The answer may be up to two seconds less, which the demo may have taken.
+  @discardableResult
+  func submit(
+    _ evaluation: V1.BeginEvaluationResponse, _ attempt: V1.SubmitAttemptRequest.Attempt,
+    expecting outcome: V1.Outcome, named name: String = "SubmitAttempt", posture: V1.DevicePosture? = nil,
+    retryAfter: Int64? = nil
+  ) async throws(WrongAnswer) -> V1.SubmitAttemptResponse {
+    let request = V1.SubmitAttemptRequest(
+      applicationID: application, evaluation: evaluation.evaluation, attempt: attempt,
+      posture: posture ?? phone.posture)
+    let answer = try await call(name) { client async throws(TouchstoneError) in
+      try await client.submitAttempt(request)
+    }
+    try narrator.expect(answer.outcome == outcome, "outcome \(outcome.name), not \(answer.outcome.name)")
+    if let retryAfter {
+      let seconds = answer.retryAfter?.seconds ?? 0
+      try narrator.expect((retryAfter - 2...retryAfter).contains(seconds), "\(retryAfter) s of rest, not \(seconds)")
+    }
+    let code = answer.laError == .unspecified ? "" : ", LAError \(answer.laError.rawValue)"
+    let left = outcome == .succeeded || answer.attemptsLeft == 0 ? "" : ", \(answer.attemptsLeft) left"
+    narrator.call("\(name), \(attempt.name)", answer.outcome.name + code + left)
+    if let message = answer.message, !message.text.isEmpty { narrator.screen(message.text) }
+    return answer
+  }
+
+  func call<Answer: Sendable>(
+    _ name: String, _ body: (TouchstoneClient) async throws(TouchstoneError) -> Answer
+  ) async throws(WrongAnswer) -> Answer {
+    do throws(TouchstoneError) {
+      return try await body(client)
+    } catch {
+      throw WrongAnswer(message: "\(name) to be answered, not \(error.code): \(error.message)")
+    }
+  }
+
+  func expectFailure(
+    _ name: String, _ code: RPCCode, _ reason: String,
+    _ body: (TouchstoneClient) async throws(TouchstoneError) -> Void
+  ) async throws(WrongAnswer) {
+    do throws(TouchstoneError) {
+      try await body(client)
+    } catch {
+      try narrator.expect(error.code == code && error.reason == reason, "\(name) to fail with \(reason)")
+      return narrator.call(name, "\(code) \(reason)")
+    }
+    throw WrongAnswer(message: "\(name) to fail with \(reason)")
+  }
+}
+
+extension V1.SubmitAttemptRequest.Attempt {
+  /// The person's action.
+  fileprivate var name: String {
+    switch self {
+    case .key(let proof): proof.factor == .biometry ? "a finger" : "the phone's passcode"
+    case .profileTouchID: "a ProfileTouchID"
+    case .passcode: "a passcode"
+    case .gesture: "a gesture"
+    case .passkey: "a passkey"
+    case .primary: "another login"
+    case .report(let report): "a report of \(report.laError.rawValue)"
+    }
+  }
+}
+
+extension V1.Factor {
+  fileprivate var name: String {
+    switch self {
+    case .biometry: "biometry"
+    case .deviceOwner: "device owner"
+    case .passcode: "passcode"
+    case .gesture: "gesture"
+    case .passkey: "passkey"
+    case .primary: "primary"
+    default: "\(rawValue)"
+    }
+  }
+}
+
+extension V1.Outcome {
+  fileprivate var name: String {
+    switch self {
+    case .succeeded: "SUCCEEDED"
+    case .tryAgain: "TRY_AGAIN"
+    case .failed: "FAILED"
+    case .canceled: "CANCELED"
+    case .fallback: "FALLBACK"
+    case .lockedOut: "LOCKED_OUT"
+    case .factorRequired: "FACTOR_REQUIRED"
+    case .invalidContext: "INVALID_CONTEXT"
+    default: "\(rawValue)"
+    }
+  }
+}

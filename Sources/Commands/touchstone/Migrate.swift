@@ -1,0 +1,93 @@
+// `touchstone migrate`: gives a PostgreSQL database its tables, or moves all state of a SQLite service into it.
+
+internal import ArgumentParser
+internal import TouchstoneServer
+internal import TouchstoneStore
+
+struct Migrate: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Make the tables of a PostgreSQL database, or move a SQLite service into it.",
+    discussion: """
+      All tables are made in one transaction under a lock, also if several start at once. A database that has them stays \
+      as it is. One with other tables in it, or of another version, is refused and stays as it is.
+
+      With --from and --to it moves all state of a stopped service from SQLite into an empty database: every record, and the \
+      audit log with its numbers and hashes. It counts and verifies both, and no service uses the directory afterwards. The \
+      next run begins an interrupted move anew; no service uses the database before a run has ended. The keys stay where \
+      they are: the services on PostgreSQL need the same ones.
+      """)
+
+  @Option(
+    help: ArgumentHelp(
+      "Move from there: a data directory, or sqlite for the configuration's.", valueName: "directory|sqlite"))
+  var from: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Move there: postgresql://HOST/DATABASE, or postgresql for what --store, TOUCHSTONE_STORE or the configuration say.",
+      valueName: "store"))
+  var to: String?
+
+  @OptionGroup var location: StoreOption
+
+  @Option(help: ArgumentHelp("YAML settings, for the store that they name.", valueName: "file"))
+  var config: String?
+
+  @Flag(help: "Print what would be done, as SQL, and change nothing.")
+  var dryRun = false
+
+  func validate() throws {
+    guard (from == nil) == (to == nil) else { throw ValidationError("--from and --to go together") }
+  }
+
+  func run() throws {
+    do throws(Failure) {
+      if let from, let to {
+        let move = try move(from: from, to: to)
+        return dryRun ? try move.describe() : try move.run()
+      }
+      let (kind, place) = try server()
+      let change = try withDatabase(standardErrorLogger()) { [dryRun] () throws(StoreOpenError) in
+        try await kind.makeTables(place, isDryRun: dryRun)
+      }
+      report(change, of: place)
+    } catch {
+      fail(error)
+    }
+  }
+
+  private func move(from: String, to: String) throws(Failure) -> Move {
+    let isOfConfiguration = from == StoreRegistry.directoryKind.name
+    let directory = isOfConfiguration ? try ProcessConfiguration.load(config).dataDirectory : from
+    if StoreRegistry.serverKind(named: to) != nil {
+      let (kind, place) = try server()
+      return Move(source: directory, kind: kind, target: place)
+    }
+    guard case .server(let kind, let place) = try StoreOption.visible(to, from: "--to") else {
+      let names = StoreRegistry.serverKinds.map(\.name).joined(separator: ", ")
+      throw Failure(kind: .usage, message: "--to must be \(names), or a URI \(StoreRegistry.serverForms)")
+    }
+    return Move(source: directory, kind: kind, target: place)
+  }
+
+  private func server() throws(Failure) -> (kind: any ServerStoreKind, place: StorePlace) {
+    let configuration = try ProcessConfiguration.load(config)
+    switch try location.take() ?? configuration.store {
+    case .server(let kind, let place): return (kind, place)
+    case .directory(let kind):
+      throw Failure(
+        kind: .usage,
+        message: "migrate is for \(StoreRegistry.serverTitles) (--store, TOUCHSTONE_STORE or --config): "
+          + "\(kind.title)'s file is made by `serve`")
+    }
+  }
+
+  private func report(_ change: SchemaChange, of place: StorePlace) {
+    guard !change.statements.isEmpty else {
+      return printLine("\(place): nothing to do, it has schema \(change.version)")
+    }
+    guard dryRun else { return printLine("\(place): made the tables of schema \(change.version)") }
+    printLine("-- \(place): would get the tables of schema \(change.version)")
+    for statement in change.statements { printLine("\(statement);") }
+  }
+}

@@ -1,0 +1,40 @@
+// `touchstone migrate --from sqlite --to postgresql`: moves a stopped service's state.
+
+internal import TouchstoneServer
+internal import TouchstoneStore
+
+struct Move {
+  /// A data directory.
+  var source: String
+  var kind: any ServerStoreKind
+  var target: StorePlace
+
+  func run() throws(Failure) {
+    let (before, move) = try withDatabase(standardErrorLogger()) { [source, kind, target] () throws(StoreOpenError) in
+      // Opened here, because it holds the directory's lock: if the database is unreachable, everything begins anew.
+      let directory = try StoreRegistry.directoryKind.moveSource(in: source)
+      let before = try directory.verifyLog()
+      if let fault = before.fault {
+        throw StoreOpenError(code: .corrupt, message: "\(source): \(fault); what is broken is not moved")
+      }
+      let move = try await kind.fill(target, from: directory)
+      // It was marked as being moved before a service could use the database.
+      try directory.markMoved()
+      return (before, move)
+    }
+    for (table, count) in move.counts.sorted(by: { $0.key < $1.key }) { printLine(counted(count, rowsOf: table)) }
+    printLine("\(source): \(before.text)")
+    printLine("\(target): \(move.events.text)")
+    printLine(
+      "Moved. Serve with --store, and with the same keys; \(source) is not served from any more, and can go when there is a "
+        + "backup of the other.")
+  }
+
+  func describe() throws(Failure) {
+    let counts = try Failure.ofStore { () throws(StoreOpenError) in
+      try StoreRegistry.directoryKind.movedCounts(in: source)
+    }
+    for (table, count) in counts.sorted(by: { $0.key < $1.key }) { printLine(counted(count, rowsOf: table)) }
+    printLine("would be moved from \(source) to \(target)")
+  }
+}

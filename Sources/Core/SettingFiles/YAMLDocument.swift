@@ -1,0 +1,180 @@
+// Reads YAML with libyaml into a tree of nodes, each with its place in the file.
+//
+// Yams needs Foundation, and Foundation's ICU would triple the binary's size.
+
+internal import CYAML
+
+/// One value of a YAML file, and its place.
+package struct YAMLNode {
+  package enum Content {
+    case scalar(String)
+    case sequence([YAMLNode])
+    /// In the file's order. If a key appears twice, the first counts.
+    case mapping([YAMLEntry])
+  }
+
+  package var content: Content
+  package var place: YAMLPlace
+}
+
+package struct YAMLEntry {
+  package var key: YAMLKey
+  package var value: YAMLNode
+}
+
+package struct YAMLKey {
+  package var name: String
+  package var place: YAMLPlace
+}
+
+/// Counted from 1, as editors do.
+package struct YAMLPlace: Hashable, Comparable, Sendable {
+  package var line: Int
+  package var column: Int
+
+  package static func < (left: YAMLPlace, right: YAMLPlace) -> Bool {
+    (left.line, left.column) < (right.line, right.column)
+  }
+}
+
+package struct YAMLError: Error {
+  package var message: String
+  package var place: YAMLPlace
+
+  package init(message: String, place: YAMLPlace) {
+    self.message = message
+    self.place = place
+  }
+
+  /// "FILE:LINE:COLUMN: MESSAGE"
+  package func line(of path: String) -> String {
+    "\(path):\(place.line):\(place.column): \(message)"
+  }
+}
+
+extension YAMLNode {
+  /// A configuration is written by hand. A deeper or larger one is a mistake or an attack.
+  private static let maximumDepth = 16
+  private static let maximumNodes = 100_000
+
+  /// The file's one document; an empty file is an empty mapping.
+  ///
+  /// - Parameter errors: receives errors that do not stop the reading: keys that appear twice.
+  package static func parse(_ text: [UInt8], errors: inout [YAMLError]) throws(YAMLError) -> YAMLNode {
+    var parser = yaml_parser_t()
+    guard yaml_parser_initialize(&parser) == 1 else {
+      throw YAMLError(message: "out of memory", place: YAMLPlace(line: 1, column: 1))
+    }
+    defer { yaml_parser_delete(&parser) }
+    let result: Result<(YAMLNode, [YAMLError]), YAMLError> = text.withUnsafeBufferPointer { buffer in
+      withUnsafeMutablePointer(to: &parser) { parser in
+        yaml_parser_set_input_string(parser, buffer.baseAddress, buffer.count)
+        return Result { () throws(YAMLError) in
+          var reader = EventReader(parser: parser)
+          return (try reader.readDocument(), reader.errors)
+        }
+      }
+    }
+    let (node, found) = try result.get()
+    errors += found
+    return node
+  }
+
+  /// Turns libyaml's events into nodes. The parser outlives it: see `parse`.
+  private struct EventReader {
+    let parser: UnsafeMutablePointer<yaml_parser_t>
+    private(set) var errors: [YAMLError] = []
+    private var nodes = 0
+
+    init(parser: UnsafeMutablePointer<yaml_parser_t>) {
+      self.parser = parser
+    }
+
+    struct Event {
+      var type: yaml_event_type_t
+      var place: YAMLPlace
+      var scalar: String?
+    }
+
+    mutating func readDocument() throws(YAMLError) -> YAMLNode {
+      var event = try next()
+      while event.type == YAML_STREAM_START_EVENT || event.type == YAML_DOCUMENT_START_EVENT { event = try next() }
+      if event.type == YAML_STREAM_END_EVENT { return YAMLNode(content: .mapping([]), place: event.place) }
+      let node = try read(event, depth: 0)
+      _ = try next()
+      let end = try next()
+      guard end.type == YAML_STREAM_END_EVENT else {
+        throw YAMLError(message: "a configuration is one document", place: end.place)
+      }
+      return node
+    }
+
+    private mutating func read(_ event: Event, depth: Int) throws(YAMLError) -> YAMLNode {
+      nodes += 1
+      guard depth < YAMLNode.maximumDepth, nodes < YAMLNode.maximumNodes else {
+        throw YAMLError(message: "nested too deep, or too large", place: event.place)
+      }
+      switch event.type {
+      case YAML_SCALAR_EVENT:
+        return YAMLNode(content: .scalar(event.scalar ?? ""), place: event.place)
+      case YAML_SEQUENCE_START_EVENT:
+        return YAMLNode(content: .sequence(try readSequence(depth: depth)), place: event.place)
+      case YAML_MAPPING_START_EVENT:
+        return YAMLNode(content: .mapping(try readMapping(depth: depth)), place: event.place)
+      default:
+        throw YAMLError(message: "anchors and aliases are not accepted", place: event.place)
+      }
+    }
+
+    private mutating func readSequence(depth: Int) throws(YAMLError) -> [YAMLNode] {
+      var nodes: [YAMLNode] = []
+      var event = try next()
+      while event.type != YAML_SEQUENCE_END_EVENT {
+        nodes.append(try read(event, depth: depth + 1))
+        event = try next()
+      }
+      return nodes
+    }
+
+    private mutating func readMapping(depth: Int) throws(YAMLError) -> [YAMLEntry] {
+      var entries: [YAMLEntry] = []
+      var names: Set<String> = []
+      var event = try next()
+      while event.type != YAML_MAPPING_END_EVENT {
+        guard let name = event.scalar else { throw YAMLError(message: "a key must be a word", place: event.place) }
+        let key = YAMLKey(name: name, place: event.place)
+        let value = try read(try next(), depth: depth + 1)
+        if names.insert(name).inserted {
+          entries.append(YAMLEntry(key: key, value: value))
+        } else {
+          errors.append(YAMLError(message: "\"\(name)\" appears twice", place: key.place))
+        }
+        event = try next()
+      }
+      return entries
+    }
+
+    private mutating func next() throws(YAMLError) -> Event {
+      var event = yaml_event_t()
+      guard yaml_parser_parse(parser, &event) == 1 else { throw parserError() }
+      defer { yaml_event_delete(&event) }
+      var scalar: String?
+      if event.type == YAML_SCALAR_EVENT {
+        let bytes = UnsafeBufferPointer(start: event.data.scalar.value, count: event.data.scalar.length)
+        scalar = String(decoding: bytes, as: UTF8.self)
+      }
+      return Event(type: event.type, place: YAMLPlace(event.start_mark), scalar: scalar)
+    }
+
+    private func parserError() -> YAMLError {
+      let problem = parser.pointee.problem.map { String(cString: $0) } ?? "not YAML"
+      return YAMLError(message: problem, place: YAMLPlace(parser.pointee.problem_mark))
+    }
+  }
+}
+
+extension YAMLPlace {
+  fileprivate init(_ mark: yaml_mark_t) {
+    self.init(line: Int(mark.line) + 1, column: Int(mark.column) + 1)
+  }
+}

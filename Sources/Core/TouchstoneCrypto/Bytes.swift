@@ -1,0 +1,30 @@
+// Random bytes, digests and comparison, for every other file here.
+
+import Crypto
+import Glibc
+
+/// Bytes of the kernel's generator (getentropy(3)), good enough for keys.
+///
+/// - Precondition: `count` is at most 256, the most that one call returns.
+public func randomBytes(_ count: Int) -> [UInt8] {
+  [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+    precondition(getentropy(buffer.baseAddress, count) == 0, "no entropy: \(count) bytes requested, errno \(errno)")
+    filled = count
+  }
+}
+
+/// SHA-256 (FIPS 180-4), 32 bytes.
+public func sha256(_ bytes: [UInt8]) -> [UInt8] {
+  SHA256.hash(of: bytes).withUnsafeBytes { Array($0) }
+}
+
+extension SHA256 {
+  /// As `hash(data:)`, without its generic way through the regions of the data: an array is one region.
+  static func hash(of bytes: [UInt8]) -> Digest {
+    bytes.withUnsafeBytes { bytes in
+      var digest = SHA256()
+      digest.update(bufferPointer: bytes)
+      return digest.finalize()
+    }
+  }
+}

@@ -1,0 +1,38 @@
+// Why the keys could not be loaded: for the operator.
+
+/// Names the file and the reason; never contains its content.
+public struct KeyRingError: Error, Sendable, Hashable, CustomStringConvertible {
+  public enum Code: Sendable, Hashable {
+    /// Users other than the owner, or than those whom the owner granted access, may read it.
+    case exposed
+    /// It belongs to another user than the service's or root.
+    case foreignOwner
+    /// A symbolic link, a device or a directory, instead of a plain file or directory.
+    case wrongFileType
+    /// It cannot be parsed, or has the wrong length.
+    case malformed
+    /// It should exist, because later files exist.
+    case missing
+    /// Its name is not a key's.
+    case unexpectedFile
+    /// Two files hold the same key.
+    case duplicateKey
+    /// It is never made again.
+    case exists
+    case tooManyKeys
+    /// A system call failed.
+    case system
+  }
+
+  public var code: Code
+  public var path: String
+  public var reason: String
+
+  public init(code: Code, path: String, reason: String) {
+    self.code = code
+    self.path = path
+    self.reason = reason
+  }
+
+  public var description: String { "\(path): \(reason)" }
+}

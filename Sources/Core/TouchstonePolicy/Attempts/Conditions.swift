@@ -1,0 +1,279 @@
+// The state that one policy depends on at one moment. The preflight and every attempt start from it, so both apply the
+// same rules to the device (R5).
+
+struct Conditions {
+  let policy: EvaluationPolicy
+  let posture: DevicePosture
+  /// `nil`: no binding exists yet, and any credential could still be made.
+  let binding: BindingStanding?
+  /// Deciding an attempt replaces the standings. The verdict stays as it was when the attempt came in.
+  var device: BiometryStanding
+  var profile: ProfileStanding
+  var evaluation: EvaluationStanding
+  let now: UnixTime
+  /// Without a binding the verdict is as without a baseline.
+  let verdict: DomainStateVerdict
+
+  init(
+    policy: EvaluationPolicy, posture: DevicePosture, binding: BindingStanding?, device: BiometryStanding,
+    profile: ProfileStanding, evaluation: EvaluationStanding, now: UnixTime
+  ) {
+    self.policy = policy
+    self.posture = posture
+    self.binding = binding
+    self.device = device
+    self.profile = profile
+    self.evaluation = evaluation
+    self.now = now
+    verdict = .compare(baseline: binding?.baseline, posture: posture)
+  }
+
+  var scope: BindingStanding.Scope { binding?.scope ?? .device }
+
+  /// The verdict for the answer, only if the evaluation names a binding: otherwise there is nothing to compare.
+  var namedVerdict: DomainStateVerdict? {
+    binding?.scope == .device ? verdict : nil
+  }
+
+  // MARK: Biometrics of the device
+
+  /// By the count stored here, by the device's own report, or because the count is beyond this policy's limit although
+  /// a more patient policy left the device open.
+  var isBiometryLockedOut: Bool {
+    device.isLockedOut || posture.isBiometryLockedOut || device.consecutiveFailures >= policy.failuresBeforeLockout
+  }
+
+  /// Attempts left before the device locks, and zero if it is locked. If the device is unknown, attempts left before
+  /// the evaluation ends.
+  var biometryAttemptsLeft: UInt32 {
+    switch scope {
+    case .device: isBiometryLockedOut ? 0 : policy.failuresBeforeLockout - device.consecutiveFailures
+    case .bearer: isBiometryLockedOut ? 0 : budgetLeft(after: evaluation.failures)
+    case .profile: 0
+    }
+  }
+
+  /// The failures of one evaluation (R7).
+  func budgetLeft(after failures: UInt32) -> UInt32 {
+    policy.attemptsPerEvaluation - min(failures, policy.attemptsPerEvaluation)
+  }
+
+  /// If an evaluation falls back by itself and the budget of a device's factor is spent, the evaluation goes on without
+  /// that factor (R9). An evaluation with a fallback button has ended.
+  private func isSpent(_ factor: Factor) -> Bool {
+    guard policy.fallback == .automatic else { return false }
+    switch factor {
+    case .biometry: return budgetLeft(after: evaluation.failures) == 0
+    case .deviceOwner: return budgetLeft(after: evaluation.deviceOwnerFailures) == 0
+    case .passcode, .gesture, .passkey, .primary: return false
+    }
+  }
+
+  // MARK: One factor
+
+  /// Whether a factor serves in this policy now.
+  enum Usability {
+    case usable
+    /// The domain state changed (R25), or is not shown to be unchanged (R27): another factor must come first. An
+    /// evaluation can still open, because the phone itself would allow it, and the attempt's answer then names the
+    /// other factor.
+    case suspended
+    /// The factor's budget in this evaluation is spent.
+    case spent
+    /// The device or a lock denies it now; that may change soon.
+    case obstructed(Denial)
+    /// The binding or the profile has no credential for it, or it is switched off.
+    case unproven(Denial)
+    /// The factor is not in this policy, or does not fit the subject that this evaluation names.
+    case outOfPlace(Denial)
+  }
+
+  /// - Parameter credential: the credential for the proof; `nil`: any that the binding holds.
+  func usability(
+    of factor: Factor, by credential: DeviceCredential? = nil, _ trace: inout some RuleTracer
+  ) -> Usability {
+    trace.turn(to: factor)
+    guard policy.accepts(factor, by: credential, &trace) else { return .outOfPlace(.noUsableFactor) }
+    guard isInScope(factor) else {
+      trace.record("R31", false, "the evaluation names no \(scope == .profile ? "device" : "profile")")
+      return .outOfPlace(factor.isSecret ? .factorNotOffered : .noUsableFactor)
+    }
+    if let obstacle = platformObstacle(&trace) { return .obstructed(obstacle) }
+    if let oldest = policy.minimumOSVersion {
+      guard trace.check("R2", posture.runs(atLeast: oldest), "needs \(oldest.text), runs \(posture.systemText)") else {
+        return .obstructed(.osTooOld)
+      }
+    }
+    if let obstacle = deviceObstacle(to: factor, &trace) ?? domainStateObstacle(to: factor, &trace) {
+      return .obstructed(obstacle)
+    }
+    guard !isSpent(factor) else {
+      trace.record("R9", false, "its \(policy.attemptsPerEvaluation) attempts of this evaluation are spent")
+      return .spent
+    }
+    switch factor {
+    case .biometry, .deviceOwner: return usabilityOfKeys(for: factor, by: credential, &trace)
+    case .passcode, .gesture: return usabilityOfSecret(factor, &trace)
+    case .primary: return .usable
+    case .passkey: return .outOfPlace(.noUsableFactor)
+    }
+  }
+
+  /// An evaluation without a binding has no device, and one without a subject accepts only the ProfileTouchID.
+  private func isInScope(_ factor: Factor) -> Bool {
+    switch scope {
+    case .device: factor == .biometry || binding?.isFoundByProfileTouchID != true
+    case .profile: !factor.isProvenByDeviceKey
+    case .bearer: factor == .biometry
+    }
+  }
+
+  /// The first check of a posture, because the rules of another platform would judge it wrongly (R38).
+  ///
+  /// A payment depends on a domain state. On a platform without one, bytes that the app sends instead do not count, and
+  /// this version does not serve an attested key or a passkey, which could replace it.
+  private func platformObstacle(_ trace: inout some RuleTracer) -> Denial? {
+    let family = posture.platform.family
+    if let bound = binding?.platformFamily, bound != family {
+      trace.record("R38", false, "the binding is of \(bound), the posture of \(family)")
+      return .platformDiffers
+    }
+    guard policy.purpose == .payment, !family.hasDomainState else { return nil }
+    trace.record("R38", false, "\(family) has no domain state, and no attested key replaces it yet")
+    return .platformNotServed
+  }
+
+  private func deviceObstacle(to factor: Factor, _ trace: inout some RuleTracer) -> Denial? {
+    switch factor {
+    case .biometry: posture.biometryObstacle(isLockedOut: isBiometryLockedOut, &trace)
+    case .deviceOwner: posture.deviceOwnerObstacle(&trace)
+    case .passcode, .gesture, .passkey, .primary: nil
+    }
+  }
+
+  /// A system without domain state is refused, whatever bytes it sends. A device that could give one and did not is
+  /// refused if there is no baseline yet, because nothing could be recorded (R27). With a baseline, a missing domain
+  /// state is a change (R22) and not a refusal, and a locked device is excused. Without a binding there is nothing to
+  /// compare and only the device's own factors need it, so only a system that is too old is refused.
+  private func domainStateObstacle(to factor: Factor, _ trace: inout some RuleTracer) -> Denial? {
+    guard policy.comparesDomainState else { return nil }
+    let isNeeded = binding?.scope == .device || factor.isProvenByDeviceKey
+    let couldGive = isNeeded ? posture.hasDomainState : posture.supports(.domainState)
+    let isMissing = isNeeded && posture.domainState.isEmpty && verdict == .neverRecorded
+    let given = couldGive && !isMissing
+    return trace.check("R27", given, "a domain state is required, and\(given ? "" : " not") given")
+      ? nil : posture.platform.family.hasDomainState ? .domainStateRequired : .platformNotServed
+  }
+
+  private func usabilityOfKeys(
+    for factor: Factor, by credential: DeviceCredential?, _ trace: inout some RuleTracer
+  ) -> Usability {
+    let proof = binding?.proof(of: factor, by: credential, under: policy) ?? factor.bestProof
+    guard trace.check("R31", proof != .none, "the binding \(proof == .none ? "cannot" : "can") prove it to this policy")
+    else { return .unproven(.noUsableFactor) }
+    guard proof == .unlockedByBiometrics else { return .usable }
+    let isOn = profile.settings.isBiometryEnabled
+    guard trace.check("R17", isOn, "unlocking by biometrics is switched \(isOn ? "on" : "off")") else {
+      return .unproven(.factorNotOffered)
+    }
+    let isServed = verdict == .unchanged || !mustBeUnchanged
+    return trace.check(verdict.rule, isServed, "the domain state is \(verdict)") ? .usable : .suspended
+  }
+
+  /// Whether a key that biometrics can unlock serves only if the domain state is shown to equal the baseline: if the
+  /// policy requires that (R27), and whenever there is a baseline (R25). A phone with other fingers could say that it
+  /// is locked and has no domain state. The service does not believe that (R22): the device's passcode ends the lock,
+  /// and then the phone can give one.
+  private var mustBeUnchanged: Bool {
+    guard let binding, binding.scope == .device else { return false }
+    return policy.comparesDomainState || binding.baseline != nil
+  }
+
+  private func usabilityOfSecret(_ factor: Factor, _ trace: inout some RuleTracer) -> Usability {
+    let isOn = profile.settings.isEnabled(factor)
+    let secret = profile.secret(for: factor)
+    guard trace.check("R17", isOn && secret.isSet, "is \(isOn ? "on" : "off"), and\(secret.isSet ? "" : " not") set")
+    else { return .unproven(.factorNotOffered) }
+    let obstacle = rules.obstacle(to: factor, secret, at: now)
+    trace.record("R13", obstacle == nil, "\(rules.state(of: secret, at: now).text) after \(secret.failures) failures")
+    return obstacle.map { .obstructed($0) } ?? .usable
+  }
+
+  var rules: SecretRules { SecretRules(ladder: policy.ladder) }
+
+  // MARK: All of them
+
+  /// The factors with which an evaluation may begin or go on.
+  struct Offer {
+    fileprivate(set) var factors: FactorSet = []
+    /// Why no evaluation can begin; `nil` if one can.
+    fileprivate(set) var denial: Denial?
+  }
+
+  /// The denial is the first obstacle in the policy's order. Only if there is no obstacle, it is the missing
+  /// credential. It has a time to retry if waiting helps for any factor.
+  func offer(_ trace: inout some RuleTracer) -> Offer {
+    var offer = Offer()
+    var obstacle: Denial?
+    var absence: Denial?
+    var retryAfter: Duration?
+    var canBegin = false
+    for factor in policy.factors {
+      // The caller's own login ends an evaluation and is no reason to begin one.
+      let isReason = factor != .primary || policy.factors.count == 1
+      switch usability(of: factor, &trace) {
+      case .usable:
+        offer.factors.insert(FactorSet(factor))
+        canBegin = canBegin || isReason
+      case .suspended: canBegin = canBegin || isReason
+      case .spent: break
+      case .obstructed(let denial):
+        if let wait = denial.retryAfter, isReason { retryAfter = min(wait, retryAfter ?? wait) }
+        obstacle = obstacle ?? denial
+      case .unproven(let denial), .outOfPlace(let denial): absence = absence ?? denial
+      }
+    }
+    if !canBegin {
+      offer.denial = obstacle ?? absence ?? .noUsableFactor
+      offer.denial?.retryAfter = retryAfter
+    }
+    return offer
+  }
+
+  var usableFactors: [Factor] {
+    var trace = NoTrace()
+    return inOrder(offer(&trace).factors)
+  }
+
+  /// The factors in order: the profile's preferred one, then the policy's order, the caller's own login last (R17).
+  func inOrder(_ factors: FactorSet) -> [Factor] {
+    var ordered: [Factor] = []
+    guard !factors.isEmpty else { return ordered }
+    ordered.reserveCapacity(factors.count)
+    let preferred = profile.settings.preferred
+    if let preferred, factors.contains(preferred) { ordered.append(preferred) }
+    for factor in policy.factors where factors.contains(factor) && factor != preferred && factor != .primary {
+      ordered.append(factor)
+    }
+    if factors.contains(.primary) { ordered.append(.primary) }
+    return ordered
+  }
+}
+
+extension Factor {
+  /// Factors that a credential of the bound device proves: a hardware key, or a ProfileTouchID instead.
+  var isProvenByDeviceKey: Bool {
+    switch self {
+    case .biometry, .deviceOwner: true
+    case .passcode, .gesture, .passkey, .primary: false
+    }
+  }
+
+  /// Factors that the service verifies and a ladder locks.
+  var isSecret: Bool {
+    switch self {
+    case .passcode, .gesture: true
+    case .biometry, .deviceOwner, .passkey, .primary: false
+    }
+  }
+}

@@ -1,0 +1,86 @@
+// State between calls, in the rules' terms. The store keeps these values; the rules replace them.
+
+/// A device's biometric failures, shared by all applications and profiles on it (R8).
+public struct BiometryStanding: Sendable, Hashable {
+  /// Consecutive wrong attempts; zero after a success on an unlocked device (R7).
+  public var consecutiveFailures: UInt32
+  /// Locked until a success of device owner or passcode (R4).
+  public var isLockedOut: Bool
+
+  public init(consecutiveFailures: UInt32 = 0, isLockedOut: Bool = false) {
+    self.consecutiveFailures = consecutiveFailures
+    self.isLockedOut = isLockedOut
+  }
+}
+
+/// The domain state a binding was completed with (R24), and the OS it came from (R22).
+public struct DomainStateBaseline: Sendable, Hashable {
+  /// Never empty (R24).
+  public var domainState: [UInt8]
+  public var osMajorVersion: UInt32
+
+  public init(domainState: [UInt8], osMajorVersion: UInt32) {
+    self.domainState = domainState
+    self.osMajorVersion = osMajorVersion
+  }
+}
+
+/// What the rules need from the binding that an evaluation names.
+public struct BindingStanding: Sendable, Hashable {
+  /// The subject that the evaluation names.
+  public enum Scope: UInt8, Sendable, Hashable {
+    /// A binding, and with it a device.
+    case device = 1
+    /// Only a profile: without a known device no biometrics can prove anything, or lock.
+    case profile
+    /// None: a ProfileTouchID will identify the profile.
+    case bearer
+  }
+
+  public var scope: Scope
+  /// False if revoked or unknown: every proof then counts as wrong (R37).
+  public var isActive: Bool
+  /// The protections of its hardware keys; empty for a ProfileTouchID.
+  public var keyProtections: KeyProtections
+  public var holdsProfileTouchID: Bool
+  public var baseline: DomainStateBaseline?
+  /// The platform of the bound device; `nil`: unknown, and any posture is accepted.
+  public var platformFamily: PlatformFamily?
+  /// The evaluation names no subject, and a ProfileTouchID identified one: it accepts no other proof.
+  public var isFoundByProfileTouchID = false
+
+  public init(
+    scope: Scope = .device, isActive: Bool, keyProtections: KeyProtections, holdsProfileTouchID: Bool,
+    baseline: DomainStateBaseline?, platformFamily: PlatformFamily? = nil
+  ) {
+    self.scope = scope
+    self.isActive = isActive
+    self.keyProtections = keyProtections
+    self.holdsProfileTouchID = holdsProfileTouchID
+    self.baseline = baseline
+    self.platformFamily = platformFamily
+  }
+
+  /// For the evaluation of a profile without a device.
+  public static let absent = BindingStanding(
+    scope: .profile, isActive: true, keyProtections: [], holdsProfileTouchID: false, baseline: nil)
+  /// For an evaluation without a subject, until a ProfileTouchID identifies one.
+  public static let bearer = BindingStanding(
+    scope: .bearer, isActive: false, keyProtections: [], holdsProfileTouchID: true, baseline: nil)
+}
+
+/// What the store keeps of an evaluation after its first attempt; before that, it keeps nothing (R34).
+public struct EvaluationStanding: Sendable, Hashable {
+  /// Wrong attempts in this evaluation, including those by device owner unless they have their own budget.
+  public var failures: UInt32
+  /// Wrong attempts by device owner, if the policy falls back automatically: they have their own budget (R9).
+  public var deviceOwnerFailures: UInt32
+  /// Succeeded, failed for good, or invalidated (R35).
+  public var isFinished: Bool
+
+  public init(failures: UInt32 = 0, deviceOwnerFailures: UInt32 = 0, isFinished: Bool = false) {
+    self.failures = failures
+    self.deviceOwnerFailures = deviceOwnerFailures
+    self.isFinished = isFinished
+  }
+}

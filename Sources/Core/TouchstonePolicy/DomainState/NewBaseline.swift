@@ -1,0 +1,72 @@
+// Which evidence makes the device's present domain state the binding's baseline (R26).
+//
+// Biometrics are no evidence, because they may be the added ones. Nor is a key that they unlock.
+
+extension AttemptRules {
+  /// What to record after a success by this factor; `nil` if nothing changes.
+  func newBaseline(after factor: Factor) -> DomainStateBaseline? {
+    guard before.scope == .device, isEvidence(factor) else { return nil }
+    guard let given = DomainStateBaseline.recorded(from: before.posture) else { return nil }
+    return given.domainState == binding.baseline?.domainState ? nil : given
+  }
+
+  private func isEvidence(_ factor: Factor) -> Bool {
+    switch factor {
+    case .biometry: false
+    case .deviceOwner: binding.proof(of: .deviceOwner, by: .key, under: policy) == .unlockedByPasscode
+    case .passcode, .gesture, .passkey, .primary: true
+    }
+  }
+}
+
+/// The evidence for `AcceptDomainState`.
+public enum DomainStateEvidence: Sendable, Hashable {
+  /// A valid token of this service.
+  ///
+  /// - Parameters:
+  ///   - isForBinding: its profile and its application are the binding's.
+  ///   - isByBiometrics: biometrics proved it, or could have. It is evidence only if that is excluded.
+  case token(issuedAt: UnixTime, isForBinding: Bool, isByBiometrics: Bool)
+  case primary(PrimaryVerdict)
+}
+
+public enum DomainStateAcceptance: Sendable, Hashable {
+  /// The baseline to record.
+  case accept(DomainStateBaseline)
+  case refuse(Refusal)
+
+  public enum Refusal: Sendable, Hashable {
+    /// The device gave none, or its system has none: neither an empty nor an invented one is recorded (R24).
+    case noDomainState
+    case tokenOfAnother
+    case tokenByBiometrics
+    case tokenTooOld
+    case primaryTooOld
+    case primaryInFuture
+  }
+}
+
+extension EnrolmentPolicy {
+  /// A token must be younger.
+  public static let evidenceLifetime: Duration = .seconds(5 * 60)
+
+  /// Whether the device's present domain state may become the binding's baseline on this evidence (R26).
+  public func acceptDomainState(
+    of posture: DevicePosture, on evidence: DomainStateEvidence, now: UnixTime
+  ) -> DomainStateAcceptance {
+    guard let baseline = DomainStateBaseline.recorded(from: posture) else { return .refuse(.noDomainState) }
+    switch evidence {
+    case .token(let issuedAt, let isForBinding, let isByBiometrics):
+      guard isForBinding else { return .refuse(.tokenOfAnother) }
+      guard !isByBiometrics else { return .refuse(.tokenByBiometrics) }
+      // Issued by a replica whose clock may run ahead of ours.
+      guard issuedAt <= now + clockSkewTolerance, now < issuedAt + Self.evidenceLifetime else {
+        return .refuse(.tokenTooOld)
+      }
+    case .primary(.fresh): break
+    case .primary(.tooOld): return .refuse(.primaryTooOld)
+    case .primary(.inFuture): return .refuse(.primaryInFuture)
+    }
+    return .accept(baseline)
+  }
+}

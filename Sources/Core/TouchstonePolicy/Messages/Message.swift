@@ -1,0 +1,88 @@
+// Texts for people (R20): for every refusal and every error, by the device's sensor, in the person's language.
+
+/// A text for the person: plain and kind, without blame, error numbers or jargon.
+public struct Message: Sendable, Hashable {
+  public var language: Language
+  public var text: String
+
+  /// Why an action is not possible now, and what to do instead.
+  ///
+  /// - Parameter biometry: the device's sensor, which the text names as its maker does.
+  public init(_ denial: Denial, biometry: BiometryType, in language: Language) {
+    self.init(
+      Occasion(denial.reason), biometry: biometry, context: MessageContext(retryAfter: denial.retryAfter), in: language)
+  }
+
+  /// The outcome of an attempt; `nil` if it succeeded.
+  ///
+  /// - Parameter factor: the factor of the attempt; `nil`: a device's report.
+  public init?(_ decision: AttemptDecision, by factor: Factor?, biometry: BiometryType, in language: Language) {
+    guard let occasion = Occasion(decision, by: factor) else { return nil }
+    let context = MessageContext(
+      retryAfter: decision.retryAfter,
+      nextFactors: decision.nextFactors.filter { !occasion.rulesOut($0, tried: factor) },
+      isLastTry: decision.outcome == .tryAgain && decision.attemptsLeft == 1)
+    self.init(occasion, biometry: biometry, context: context, in: language)
+  }
+
+  /// Why a call was refused, if that concerns the person.
+  public init(_ refusal: CallRefusal, in language: Language) {
+    self.init(refusal.occasion, biometry: .unspecified, context: MessageContext(), in: language)
+  }
+
+  private init(_ occasion: Occasion, biometry: BiometryType, context: MessageContext, in language: Language) {
+    self.language = language
+    text = language.wording.message(occasion, biometry: biometry, context: context)
+  }
+}
+
+extension Language {
+  /// The fallback button's title, if neither the request nor the policy gives one (R18).
+  public var defaultFallbackTitle: String { wording.defaultFallbackTitle }
+
+  var wording: any Wording {
+    switch self {
+    case .english: Self.englishWording
+    case .simplifiedChinese: Self.simplifiedChineseWording
+    }
+  }
+
+  // Made once: each holds texts, and a new one would be allocated for each answer.
+  private static let englishWording: any Wording = EnglishWording()
+  private static let simplifiedChineseWording: any Wording = SimplifiedChineseWording()
+}
+
+/// Refused calls that have a text for the person.
+public enum CallRefusal: Sendable, Hashable, CaseIterable {
+  /// The login that the caller vouches for is too long ago.
+  case primaryAuthenticationTooOld
+  /// The evaluation or ticket has expired or was used.
+  case requestEnded
+  case deviceBoundToAnotherProfile
+  case tooManyBindings
+  case passcodeTooSimple
+  case gestureTooSimple
+  /// A passcode or a gesture that was given twice and differs.
+  case confirmationDiffers
+  /// A value that the phone made up was not good enough; the next one will be.
+  case deviceNotSetUp
+  /// A change of the enrolled biometrics needs a login by another factor.
+  case otherFactorRequiredFirst
+  /// The service is overloaded or out of reach.
+  case busy
+
+  var occasion: Occasion {
+    switch self {
+    case .primaryAuthenticationTooOld: .signInTooOld
+    case .requestEnded: .requestEnded
+    case .deviceBoundToAnotherProfile: .deviceOfAnotherAccount
+    case .tooManyBindings: .tooManyDevices
+    case .passcodeTooSimple: .passcodeTooSimple
+    case .gestureTooSimple: .gestureTooSimple
+    case .confirmationDiffers: .entriesDiffer
+    case .deviceNotSetUp: .deviceNotSetUp
+    case .otherFactorRequiredFirst: .otherWayMustComeFirst
+    case .busy: .busy
+    }
+  }
+}

@@ -1,0 +1,113 @@
+// Which features came with which version of iOS and iPadOS (R2). Other platforms have no version floor; their posture
+// says what they can do.
+
+/// A feature that older systems lack.
+public enum PlatformCapability: Sendable, Hashable, CaseIterable {
+  case touchID
+  case faceID
+  /// `LAPolicy.deviceOwnerAuthentication`.
+  case deviceOwnerAuthentication
+  /// `LAContext.evaluatedPolicyDomainState`.
+  case domainState
+  /// `LAContext.invalidate()`.
+  case invalidation
+  /// -8; before it, a locked device answers -1 (R3).
+  case lockoutCode
+  /// `LAContext.localizedCancelTitle`.
+  case customCancelTitle
+
+  /// The first version of iOS and iPadOS that has it.
+  public var firstVersion: OSVersion {
+    switch self {
+    case .touchID: OSVersion(8)
+    case .deviceOwnerAuthentication, .domainState, .invalidation, .lockoutCode: OSVersion(9)
+    case .customCancelTitle: OSVersion(10)
+    case .faceID: OSVersion(11)
+    }
+  }
+}
+
+/// Information about a device or a profile that refuses nothing. The raw value is machine-readable and does not change.
+public enum Advisory: String, Sendable, Hashable, CaseIterable {
+  /// iOS 10.1 shows the prompt late.
+  case slowPrompt = "SLOW_PROMPT"
+  /// After five failures or a changed finger the person could only bind the phone anew: see `ofRecovery`.
+  case noRecoveryFactor = "NO_RECOVERY_FACTOR"
+}
+
+extension Advisory {
+  /// What a profile's owner should know in time: on one of the phones, a biometric lockout or a changed finger would
+  /// leave only a new binding. Each phone is judged alone, because another phone's keys neither end a lockout here nor
+  /// replace a key. A lost phone does not count: its replacement is bound in any case.
+  ///
+  /// - Parameter bindings: the active bindings that the answer is about.
+  public static func ofRecovery(bindings: [BindingStanding], profile: ProfileStanding) -> [Advisory] {
+    if profile.hasRecoverySecret { return [] }
+    return bindings.allSatisfy { $0.hasRecoveryKey(of: profile.settings) } ? [] : [.noRecoveryFactor]
+  }
+}
+
+extension BindingStanding {
+  /// A credential that serves both during a lockout and after a changed finger. A key of user presence serves if no
+  /// baseline shows the change (R25); otherwise the new finger may have unlocked it.
+  fileprivate func hasRecoveryKey(of settings: UnlockSettings) -> Bool {
+    keyProtections.contains(.devicePasscode)
+      || (keyProtections.contains(.userPresence) && baseline == nil && settings.isBiometryEnabled)
+  }
+}
+
+extension ProfileStanding {
+  /// Set and switched on, so that the service can offer it.
+  public var hasUsableSecret: Bool {
+    (settings.isPasscodeEnabled && passcode.isSet) || (settings.isGestureEnabled && gesture.isSet)
+  }
+
+  /// A secret that failures did not disable: a disabled one is only set anew with the caller's own login (R13).
+  fileprivate var hasRecoverySecret: Bool {
+    (settings.isPasscodeEnabled && passcode.isRecovery) || (settings.isGestureEnabled && gesture.isRecovery)
+  }
+}
+
+extension SecretStanding {
+  fileprivate var isRecovery: Bool { isSet && lock != .untilSetAnew }
+}
+
+extension DevicePosture {
+  public func supports(_ capability: PlatformCapability) -> Bool {
+    runs(atLeast: capability.firstVersion)
+  }
+
+  /// Whether the system is at least this one. Platforms without a version floor are always new enough.
+  public func runs(atLeast version: OSVersion) -> Bool {
+    !platform.hasVersionFloor || osVersion >= version
+  }
+
+  /// Whether such a phone gives a domain state while biometrics are enrolled and not locked.
+  var hasDomainState: Bool {
+    platform.family.hasDomainState && supports(.domainState)
+  }
+
+  public var advisories: [Advisory] {
+    guard platform.hasVersionFloor, (osVersion.major, osVersion.minor) == (10, 1) else { return [] }
+    return [.slowPrompt]
+  }
+}
+
+extension Platform {
+  var hasVersionFloor: Bool {
+    switch self {
+    case .iOS, .iPadOS: true
+    case .macOS, .android, .web: false
+    }
+  }
+}
+
+extension PlatformFamily {
+  /// `evaluatedPolicyDomainState` is Apple's. Every Mac with a sensor has it.
+  public var hasDomainState: Bool {
+    switch self {
+    case .iOS, .macOS: true
+    case .android, .web: false
+    }
+  }
+}

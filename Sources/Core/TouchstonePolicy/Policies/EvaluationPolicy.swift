@@ -1,0 +1,62 @@
+// The kinds of a policy's settings, and the built-in policies.
+
+extension EvaluationPolicy {
+  public enum Purpose: UInt8, Sendable, Hashable, CaseIterable {
+    case login = 1
+    case payment
+  }
+
+  /// How an evaluation comes from biometrics to its other factors (R9, R21).
+  public enum Fallback: UInt8, Sendable, Hashable, CaseIterable {
+    /// The person taps the button (-3); too many failures end the evaluation.
+    case button = 1
+    /// Too many failures, or a lock, lead to the next factor in the same evaluation. There is no button.
+    case automatic
+  }
+
+  /// Titles for requests without their own (R18). `nil`: the system's title. Empty: no button, or the system's title.
+  public struct Titles: Sendable, Hashable {
+    public var fallback: String?
+    public var cancel: String?
+
+    public init(fallback: String? = nil, cancel: String? = nil) {
+      self.fallback = fallback
+      self.cancel = cancel
+    }
+  }
+
+  /// Required exactly for payments (R38).
+  public var requiresTransaction: Bool { purpose == .payment }
+}
+
+extension EvaluationPolicy {
+  /// The built-in policies: Apple's two `LAPolicy` names, a login and a payment.
+  public static let builtIn: [EvaluationPolicy] = [
+    EvaluationPolicy(
+      name: "deviceOwnerAuthenticationWithBiometrics", purpose: .login, factors: [.biometry],
+      tokenLifetime: .seconds(300)),
+    deviceOwnerAuthentication,
+    EvaluationPolicy(
+      name: "login", purpose: .login, factors: [.biometry, .deviceOwner, .gesture, .passcode],
+      tokenLifetime: .seconds(300)),
+    payment,
+  ]
+
+  /// A phone before iOS 9 does not know this policy, although biometrics alone would serve there (R2).
+  private static var deviceOwnerAuthentication: EvaluationPolicy {
+    var policy = EvaluationPolicy(
+      name: "deviceOwnerAuthentication", purpose: .login, factors: [.biometry, .deviceOwner, .passcode],
+      tokenLifetime: .seconds(300))
+    policy.minimumOSVersion = PlatformCapability.deviceOwnerAuthentication.firstVersion
+    policy.fallback = .automatic
+    return policy
+  }
+
+  private static var payment: EvaluationPolicy {
+    var policy = EvaluationPolicy(
+      name: "payment", purpose: .payment, factors: [.biometry, .deviceOwner],
+      tokenLifetime: .seconds(120))
+    policy.requiresDomainState = true
+    return policy
+  }
+}

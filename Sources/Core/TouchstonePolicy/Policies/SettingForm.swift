@@ -1,0 +1,143 @@
+// The kinds of values that settings have.
+
+/// How values of one kind are read, judged by themselves, printed and digested.
+struct SettingForm<Value: Sendable & Hashable>: Sendable {
+  typealias Digest = @Sendable (Value?, inout PolicyDigest) -> Void
+
+  let read: @Sendable (any SettingSource) -> Value?
+  /// What is wrong with a value, in words that follow the setting's name; `nil` if nothing is.
+  var violation: @Sendable (Value) -> String? = { _ in nil }
+  let print: @Sendable (Value) -> PrintedSetting
+  /// One, except for values whose parts have their own places in the revision.
+  let digests: [Digest]
+}
+
+extension SettingForm where Value == Int {
+  static func count(_ bounds: ClosedRange<Int>) -> SettingForm {
+    SettingForm(
+      read: { $0.integer() },
+      violation: { bounds.contains($0) ? nil : "must be \(bounds.lowerBound) to \(bounds.upperBound)" },
+      print: { .word("\($0)") }, digests: [{ $1.add($0.map { UInt64(clamping: $0) } ?? .max) }])
+  }
+}
+
+extension SettingForm where Value == Duration {
+  static func duration(_ bounds: ClosedRange<Duration>) -> SettingForm {
+    SettingForm(
+      read: { $0.duration() }, violation: { bounds.contains($0) ? nil : DefinitionReview.reason(bounds) },
+      print: { .word($0.settingName) }, digests: [{ $1.add($0) }])
+  }
+}
+
+extension SettingForm where Value == OSVersion {
+  static func version(_ majors: ClosedRange<UInt32>) -> SettingForm {
+    SettingForm(
+      read: { $0.version() },
+      violation: {
+        majors.contains($0.major) ? nil : "must be a version from \(majors.lowerBound) to \(majors.upperBound)"
+      },
+      // Not as a word, because 9.0 would be a number.
+      print: { .text($0.text) },
+      digests: [
+        { version, digest in
+          for part in [version?.major, version?.minor, version?.patch] { digest.add(part.map(UInt64.init) ?? .max) }
+        }
+      ])
+  }
+}
+
+extension SettingForm where Value == String {
+  /// The title of a phone's button. An empty one hides it.
+  static var title: SettingForm {
+    SettingForm(
+      read: { $0.text() },
+      violation: { title in
+        title.isEmpty ? nil : Identifier.violation(in: title, maximumBytes: PolicyDefinition.maximumTitleBytes)
+      },
+      print: { .text($0) },
+      digests: [
+        { title, digest in
+          digest.add(title.map { UInt64($0.utf8.count) } ?? .max)
+          for byte in (title ?? "").utf8 { digest.add(byte) }
+        }
+      ])
+  }
+}
+
+extension SettingForm where Value: SettingWord {
+  static func word() -> SettingForm {
+    SettingForm(
+      read: { $0.word(among: Value.allCases.map { ($0.settingName, $0) }) }, print: { .word($0.settingName) },
+      digests: [{ $1.add($0?.rawValue ?? 0) }])
+  }
+}
+
+extension SettingForm where Value == [Setting<Factor>] {
+  static var factors: SettingForm {
+    SettingForm(
+      read: { $0.factors() }, print: { .list($0.written().map(\.settingName)) },
+      digests: [
+        { factors, digest in
+          digest.add(UInt64(factors?.count ?? 0))
+          for factor in (factors ?? []).written() { digest.add(factor.rawValue) }
+        }
+      ])
+  }
+}
+
+extension SettingForm where Value == [Setting<PolicyDefinition.Rung>] {
+  static var ladder: SettingForm {
+    SettingForm(
+      read: { $0.ladder() },
+      print: { .mappings($0.written().map(\.printed)) },
+      digests: [
+        { rungs, digest in
+          for rung in (rungs ?? []).written() { rung.add(to: &digest) }
+        }
+      ])
+  }
+}
+
+extension PolicyDefinition.Rung {
+  fileprivate var printed: [(name: String, word: String)] {
+    typealias Key = PolicyDefinition.RungKey
+    var entries: [(name: String, word: String)] = []
+    if case .value(let failures) = failures { entries.append((Key.failures.rawValue, "\(failures)")) }
+    if case .value(let lock) = lock { entries.append((Key.lock.rawValue, lock.settingName)) }
+    if case .value(let disable) = disable { entries.append((Key.disable.rawValue, "\(disable)")) }
+    return entries
+  }
+
+  fileprivate func add(to digest: inout PolicyDigest) {
+    if case .value(let failures) = failures { digest.add(UInt64(clamping: failures)) }
+    if case .value(let lock) = lock { digest.add(lock) } else { digest.add(UInt64.max) }
+  }
+}
+
+extension SettingForm where Value == PolicyDefinition.Token {
+  static var token: SettingForm {
+    SettingForm(
+      read: { $0.token() }, print: \.printed,
+      digests: [
+        { token, digest in
+          guard case .issued(.value(let lifetime), _)? = token else { return digest.add(nil as Duration?) }
+          digest.add(lifetime)
+        },
+        { token, digest in
+          guard case .issued(_, .value(true))? = token else { return digest.add(0 as UInt8) }
+          digest.add(1 as UInt8)
+        },
+      ])
+  }
+}
+
+extension PolicyDefinition.Token {
+  fileprivate var printed: PrintedSetting {
+    typealias Key = PolicyDefinition.TokenKey
+    guard case .issued(let lifetime, let isSingleUse) = self else { return .word("none") }
+    var entries: [(name: String, word: String)] = []
+    if case .value(let lifetime) = lifetime { entries.append((Key.lifetime.rawValue, lifetime.settingName)) }
+    if case .value(let isSingleUse) = isSingleUse { entries.append((Key.singleUse.rawValue, "\(isSingleUse)")) }
+    return .mapping(entries)
+  }
+}

@@ -1,0 +1,40 @@
+// The result of a verification of an audit log (R41).
+
+public struct AuditLogVerification: Sendable, Hashable {
+  /// The event before the first kept one, where this verification begins: those up to it were archived.
+  public var start: EventChain.Head
+  /// Events that are as they were written, from the first kept one on.
+  public var verifiedCount: UInt64
+  /// How many events lost their content to an erasure.
+  public var erasedCount: UInt64
+  /// Where the log ends. Note it elsewhere: an attacker who can rewrite the whole log cannot rewrite the note.
+  public var head: EventChain.Head
+  /// The archived events that erasures account for: see `EventChainVerifier.take(accounts:)`.
+  public var earlierAccounts: [AccountedErasure] = []
+  /// The findings about the accounts' signatures.
+  public var accounts = AccountReview.none
+  /// `nil`: every event is as it was written, and there are no others.
+  public var fault: EventChainVerifier.Fault?
+
+  /// Before anything was read.
+  package init(start: EventChain.Head, head: EventChain.Head) {
+    self.start = start
+    self.head = head
+    verifiedCount = 0
+    erasedCount = 0
+  }
+
+  /// The verifier's result. A fault may concern an event before those that it accepted.
+  package mutating func count(_ verifier: EventChainVerifier) {
+    verifiedCount = fault.map { min($0.wholeCount(after: start), verifier.verifiedCount) } ?? verifier.verifiedCount
+    erasedCount = verifier.erasedCount
+    earlierAccounts = verifier.earlierAccounts
+  }
+}
+
+extension EventChainVerifier.Fault {
+  /// How many events before it may be unaltered.
+  fileprivate func wholeCount(after start: EventChain.Head) -> UInt64 {
+    sequence <= start.sequence ? 0 : sequence - start.sequence - 1
+  }
+}

@@ -1,0 +1,131 @@
+// What commands and a start ask of a store beside serving. Each store's target has its kind; TouchstoneServer's registry
+// lists the kinds.
+
+package import TouchstonePolicy
+
+/// Whether a database is in a data directory or on a server decides what else can be asked: `DirectoryStoreKind`,
+/// `ServerStoreKind`.
+package protocol StoreKind: Sendable {
+  /// As settings have it: "sqlite".
+  var name: String { get }
+  /// For people: "SQLite".
+  var title: String { get }
+
+  /// Opens the store to serve from it. If it refuses, nothing was changed.
+  func open(_ place: StorePlace, options: StoreOptions) async throws(StoreOpenError) -> OpenStore
+
+  /// Reads the whole audit log, beside running services too (R41).
+  func verifyLog(_ place: StorePlace, accounts: AccountReview) async throws(StoreOpenError) -> AuditLogVerification
+
+  /// Voids what was issued before, in a database that was put back to an earlier time.
+  func beginRestoration(_ place: StorePlace, at now: UnixTime) async throws(StoreOpenError) -> Restoration
+}
+
+/// A database in a file of a data directory, which one process has at a time. The directory is its place.
+package protocol DirectoryStoreKind: StoreKind {
+  func isThere(in directory: String) -> Bool
+
+  /// Copies the database to a new file, beside a running service too.
+  func backUp(_ directory: String, to file: String) throws(StoreOpenError) -> DatabaseSummary
+
+  func restore(
+    _ directory: String, from file: String, at now: UnixTime
+  ) throws(StoreOpenError) -> (backup: DatabaseSummary, restoration: Restoration)
+
+  /// Takes the directory's lock until the source is released.
+  func moveSource(in directory: String) throws(StoreOpenError) -> any MoveSource
+
+  /// Rows by table, of a directory that stays as it is.
+  func movedCounts(in directory: String) throws(StoreOpenError) -> [String: Int64]
+}
+
+/// A database that a URI names, for any number of processes.
+package protocol ServerStoreKind: StoreKind {
+  /// The URI's form: "postgresql://HOST/DATABASE".
+  var form: String { get }
+
+  /// `nil`: the text is meant for another kind. Connects to nothing, and no error quotes the text.
+  func place(ofURI text: String) throws(StoreOpenError) -> StorePlace?
+
+  /// Makes this version's tables, or only says how.
+  func makeTables(_ place: StorePlace, isDryRun: Bool) async throws(StoreOpenError) -> SchemaChange
+
+  /// Moves another store's state into an empty database.
+  func fill(_ place: StorePlace, from source: any MoveSource) async throws(StoreOpenError) -> StoreMove
+}
+
+/// Which store of a kind is meant.
+package struct StorePlace: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+  /// A directory's path, or a URI, which may hold a password.
+  package let text: String
+  /// For people, without secrets.
+  package let description: String
+  package let hasSecret: Bool
+  package var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
+
+  package init(uri: String, description: String, hasSecret: Bool) {
+    text = uri
+    self.description = description
+    self.hasSecret = hasSecret
+  }
+
+  package init(directory: String) {
+    text = directory
+    description = directory
+    hasSecret = false
+  }
+}
+
+package struct StoreOptions: Sendable {
+  /// `nil`: the store's own default.
+  package var maximumStandIns: Int?
+  /// The applications whose stand-ins have a share of their own (`StandInShares`).
+  package var namedApplications: NamedApplications
+  /// An erasure met an event that is not as it was written.
+  package var brokenEventFound: @Sendable (EventChainVerifier.Fault) -> Void
+  /// Committed events do not get into the log. Called again as long as that is so.
+  package var sealingStopped: @Sendable (_ reason: String) -> Void
+
+  package init(
+    maximumStandIns: Int? = nil, namedApplications: NamedApplications = [],
+    brokenEventFound: @escaping @Sendable (EventChainVerifier.Fault) -> Void = { _ in },
+    sealingStopped: @escaping @Sendable (_ reason: String) -> Void = { _ in }
+  ) {
+    self.maximumStandIns = maximumStandIns
+    self.namedApplications = namedApplications
+    self.brokenEventFound = brokenEventFound
+    self.sealingStopped = sealingStopped
+  }
+}
+
+/// A store that was opened, and what only some kinds have.
+package struct OpenStore: Sendable {
+  package typealias ClockDifference = @Sendable (@escaping @Sendable (Result<Duration, StoreError>) -> Void) -> Void
+
+  package let store: any Store
+  /// What the store wrote, if this process makes the commits.
+  package let statistics: (@Sendable () -> StoreStatistics)?
+  /// By how much this machine's clock is ahead of the database's, if that is another clock.
+  package let clockDifference: ClockDifference?
+
+  package init(
+    _ store: any Store, statistics: (@Sendable () -> StoreStatistics)? = nil, clockDifference: ClockDifference? = nil
+  ) {
+    self.store = store
+    self.statistics = statistics
+    self.clockDifference = clockDifference
+  }
+}
+
+/// What was done, or would be, to a server's tables.
+package struct SchemaChange: Sendable, Hashable {
+  /// The tables' version afterwards.
+  package var version: Int64
+  /// In their order; none if nothing is to be done.
+  package var statements: [String]
+
+  package init(version: Int64, statements: [String]) {
+    self.version = version
+    self.statements = statements
+  }
+}

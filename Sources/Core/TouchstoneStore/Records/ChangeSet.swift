@@ -1,0 +1,50 @@
+// One decision's effects: all of them become durable, or none.
+
+public import TouchstonePolicy
+
+/// The changes of one decision, and the versions that it depends on.
+public struct ChangeSet: Sendable, Hashable {
+  /// Applied in order, after every version in them was found as it was read.
+  public var changes: [Change]
+  /// Appended to the audit log in the same transaction (R41), after those of an erasure.
+  public var events: [EventDraft]
+
+  public init(changes: [Change] = [], events: [EventDraft] = []) {
+    self.changes = changes
+    self.events = events
+  }
+}
+
+/// One effect or one condition.
+///
+/// A record is passed with the version at which it was read (0: it was not there) and stored with the next version. Any
+/// mismatch makes the whole change set a `StoreError.conflict`: the caller reads and decides again.
+public enum Change: Sendable, Hashable {
+  case putBinding(BindingRecord)
+  case putDevice(DeviceRecord)
+  case putProfile(ProfileRecord)
+  case putEvaluation(EvaluationRecord)
+  case putToken(TokenRecord)
+  /// Uses a binding ticket; a conflict if it was used before (R28).
+  case useTicket(ExpiringKey)
+  /// The binding must still be at this version; sets `lastUsedAt` and keeps the version.
+  case touchBinding(id: String, version: RecordVersion, lastUsedAt: UnixTime)
+  /// Sets `lastSeen` and keeps the version. If the binding does not exist, nothing is kept, but the commit waits for the disk,
+  /// so that its time does not show whether the binding exists (R37).
+  case notePosture(bindingID: String, SeenPosture)
+  /// The binding must still be at this version.
+  case requireBinding(id: String, version: RecordVersion)
+  /// No binding of this id may be in this application; one of another application does not count.
+  case requireNoBinding(applicationID: String, id: String)
+  /// The device must still be at this version.
+  case requireDevice(id: String, vendor: Vendor, version: RecordVersion)
+  /// The profile must still be at this version. For an erasure mark (`ProfileRecord.erasureMarkID`), this means that none of
+  /// its profiles was erased since the mark was read, whether it was made meanwhile or never.
+  case requireProfile(applicationID: String, profileID: String, version: RecordVersion)
+  /// The token's row must still be at this version (0: there is none).
+  case requireToken(ExpiringKey, version: RecordVersion)
+  /// Removes everything that is stored of the profile. The change set may have no other change of it. A bounded number of the
+  /// events that name it lose their content with the change set, the others in further transactions before the commit
+  /// completes.
+  case eraseProfile(ProfileErasure)
+}

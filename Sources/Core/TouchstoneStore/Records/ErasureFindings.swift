@@ -1,0 +1,35 @@
+// What the parts of an erasure erased and found.
+
+/// A value, so that a repeated transaction begins with the same one.
+package struct ErasureFindings: Sendable {
+  /// The first event that is not as it was written, until it is reported.
+  package private(set) var newFault: EventChainVerifier.Fault?
+  private var hasToldFault = false
+  /// The events of this transaction's part that lost their content.
+  private var erased: [ErasedEvent] = []
+  /// After the first account, parts without an event need none.
+  private var isAccountedFor = false
+
+  package init() {}
+
+  package mutating func note(_ finding: ProfileErasure.Finding, of sequence: UInt64) {
+    switch finding {
+    case .erasable(let event): erased.append(event)
+    case .broken: if !hasToldFault { newFault = newFault ?? .altered(sequence: sequence) }
+    case .isErased: break
+    }
+  }
+
+  /// The accounts of this transaction's part, which end it.
+  package mutating func takeAccounts(of erasure: ProfileErasure) -> [EventDraft] {
+    defer { (erased, isAccountedFor) = ([], true) }
+    return erased.isEmpty && isAccountedFor ? [] : erasure.accounts(ofErased: erased)
+  }
+
+  /// At most one in the whole erasure.
+  package mutating func takeNewFault() -> EventChainVerifier.Fault? {
+    guard let fault = newFault else { return nil }
+    (newFault, hasToldFault) = (nil, true)
+    return fault
+  }
+}

@@ -1,0 +1,256 @@
+// Records as rows: their columns, what is written into them, and how it is read back; the same in every store.
+//
+// A record's version is not among what `bind` takes: a store writes it as the last column, or compares it.
+
+public import TouchstonePolicy
+
+extension BindingRecord {
+  /// What `bind` takes. Last use and posture have their own ways into a store.
+  package static let boundColumns = Columns([
+    "binding_id", "application_id", "profile_id", "device_id", "device_name", "biometry_type", "hardware_keys",
+    "profile_touch_id", "is_revoked", "baseline", "baseline_os_major", "platform_family", "device_lock_count",
+    "created_at",
+  ])
+  package static let columns = boundColumns + ["last_used_at", "posture", "version"]
+
+  @inlinable
+  public init<Row: ColumnReader>(_ row: inout Row) throws(Row.Failure) {
+    self.init(
+      bindingID: row.text(), applicationID: row.text(), profileID: row.text(), deviceID: row.text(),
+      deviceName: row.text(), biometryType: try row.choice("biometry_type"),
+      credential: try row.value(
+        CredentialRecord(hardwareKeys: row.optionalBlob(), profileTouchID: row.optionalBlob()), "hardware_keys"),
+      isRevoked: row.boolean(),
+      baseline: DomainStateBaseline(domainState: row.optionalBlob(), osMajorVersion: row.optionalInteger()),
+      platformFamily: try row.optionalChoice("platform_family"), deviceLockCount: row.version(),
+      createdAt: row.time(), lastUsedAt: row.optionalTime(), lastSeen: try SeenPosture(optional: &row),
+      version: row.version())
+  }
+}
+
+extension SeenPosture {
+  /// `nil`: NULL.
+  @inlinable
+  public init?<Row: ColumnReader>(optional row: inout Row) throws(Row.Failure) {
+    guard let bytes = row.optionalBlob() else { return nil }
+    self = try row.value(SeenPosture(encoded: bytes), "posture")
+  }
+}
+
+extension DeviceRecord {
+  package static let boundColumns = Columns(["device_id", "failures", "is_locked_out", "lock_count", "stand_in_until"])
+  package static let columns = Columns(["device_id", "failures", "is_locked_out", "lock_count", "version"])
+
+  @inlinable
+  public init(_ row: inout some ColumnReader) {
+    let (vendor, deviceID) = Vendor.parsing(storedID: row.text())
+    self.init(
+      deviceID: deviceID, vendor: vendor,
+      biometry: BiometryStanding(consecutiveFailures: row.count(), isLockedOut: row.boolean()),
+      lockCount: row.version(), version: row.version())
+  }
+}
+
+extension ProfileRecord {
+  private static let ownColumns =
+    Columns([
+      "application_id", "profile_id", "is_biometry_enabled", "is_gesture_enabled", "is_passcode_enabled", "preferred",
+      "settings_updated_at",
+    ]) + SecretRecord.columns(of: "passcode") + SecretRecord.columns(of: "gesture") + ["incarnation"]
+  package static let boundColumns = ownColumns + ["stand_in_until"]
+  package static let columns = ownColumns + ["version"]
+
+  @inlinable
+  public init<Row: ColumnReader>(_ row: inout Row) throws(Row.Failure) {
+    self.init(
+      applicationID: row.text(), profileID: row.text(), settings: try UnlockSettings(&row),
+      passcode: SecretRecord(&row), gesture: SecretRecord(&row), incarnation: row.version(), version: row.version())
+  }
+}
+
+extension UnlockSettings {
+  @inlinable
+  public init<Row: ColumnReader>(_ row: inout Row) throws(Row.Failure) {
+    self.init(
+      isBiometryEnabled: row.boolean(), isGestureEnabled: row.boolean(), isPasscodeEnabled: row.boolean())
+    preferred = try row.optionalChoice("preferred")
+    updatedAt = row.optionalTime()
+  }
+}
+
+/// A secret stands in its profile's row: its columns begin with its name, and are all NULL where there is none.
+extension SecretRecord {
+  public static let columns = [
+    "verifier", "set_at", "is_set", "failures", "locked_until", "is_locked_until_set_anew", "in_flight",
+    "in_flight_until", "generation",
+  ]
+
+  package static func columns(of secret: String) -> [String] { columns.map { "\(secret)_\($0)" } }
+
+  @inlinable
+  public init?(_ row: inout some ColumnReader) {
+    guard !row.isNull else {
+      row.skip(Self.columns.count)
+      return nil
+    }
+    let verifier = row.blob()
+    let setAt = row.time()
+    self.init(verifier: verifier, standing: SecretStanding(&row), setAt: setAt)
+  }
+}
+
+extension SecretStanding {
+  @inlinable
+  public init(_ row: inout some ColumnReader) {
+    self.init(isSet: row.boolean(), failures: row.count())
+    let lockedUntil = row.optionalTime()
+    lock = row.boolean() ? .untilSetAnew : lockedUntil.map { .until($0) } ?? .none
+    inFlight = row.count()
+    inFlightUntil = row.time()
+    generation = row.version()
+  }
+}
+
+extension EvaluationRecord {
+  /// After its key, as for a token.
+  package static let columns = Columns(["failures", "device_owner_failures", "is_finished", "version"])
+
+  @inlinable
+  public init(key: ExpiringKey, _ row: inout some ColumnReader) {
+    self.init(
+      key: key,
+      standing: EvaluationStanding(
+        failures: row.count(), deviceOwnerFailures: row.count(), isFinished: row.boolean()), version: row.version())
+  }
+
+  /// What may have been swept counts as finished.
+  package static func swept(_ key: ExpiringKey) -> EvaluationRecord {
+    EvaluationRecord(key: key, standing: EvaluationStanding(isFinished: true))
+  }
+}
+
+extension TokenRecord {
+  /// What may have been swept counts as revoked.
+  package static func swept(_ key: ExpiringKey) -> TokenRecord {
+    TokenRecord(key: key, state: .revoked, transaction: [], version: 0)
+  }
+
+  package static let columns = Columns(["state", "approved_transaction", "version"])
+
+  @inlinable
+  public init<Row: ColumnReader>(key: ExpiringKey, _ row: inout Row) throws(Row.Failure) {
+    self.init(key: key, state: try row.choice("state"), transaction: row.blob(), version: row.version())
+  }
+}
+
+extension EventDraft {
+  /// With the salt in front.
+  package static let columns = Columns([
+    "salt", "time", "kind", "application_id", "profile_id", "device_id", "binding_id", "caller", "details",
+  ])
+
+  @inlinable
+  public init<Row: ColumnReader>(_ row: inout Row) throws(Row.Failure) {
+    self.init(
+      time: row.time(), kind: row.text(), applicationID: row.text(), profileID: row.text(), deviceID: row.text(),
+      bindingID: row.text(), caller: row.text(), details: try row.value([EventDetail](encoded: row.blob()), "details"))
+  }
+}
+
+extension EventRecord {
+  /// All but the first three are NULL if the event is erased; the digest is NULL if it is not, because it follows from
+  /// the rest.
+  package static let columns = Columns(["sequence", "hash", "digest"] + EventDraft.columns.names)
+
+  @inlinable
+  public init<Row: ColumnReader>(_ row: inout Row) throws(Row.Failure) {
+    self.init(sequence: row.version(), content: .erased(digest: []), hash: row.blob())
+    if let digest = row.optionalBlob() {
+      content = .erased(digest: digest)
+    } else {
+      let salt = try row.value(UniqueID(bytes: row.blob()), "salt")
+      content = .whole(try EventDraft(&row), salt: salt)
+    }
+  }
+}
+
+extension EventChain.Head {
+  @inlinable
+  public init(_ row: inout some ColumnReader) {
+    self.init(sequence: row.version(), hash: row.blob())
+  }
+}
+
+extension ColumnWriter {
+  @inlinable
+  public consuming func bind(_ binding: BindingRecord) -> Self {
+    let credential: (keys: [UInt8]?, digest: [UInt8]?) =
+      switch binding.credential {
+      case .hardwareKeys(let keys): (keys.encoded, nil)
+      case .profileTouchID(let digest): (nil, digest)
+      }
+    return bind(binding.bindingID).bind(binding.applicationID).bind(binding.profileID).bind(binding.deviceID)
+      .bind(binding.deviceName).bind(binding.biometryType.rawValue).bind(credential.keys).bind(credential.digest)
+      .bind(binding.isRevoked).bind(binding.baseline?.domainState).bind(binding.baseline?.osMajorVersion)
+      .bind(binding.platformFamily?.rawValue).bind(binding.deviceLockCount).bind(binding.createdAt)
+  }
+
+  /// - Parameter now: from which a stand-in's time counts.
+  @inlinable
+  public consuming func bind(_ device: DeviceRecord, writtenAt now: UnixTime) -> Self {
+    bind(device, standInUntil: device.standInEnd(writtenAt: now))
+  }
+
+  @inlinable
+  public consuming func bind(_ device: DeviceRecord, standInUntil: UnixTime?) -> Self {
+    bind(device.storedID).bind(device.biometry.consecutiveFailures).bind(device.biometry.isLockedOut)
+      .bind(device.lockCount).bind(standInUntil)
+  }
+
+  /// - Parameter now: from which a stand-in's time counts.
+  @inlinable
+  public consuming func bind(_ profile: ProfileRecord, writtenAt now: UnixTime) -> Self {
+    bind(profile, standInUntil: profile.standInEnd(writtenAt: now))
+  }
+
+  @inlinable
+  public consuming func bind(_ profile: ProfileRecord, standInUntil: UnixTime?) -> Self {
+    let settings = profile.settings
+    return bind(profile.applicationID).bind(profile.profileID).bind(settings.isBiometryEnabled)
+      .bind(settings.isGestureEnabled).bind(settings.isPasscodeEnabled).bind(settings.preferred?.rawValue)
+      .bind(settings.updatedAt).bind(profile.passcode).bind(profile.gesture).bind(profile.incarnation)
+      .bind(standInUntil)
+  }
+
+  @inlinable
+  public consuming func bind(_ secret: SecretRecord?) -> Self {
+    guard let secret else { return SecretRecord.columns.reduce(self) { writer, _ in writer.bindNull() } }
+    let standing = secret.standing
+    let lock: (until: UnixTime?, isUntilSetAnew: Bool) =
+      switch standing.lock {
+      case .none: (nil, false)
+      case .until(let time): (time, false)
+      case .untilSetAnew: (nil, true)
+      }
+    return bind(secret.verifier).bind(secret.setAt).bind(standing.isSet).bind(standing.failures)
+      .bind(lock.until).bind(lock.isUntilSetAnew).bind(standing.inFlight).bind(standing.inFlightUntil)
+      .bind(standing.generation)
+  }
+
+  @inlinable
+  public consuming func bind(_ standing: EvaluationStanding) -> Self {
+    bind(standing.failures).bind(standing.deviceOwnerFailures).bind(standing.isFinished)
+  }
+
+  /// Without its key.
+  @inlinable
+  public consuming func bind(_ token: TokenRecord) -> Self {
+    bind(token.state.rawValue).bind(token.transaction)
+  }
+
+  @inlinable
+  public consuming func bind(_ event: EventDraft, salt: UniqueID) -> Self {
+    bind(salt).bind(event.time).bind(event.kind).bind(event.applicationID).bind(event.profileID)
+      .bind(event.deviceID).bind(event.bindingID).bind(event.caller).bind(event.details.encoded)
+  }
+}

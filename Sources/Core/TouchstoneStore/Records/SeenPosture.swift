@@ -1,0 +1,83 @@
+// The posture last seen of a binding's device, so that support can explain a refusal without the phone.
+
+public import TouchstonePolicy
+
+/// The device's report and its time; never its domain state.
+public struct SeenPosture: Sendable, Hashable {
+  /// Without domain state.
+  public let posture: DevicePosture
+  public let deviceModel: String
+  public let seenAt: UnixTime
+  /// True if it came with a successful proof by the binding's own key. If false, only the caller vouches for it.
+  public let isProven: Bool
+
+  public init(_ posture: DevicePosture, deviceModel: String, seenAt: UnixTime, isProven: Bool) {
+    var posture = posture
+    posture.domainState = []
+    self.posture = posture
+    self.deviceModel = deviceModel
+    self.seenAt = seenAt
+    self.isProven = isProven
+  }
+
+  /// How old the stored time may become: a phone that logs in every minute writes no row for it.
+  static let timePrecision: Duration = .seconds(60 * 60)
+
+  /// Whether to write it. An unproven posture does not replace an equal proven one. Nor does an unproven posture of
+  /// another platform family, which the binding refuses.
+  public func isNews(after known: SeenPosture?) -> Bool {
+    if let known, known.isProven, !isProven, known.posture.platform.family != posture.platform.family { return false }
+    guard let known, known.posture == posture, Identifier.areEqual(known.deviceModel, deviceModel) else { return true }
+    if known.isProven != isProven { return isProven }
+    return known.seenAt + Self.timePrecision <= seenAt
+  }
+}
+
+/// In one column: a byte for the form, the fields in the order of `encoded`, and the model.
+extension SeenPosture {
+  private static let form: UInt8 = 1
+  /// Everything except the model.
+  private static let fixedByteCount = 24
+
+  private enum Flag {
+    static let proven: UInt8 = 1
+    static let available: UInt8 = 2
+    static let enrolled: UInt8 = 4
+    static let lockedOut: UInt8 = 8
+    static let passcodeSet: UInt8 = 16
+  }
+
+  public var encoded: [UInt8] {
+    var flags: UInt8 = 0
+    if isProven { flags |= Flag.proven }
+    if posture.isBiometryAvailable { flags |= Flag.available }
+    if posture.isBiometryEnrolled { flags |= Flag.enrolled }
+    if posture.isBiometryLockedOut { flags |= Flag.lockedOut }
+    if posture.isPasscodeSet { flags |= Flag.passcodeSet }
+    let version = posture.osVersion
+    var bytes = [Self.form, flags, posture.platform.rawValue, posture.biometryType.rawValue]
+    for number in [version.major, version.minor, version.patch] { bytes.append(bigEndian: number) }
+    bytes.append(bigEndian: seenAt.microseconds)
+    return bytes + deviceModel.utf8
+  }
+
+  public init?(encoded bytes: [UInt8]) {
+    guard bytes.count >= Self.fixedByteCount, bytes[0] == Self.form, let platform = Platform(rawValue: bytes[2]),
+      let biometryType = BiometryType(rawValue: bytes[3])
+    else { return nil }
+    func has(_ flag: UInt8) -> Bool { bytes[1] & flag != 0 }
+    func number(at index: Int, count: Int = 4) -> UInt64 {
+      bytes[index..<index + count].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    let version = OSVersion(
+      UInt32(truncatingIfNeeded: number(at: 4)), UInt32(truncatingIfNeeded: number(at: 8)),
+      UInt32(truncatingIfNeeded: number(at: 12)))
+    self.init(
+      DevicePosture(
+        platform: platform, osVersion: version, biometryType: biometryType,
+        isBiometryAvailable: has(Flag.available), isBiometryEnrolled: has(Flag.enrolled),
+        isBiometryLockedOut: has(Flag.lockedOut), isPasscodeSet: has(Flag.passcodeSet), domainState: []),
+      deviceModel: String(decoding: bytes[Self.fixedByteCount...], as: UTF8.self),
+      seenAt: UnixTime(microseconds: Int64(bitPattern: number(at: 16, count: 8))), isProven: has(Flag.proven))
+  }
+}

@@ -1,0 +1,88 @@
+/// Connections to the endpoints of one target, and leases on their streams.
+///
+/// Thread-safe. Dropping the pool closes its connections at once; `drain` is the polite way.
+public final class ConnectionPool<Connection: PooledConnection>: Sendable {
+  private let core: PoolCore
+
+  public typealias ConnectionFactory =
+    @Sendable (ConnectionID, @escaping @Sendable (PoolConnectionEvent) -> Void) -> Connection
+
+  /// A pool of a single endpoint, or of endpoints that stay as they are. Opens nothing yet.
+  /// - Parameter makeConnection: makes a connection to the name's endpoint, which is not connected; it reports through the
+  ///   closure.
+  public init(
+    configuration: PoolConfiguration, endpoints: [EndpointID] = [.only],
+    makeConnection: @escaping ConnectionFactory
+  ) {
+    core = PoolCore(configuration: configuration, endpoints: endpoints, resolve: {}, makeConnection: makeConnection)
+  }
+
+  /// A pool whose endpoints are found out. Opens nothing yet, and asks for nothing.
+  /// - Parameter resolve: find out, then call `replaceEndpoints` or `endpointsNotFound`. Called at the first request, and
+  ///   whenever a connection is lost: how often to look is for the other side to say. Runs on a queue of the pool's.
+  public init(
+    configuration: PoolConfiguration, resolve: @escaping @Sendable () -> Void,
+    makeConnection: @escaping ConnectionFactory
+  ) {
+    core = PoolCore(configuration: configuration, endpoints: nil, resolve: resolve, makeConnection: makeConnection)
+  }
+
+  deinit {
+    core.drain(deadline: .now()) {}
+  }
+
+  /// Opens the minimum of connections now instead of at the first request.
+  public func start() {
+    core.start()
+  }
+
+  /// What is named and was before keeps its connections. What is named no longer takes no more leases, and its connections
+  /// close when theirs are returned.
+  ///
+  /// - Parameter endpoints: in the order to prefer.
+  public func replaceEndpoints(_ endpoints: [EndpointID]) {
+    core.replaceEndpoints(endpoints)
+  }
+
+  /// Requests wait no longer for endpoints, where none is known, unless they wait for whatever comes.
+  /// - Parameter reason: for people.
+  public func endpointsNotFound(reason: String) {
+    core.endpointsNotFound(reason: reason)
+  }
+
+  /// Asks for a stream on the least loaded connection of the endpoint whose turn it is. If there is one, `completion` is called before this returns;
+  /// otherwise later, on another thread. It is called exactly once and must not block.
+  ///
+  /// - Parameters:
+  ///   - deadline: how long to wait; `nil`: until there is a lease.
+  ///   - waitForReady: wait even if nothing is connected and the last attempt failed.
+  @discardableResult
+  public func lease(
+    deadline: MonotonicTime? = nil, waitForReady: Bool = false,
+    completion: @escaping @Sendable (Result<Lease<Connection>, PoolError>) -> Void
+  ) -> LeaseRequest {
+    let answer = core.lease(
+      deadline: deadline, waitForReady: waitForReady, completion: { completion($0.map(Lease.init)) })
+    switch answer {
+    case .granted(let token): completion(.success(Lease(token)))
+    case .refused(let error): completion(.failure(error))
+    case .waits(let id): return LeaseRequest(id: id, core: core)
+    }
+    return LeaseRequest(id: nil, core: core)
+  }
+
+  /// Refuses requests from now on, waiting ones too. Completes when all leases are back and all connections closed, or
+  /// at the deadline, when the rest is closed by force. May complete before it returns.
+  public func drain(deadline: MonotonicTime? = nil, completion: @escaping @Sendable () -> Void) {
+    core.drain(deadline: deadline, completion: completion)
+  }
+
+  public var statistics: PoolStatistics {
+    core.statistics
+  }
+
+  /// Those in use in the order they were given, then those that are gone and have connections left.
+  public var endpointStatistics: [EndpointStatistics] {
+    core.endpointStatistics
+  }
+}

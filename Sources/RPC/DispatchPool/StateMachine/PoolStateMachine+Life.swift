@@ -1,0 +1,98 @@
+// How a pool begins, how it ends, and what it looks like in between.
+
+extension PoolStateMachine {
+  /// Opens the minimum without waiting for a request.
+  mutating func started(now: MonotonicTime) -> PoolAction {
+    var action = PoolAction()
+    guard life == .dormant else { return action }
+    begin(into: &action)
+    balance(now: now, into: &action)
+    return action
+  }
+
+  mutating func begin(into action: inout PoolAction) {
+    life = .running
+    if resolution == .awaited { action.asksForEndpoints = true }
+  }
+
+  /// No request is served from here on. What has no lease closes now, what has one when it returns, all at `deadline`.
+  /// The earliest of several deadlines counts.
+  mutating func drainRequested(deadline: MonotonicTime?, now: MonotonicTime) -> PoolAction {
+    var action = PoolAction()
+    switch life {
+    case .drained:
+      action.completesDrain = true
+      return action
+    case .draining(let earlier):
+      life = .draining(deadline: [earlier, deadline].compactMap(\.self).min())
+    case .dormant, .running:
+      life = .draining(deadline: deadline)
+    }
+    answer(queue.removeAll { _ in true }, with: .draining, into: &action)
+    for connection in group.members { retire(connection, into: &action) }
+    balance(now: now, into: &action)
+    if let deadline { wake(at: deadline, into: &action) }
+    return action
+  }
+
+  /// It takes no more leases, and closes as soon as it has none.
+  mutating func retire(_ connection: ConnectionGroup.Member, into action: inout PoolAction) {
+    switch connection.phase {
+    case .connecting: close(connection.id, into: &action)
+    case .serving where connection.leased == 0: close(connection.id, into: &action)
+    case .serving: group.move(connection.id, to: .goingAway)
+    case .goingAway, .closing: break
+    }
+  }
+
+  /// Closes what a drain could not wait for, and does not wait for it to have closed.
+  mutating func closeUndrained(now: MonotonicTime, into action: inout PoolAction) {
+    guard case .draining(let deadline?) = life, deadline <= now else { return }
+    for connection in group.members where connection.phase == .goingAway { close(connection.id, into: &action) }
+    life = .drained
+    action.completesDrain = true
+  }
+}
+
+// MARK: - Statistics
+
+extension PoolStateMachine {
+  var statistics: PoolStatistics {
+    PoolStatistics(
+      connecting: group.counts.connecting, serving: group.counts.serving, goingAway: group.counts.goingAway,
+      closing: group.counts.closing, leased: group.endpoints.reduce(0) { $0 + $1.leased },
+      capacity: group.members.reduce(0) { $1.phase == .serving ? $0.addingSaturated($1.capacity) : $0 },
+      waiting: queue.count, consecutiveFailures: group.endpoints.map(\.backoff.consecutiveFailures).max() ?? 0)
+  }
+
+  /// Those listed in their order, then those that are gone.
+  var endpointStatistics: [EndpointStatistics] {
+    group.endpoints.map { endpoint in
+      var statistics = EndpointStatistics(endpoint: endpoint.id)
+      statistics.isListed = endpoint.isListed
+      statistics.connecting = endpoint.counts.connecting
+      statistics.serving = endpoint.counts.serving
+      statistics.goingAway = endpoint.counts.goingAway
+      statistics.closing = endpoint.counts.closing
+      statistics.leased = endpoint.leased
+      statistics.consecutiveFailures = endpoint.backoff.consecutiveFailures
+      statistics.isEjected = endpoint.health.isEjected
+      let isWell = endpoint.counts.serving > 0 || endpoint.backoff.consecutiveFailures == 0
+      statistics.lastFailure = isWell ? nil : endpoint.lastFailure
+      return statistics
+    }
+  }
+}
+
+extension Int {
+  /// Capacities are the peer's word and may be as large as an integer.
+  func addingSaturated(_ other: Int) -> Int {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
+  }
+
+  func multipliedSaturated(_ factor: Int) -> Int {
+    let (product, overflow) = multipliedReportingOverflow(by: factor)
+    return overflow ? .max : product
+  }
+}

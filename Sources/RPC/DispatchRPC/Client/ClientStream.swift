@@ -1,0 +1,73 @@
+// One call on a client connection, from its request to its completion.
+
+import CNGHTTP2
+
+/// Confined to the connection's event loop. nghttp2 carries a raw pointer to it; the connection holds it until nghttp2 is done.
+final class ClientStream {
+  var request = OutgoingMessage()
+  var head = ResponseHead()
+  var response = MessageDeframer()
+  /// The messages, where there may be several each way.
+  let streaming: RPCClientStream?
+  /// Its HEADERS are with the socket or on their way: the server may have seen the call.
+  var isSent = false
+  /// END_STREAM came.
+  var serverHasEnded = false
+  var timer: EventLoop.TimerHandle?
+  private var completion: (@Sendable (Result<RPCResponse, RPCError>) -> Void)?
+  /// The bytes that `response` counts for among the connection's unread bytes.
+  private var countedBytes = 0
+
+  init(request: OutgoingMessage, completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void) {
+    self.request = request
+    self.completion = completion
+    streaming = nil
+  }
+
+  init(_ streaming: RPCClientStream) {
+    self.streaming = streaming
+  }
+
+  var unreadBytes: Int { streaming?.unreadBytes ?? countedBytes }
+
+  func receive(_ bytes: UnsafeRawBufferPointer, limit: Int, _ unread: UnreadBudget) throws(MessageDeframer.Fault) {
+    defer { count(response.message.count, unread) }
+    try response.append(bytes, limit: limit)
+  }
+
+  /// Its message goes to the caller, or nowhere; where that was said before, it changes nothing. What a stream holds is its
+  /// own to count, until it is read.
+  func endsReceiving(_ unread: UnreadBudget) {
+    count(0, unread)
+  }
+
+  private func count(_ bytes: Int, _ unread: UnreadBudget) {
+    unread.change(by: bytes - countedBytes)
+    countedBytes = bytes
+  }
+
+  var isComplete: Bool { completion == nil && streaming?.isRunning != true }
+
+  /// The first result counts. The caller hears of it outside of nghttp2's callbacks.
+  func complete(_ result: Result<RPCResponse, RPCError>, on loop: EventLoop) {
+    guard let completion else { return }
+    self.completion = nil
+    loop.execute { completion(result) }
+  }
+
+  /// Ends the call here; what was received and not read is dropped.
+  func fail(_ error: RPCError, on loop: EventLoop) {
+    let error = marked(error)
+    streaming?.fail(error)
+    response = MessageDeframer()
+    complete(.failure(error), on: loop)
+  }
+
+  /// With what the response's head says of the call's progress.
+  func marked(_ error: RPCError) -> RPCError {
+    guard error.progress == .sent, head.hasBegunAnswer else { return error }
+    var error = error
+    error.progress = .answered
+    return error
+  }
+}

@@ -1,0 +1,56 @@
+// A call's request and response on the client.
+
+/// One unary call to make.
+public struct RPCClientRequest: Sendable {
+  /// `/package.Service/Method`.
+  public var path: String
+  public var message: [UInt8]
+  public var metadata: Metadata
+  /// Sent as `grpc-timeout`; the call fails with DEADLINE_EXCEEDED when it passes. `nil`: never.
+  public var deadline: MonotonicTime?
+  /// The compression of the message. A server that does not know it answers UNIMPLEMENTED.
+  public var compression: RPCCompression
+
+  public init(
+    path: String, message: [UInt8], metadata: Metadata = Metadata(), deadline: MonotonicTime? = nil,
+    compression: RPCCompression = .identity
+  ) {
+    self.path = path
+    self.message = message
+    self.metadata = metadata
+    self.deadline = deadline
+    self.compression = compression
+  }
+}
+
+/// A successful answer.
+public struct RPCResponse: Hashable, Sendable {
+  public var message: [UInt8]
+  public var initialMetadata: Metadata
+  public var trailingMetadata: Metadata
+  public var messageWasCompressed: Bool
+
+  public init(
+    message: [UInt8], initialMetadata: Metadata = Metadata(), trailingMetadata: Metadata = Metadata(),
+    messageWasCompressed: Bool = false
+  ) {
+    self.message = message
+    self.messageWasCompressed = messageWasCompressed
+    self.initialMetadata = initialMetadata
+    self.trailingMetadata = trailingMetadata
+  }
+}
+
+/// The events that a connection reports to its owner, on its event loop. `closed` comes exactly once, as the last
+/// event, and before the calls that are lost with the connection fail.
+public enum RPCConnectionEvent: Sendable {
+  /// The server's SETTINGS are here: calls may start.
+  case connected(maxConcurrentStreams: Int)
+  case maxConcurrentStreamsChanged(Int)
+  /// The server finds that it is probed too often (GOAWAY with "too_many_pings", gRFC A8): the next connection should probe half
+  /// as often. `goingAway` follows.
+  case tooManyPings
+  /// The server sent GOAWAY: running calls end, no more start.
+  case goingAway
+  case closed(RPCError)
+}

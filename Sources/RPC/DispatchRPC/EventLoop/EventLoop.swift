@@ -1,0 +1,295 @@
+// The event loop: one serial queue, one epoll descriptor in one DispatchSource, and the handlers that live on them.
+
+import CEpoll
+import Dispatch
+import Glibc
+import Synchronization
+
+/// An event loop on a serial Dispatch queue. A server has several and gives each connection to one; a client makes its own.
+///
+/// It works in rounds. A round runs the jobs that other threads posted, reports the descriptors that are ready, fires the timers that
+/// are due, and lets each handler write once. It knows descriptors, timers and jobs; their handlers know the rest.
+public final class EventLoop: @unchecked Sendable {
+  // Sendable because: the mailbox and the current thread are synchronised. All else is used only on `queue`, which debug builds
+  // check (`assertIsCurrent`).
+
+  /// Rounds in a row before Dispatch gets its thread back for others.
+  private static let roundsInARow = 8
+
+  /// Position among the server's event loops; 0 for a client's.
+  public let index: Int
+
+  private let queue: DispatchQueue
+  private let source: any DispatchSourceRead
+  private let poller: Poller
+  private let mailbox = Mailbox<Job>()
+  /// The thread that runs the loop now, or 0. Only that thread ever finds its own id here.
+  private let currentThread = Atomic<UInt>(0)
+
+  /// Runs in each round before the handlers write. See `RPCServer.init`.
+  var onRoundEnd: (@Sendable (EventLoop) -> Void)?
+
+  /// See `setPacer`.
+  private var pacer: Pacer?
+  private var pacerIsDue = MonotonicTime.distantFuture
+
+  private var roundBegan = MonotonicTime.now()
+  private var handlers = HandlerTable()
+  private var timers = DeadlineQueue<Timer>()
+  private var timerIsSetTo = MonotonicTime.distantFuture
+  private var writers: [any ReadinessHandler] = []
+  private var jobs: [Job] = []
+  private var locals: [ObjectIdentifier: any LoopLocal] = [:]
+  /// A handler has asked for another `onRoundEnd` since the last one.
+  private var roundEndIsDue = false
+
+  /// Traps when the process has no descriptors left for an event loop.
+  ///
+  /// - Parameter label: names the queue in debuggers and crash reports.
+  public convenience init(label: String) {
+    self.init(label: label, index: 0)
+  }
+
+  init(label: String, index: Int) {
+    self.index = index
+    queue = DispatchQueue(label: label)
+    poller = Poller()
+    source = DispatchSource.makeReadSource(fileDescriptor: poller.descriptor, queue: queue)
+    let descriptor = poller.descriptor
+    source.setCancelHandler { close(descriptor) }
+    source.setEventHandler { [weak self] in self?.run() }
+    source.activate()
+  }
+
+  deinit {
+    source.cancel()
+  }
+
+  /// True on the thread that runs this event loop.
+  public var isCurrent: Bool {
+    currentThread.load(ordering: .relaxed) == UInt(pthread_self())
+  }
+
+  /// From any thread: runs soon on the event loop, in the order given. Jobs that are posted before a round run in it together, before
+  /// `onRoundEnd` and the write.
+  public func execute(_ work: @escaping @Sendable () -> Void) {
+    post(.work(work))
+  }
+
+  /// As `execute`, without a closure to allocate.
+  func execute(_ object: any EventLoopJob) {
+    post(.object(object))
+  }
+
+  /// As `execute`, for an executor that runs its tasks here.
+  package func execute(_ job: UnownedJob, on executor: UnownedTaskExecutor) {
+    post(.task(job, executor))
+  }
+
+  /// Makes calls at times of its own, on the event loop.
+  ///
+  /// - Parameter jobs: how many jobs the round had.
+  /// - Returns: when it has to run again at the latest.
+  package typealias Pacer = @Sendable (_ jobs: Int) -> MonotonicTime
+
+  /// To be called by a job. The pacer runs in each round, this one too, before the handlers write, and when its time has come.
+  package func setPacer(_ pacer: Pacer?) {
+    assertIsCurrent()
+    self.pacer = pacer
+    pacerIsDue = .distantFuture
+  }
+}
+
+/// An object that is its own job.
+protocol EventLoopJob: AnyObject, Sendable {
+  /// Once for each time it was posted, on that event loop.
+  func run()
+}
+
+/// Waits for a descriptor or a timer of the event loop. All calls come on the event loop.
+protocol ReadinessHandler: AnyObject {
+  func ready(_ readiness: Readiness)
+  /// `tag` is the one the timer was set with.
+  func timerExpired(_ tag: TimerTag)
+  /// At the end of the round, after `needsWrite`.
+  func write()
+}
+
+/// An object of which each event loop has one, as each thread has its thread-local variables. Only its event loop uses it.
+protocol LoopLocal: AnyObject {
+  /// - Parameter loop: outlives the object, which must not keep it.
+  init(on loop: EventLoop)
+}
+
+extension EventLoop {
+  private enum Job: Sendable {
+    case work(@Sendable () -> Void)
+    case object(any EventLoopJob)
+    case task(UnownedJob, UnownedTaskExecutor)
+  }
+
+  struct Timer {
+    var handler: UInt64
+    var tag: TimerTag
+  }
+
+  typealias TimerHandle = DeadlineQueue<Timer>.Handle
+
+  private func post(_ job: Job) {
+    guard mailbox.post(job) else { return }
+    queue.async { [weak self] in self?.run() }
+  }
+
+  /// From any thread but the event loop's: waits for its turn between two rounds.
+  func sync<Result>(_ work: () -> Result) -> Result {
+    precondition(!isCurrent, "an event loop that waits for itself waits for ever")
+    return queue.sync(execute: work)
+  }
+
+  /// Traps in debug builds, unless the caller runs on this event loop.
+  @inline(__always)
+  func assertIsCurrent() {
+    #if DEBUG
+      dispatchPrecondition(condition: .onQueue(queue))
+    #endif
+  }
+}
+
+// MARK: - On the event loop only
+
+extension EventLoop {
+  /// Read from the clock once a round.
+  var now: MonotonicTime {
+    assertIsCurrent()
+    return roundBegan
+  }
+
+  /// Made at the first use.
+  func local<Object: LoopLocal>(_ type: Object.Type) -> Object {
+    assertIsCurrent()
+    if let object = locals[ObjectIdentifier(type)] { return unsafeDowncast(object, to: type) }
+    let object = Object(on: self)
+    locals[ObjectIdentifier(type)] = object
+    return object
+  }
+
+  /// The key to unregister with; `nil` when the kernel refuses.
+  func register(_ handler: any ReadinessHandler, descriptor: Int32, for readiness: Readiness) -> UInt64? {
+    assertIsCurrent()
+    let key = handlers.add(handler)
+    guard poller.add(descriptor, for: readiness, key: key) else {
+      handlers.remove(key)
+      return nil
+    }
+    return key
+  }
+
+  /// Events of the descriptor that were already taken are dropped, as are the handler's timers.
+  func unregister(_ key: UInt64, descriptor: Int32) {
+    assertIsCurrent()
+    handlers.remove(key)
+    poller.remove(descriptor)
+  }
+
+  func watch(_ key: UInt64, descriptor: Int32, for readiness: Readiness) {
+    assertIsCurrent()
+    poller.change(descriptor, to: readiness, key: key)
+  }
+
+  func setTimer(at time: MonotonicTime, for key: UInt64, tag: TimerTag) -> TimerHandle {
+    assertIsCurrent()
+    return timers.add(Timer(handler: key, tag: tag), at: time)
+  }
+
+  func cancelTimer(_ handle: TimerHandle) {
+    assertIsCurrent()
+    timers.remove(handle)
+  }
+
+  /// The handler's `write()` runs once at the end of this round. Call it once per `write()`.
+  func needsWrite(_ handler: any ReadinessHandler) {
+    assertIsCurrent()
+    writers.append(handler)
+  }
+
+  /// `onRoundEnd` runs after what the caller does now, if need be in another round.
+  func needsRoundEnd() {
+    assertIsCurrent()
+    roundEndIsDue = true
+  }
+}
+
+// MARK: - Rounds
+
+extension EventLoop {
+  private func run() {
+    currentThread.store(UInt(pthread_self()), ordering: .relaxed)
+    defer { currentThread.store(0, ordering: .relaxed) }
+    for _ in 0..<Self.roundsInARow where !round() {
+      return
+    }
+    // Descriptors and jobs make Dispatch call again by themselves.
+    if roundEndIsDue { queue.async { [weak self] in self?.run() } }
+  }
+
+  /// True when there is likely more to do.
+  private func round() -> Bool {
+    roundBegan = .now()
+    let jobCount = runJobs()
+    let eventCount = dispatchEvents()
+    fireTimers()
+    if let pacer { pacerIsDue = pacer(jobCount) }
+    roundEndIsDue = false
+    onRoundEnd?(self)
+    writeAll()
+    setEarliestTimer()
+    return jobCount > 0 || eventCount > 1 || roundEndIsDue || pacerIsDue <= roundBegan
+  }
+
+  /// How many there were.
+  private func runJobs() -> Int {
+    mailbox.collect(into: &jobs)
+    guard !jobs.isEmpty else { return 0 }
+    for job in jobs {
+      switch job {
+      case .work(let work): work()
+      case .object(let object): object.run()
+      case .task(let job, let executor): job.runSynchronously(on: executor)
+      }
+    }
+    defer { jobs.removeAll(keepingCapacity: true) }
+    return jobs.count
+  }
+
+  private func dispatchEvents() -> Int {
+    let events = poller.poll()
+    for event in events where event.data.u64 != Poller.timerKey {
+      handlers[event.data.u64]?.ready(Readiness(rawValue: event.events))
+    }
+    return events.count
+  }
+
+  private func fireTimers() {
+    while let timer = timers.popExpired(at: roundBegan) {
+      handlers[timer.handler]?.timerExpired(timer.tag)
+    }
+  }
+
+  private func setEarliestTimer() {
+    if timerIsSetTo <= roundBegan { timerIsSetTo = .distantFuture }
+    let earliest = min(timers.earliest ?? .distantFuture, pacerIsDue)
+    guard earliest < timerIsSetTo else { return }
+    timerIsSetTo = earliest
+    poller.setTimer(to: earliest)
+  }
+
+  /// By index: writing may fail a connection, and its calls' cancel handlers may answer other calls.
+  private func writeAll() {
+    var index = 0
+    while index < writers.count {
+      writers[index].write()
+      index += 1
+    }
+    writers.removeAll(keepingCapacity: true)
+  }
+}

@@ -1,0 +1,118 @@
+// Takes connections off a listening socket and hands them to the event loops in turn.
+
+import CEpoll
+import Glibc
+
+/// Lives on one event loop. Handing round from one acceptor spreads few connections evenly, which SO_REUSEPORT does not.
+final class Acceptor: ReadinessHandler {
+  /// Connections taken in one go, so that a burst of them does not hold up the calls.
+  private static let batchSize = 64
+  /// When descriptors or memory ran out, and no stranger makes room. The listener stays readable meanwhile, so it is not watched.
+  private static let pauseTime = Duration.milliseconds(100)
+  private static let resumeTimer: UInt32 = 0
+
+  private let listener: ListeningSocket
+  private let tls: RPCServerTLS?
+  private let loop: EventLoop
+  private let loops: [LoopConfined<ServerLoop>]
+  private let register: ConnectionRegister
+  private var key: UInt64?
+  private var nextLoop = 0
+  private let onOutOfDescriptors: (@Sendable () -> Void)?
+  /// False from an eviction to the next accepted connection, or to the end of the pause: if it was in vain, because others
+  /// take what becomes free, the next stranger stays for that long.
+  private var mayEvict = true
+  private var pauseTimer: EventLoop.TimerHandle?
+
+  init(
+    listener: ListeningSocket, tls: RPCServerTLS?, loop: EventLoop, loops: [LoopConfined<ServerLoop>],
+    register: ConnectionRegister, onOutOfDescriptors: (@Sendable () -> Void)?
+  ) {
+    self.listener = listener
+    self.tls = tls
+    self.loop = loop
+    self.loops = loops
+    self.register = register
+    self.onOutOfDescriptors = onOutOfDescriptors
+  }
+
+  /// False when the kernel cannot watch another descriptor.
+  func start() -> Bool {
+    key = loop.register(self, descriptor: listener.descriptor, for: .readable)
+    return key != nil
+  }
+
+  func stop() {
+    if let key { loop.unregister(key, descriptor: listener.descriptor) }
+    key = nil
+    listener.close()
+  }
+
+  func ready(_ readiness: Readiness) {
+    for _ in 0..<Self.batchSize {
+      switch listener.accept() {
+      case .accepted(let descriptor, let peer):
+        mayEvict = true
+        handOver(descriptor, peer)
+      case .none: return
+      case .outOfResources:
+        onOutOfDescriptors?()
+        pause()
+        makeRoom()
+        return
+      }
+    }
+  }
+
+  func timerExpired(_ tag: TimerTag) {
+    pauseTimer = nil
+    mayEvict = true
+    resume()
+  }
+
+  func write() {}
+
+  private func handOver(_ descriptor: Int32, _ peer: SocketAddress) {
+    switch register.arrived(from: peer, keeper: nextLoop) {
+    case .refuse:
+      close(descriptor)
+      return
+    case .admit(let id):
+      serve(descriptor, id, peer)
+    case .admitClosing(let id, let eviction):
+      loops[eviction.keeper].execute { $0.evict(eviction.id) }
+      serve(descriptor, id, peer)
+    }
+  }
+
+  private func serve(_ descriptor: Int32, _ id: ConnectionSlots.ID, _ peer: SocketAddress) {
+    let next = loops[nextLoop]
+    nextLoop = (nextLoop + 1) % loops.count
+    next.execute { [tls] in $0.serve(descriptor, id, from: peer, tls: tls) }
+  }
+
+  private func pause() {
+    guard let key else { return }
+    loop.watch(key, descriptor: listener.descriptor, for: [])
+    pauseTimer = loop.setTimer(
+      at: loop.now.advanced(by: Self.pauseTime), for: key, tag: TimerTag(kind: Self.resumeTimer))
+  }
+
+  /// Closes the oldest stranger as at the limit of connections, and then accepts again at once.
+  private func makeRoom() {
+    guard mayEvict, let eviction = register.makeRoom() else { return }
+    mayEvict = false
+    let acceptor = LoopConfined(self, on: loop)
+    loops[eviction.keeper].execute {
+      $0.evict(eviction.id)
+      acceptor.execute { $0.resume() }
+    }
+  }
+
+  private func resume() {
+    guard let key else { return }
+    if let pauseTimer { loop.cancelTimer(pauseTimer) }
+    pauseTimer = nil
+    loop.watch(key, descriptor: listener.descriptor, for: .readable)
+  }
+}

@@ -1,0 +1,55 @@
+// The streams of a connection from their first header to their last byte.
+
+extension ServerConnection {
+  func streamOpened(_ id: Int32) {
+    guard streams.count < server.configuration.maxConcurrentStreams, life.takesStreams else {
+      refuseStream(id)
+      return
+    }
+    let stream = server.streams.take(id: id, now: loop.now)
+    streams.add(stream)
+    session.setUserData(stream, ofStream: id)
+    if life.streamOpened(at: loop.now) { reviewLife() }
+  }
+
+  /// The stream has no state of ours: the rest of its frames is decoded and passed over. REFUSED_STREAM tells the client that the
+  /// call was not looked at, so that it may send it again (RFC 9113 §8.7).
+  private func refuseStream(_ id: Int32) {
+    session.submitReset(.refusedStream, stream: id)
+    record(.refusedStream)
+  }
+
+  /// nghttp2 no longer knows it.
+  func close(_ stream: Stream, _ reason: RPCCancellation) {
+    if let call = stream.pointee.call {
+      call.cancel(reason)
+      call.detach()
+      stream.pointee.call = nil
+    }
+    if let timer = stream.pointee.timer { loop.cancelTimer(timer) }
+    responseBytesChanged(by: -stream.pointee.response.messageBytes)
+    stream.pointee.streaming?.streamClosed()
+    dropRequest(stream)
+    streams.remove(stream)
+    if streams.isEmpty { life.lastStreamClosed(at: loop.now) }
+    if ready.contains(stream) {
+      stream.pointee.isClosed = true
+    } else {
+      server.streams.put(stream)
+    }
+  }
+
+  /// The call has it now, or has ended.
+  func dropMetadata(_ stream: Stream) {
+    metadataBytesChanged(by: -stream.pointee.metadataBytes)
+    stream.pointee.metadataBytes = 0
+    stream.pointee.head.dropMetadata()
+  }
+
+  /// For a request that no handler will answer any more.
+  func dropRequest(_ stream: Stream) {
+    dropMetadata(stream)
+    requestBytesChanged(by: -stream.pointee.request.message.count)
+    stream.pointee.request.reset()
+  }
+}

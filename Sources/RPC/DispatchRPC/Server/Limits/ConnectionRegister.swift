@@ -1,0 +1,45 @@
+// The places of a server's connections, shared by all its event loops.
+
+import Synchronization
+
+/// `ConnectionSlots` behind a lock.
+final class ConnectionRegister: Sendable {
+  private let slots: Mutex<ConnectionSlots>
+  private let evict = Mutex<@Sendable (ConnectionSlots.Eviction) -> Void>({ _ in })
+
+  init(limit: Int, strangersPerAddress: Int) {
+    slots = Mutex(ConnectionSlots(limit: limit, strangersPerAddress: strangersPerAddress))
+  }
+
+  convenience init(_ configuration: RPCServerConfiguration) {
+    self.init(limit: configuration.maxConnections, strangersPerAddress: configuration.strangersPerAddress)
+  }
+
+  func arrived(from address: SocketAddress, keeper: Int) -> ConnectionSlots.OnArrival {
+    slots.withLock { $0.arrived(from: address.isUnix ? nil : address, keeper: keeper) }
+  }
+
+  func makeRoom() -> ConnectionSlots.Eviction? { slots.withLock { $0.makeRoom() } }
+
+  func holds(_ id: ConnectionSlots.ID) -> Bool { slots.withLock { $0.holds(id) } }
+
+  /// False: it has no place of its caller's, and this is to be called again at the next call.
+  func callAdmitted(_ id: ConnectionSlots.ID, of owner: ConnectionSlots.Owner) -> Bool {
+    switch slots.withLock({ $0.callAdmitted(id, of: owner) }) {
+    case .keep: return true
+    case .keepClosing(let eviction):
+      evict.withLock { $0 }(eviction)
+      return true
+    case .share: return false
+    }
+  }
+
+  /// - Parameter body: closes a connection whose place another one has now. From any thread.
+  func onEviction(_ body: @escaping @Sendable (ConnectionSlots.Eviction) -> Void) {
+    evict.withLock { $0 = body }
+  }
+
+  func closed(_ id: ConnectionSlots.ID) {
+    slots.withLock { $0.closed(id) }
+  }
+}

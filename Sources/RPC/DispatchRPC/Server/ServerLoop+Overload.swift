@@ -1,0 +1,59 @@
+// A server's event loop with more calls than it can serve.
+
+import Synchronization
+
+extension ServerLoop {
+  /// Handlers that run, and the rounds' length, leave room for another call.
+  func takesCall() -> Bool {
+    let running = runningCalls.load(ordering: .relaxed)
+    guard running < configuration.maxRunningCallsPerLoop else { return false }
+    if let limit = runningLimit?.limit, running - runningStreams.load(ordering: .relaxed) >= limit { return false }
+    return fitsRound()
+  }
+
+  /// By its handler. A unary call; those that are answered whatever the load tell nothing of it.
+  func callAnswered(begun time: MonotonicTime, to route: Int?) {
+    if let route, routes[route].isEssential { return }
+    runningLimit?.answered(callBegan: time, now: loop.now)
+  }
+
+  static func runningLimit(_ configuration: RPCServerConfiguration) -> RunningCallLimit? {
+    guard let shedding = configuration.shedding, let target = shedding.handlerTarget else { return nil }
+    return RunningCallLimit(
+      target: target, interval: shedding.interval, greatestLimit: configuration.maxRunningCallsPerLoop)
+  }
+
+  /// Trailers only, with `grpc-retry-pushback-ms` (gRFC A6).
+  static func overloadAnswer(_ configuration: RPCServerConfiguration) -> HeaderBlock {
+    let error = configuration.overloadError
+    var block = HeaderBlock()
+    ResponseFields.addHead(to: &block, namingEncodings: false)
+    block.add("grpc-status", String(error.code.rawValue))
+    block.add("grpc-message") { PercentEncoding.encode(error.message, into: &$0) }
+    if let pushback = configuration.retryPushback {
+      block.add("grpc-retry-pushback-ms", String(pushback.wholeNanoseconds / 1_000_000))
+    }
+    block.add(error.metadata, listLimitBytes: ResponseFields.listLimitBytes)
+    return block
+  }
+
+  private func fitsRound() -> Bool {
+    guard shedder != nil else { return true }
+    if !roundEndIsDue {
+      roundEndIsDue = true
+      loop.needsWrite(self)
+    }
+    return shedder!.takes(roundBegan: loop.now, now: .now())
+  }
+}
+
+/// It writes nothing: that is how it is called at a round's end.
+extension ServerLoop: ReadinessHandler {
+  func write() {
+    roundEndIsDue = false
+    shedder?.roundEnded(at: .now())
+  }
+
+  func ready(_ readiness: Readiness) {}
+  func timerExpired(_ tag: TimerTag) {}
+}

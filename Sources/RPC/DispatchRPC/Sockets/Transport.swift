@@ -1,0 +1,106 @@
+// The bytes below HTTP/2. A seam: plain sockets here; the TLS transport does its handshake and records behind the same calls.
+
+import CEpoll
+import Glibc
+
+enum TransportResult {
+  case bytes(Int)
+  case wouldBlock
+  /// The peer finished sending.
+  case ended
+  /// For people.
+  case failed(String)
+
+  /// The result of a call that returned -1 and set `errno`.
+  static func socketFailure(_ code: Int32) -> TransportResult {
+    code == EAGAIN || code == EINTR ? .wouldBlock : .failed(String(cString: strerror(code)))
+  }
+}
+
+/// Progress of the handshake that comes before the first byte of HTTP/2.
+enum HandshakeProgress {
+  case done
+  case wantsRead
+  case wantsWrite
+  /// For people. The peer was told, if there is a way.
+  case failed(String)
+}
+
+/// A connected, non-blocking byte stream. Confined to one event loop.
+protocol Transport: AnyObject {
+  /// For epoll.
+  var descriptor: Int32 { get }
+  var isEncrypted: Bool { get }
+  /// A client's whose chain was verified, once the handshake is done.
+  var peerCertificate: RPCPeerCertificate? { get }
+  /// How long that certificate is still good for, by the wall clock; `nil` where there is none.
+  var certificateValidity: Duration? { get }
+  /// The authorities of now would vouch for that certificate, or there is none.
+  var isTrusted: Bool { get }
+  /// One step, whenever the socket is ready for it.
+  func handshake() -> HandshakeProgress
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> TransportResult
+  /// `receive` has more, of which epoll knows nothing.
+  var hasUnreadInput: Bool { get }
+  /// After `wouldBlock`, or where only a part was taken, the same bytes come again.
+  func send(_ bytes: UnsafeRawBufferPointer) -> TransportResult
+  /// No more will be sent; what was sent still arrives.
+  func finishSending()
+  /// Gives the descriptor back; nothing else may be called after it. Once is enough, twice is harmless.
+  func close()
+}
+
+/// Plaintext.
+extension Transport {
+  var isEncrypted: Bool { false }
+  var peerCertificate: RPCPeerCertificate? { nil }
+  var certificateValidity: Duration? { nil }
+  var isTrusted: Bool { true }
+  var hasUnreadInput: Bool { false }
+
+  func handshake() -> HandshakeProgress { .done }
+}
+
+/// Plain TCP, or a Unix socket. Owns the descriptor; closes it when released, if not before.
+final class SocketTransport: Transport {
+  let descriptor: Int32
+  private var isClosed = false
+
+  init(descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  deinit {
+    close()
+  }
+
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> TransportResult {
+    Self.receive(from: descriptor, into: buffer)
+  }
+
+  func send(_ bytes: UnsafeRawBufferPointer) -> TransportResult {
+    Self.send(bytes, to: descriptor)
+  }
+
+  func finishSending() {
+    shutdown(descriptor, Int32(SHUT_WR))
+  }
+
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    Glibc.close(descriptor)
+  }
+
+  static func receive(from descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> TransportResult {
+    let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+    if count > 0 { return .bytes(count) }
+    return count == 0 ? .ended : .socketFailure(errno)
+  }
+
+  static func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> TransportResult {
+    let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+    if count > 0 { return .bytes(count) }
+    return count == 0 ? .wouldBlock : .socketFailure(errno)
+  }
+}

@@ -1,0 +1,78 @@
+// A server's side of TLS: its certificate, and whose certificates it wants.
+
+import COpenSSL
+import Synchronization
+
+/// TLS 1.2 and 1.3, for HTTP/2 only. May serve several listeners and servers.
+///
+/// Clients resume their sessions for up to a day without showing their certificate again, and keep the identity that it gave
+/// them; not once it or an authority of its chain has expired, nor after a reload that changed the authorities. Nor does a connection outlive either: its client is
+/// asked to leave, and no call begins on it any more.
+public final class RPCServerTLS: Sendable {
+  /// The certificates that clients have to show.
+  public enum Clients: Hashable, Sendable {
+    /// No client is asked for a certificate.
+    case anonymous
+    /// A client that shows a certificate needs one of these authorities', as PEM.
+    case optional(authoritiesFile: String)
+    /// Each client needs one.
+    case required(authoritiesFile: String)
+  }
+
+  private let certificateChainFile: String
+  private let privateKeyFile: String
+  private let clients: Clients
+  private let context: Mutex<TLSContext>
+  private let observers = Mutex<[@Sendable () -> Void]>([])
+  let counters = TLSCounters()
+
+  /// - Parameter certificateChainFile: PEM, the server's certificate first. RSA or ECDSA.
+  /// - Parameter privateKeyFile: PEM without a password, closed to other users.
+  public init(
+    certificateChainFile: String, privateKeyFile: String, clients: Clients = .anonymous
+  ) throws(RPCTLSError) {
+    self.certificateChainFile = certificateChainFile
+    self.privateKeyFile = privateKeyFile
+    self.clients = clients
+    context = Mutex(try Self.load(certificateChainFile, privateKeyFile, clients, previous: nil))
+  }
+
+  /// Reads all files again: new connections get what they say now. All or nothing. Running connections stay as they are, but for
+  /// those whose clients' authorities are gone. It reads files and checks signatures, so never call it on an event loop.
+  public func reload() throws(RPCTLSError) {
+    let old = current
+    let new = try Self.load(certificateChainFile, privateKeyFile, clients, previous: old)
+    context.withLock { $0 = new }
+    guard !new.hasSameAuthorities(as: old) else { return }
+    for observer in observers.withLock(\.self) { observer() }
+  }
+
+  /// `body` runs after each reload that changed the authorities of clients.
+  func onAuthoritiesChanged(_ body: @escaping @Sendable () -> Void) {
+    observers.withLock { $0.append(body) }
+  }
+
+  /// Returns true if a client whose chain `context` verified would be admitted now.
+  func trusts(_ ssl: OpaquePointer, since context: TLSContext) -> Bool {
+    let current = current
+    return current.hasSameAuthorities(as: context) || current.verifiesClient(of: ssl)
+  }
+
+  /// Since the start.
+  public var statistics: RPCTLSStatistics { counters.statistics }
+
+  /// A new connection's transport, which takes the descriptor over; `nil` when there is no memory for it.
+  func accept(_ descriptor: Int32) -> TLSTransport? {
+    TLSTransport(accepting: descriptor, for: self, current, counters)
+  }
+
+  private var current: TLSContext { context.withLock(\.self) }
+
+  private static func load(
+    _ certificateChainFile: String, _ privateKeyFile: String, _ clients: Clients, previous: TLSContext?
+  ) throws(RPCTLSError) -> TLSContext {
+    let identity = try TLSIdentity(
+      certificateChainFile: certificateChainFile, privateKeyFile: privateKeyFile, for: .server)
+    return try .server(identity: identity, clients: clients, previous: previous)
+  }
+}

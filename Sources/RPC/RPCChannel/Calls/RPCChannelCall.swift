@@ -1,0 +1,285 @@
+// A call with one request and one answer: attempts at it, until one counts.
+
+internal import DispatchPool
+internal import DispatchRPC
+internal import Synchronization
+
+/// A call that was begun, to cancel it.
+public final class RPCChannelCall: Sendable {
+  /// What an attempt waits for.
+  private enum Wait: Sendable {
+    case nothing
+    case stream(LeaseRequest)
+    case answer(RPCClientCall)
+
+    func cancel() {
+      switch self {
+      case .nothing: break
+      case .stream(let request): request.cancel()
+      case .answer(let call): call.cancel()
+      }
+    }
+  }
+
+  private struct Attempt {
+    let number: Int
+    var wait = Wait.nothing
+
+    /// The answer is the last thing to wait for: a lease that is noted late must not replace it.
+    mutating func note(_ wait: Wait) {
+      if case .answer = self.wait { return }
+      self.wait = wait
+    }
+  }
+
+  private enum Plan {
+    case retrying(RetryStateMachine)
+    case hedging(HedgingStateMachine)
+
+    /// Sent before the next one that is sent.
+    var previousAttempts: Int {
+      switch self {
+      case .retrying(let machine): machine.attempts - 1
+      case .hedging(let machine): machine.attempts - 1
+      }
+    }
+  }
+
+  typealias Completion = @Sendable (Result<RPCResponse, RPCError>) -> Void
+
+  private struct State {
+    /// `nil`: the call has not begun, or is over.
+    var completion: Completion?
+    var plan: Plan
+    var running: [Attempt] = []
+    var nextNumber = 0
+    /// Counts timers, because an older one means nothing any more.
+    var timer = 0
+    var lastFailure: RPCError?
+    var isOver = false
+
+    init(plan: Plan) {
+      self.plan = plan
+    }
+
+    mutating func end(_ number: Int) {
+      running.removeAll { $0.number == number }
+    }
+  }
+
+  private let core: ChannelCore
+  private let pool: ConnectionPool<ChannelConnection>
+  private let request: RPCClientRequest
+  private let waitForReady: Bool
+  private let state: Mutex<State>
+
+  init(_ channel: RPCChannel, _ path: String, _ message: [UInt8], _ options: RPCCallOptions) {
+    core = channel.core
+    pool = channel.pool
+    let policy = core.policies[path]
+    request = RPCClientRequest(
+      path: path, message: message, metadata: options.metadata, deadline: options.deadline(policy, now: .now()),
+      compression: options.compression)
+    waitForReady = options.waitForReady ?? policy.waitForReady
+    switch options.attempts ?? policy.attempts {
+    case .once: state = Mutex(State(plan: .retrying(RetryStateMachine(nil))))
+    case .retry(let policy): state = Mutex(State(plan: .retrying(RetryStateMachine(policy))))
+    case .hedge(let policy): state = Mutex(State(plan: .hedging(HedgingStateMachine(policy))))
+    }
+  }
+
+  /// The call ends with CANCELLED, unless it ends otherwise at the same time. The server is told. A call that has not begun
+  /// ends as soon as it begins.
+  public func cancel() {
+    finish(.failure(.cancelledHere))
+  }
+
+  /// Once.
+  ///
+  /// - Parameter completion: runs once.
+  func start(_ completion: @escaping Completion) {
+    core.counters.calls.add(1, ordering: .relaxed)
+    var delay: Duration?
+    let hasBegun = state.withLock { state in
+      guard !state.isOver else { return false }
+      state.completion = completion
+      if case .hedging(var machine) = state.plan {
+        delay = machine.begin()
+        state.plan = .hedging(machine)
+      }
+      return true
+    }
+    guard hasBegun else {
+      core.counters.failures.add(1, ordering: .relaxed)
+      return completion(.failure(.cancelledHere))
+    }
+    send()
+    if let delay { setTimer(after: delay) }
+  }
+
+  /// Once; later results are dropped.
+  private func finish(_ result: Result<RPCResponse, RPCError>) {
+    let ended = state.withLock { state -> (completion: Completion?, abandoned: [Attempt])? in
+      guard !state.isOver else { return nil }
+      state.isOver = true
+      defer { (state.completion, state.running) = (nil, []) }
+      return (state.completion, state.running)
+    }
+    guard let ended else { return }
+    for attempt in ended.abandoned { attempt.wait.cancel() }
+    guard let completion = ended.completion else { return }
+    if case .failure = result { core.counters.failures.add(1, ordering: .relaxed) }
+    completion(result)
+  }
+}
+
+// MARK: - One attempt
+
+extension RPCChannelCall {
+  private func send() {
+    let begun = state.withLock { state -> (number: Int, previous: Int)? in
+      guard !state.isOver else { return nil }
+      let number = state.nextNumber
+      state.nextNumber += 1
+      state.running.append(Attempt(number: number))
+      return (number, state.plan.previousAttempts)
+    }
+    guard let begun else { return }
+    core.counters.attempts.add(1, ordering: .relaxed)
+    let lease = pool.lease(deadline: request.deadline, waitForReady: waitForReady) { [self] result in
+      switch result {
+      case .success(let lease): send(on: lease, number: begun.number, previousAttempts: begun.previous)
+      case .failure(let error): hasNoStream(RPCError(error), number: begun.number)
+      }
+    }
+    note(.stream(lease), of: begun.number)
+  }
+
+  private func send(on lease: Lease<ChannelConnection>, number: Int, previousAttempts: Int) {
+    if let refusal = core.refusal(of: request.metadata, on: lease.connection) {
+      lease.release()
+      return finish(.failure(refusal))
+    }
+    var request = request
+    if previousAttempts > 0 { request.metadata = request.metadata.withPreviousAttempts(previousAttempts) }
+    let answer = lease.connection.connection.start(request) { [self] result in
+      switch result {
+      case .success(let response):
+        lease.release(.succeeded)
+        core.attemptSucceeded()
+        finish(.success(response))
+      case .failure(let error):
+        lease.release(LeaseOutcome(error))
+        failed(error, AttemptFailure(error), number: number)
+      }
+    }
+    note(.answer(answer), of: number)
+  }
+
+  private func note(_ wait: Wait, of number: Int) {
+    let isAbandoned = state.withLock { state in
+      if let place = state.running.firstIndex(where: { $0.number == number }) { state.running[place].note(wait) }
+      return state.isOver
+    }
+    if isAbandoned { wait.cancel() }
+  }
+}
+
+// MARK: - What follows a failure
+
+extension RPCChannelCall {
+  /// The pool has said that there is nowhere to send it: that is not repeated at once, whatever was not sent.
+  private func hasNoStream(_ error: RPCError, number: Int) {
+    failed(error, AttemptFailure(code: error.code), number: number)
+  }
+
+  private enum Next {
+    case nothing
+    case finish(RPCError)
+    case send(thenAfter: Duration?)
+    case wait(Duration)
+
+    init(_ decision: HedgingStateMachine.Decision, _ error: RPCError) {
+      switch decision {
+      case .finish: self = .finish(error)
+      case .send(let delay): self = .send(thenAfter: delay)
+      case .waitThen(let delay): self = .wait(delay)
+      case .wait: self = .nothing
+      }
+    }
+  }
+
+  private func failed(_ error: RPCError, _ failure: AttemptFailure, number: Int) {
+    let next = state.withLock { state -> Next in
+      guard !state.isOver else { return .nothing }
+      state.end(number)
+      let told = error.after(state.lastFailure)
+      state.lastFailure = error
+      switch state.plan {
+      case .retrying(var machine):
+        defer { state.plan = .retrying(machine) }
+        return retry(&machine, told, failure)
+      case .hedging(var machine):
+        defer { state.plan = .hedging(machine) }
+        return Next(core.withThrottle { machine.attemptFailed(failure, throttle: &$0) }, told)
+      }
+    }
+    perform(next)
+  }
+
+  private func retry(_ machine: inout RetryStateMachine, _ error: RPCError, _ failure: AttemptFailure) -> Next {
+    let before = machine.attempts
+    let jitter = Double.random(in: -1...1)
+    let decision = core.withThrottle {
+      machine.attemptFailed(failure, isCommitted: false, throttle: &$0, jitter: jitter)
+    }
+    switch decision {
+    case .fail: return .finish(error)
+    case .retry(let delay) where !endsBeforeDeadline(delay): return .finish(error)
+    case .retry(let delay):
+      if machine.attempts > before { core.counters.retries.add(1, ordering: .relaxed) }
+      return delay > .zero ? .wait(delay) : .send(thenAfter: nil)
+    }
+  }
+
+  /// To wait for an attempt that will not be made only hides the error for longer.
+  private func endsBeforeDeadline(_ delay: Duration) -> Bool {
+    guard delay > .zero, let deadline = request.deadline else { return true }
+    return MonotonicTime.now().advanced(by: delay) < deadline
+  }
+
+  private func perform(_ next: Next) {
+    switch next {
+    case .nothing: break
+    case .finish(let error): finish(.failure(error))
+    case .wait(let delay): setTimer(after: delay)
+    case .send(let delay):
+      send()
+      if let delay { setTimer(after: delay) }
+    }
+  }
+
+  private func setTimer(after delay: Duration) {
+    let timer = state.withLock { state in
+      state.timer += 1
+      return state.timer
+    }
+    core.after(delay) { [self] in timerFired(timer) }
+  }
+
+  private func timerFired(_ timer: Int) {
+    let next = state.withLock { state -> Next in
+      guard !state.isOver, state.timer == timer else { return .nothing }
+      switch state.plan {
+      case .retrying:
+        return .send(thenAfter: nil)
+      case .hedging(var machine):
+        defer { state.plan = .hedging(machine) }
+        let decision = core.withThrottle { machine.timerFired($0) }
+        if case .send = decision { core.counters.hedges.add(1, ordering: .relaxed) }
+        return Next(decision, state.lastFailure ?? .cancelledHere)
+      }
+    }
+    perform(next)
+  }
+}

@@ -1,0 +1,54 @@
+// What the pool pools: an HTTP/2 connection to one of the target's addresses.
+
+internal import DispatchPool
+internal import DispatchRPC
+
+/// Between the pool, which leases its streams, and the connection that carries them.
+final class ChannelConnection: PooledConnection {
+  let connection: RPCClientConnection
+  let loop: EventLoop
+  /// No third party can listen on the way: it is encrypted, or does not leave the machine.
+  let isPrivate: Bool
+
+  init(
+    to endpoint: ChannelEndpoint, loop: EventLoop, configuration: RPCClientConfiguration,
+    onTooManyPings: @escaping @Sendable () -> Void = {}, report: @escaping @Sendable (PoolConnectionEvent) -> Void
+  ) {
+    var configuration = configuration
+    configuration.authority = configuration.authority ?? endpoint.authority
+    self.loop = loop
+    isPrivate = configuration.tls != nil || endpoint.address.isLocal
+    connection = RPCClientConnection(address: endpoint.address, loop: loop, configuration: configuration) { event in
+      switch event {
+      case .connected(let streams): report(.connected(capacity: streams))
+      case .maxConcurrentStreamsChanged(let streams): report(.capacityChanged(streams))
+      case .tooManyPings: onTooManyPings()
+      case .goingAway: report(.goingAway)
+      case .closed(let error): report(.closed(reason: error.description))
+      }
+    }
+  }
+
+  func connect() {
+    connection.connect()
+  }
+
+  func close() {
+    connection.close()
+  }
+}
+
+extension LeaseOutcome {
+  /// What an attempt says of its endpoint. What a caller did wrong, or gave up, says nothing against it.
+  init(_ error: RPCError) {
+    guard error.progress >= .sent else {
+      self = .unknown
+      return
+    }
+    switch error.code {
+    case .cancelled: self = .unknown
+    case .unavailable, .unknown, .internalError, .dataLoss, .deadlineExceeded: self = .failed
+    default: self = .succeeded
+    }
+  }
+}

@@ -1,0 +1,62 @@
+// When a target's names are looked up. Pure; time and chance are arguments.
+
+internal import DispatchPool
+
+/// As often as asked for, but no more often than an interval allows; after a failure again, ever more slowly.
+struct ResolutionSchedule {
+  enum Step: Equatable {
+    case none
+    case resolveNow
+    /// Call `timerFired` then.
+    case wait(until: MonotonicTime)
+  }
+
+  private enum State: Equatable {
+    case idle(notBefore: MonotonicTime?)
+    case waiting
+    case resolving
+  }
+
+  private let interval: Duration
+  private let backoff: BackoffConfiguration
+  private var state = State.idle(notBefore: nil)
+  private var failures = 0
+
+  init(interval: Duration, backoff: BackoffConfiguration) {
+    self.interval = interval
+    self.backoff = backoff
+  }
+
+  mutating func asked(at now: MonotonicTime) -> Step {
+    switch state {
+    case .waiting, .resolving:
+      return .none
+    case .idle(let notBefore?) where now < notBefore:
+      state = .waiting
+      return .wait(until: notBefore)
+    case .idle:
+      state = .resolving
+      return .resolveNow
+    }
+  }
+
+  mutating func timerFired() -> Step {
+    guard state == .waiting else { return .none }
+    state = .resolving
+    return .resolveNow
+  }
+
+  mutating func succeeded(at now: MonotonicTime) {
+    failures = 0
+    state = .idle(notBefore: now + interval)
+  }
+
+  /// - Parameter jitter: uniform in -1...1.
+  mutating func failed(at now: MonotonicTime, jitter: Double) -> Step {
+    var delay = backoff.initialDelay
+    for _ in 0..<failures where delay < backoff.maximumDelay { delay = delay * backoff.multiplier }
+    failures += 1
+    state = .waiting
+    return .wait(until: now + min(delay, backoff.maximumDelay) * (1 + backoff.jitter * jitter))
+  }
+}

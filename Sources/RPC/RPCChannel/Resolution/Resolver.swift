@@ -1,0 +1,93 @@
+// A target's names become addresses, off every loop: getaddrinfo(3) blocks.
+
+internal import Dispatch
+internal import DispatchPool
+internal import DispatchRPC
+internal import Synchronization
+
+/// An address that connections go to, and the name that they call it by.
+struct ChannelEndpoint: Hashable {
+  var address: SocketAddress
+  /// `:authority`, and with TLS the name that the server has to prove.
+  var authority: String
+}
+
+final class Resolver: Sendable {
+  /// More are not used: a name that stands for so many is balanced behind each of them.
+  private static let mostEndpoints = 256
+
+  private let target: Result<ChannelTarget, TargetError>
+  private let schedule: Mutex<ResolutionSchedule>
+  private let queue = DispatchQueue(label: "rpc.channel.resolver")
+  private let report: @Sendable (Result<[ChannelEndpoint], TargetError>) -> Void
+
+  /// - Parameter report: runs on a queue of the resolver's.
+  init(
+    target: String, interval: Duration, backoff: BackoffConfiguration,
+    report: @escaping @Sendable (Result<[ChannelEndpoint], TargetError>) -> Void
+  ) {
+    self.target = Result { () throws(TargetError) in try ChannelTarget(target) }
+    schedule = Mutex(ResolutionSchedule(interval: interval, backoff: backoff))
+    self.report = report
+  }
+
+  /// A report follows, soon or when it is time again.
+  func resolve() {
+    perform(schedule.withLock { $0.asked(at: .now()) })
+  }
+
+  /// The timer does not keep the resolver: an owner that drops it wants no more reports.
+  private func perform(_ step: ResolutionSchedule.Step) {
+    switch step {
+    case .none:
+      break
+    case .resolveNow:
+      queue.async { [weak self] in self?.lookUp() }
+    case .wait(let time):
+      queue.asyncAfter(deadline: DispatchTime(uptimeNanoseconds: time.nanoseconds)) { [weak self] in
+        guard let self else { return }
+        perform(schedule.withLock { $0.timerFired() })
+      }
+    }
+  }
+
+  private func lookUp() {
+    let result = target.flatMap { target in
+      Result { () throws(TargetError) in try Self.endpoints(of: target) }
+    }
+    report(result)
+    let now = MonotonicTime.now()
+    switch result {
+    case .success: schedule.withLock { $0.succeeded(at: now) }
+    case .failure: perform(schedule.withLock { $0.failed(at: now, jitter: .random(in: -1...1)) })
+    }
+  }
+
+  /// What of the names is known now; an error where it is nothing.
+  private static func endpoints(of target: ChannelTarget) throws(TargetError) -> [ChannelEndpoint] {
+    var endpoints: [ChannelEndpoint] = []
+    var reasons: [String] = []
+    switch target {
+    case .unix(let path):
+      do throws(SocketAddressError) {
+        endpoints.append(ChannelEndpoint(address: try .unix(path: path), authority: "localhost"))
+      } catch {
+        reasons.append("\(path): \(error.reason)")
+      }
+    case .names(let names):
+      for name in names {
+        do throws(SocketAddressError) {
+          for address in try SocketAddress.resolve(host: name.host, port: name.port) {
+            endpoints.append(ChannelEndpoint(address: address, authority: name.authority))
+          }
+        } catch {
+          reasons.append("\(name.host): \(error.reason)")
+        }
+      }
+    }
+    guard !endpoints.isEmpty else {
+      throw TargetError(reason: reasons.isEmpty ? "the target has no address" : reasons.joined(separator: "; "))
+    }
+    return Array(endpoints.prefix(mostEndpoints))
+  }
+}

@@ -1,0 +1,75 @@
+// When a call is tried again, one attempt after the other (gRFC A6). Pure; chance is an argument.
+
+internal import DispatchRPC
+
+struct RetryStateMachine {
+  enum OnFailure: Equatable {
+    /// The call fails with what the attempt failed with.
+    case fail
+    /// Zero: at once.
+    case retry(after: Duration)
+  }
+
+  /// A call that never left does no harm when it is sent again, but there must be a bound: each of these met another
+  /// connection that was just closing.
+  static let mostUnsent = 16
+
+  /// `nil`: transparent retries alone.
+  private let policy: RPCRetryPolicy?
+  /// The one under way included; without those that were repeated transparently.
+  private(set) var attempts = 1
+  private var unsent = 0
+  private var wasUnprocessed = false
+  /// Retries since the server last said how long to wait: the exponent of the next wait.
+  private var backoffs = 0
+
+  init(_ policy: RPCRetryPolicy?) {
+    self.policy = policy
+  }
+
+  /// - Parameters:
+  ///   - isCommitted: something of the answer was passed on, or what was sent cannot be sent again.
+  ///   - jitter: uniform in -1...1.
+  mutating func attemptFailed(
+    _ failure: AttemptFailure, isCommitted: Bool, throttle: inout RetryThrottle?, jitter: Double
+  ) -> OnFailure {
+    if !isCommitted, isRepeatedTransparently(failure) { return .retry(after: .zero) }
+    guard let policy else { return .fail }
+    let isRetryable = policy.retryableCodes.contains(failure.code)
+    if isRetryable || failure.pushback == .never { throttle?.attemptFailed() }
+    guard isRetryable, !isCommitted, failure.progress < .answered, attempts < policy.maximumAttempts,
+      throttle?.allowsRetries ?? true
+    else { return .fail }
+    switch failure.pushback {
+    case .never: return .fail
+    case .after(let delay):
+      backoffs = 0
+      attempts += 1
+      return .retry(after: delay)
+    case .none:
+      attempts += 1
+      return .retry(after: nextBackoff(policy, jitter: jitter))
+    }
+  }
+
+  /// What never left is sent again; what left and was not processed, once.
+  private mutating func isRepeatedTransparently(_ failure: AttemptFailure) -> Bool {
+    switch failure.progress {
+    case .unsent where unsent < Self.mostUnsent:
+      unsent += 1
+      return true
+    case .unprocessed where !wasUnprocessed && failure.pushback != .never:
+      wasUnprocessed = true
+      return true
+    case .unsent, .unprocessed, .sent, .answered:
+      return false
+    }
+  }
+
+  private mutating func nextBackoff(_ policy: RPCRetryPolicy, jitter: Double) -> Duration {
+    var delay = policy.initialBackoff
+    for _ in 0..<backoffs where delay < policy.maximumBackoff { delay = delay * policy.multiplier }
+    backoffs += 1
+    return min(delay, policy.maximumBackoff) * (1 + policy.jitter * jitter)
+  }
+}

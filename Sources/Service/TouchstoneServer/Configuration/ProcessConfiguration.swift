@@ -1,0 +1,161 @@
+// The settings of one process: their names, their defaults, and which of them a reload takes.
+
+internal import SettingFiles
+internal import TouchstonePolicy
+package import TouchstoneService
+
+/// Settings of one process. Flags take precedence over the file, and the file over these defaults.
+package struct ProcessConfiguration: Sendable {
+  /// The addresses, each HOST:PORT or unix:PATH.
+  package var listen = ["127.0.0.1:7443"]
+  /// For all listeners that are not Unix sockets.
+  var tls: TLSSettings?
+  var limits = LimitSettings()
+  package var dataDirectory = "data"
+  package var store = StoreSetting.standard
+  /// `nil`: the keys are in the data directory.
+  package var keys: KeySource?
+  /// `nil`: all events stay in the log.
+  var retention: RetentionSettings?
+  /// 0: one for each core.
+  package var shards = 0
+  /// Set only by a flag.
+  package var allowsPlaintextBeyondLoopback = false
+  package var service = ServiceConfiguration()
+  /// `nil` without a file.
+  var origin: ConfigurationOrigin?
+
+  package init() {}
+}
+
+extension ProcessConfiguration {
+  package static let maximumShards = 256
+
+  package var storeLocation: StoreLocation { store.location(dataDirectory: dataDirectory) }
+
+  var keySource: KeySource { keys ?? .path(dataDirectory + "/keys") }
+
+  /// Whether a first start may make keys. It may not if a setting says where they are: they must be there then, and a failed
+  /// mount must not begin a database with new keys.
+  var mayMakeKeys: Bool { store.isInDataDirectory && keys == nil }
+}
+
+// MARK: The file's keys
+
+extension ProcessConfiguration {
+  enum Key: String, CaseIterable {
+    case listen
+    case tls
+    case callers
+    case vendors
+    case reflection
+    case limits
+    case dataDirectory = "data_dir"
+    case store
+    case keys
+    case retention
+    case shards
+    case issuer
+    case evaluationLifetime = "evaluation_lifetime_seconds"
+    case tokenLifetime = "token_lifetime_seconds"
+    case ticketLifetime = "ticket_lifetime_seconds"
+    case policies
+  }
+
+  mutating func apply(_ root: YAMLNode, with reader: inout SettingReader) {
+    // A configuration without `vendors` makes each application its own vendor.
+    service.vendors = Vendors()
+    let entries = reader.mapping(root, "the configuration", of: Key.allCases.map(\.rawValue)) ?? []
+    var defaults = PolicySection.Defaults()
+    for entry in entries { apply(entry.key.name, entry.value, policies: &defaults, with: &reader) }
+    // Last, whatever the file's order, because policies begin with the settings for all of them.
+    for index in service.policies.indices { defaults.apply(to: &service.policies[index]) }
+    if let section = entries.first(where: { $0.key.name == Key.policies.rawValue }) {
+      service.policies += PolicySection(defaults: defaults).read(section.value, with: &reader)
+    }
+    applyAccess(entries, with: &reader)
+  }
+
+  /// Callers and TLS are read together, because they depend on each other.
+  private mutating func applyAccess(_ entries: [YAMLEntry], with reader: inout SettingReader) {
+    func entry(_ key: Key) -> YAMLEntry? { entries.first { $0.key.name == key.rawValue } }
+    if let section = entry(.tls) {
+      tls = TLSSettings(section.value, with: &reader)
+      if entry(.callers) == nil {
+        reader.refuse(section.key.place, "tls needs callers: over TLS only named callers may call")
+      }
+    }
+    if let section = entry(.retention) { retention = RetentionSettings(section, with: &reader) }
+    guard let section = entry(.callers) else { return }
+    let callers = CallerSection(section.value, with: &reader)
+    if entry(.tls) == nil || tls != nil {
+      let servesUnixSocket = listen.contains { (try? Endpoint(parsing: $0))?.isUnix == true }
+      callers.compare(with: tls, servesUnixSocket: servesUnixSocket, &reader)
+    }
+    service.callers = callers.callers
+  }
+
+  private mutating func apply(
+    _ name: String, _ node: YAMLNode, policies: inout PolicySection.Defaults, with reader: inout SettingReader
+  ) {
+    switch Key(rawValue: name) {
+    case .listen:
+      Self.set(&listen, reader.endpoints(node, name))
+    case .limits:
+      limits = LimitSettings(node, with: &reader)
+    case .reflection:
+      Self.set(&service.servesReflection, reader.boolean(node, name))
+    case .dataDirectory:
+      Self.set(&dataDirectory, reader.path(node, name))
+    case .store:
+      Self.set(&store, reader.store(node, name))
+    case .keys:
+      keys = reader.path(node, name).map { .path($0) }
+    case .shards:
+      Self.set(&shards, reader.integer(node, name, in: 1...Self.maximumShards))
+    case .issuer:
+      Self.set(&service.issuer, reader.text(node, name, bytes: 1...ServiceConfiguration.maximumIssuerBytes))
+    case .evaluationLifetime:
+      policies.evaluationLifetime = reader.lifetime(node, name)
+    case .tokenLifetime:
+      policies.tokenLifetime = reader.lifetime(node, name)
+    case .ticketLifetime:
+      Self.set(&service.enrolment.ticketLifetime, reader.lifetime(node, name))
+    case .vendors:
+      service.vendors = VendorSection(node, with: &reader).vendors
+    case .policies, .tls, .callers, .retention, nil:
+      break
+    }
+  }
+
+  /// An unreadable value leaves the default.
+  private static func set<Value>(_ target: inout Value, _ read: Value?) {
+    if let read { target = read }
+  }
+}
+
+// MARK: Reloading
+
+extension ProcessConfiguration {
+  /// Returns the names of changed settings that a reload does not take. They stay as they are while the service runs.
+  func settingsOtherThan(in read: ProcessConfiguration) -> [String] {
+    Key.allCases.filter { !isInForce($0, of: read) }.map(\.rawValue)
+  }
+
+  private func isInForce(_ key: Key, of read: ProcessConfiguration) -> Bool {
+    switch key {
+    case .listen: listen == read.listen
+    case .tls: tls == read.tls
+    case .limits: limits == read.limits
+    case .reflection: service.servesReflection == read.service.servesReflection
+    case .dataDirectory: dataDirectory == read.dataDirectory
+    case .store: store == read.store
+    case .retention: retention == read.retention
+    case .shards: shards == read.shards
+    case .issuer: service.issuer == read.service.issuer
+    case .ticketLifetime: service.enrolment.ticketLifetime == read.service.enrolment.ticketLifetime
+    // Policies begin with the lifetimes.
+    case .callers, .vendors, .keys, .policies, .evaluationLifetime, .tokenLifetime: true
+    }
+  }
+}

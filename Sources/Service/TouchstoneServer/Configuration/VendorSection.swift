@@ -1,0 +1,57 @@
+// `vendors:` of the configuration: the applications that share a device's failures (R8).
+
+internal import SettingFiles
+internal import TouchstonePolicy
+internal import TouchstoneService
+
+/// A mapping from a vendor's name to the list of its applications.
+struct VendorSection {
+  let vendors: Vendors
+
+  /// More than one operator has.
+  private static let maximumVendors = 10_000
+  private static let maximumApplications = 10_000
+
+  init(_ node: YAMLNode, with reader: inout SettingReader) {
+    var groups: [(name: String, applicationIDs: [String])] = []
+    // By bytes, because texts take two spellings of "é" for one.
+    var vendorsByApplication: [[UInt8]: String] = [:]
+    let entries = reader.mapping(node, "vendors") ?? []
+    if entries.count > Self.maximumVendors {
+      reader.refuse(node.place, "vendors must be at most \(Self.maximumVendors)")
+    }
+    for entry in entries.prefix(Self.maximumVendors) {
+      let name = entry.key.name
+      if let reason = Identifier.violation(in: name) { reader.refuse(entry.key.place, "a vendor's name \(reason)") }
+      var group: (name: String, applicationIDs: [String]) = (name, [])
+      for application in Self.applications(entry.value, "vendors.\(name)", with: &reader) {
+        if let other = vendorsByApplication.updateValue(name, forKey: Array(application.id.utf8)) {
+          reader.refuse(
+            application.place,
+            "\(application.id.debugDescription) is in vendors.\(other) already: an application has one vendor")
+        }
+        group.applicationIDs.append(application.id)
+      }
+      groups.append(group)
+    }
+    vendors = Vendors(groups)
+  }
+
+  private static func applications(
+    _ node: YAMLNode, _ name: String, with reader: inout SettingReader
+  ) -> [(id: String, place: YAMLPlace)] {
+    guard let nodes = reader.list(node, name) else { return [] }
+    guard (1...maximumApplications).contains(nodes.count) else {
+      reader.refuse(node.place, "\(name) must be 1 to \(maximumApplications) applications")
+      return []
+    }
+    return nodes.compactMap { node in
+      guard let id = reader.text(node, name) else { return nil }
+      if let reason = ApplicationID.violation(in: id) {
+        reader.refuse(node.place, "an application in \(name) \(reason)")
+        return nil
+      }
+      return (id, node.place)
+    }
+  }
+}

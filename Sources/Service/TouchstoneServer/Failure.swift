@@ -1,0 +1,90 @@
+// The reason why a start, a reload or a command cannot go on.
+
+package import DispatchRPC
+package import TouchstoneArchive
+package import TouchstoneCrypto
+package import TouchstoneStore
+
+/// What failed, in lines for people, and its kind, which decides the exit status.
+package struct Failure: Error {
+  package enum Kind: Sendable, Hashable, CaseIterable {
+    /// A flag or an argument is invalid.
+    case usage
+    /// The data directory or the database is damaged or belongs to another program, or a file is no decision table.
+    case corruptData
+    /// A named file cannot be read.
+    case noInput
+    /// The service cannot listen on the address, no service answers there, or the database is unreachable.
+    case unavailable
+    /// The data directory or the database cannot be written.
+    case unwritableData
+    /// Another process has the data directory.
+    case lockedData
+    /// Another version wrote the data, it was moved elsewhere, or the database has no tables yet.
+    case otherSchema
+    /// Other users can change the data directory.
+    case unprotectedData
+    /// The key files are missing, damaged or readable by others.
+    case unusableKeys
+    /// The configuration file is invalid.
+    case badConfiguration
+  }
+
+  package var kind: Kind
+  /// One line for each error.
+  package var lines: [String]
+
+  package init(kind: Kind, message: String) {
+    self.init(kind: kind, messages: [message])
+  }
+
+  package init(kind: Kind, messages: [String]) {
+    self.kind = kind
+    lines = messages.map { "touchstone: \($0)" }
+  }
+
+  /// - Parameter places: lines of the form "FILE:LINE:COLUMN: MESSAGE", which editors read.
+  package init(kind: Kind, places: [String]) {
+    self.kind = kind
+    lines = places
+  }
+}
+
+extension Failure {
+  package init(_ error: StoreOpenError) {
+    let kind: Kind =
+      switch error.code {
+      case .locked: .lockedData
+      case .unwritable: .unwritableData
+      case .unprotected: .unprotectedData
+      case .unreachable: .unavailable
+      case .otherSchema: .otherSchema
+      case .corrupt: .corruptData
+      }
+    self.init(kind: kind, message: error.message)
+  }
+
+  package init(_ error: ArchiveError) {
+    let kind: Kind =
+      switch error.code {
+      case .unusable: .unwritableData
+      case .damaged: .corruptData
+      case .inUse: .lockedData
+      case .store, .erased: .unavailable
+      }
+    self.init(kind: kind, message: error.message)
+  }
+
+  package init(_ error: KeyRingError) {
+    self.init(kind: error.code == .exists ? .unwritableData : .unusableKeys, message: error.description)
+  }
+
+  init(_ errors: ConfigurationErrors) {
+    self.init(kind: .badConfiguration, places: errors.lines)
+  }
+
+  /// For files that the configuration or a flag names.
+  package init(_ error: RPCTLSError) {
+    self.init(kind: .badConfiguration, message: "tls: \(error)")
+  }
+}

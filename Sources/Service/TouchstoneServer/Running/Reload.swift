@@ -1,0 +1,100 @@
+// Reads the configuration again, and serves its policies, callers, certificates and keys from then on: all of them or none.
+
+internal import Logging
+package import TouchstonePolicy
+internal import TouchstoneService
+
+struct Reload {
+  let service: RunningService
+  /// The configuration in force.
+  private(set) var served: ProcessConfiguration
+  let logger: Logger
+
+  init(service: RunningService, served: ProcessConfiguration, logger: Logger) {
+    self.service = service
+    self.served = served
+    self.logger = logger
+  }
+
+  /// - Parameter read: reads the present configuration and applies the flags.
+  mutating func run(_ read: () throws(Failure) -> ProcessConfiguration) {
+    do throws(Failure) {
+      try serve(try read())
+    } catch {
+      for line in error.lines { logger.error("configuration refused, nothing changed", metadata: ["at": "\(line)"]) }
+    }
+  }
+
+  private mutating func serve(_ read: ProcessConfiguration) throws(Failure) {
+    if served.service.callers != nil, read.service.callers == nil { throw .callersVanished }
+    let keys = try service.reload(read)
+    let changes = PolicyChanges(from: served.service.policies, to: read.service.policies)
+    var metadata = changes.metadata
+    metadata["keys"] = "\(keys)"
+    if let callers = read.service.callers { metadata["callers"] = "\(callers.map(\.name).joined(separator: ", "))" }
+    logger.notice("configuration reloaded", metadata: metadata)
+    warnOfMoves(to: read.service.vendors)
+    served.service.vendors = read.service.vendors
+    served.service.policies = read.service.policies
+    served.service.callers = read.service.callers
+    let waiting = served.settingsOtherThan(in: read)
+    if !waiting.isEmpty {
+      logger.warning(
+        "changed settings wait for a restart", metadata: ["settings": "\(waiting.joined(separator: ", "))"])
+    }
+  }
+}
+
+extension Failure {
+  /// An emptied or half-written file must not open the service.
+  fileprivate static let callersVanished = Failure(
+    kind: .badConfiguration,
+    message: """
+      the configuration has no section callers any more, and without it every process on this machine may call: put the \
+      section back, or restart the service if this is meant
+      """)
+}
+
+extension Reload {
+  fileprivate func warnOfMoves(to vendors: Vendors?) {
+    guard let vendors, let earlier = served.service.vendors else { return }
+    let moved = vendors.applications(movedSince: earlier)
+    guard !moved.isEmpty else { return }
+    logger.warning(
+      "applications changed their vendor: their devices' failures and locks count for the old vendor only",
+      metadata: ["applications": "\(moved.joined(separator: ", "))"])
+  }
+}
+
+/// The names of the policies that changed.
+private struct PolicyChanges {
+  private var added: [String] = []
+  /// Evaluations that began under them are void (R36).
+  private var changed: [String] = []
+  private var removed: [String] = []
+
+  init(from old: [EvaluationPolicy], to new: [EvaluationPolicy]) {
+    for policy in new {
+      switch old.named(policy.name) {
+      case nil: added.append(policy.name)
+      case let before? where before.revision != policy.revision: changed.append(policy.name)
+      case _?: break
+      }
+    }
+    removed = old.filter { new.named($0.name) == nil }.map(\.name)
+  }
+
+  var metadata: Logger.Metadata {
+    var metadata: Logger.Metadata = [:]
+    for (kind, names) in [("added", added), ("changed", changed), ("removed", removed)] where !names.isEmpty {
+      metadata[kind] = "\(names.joined(separator: ", "))"
+    }
+    return metadata
+  }
+}
+
+extension [EvaluationPolicy] {
+  package func named(_ name: String) -> EvaluationPolicy? {
+    first { Identifier.areEqual($0.name, name) }
+  }
+}

@@ -1,0 +1,229 @@
+// The whole service, running in this process: the store, the keys, the handlers, the listeners, the upkeep.
+
+package import DispatchRPC
+internal import Glibc
+package import Logging
+internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+package import TouchstoneService
+internal import TouchstoneStore
+
+/// The store, the keys, the handlers and the RPC server of one process.
+package final class RunningService: Sendable {
+  /// In the order of the configuration.
+  package let addresses: [SocketAddress]
+  private let listeners: [Listener]
+  private let tls: RPCServerTLS?
+  private let tlsSettings: TLSSettings?
+  private let service: TouchstoneService
+  private let server: RPCServer
+  private let store: OpenStore
+  private let namedApplications: NamedApplications
+  private let pepperCheck: [UInt8]
+  private let auditKeyring: AuditKeyring
+  private let accountSigning: AccountSigning
+  private let sweeping: Sweeping
+  private let archiving: Archiving?
+  private let logVerifying: LogVerifying
+  private let clockWatching: ClockWatching?
+  private let logger: Logger
+
+  package static var machineCores: Int { Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
+  /// Opens the store before the keys. In a data directory it takes the lock; if it refuses, it has changed nothing.
+  ///
+  /// - Parameter cores: that the process may use.
+  package static func start(
+    _ configuration: ProcessConfiguration, logger: Logger, cores: Int = machineCores,
+    clock: @escaping ServiceEnvironment.Clock = systemTime
+  ) throws(Failure) -> RunningService {
+    let listeners = try Listener.all(of: configuration)
+    for listener in listeners {
+      try listener.require(
+        callers: configuration.service.callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
+    }
+    let tls = try configuration.loadTLS()
+    let descriptors = DescriptorLimit.raised()
+    let named = NamedApplications(configuration.service.namedApplications)
+    let store = try configuration.storeLocation.open(
+      maximumStandIns: configuration.limits.standIns, namedApplications: named, logger: logger)
+    do throws(Failure) {
+      return try start(
+        configuration, on: store, named, listeners, tls, descriptors, logger: logger, cores: cores, clock: clock)
+    } catch {
+      // The process ends next, and SQLite removes its write-ahead log only if the database is closed before that.
+      let _: Void? = try? answer { done in store.store.close { done(.success(())) } }
+      throw error
+    }
+  }
+
+  private static func start(
+    _ configuration: ProcessConfiguration, on opened: OpenStore, _ named: NamedApplications, _ listeners: [Listener],
+    _ tls: RPCServerTLS?, _ descriptors: DescriptorLimit?, logger: Logger, cores: Int,
+    clock: @escaping ServiceEnvironment.Clock
+  ) throws(Failure) -> RunningService {
+    let store = opened.store
+    let eventLoops = configuration.shards == 0 ? cores : configuration.shards
+    let keys = try configuration.keySource.load(for: store, mayCreate: configuration.mayMakeKeys)
+    logger.notice("keys loaded", metadata: ["keys": "\(keys.summary)", "from": "\(configuration.keySource.name)"])
+    if keys.audit == nil {
+      logger.warning(
+        """
+        there is no audit key, so erased and archived events are accounted for without a signature: add one where the keys \
+        are (`touchstone keys rotate DIRECTORY audit --after 1h`, then SIGHUP)
+        """)
+    }
+    let auditKeyring = AuditKeyring(keys.audit)
+    let accountSigning = try AccountSigning(store: store, keyring: auditKeyring, logger: logger)
+    let environment = ServiceEnvironment(cores: cores, clock: clock)
+    logger.notice("signatures are verified", metadata: ["by": "\(environment.signatures.name)"])
+    let service = TouchstoneService(
+      configuration: configuration.service, store: store, keys: keys, eventLoopCount: eventLoops, logger: logger,
+      environment: environment)
+    var serverConfiguration = RPCServerConfiguration()
+    serverConfiguration.eventLoops = eventLoops
+    // The codec would refuse larger messages.
+    serverConfiguration.maxRequestMessageBytes = DecodingLimits.default.maximumBytes
+    serverConfiguration.handlersAdmitCalls = true
+    serverConfiguration.overloadError = TouchstoneService.overloadError
+    serverConfiguration.shedding?.handlerTarget = handlerTarget
+    configuration.limits.apply(to: &serverConfiguration)
+    descriptors?.bound(&serverConfiguration, logger: logger)
+    let descriptorLog = DescriptorLog(logger)
+    serverConfiguration.onOutOfDescriptors = { descriptorLog.ranOut() }
+    let asksForCertificates = configuration.tls?.clientAuthorities != nil
+    serverConfiguration.onHandshakeFailure = { client, reason in
+      service.handshakeFailed(from: client, reason: reason, asksForCertificate: asksForCertificates)
+    }
+    let server = RPCServer(configuration: serverConfiguration, router: service.router) { service.roundEnded(on: $0) }
+    let archiving = try configuration.retention.map { settings throws(Failure) in
+      try Archiving(store: store, settings: settings, logger: logger)
+    }
+    // Before the service is SERVING.
+    let sweeping = try Sweeping(
+      store: store, logger: logger,
+      observer: Sweeping.Observer(
+        begins: { accountSigning.look() }, storeFailed: { service.storeFailed() },
+        clockChecked: { service.clockChecked(isUsable: $0) }))
+    let addresses = try listen(on: listeners, server, tls)
+    return RunningService(
+      addresses: addresses, listeners: listeners, tls: tls, tlsSettings: configuration.tls, service: service,
+      server: server, store: opened, namedApplications: named, auditKeyring: auditKeyring,
+      accountSigning: accountSigning, sweeping: sweeping,
+      archiving: archiving, pepperCheck: keys.pepper.check, logger: logger)
+  }
+
+  /// The target for a call's time: many times a commit's, so that only calls in a queue take longer.
+  private static let handlerTarget = Duration.milliseconds(100)
+
+  private static func listen(
+    on listeners: [Listener], _ server: RPCServer, _ tls: RPCServerTLS?
+  ) throws(Failure) -> [SocketAddress] {
+    var addresses: [SocketAddress] = []
+    for listener in listeners {
+      do throws(RPCServerError) {
+        addresses.append(try server.listen(on: listener, tls))
+      } catch {
+        throw Failure(kind: .unavailable, message: "cannot listen on \(listener.text): \(error.reason)")
+      }
+    }
+    return addresses
+  }
+
+  private init(
+    addresses: [SocketAddress], listeners: [Listener], tls: RPCServerTLS?, tlsSettings: TLSSettings?,
+    service: TouchstoneService, server: RPCServer, store: OpenStore, namedApplications: NamedApplications,
+    auditKeyring: AuditKeyring, accountSigning: AccountSigning, sweeping: Sweeping, archiving: Archiving?,
+    pepperCheck: [UInt8], logger: Logger
+  ) {
+    self.addresses = addresses
+    self.listeners = listeners
+    self.tls = tls
+    self.tlsSettings = tlsSettings
+    self.service = service
+    self.server = server
+    self.store = store
+    self.namedApplications = namedApplications
+    self.logger = logger
+    self.pepperCheck = pepperCheck
+    self.archiving = archiving
+    self.sweeping = sweeping
+    self.auditKeyring = auditKeyring
+    self.accountSigning = accountSigning
+    self.logVerifying = LogVerifying(store: store.store, auditKeyring: auditKeyring, logger: logger)
+    self.clockWatching = store.clockDifference.map { ClockWatching(difference: $0, logger: logger) }
+  }
+
+  /// Replaces policies and callers, and reads certificates and keys again from the same files. Evaluations that began under
+  /// another revision of their policy become void (R36), and so do those of removed callers (R34), and everything that was
+  /// made with a removed key. If anything is wrong, it changes nothing.
+  ///
+  /// Returns the ids of the keys.
+  func reload(_ configuration: ProcessConfiguration) throws(Failure) -> String {
+    let callers = configuration.service.callers
+    for listener in listeners {
+      try listener.require(callers: callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
+    }
+    let keys = try configuration.keySource.load()
+    guard Pepper.areEqual(keys.pepper.check, pepperCheck) else {
+      throw Failure(
+        kind: .unusableKeys,
+        message: "\(configuration.keySource.name): the pepper differs from the one with which this service runs")
+    }
+    do throws(RPCTLSError) {
+      try tlsSettings?.requireProtection()
+      try tls?.reload()
+    } catch {
+      throw Failure(error)
+    }
+    service.replaceKeys(keys)
+    auditKeyring.replace(keys.audit)
+    accountSigning.keysChanged()
+    service.replacePolicies(configuration.service.policies)
+    service.replaceCallers(callers)
+    if let vendors = configuration.service.vendors { service.replaceVendors(vendors) }
+    namedApplications.replace(with: configuration.service.namedApplications)
+    return keys.summary
+  }
+
+  /// Refuses new calls, lets the running ones finish, then closes the store.
+  package func stop(grace: Duration, completion: @escaping @Sendable () -> Void) {
+    sweeping.cancel()
+    logVerifying.cancel()
+    clockWatching?.cancel()
+    archiving?.cancel()
+    // Before its clients are told to leave, so that load balancers send no new ones.
+    service.beginDraining()
+    let close: @Sendable () -> Void = { [store, logger] in
+      store.store.close {
+        store.logWhatWasWritten(logger)
+        completion()
+      }
+    }
+    server.shutDown(grace: grace) { [archiving] in
+      guard let archiving else { return close() }
+      archiving.whenIdle(close)
+    }
+  }
+}
+
+extension RPCServer {
+  fileprivate func listen(on listener: Listener, _ tls: RPCServerTLS?) throws(RPCServerError) -> SocketAddress {
+    switch listener.endpoint {
+    case .unix(let path):
+      try listen(unixPath: path)
+    case .tcp(_, let port):
+      // By number, because a name may have another address by now.
+      try listen(host: listener.address.host, port: port, tls: listener.isEncrypted ? tls : nil)
+    }
+  }
+}
+
+extension OpenStore {
+  /// Logs how many commits shared an fsync, if this process wrote them.
+  fileprivate func logWhatWasWritten(_ logger: Logger) {
+    guard let written = statistics?() else { return }
+    logger.notice("closed the store", metadata: ["commits": "\(written.commits)", "fsyncs": "\(written.transactions)"])
+  }
+}

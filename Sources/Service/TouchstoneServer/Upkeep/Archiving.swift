@@ -1,0 +1,165 @@
+// Moves old events from the audit log into files, regularly, as long as the service runs.
+
+internal import Dispatch
+internal import Logging
+internal import Synchronization
+internal import TouchstoneArchive
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// If several processes share a database, one at a time archives.
+final class Archiving: Sendable {
+  /// How often the log is checked: often enough that no event is much older than the age.
+  private static let intervals = Duration.seconds(1)...Duration.seconds(60)
+  private static let intervalsPerAge = 8
+
+  /// The queue guards the timer. Cancelling is safe from any thread.
+  private nonisolated(unsafe) let timer: any DispatchSourceTimer
+  private let queue = DispatchQueue(label: "touchstone.archiver")
+  private let round: ArchivingRound
+
+  init(store: any Store, settings: RetentionSettings, logger: Logger) throws(Failure) {
+    let archiver = EventArchiver(store: store, directory: settings.archive)
+    do throws(ArchiveError) {
+      try archiver.prepare()
+    } catch {
+      throw Failure(error)
+    }
+    round = ArchivingRound(archiver: archiver, store: store, age: settings.age, logger: logger)
+    let interval = Self.interval(age: settings.age)
+    timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.schedule(
+      deadline: .now() + .seconds(Int(interval.components.seconds)),
+      repeating: .seconds(Int(interval.components.seconds)))
+    timer.setEventHandler { [round] in round.run() }
+    timer.activate()
+  }
+
+  /// The time between two checks of the log.
+  static func interval(age: Duration) -> Duration {
+    min(max(age / intervalsPerAge, intervals.lowerBound), intervals.upperBound)
+  }
+
+  /// Begins no other file.
+  func cancel() {
+    timer.cancel()
+    round.cancel()
+  }
+
+  /// Calls `completion` when the present file is finished and the archiving claim is returned, so that other replicas may
+  /// archive.
+  func whenIdle(_ completion: @escaping @Sendable () -> Void) {
+    queue.async(execute: completion)
+  }
+}
+
+/// Archives events into as many files as they need.
+private final class ArchivingRound: Sendable {
+  private let archiver: EventArchiver
+  private let store: any Store
+  private let age: Duration
+  private let logger: Logger
+  private let isCancelled = Atomic<Bool>(false)
+  private let failing: Mutex<ArchivingFailure>
+
+  init(archiver: EventArchiver, store: any Store, age: Duration, logger: Logger) {
+    self.archiver = archiver
+    self.store = store
+    self.age = age
+    self.logger = logger
+    failing = Mutex(ArchivingFailure(age: age))
+  }
+
+  func cancel() {
+    isCancelled.store(true, ordering: .relaxed)
+  }
+
+  /// Runs on a queue of its own, because it waits for the store and the disk.
+  func run() {
+    do throws(ArchiveError) {
+      var outcome = try archive()
+      while case .archived(let file, _, _) = outcome, !isCancelled.load(ordering: .relaxed) {
+        logger.info("events were archived", metadata: ["file": "\(file)"])
+        failing.withLock { $0.ended() }
+        outcome = try archive()
+      }
+      // A busy replica may fail in the same way.
+      if outcome != .busy { failing.withLock { $0.ended() } }
+    } catch {
+      guard !isCancelled.load(ordering: .relaxed) else { return }
+      logger.warning("archiving events failed", metadata: ["error": "\(error.message)"])
+      let now = systemTime()
+      if let since = failing.withLock({ $0.failed(at: now) }) { tell(error, since: since, at: now) }
+    }
+  }
+
+  private func archive() throws(ArchiveError) -> EventArchiver.Outcome {
+    try archiver.archive(olderThan: age, at: archiver.presentTime(at: systemTime()))
+  }
+
+  /// Followers of the audit log see this event even if no operator reads the warnings.
+  private func tell(_ error: ArchiveError, since: UnixTime, at now: UnixTime) {
+    logger.error(
+      "events that should be archived stay in the log", metadata: ["error": "\(error.message)"])
+    let changeSet = ChangeSet(events: [error.code.event(since: since, at: now)])
+    if case .failure = blockingAnswer(of: { store.commit(changeSet, completion: $0) }) {
+      failing.withLock { $0.notTold() }
+    }
+  }
+}
+
+/// Archiving that keeps failing, and the time at which to report it.
+struct ArchivingFailure {
+  /// The report comes when events are much older than they should be, or after this time.
+  private static let longestPatience = Duration.seconds(60 * 60)
+  private static let reminderInterval = Duration.seconds(24 * 60 * 60)
+
+  private let patience: Duration
+  private var since: UnixTime?
+  private var due: UnixTime?
+
+  init(age: Duration) {
+    patience = min(age, Self.longestPatience)
+  }
+
+  /// Returns the time of the first failure if the failure must be reported now.
+  mutating func failed(at now: UnixTime) -> UnixTime? {
+    guard let since, let due else {
+      self.since = now
+      due = now + patience
+      return nil
+    }
+    guard now >= due else { return nil }
+    self.due = now + Self.reminderInterval
+    return since
+  }
+
+  /// The report could not be written.
+  mutating func notTold() {
+    due = since
+  }
+
+  mutating func ended() {
+    since = nil
+    due = nil
+  }
+}
+
+extension ArchiveError.Code {
+  fileprivate func event(since: UnixTime, at time: UnixTime) -> EventDraft {
+    let reason =
+      switch self {
+      case .unusable: "unusable"
+      case .damaged: "damaged"
+      case .inUse: "in_use"
+      case .store: "store"
+      case .erased: "erased"
+      }
+    return EventDraft(
+      time: time, kind: "events.not_archived", applicationID: "", caller: "operator",
+      details: [
+        EventDetail(key: "reason", value: reason),
+        EventDetail(key: "since", value: "\(since.microseconds / 1_000_000)"),
+      ])
+  }
+}

@@ -1,0 +1,177 @@
+// Drops expired records regularly, as long as the service runs.
+
+internal import Dispatch
+internal import Logging
+internal import Synchronization
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// If several processes share a database, each of them sweeps; a dropped record is gone for the others.
+final class Sweeping: Sendable {
+  /// Receives what a sweep observes.
+  struct Observer: Sendable {
+    /// Called every five seconds.
+    var begins: @Sendable () -> Void
+    /// The store failed.
+    var storeFailed: @Sendable () -> Void
+    /// Whether this machine's clock issues valid evaluations and tokens.
+    var clockChecked: @Sendable (_ isUsable: Bool) -> Void
+  }
+
+  /// Short, so that each sweep has few rows. A step holds the writer for milliseconds.
+  private static let interval = DispatchTimeInterval.seconds(5)
+
+  /// The queue guards the timer. Cancelling is safe from any thread.
+  private nonisolated(unsafe) let timer: any DispatchSourceTimer
+  private let sweep: Sweep
+
+  /// The clock is checked before this returns.
+  init(store: any Store, logger: Logger, observer: Observer) throws(Failure) {
+    let queue = DispatchQueue(label: "touchstone.sweeper")
+    // Nothing expired before 1970, so this only reads the mark.
+    let mark = try answer { store.sweep(before: UnixTime(microseconds: 0), completion: $0) }.sweptBefore
+    sweep = Sweep(store: store, mark: mark, queue: queue, logger: logger, observer: observer)
+    timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval)
+    timer.setEventHandler { [sweep] in sweep.begin() }
+    timer.activate()
+  }
+
+  /// Begins no other step.
+  func cancel() {
+    timer.cancel()
+    sweep.cancel()
+  }
+}
+
+/// Sweeps one at a time, in as many steps as there are rows for.
+private final class Sweep: Sendable {
+  private let store: any Store
+  private let logger: Logger
+  private let observer: Sweeping.Observer
+  private let queue: DispatchQueue
+  private let clock: Mutex<SweepClock>
+  private let watch: ClockMarkWatch
+  private let isAhead = Atomic<Bool>(false)
+  private let isRunning = Atomic<Bool>(false)
+  private let isCancelled = Atomic<Bool>(false)
+  /// The time between two steps is many times a step's own, because a checkpoint writes the step's pages again. Tens of
+  /// thousands of rows a second still go, more than come.
+  private static let pause = DispatchTimeInterval.milliseconds(10)
+
+  init(store: any Store, mark: UnixTime, queue: DispatchQueue, logger: Logger, observer: Sweeping.Observer) {
+    self.store = store
+    self.queue = queue
+    self.logger = logger
+    self.observer = observer
+    let now = clockReading()
+    if let lead = SweepClock.startLead(mark: mark, at: now.wall) {
+      logger.warning(
+        """
+        this machine's clock is ahead of the latest sweep by more than restarts commonly take, and is used anyway: \
+        if it is wrong, set it by NTP before it is further ahead
+        """, metadata: ["seconds_ahead": "\(lead.components.seconds)"])
+    }
+    clock = Mutex(SweepClock(mark: mark, at: now))
+    watch = ClockMarkWatch(store: store, logger: logger, clockChecked: observer.clockChecked)
+    watch.check(mark: mark, at: now)
+  }
+
+  func cancel() {
+    isCancelled.store(true, ordering: .relaxed)
+  }
+
+  func begin() {
+    observer.begins()
+    // The last sweep still runs: there is much to drop, or the store hangs. A probe finds out which.
+    guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return observer.storeFailed() }
+    let now = clockReading()
+    let limit = clock.withLock { $0.limit(at: now) }
+    say(limit)
+    step(before: limit.time)
+  }
+
+  private func step(before time: UnixTime) {
+    guard !isCancelled.load(ordering: .relaxed) else { return }
+    store.sweep(before: time) { [self] result in
+      if case .success(let step) = result, step.hasMore {
+        return queue.asyncAfter(deadline: .now() + Self.pause) { self.step(before: time) }
+      }
+      isRunning.store(false, ordering: .releasing)
+      guard !isCancelled.load(ordering: .relaxed) else { return }
+      switch result {
+      case .success(let step):
+        watch.check(mark: step.sweptBefore, at: clockReading())
+      case .failure(let error):
+        logger.warning("sweeping failed", metadata: ["error": "\(error.message)"])
+        observer.storeFailed()
+      }
+    }
+  }
+
+  /// Logs once when the limit begins, and once when it ends.
+  private func say(_ limit: SweepClock.Limit) {
+    let wasAhead = isAhead.exchange(limit.ahead != nil, ordering: .relaxed)
+    if let ahead = limit.ahead {
+      guard !wasAhead else { return }
+      logger.warning(
+        """
+        this machine's clock is ahead of the time that has passed since the latest sweep: for an hour, expired records are \
+        dropped by the time that has passed; if the clock is wrong, set it by NTP
+        """, metadata: ["seconds_ahead": "\(ahead.components.seconds)"])
+    } else if wasAhead {
+      logger.notice("expired records are dropped by this machine's clock again")
+    }
+  }
+}
+
+/// Logs when everything that this machine's clock issues would be void.
+private final class ClockMarkWatch: Sendable {
+  private let store: any Store
+  private let logger: Logger
+  private let clockChecked: @Sendable (Bool) -> Void
+  private let alarm = Mutex(ClockAlarm())
+
+  init(store: any Store, logger: Logger, clockChecked: @escaping @Sendable (Bool) -> Void) {
+    self.store = store
+    self.logger = logger
+    self.clockChecked = clockChecked
+  }
+
+  func check(mark: UnixTime, at now: ClockReading) {
+    switch alarm.withLock({ $0.checked(mark: mark, at: now) }) {
+    case .nothing: break
+    case .warn(let outage, let isNew):
+      clockChecked(false)
+      logger.error(
+        """
+        this machine's clock is behind the time up to which expired records were dropped, so everything issued now is \
+        void: if the clock is wrong, set it by NTP; if it is right and was ahead before, wait until the outage is over, \
+        or stop the service, run `touchstone restored` and start it again (open evaluations, tickets and tokens \
+        are void then)
+        """, metadata: ["outage_seconds": "\(outage.components.seconds + 1)"])
+      if isNew { tell(outage, at: now.wall) }
+    case .allClear:
+      logger.notice("this machine's clock has passed the time up to which expired records were dropped")
+      clockChecked(true)
+    }
+  }
+
+  private func tell(_ outage: Duration, at now: UnixTime) {
+    store.commit(ChangeSet(events: [.clockBehind(outage, at: now)])) { [self] result in
+      if case .failure = result { alarm.withLock { $0.notTold() } }
+    }
+  }
+}
+
+extension EventDraft {
+  fileprivate static func clockBehind(_ outage: Duration, at now: UnixTime) -> EventDraft {
+    EventDraft(
+      time: now, kind: "clock.behind", applicationID: "", caller: "operator",
+      details: [
+        EventDetail(key: "outage_until", value: "\((now + outage).seconds + 1)"),
+        EventDetail(
+          key: "remedy", value: "set the clock; if it is right, wait until then, or stop, `touchstone restored`, start"),
+      ])
+  }
+}

@@ -1,0 +1,181 @@
+// Identifies the caller of each call and checks its grants. A peer's identity is kept with its connection, and a refused
+// call becomes an event.
+
+internal import DispatchRPC
+internal import Logging
+internal import Synchronization
+internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+final class AccessControl: Sendable {
+  private let store: any Store
+  private let clock: ServiceEnvironment.Clock
+  private let authorization: Mutex<Authorization>
+  private let logger: Logger
+  private let throttle = Mutex(RefusalThrottle())
+  private let handshakeFailures = Mutex(LogThrottle<HandshakeLine>())
+
+  init(
+    _ callers: [CallerDefinition]?, store: any Store, clock: @escaping ServiceEnvironment.Clock, logger: Logger
+  ) {
+    authorization = Mutex(Authorization(callers))
+    self.store = store
+    self.clock = clock
+    self.logger = logger
+  }
+
+  /// Takes effect for calls that begin later. A removed caller is unknown from then on, and what was sealed for it opens
+  /// for no other caller (R34).
+  func replace(_ callers: [CallerDefinition]?) {
+    let replacement = Authorization(callers)
+    authorization.withLock { $0 = replacement }
+  }
+
+  // MARK: Admission
+
+  /// `nil`: the call was refused.
+  func admit(
+    _ call: any IncomingContext, to method: ServedMethods.Number?, _ context: LoopContext
+  ) -> CallerGrants? {
+    switch identify(call) {
+    case .refused(let refusal):
+      refuse(call, refusal, nil, method, context)
+      return nil
+    case .caller(let grants) where !grants.include(method):
+      refuse(call, .methodNotGranted, grants.caller, method, context)
+      return nil
+    case .caller(let grants):
+      call.admitted(of: grants.caller.identity)
+      return grants
+    }
+  }
+
+  /// False: the call was refused.
+  func admit(
+    _ call: any IncomingContext, of grants: CallerGrants, to method: ServedMethods.Number?,
+    about request: some ApplicationRequest, _ context: LoopContext
+  ) -> Bool {
+    if grants.include(application: request.applicationID) { return true }
+    refuse(call, .applicationNotGranted, grants.caller, method, context)
+    return false
+  }
+
+  /// Checks a long call again. False: the call was refused. Throws if the caller has another name now: the new name has
+  /// other grants, and its streams are counted apart, so the caller must call again.
+  func stillAdmits(
+    _ exchange: some CallExchange, about request: some ApplicationRequest
+  ) throws(RequestError) -> Bool {
+    let (call, context) = (exchange.incoming, exchange.context)
+    let method = ServedMethods.number(of: call.path)
+    guard let grants = admit(call, to: method, context) else { return false }
+    guard Identifier.areEqual(grants.caller.identity, exchange.caller.identity) else { throw .callerChanged }
+    return admit(call, of: grants, to: method, about: request, context)
+  }
+
+  private func identify(_ call: any IncomingContext) -> Authorization.Identification {
+    let authorization = authorization.withLock { $0 }
+    let standing = standing(of: call, by: authorization)
+    guard authorization.takesKeys, let text = call.metadata("authorization") else {
+      return authorization.identify(standing, .none)
+    }
+    return authorization.identify(standing, Authorization.ShownKey(authorization: text))
+  }
+
+  /// Determined once for each connection, until the callers are replaced.
+  private func standing(of call: any IncomingContext, by authorization: Authorization) -> Authorization.PeerStanding {
+    if let known = call.connectionNote as? KnownPeer, known.authorization === authorization { return known.standing }
+    let standing = authorization.standing(of: call.peer)
+    call.connectionNote = KnownPeer(authorization: authorization, standing: standing)
+    return standing
+  }
+
+  // MARK: Refusals
+
+  /// Answers before the event is durable, and also if the event cannot be written: a refusal has no effect that could be
+  /// lost, an attacker must not keep calls waiting for the disk, and wrong credentials are refused even without a store.
+  private func refuse(
+    _ call: any IncomingContext, _ refusal: AccessRefusal, _ caller: Caller?, _ method: ServedMethods.Number?,
+    _ context: LoopContext
+  ) {
+    call.fail(refusal.rpcError)
+    let (loop, path): (any CallLoop, String) = (call.loop, call.path)
+    record(refusal, caller, by: call.peer, method) { error in
+      loop.execute { context.log(error, rpc: path) }
+    }
+  }
+
+  private func record(
+    _ refusal: AccessRefusal, _ caller: Caller?, by peer: RPCPeer, _ method: ServedMethods.Number?,
+    onFailure: @escaping @Sendable (StoreError) -> Void
+  ) {
+    let key = RefusalThrottle.Key(caller: caller, refusal: refusal)
+    guard let suppressed = throttle.withLock({ $0.admit(key, at: .now()) }) else { return }
+    let event = EventDraft.refusedCall(refusal, caller, by: peer, method: method, suppressed: suppressed, time: clock())
+    store.commit(ChangeSet(events: [event])) { result in
+      if case .failure(let error) = result { onFailure(error) }
+    }
+  }
+
+  // MARK: Handshakes
+
+  /// - Parameter reason: must hold no text of the client.
+  func handshakeFailed(from client: SocketAddress, reason: String, asksForCertificate: Bool) {
+    log(.failed, reason)
+    guard asksForCertificate else { return }
+    let peer = RPCPeer(address: client, isEncrypted: true)
+    record(.certificateRefused, nil, by: peer, nil) { [self] error in
+      log(.notRecorded, error.message)
+    }
+  }
+
+  private func log(_ line: HandshakeLine, _ reason: String) {
+    guard let suppressed = handshakeFailures.withLock({ $0.admit(line, at: .now()) }) else { return }
+    logger.notice(line.message, metadata: ["reason": "\(reason)", "suppressed": "\(suppressed)"])
+  }
+}
+
+private enum HandshakeLine {
+  case failed
+  case notRecorded
+
+  var message: Logger.Message {
+    switch self {
+    case .failed: "a TLS handshake failed"
+    case .notRecorded: "a refused TLS handshake is not in the audit log"
+    }
+  }
+}
+
+extension RequestError {
+  fileprivate static let callerChanged = RequestError(
+    code: .unavailable, message: "the caller's name was changed; call again")
+}
+
+/// The identity of a connection's peer.
+private final class KnownPeer: Sendable {
+  let authorization: Authorization
+  let standing: Authorization.PeerStanding
+
+  init(authorization: Authorization, standing: Authorization.PeerStanding) {
+    self.authorization = authorization
+    self.standing = standing
+  }
+}
+
+extension Authorization.ShownKey {
+  /// RFC 6750, section 2.1; the scheme's name in any case (RFC 9110, section 11.1).
+  private static let scheme = "bearer "
+
+  /// - Parameter authorization: the metadata `authorization`.
+  init(authorization text: String) {
+    var text = text
+    let digest = text.withUTF8 { text in
+      let (scheme, key) = (text.prefix(Self.scheme.utf8.count), text.dropFirst(Self.scheme.utf8.count))
+      let isBearer = scheme.lazy.map { $0 | 0x20 }.elementsEqual(Self.scheme.utf8)
+      return isBearer ? CallerKeyDigest(ofKey: UnsafeBufferPointer(rebasing: key)) : nil
+    }
+    self = digest.map { .digest($0) } ?? .malformed
+  }
+}

@@ -1,0 +1,317 @@
+// CompleteBinding, step by step: open the ticket, verify possession of the keys, decide, commit.
+//
+// A ProfileTouchID has no key whose possession could be proven: its later bearer is taken for its device (R30).
+
+internal import DispatchRPC
+internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// One binding on its way. Every step runs on the call's event loop.
+struct EnrolmentFlow: Sendable {
+  let service: TouchstoneService
+  let exchange: Exchange<V1.CompleteBindingResponse>
+  let request: V1.CompleteBindingRequest
+  let ticket: SealedTicket
+  let posture: DevicePosture
+  let credential: OfferedCredential
+
+  enum OfferedCredential: Sendable {
+    /// One or two.
+    case keys([OfferedKey])
+    case profileTouchID([UInt8])
+
+    var keys: [OfferedKey] {
+      if case .keys(let keys) = self { keys } else { [] }
+    }
+  }
+
+  struct OfferedKey: Sendable {
+    var publicKey: P256PublicKey
+    var protection: KeyProtection
+    var signature: [UInt8]
+  }
+
+  private static let ticketBytes = 1...2_048
+  private static let deviceNameBytes = 0...128
+  /// One for biometrics, one for the device owner.
+  private static let maximumKeys = 2
+
+  // MARK: Open
+
+  static func start(
+    _ request: V1.CompleteBindingRequest, _ exchange: Exchange<V1.CompleteBindingResponse>,
+    service: TouchstoneService
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.application(request.applicationID)
+    validator.opaque(request.ticket, "ticket", count: ticketBytes)
+    validator.text(request.deviceName, "device_name", bytes: deviceNameBytes)
+    let posture = validator.posture(request.posture)
+    let credential = offeredCredential(request, &validator)
+    try validator.finish()
+    guard
+      let ticket = service.keys.sealer.openTicket(
+        request.ticket, for: exchange.caller, applicationID: request.applicationID),
+      isInTime(ticket, service)
+    else {
+      return refuseTicket(applicationID: request.applicationID, exchange, service: service)
+    }
+    let flow = EnrolmentFlow(
+      service: service, exchange: exchange, request: request, ticket: ticket, posture: posture, credential: credential)
+    // What held when the ticket was given may not hold now; and a device that is locked has no baseline to give (R24).
+    if let denial = service.configuration.enrolment.preflight(posture: posture) {
+      return flow.refuse(
+        .failedPrecondition(denial, "the device cannot be bound now", biometry: posture.biometryType))
+    }
+    switch credential {
+    case .keys: flow.verifyPossession()
+    case .profileTouchID(let value): flow.requireUnguessable(value)
+    }
+  }
+
+  private static func isInTime(_ ticket: SealedTicket, _ service: TouchstoneService) -> Bool {
+    ticket.key.isInTime(at: service.clock(), lifetime: service.configuration.enrolment.ticketLifetime)
+  }
+
+  private static func offeredCredential(
+    _ request: V1.CompleteBindingRequest, _ validator: inout RequestValidator
+  ) -> OfferedCredential {
+    guard let profileTouchID = request.profileTouchID else {
+      return .keys(offeredKeys(request, &validator))
+    }
+    if !request.keys.isEmpty { validator.refuse("profile_touch_id", "is taken instead of keys, not beside them") }
+    validator.opaque(profileTouchID.value, profileTouchIDField, count: ProfileTouchID.lengths)
+    return .profileTouchID(profileTouchID.value)
+  }
+
+  private static func offeredKeys(
+    _ request: V1.CompleteBindingRequest, _ validator: inout RequestValidator
+  ) -> [OfferedKey] {
+    guard (1...maximumKeys).contains(request.keys.count) else {
+      validator.refuse("keys", "must be one or two, are \(request.keys.count)")
+      return []
+    }
+    let keys = request.keys.enumerated().compactMap { offeredKey($1, "keys[\($0)]", &validator) }
+    if keys.count == maximumKeys {
+      if keys[0].protection.factor == keys[1].protection.factor {
+        validator.refuse("keys[1].protection", "serves the same factor as keys[0]")
+      }
+      if keys[0].publicKey.x963 == keys[1].publicKey.x963 {
+        validator.refuse("keys[1].public_key", "is the same key as keys[0]")
+      }
+    }
+    return keys
+  }
+
+  private static func offeredKey(
+    _ key: V1.HardwareKey, _ field: String, _ validator: inout RequestValidator
+  ) -> OfferedKey? {
+    validator.opaque(key.signature, "\(field).signature", count: RequestValidator.signatureBytes)
+    let protection = KeyProtection(key.protection)
+    if protection == nil { validator.refuse("\(field).protection", "is required") }
+    do throws(CryptoError) {
+      let publicKey = try P256PublicKey(bytes: key.publicKey)
+      return protection.map { OfferedKey(publicKey: publicKey, protection: $0, signature: key.signature) }
+    } catch {
+      validator.refuse("\(field).public_key", error.message)
+      return nil
+    }
+  }
+
+  // MARK: Refuse
+
+  /// An unknown ticket, or one of an erased profile: the event names no profile.
+  private static func refuseTicket(
+    applicationID: String, _ exchange: Exchange<V1.CompleteBindingResponse>, service: TouchstoneService
+  ) {
+    let error = RequestError.ticketInvalid
+    let event = EventDraft.binding(
+      .refused, applicationID: applicationID, profileID: "", deviceID: "", reason: error.reason,
+      caller: exchange.caller, time: service.clock())
+    let refusal = ThrottledEvent(event, answering: error.told)
+    service.record(refusal, for: exchange) { () throws(RequestError) in throw error }
+  }
+
+  /// The event names the ticket's profile, which must still exist when the event is written.
+  ///
+  /// - Parameter reason: for the event, where the caller is not told as much.
+  private func refuse(_ error: RequestError, reason: String? = nil) {
+    exchange.deciding { round in refuse(error, reason: reason, in: round) }
+  }
+
+  private func refuse(_ error: RequestError, reason: String?, in round: DecisionRound) {
+    service.ticketHolder(ticket.profileID, of: request.applicationID, for: exchange) { records in
+      guard ticket.holder.isThere(in: records) else {
+        return Self.refuseTicket(applicationID: request.applicationID, exchange, service: service)
+      }
+      let event = EventDraft.binding(
+        .refused, applicationID: request.applicationID, profileID: ticket.profileID, deviceID: ticket.deviceID,
+        reason: reason ?? error.reason, caller: exchange.caller, time: service.clock())
+      let refusal = ThrottledEvent(
+        event, answering: error.told, about: ticket.profileID, on: [ticket.holder.requirement(in: records)])
+      service.record(refusal, in: round, for: exchange) { () throws(RequestError) in throw error }
+    }
+  }
+
+  // MARK: Verify the credential
+
+  private func verifyPossession(from index: Int = 0) {
+    guard index < credential.keys.count else { return exchange.deciding(read) }
+    let key = credential.keys[index]
+    let check = SignatureCheck(
+      publicKey: key.publicKey, signature: key.signature,
+      message: ticket.signingInput(applicationID: request.applicationID))
+    exchange.context.verifications.add(check) { isValid in
+      guard !isValid else { return verifyPossession(from: index + 1) }
+      refuse(
+        .invalidArgument(field: "keys[\(index)].signature", "does not verify over the ticket's signing_input"),
+        reason: RequestError.Reason.possessionNotProven)
+    }
+  }
+
+  private static let profileTouchIDField = "profile_touch_id.value"
+
+  private func requireUnguessable(_ value: [UInt8]) {
+    let violation = ProfileTouchID.violation(in: value, profileID: ticket.profileID, deviceID: ticket.deviceID)
+    guard violation == nil else { return refuseProfileTouchID(RequestError.Reason.profileTouchIDGuessable) }
+    exchange.deciding(read)
+  }
+
+  /// One answer for guessable and taken ones, so that no caller finds another person's by trying (R30).
+  private func refuseProfileTouchID(_ reason: String) {
+    var error = RequestError.invalidArgument(
+      field: Self.profileTouchIDField, "is not unpredictable; let the device make another")
+    error.personText = .refusal(.deviceNotSetUp)
+    refuse(error, reason: reason)
+  }
+
+  // MARK: Decide and commit
+
+  @Sendable private func read(in round: DecisionRound) {
+    let vendor = service.vendor(of: request.applicationID)
+    service.store.enrolmentRecords(
+      applicationID: request.applicationID, profileID: ticket.profileID, deviceID: ticket.deviceID, vendor: vendor,
+      ticket: ticket.key,
+      completion: exchange.then { records in
+        guard let digest = profileTouchIDDigest else { return decide(records, holder: nil, in: round) }
+        service.store.attemptRecords(
+          for: .profileTouchID(applicationID: request.applicationID, digest: digest), vendor: vendor, evaluation: nil,
+          completion: exchange.then { found in decide(records, holder: found.binding, in: round) })
+      })
+  }
+
+  private var profileTouchIDDigest: [UInt8]? {
+    guard case .profileTouchID(let value) = credential else { return nil }
+    return service.pepper.digest(ofProfileTouchID: value)
+  }
+
+  /// - Parameter holder: the active binding that has the ProfileTouchID already.
+  private func decide(_ records: EnrolmentRecords, holder: BindingRecord?, in round: DecisionRound) {
+    // Asked again in each round: verifying and conflicts take time.
+    guard !records.isTicketUsed, Self.isInTime(ticket, service), ticket.holder.isThere(in: records.holder) else {
+      return refuse(.ticketInvalid)
+    }
+    let decision = service.configuration.enrolment.decide(
+      EnrolmentFacts(
+        profileID: ticket.profileID, deviceProfileID: records.deviceBinding?.profileID,
+        activeBindingCount: records.activeBindingCount, replaceExisting: request.replaceExisting, lock: records.lock,
+        isSignedByDevice: !credential.keys.isEmpty))
+    switch decision {
+    case .bind(let revokesExisting, let endsLockout):
+      // This device may keep its own: the binding that held it goes.
+      if let holder, !Identifier.areEqual(holder.bindingID, records.deviceBinding?.bindingID ?? "") {
+        return refuseProfileTouchID(RequestError.Reason.profileTouchIDInUse)
+      }
+      bind(
+        records, replacing: revokesExisting ? records.deviceBinding : nil, endingLockout: endsLockout, in: round)
+    case .refuse(.deviceSpeaksForAnotherProfile):
+      refuse(
+        .failedPrecondition(
+          RequestError.Reason.deviceBoundToAnotherProfile,
+          "the device speaks for another profile; replace_existing replaces it", .deviceBoundToAnotherProfile))
+    case .refuse(.tooManyBindings):
+      refuse(
+        .failedPrecondition(
+          RequestError.Reason.tooManyBindings, "the profile has as many devices as it may have; revoke one first",
+          .tooManyBindings))
+    }
+  }
+
+  /// Uses the ticket, revokes what the device was bound to before, and binds it, all in one transaction.
+  private func bind(
+    _ records: EnrolmentRecords, replacing existing: BindingRecord?, endingLockout: Bool, in round: DecisionRound
+  ) {
+    let now = service.clock()
+    let binding = BindingRecord(
+      bindingID: Base64URL.encode(service.randomness.uniqueID().bytes), applicationID: request.applicationID,
+      profileID: ticket.profileID, deviceID: ticket.deviceID, deviceName: request.deviceName,
+      biometryType: posture.biometryType,
+      credential: credentialRecord,
+      isRevoked: false, baseline: .recorded(from: posture), platformFamily: posture.platform.family,
+      deviceLockCount: records.lockNumber(for: ticket.profileID, endingLockout: endingLockout, in: round),
+      createdAt: now, lastUsedAt: nil,
+      lastSeen: SeenPosture(
+        posture, deviceModel: request.posture?.deviceModel ?? "", seenAt: now,
+        isProven: !credential.keys.isEmpty), version: 0)
+    var changeSet = ChangeSet(changes: [
+      .useTicket(ticket.key), ticket.holder.requirement(in: records.holder), .putProfile(records.profile.written()),
+    ])
+    if let existing {
+      changeSet.revoke(existing, on: records.device, in: round)
+      changeSet.events.append(.binding(.revoked, existing, reason: "REPLACED", caller: exchange.caller, time: now))
+    }
+    changeSet.changes.append(.putBinding(binding))
+    changeSet.events.append(.binding(.created, binding, caller: exchange.caller, time: now))
+    if endingLockout {
+      var device = records.device
+      device.settle(BiometryStanding())
+      changeSet.changes.append(.putDevice(device))
+      changeSet.events.append(
+        .device(
+          .unlocked, device.deviceID, applicationID: request.applicationID, profileID: ticket.profileID,
+          reason: "BOUND_ANEW", caller: exchange.caller, time: now))
+    } else if existing == nil {
+      changeSet.compare(records.device, in: round)
+    }
+    let advisories = Advisory.ofRecovery(bindings: [binding.standing], profile: records.profile.standing)
+    service.commit(changeSet, in: round, for: exchange) {
+      exchange.answer(
+        V1.CompleteBindingResponse(binding: V1.Binding(binding), advisories: advisories.map(\.rawValue)))
+    }
+  }
+
+  private var credentialRecord: CredentialRecord {
+    if let digest = profileTouchIDDigest { return .profileTouchID(digest: digest) }
+    return .hardwareKeys(
+      credential.keys.map { HardwareKeyRecord(publicKey: $0.publicKey.x963, protection: $0.protection) })
+  }
+}
+
+extension EnrolmentRecords {
+  fileprivate var lock: EnrolmentFacts.Lock {
+    guard device.biometry.isLockedOut else { return .none }
+    guard let deviceBinding, deviceBinding.deviceLockCount != device.lockCount else { return .beforeExistingBinding }
+    return .afterExistingBinding
+  }
+
+  /// For a binding of this profile that completes in this round. In place of the profile's own binding, and under a lock that
+  /// it does not end (a ProfileTouchID ends none), it is as old to that lock as the other one was.
+  fileprivate func lockNumber(for profileID: String, endingLockout: Bool, in round: DecisionRound) -> UInt64 {
+    if endingLockout { return 0 }
+    if device.biometry.isLockedOut, let deviceBinding, Identifier.areEqual(deviceBinding.profileID, profileID) {
+      return deviceBinding.deviceLockCount
+    }
+    return device.presentLock(in: round)
+  }
+}
+
+extension RequestError {
+  /// One answer for unknown, tampered, expired, used and another caller's or application's ticket.
+  fileprivate static let ticketInvalid = RequestError.failedPrecondition(
+    Reason.ticketInvalid, "the ticket is not valid, has expired or was used", .requestEnded)
+
+  /// By which refusals are counted.
+  fileprivate var told: String { reason ?? message }
+}

@@ -1,0 +1,101 @@
+// One call in progress, and the way back to its caller.
+
+internal import DispatchRPC
+internal import Logging
+internal import TouchstoneCodec
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// The part that all kinds of calls share: an event loop to return to, and a call to refuse.
+protocol CallExchange: Sendable {
+  var incoming: any IncomingContext { get }
+  var context: LoopContext { get }
+  var caller: Caller { get }
+}
+
+extension CallExchange {
+  /// The person's language: the call's `accept-language`.
+  var language: Language {
+    guard let wanted = incoming.metadata("accept-language") else { return .default }
+    return Language(acceptLanguage: wanted)
+  }
+
+  func refuse(_ error: RequestError) {
+    incoming.fail(error.rpcError(in: language))
+  }
+
+  /// Runs `body`, and refuses the call with what it throws.
+  func refusingErrors(of body: () throws(RequestError) -> Void) {
+    do throws(RequestError) { try body() } catch { refuse(error) }
+  }
+
+  /// Runs `body` on the call's event loop; now, if it is the current one.
+  func onLoop(_ body: @escaping @Sendable () -> Void) {
+    let loop: any CallLoop = incoming.loop
+    if loop.isCurrent { body() } else { loop.execute(body) }
+  }
+
+  /// A completion for the store: takes its value back to the event loop, or refuses the call.
+  func then<Value: Sendable>(
+    _ body: @escaping @Sendable (Value) throws(RequestError) -> Void
+  ) -> @Sendable (Result<Value, StoreError>) -> Void {
+    { result in
+      onLoop {
+        refusingErrors { () throws(RequestError) in
+          switch result {
+          case .success(let value): try body(value)
+          case .failure(let error): throw logged(error)
+          }
+        }
+      }
+    }
+  }
+
+  func logged(_ error: StoreError) -> RequestError {
+    context.log(error, rpc: incoming.path)
+    return RequestError(error)
+  }
+
+  /// Returns `nil` and fails the call if the answer cannot be encoded.
+  fileprivate func encode(_ message: consuming some WireMessage) -> [UInt8]? {
+    do throws(EncodingError) {
+      return try context.coder.encode(message)
+    } catch {
+      context.logger.error(
+        "an answer could not be encoded", metadata: ["rpc": "\(incoming.path)", "error": "\(error)"])
+      incoming.fail(RPCError(code: .internalError, message: "the answer could not be encoded"))
+      return nil
+    }
+  }
+}
+
+/// A unary call.
+struct Exchange<Response: WireMessage>: CallExchange {
+  let call: any IncomingCall
+  let context: LoopContext
+  let caller: Caller
+
+  var incoming: any IncomingContext { call }
+
+  /// Must be called on the call's event loop.
+  func answer(_ response: consuming Response) {
+    if let bytes = encode(response) { call.respond(bytes) }
+  }
+}
+
+/// A call with several answers, or several messages both ways.
+struct StreamExchange<Response: WireMessage>: CallExchange {
+  let stream: any IncomingStream
+  let context: LoopContext
+  let caller: Caller
+
+  var incoming: any IncomingContext { stream }
+
+  /// Must be called on the call's event loop. False: the answer could not be encoded, and the call has failed.
+  @discardableResult
+  func send(_ response: consuming Response) -> Bool {
+    guard let bytes = encode(response) else { return false }
+    stream.send(bytes)
+    return true
+  }
+}

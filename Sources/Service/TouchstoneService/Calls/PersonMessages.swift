@@ -1,0 +1,32 @@
+// Messages for the person, in the language that the caller requests (R20).
+
+internal import TouchstoneCodec
+internal import TouchstonePolicy
+
+extension V1.LocalizedText {
+  init(_ message: Message) {
+    self.init(locale: message.language.tag, text: message.text)
+  }
+}
+
+extension V1.Denial {
+  /// - Parameter biometry: the device's sensor, which the message names.
+  init(_ denial: Denial, biometry: BiometryType, in language: Language) {
+    self.init(
+      laError: V1.LAError(denial.code), reason: denial.reason.rawValue,
+      message: V1.LocalizedText(Message(denial, biometry: biometry, in: language)),
+      retryAfter: denial.retryAfter.map(V1.Duration.init), detail: denial.reason.developerText)
+  }
+}
+
+extension Denial.Reason {
+  /// Empty if the reason says enough. It follows from the reason alone, so it reveals no more than the reason.
+  fileprivate var developerText: String {
+    switch self {
+    case .platformNotServed:
+      "this platform has no domain state, and this version serves neither attested keys nor passkeys in its place"
+    case .platformDiffers: "posture.platform is of another family than the binding's; bind the device anew"
+    default: ""
+    }
+  }
+}

@@ -1,0 +1,151 @@
+// Translates between the rules' values and the messages' values.
+
+internal import TouchstoneCodec
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension Platform {
+  static let wireNames = ["ios", "ipados", "macos", "android", "web"]
+  private static let longestWireName = 7
+
+  var wireName: String {
+    switch self {
+    case .iOS: "ios"
+    case .iPadOS: "ipados"
+    case .macOS: "macos"
+    case .android: "android"
+    case .web: "web"
+    }
+  }
+
+  /// Ignores case: Apple writes "iOS", and Android's own name is "Android". Allocates no memory, because the text is small.
+  init?(wireName: String) {
+    guard wireName.utf8.count <= Self.longestWireName else { return nil }
+    switch wireName.lowercased() {
+    case "ios": self = .iOS
+    case "ipados": self = .iPadOS
+    case "macos": self = .macOS
+    case "android": self = .android
+    case "web": self = .web
+    default: return nil
+    }
+  }
+}
+
+extension V1.Factor {
+  init(_ factor: Factor) {
+    self.init(rawValue: Int32(factor.rawValue))
+  }
+}
+
+extension Factor {
+  init?(_ factor: V1.Factor) {
+    guard let raw = UInt8(exactly: factor.rawValue) else { return nil }
+    self.init(rawValue: raw)
+  }
+}
+
+extension KeyProtection {
+  init?(_ protection: V1.KeyProtection) {
+    guard let raw = UInt8(exactly: protection.rawValue) else { return nil }
+    self.init(rawValue: raw)
+  }
+}
+
+extension V1.LAError {
+  init(_ code: LAErrorCode?) {
+    self.init(rawValue: code?.rawValue ?? 0)
+  }
+}
+
+extension V1.DomainStateVerdict {
+  init(_ verdict: DomainStateVerdict?) {
+    self.init(rawValue: Int32(verdict?.rawValue ?? 0))
+  }
+}
+
+extension V1.Outcome {
+  init(_ outcome: Outcome) {
+    self.init(rawValue: Int32(outcome.rawValue))
+  }
+}
+
+extension V1.Result {
+  /// The five plain results, for callers that need no more (R19).
+  init(outcome: Outcome, code: LAErrorCode?) {
+    self.init(rawValue: Int32(PlainResult(outcome: outcome, code: code).rawValue))
+  }
+}
+
+extension V1.Duration {
+  init(_ duration: Duration) {
+    let (seconds, attoseconds) = duration.components
+    self.init(seconds: seconds, nanoseconds: Int32(attoseconds / 1_000_000_000))
+  }
+}
+
+extension V1.Timestamp {
+  init(_ time: UnixTime) {
+    let seconds = time.seconds
+    self.init(seconds: seconds, nanoseconds: Int32((time.microseconds - seconds * 1_000_000) * 1_000))
+  }
+}
+
+extension UnixTime {
+  /// Returns `nil` outside the years 1 to 9999, or if the nanoseconds are invalid.
+  init?(_ timestamp: V1.Timestamp) {
+    self.init(seconds: timestamp.seconds, nanoseconds: timestamp.nanoseconds)
+  }
+}
+
+extension V1.Binding {
+  init(_ record: BindingRecord) {
+    self.init(
+      bindingID: record.bindingID, applicationID: record.applicationID, profileID: record.profileID,
+      deviceID: record.deviceID, deviceName: record.deviceName, state: record.isRevoked ? .revoked : .active,
+      domainStateRecorded: record.baseline != nil, createdAt: V1.Timestamp(record.createdAt),
+      lastUsedAt: record.lastUsedAt.map(V1.Timestamp.init),
+      biometryType: V1.BiometryType(rawValue: Int32(record.biometryType.rawValue)))
+    switch record.credential {
+    case .hardwareKeys(let keys):
+      credential = .hardwareKey
+      protections = keys.map { V1.KeyProtection(rawValue: Int32($0.protection.rawValue)) }
+    case .profileTouchID:
+      credential = .profileTouchID
+    }
+  }
+}
+
+extension V1.SeenPosture {
+  init(_ seen: SeenPosture, of bindingID: String) {
+    let posture = seen.posture
+    self.init(
+      bindingID: bindingID,
+      posture: V1.DevicePosture(
+        platform: posture.platform.wireName, osVersion: posture.osVersion.text,
+        deviceModel: seen.deviceModel, biometryType: V1.BiometryType(rawValue: Int32(posture.biometryType.rawValue)),
+        biometryAvailable: posture.isBiometryAvailable, biometryEnrolled: posture.isBiometryEnrolled,
+        biometryLockedOut: posture.isBiometryLockedOut, passcodeSet: posture.isPasscodeSet),
+      seenAt: V1.Timestamp(seen.seenAt), proven: seen.isProven)
+  }
+
+  /// Returns `nil` if no posture of the binding's device is known.
+  init?(_ binding: BindingRecord) {
+    guard let seen = binding.lastSeen else { return nil }
+    self.init(seen, of: binding.bindingID)
+  }
+}
+
+extension V1.Event {
+  /// An erased event has only its number and hash.
+  init(_ record: EventRecord) {
+    guard let event = record.event else {
+      self.init(sequence: record.sequence, hash: record.hash)
+      return
+    }
+    self.init(
+      sequence: record.sequence, time: V1.Timestamp(event.time), kind: event.kind, applicationID: event.applicationID,
+      profileID: event.profileID, deviceID: event.deviceID, bindingID: event.bindingID, caller: event.caller,
+      details: Dictionary(event.details.map { ($0.key, $0.value) }) { _, last in last }, hash: record.hash)
+  }
+}

@@ -1,0 +1,378 @@
+// SubmitAttempt, step by step: open the evaluation, read its records, verify, decide, commit, answer.
+//
+// Passcode and gesture are counted before they are verified: see SecretAttempt.swift. For the result of a success, see
+// Grant.swift.
+
+internal import DispatchRPC
+internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// One attempt in progress. Every step runs on the call's event loop. It is a class because each step passes it to the
+/// next.
+final class AttemptFlow: Sendable {
+  let service: TouchstoneService
+  let exchange: Exchange<V1.SubmitAttemptResponse>
+  let applicationID: String
+  private let entry: PolicyBook.Entry
+  let evaluation: SealedEvaluation
+  let proof: AttemptProof
+  let posture: DevicePosture
+  private let deviceModel: String
+
+  private init(
+    service: TouchstoneService, exchange: Exchange<V1.SubmitAttemptResponse>, applicationID: String,
+    entry: PolicyBook.Entry, evaluation: SealedEvaluation, proof: AttemptProof, posture: DevicePosture,
+    deviceModel: String
+  ) {
+    self.service = service
+    self.exchange = exchange
+    self.applicationID = applicationID
+    self.entry = entry
+    self.evaluation = evaluation
+    self.proof = proof
+    self.posture = posture
+    self.deviceModel = deviceModel
+  }
+
+  var policy: EvaluationPolicy {
+    _read { yield entry.policy }
+  }
+
+  /// A sealed evaluation holds at most a prompt, three identifiers and a transaction: under 2 KiB.
+  static let sealedBytes = 1...4_096
+
+  // MARK: Open
+
+  static func start(
+    _ request: V1.SubmitAttemptRequest, _ exchange: Exchange<V1.SubmitAttemptResponse>, service: TouchstoneService
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.application(request.applicationID)
+    validator.opaque(request.evaluation, "evaluation", count: sealedBytes)
+    let posture = validator.posture(request.posture)
+    let proof = try validator.proof(request.attempt, of: service)
+    try validator.finish()
+    guard let proof else { preconditionFailure("a request without a proof was refused above") }
+
+    guard
+      let evaluation = service.keys.sealer.openEvaluation(
+        request.evaluation, for: exchange.caller, applicationID: request.applicationID)
+    else { return refuseContext(nil, request.applicationID, exchange, service: service) }
+    guard let entry = service.policies[evaluation.policyName], entry.revision == evaluation.policyRevision,
+      evaluation.key.isInTime(at: service.clock(), lifetime: entry.policy.evaluationLifetime)
+    else { return refuseContext(evaluation, request.applicationID, exchange, service: service) }
+
+    let flow = AttemptFlow(
+      service: service, exchange: exchange, applicationID: request.applicationID, entry: entry,
+      evaluation: evaluation, proof: proof, posture: posture, deviceModel: request.posture?.deviceModel ?? "")
+    if case .secret(let secret) = proof {
+      SecretAttempt(flow: flow, secret: secret).start()
+    } else {
+      exchange.deciding { round in flow.decide(isValid: nil, in: round) }
+    }
+  }
+
+  /// Gives the same answer for an evaluation that is unknown, tampered with, expired, another caller's or of an older
+  /// policy.
+  ///
+  /// - Parameter evaluation: `nil` if it could not be opened.
+  private static func refuseContext(
+    _ evaluation: SealedEvaluation?, _ applicationID: String, _ exchange: Exchange<V1.SubmitAttemptResponse>,
+    service: TouchstoneService
+  ) {
+    typealias Reason = RequestError.Reason
+    let now = service.clock()
+    let reason =
+      switch evaluation {
+      case nil: Reason.evaluationUnknown
+      case let evaluation? where now < evaluation.key.expiresAt && !service.isInForce(evaluation): Reason.policyChanged
+      default: Reason.evaluationExpired
+      }
+    let event = EventDraft.evaluation(
+      .refused, policy: evaluation?.policyName ?? "", applicationID: applicationID, subject: nil, reason: reason,
+      transaction: evaluation?.transaction, caller: exchange.caller, time: now)
+    let decision = AttemptDecision(outcome: .invalidContext, laError: .invalidContext)
+    let refusal = ThrottledEvent(event, answering: decision.told, about: evaluation?.countedName ?? "")
+    service.record(refusal, for: exchange) {
+      exchange.answer(V1.SubmitAttemptResponse(decision, by: nil, on: .unspecified, in: exchange.language))
+    }
+  }
+
+  func refuseContext() {
+    Self.refuseContext(evaluation, applicationID, exchange, service: service)
+  }
+
+  /// True if the evaluation expired, or if its policy was changed or removed after it began (R36). Checked again before
+  /// each decision, because queues, verification and conflicts take time.
+  var isOutdated: Bool {
+    !evaluation.key.isInTime(at: service.clock(), lifetime: policy.evaluationLifetime) || !service.isInForce(evaluation)
+  }
+
+  // MARK: Read and verify
+
+  func read(then body: @escaping @Sendable (Subject) throws(RequestError) -> Void) {
+    service.subject(
+      evaluation.subject, digest: proof.profileTouchIDDigest, of: applicationID, evaluation: evaluation.key,
+      for: exchange, then: body)
+  }
+
+  /// - Parameter isValid: a signature's verdict from an earlier round, if there was a binding. A binding's keys never
+  ///   change, so the verdict stays true.
+  private func decide(isValid: Bool?, in round: DecisionRound) {
+    read { [self] subject throws(RequestError) in
+      switch proof {
+      case .key(let factor, let signature):
+        guard isValid == nil, subject.evaluation?.standing.isFinished != true else {
+          return conclude(subject, .key(factor: factor, isValid: isValid ?? false), in: round)
+        }
+        try verify(signature, by: factor, subject, in: round)
+      case .profileTouchID(let digest):
+        conclude(subject, .profileTouchID(isValid: subject.holds(profileTouchIDDigest: digest)), in: round)
+      case .primary(let login):
+        decide(subject, login, in: round)
+      case .report(let code):
+        conclude(subject, .report(code), in: round)
+      case .secret:
+        preconditionFailure("a secret has phases of its own")
+      }
+    }
+  }
+
+  private func verify(
+    _ signature: [UInt8], by factor: Factor, _ subject: Subject, in round: DecisionRound
+  ) throws(RequestError) {
+    let ownKey = subject.sharedBinding?.value.publicKey(for: factor)
+    // Where there is no key, a stand-in takes as long to say no (R37).
+    let check = SignatureCheck(
+      publicKey: try importedKey(ownKey ?? P256PublicKey.standInBytes), signature: signature,
+      message: evaluation.signingInput(applicationID: applicationID, policy: policy))
+    exchange.context.verifications.add(check) { [self] isValid in
+      conclude(subject, .key(factor: factor, isValid: isValid && ownKey != nil), in: round)
+    }
+  }
+
+  /// A stored key does not import if the store was damaged.
+  private func importedKey(_ bytes: [UInt8]) throws(RequestError) -> P256PublicKey {
+    do throws(CryptoError) {
+      return try P256PublicKey(bytes: bytes)
+    } catch {
+      throw exchange.logged(error)
+    }
+  }
+
+  private func decide(_ subject: Subject, _ login: PrimaryLogin, in round: DecisionRound) {
+    let now = service.clock()
+    let verdict = service.configuration.enrolment.primaryVerdict(
+      authenticatedAt: login.authenticatedAt, now: now, within: policy.primaryFreshness)
+    let standing = subject.evaluation?.standing ?? EvaluationStanding()
+    guard policy.asksForNewLogin(after: verdict, in: standing), !isOutdated else {
+      return conclude(subject, .primary(verdict), in: round)
+    }
+
+    let reason = RequestError.Reason.primaryAuthenticationTooOld
+    let event = EventDraft.evaluation(
+      .refused, policy: policy.name, applicationID: applicationID, subject: subject, reason: reason, factor: .primary,
+      transaction: evaluation.transaction, caller: exchange.caller, time: now)
+    service.record(
+      ThrottledEvent(event, about: evaluation.countedName, on: nameRequirements(of: subject)), in: round,
+      for: exchange
+    ) { () throws(RequestError) in
+      throw .failedPrecondition(reason, "the person must log in again", .primaryAuthenticationTooOld)
+    }
+  }
+
+  // MARK: Decide and commit
+
+  private func conclude(_ subject: Subject, _ attempt: Attempt, in round: DecisionRound) {
+    guard !isOutdated else { return refuseContext() }
+    let now = service.clock()
+    let decision = policy.decide(AttemptFacts(subject.facts(posture: posture, now: now), attempt: attempt))
+    var round = round
+    if case .key(_, let isValid) = attempt {
+      let verdict = subject.sharedBinding == nil ? nil : isValid
+      round = round.retrying { [self] round in decide(isValid: verdict, in: round) }
+    }
+    commit(DecidedAttempt(decision, of: subject, at: now), in: round)
+  }
+
+  /// Makes the decision durable, then answers it.
+  ///
+  /// - Parameter committed: runs before the answer.
+  func commit(
+    _ attempt: DecidedAttempt, in round: DecisionRound, committed: @escaping @Sendable () -> Void = {}
+  ) {
+    let (subject, decision, now) = (attempt.subject, attempt.decision, attempt.time)
+    let grant = decision.outcome == .succeeded ? Grant(to: subject, by: self, at: now) : nil
+    let changes = changes(attempt, grant)
+    let event = event(attempt, grant)
+    let seen = SeenPosture(posture, deviceModel: deviceModel, seenAt: now, isProven: grant != nil && proof.isByKey)
+    let note = subject.note(of: seen, as: evaluation.subject)
+    guard grant == nil else {
+      return service.commit(
+        ChangeSet(changes: note.map { changes + $0.changes } ?? changes, events: [event]), in: round, for: exchange
+      ) { [self] in
+        service.noteSuccess(for: exchange)
+        committed()
+        exchange.answer(answer(decision, grant))
+      }
+    }
+    let refusal = ThrottledEvent(
+      event, answering: decision.told, about: evaluation.countedName,
+      isRequired: attempt.changesWhatLasts, on: changes, beside: note)
+    service.record(refusal, in: round, for: exchange) { [self] in
+      committed()
+      exchange.answer(answer(decision, nil))
+    }
+  }
+
+  private func changes(_ attempt: DecidedAttempt, _ grant: Grant?) -> [Change] {
+    let (subject, decision) = (attempt.subject, attempt.decision)
+    var changes = secretChanges(attempt)
+    changes.reserveCapacity(Grant.mostChanges)
+    if let grant {
+      changes += grant.changes(
+        subject, decision, provenFamily: proof.isByKey ? posture.platform.family : nil, at: attempt.time)
+    } else {
+      // A failure counts on the device only while the binding is active (R10).
+      changes += nameRequirements(of: subject)
+    }
+    if let standing = decision.device {
+      var device = subject.device
+      device.settle(standing)
+      changes.append(.putDevice(device))
+    }
+    if let standing = decision.evaluation {
+      var record = subject.evaluation ?? EvaluationRecord(key: evaluation.key)
+      record.standing = standing
+      changes.append(.putEvaluation(record))
+    }
+    return changes
+  }
+
+  private func event(_ attempt: DecidedAttempt, _ grant: Grant?) -> EventDraft {
+    let decision = attempt.decision
+    return .evaluation(
+      EventDraft.EvaluationKind(decision.outcome), policy: policy.name, applicationID: applicationID,
+      subject: attempt.subject, reason: decision.cause?.auditName, code: decision.laError, factor: proof.factor,
+      isCounted: isLockoutCounted(decision), transaction: evaluation.transaction, tokenID: grant?.singleUseTokenID,
+      caller: exchange.caller, time: attempt.time)
+  }
+
+  func nameRequirements(of subject: Subject) -> [Change] {
+    subject.nameRequirements(as: evaluation.subject, in: applicationID, besideHolderOf: proof.secretKind)
+  }
+
+  /// `nil` if nothing is locked, or if only the device reported the lock.
+  private func isLockoutCounted(_ decision: AttemptDecision) -> Bool? {
+    guard decision.outcome == .lockedOut, proof.factor != nil else { return nil }
+    return decision.secret != nil || decision.device != nil
+  }
+
+  /// A refusal that depends on the secret's standing also requires that the standing is current.
+  private func secretChanges(_ attempt: DecidedAttempt) -> [Change] {
+    guard case .secret(let secret) = proof else { return [] }
+    var holder = attempt.subject.secretHolder(of: secret.kind)
+    guard let standing = attempt.decision.secret else { return holder.isPlaceholder ? [] : [.require(holder)] }
+    holder.settle(secret.kind, standing, verifier: attempt.rehashed, at: attempt.time)
+    return [.putProfile(holder)]
+  }
+
+  // MARK: Answer
+
+  private func answer(_ decision: AttemptDecision, _ grant: Grant?) -> V1.SubmitAttemptResponse {
+    var response = V1.SubmitAttemptResponse(
+      decision, by: proof.factor, on: posture.biometryType, in: exchange.language)
+    if decision.outcome != .invalidContext {
+      let presentation = policy.present(
+        evaluation.prompt.titles, on: posture, isFallbackVisible: decision.isFallbackVisible)
+      response.presentation = V1.Presentation(
+        presentation, localizedReason: evaluation.prompt.localizedReason, in: exchange.language)
+    }
+    if let grant {
+      response.profileID = grant.profileID
+      if let claims = grant.claims {
+        response.token = service.keys.tokenSigner.sign(claims)
+        response.tokenExpiresAt = V1.Timestamp(UnixTime(seconds: claims.expiresAt))
+      }
+    }
+    return response
+  }
+}
+
+/// The decision on one attempt, and its subject.
+struct DecidedAttempt: Sendable {
+  let decision: AttemptDecision
+  let subject: Subject
+  let time: UnixTime
+  /// The secret's new verifier, if it gets one.
+  var rehashed: [UInt8]?
+  /// True if an earlier step counted the attempt already.
+  var isCounted = false
+
+  init(_ decision: AttemptDecision, of subject: Subject, at time: UnixTime) {
+    (self.decision, self.subject, self.time) = (decision, subject, time)
+  }
+
+  /// True if the attempt changed a lasting count of a known profile. An evaluation's own count does not last: the
+  /// evaluation ends within minutes, and a caller may begin any number of them, also for invented names.
+  fileprivate var changesWhatLasts: Bool {
+    subject.profileID != nil
+      && (isCounted || decision.device != nil || decision.secret != nil)
+  }
+}
+
+extension AttemptDecision {
+  /// The part of a refusal that the caller receives. Refusals are throttled by it.
+  fileprivate var told: String { "\(outcome) \(laError?.rawValue ?? 0)" }
+}
+
+extension TouchstoneService {
+  /// True if the evaluation's policy has not changed since the evaluation began (R36).
+  fileprivate func isInForce(_ evaluation: SealedEvaluation) -> Bool {
+    policies[evaluation.policyName]?.revision == evaluation.policyRevision
+  }
+}
+
+extension Subject {
+  /// A plain comparison is enough: digests are keyed, so the length of a common prefix reveals nothing of the
+  /// identifiers.
+  fileprivate func holds(profileTouchIDDigest digest: [UInt8]) -> Bool {
+    binding?.profileTouchIDDigest == digest
+  }
+}
+
+extension AttemptProof {
+  fileprivate var secretKind: Factor? {
+    if case .secret(let secret) = self { secret.kind } else { nil }
+  }
+
+  fileprivate var isByKey: Bool {
+    if case .key = self { true } else { false }
+  }
+}
+
+extension ProfileRecord {
+  /// A placeholder for no profile, which is never written.
+  fileprivate var isPlaceholder: Bool { profileID.isEmpty }
+}
+
+extension V1.SubmitAttemptResponse {
+  /// The decision, and the message to the person (R20).
+  ///
+  /// - Parameter factor: the factor that was tried; `nil` for the device's report, or if no factor was checked.
+  fileprivate init(
+    _ decision: AttemptDecision, by factor: Factor?, on biometry: BiometryType, in language: @autoclosure () -> Language
+  ) {
+    self.init(
+      outcome: V1.Outcome(decision.outcome), laError: V1.LAError(decision.laError),
+      result: V1.Result(outcome: decision.outcome, code: decision.laError),
+      nextFactors: decision.nextFactors.map(V1.Factor.init), attemptsLeft: decision.attemptsLeft,
+      retryAfter: decision.retryAfter.map(V1.Duration.init),
+      domainState: V1.DomainStateVerdict(decision.domainState))
+    if decision.outcome != .succeeded {
+      message = Message(decision, by: factor, biometry: biometry, in: language()).map(V1.LocalizedText.init)
+    }
+  }
+}

@@ -1,0 +1,91 @@
+// What a device or its caller sends as one attempt, and what may be wrong with it.
+
+internal import DispatchRPC
+internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+
+/// One try, as it was sent.
+enum AttemptProof: Sendable {
+  case key(factor: Factor, signature: [UInt8])
+  /// By its digest: the identifier itself is needed no more (R30).
+  case profileTouchID(digest: [UInt8])
+  case secret(OfferedSecret)
+  case primary(PrimaryLogin)
+  case report(LAErrorCode?)
+
+  /// `nil`: a report does not tell.
+  var factor: Factor? {
+    switch self {
+    case .key(let factor, _): factor
+    case .secret(let secret): secret.kind
+    case .profileTouchID: .biometry
+    case .primary: .primary
+    case .report: nil
+    }
+  }
+
+  var profileTouchIDDigest: [UInt8]? {
+    if case .profileTouchID(let digest) = self { digest } else { nil }
+  }
+}
+
+/// The calling service's word that it logged the person in.
+struct PrimaryLogin: Sendable {
+  /// "password", "otp", "idv".
+  var method: String
+  var authenticatedAt: UnixTime
+
+  /// The message was found good before.
+  fileprivate init(method: String, authenticatedAt: V1.Timestamp?) {
+    self.method = method
+    self.authenticatedAt = authenticatedAt.flatMap { UnixTime($0) } ?? UnixTime(microseconds: 0)
+  }
+}
+
+extension Pepper {
+  /// Under which a ProfileTouchID is stored and found (R30).
+  func digest(ofProfileTouchID bytes: [UInt8]) -> [UInt8] {
+    digest(of: bytes, purpose: "profile touch id")
+  }
+}
+
+extension RequestValidator {
+  /// `nil` where something is wrong with it.
+  mutating func proof(
+    _ attempt: V1.SubmitAttemptRequest.Attempt?, of service: TouchstoneService
+  ) throws(RequestError) -> AttemptProof? {
+    switch attempt {
+    case .key(let key):
+      return proof(key)
+    case .profileTouchID(let proof):
+      opaque(proof.profileTouchID, "profile_touch_id.profile_touch_id", count: ProfileTouchID.lengths)
+      return .profileTouchID(digest: service.pepper.digest(ofProfileTouchID: proof.profileTouchID))
+    case .passcode(let proof):
+      return .secret(passcode(proof, "passcode"))
+    case .gesture(let proof):
+      return gesture(proof, "gesture").map(AttemptProof.secret)
+    case .primary(let primary):
+      // Whether it is fresh depends on the policy; that it does not lie in the future, on the clock alone.
+      _ = primaryVerdict(primary, "primary", under: service.configuration.enrolment, at: service.clock())
+      return .primary(PrimaryLogin(method: primary.method, authenticatedAt: primary.authenticatedAt))
+    case .report(let report):
+      if report.laError == .unspecified { refuse("report.la_error", "is required") }
+      return .report(LAErrorCode(rawValue: report.laError.rawValue))
+    case .passkey:
+      throw RequestError(code: .unimplemented, message: "attempt: passkeys are not served by this version")
+    case nil:
+      refuse("attempt", "is required")
+      return nil
+    }
+  }
+
+  private mutating func proof(_ key: V1.KeyProof) -> AttemptProof? {
+    opaque(key.signature, "key.signature", count: Self.signatureBytes)
+    guard let factor = Factor(key.factor), factor == .biometry || factor == .deviceOwner else {
+      refuse("key.factor", "must be FACTOR_BIOMETRY or FACTOR_DEVICE_OWNER")
+      return nil
+    }
+    return .key(factor: factor, signature: key.signature)
+  }
+}

@@ -1,0 +1,286 @@
+// EvaluationService: may this policy be evaluated, open an evaluation, end one. An attempt has a file of its own.
+
+internal import DispatchRPC
+internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension TouchstoneService {
+  func registerEvaluation(_ methods: inout MethodTable) {
+    typealias Service = V1.EvaluationService
+    register(Service.canEvaluatePolicy, in: &methods, handler: canEvaluatePolicy)
+    register(Service.beginEvaluation, in: &methods, handler: beginEvaluation)
+    register(Service.submitAttempt, in: &methods) { [self] request, exchange throws(RequestError) in
+      try AttemptFlow.start(request, exchange, service: self)
+    }
+    register(Service.invalidateEvaluation, in: &methods, handler: invalidateEvaluation)
+  }
+
+  /// `nil`, and a violation, where it is not configured.
+  private func policy(named name: String, with validator: inout RequestValidator) -> PolicyBook.Entry? {
+    let entry = policies[name]
+    if entry == nil { validator.refuse("policy", name.isEmpty ? "is required" : "is not configured") }
+    return entry
+  }
+
+  // MARK: CanEvaluatePolicy
+
+  @Sendable private func canEvaluatePolicy(
+    _ request: V1.CanEvaluatePolicyRequest, _ exchange: Exchange<V1.CanEvaluatePolicyResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.application(request.applicationID)
+    let entry = policy(named: request.policy, with: &validator)
+    validator.subject(bindingID: request.bindingID, profileID: request.profileID)
+    let posture = validator.posture(request.posture)
+    try validator.finish()
+    guard let entry else { preconditionFailure("a request without a policy was refused above") }
+
+    if !request.bindingID.isEmpty,
+      let subject = try subjectAtHand(ofBinding: request.bindingID, of: request.applicationID, for: exchange)
+    {
+      return answer(exchange, of: subject, under: entry, posture)
+    }
+    let named = EvaluationSubject(bindingID: request.bindingID, profileID: request.profileID)
+    guard named != .bearer else {
+      let preflight = entry.policy.preflight(
+        posture: posture, binding: nil, device: BiometryStanding(), profile: .none, now: clock())
+      return exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
+    }
+    subject(named, of: request.applicationID, evaluation: nil, for: exchange) { [self] subject in
+      answer(exchange, of: subject, under: entry, posture)
+    }
+  }
+
+  private func answer(
+    _ exchange: Exchange<V1.CanEvaluatePolicyResponse>, of subject: Subject, under entry: PolicyBook.Entry,
+    _ posture: DevicePosture
+  ) {
+    let preflight = entry.policy.preflight(
+      posture: posture, binding: subject.bindingStanding, device: subject.device.biometry,
+      profile: subject.profileStanding, now: clock())
+    exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
+  }
+
+  // MARK: BeginEvaluation
+
+  /// Long enough for a sentence in any script (evaluation.proto).
+  private static let maximumReasonBytes = 512
+  private static let titleBytes = 0...128
+  static let challengeBytes = 32
+
+  @Sendable private func beginEvaluation(
+    _ request: V1.BeginEvaluationRequest, _ exchange: Exchange<V1.BeginEvaluationResponse>
+  ) throws(RequestError) {
+    let terms = try openingTerms(request)
+    exchange.deciding { [self] round in open(terms, exchange, in: round) }
+  }
+
+  private func open(_ terms: OpeningTerms, _ exchange: Exchange<V1.BeginEvaluationResponse>, in round: DecisionRound) {
+    guard terms.subject != .bearer else {
+      return open(terms, for: .unnamed(in: terms.applicationID), exchange, in: round)
+    }
+    subject(terms.subject, of: terms.applicationID, evaluation: nil, for: exchange) { [self] subject in
+      open(terms, for: subject, exchange, in: round)
+    }
+  }
+
+  struct OpeningTerms: Sendable {
+    var applicationID: String
+    var subject: EvaluationSubject
+    var entry: PolicyBook.Entry
+    var transaction: Transaction?
+    var prompt: Prompt
+    var posture: DevicePosture
+    var deviceModel: String
+
+    var policy: EvaluationPolicy {
+      _read { yield entry.policy }
+    }
+  }
+
+  /// - Parameters:
+  ///   - prefix: of the fields' paths.
+  ///   - violations: of fields beside the request.
+  ///   - isPostureKnown: the caller of this function has one where the request has none.
+  ///   - showsPrompt: a person reads the reason, so there must be one.
+  func openingTerms(
+    _ request: V1.BeginEvaluationRequest, prefix: String = "", after violations: [FieldViolation] = [],
+    isPostureKnown: Bool = false, showsPrompt: Bool = true
+  ) throws(RequestError) -> OpeningTerms {
+    var validator = RequestValidator(prefix: prefix, after: violations)
+    validator.application(request.applicationID)
+    let entry = policy(named: request.policy, with: &validator)
+    validator.subject(bindingID: request.bindingID, profileID: request.profileID)
+    validator.text(
+      request.localizedReason, "localized_reason", bytes: (showsPrompt ? 1 : 0)...Self.maximumReasonBytes)
+    validator.text(request.fallbackTitle?.text ?? "", "fallback_title.text", bytes: Self.titleBytes)
+    validator.text(request.cancelTitle?.text ?? "", "cancel_title.text", bytes: Self.titleBytes)
+    let transaction = validator.transaction(request.transaction, for: entry?.policy)
+    let posture = isPostureKnown ? .empty : validator.posture(request.posture)
+    try validator.finish()
+    guard let entry else { preconditionFailure("a request without a policy was refused above") }
+
+    return OpeningTerms(
+      applicationID: request.applicationID,
+      subject: EvaluationSubject(bindingID: request.bindingID, profileID: request.profileID), entry: entry,
+      transaction: transaction,
+      prompt: Prompt(
+        localizedReason: request.localizedReason,
+        titles: EvaluationPolicy.Titles(fallback: request.fallbackTitle?.text, cancel: request.cancelTitle?.text)),
+      posture: posture, deviceModel: request.posture?.deviceModel ?? "")
+  }
+
+  private func open(
+    _ terms: OpeningTerms, for subject: Subject, _ exchange: Exchange<V1.BeginEvaluationResponse>,
+    in round: DecisionRound
+  ) {
+    let now = clock()
+    let preflight = terms.policy.preflight(subject.facts(posture: terms.posture, now: now))
+    guard let denial = preflight.denial else { return exchange.answer(open(terms, preflight, for: exchange, at: now)) }
+    let event = EventDraft.evaluation(
+      .denied, policy: terms.policy.name, applicationID: terms.applicationID, subject: subject,
+      reason: denial.reason.rawValue, code: denial.code, transaction: terms.transaction, caller: exchange.caller,
+      time: now)
+    let seen = SeenPosture(terms.posture, deviceModel: terms.deviceModel, seenAt: now, isProven: false)
+    let refusal = ThrottledEvent(
+      event, about: terms.subject.name, on: subject.nameRequirements(as: terms.subject, in: terms.applicationID),
+      beside: subject.note(of: seen, as: terms.subject))
+    record(refusal, in: round, for: exchange) {
+      exchange.answer(V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language))
+    }
+  }
+
+  /// Makes the challenge, which the signing input holds. Nothing is written (R34).
+  private func open(
+    _ terms: OpeningTerms, _ preflight: Preflight, for exchange: Exchange<V1.BeginEvaluationResponse>, at now: UnixTime
+  ) -> V1.BeginEvaluationResponse {
+    let policy = terms.policy
+    let key = newKey(expiresAt: now + policy.evaluationLifetime)
+    let evaluation = SealedEvaluation(
+      key: key, challenge: randomness.bytes(Self.challengeBytes), policyName: policy.name,
+      policyRevision: terms.entry.revision, subject: terms.subject, transaction: terms.transaction, prompt: terms.prompt
+    )
+    var response = V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language)
+    response.evaluation = keys.sealer.seal(
+      evaluation, for: exchange.caller, applicationID: terms.applicationID, at: now)
+    response.signingInput = evaluation.signingInput(applicationID: terms.applicationID, policy: policy)
+    response.expiresAt = V1.Timestamp(key.expiresAt)
+    return response
+  }
+
+  // MARK: InvalidateEvaluation
+
+  /// Idempotent: what is unknown or finished is as invalid as it can be. An expired one is not: the clock may be set back.
+  @Sendable private func invalidateEvaluation(
+    _ request: V1.InvalidateEvaluationRequest, _ exchange: Exchange<V1.InvalidateEvaluationResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.application(request.applicationID)
+    validator.opaque(request.evaluation, "evaluation", count: AttemptFlow.sealedBytes)
+    try validator.finish()
+    guard
+      let evaluation = keys.sealer.openEvaluation(
+        request.evaluation, for: exchange.caller, applicationID: request.applicationID)
+    else {
+      // Unknown, or of another application: the caller learns nothing of it.
+      let event = EventDraft.evaluation(
+        .refused, policy: "", applicationID: request.applicationID, subject: nil,
+        reason: RequestError.Reason.evaluationUnknown, caller: exchange.caller, time: clock())
+      return record(ThrottledEvent(event), for: exchange) { exchange.answer(V1.InvalidateEvaluationResponse()) }
+    }
+    exchange.deciding { [self] round in
+      invalidate(evaluation, applicationID: request.applicationID, exchange, in: round)
+    }
+  }
+
+  private func invalidate(
+    _ evaluation: SealedEvaluation, applicationID: String, _ exchange: Exchange<V1.InvalidateEvaluationResponse>,
+    in round: DecisionRound
+  ) {
+    subject(evaluation.subject, of: applicationID, evaluation: evaluation.key, for: exchange) { [self] subject in
+      var finished = subject.evaluation ?? EvaluationRecord(key: evaluation.key)
+      guard !finished.standing.isFinished else {
+        return confirm(for: exchange) { exchange.answer(V1.InvalidateEvaluationResponse()) }
+      }
+      finished.standing.isFinished = true
+      let event = EventDraft.evaluation(
+        .invalidated, policy: evaluation.policyName, applicationID: applicationID, subject: subject,
+        transaction: evaluation.transaction, caller: exchange.caller, time: clock())
+      let requirements = subject.nameRequirements(as: evaluation.subject, in: applicationID)
+      record(
+        ThrottledEvent(event, about: evaluation.countedName, on: [.putEvaluation(finished)] + requirements),
+        in: round, for: exchange
+      ) { exchange.answer(V1.InvalidateEvaluationResponse()) }
+    }
+  }
+}
+
+extension SealedEvaluation {
+  /// What its refusals are counted by. A ProfileTouchID's bearer is nobody yet, and one bearer's refusals leave room for
+  /// another's.
+  var countedName: String {
+    subject == .bearer ? Base64URL.encode(key.id.bytes) : subject.name
+  }
+}
+
+extension RequestValidator {
+  /// At most one of them; neither if the person is not identified yet.
+  fileprivate mutating func subject(bindingID: String, profileID: String) {
+    optionalIdentifier(bindingID, "binding_id")
+    optionalIdentifier(profileID, "profile_id")
+    if !bindingID.isEmpty, !profileID.isEmpty {
+      refuse("profile_id", "is taken instead of binding_id, not beside it")
+    }
+  }
+}
+
+extension EvaluationPolicy {
+  fileprivate func preflight(_ facts: AdmissionFacts) -> Preflight {
+    preflight(
+      posture: facts.posture, binding: facts.binding, device: facts.device, profile: facts.profile, now: facts.now)
+  }
+}
+
+extension V1.CanEvaluatePolicyResponse {
+  fileprivate init(_ preflight: Preflight, on posture: DevicePosture, in language: @autoclosure () -> Language) {
+    self.init(
+      canEvaluate: preflight.denial == nil,
+      denial: preflight.denial.map { V1.Denial($0, biometry: posture.biometryType, in: language()) },
+      domainState: V1.DomainStateVerdict(preflight.domainState), factors: preflight.factors.map(V1.Factor.init),
+      biometryAttemptsLeft: preflight.biometryAttemptsLeft, advisories: posture.advisories.map(\.rawValue))
+  }
+}
+
+extension V1.BeginEvaluationResponse {
+  /// All but what opens the evaluation.
+  init(
+    _ preflight: Preflight, of terms: TouchstoneService.OpeningTerms, in language: @autoclosure () -> Language
+  ) {
+    let posture = terms.posture
+    self.init(
+      factors: preflight.factors.map(V1.Factor.init), domainState: V1.DomainStateVerdict(preflight.domainState),
+      denial: preflight.denial.map { V1.Denial($0, biometry: posture.biometryType, in: language()) },
+      advisories: posture.advisories.map(\.rawValue))
+    guard denial == nil else { return }
+    presentation = V1.Presentation(
+      terms.policy.present(terms.prompt.titles, on: posture, isFallbackVisible: false),
+      localizedReason: terms.prompt.localizedReason, in: language())
+  }
+}
+
+extension V1.Presentation {
+  /// - Parameter language: only asked for where the title is the standard one.
+  init(_ presentation: Presentation, localizedReason: String, in language: @autoclosure () -> Language) {
+    let fallbackTitle =
+      switch presentation.fallbackTitle {
+      case .hidden: ""
+      case .standard: language().defaultFallbackTitle
+      case .text(let title): title
+      }
+    self.init(
+      fallbackTitle: fallbackTitle, fallbackVisible: presentation.isFallbackVisible,
+      cancelTitle: presentation.cancelTitle ?? "", localizedReason: localizedReason)
+  }
+}

@@ -1,0 +1,111 @@
+// Gives callers turns for work that is expensive for the store, so that many calls of one caller do not delay the others.
+
+internal import DispatchRPC
+internal import Synchronization
+internal import TouchstoneStore
+
+/// The turns for one kind of work. A call may need many turns, and waits for each one.
+final class StoreTurns: Sendable {
+  enum Kind: String {
+    case eventReads = "reads of the audit log"
+    case bindingReads = "reads of bindings"
+    case erasures
+
+    /// How many calls have a turn at one time. The store's other work waits for them.
+    var places: Int {
+      switch self {
+      // Each read looks at `EventPage.maximumRows`, which takes some 3 ms.
+      case .eventReads: 2
+      // The PostgreSQL store has four connections for lists. One page takes a round trip.
+      case .bindingReads: 4
+      // Each erasure searches the whole log, and locks its end for 256 events at a time. Two share an fsync.
+      case .erasures: 2
+      }
+    }
+
+    /// How many calls of one application have a turn at one time.
+    var placesPerApplication: Int {
+      switch self {
+      case .eventReads, .bindingReads: places
+      // An erasure of a long history takes seconds, so two of one application would keep all others waiting.
+      case .erasures: 1
+      }
+    }
+  }
+
+  typealias Completion<Value> = @Sendable (Result<Value, StoreError>) -> Void
+
+  /// How many calls may wait for a turn. One caller alone may have 409: more than a second of event reads.
+  static let maximumWaiting = 512
+
+  private let kind: Kind
+  private let places: Mutex<FairPlaces<@Sendable () -> Void>>
+
+  init(_ kind: Kind) {
+    self.kind = kind
+    places = Mutex(
+      FairPlaces(
+        places: kind.places, placesPerApplication: kind.placesPerApplication, waiting: Self.maximumWaiting))
+  }
+
+  /// Runs `work` when it is the caller's turn. The turn lasts until `work` completes. If too many wait, throws
+  /// RESOURCE_EXHAUSTED and runs nothing.
+  ///
+  /// - Parameter isWanted: if it returns false when the turn comes, nothing runs, neither `work` nor `completion`.
+  func take<Value: Sendable>(
+    for caller: Caller, applicationID: String, isWanted: @escaping @Sendable () -> Bool,
+    work: @escaping @Sendable (@escaping Completion<Value>) -> Void,
+    completion: @escaping Completion<Value>
+  ) throws(RequestError) {
+    let holder = FairShares.Holder(caller: Array(caller.identity.utf8), application: Array(applicationID.utf8))
+    let turn: @Sendable () -> Void = { [self] in
+      guard isWanted() else { return ended(holder) }
+      work { [self] result in
+        ended(holder)
+        completion(result)
+      }
+    }
+    switch places.withLock({ $0.enter(turn, for: holder) }) {
+    case .placed: turn()
+    case .waiting: break
+    case .refused(let limit): throw .noTurn(for: caller, kind, limit)
+    }
+  }
+
+  /// As above, for a unary call: if its caller is gone, nothing runs. Until its turn is over, the call takes no room from calls
+  /// that have no such queue.
+  func take<Value: Sendable, Response>(
+    for exchange: Exchange<Response>, applicationID: String,
+    work: @escaping @Sendable (@escaping Completion<Value>) -> Void,
+    then body: @escaping @Sendable (Value) throws(RequestError) -> Void
+  ) throws(RequestError) {
+    exchange.call.startWaiting()
+    try take(
+      for: exchange.caller, applicationID: applicationID, isWanted: { !exchange.call.isCancelled }, work: work,
+      completion: exchange.then { value throws(RequestError) in
+        exchange.call.stopWaiting()
+        try body(value)
+      })
+  }
+
+  private func ended(_ holder: FairShares.Holder) {
+    let next = places.withLock { places in
+      places.leave(holder)
+      // A place became free, so one waiting item may take it.
+      return places.next()
+    }
+    next?()
+  }
+}
+
+extension RequestError {
+  fileprivate static func noTurn(
+    for caller: Caller, _ kind: StoreTurns.Kind, _ limit: FairShares.Limit
+  ) -> RequestError {
+    RequestError(
+      code: .resourceExhausted, message: "too many \(kind.rawValue) at once; try again",
+      quota: Quota(
+        subject: limit == .server ? .server : .caller(caller),
+        limit: "as many \(kind.rawValue) at once as leave room for others"))
+  }
+}

@@ -1,0 +1,207 @@
+// What goes into the audit log, and under which name (R41). Never a secret, a signature, a token or a domain state.
+
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension EventDraft {
+  enum EvaluationKind: String {
+    case denied = "evaluation.denied"
+    case succeeded = "evaluation.succeeded"
+    case failed = "evaluation.failed"
+    case lockedOut = "evaluation.locked_out"
+    case canceled = "evaluation.canceled"
+    case fallback = "evaluation.fallback"
+    case factorRequired = "evaluation.factor_required"
+    /// The evaluation was unknown, expired, used, or not this caller's; or the caller's own login was too old.
+    case refused = "evaluation.refused"
+    case invalidated = "evaluation.invalidated"
+
+    init(_ outcome: Outcome) {
+      switch outcome {
+      case .succeeded: self = .succeeded
+      case .tryAgain, .failed: self = .failed
+      case .canceled: self = .canceled
+      case .fallback: self = .fallback
+      case .lockedOut: self = .lockedOut
+      case .factorRequired: self = .factorRequired
+      case .invalidContext: self = .refused
+      }
+    }
+  }
+
+  /// - Parameters:
+  ///   - subject: `nil` if the evaluation could not be opened, so that the person is unknown.
+  ///   - reason: a stable word, not a text. It may say more than the caller's answer.
+  ///   - code: what the caller was told.
+  ///   - transaction: what is, or was, to be approved.
+  ///   - tokenID: of the token that was issued, where its use is an event.
+  ///   - isCounted: of a lockout: whether it counted, and so locked, or was refused while it was locked.
+  static func evaluation(
+    _ kind: EvaluationKind, policy: String, applicationID: String, subject: Subject?, reason: String? = nil,
+    code: LAErrorCode? = nil, factor: Factor? = nil, isCounted: Bool? = nil, transaction: Transaction? = nil,
+    tokenID: String? = nil, caller: Caller, time: UnixTime
+  ) -> EventDraft {
+    var details = [EventDetail(key: "policy", value: policy)]
+    if let factor { details.append(EventDetail(key: "factor", value: factor.auditName)) }
+    if let reason { details.append(EventDetail(key: "reason", value: reason)) }
+    if let code { details.append(EventDetail(key: "la_error", value: "\(code.rawValue)")) }
+    if let transaction { details.append(.transaction(digest: transaction.digest)) }
+    if let tokenID { details.append(.tokenID(tokenID)) }
+    if let isCounted { details.append(EventDetail(key: "counted", value: isCounted ? "yes" : "no")) }
+    let binding = subject?.sharedBinding
+    return EventDraft(
+      time: time, kind: kind.rawValue, applicationID: applicationID, profileID: subject?.profileID ?? "",
+      deviceID: binding?.value.deviceID ?? "", bindingID: binding?.value.bindingID ?? "", caller: caller.identity,
+      details: details)
+  }
+
+  enum BindingKind: String {
+    case denied = "binding.denied"
+    case refused = "binding.refused"
+    case created = "binding.created"
+    case revoked = "binding.revoked"
+    case domainStateAccepted = "binding.domain_state_accepted"
+  }
+
+  static func binding(
+    _ kind: BindingKind, applicationID: String, profileID: String, deviceID: String, bindingID: String = "",
+    reason: String? = nil, statedReason: String? = nil, evidence: String? = nil, caller: Caller, time: UnixTime
+  ) -> EventDraft {
+    var details: [EventDetail] = []
+    if let reason { details.append(EventDetail(key: "reason", value: reason)) }
+    if let statedReason { details.append(.statedReason(statedReason)) }
+    if let evidence { details.append(EventDetail(key: "evidence", value: evidence)) }
+    return EventDraft(
+      time: time, kind: kind.rawValue, applicationID: applicationID, profileID: profileID, deviceID: deviceID,
+      bindingID: bindingID, caller: caller.identity, details: details)
+  }
+
+  static func binding(
+    _ kind: BindingKind, _ record: BindingRecord, reason: String? = nil, statedReason: String? = nil,
+    evidence: String? = nil, caller: Caller, time: UnixTime
+  ) -> EventDraft {
+    binding(
+      kind, applicationID: record.applicationID, profileID: record.profileID, deviceID: record.deviceID,
+      bindingID: record.bindingID, reason: reason, statedReason: statedReason, evidence: evidence, caller: caller,
+      time: time)
+  }
+
+  enum SecretKind: String {
+    case set = "secret.set"
+    case removed = "secret.removed"
+    case unlocked = "secret.unlocked"
+    case refused = "secret.refused"
+  }
+
+  /// - Parameters:
+  ///   - factor: passcode or gesture.
+  ///   - authority: what entitled to it, or was to.
+  static func secret(
+    _ kind: SecretKind, _ factor: Factor, _ profile: ProfileName, authority: String? = nil, reason: String? = nil,
+    statedReason: String? = nil, caller: Caller, time: UnixTime
+  ) -> EventDraft {
+    var details = [EventDetail(key: "factor", value: factor.auditName)]
+    if let authority { details.append(EventDetail(key: "authority", value: authority)) }
+    if let reason { details.append(EventDetail(key: "reason", value: reason)) }
+    if let statedReason { details.append(.statedReason(statedReason)) }
+    return EventDraft(
+      time: time, kind: kind.rawValue, applicationID: profile.applicationID, profileID: profile.profileID,
+      caller: caller.identity, details: details)
+  }
+
+  /// What they are from now on.
+  static func settingsChanged(
+    _ settings: UnlockSettings, _ profile: ProfileName, caller: Caller, time: UnixTime
+  ) -> EventDraft {
+    let switches: [(Factor, Bool)] = [
+      (.biometry, settings.isBiometryEnabled), (.gesture, settings.isGestureEnabled),
+      (.passcode, settings.isPasscodeEnabled),
+    ]
+    var details = switches.map { EventDetail(key: $0.auditName, value: $1 ? "on" : "off") }
+    if let preferred = settings.preferred { details.append(EventDetail(key: "preferred", value: preferred.auditName)) }
+    return EventDraft(
+      time: time, kind: "settings.changed", applicationID: profile.applicationID, profileID: profile.profileID,
+      caller: caller.identity, details: details)
+  }
+
+  enum TokenKind: String {
+    case consumed = "token.consumed"
+    case refused = "token.refused"
+    case revoked = "token.revoked"
+  }
+
+  /// - Parameter token: `nil`: not genuine, or another application's.
+  static func token(
+    _ kind: TokenKind, _ token: TouchstoneService.GenuineToken?, applicationID: String, reason: String? = nil,
+    caller: Caller, time: UnixTime
+  ) -> EventDraft {
+    var details: [EventDetail] = []
+    if let token { details.append(.tokenID(token.claims.tokenID)) }
+    if let reason { details.append(EventDetail(key: "reason", value: reason)) }
+    let named = token?.isHolderErased == false ? token?.claims : nil
+    if let digest = named?.transactionDigest { details.append(.transaction(digest: digest)) }
+    return EventDraft(
+      time: time, kind: kind.rawValue, applicationID: applicationID, profileID: named?.subject ?? "",
+      bindingID: named?.bindingID ?? "", caller: caller.identity, details: details)
+  }
+
+  /// Names no profile, because an unknown one may have been erased.
+  static func unknownProfile(applicationID: String, caller: Caller, time: UnixTime) -> EventDraft {
+    EventDraft(
+      time: time, kind: "profile.refused", applicationID: applicationID, caller: caller.identity,
+      details: [EventDetail(key: "reason", value: RequestError.Reason.notFound)])
+  }
+
+  enum DeviceKind: String {
+    case unlocked = "device.unlocked"
+    case refused = "device.refused"
+  }
+
+  static func device(
+    _ kind: DeviceKind, _ deviceID: String, applicationID: String, profileID: String, reason: String? = nil,
+    statedReason: String? = nil, caller: Caller, time: UnixTime
+  ) -> EventDraft {
+    var details: [EventDetail] = []
+    if let reason { details.append(EventDetail(key: "reason", value: reason)) }
+    if let statedReason { details.append(.statedReason(statedReason)) }
+    return EventDraft(
+      time: time, kind: kind.rawValue, applicationID: applicationID, profileID: profileID, deviceID: deviceID,
+      caller: caller.identity, details: details)
+  }
+}
+
+extension EventDetail {
+  /// How many like it had no event since the last one.
+  static func suppressed(_ count: Int) -> EventDetail {
+    EventDetail(key: "suppressed", value: String(count))
+  }
+
+  /// `jti`
+  fileprivate static func tokenID(_ id: String) -> EventDetail {
+    EventDetail(key: "token_id", value: id)
+  }
+
+  /// As `txn` of the payment's token has it.
+  fileprivate static func transaction(digest: [UInt8]) -> EventDetail {
+    EventDetail(key: "transaction", value: Base64URL.encode(digest))
+  }
+}
+
+extension Transaction {
+  /// SHA-256 of the canonical bytes: what tokens and events name it by.
+  var digest: [UInt8] { sha256(canonicalBytes) }
+}
+
+extension Factor {
+  var auditName: String {
+    switch self {
+    case .biometry: "biometry"
+    case .deviceOwner: "device_owner"
+    case .passcode: "passcode"
+    case .gesture: "gesture"
+    case .passkey: "passkey"
+    case .primary: "primary"
+    }
+  }
+}

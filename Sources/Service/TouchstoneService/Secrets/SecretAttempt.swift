@@ -1,0 +1,95 @@
+// An attempt with a passcode or a gesture, in an evaluation.
+
+internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+struct SecretAttempt: SecretCheck {
+  let flow: AttemptFlow
+  let secret: OfferedSecret
+
+  var service: TouchstoneService { flow.service }
+  var exchange: Exchange<V1.SubmitAttemptResponse> { flow.exchange }
+  private var kind: Factor { secret.kind }
+
+  func read(then body: @escaping @Sendable (Subject) throws(RequestError) -> Void) {
+    flow.read(then: body)
+  }
+
+  func target(of subject: Subject) -> SecretTarget {
+    SecretTarget(
+      name: SecretName(
+        applicationID: flow.applicationID, profileID: subject.secretHolder(of: kind).profileID, kind: kind),
+      verifier: subject.verifier(of: kind))
+  }
+
+  func admit(_ subject: Subject, in turn: SecretTurn, _ round: DecisionRound) -> CountedFailure? {
+    guard !flow.isOutdated else {
+      flow.refuseContext()
+      return nil
+    }
+    let now = service.clock()
+    switch flow.policy.admitSecret(kind, subject.facts(posture: flow.posture, now: now)) {
+    case .refuse(let decision):
+      turn.end()
+      flow.commit(DecidedAttempt(decision, of: subject, at: now), in: round)
+      return nil
+    case .wait:
+      turn.wait()
+      return nil
+    case .verify(let reservation, let counted):
+      var holder = subject.secretHolder(of: kind)
+      holder.settle(kind, counted, verifier: nil, at: now)
+      return CountedFailure(
+        reservation: reservation, changes: [.putProfile(holder)] + flow.nameRequirements(of: subject))
+    }
+  }
+
+  func verify(against target: SecretTarget, with hasher: any SecretHasher) throws(CryptoError) -> SecretVerdict {
+    let (secret, context) = (secret.bytes, target.name.bytes)
+    let isRight = try hasher.isRight(secret, for: target.verifier ?? hasher.standInVerifier, context: context)
+    guard isRight, let verifier = target.verifier else { return .wrong }
+    let isOutdated = try hasher.needsRehash(verifier)
+    return .right(rehashed: isOutdated ? try hasher.verifier(of: secret, context: context) : nil)
+  }
+
+  /// Where the binding was revoked, nothing is right any more, and the failure that its admission counted is in what the
+  /// stand-in begins with (R37).
+  func takesAnyVerdict(_ subject: Subject) -> Bool {
+    subject.binding?.isRevoked == true
+  }
+
+  func settle(
+    _ checked: CheckedSecret<SecretVerdict>, on subject: Subject, in turn: SecretTurn, _ round: DecisionRound
+  ) {
+    let now = service.clock()
+    var facts = subject.facts(posture: flow.posture, now: now)
+    // The verdict is settled all the same.
+    if flow.isOutdated { facts.evaluation.isFinished = true }
+    let decision = flow.policy.decide(
+      AttemptFacts(facts, attempt: .secret(kind, checked.reservation, isRight: checked.verdict.isRight)))
+    var attempt = DecidedAttempt(decision, of: subject, at: now)
+    attempt.rehashed = checked.verdict.rehashed
+    attempt.isCounted = true
+    flow.commit(attempt, in: round) { turn.endWithVerdict() }
+  }
+}
+
+extension ProfileRecord {
+  /// A stand-in's record begins with its first attempt.
+  ///
+  /// - Parameter verifier: `nil`: as it was.
+  mutating func settle(_ kind: Factor, _ standing: SecretStanding, verifier: [UInt8]?, at now: UnixTime) {
+    var record = secret(kind) ?? SecretRecord(verifier: [], standing: standing, setAt: now)
+    record.standing = standing
+    if let verifier { record.verifier = verifier }
+    setSecret(record, kind)
+  }
+}
+
+extension SecretVerdict {
+  fileprivate var rehashed: [UInt8]? {
+    if case .right(let rehashed) = self { rehashed } else { nil }
+  }
+}

@@ -1,0 +1,118 @@
+// One check of a passcode or a gesture: counted, then verified, then settled (R14). See SecretChecks.swift for what frees
+// turn and place where a phase fails.
+
+internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// What an attempt in an evaluation and a change by the old secret do each in its own way.
+protocol SecretCheck: Sendable {
+  associatedtype Response: WireMessage
+  /// What is decided on.
+  associatedtype Holder: Sendable
+  associatedtype Verdict: Sendable
+
+  var service: TouchstoneService { get }
+  var exchange: Exchange<Response> { get }
+
+  func read(then body: @escaping @Sendable (Holder) throws(RequestError) -> Void)
+
+  func target(of holder: Holder) -> SecretTarget
+
+  /// The failure to count before the secret is verified. `nil`: it may not be verified, and the turn waits or is over.
+  func admit(_ holder: Holder, in turn: SecretTurn, _ round: DecisionRound) -> CountedFailure?
+
+  /// Hashes, in a place.
+  func verify(against target: SecretTarget, with hasher: any SecretHasher) throws(CryptoError) -> Verdict
+
+  /// True: a verdict settles there, whatever secret it is about.
+  func takesAnyVerdict(_ holder: Holder) -> Bool
+
+  /// Commits what the verdict changes, answers, and ends the turn.
+  func settle(_ checked: CheckedSecret<Verdict>, on holder: Holder, in turn: SecretTurn, _ round: DecisionRound)
+}
+
+/// What is verified.
+struct SecretTarget: Sendable, Equatable {
+  var name: SecretName
+  /// `nil`: a stand-in's.
+  var verifier: [UInt8]?
+}
+
+struct CountedFailure: Sendable {
+  var reservation: SecretAdmission.Reservation
+  var changes: [Change]
+}
+
+struct CheckedSecret<Verdict: Sendable>: Sendable {
+  var target: SecretTarget
+  var reservation: SecretAdmission.Reservation
+  var verdict: Verdict
+}
+
+extension SecretCheck {
+  private var checks: SecretChecks { service.secretChecks }
+
+  func start() {
+    exchange.deciding { round in start(in: round) }
+  }
+
+  /// The first read is for the secret's name alone: what is decided on is read in a turn at it.
+  private func start(in round: DecisionRound) {
+    read { holder throws(RequestError) in
+      let name = target(of: holder).name
+      try exchange.takeTurn(at: name, of: checks.gate) { turn in count(name, in: turn, round) }
+    }
+  }
+
+  /// The secret may change under the check more than once.
+  private func anew(after round: DecisionRound) -> DecisionRound {
+    round.retrying { round in start(in: round) }
+  }
+
+  /// - Parameter place: `nil`: one is asked for when the secret may be verified.
+  private func count(_ name: SecretName, in turn: SecretTurn, _ round: DecisionRound, with place: SecretPlace? = nil) {
+    read { holder throws(RequestError) in
+      let target = target(of: holder)
+      let anew = anew(after: round)
+      guard target.name == name else { return try anew.again() }
+      guard let counted = admit(holder, in: turn, anew) else { return }
+      let kept = try exchange.place(place, forAttemptAt: name, in: turn, of: checks) { turn, place in
+        count(name, in: turn, round, with: place)
+      }
+      guard let kept else { return }
+      service.commit(
+        ChangeSet(changes: counted.changes), in: round.retrying { round in count(name, in: turn, round, with: kept) },
+        for: exchange
+      ) {
+        turn.end()
+        // Not `round`, which keeps turn and place after a conflict.
+        verify(target, counted.reservation, in: kept, anew)
+      }
+    }
+  }
+
+  private func verify(
+    _ target: SecretTarget, _ reservation: SecretAdmission.Reservation, in place: SecretPlace, _ round: DecisionRound
+  ) {
+    exchange.work(in: place) { verdict in
+      let checked = CheckedSecret(target: target, reservation: reservation, verdict: verdict)
+      exchange.takeTurnWithVerdict(at: target.name, of: checks.gate) { turn in settle(checked, in: turn, round) }
+    } _: { [hasher = checks.hasher] () throws(CryptoError) in
+      try verify(against: target, with: hasher)
+    }
+  }
+
+  /// A verdict is about the secret that it was checked against. Where another one was set meanwhile (or the same one hashed
+  /// anew), the check begins again, and counts there.
+  private func settle(_ checked: CheckedSecret<Verdict>, in turn: SecretTurn, _ round: DecisionRound) {
+    read { holder throws(RequestError) in
+      guard target(of: holder) == checked.target || takesAnyVerdict(holder) else {
+        turn.end()
+        return try anew(after: round).again()
+      }
+      settle(checked, on: holder, in: turn, round.retrying { round in settle(checked, in: turn, round) })
+    }
+  }
+}

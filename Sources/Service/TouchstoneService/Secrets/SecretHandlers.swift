@@ -1,0 +1,181 @@
+// SecretService: passcode and gesture, and the switches of each way to unlock a profile (R16, R17).
+
+internal import DispatchRPC
+internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension TouchstoneService {
+  func registerSecrets(_ methods: inout MethodTable) {
+    typealias Service = V1.SecretService
+    register(Service.setSecret, in: &methods, handler: setSecret)
+    register(Service.removeSecret, in: &methods, handler: removeSecret)
+    register(Service.getUnlockSettings, in: &methods, handler: getUnlockSettings)
+    register(Service.setUnlockSettings, in: &methods, handler: setUnlockSettings)
+  }
+
+  // MARK: SetSecret, RemoveSecret
+
+  /// The profile may be new, because the caller vouches for the person.
+  @Sendable private func setSecret(
+    _ request: V1.SetSecretRequest, _ exchange: Exchange<V1.SetSecretResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.application(request.applicationID)
+    validator.identifier(request.profileID, "profile_id")
+    let secret = validator.newSecret(request.secret, "secret")
+    let confirmation = validator.secret(request.confirmation, "confirmation")
+    if let secret, let confirmation, !confirmation.isEqual(to: secret) {
+      validator.refuse("confirmation", "is not equal to secret", telling: .confirmationDiffers)
+    }
+    let authority: SecretAuthority<SecretBytes> =
+      switch request.authority {
+      case .oldSecret(let old): validator.oldSecret(old, of: secret?.kind)
+      case .primary(let primary): validator.primary(primary, under: configuration.enrolment, at: clock())
+      case nil: validator.noAuthority()
+      }
+    try validator.finish()
+    guard let secret else { preconditionFailure("what is missing was refused above") }
+    try change(
+      secret.kind, to: secret.bytes, by: authority,
+      ProfileName(applicationID: request.applicationID, profileID: request.profileID), exchange)
+  }
+
+  @Sendable private func removeSecret(
+    _ request: V1.RemoveSecretRequest, _ exchange: Exchange<V1.RemoveSecretResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.application(request.applicationID)
+    validator.identifier(request.profileID, "profile_id")
+    let kind = validator.secretKind(request.kind, "kind")
+    let authority: SecretAuthority<SecretBytes> =
+      switch request.authority {
+      case .oldSecret(let old): validator.oldSecret(old, of: kind)
+      case .primary(let primary): validator.primary(primary, under: configuration.enrolment, at: clock())
+      case nil: validator.noAuthority()
+      }
+    try validator.finish()
+    try change(
+      kind, to: nil, by: authority,
+      ProfileName(applicationID: request.applicationID, profileID: request.profileID), exchange)
+  }
+
+  private func change<Response: SecretChangeResponse>(
+    _ kind: Factor, to newSecret: SecretBytes?, by authority: SecretAuthority<SecretBytes>, _ profile: ProfileName,
+    _ exchange: Exchange<Response>
+  ) throws(RequestError) {
+    func start(_ authority: SecretChangeFlow<Response>.Authority) throws(RequestError) {
+      try SecretChangeFlow(
+        service: self, exchange: exchange, profile: profile, kind: kind, newSecret: newSecret, authority: authority
+      ).start()
+    }
+    switch SecretChange.decide(authority) {
+    case .verify(let oldSecret):
+      try start(.oldSecret(oldSecret))
+    case .allow:
+      try start(.primary)
+    case .refuse(.authorityRequired), .refuse(.primaryInFuture):
+      preconditionFailure("the request was refused for it")
+    case .refuse(.primaryTooOld):
+      exchange.deciding { [self] round in refuseOldLogin(changing: kind, of: profile, exchange, in: round) }
+    }
+  }
+
+  private func refuseOldLogin<Response: SecretChangeResponse>(
+    changing kind: Factor, of name: ProfileName, _ exchange: Exchange<Response>, in round: DecisionRound
+  ) {
+    profile(name, for: exchange) { [self] profile in
+      let reason = RequestError.Reason.primaryAuthenticationTooOld
+      let event = EventDraft.secret(
+        .refused, kind, profile.eventName, authority: "primary", reason: reason, caller: exchange.caller,
+        time: clock())
+      record(
+        ThrottledEvent(event, about: name.profileID, on: [.require(profile)]), in: round, for: exchange
+      ) { () throws(RequestError) in
+        throw .failedPrecondition(reason, "the person must log in again", .primaryAuthenticationTooOld)
+      }
+    }
+  }
+
+  // MARK: GetUnlockSettings, SetUnlockSettings
+
+  /// An unknown profile has the settings of one that has changed nothing yet (R37).
+  @Sendable private func getUnlockSettings(
+    _ request: V1.GetUnlockSettingsRequest, _ exchange: Exchange<V1.GetUnlockSettingsResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.application(request.applicationID)
+    validator.identifier(request.profileID, "profile_id")
+    try validator.finish()
+    profile(ProfileName(applicationID: request.applicationID, profileID: request.profileID), for: exchange) { profile in
+      exchange.answer(V1.GetUnlockSettingsResponse(settings: V1.UnlockSettings(profile)))
+    }
+  }
+
+  @Sendable private func setUnlockSettings(
+    _ request: V1.SetUnlockSettingsRequest, _ exchange: Exchange<V1.SetUnlockSettingsResponse>
+  ) throws(RequestError) {
+    var validator = RequestValidator()
+    validator.application(request.applicationID)
+    validator.identifier(request.profileID, "profile_id")
+    let settings = validator.settings(request.settings, "settings")
+    try validator.finish()
+    let name = ProfileName(applicationID: request.applicationID, profileID: request.profileID)
+    exchange.deciding { [self] round in set(settings, of: name, exchange, in: round) }
+  }
+
+  private func set(
+    _ settings: UnlockSettings, of name: ProfileName, _ exchange: Exchange<V1.SetUnlockSettingsResponse>,
+    in round: DecisionRound
+  ) {
+    profile(name, for: exchange) { [self] profile in
+      let now = clock()
+      var changed = profile
+      changed.change(settings, at: now)
+      var events = [EventDraft.settingsChanged(settings, name, caller: exchange.caller, time: now)]
+      if profile.standing.gesture.isSet && !changed.standing.gesture.isSet {
+        events.append(.secret(.removed, .gesture, name, authority: "settings", caller: exchange.caller, time: now))
+      }
+      commit(ChangeSet(changes: [.putProfile(changed)], events: events), in: round, for: exchange) { [changed] in
+        exchange.answer(V1.SetUnlockSettingsResponse(settings: V1.UnlockSettings(changed)))
+      }
+    }
+  }
+}
+
+extension RequestValidator {
+  /// - Parameter kind: of the secret that is changed; `nil`: not known, and refused for that.
+  fileprivate mutating func oldSecret(_ message: V1.Secret, of kind: Factor?) -> SecretAuthority<SecretBytes> {
+    guard let old = secret(message, "old_secret") else { return .none }
+    if let kind, old.kind != kind { refuse("old_secret", "is of another kind") }
+    return .oldSecret(old.bytes)
+  }
+
+  fileprivate mutating func primary(
+    _ message: V1.PrimaryAuthentication, under enrolment: EnrolmentPolicy, at now: UnixTime
+  ) -> SecretAuthority<SecretBytes> {
+    .primary(primaryVerdict(message, "primary", under: enrolment, at: now))
+  }
+
+  fileprivate mutating func noAuthority() -> SecretAuthority<SecretBytes> {
+    refuse("authority", "is required: old_secret or primary")
+    return .none
+  }
+
+  fileprivate mutating func settings(_ message: V1.UnlockSettings?, _ field: String) -> UnlockSettings {
+    guard let message else {
+      refuse(field, "is required")
+      return UnlockSettings()
+    }
+    var settings = UnlockSettings(
+      isBiometryEnabled: message.biometryEnabled, isGestureEnabled: message.gestureEnabled,
+      isPasscodeEnabled: message.passcodeEnabled)
+    if message.preferred != .unspecified {
+      settings.preferred = Factor(message.preferred)
+      if settings.preferred == nil { refuse("\(field).preferred", "\(message.preferred.rawValue) is not a factor") }
+    }
+    if let violation = settings.violation() { refuse("\(field).\(violation.field)", violation.reason) }
+    return settings
+  }
+}

@@ -1,0 +1,73 @@
+// Passcodes and gestures are verified on threads of their own: tens of milliseconds and megabytes each, beside calls of
+// microseconds.
+
+internal import Dispatch
+internal import Glibc
+internal import Synchronization
+
+/// Where slow work runs: other threads in a service, the caller's own in a simulation.
+public protocol SecretExecutor: Sendable {
+  /// How many pieces of work it is given at one time, and no more.
+  var threads: Int { get }
+  func run(_ work: @escaping @Sendable () -> Void)
+}
+
+/// Threads with a lower priority than all others, so that a flood of guesses slows no login.
+public final class SecretWorkers: SecretExecutor {
+  /// A tenth of an event loop's share where both want a core: each step is a quarter (sched(7)).
+  private static let niceness: CInt = 10
+
+  public let threads: Int
+  private let bench = Bench()
+
+  /// - Parameter threads: how many are verified at one time; each takes a core and the memory of its check (19 MiB).
+  public init(threads: Int) {
+    precondition(threads > 0, "there must be a thread")
+    self.threads = threads
+    for _ in 0..<threads { Self.startThread(bench) }
+  }
+
+  deinit {
+    for _ in 0..<threads { bench.add(nil) }
+  }
+
+  public func run(_ work: @escaping @Sendable () -> Void) { bench.add(work) }
+
+  /// What the threads share; they live as long as it has work for them.
+  private final class Bench: Sendable {
+    /// First in, first out; `nil` ends a thread.
+    private let waiting = Mutex<[(@Sendable () -> Void)?]>([])
+    private let arrivals = DispatchSemaphore(value: 0)
+
+    func add(_ work: (@Sendable () -> Void)?) {
+      waiting.withLock { $0.append(work) }
+      arrivals.signal()
+    }
+
+    /// Until the last one's end.
+    func serve() {
+      while true {
+        arrivals.wait()
+        guard let work = waiting.withLock({ $0.removeFirst() }) else { return }
+        work()
+      }
+    }
+  }
+
+  private static func startThread(_ bench: Bench) {
+    var thread = pthread_t()
+    let argument = Unmanaged.passRetained(bench).toOpaque()
+    let code = pthread_create(
+      &thread, nil,
+      { argument in
+        guard let argument else { return nil }
+        let bench = Unmanaged<Bench>.fromOpaque(argument).takeRetainedValue()
+        // On Linux a thread has a niceness of its own, whatever POSIX says (sched(7)).
+        _ = nice(SecretWorkers.niceness)
+        bench.serve()
+        return nil
+      }, argument)
+    precondition(code == 0, "no thread for verifying secrets: \(String(cString: strerror(code)))")
+    pthread_detach(thread)
+  }
+}

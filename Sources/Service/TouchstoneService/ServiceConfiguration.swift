@@ -1,0 +1,69 @@
+// The settings of an installation. Everything has a safe default.
+
+public import TouchstoneCrypto
+public import TouchstonePolicy
+
+public struct ServiceConfiguration: Sendable {
+  /// The `iss` of every token.
+  public var issuer = "touchstone"
+  /// Keeps tokens below the size that introspection reads.
+  public static let maximumIssuerBytes = 256
+  /// If two have the same name, the last one counts.
+  public var policies: [EvaluationPolicy] = EvaluationPolicy.builtIn
+  /// The callers; `nil`: every process on this machine may call, and none on other machines.
+  public var callers: [CallerDefinition]?
+  /// `nil`: all applications belong to one vendor as long as the service runs.
+  public var vendors: Vendors?
+  /// Whether callers with a grant may read the methods' descriptions.
+  public var servesReflection = true
+  public var enrolment = EnrolmentPolicy()
+  /// The cost of a guess at a passcode or gesture (R16).
+  public var secretHashing = PasswordHasher.Parameters.standard
+
+  public init() {}
+
+  /// The applications that callers or vendors name, some of them more than once.
+  public var namedApplications: [String] {
+    let granted = (callers ?? []).flatMap { caller in
+      if case .these(let applications) = caller.applications { applications } else { [String]() }
+    }
+    return granted + (vendors?.applications ?? [])
+  }
+}
+
+/// The policies by name, and nothing else: a name that is not here is refused. One reference, as each call takes it.
+final class PolicyBook: Sendable {
+  /// A policy, and its revision, which every evaluation carries. One reference, for the way of each call.
+  final class Entry: Sendable {
+    let policy: EvaluationPolicy
+    let revision: UInt64
+
+    init(_ policy: EvaluationPolicy) {
+      self.policy = policy
+      revision = policy.revision
+    }
+  }
+
+  private let entries: [String: Entry]
+  private let passcodeLadder: Ladder
+  private let gestureLadder: Ladder
+
+  init(_ policies: [EvaluationPolicy]) {
+    let named = Dictionary(policies.map { ($0.name, $0) }) { _, last in last }
+    entries = named.mapValues(Entry.init)
+    passcodeLadder = .strictest(of: named.values, for: .passcode)
+    gestureLadder = .strictest(of: named.values, for: .gesture)
+  }
+
+  /// Where a secret is tried outside of an evaluation.
+  ///
+  /// - Parameter factor: passcode or gesture.
+  func ladder(for factor: Factor) -> Ladder {
+    factor == .gesture ? gestureLadder : passcodeLadder
+  }
+
+  /// Byte for byte: as a key, a `String` is also found by another spelling of it (the Kelvin sign for a K).
+  subscript(name: String) -> Entry? {
+    entries[name].flatMap { Identifier.areEqual($0.policy.name, name) ? $0 : nil }
+  }
+}

@@ -1,0 +1,54 @@
+// What a service takes from the machine it runs on: time, chance and threads.
+
+internal import Dispatch
+public import DispatchRPC
+public import TouchstoneCrypto
+public import TouchstonePolicy
+
+/// With all of it given by a simulation, one seed always makes the same answers (but for tokens' signatures, see
+/// `Randomness`).
+public struct ServiceEnvironment: Sendable {
+  public typealias Clock = @Sendable () -> UnixTime
+
+  public var clock: Clock
+  /// By which repeated refusals are kept out of the audit log.
+  public var monotonicClock: @Sendable () -> MonotonicTime = { .now() }
+  public var randomness = Randomness.system
+  /// Threads that may verify signatures at one time, the event loops among them. With one, an event loop verifies its
+  /// own, inside of `TouchstoneService.roundEnded`.
+  public var verificationThreads: Int
+  /// What verifies the signatures of one pass of an event loop.
+  public var signatures = BatchVerifier.fastest
+  /// Where passcodes and gestures are hashed.
+  public var secrets: any SecretExecutor
+  /// `nil`: Argon2id under the key ring's pepper.
+  public var hasher: (any SecretHasher)?
+  public var timer: any DelayedExecutor
+
+  /// - Parameter cores: of the machine.
+  public init(cores: Int, clock: @escaping Clock) {
+    self.init(
+      clock: clock, verificationThreads: cores, secrets: SecretWorkers(threads: max(1, cores / 2)),
+      timer: DispatchTimer())
+  }
+
+  public init(
+    clock: @escaping Clock, verificationThreads: Int, secrets: any SecretExecutor, timer: any DelayedExecutor
+  ) {
+    self.clock = clock
+    self.verificationThreads = verificationThreads
+    self.secrets = secrets
+    self.timer = timer
+  }
+}
+
+/// Dispatch's timers, on a queue of their own.
+public struct DispatchTimer: DelayedExecutor {
+  private let queue = DispatchQueue(label: "touchstone.timer")
+
+  public init() {}
+
+  public func after(_ delay: Duration, _ work: @escaping @Sendable () -> Void) {
+    queue.asyncAfter(deadline: .now() + .microseconds(Int(delay.wholeMicroseconds)), execute: work)
+  }
+}

@@ -1,0 +1,223 @@
+// The service: gRPC in, rules asked, changes committed, answers out. Only here do codec, policy and store meet.
+
+public import DispatchRPC
+public import Logging
+internal import Synchronization
+internal import TouchstoneCodec
+public import TouchstoneCrypto
+public import TouchstonePolicy
+public import TouchstoneStore
+
+/// Everything that a handler needs, wired once.
+///
+/// Register it with a server of `eventLoopCount` event loops: `router` routes its methods, and `roundEnded` runs at the
+/// end of each round of an event loop. A caller in the same process needs no server: it calls `methods`.
+public final class TouchstoneService: Sendable {
+  let store: any Store
+  let configuration: ServiceConfiguration
+  let pepper: Pepper
+  let standIns: StandIns
+  let clock: ServiceEnvironment.Clock
+  let randomness: Randomness
+  let secretChecks: SecretChecks
+  let access: AccessControl
+  let health: Health
+  let watches: EventWatches
+  /// For ListEvents. Watches have their own, so that neither waits for the other.
+  let eventTurns = StoreTurns(.eventReads)
+  let bindingTurns = StoreTurns(.bindingReads)
+  let erasureTurns = StoreTurns(.erasures)
+  /// `nil`: switched off.
+  let reflection: Reflection?
+  let monotonicClock: @Sendable () -> MonotonicTime
+  let eventThrottle = Mutex(EventThrottle())
+  private let book: Mutex<PolicyBook>
+  private let currentVendors: Mutex<Vendors>
+  private let currentKeys: Mutex<ServiceKeys>
+  private let contexts: [LoopContext]
+
+  /// - Parameter eventLoopCount: the RPC server's number of event loops.
+  public init(
+    configuration: ServiceConfiguration, store: any Store, keys: KeyRing, eventLoopCount: Int, logger: Logger,
+    environment: ServiceEnvironment
+  ) {
+    self.store = store
+    self.configuration = configuration
+    self.book = Mutex(PolicyBook(configuration.policies))
+    self.currentVendors = Mutex(configuration.vendors ?? Vendors())
+    self.currentKeys = Mutex(
+      ServiceKeys(
+        keys, issuer: configuration.issuer, randomness: environment.randomness, lineage: store.lineage))
+    self.pepper = keys.pepper
+    self.standIns = StandIns(pepper: keys.pepper)
+    self.clock = environment.clock
+    self.monotonicClock = environment.monotonicClock
+    self.randomness = environment.randomness
+    self.secretChecks = SecretChecks(
+      hasher: environment.hasher
+        ?? PasswordHasher(
+          pepper: keys.pepper, parameters: configuration.secretHashing, randomness: environment.randomness),
+      executor: environment.secrets, timer: environment.timer)
+    self.access = AccessControl(
+      configuration.callers, store: store, clock: environment.clock, logger: logger)
+    let workers = VerificationWorkers(
+      cores: environment.verificationThreads, verifier: environment.signatures)
+    let health = Health(store: store, timer: environment.timer, logger: logger)
+    self.health = health
+    self.watches = EventWatches(store: store, timer: environment.timer)
+    self.reflection = configuration.servesReflection ? Reflection(services: Self.servedServices) : nil
+    self.contexts = (0..<eventLoopCount).map { _ in LoopContext(workers: workers, logger: logger, health: health) }
+  }
+
+  /// Verifies the signatures that one round of an event loop collected.
+  public func roundEnded(on loop: some CallLoop) {
+    contexts[loop.index].verifications.flush(on: loop)
+  }
+
+  /// For an evaluation, a ticket or a token that is issued now.
+  func newKey(expiresAt: UnixTime) -> ExpiringKey {
+    ExpiringKey(expiresAt: expiresAt, random: randomness.uniqueID(), in: store.lineage)
+  }
+
+  // MARK: Policies
+
+  /// The present ones. A call that reads them twice may see two versions.
+  var policies: PolicyBook { book.withLock { $0 } }
+
+  /// Replaces the policies for all calls that begin later. An evaluation that began under another revision of its policy
+  /// answers INVALID_CONTEXT (R36).
+  public func replacePolicies(_ policies: [EvaluationPolicy]) {
+    let replacement = PolicyBook(policies)
+    book.withLock { $0 = replacement }
+  }
+
+  // MARK: Vendors
+
+  /// The present ones. A call that reads them twice may see two versions.
+  func vendor(of applicationID: String) -> Vendor {
+    // If there are no vendors, no call takes the lock.
+    guard configuration.vendors != nil else { return .everybody }
+    return currentVendors.withLock { $0 }.vendor(of: applicationID)
+  }
+
+  /// Replaces the vendors.
+  ///
+  /// - Precondition: the service was started with vendors.
+  public func replaceVendors(_ vendors: Vendors) {
+    precondition(configuration.vendors != nil, "all applications are one vendor's for as long as the service runs")
+    currentVendors.withLock { $0 = vendors }
+  }
+
+  // MARK: Keys
+
+  /// The present ones. A call that reads them twice may see two versions.
+  var keys: ServiceKeys { currentKeys.withLock { $0 } }
+
+  /// Replaces the sealing and signing keys: everything that was made with a removed key is void.
+  ///
+  /// - Precondition: the pepper is the same, because stored records depend on it.
+  public func replaceKeys(_ keys: KeyRing) {
+    precondition(Pepper.areEqual(keys.pepper.check, pepper.check), "a running service keeps its pepper")
+    let replacement = ServiceKeys(
+      keys, issuer: configuration.issuer, randomness: randomness, lineage: store.lineage)
+    currentKeys.withLock { $0 = replacement }
+  }
+
+  // MARK: Callers
+
+  /// Replaces the callers; `nil`: every process on this machine. A removed caller is refused from the next call on.
+  public func replaceCallers(_ callers: [CallerDefinition]?) {
+    access.replace(callers)
+    watches.callersChanged()
+  }
+
+  /// Called by the server after a failed TLS handshake. It is logged and, if the service requests client certificates, becomes
+  /// an event like a refused call. Both are throttled.
+  public func handshakeFailed(from client: SocketAddress, reason: String, asksForCertificate: Bool) {
+    access.handshakeFailed(from: client, reason: reason, asksForCertificate: asksForCertificate)
+  }
+
+  // MARK: Methods
+
+  /// The table of all served methods.
+  public var methods: MethodTable {
+    var methods = MethodTable()
+    registerEvaluation(&methods)
+    registerBindings(&methods)
+    registerTokens(&methods)
+    registerAdministration(&methods)
+    registerSecrets(&methods)
+    registerHealth(&methods)
+    registerReflection(&methods)
+    return methods
+  }
+
+  public var router: RPCRouter { methods.router }
+
+  /// Checks the caller and its grant for the method, decodes the request, checks the grant for its application, runs
+  /// `handler` on the call's event loop, and refuses the call if `handler` throws.
+  func register<Request: WireMessage & ApplicationRequest, Response: WireMessage>(
+    _ method: WireMethod<Request, Response>, in methods: inout MethodTable,
+    handler: @escaping @Sendable (Request, Exchange<Response>) throws(RequestError) -> Void
+  ) {
+    let number = ServedMethods.number(of: method.path)
+    methods.add(method.descriptor) { [access, contexts] call, bytes in
+      let context = contexts[call.loop.index]
+      guard let grants = access.admit(call, to: number, context) else { return }
+      let exchange = Exchange<Response>(call: call, context: context, caller: grants.caller)
+      do throws(RequestError) {
+        let request: Request = try Self.decode(bytes, with: context.coder)
+        guard access.admit(call, of: grants, to: number, about: request, context) else { return }
+        try handler(request, exchange)
+      } catch {
+        exchange.refuse(error)
+      }
+    }
+  }
+
+  /// As `register`, for a method that concerns no application.
+  func registerForAll<Request: WireMessage, Response: WireMessage>(
+    _ method: WireMethod<Request, Response>, in methods: inout MethodTable,
+    handler: @escaping @Sendable (Request, Exchange<Response>) throws(RequestError) -> Void
+  ) {
+    let number = ServedMethods.number(of: method.path)
+    methods.add(method.descriptor) { [access, contexts] call, bytes in
+      let context = contexts[call.loop.index]
+      guard let grants = access.admit(call, to: number, context) else { return }
+      let exchange = Exchange<Response>(call: call, context: context, caller: grants.caller)
+      do throws(RequestError) {
+        try handler(Self.decode(bytes, with: context.coder), exchange)
+      } catch {
+        exchange.refuse(error)
+      }
+    }
+  }
+
+  func context(of call: some IncomingContext) -> LoopContext {
+    contexts[call.loop.index]
+  }
+
+  static func decode<Request: WireMessage>(
+    _ bytes: UnsafeRawBufferPointer, with coder: MessageCoder
+  ) throws(RequestError) -> Request {
+    do throws(DecodingError) {
+      return try coder.decode(Request.self, from: bytes)
+    } catch {
+      throw RequestError(error)
+    }
+  }
+}
+
+extension Randomness {
+  func uniqueID() -> UniqueID {
+    guard let id = UniqueID(bytes: bytes(16)) else { preconditionFailure("16 bytes make an id") }
+    return id
+  }
+}
+
+extension ExpiringKey {
+  /// - Parameter lifetime: of what is issued with such a key.
+  func isInTime(at now: UnixTime, lifetime: Duration) -> Bool {
+    Expiry.isInTime(expiresAt, lifetime: lifetime, at: now)
+  }
+}

@@ -1,0 +1,299 @@
+// WatchEvents: sends events as they happen, to each client as fast as it reads.
+
+internal import DispatchRPC
+internal import Synchronization
+internal import TouchstoneCodec
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// All open watches, and the feed that they share.
+final class EventWatches: Sendable {
+  /// Each watch filters every event. At 10,000 events a second, this many watches take a tenth of a core.
+  static let maximumWatches = 256
+  static let maximumWatchesPerCaller = 64
+
+  fileprivate let store: any Store
+  /// Turns for watches that are not at the log's end, because many resume at once after a restart and read many pages.
+  fileprivate let turns = StoreTurns(.eventReads)
+  fileprivate let timer: any DelayedExecutor
+  private let open = OpenStreams<EventWatch, ExactText>(
+    StreamLimits(all: maximumWatches, callersPerOwner: maximumWatchesPerCaller))
+  private let callings = Mutex<[Int: LoopCalling]>([:])
+  private let lazyFeed = Mutex<EventFeed?>(nil)
+
+  init(store: any Store, timer: any DelayedExecutor) {
+    self.store = store
+    self.timer = timer
+  }
+
+  fileprivate var feed: EventFeed {
+    lazyFeed.withLock { feed in
+      if let feed { return feed }
+      let made = EventFeed(
+        store: store, onNews: { [weak self] in self?.callAll() }, onFailure: { [weak self] in self?.failAll($0) })
+      feed = made
+      return made
+    }
+  }
+
+  func watch(
+    _ filter: EventFilter, after sequence: UInt64, on exchange: StreamExchange<V1.WatchEventsResponse>,
+    isStillAllowed: @escaping @Sendable () throws(RequestError) -> Bool
+  ) throws(RequestError) -> MethodTable.StreamEvents {
+    let watch = EventWatch(
+      filter: filter, after: sequence, watches: self, exchange: exchange, isStillAllowed: isStillAllowed)
+    try open.add(watch, of: ExactText(exchange.caller.identity), .caller(exchange.caller))
+    feed.watcherCame()
+    // The cancellation may come at once; it undoes both.
+    exchange.stream.onCancel { watch.callerLeft() }
+    exchange.stream.accept()
+    watch.advance()
+    return { event in
+      if case .writable = event { watch.becameWritable() }
+    }
+  }
+
+  fileprivate func forget(_ watch: EventWatch) {
+    open.remove(watch)
+    feed.watcherLeft()
+  }
+
+  // MARK: News for all watches
+
+  /// Calls each event loop once, however often news comes before it runs.
+  private func callAll() {
+    for watch in open.all {
+      let loop = watch.loop
+      let calling = callings.withLock { callings in
+        if let calling = callings[loop.index] { return calling }
+        let made = LoopCalling()
+        callings[loop.index] = made
+        return made
+      }
+      guard calling.begin() else { continue }
+      loop.execute { [self] in
+        calling.end()
+        for watch in open.all where watch.loop.index == loop.index { watch.advance() }
+      }
+    }
+  }
+
+  private func failAll(_ error: StoreError) {
+    for watch in open.all { watch.onLoop { watch.fail(error) } }
+  }
+
+  /// Ends the watches whose caller may no longer watch.
+  func callersChanged() {
+    for watch in open.all { watch.onLoop { watch.checkCaller() } }
+  }
+
+  func drain() {
+    open.drain()
+  }
+}
+
+/// Whether an event loop was called and has not run yet.
+private final class LoopCalling: Sendable {
+  private let isCalled = Atomic<Bool>(false)
+
+  /// False: it was already called.
+  func begin() -> Bool { !isCalled.exchange(true, ordering: .acquiringAndReleasing) }
+  func end() { isCalled.store(false, ordering: .releasing) }
+}
+
+/// One call of WatchEvents.
+///
+/// `@unchecked Sendable`: its variables are used only on the call's event loop.
+private final class EventWatch: OpenStream, @unchecked Sendable {
+  /// A page of the store. Events that the client does not read in time are read again from the store, not kept.
+  private static let pageLimit = 64
+  /// The number of events before the event loop serves other calls. With the maximum of watches, that takes some 20 ms.
+  private static let eventsPerTurn = 128
+
+  private let filter: EventFilter
+  private let watches: EventWatches
+  let exchange: StreamExchange<V1.WatchEventsResponse>
+  private let isStillAllowed: @Sendable () throws(RequestError) -> Bool
+  private var machine: EventWatchStateMachine
+  private var hasEnded = false
+  private var isGoingOn = false
+
+  init(
+    filter: EventFilter, after sequence: UInt64, watches: EventWatches,
+    exchange: StreamExchange<V1.WatchEventsResponse>,
+    isStillAllowed: @escaping @Sendable () throws(RequestError) -> Bool
+  ) {
+    self.filter = filter
+    self.watches = watches
+    self.exchange = exchange
+    self.isStillAllowed = isStillAllowed
+    machine = EventWatchStateMachine(after: sequence)
+  }
+
+  var loop: any CallLoop { exchange.incoming.loop }
+
+  func onLoop(_ body: @escaping @Sendable () -> Void) {
+    exchange.onLoop(body)
+  }
+
+  // MARK: Sending events
+
+  /// Sends as long as there are events and the client reads them.
+  func advance() {
+    var looked = 0
+    while !hasEnded {
+      guard looked < Self.eventsPerTurn else { return goOnLater() }
+      switch machine.windowRead(watches.feed.read(after: machine.position)) {
+      case .send(let events, let through):
+        let turn = events.prefix(Self.eventsPerTurn - looked)
+        looked += turn.count
+        guard send(turn, through: turn.count < events.count ? turn.last?.record.sequence ?? 0 : through) else { return }
+      case .readPage: return readPage()
+      case .wait: return
+      case .cut: return cut()
+      }
+    }
+  }
+
+  private func readPage() {
+    do throws(RequestError) {
+      try watches.turns.take(
+        for: exchange.caller, applicationID: filter.applicationID,
+        isWanted: { [exchange] in !exchange.stream.isCancelled },
+        work: { [watches, filter, position = machine.position] completion in
+          watches.store.events(
+            matching: filter, afterSequence: position, limit: Self.pageLimit, completion: completion)
+        },
+        completion: { result in self.onLoop { self.take(result) } })
+    } catch {
+      // As many reads may wait as watches may be open, but reads of watches that were just cancelled wait, too.
+      end(with: error)
+    }
+  }
+
+  private func take(_ result: Result<EventPage, StoreError>) {
+    guard !hasEnded else { return }
+    switch result {
+    case .failure(let error): fail(error)
+    case .success(let page):
+      if let error = RequestError.missedEvents(before: page, after: machine.position) { return refuse(error) }
+      let isSent = send(page.events.map { WatchedEvent($0) }[...], through: page.through)
+      machine.pageRead(isAtEnd: isSent && page.reachesEnd)
+      if isSent { advance() }
+    }
+  }
+
+  /// False: the client must read first, and the rest was not sent.
+  private func send(_ events: ArraySlice<WatchedEvent>, through: UInt64) -> Bool {
+    for event in events where filter.includes(event.record) {
+      guard exchange.stream.isWritable else {
+        stalled()
+        return false
+      }
+      guard send(event) else {
+        callerLeft()
+        return false
+      }
+      machine.sent(through: event.record.sequence)
+    }
+    machine.sent(through: through)
+    return true
+  }
+
+  /// False: the event could not be encoded, and the call has failed.
+  private func send(_ event: WatchedEvent) -> Bool {
+    guard let answer = event.answer else {
+      return exchange.send(V1.WatchEventsResponse(event: V1.Event(event.record)))
+    }
+    exchange.stream.send(answer)
+    return true
+  }
+
+  private func goOnLater() {
+    guard !isGoingOn else { return }
+    isGoingOn = true
+    loop.execute {
+      self.isGoingOn = false
+      self.advance()
+    }
+  }
+
+  // MARK: Slow callers
+
+  private func stalled() {
+    guard machine.stalled() else { return }
+    setTimer()
+  }
+
+  private func setTimer() {
+    let stall = machine.stall
+    watches.timer.after(EventWatchStateMachine.stallLimit) { [weak self] in
+      guard let self else { return }
+      onLoop { self.timerFired(setAt: stall) }
+    }
+  }
+
+  private func timerFired(setAt stall: Int) {
+    guard !hasEnded else { return }
+    switch machine.timerFired(setAt: stall) {
+    case .nothing: break
+    case .setAgain: setTimer()
+    case .cut: cut()
+    }
+  }
+
+  func becameWritable() {
+    machine.becameWritable()
+    advance()
+  }
+
+  // MARK: The end
+
+  private func cut() {
+    end(
+      with: RequestError(
+        code: .resourceExhausted, message: "the client reads events more slowly than they come",
+        reason: RequestError.Reason.watchTooSlow))
+  }
+
+  func fail(_ error: StoreError) {
+    if !hasEnded { end(with: exchange.logged(error)) }
+  }
+
+  func leave(_ error: RequestError) {
+    end(with: error)
+  }
+
+  /// Adds the position from which to resume: all sent events arrive before the error.
+  private func end(with error: RequestError) {
+    guard !hasEnded else { return }
+    var error = error
+    error.message += "; resume with after_sequence \(machine.position)"
+    refuse(error)
+  }
+
+  private func refuse(_ error: RequestError) {
+    exchange.refuse(error)
+    callerLeft()
+  }
+
+  func checkCaller() {
+    guard !hasEnded else { return }
+    do throws(RequestError) {
+      // The check itself refuses a caller that may no longer watch.
+      if try !isStillAllowed() { callerLeft() }
+    } catch {
+      end(with: error)
+    }
+  }
+
+  func callerLeft() {
+    guard !hasEnded else { return }
+    hasEnded = true
+    watches.forget(self)
+  }
+}
+
+extension RequestError.Reason {
+  static let watchTooSlow = "WATCH_TOO_SLOW"
+}

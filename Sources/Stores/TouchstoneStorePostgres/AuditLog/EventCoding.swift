@@ -1,0 +1,58 @@
+// Committed events that are not in the chain yet ⇄ rows of `unsealed_events`.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// A row has the events of one commit, or of several that share a transaction: the server then inserts, reads and deletes
+/// fewer rows.
+struct UnsealedEvents: Sendable {
+  /// A row that is longer than PostgreSQL's TOAST_TUPLE_THRESHOLD (2 KB) would be compressed, and stored apart in several rows.
+  private static let maximumBytesInRow = 1_900
+
+  let id: [UInt8]
+  let events: [(event: EventDraft, salt: UniqueID)]
+
+  init(_ row: inout Row) throws(PostgresError) {
+    id = row.blob()
+    var reader = PackedRowReader(row.blob())
+    var events: [(event: EventDraft, salt: UniqueID)] = []
+    repeat {
+      guard let salt = UniqueID(bytes: reader.blob()), let event = try? EventDraft(&reader), !reader.isBroken else {
+        throw Self.unreadable(id)
+      }
+      events.append((event, salt))
+    } while !reader.isAtEnd
+    self.events = events
+  }
+
+  private static func unreadable(_ id: [UInt8]) -> PostgresError {
+    .corrupt(
+      """
+      the table unsealed_events has a row that no service wrote so, with the id \(Hexadecimal.text(Array(id.prefix(32)))), \
+      and no event is sealed before it is gone: find out how it was altered, note it, and delete it
+      """)
+  }
+
+  /// The statement that leaves events for sealing, in their order.
+  ///
+  /// - Parameter places: gives each row its place among the rows of the process.
+  static func insertion(of events: [EventDraft], places: () -> UInt64) -> StatementCall {
+    var ids = ArrayElements(of: .bytea)
+    var numbers = ArrayElements(of: .bigint)
+    var rows = ArrayElements(of: .bytea)
+    var row: [UInt8] = []
+    func endRow() {
+      ids.append(UniqueID.random().bytes)
+      numbers.append(bigEndian: places())
+      rows.append(row)
+      row = []
+    }
+    for event in events {
+      let bytes = PackedRowWriter().bind(event, salt: .random()).bytes
+      if !row.isEmpty, row.count + bytes.count > maximumBytesInRow { endRow() }
+      row += bytes
+    }
+    endRow()
+    return StatementCall(.insertUnsealedEvents).bind(ids).bind(numbers).bind(rows)
+  }
+}

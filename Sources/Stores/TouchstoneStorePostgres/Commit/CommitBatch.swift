@@ -1,0 +1,170 @@
+// Several commits in one transaction: what most calls commit (a success with its token) has statements for many at a time.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// All are done, or none. If one of them is refused, each goes by itself.
+struct CommitBatch {
+  private struct ProfileKey: Hashable {
+    let applicationID: String
+    let profileID: String
+  }
+
+  private var touches: [String: (version: RecordVersion, time: UnixTime)] = [:]
+  private var devices: [String: RecordVersion] = [:]
+  private var profiles: [ProfileKey: RecordVersion] = [:]
+  private var evaluations: [ExpiringKey: EvaluationStanding] = [:]
+  private var tokens: [ExpiringKey: TokenRecord] = [:]
+  private var events: [EventDraft] = []
+
+  /// Whether all of its changes have statements here: one of each kind at most, each of another record.
+  static func takes(_ changeSet: ChangeSet) -> Bool {
+    var kinds: Set<Kind> = []
+    return changeSet.changes.allSatisfy { change in kind(of: change).map { kinds.insert($0).inserted } ?? false }
+  }
+
+  private enum Kind {
+    case touch, device, profile, evaluation, token
+  }
+
+  /// `nil`: it has no statement here.
+  private static func kind(of change: Change) -> Kind? {
+    switch change {
+    case .touchBinding: .touch
+    case .requireDevice: .device
+    // A missing erasure mark is written and removed.
+    case .requireProfile(_, let id, let version):
+      version > 0 || id.utf8.first != ProfileRecord.erasureMarkPrefix ? .profile : nil
+    case .putEvaluation(let evaluation): evaluation.version == 0 ? .evaluation : nil
+    case .putToken(let token): token.version == 0 ? .token : nil
+    case .putBinding, .putDevice, .putProfile, .useTicket, .notePosture, .requireBinding, .requireNoBinding,
+      .requireToken, .eraseProfile:
+      nil
+    }
+  }
+
+  /// False if another commit of the batch writes the same record, or depends on another version of it: one of them may have
+  /// to be refused.
+  mutating func add(_ changeSet: ChangeSet) -> Bool {
+    guard changeSet.changes.allSatisfy(hasRoom) else { return false }
+    for change in changeSet.changes { append(change) }
+    events += changeSet.events
+    return true
+  }
+
+  private func hasRoom(for change: Change) -> Bool {
+    switch change {
+    case .touchBinding(let id, _, _): touches[id] == nil
+    case .requireDevice(let id, let vendor, let version):
+      [nil, version].contains(devices[vendor.storedID(ofDevice: id)])
+    case .requireProfile(let applicationID, let profileID, let version):
+      [nil, version].contains(profiles[ProfileKey(applicationID: applicationID, profileID: profileID)])
+    case .putEvaluation(let evaluation): evaluations[evaluation.key] == nil
+    case .putToken(let token): tokens[token.key] == nil
+    default: false
+    }
+  }
+
+  private mutating func append(_ change: Change) {
+    switch change {
+    case .touchBinding(let id, let version, let time): touches[id] = (version, time)
+    case .requireDevice(let id, let vendor, let version): devices[vendor.storedID(ofDevice: id)] = version
+    case .requireProfile(let applicationID, let profileID, let version):
+      profiles[ProfileKey(applicationID: applicationID, profileID: profileID)] = version
+    case .putEvaluation(let evaluation): evaluations[evaluation.key] = evaluation.standing
+    case .putToken(let token): tokens[token.key] = token
+    default: break
+    }
+  }
+
+  // MARK: Statements
+
+  /// In the order of `ChangeSetStatements`: bindings, devices, profiles, and so on.
+  func calls(mark: ExpiringKey, in lineage: Lineage, places: () -> UInt64) -> [StatementCall] {
+    var calls = [StatementCall(.limitLockWait)]
+    if !touches.isEmpty {
+      calls.append(
+        StatementCall(.touchBindings).bind(array: touches.map(\.key)).bind(array: touches.map(\.value.version))
+          .bind(times: touches.map(\.value.time)))
+    }
+    calls += requirements
+    if !evaluations.isEmpty { calls.append(insertionOfEvaluations) }
+    if !tokens.isEmpty { calls.append(insertionOfTokens) }
+    if !events.isEmpty { calls.append(UnsealedEvents.insertion(of: events, places: places)) }
+    let expiries = (evaluations.keys.lazy.map(\.expiresAt), tokens.keys.lazy.map(\.expiresAt))
+    let earliest = min(expiries.0.min() ?? .latest, expiries.1.min() ?? .latest)
+    calls.append(.finishing(mark: mark, earliestExpiry: earliest, in: lineage))
+    return calls
+  }
+
+  private var requirements: [StatementCall] {
+    var calls: [StatementCall] = []
+    let knownDevices = devices.filter { $0.value > 0 }
+    let unknownDevices = devices.filter { $0.value == 0 }
+    if !knownDevices.isEmpty {
+      calls.append(
+        StatementCall(.requireDevices).bind(array: knownDevices.map(\.key)).bind(array: knownDevices.map(\.value)))
+    }
+    if !unknownDevices.isEmpty {
+      calls.append(StatementCall(.requireNoDevices).bind(array: unknownDevices.map(\.key)))
+    }
+    let knownProfiles = profiles.filter { $0.value > 0 }
+    if !knownProfiles.isEmpty {
+      calls.append(
+        StatementCall(.requireProfiles).bind(array: knownProfiles.map(\.key.applicationID))
+          .bind(array: knownProfiles.map(\.key.profileID)).bind(array: knownProfiles.map(\.value)))
+    }
+    // Rare: of an application that names profiles which were never bound.
+    for (key, version) in profiles where version == 0 {
+      calls.append(StatementCall(.requireNoProfile).bind(key.applicationID).bind(key.profileID))
+    }
+    return calls
+  }
+
+  private var insertionOfEvaluations: StatementCall {
+    var failures = ArrayElements(of: .bigint)
+    var deviceOwnerFailures = ArrayElements(of: .bigint)
+    var isFinished = ArrayElements(of: .boolean)
+    for standing in evaluations.values {
+      failures.append(bigEndian: Int64(standing.failures))
+      deviceOwnerFailures.append(bigEndian: Int64(standing.deviceOwnerFailures))
+      isFinished.append([standing.isFinished ? 1 : 0])
+    }
+    return StatementCall(.insertEvaluations).bind(keys: evaluations.keys).bind(failures).bind(deviceOwnerFailures)
+      .bind(isFinished)
+  }
+
+  private var insertionOfTokens: StatementCall {
+    var states = ArrayElements(of: .bigint)
+    var transactions = ArrayElements(of: .bytea)
+    for token in tokens.values {
+      states.append(bigEndian: Int64(token.state.rawValue))
+      transactions.append(token.transaction)
+    }
+    return StatementCall(.insertTokens).bind(keys: tokens.keys).bind(states).bind(transactions)
+  }
+}
+
+extension UnixTime {
+  /// Of a commit without anything that expires.
+  fileprivate static let latest = UnixTime(microseconds: .max)
+}
+
+extension StatementCall {
+  /// An array for each column of a key.
+  consuming func bind(keys: some Collection<ExpiringKey>) -> StatementCall {
+    var spreads = ArrayElements(of: .smallint)
+    var times = ArrayElements(of: .bigint)
+    var ids = ArrayElements(of: .bytea)
+    for key in keys {
+      spreads.append(bigEndian: key.id.spread)
+      times.append(bigEndian: key.expiresAt.microseconds)
+      ids.append(key.id.bytes)
+    }
+    return bind(spreads).bind(times).bind(ids)
+  }
+
+  fileprivate consuming func bind(times: [UnixTime]) -> StatementCall {
+    bind(array: times.map { UInt64(bitPattern: $0.microseconds) })
+  }
+}

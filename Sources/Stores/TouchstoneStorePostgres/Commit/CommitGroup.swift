@@ -1,0 +1,20 @@
+// Lets commits that wait at the same time share one fsync.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension Transaction {
+  var isCommit: Bool { calls.last?.statement.name == Statement.finish.name }
+
+  /// Each stays a separate transaction, which fails alone.
+  var unflushed: Transaction {
+    Transaction(calls: calls.dropLast() + calls.suffix(1).map { $0.saying(.finishUnflushed) }, completion: completion)
+  }
+}
+
+extension StatementCall {
+  /// Writes a mark that no commit queries, because only a transaction that wrote waits for an fsync. It is swept like others.
+  static func flushing(expiresAt: UnixTime) -> StatementCall {
+    StatementCall(.flush).bind(ExpiringKey(expiresAt: expiresAt, id: .random()))
+  }
+}

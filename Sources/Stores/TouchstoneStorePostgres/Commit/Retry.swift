@@ -1,0 +1,13 @@
+// Decides how often and when to send a transaction again that lost a race on the server (SQLSTATE 40001, 40P01).
+
+enum Retry {
+  /// If many transactions write one row, a serializable engine refuses all but one each time.
+  static let maximumAttempts = 10
+  private static let maximumDelay: Duration = .milliseconds(50)
+
+  /// Doubles, with full jitter, so that the losers of one race do not meet again.
+  static func delay(afterAttempt attempt: Int) -> Duration {
+    let limit = min(maximumDelay, .milliseconds(1 << min(attempt, 8)))
+    return limit * Double.random(in: 0...1)
+  }
+}

@@ -1,0 +1,199 @@
+// Statements of sweeping and erasing.
+
+internal import TouchstoneStore
+
+extension Statement {
+  // MARK: Sweeping
+
+  /// A time, or an earlier one before which everything has expired by the clock of each process. Everything before the mark
+  /// is void everywhere and for good, so no single process's clock may raise it.
+  private static let sweptBefore = """
+    least($1, (extract(epoch FROM statement_timestamp()) * 1000000)::BIGINT - \(Sweeper.clockSkewMicroseconds))
+    """
+
+  static let raiseSweepMark = Statement(
+    "raise_sweep_mark", "UPDATE sweep_mark SET swept_before = \(sweptBefore) WHERE swept_before < \(sweptBefore)")
+
+  static let selectSweepMark = Statement("select_sweep_mark", "SELECT swept_before FROM sweep_mark")
+
+  /// - Parameter limit: the time before which rows go, whatever `$1` is.
+  private static func deleteExpired(from table: String, before limit: String) -> Statement {
+    // One range for each beginning of a key. Rows that a transaction has locked are left to the next step.
+    Statement(
+      "sweep_\(table)",
+      """
+      WITH removed AS (
+        DELETE FROM \(table) WHERE (spread, expires_at, id) IN (
+          SELECT x.spread, x.expires_at, x.id FROM generate_series(0, \(UniqueID.spreadCount - 1)) AS s (spread)
+          CROSS JOIN LATERAL (
+            SELECT spread, expires_at, id FROM \(table) WHERE spread = s.spread AND expires_at < \(limit)
+            ORDER BY expires_at, id LIMIT $2) AS x)
+        RETURNING 1)
+      SELECT count(*) FROM removed
+      """)
+  }
+
+  /// Removes only keys before the mark, which the same transaction raised.
+  static let deleteExpiredRecords = ["evaluations", "tokens", "used_tickets"].map {
+    deleteExpired(from: $0, before: "least($1, (SELECT swept_before FROM sweep_mark))")
+  }
+  static let deleteExpiredCommitMarks = deleteExpired(from: "commit_marks", before: sweptBefore)
+
+  // MARK: Stand-ins
+
+  /// A time before which all go; applications, and the times up to which theirs are over the bound; a time before which
+  /// those of all but the given applications go; the maximum number that goes, for each reason.
+  static let deleteStandInDevices = deleteStandIns(of: .devices)
+  static let deleteStandInProfiles = deleteStandIns(of: .profiles)
+
+  private static func deleteStandIns(of kind: StandInKind) -> Statement {
+    let columns = kind.keyColumns.joined(separator: ", ")
+    return Statement(
+      "sweep_\(kind.table)",
+      """
+      WITH removed AS (
+        DELETE FROM \(kind.table) WHERE (\(columns)) IN (
+          (SELECT \(columns) FROM \(kind.table) WHERE stand_in_until < $1 LIMIT $6)
+          UNION ALL
+          (SELECT \(columns) FROM \(kind.table) WHERE stand_in_until < $4
+            AND \(kind.application) NOT IN (SELECT unnest($5::BYTEA[])) LIMIT $6)
+          UNION ALL
+          (SELECT x.* FROM unnest($2::BYTEA[], $3::BIGINT[]) AS l (application, latest)
+          CROSS JOIN LATERAL (
+            SELECT \(columns) FROM \(kind.table) WHERE \(kind.application) = l.application
+              AND stand_in_until <= l.latest ORDER BY stand_in_until LIMIT $6) AS x LIMIT $6))
+        RETURNING 1)
+      SELECT count(*) FROM removed
+      """)
+  }
+
+  /// Takes a number and the named applications. Returns these, and that number of the largest other ones: the number of
+  /// stand-ins of each, whether it is named, and the number of all stand-ins. No row if there are none.
+  static func selectStandInShares(_ kind: StandInKind) -> Statement {
+    Statement(
+      "stand_in_shares_of_\(kind.table)",
+      """
+      WITH counts AS (
+        SELECT \(kind.application) AS application, count(*) AS number FROM \(kind.table)
+        WHERE stand_in_until IS NOT NULL GROUP BY 1),
+      shares AS (
+        SELECT application, number, application IN (SELECT unnest($2::BYTEA[])) AS is_named FROM counts)
+      SELECT x.*, (SELECT sum(number)::BIGINT FROM shares) FROM (
+        (SELECT * FROM shares WHERE is_named)
+        UNION ALL
+        (SELECT * FROM shares WHERE NOT is_named ORDER BY number DESC LIMIT $1)) AS x
+      """)
+  }
+
+  /// Takes applications and their excess. Returns for each when the last of these may go.
+  static func selectStandInLimits(_ kind: StandInKind) -> Statement {
+    Statement(
+      "stand_in_limits_of_\(kind.table)",
+      """
+      SELECT l.application, x.stand_in_until FROM unnest($1::BYTEA[], $2::BIGINT[]) AS l (application, number)
+      CROSS JOIN LATERAL (
+        SELECT stand_in_until FROM \(kind.table)
+        WHERE \(kind.application) = l.application AND stand_in_until IS NOT NULL
+        ORDER BY stand_in_until OFFSET l.number - 1 LIMIT 1) AS x
+      """)
+  }
+
+  /// Takes a number of older ones and the named applications. Returns when the next one of the others may go; no row if
+  /// there is none.
+  static func selectStandInLimitOfOthers(_ kind: StandInKind) -> Statement {
+    Statement(
+      "stand_in_limit_of_others_\(kind.table)",
+      """
+      SELECT stand_in_until FROM \(kind.table) WHERE stand_in_until IS NOT NULL
+        AND \(kind.application) NOT IN (SELECT unnest($2::BYTEA[]))
+      ORDER BY stand_in_until OFFSET $1 LIMIT 1
+      """)
+  }
+
+  static let sweeping =
+    [raiseSweepMark, selectSweepMark, deleteStandInDevices, deleteStandInProfiles, deleteExpiredCommitMarks]
+    + deleteExpiredRecords
+    + StandInKind.allCases.flatMap { kind in
+      [selectStandInShares(kind), selectStandInLimits(kind), selectStandInLimitOfOthers(kind)]
+    }
+
+  // MARK: Erasing
+
+  /// A bounded number of revoked bindings after an id, in the order of their ids.
+  static let deleteRevokedBindings = Statement(
+    "delete_revoked_bindings",
+    """
+    WITH removed AS (
+      DELETE FROM bindings WHERE binding_id IN (
+        SELECT binding_id FROM bindings
+        WHERE application_id = $1 AND profile_id = $2 AND binding_id > $3 AND is_revoked ORDER BY binding_id LIMIT $4)
+      RETURNING binding_id)
+    SELECT binding_id FROM removed ORDER BY binding_id
+    """)
+  static let deleteBindingsOfProfile = Statement(
+    "delete_bindings_of_profile",
+    "DELETE FROM bindings WHERE application_id = $1 AND profile_id = $2 RETURNING binding_id")
+  /// A missing mark, as a record. A commit that depends on the mark comes before the erasure, which then finds its writes, or
+  /// finds another mark.
+  static let beginErasure = raiseErasureMark("begin_erasure", to: "profiles.version + 1")
+  /// A mark and its least version, as a record and its version.
+  static let raiseErasureMark = raiseErasureMark(
+    "raise_erasure_mark", to: "GREATEST(profiles.version, excluded.version)")
+
+  /// A profile's record as it is or, if it is missing, one of version 0. A commit that would write a first record then waits
+  /// until the erasure is done, and finds another mark (`requireFreshProfile`).
+  static let holdProfile = raiseErasureMark("hold_profile", to: "profiles.version")
+
+  private static func raiseErasureMark(_ name: String, to version: String) -> Statement {
+    Statement(
+      name,
+      """
+      INSERT INTO profiles (\(ProfileRecord.boundColumns), version)
+      VALUES (\(placeholders(1...ProfileRecord.boundColumns.count + 1)))
+      ON CONFLICT (application_id, profile_id) DO UPDATE SET version = \(version)
+      """)
+  }
+
+  /// Takes an application and ids. Returns the existing ones with their versions.
+  static let deleteProfiles = Statement(
+    "delete_profiles",
+    "DELETE FROM profiles WHERE application_id = $1 AND profile_id = ANY ($2::BYTEA[]) RETURNING profile_id, version")
+  static let deleteDevices = Statement("delete_devices", "DELETE FROM devices WHERE device_id = ANY ($1::BYTEA[])")
+  /// Takes sequences and digests of the same events.
+  static let eraseEvents = Statement(
+    "erase_events",
+    """
+    UPDATE events SET digest = e.digest, salt = NULL, time = NULL, kind = NULL, application_id = NULL,
+      profile_id = NULL, device_id = NULL, binding_id = NULL, caller = NULL, details = NULL
+    FROM unnest($1::BIGINT[], $2::BYTEA[]) AS e (sequence, digest) WHERE events.sequence = e.sequence
+    """)
+
+  static let erasing = [
+    beginErasure, holdProfile, deleteRevokedBindings, deleteBindingsOfProfile, deleteProfiles, deleteDevices,
+    raiseErasureMark, eraseEvents,
+  ]
+}
+
+extension StandInKind {
+  fileprivate var table: String {
+    switch self {
+    case .devices: "devices"
+    case .profiles: "profiles"
+    }
+  }
+
+  /// The same expression as in the index.
+  fileprivate var application: String {
+    switch self {
+    case .devices: Schema.applicationOfStandInDevice
+    case .profiles: "application_id"
+    }
+  }
+
+  fileprivate var keyColumns: [String] {
+    switch self {
+    case .devices: ["device_id"]
+    case .profiles: ["application_id", "profile_id"]
+    }
+  }
+}

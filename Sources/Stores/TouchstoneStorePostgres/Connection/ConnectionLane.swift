@@ -1,0 +1,209 @@
+// Connections for calls of one kind. A transaction goes to any connection that has room.
+
+internal import Dispatch
+internal import DispatchPool
+
+/// Calls of one kind do not wait for another kind: no read waits for a commit's fsync, and no commit for a list.
+final class ConnectionLane: Sendable {
+  private let pool: ConnectionPool<PostgresConnection>
+  let timeout: Duration
+
+  struct Configuration {
+    /// The maximum for each host. The minimum is kept; the others come and go with the load.
+    var connections: Int
+    /// Transactions at one time on each connection.
+    var depth: Int
+    var maximumWaiting: Int
+    /// The time for a call.
+    var timeout: Duration
+    /// The time for one answer.
+    var answerTimeout: Duration
+    /// The time between two statements of a transaction; by default twice the time for an answer.
+    var idleTimeout: Duration?
+    /// As `PostgresConnection.Configuration` has it.
+    var signOfLifeTimeout: Duration?
+    /// A few batches are little for one connection, so more are there only if they are kept.
+    var minimumConnections = 1
+    /// The statements that are prepared on it.
+    var prepared: [Statement]
+    /// How the server plans them (`SessionSetup.plansByIndex`).
+    var planning: [String] = []
+    /// As `PostgresConnection.Configuration` has it.
+    var flushing: (@Sendable () -> StatementCall)?
+  }
+
+  /// Opens no connection yet.
+  init(_ configuration: Configuration, targets: [ConnectionTarget], backoff: BackoffConfiguration) {
+    timeout = configuration.timeout
+    var pool = PoolConfiguration(
+      minimumConnections: configuration.minimumConnections, maximumConnections: configuration.connections,
+      maximumWaiting: configuration.maximumWaiting, assumedCapacity: configuration.depth, backoff: backoff)
+    // A standby refuses, as do hosts that are down. If several hosts serve, they share the load.
+    pool.balancing = .leastRequest
+    let setup =
+      SessionSetup.statements(
+        statementTimeout: configuration.answerTimeout,
+        idleTimeout: configuration.idleTimeout ?? configuration.answerTimeout * 2)
+      + configuration.planning
+    self.pool = ConnectionPool(
+      configuration: pool, endpoints: targets.indices.map { EndpointID($0) }
+    ) { id, report in
+      PostgresConnection(
+        configuration: .init(
+          target: targets[id.endpoint.number], capacity: configuration.depth, connectTimeout: backoff.connectTimeout,
+          // The server gives up first, with an error.
+          answerTimeout: configuration.answerTimeout + SessionSetup.grace,
+          signOfLifeTimeout: configuration.signOfLifeTimeout, setup: setup, prepared: configuration.prepared,
+          flushing: configuration.flushing),
+        report: report)
+    }
+  }
+
+  func start() {
+    pool.start()
+  }
+
+  func drain(deadline: MonotonicTime, completion: @escaping @Sendable () -> Void) {
+    pool.drain(deadline: deadline, completion: completion)
+  }
+
+  // MARK: One transaction, one round trip
+
+  /// If a connection has ended, the transaction is tried on another one, as long as nothing was sent, or only a query.
+  ///
+  /// - Parameter isQuestion: it changes nothing, so it may be sent twice.
+  func run(
+    _ calls: [StatementCall], until deadline: MonotonicTime? = nil, isQuestion: Bool = false,
+    completion: @escaping @Sendable (Result<[QueryResult], PostgresError>) -> Void
+  ) {
+    let deadline = deadline ?? .now() + timeout
+    run(calls, until: deadline, isQuestion: isQuestion, triesLeft: Self.maximumTries, completion)
+  }
+
+  /// After a restart of the server every connection may have ended, but not so often in a row.
+  private static let maximumTries = 3
+
+  private func run(
+    _ calls: [StatementCall], until deadline: MonotonicTime, isQuestion: Bool, triesLeft: Int,
+    _ completion: @escaping @Sendable (Result<[QueryResult], PostgresError>) -> Void
+  ) {
+    pool.lease(deadline: deadline) { [self] result in
+      switch result {
+      case .failure(let error): completion(.failure(PostgresError(error)))
+      case .success(let lease):
+        lease.connection.send(
+          Transaction(calls: calls) { result in
+            lease.release()
+            guard triesLeft > 1, result.mayBeRepeated(isQuestion: isQuestion), .now() < deadline else {
+              return completion(result)
+            }
+            self.run(calls, until: deadline, isQuestion: isQuestion, triesLeft: triesLeft - 1, completion)
+          })
+      }
+    }
+  }
+
+  /// Sends it again if it lost a race on the server.
+  func run(_ calls: [StatementCall], isQuestion: Bool = false) async throws(PostgresError) -> [QueryResult] {
+    try await Self.retrying { () throws(PostgresError) in
+      try await withCheckedContinuation { continuation in
+        run(calls, isQuestion: isQuestion) { continuation.resume(returning: $0) }
+      }.get()
+    }
+  }
+
+  // MARK: Several round trips
+
+  /// A connection for one user at a time: for lanes of depth 1.
+  struct Session: Sendable {
+    fileprivate let connection: PostgresConnection
+
+    @discardableResult
+    func run(_ calls: [StatementCall]) async throws(PostgresError) -> [QueryResult] {
+      let result = await withCheckedContinuation { continuation in
+        connection.send(Transaction(calls: calls) { continuation.resume(returning: $0) })
+      }
+      return try result.get()
+    }
+  }
+
+  /// If the body fails, its transaction is rolled back. If it lost a race on the server, it is called again.
+  ///
+  /// - Parameter isRepeatable: the body may be done twice, so it is also called again if the connection is lost.
+  func withSession<Value: Sendable>(
+    isRepeatable: Bool = false, _ body: (Session) async throws(PostgresError) -> Value
+  ) async throws(PostgresError) -> Value {
+    guard isRepeatable else { return try await withLeasedSession(body) }
+    let deadline = MonotonicTime.now() + timeout
+    for _ in 1..<Self.maximumTries {
+      do throws(PostgresError) {
+        return try await withLeasedSession(body)
+      } catch {
+        guard error.isOfConnection, .now() < deadline else { throw error }
+      }
+    }
+    return try await withLeasedSession(body)
+  }
+
+  private func withLeasedSession<Value: Sendable>(
+    _ body: (Session) async throws(PostgresError) -> Value
+  ) async throws(PostgresError) -> Value {
+    let lease = try await lease()
+    defer { lease.release() }
+    let session = Session(connection: lease.connection)
+    return try await Self.retrying { () throws(PostgresError) in
+      do throws(PostgresError) {
+        return try await body(session)
+      } catch {
+        // Outside of a transaction it causes only a warning, which is ignored.
+        _ = try? await session.run([StatementCall(.rollBack)])
+        throw error
+      }
+    }
+  }
+
+  static func retrying<Value>(
+    _ body: () async throws(PostgresError) -> Value
+  ) async throws(PostgresError) -> Value {
+    for attempt in 1..<Retry.maximumAttempts {
+      do throws(PostgresError) {
+        return try await body()
+      } catch {
+        guard error.isWorthRetrying else { throw error }
+        try? await Task.sleep(for: Retry.delay(afterAttempt: attempt))
+      }
+    }
+    return try await body()
+  }
+
+  private func lease() async throws(PostgresError) -> Lease<PostgresConnection> {
+    let result = await withCheckedContinuation { continuation in
+      _ = pool.lease(deadline: .now() + timeout) { continuation.resume(returning: $0) }
+    }
+    switch result {
+    case .success(let lease): return lease
+    case .failure(let error): throw PostgresError(error)
+    }
+  }
+}
+
+extension PostgresError {
+  fileprivate var isOfConnection: Bool {
+    switch self {
+    case .notSent, .lost: true
+    default: false
+    }
+  }
+}
+
+extension Result<[QueryResult], PostgresError> {
+  fileprivate func mayBeRepeated(isQuestion: Bool) -> Bool {
+    switch self {
+    case .failure(.notSent): true
+    case .failure(.lost): isQuestion
+    // A serializable engine may refuse any transaction that ran beside others.
+    case .failure(.server(let state, _)): isQuestion && state.isWorthRetrying
+    case .success, .failure: false
+    }
+  }
+}

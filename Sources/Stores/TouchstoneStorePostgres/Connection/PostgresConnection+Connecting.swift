@@ -1,0 +1,88 @@
+// Opens a connection: libpq's steps, then the session's settings and prepared statements.
+
+internal import CPostgres
+internal import Dispatch
+internal import DispatchPool
+internal import Glibc
+
+extension PostgresConnection {
+  func beginConnecting() {
+    guard phase == .idle else { return }
+    phase = .connecting
+    startTimer(after: configuration.connectTimeout)
+    let settings = configuration.target.settings
+    // The 0: `dbname` is not to be read as a connection string again.
+    connection = withCStrings(settings.map(\.keyword)) { keywords in
+      withCStrings(settings.map(\.value)) { values in PQconnectStartParams(keywords, values, 0) }
+    }
+    guard let connection, PQstatus(connection) != CONNECTION_BAD else { return end(failure) }
+    // Otherwise libpq would write them to stderr.
+    PQsetNoticeReceiver(
+      connection,
+      { connection, notice in
+        guard let connection, let notice else { return }
+        Unmanaged<PostgresConnection>.fromOpaque(connection).takeUnretainedValue().noticed(notice)
+      }, Unmanaged.passUnretained(self).toOpaque())
+    // As if PQconnectPoll had returned it (libpq, PQconnectStart).
+    waitToStep(PGRES_POLLING_WRITING)
+  }
+
+  private func step() {
+    guard phase == .connecting, let connection else { return }
+    let polling = PQconnectPoll(connection)
+    switch polling {
+    case PGRES_POLLING_READING, PGRES_POLLING_WRITING: waitToStep(polling)
+    case PGRES_POLLING_OK: setUp()
+    default: end(failure)
+    }
+  }
+
+  /// The socket may change at each step.
+  private func waitToStep(_ polling: PostgresPollingStatusType) {
+    guard let socket = duplicateSocket() else { return end("no socket") }
+    let source: any DispatchSourceProtocol =
+      polling == PGRES_POLLING_READING
+      ? DispatchSource.makeReadSource(fileDescriptor: socket, queue: queue)
+      : DispatchSource.makeWriteSource(fileDescriptor: socket, queue: queue)
+    source.setEventHandler { [unowned self] in stepSource?.cancel() }
+    openSources += 1
+    source.setCancelHandler { [self] in
+      Glibc.close(socket)
+      stepSource = nil
+      sourceEnded()
+      step()
+    }
+    stepSource = source
+    source.activate()
+  }
+
+  private func setUp() {
+    guard let connection else { return }
+    guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else { return end(failure) }
+    phase = .settingUp
+    guard watchSocket() else { return end("no socket") }
+    for sql in configuration.setup where PQsendQueryParams(connection, sql, 0, nil, nil, nil, nil, 1) == 0 {
+      return end(failure)
+    }
+    for statement in configuration.prepared
+    where PQsendPrepare(connection, statement.name, statement.sql, 0, nil) == 0 {
+      return end(failure)
+    }
+    guard PQpipelineSync(connection) == 1 else { return end(failure) }
+    let done = Transaction(calls: []) { [unowned self] result in
+      switch result {
+      case .success: serve()
+      case .failure(let error): end(error.message)
+      }
+    }
+    inFlight.append(InFlight(transaction: done, isUnflushed: false, deadline: .now() + configuration.answerTimeout))
+    flush()
+  }
+
+  private func serve() {
+    phase = .serving
+    timerDeadline = nil
+    report(.connected(capacity: configuration.capacity))
+    sendWaiting()
+  }
+}

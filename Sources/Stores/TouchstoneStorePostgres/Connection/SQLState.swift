@@ -1,0 +1,35 @@
+// The codes of errors that the store acts on.
+
+/// PostgreSQL's manual, appendix A. The distributed engines give the same.
+struct SQLState: RawRepresentable, Sendable, Hashable {
+  var rawValue: String
+
+  init(rawValue: String) {
+    self.rawValue = rawValue
+  }
+
+  /// The store's statements fail with it if they do not find a required row (`Statement.required`).
+  static let divisionByZero = SQLState(rawValue: "22012")
+  static let notNullViolation = SQLState(rawValue: "23502")
+  static let uniqueViolation = SQLState(rawValue: "23505")
+  static let serializationFailure = SQLState(rawValue: "40001")
+  static let deadlockDetected = SQLState(rawValue: "40P01")
+  static let undefinedFunction = SQLState(rawValue: "42883")
+  static let featureNotSupported = SQLState(rawValue: "0A000")
+  static let undefinedTable = SQLState(rawValue: "42P01")
+  static let undefinedColumn = SQLState(rawValue: "42703")
+  /// A primary that became a standby.
+  static let readOnlyTransaction = SQLState(rawValue: "25006")
+
+  /// 08 connection, 53 resources (disk full, too many connections), 55P03 lock timeout, 57 operator intervention (shutdown,
+  /// statement timeout), 58 the system, 25006 read-only: nothing was written, and a later try may succeed.
+  var isOfTheMoment: Bool {
+    ["08", "53", "57", "58"].contains(rawValue.prefix(2)) || rawValue == "55P03" || self == .readOnlyTransaction
+  }
+
+  /// The same statements may succeed if they are sent again.
+  var isWorthRetrying: Bool { self == .serializationFailure || self == .deadlockDetected }
+
+  /// XX: the database is damaged or the server is.
+  var isOfDamage: Bool { rawValue.hasPrefix("XX") }
+}

@@ -1,0 +1,108 @@
+// Inspects a server: whether a session belongs to one connection, how its clock differs, and whether it has one log.
+
+internal import DispatchPool
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+struct ServerInspection: Sendable {
+  /// A commit that waits for its fsync makes all earlier ones durable.
+  let hasOneLog: Bool
+
+  /// Writes nothing. Refuses a server on which the store cannot rely.
+  static func run(
+    targets: [ConnectionTarget], options: PostgresStoreOptions
+  ) async throws(StoreOpenError) -> ServerInspection {
+    let (lane, other) = (bareLane(targets, options), bareLane(targets, options))
+    let (isAlone, difference, hasOneLog): (Bool, Duration, Bool)
+    do throws(PostgresError) {
+      isAlone = try await lane.withSession { session throws(PostgresError) in
+        try await self.isAlone(session, beside: other)
+      }
+      difference = try await clockDifference(on: lane, options)
+      hasOneLog = try await self.hasOneLog(lane)
+    } catch {
+      throw StoreOpenError(error)
+    }
+    guard isAlone else { throw .pooledTransactions }
+    if let refusal = StoreOpenError(clockDifference: difference, options) { throw refusal }
+    return ServerInspection(hasOneLog: hasOneLog)
+  }
+
+  /// A pooler that shares sessions between transactions does not keep a session's prepared statements.
+  private static func bareLane(_ targets: [ConnectionTarget], _ options: PostgresStoreOptions) -> ConnectionLane {
+    ConnectionLane(
+      .init(
+        connections: 1, depth: 1, maximumWaiting: options.maximumWaiting, timeout: options.listTimeout,
+        answerTimeout: options.listTimeout, prepared: []),
+      targets: targets, backoff: options.backoff)
+  }
+
+  // MARK: Sessions
+
+  /// Checks that a session keeps a setting in its next transaction, and that no other session has it.
+  static func isAlone(
+    _ session: ConnectionLane.Session, beside other: ConnectionLane
+  ) async throws(PostgresError) -> Bool {
+    // Random, and long enough to have no effect if another client inherits the session.
+    let timeout = Int.random(in: 3_600_000...7_200_000)
+    let tell = StatementCall(Statement(nil, "SET statement_timeout = \(timeout)"))
+    let ask = StatementCall(Statement(nil, "SELECT current_setting('statement_timeout')"))
+    // Connected first, because its own settings would hide the setting that it must detect.
+    _ = try await other.run([ask], isQuestion: true)
+    guard let told = try await session.run([tell, ask]).last?.only({ row in row.text() }) else { return false }
+    let known = try await session.run([ask]).first?.only { row in row.text() }
+    let overheard = try await other.run([ask], isQuestion: true).first?.only { row in row.text() }
+    return known == told && overheard != told
+  }
+
+  // MARK: The clock
+
+  private static let selectTime = Statement(nil, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT")
+
+  /// Returns by how much this clock is ahead, at least, because the answer took some time to arrive.
+  static func clockDifference(
+    on lane: ConnectionLane, _ options: PostgresStoreOptions
+  ) async throws(PostgresError) -> Duration {
+    let before = options.clock()
+    let time = try await lane.run([StatementCall(selectTime)], isQuestion: true).first?.only { row in row.time() }
+    let after = options.clock()
+    guard let time else { throw .corrupt("the server does not say what time it is") }
+    if time < before { return .microseconds(before.microseconds - time.microseconds) }
+    return time > after ? .microseconds(after.microseconds - time.microseconds) : .zero
+  }
+
+  // MARK: The log
+
+  private static func hasOneLog(_ lane: ConnectionLane) async throws(PostgresError) -> Bool {
+    let version = try await lane.run([StatementCall(Statement(nil, "SELECT version()"))], isQuestion: true)
+      .first?.only { row in row.text() }
+    guard let version, isPlain(version: version) else { return false }
+    let hasCitus = Statement(nil, "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'citus')")
+    return try await lane.run([StatementCall(hasCitus)], isQuestion: true).first?.only { row in row.boolean() } == false
+  }
+
+  /// Engines with PostgreSQL's protocol that spread tables over machines, each with its own log.
+  private static let distributedEngines = ["-YB-", "Yugabyte", "CockroachDB", "Greenplum", "Redshift"]
+
+  static func isPlain(version: String) -> Bool {
+    version.hasPrefix("PostgreSQL ") && !distributedEngines.contains { version.contains($0) }
+  }
+}
+
+extension StoreOpenError {
+  fileprivate static let pooledTransactions = StoreOpenError(
+    code: .unwritable,
+    message: "the PostgreSQL database: between it and this process a pooler shares sessions (transaction or statement "
+      + "pooling), and what a session was told is lost; connect directly, or have it pool sessions")
+
+  /// Returns `nil` if the difference is tolerated.
+  fileprivate init?(clockDifference: Duration, _ options: PostgresStoreOptions) {
+    let seconds = clockDifference.components.seconds
+    guard abs(seconds) > options.maximumClockDifference.components.seconds else { return nil }
+    self.init(
+      code: .unwritable,
+      message:
+        "the PostgreSQL database: this machine's clock is \(abs(seconds)) s \(seconds > 0 ? "ahead of" : "behind") "
+        + "the server's, where \(options.maximumClockDifference.components.seconds) s are the most: set both by NTP")
+  }
+}

@@ -1,0 +1,99 @@
+// Reads bindings with the records that their attempts depend on: those that wait at the same time, with one statement.
+
+internal import DispatchPool
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// The server then starts and ends one query for many attempts. Each still has its own rows and its own answer.
+struct BindingReader: Sendable {
+  typealias Completion = @Sendable (Result<AttemptRecords, PostgresError>) -> Void
+
+  struct Question: Sendable {
+    let applicationID: String
+    let bindingID: String
+    let vendor: Vendor
+    let evaluation: ExpiringKey?
+
+    var subject: AttemptSubject { .binding(applicationID: applicationID, bindingID: bindingID) }
+  }
+
+  private struct Read: Sendable {
+    let question: Question
+    let deadline: MonotonicTime
+    let completion: Completion
+  }
+
+  private let reads: ConnectionLane
+  private let batcher: Batcher<Read>
+
+  init(reads: ConnectionLane, batches: BatchLimits) {
+    self.reads = reads
+    batcher = Batcher(batches)
+  }
+
+  func read(_ question: Question, completion: @escaping Completion) {
+    let read = Read(question: question, deadline: .now() + reads.timeout, completion: completion)
+    if !batcher.add(read, run: run) { completion(.failure(PostgresError(.tooManyWaiting))) }
+  }
+
+  private func run(_ batch: [Read], _ ended: @escaping @Sendable () -> Void) {
+    // The first to come has the earliest deadline.
+    reads.run([Self.call(batch.map(\.question))], until: batch[0].deadline, isQuestion: true) { result in
+      ended()
+      switch result {
+      case .success(let results): Self.answer(batch, results)
+      case .failure(let error): for read in batch { read.completion(.failure(error)) }
+      }
+    }
+  }
+
+  private static func answer(_ batch: [Read], _ results: [QueryResult]) {
+    guard let result = results.first, result.rowCount == batch.count else {
+      for read in batch { read.completion(.failure(.corrupt("an answer is missing"))) }
+      return
+    }
+    for number in 0..<result.rowCount {
+      var row = result.row(number)
+      guard let read = batch.element(at: row.integer() - 1) else { continue }
+      read.completion(
+        Result { () throws(PostgresError) in
+          let question = read.question
+          return try RecordQueries.attemptRecords(
+            of: question.subject, question.vendor, evaluation: question.evaluation, &row)
+        })
+    }
+  }
+
+  /// An array for each column.
+  private static func call(_ questions: [Question]) -> StatementCall {
+    var texts = [ArrayElements](repeating: ArrayElements(of: .bytea), count: 5)
+    var spreads = ArrayElements(of: .smallint)
+    var times = ArrayElements(of: .bigint)
+    var ids = ArrayElements(of: .bytea)
+    for question in questions {
+      let unknown = CountingRecords(of: question.subject, binding: nil, vendor: question.vendor)
+      texts[0].append(question.applicationID.utf8)
+      texts[1].append(question.bindingID.utf8)
+      texts[2].append(question.vendor.storedPrefix.utf8)
+      texts[3].append(unknown.deviceID.utf8)
+      texts[4].append(unknown.profileID.utf8)
+      guard let key = question.evaluation else {
+        spreads.appendNull()
+        times.appendNull()
+        ids.appendNull()
+        continue
+      }
+      spreads.append(bigEndian: key.id.spread)
+      times.append(bigEndian: key.expiresAt.microseconds)
+      ids.append(key.id.bytes)
+    }
+    return texts.reduce(StatementCall(.attemptsOfBindings)) { call, column in call.bind(column) }
+      .bind(spreads).bind(times).bind(ids)
+  }
+}
+
+extension Array {
+  fileprivate func element(at index: Int64) -> Element? {
+    Int(exactly: index).flatMap { indices.contains($0) ? self[$0] : nil }
+  }
+}

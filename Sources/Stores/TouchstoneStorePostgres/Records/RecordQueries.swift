@@ -1,0 +1,136 @@
+// Queries about records: each takes one round trip, on any connection that has room.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+enum RecordQueries {
+  static func attempt(ofProfile profileID: String, in applicationID: String, evaluation: ExpiringKey?) -> StatementCall
+  {
+    StatementCall(.attemptOfProfile).bind(applicationID).bind(profileID).bind(evaluation)
+  }
+
+  static func attempt(
+    ofProfileTouchID digest: [UInt8], in applicationID: String, _ vendor: Vendor, evaluation: ExpiringKey?
+  ) -> StatementCall {
+    StatementCall(.attemptOfProfileTouchID).bind(applicationID).bind(digest).bind(vendor.storedPrefix).bind(evaluation)
+  }
+
+  static func attemptRecords(
+    of subject: AttemptSubject, _ vendor: Vendor, evaluation: ExpiringKey?, _ row: inout Row
+  ) throws(PostgresError) -> AttemptRecords {
+    var binding: BindingRecord?
+    var device: DeviceRecord?
+    switch subject {
+    case .binding, .profileTouchID:
+      binding = try row.present(BindingRecord.columns.count) { row throws(PostgresError) in try BindingRecord(&row) }
+      device = try row.present(DeviceRecord.columns.count) { row in DeviceRecord(&row).known(to: vendor) }
+    case .profile: break
+    }
+    let profile = try row.present(ProfileRecord.columns.count) { row throws(PostgresError) in
+      try ProfileRecord(&row).counting(for: binding)
+    }
+    let stored = storedEvaluation(evaluation, &row)
+    lazy var counting = CountingRecords(of: subject, binding: binding.map { SharedRecord($0) }, vendor: vendor)
+    return AttemptRecords(
+      binding: binding, device: device ?? counting.newDevice, profile: profile ?? counting.newProfile,
+      evaluation: stored)
+  }
+
+  /// The mark comes last, because a copy of the row reads it first.
+  private static func storedEvaluation(_ key: ExpiringKey?, _ row: inout Row) -> EvaluationRecord? {
+    guard let key else { return nil }
+    var rest = row
+    rest.skip(EvaluationRecord.columns.count)
+    return EvaluationRecord(key: key, &row, sweptBefore: rest.time())
+  }
+
+  static func device(id: String, vendor: Vendor) -> StatementCall {
+    StatementCall(.selectDevice).bind(vendor.storedID(ofDevice: id)).bind(id)
+  }
+
+  static func holder(applicationID: String, profileID: String) -> [StatementCall] {
+    [profileID, ProfileRecord.erasureMarkID(forProfile: profileID)].map { id in
+      StatementCall(.selectProfile).bind(applicationID).bind(id)
+    }
+  }
+
+  /// - Parameter results: begin with those of `holder`.
+  static func holderRecords(
+    applicationID: String, profileID: String, _ results: [QueryResult]
+  ) throws(PostgresError) -> HolderRecords {
+    guard results.count >= 2 else { throw .corrupt("an answer is missing") }
+    func profile(_ id: String, _ result: QueryResult) throws(PostgresError) -> ProfileRecord {
+      try result.map { row throws(PostgresError) in try ProfileRecord(&row) }.first
+        ?? ProfileRecord(applicationID: applicationID, profileID: id)
+    }
+    return HolderRecords(
+      profile: try profile(profileID, results[0]),
+      erasureMark: try profile(ProfileRecord.erasureMarkID(forProfile: profileID), results[1]))
+  }
+
+  static func enrolment(
+    applicationID: String, profileID: String, deviceID: String, vendor: Vendor, ticket: ExpiringKey
+  ) -> [StatementCall] {
+    holder(applicationID: applicationID, profileID: profileID) + [
+      StatementCall(.selectActiveBinding).bind(applicationID).bind(deviceID),
+      StatementCall(.countActiveBindings).bind(applicationID).bind(profileID),
+      StatementCall(.selectTicket).bind(ticket),
+      device(id: deviceID, vendor: vendor),
+    ]
+  }
+
+  static func enrolmentRecords(
+    applicationID: String, profileID: String, deviceID: String, vendor: Vendor, ticket: ExpiringKey,
+    _ results: [QueryResult]
+  ) throws(PostgresError) -> EnrolmentRecords {
+    guard results.count == 6 else { throw .corrupt("an answer is missing") }
+    let bindings = try results[2].map { row throws(PostgresError) in try BindingRecord(&row) }
+    let devices = try results[5].map { row in DeviceRecord(&row).known(to: vendor) }
+    return EnrolmentRecords(
+      holder: try holderRecords(applicationID: applicationID, profileID: profileID, results),
+      device: devices.first ?? DeviceRecord(deviceID: deviceID, vendor: vendor), deviceBinding: bindings.first,
+      activeBindingCount: try results[3].only { row in Int(row.integer()) },
+      isTicketUsed: try results[4].only { row in
+        let isSwept = ticket.expiresAt < row.time()
+        return row.boolean() || isSwept
+      })
+  }
+
+  static func token(_ key: ExpiringKey, _ row: inout Row) throws(PostgresError) -> TokenRecord? {
+    if key.expiresAt < row.time() { return .swept(key) }
+    return row.isNull ? nil : try TokenRecord(key: key, &row)
+  }
+}
+
+extension DeviceRecord {
+  /// If the record is shared by all vendors, this vendor has none of its own. Stand-ins are shared.
+  func known(to vendor: Vendor) -> DeviceRecord {
+    self.vendor == vendor || isOfNoVendor ? self : inherited(by: vendor)
+  }
+}
+
+extension ProfileRecord {
+  /// The record as it is, unless it belongs to a revoked binding without a stand-in yet.
+  fileprivate func counting(for binding: BindingRecord?) -> ProfileRecord {
+    guard let binding, binding.isRevoked, Identifier.areEqual(profileID, binding.profileID) else { return self }
+    return standIn(forRevokedBinding: binding.bindingID)
+  }
+}
+
+extension StatementCall {
+  /// Three columns, NULL without a key.
+  fileprivate consuming func bind(_ key: ExpiringKey?) -> StatementCall {
+    if let key { bind(key) } else { bindNull().bindNull().bindNull() }
+  }
+}
+
+extension Row {
+  /// `nil` if the record's first column is NULL, because the joined row has no partner.
+  fileprivate mutating func present<Record>(
+    _ columnCount: Int, _ read: (inout Row) throws(PostgresError) -> Record
+  ) throws(PostgresError) -> Record? {
+    guard isNull else { return try read(&self) }
+    skip(columnCount)
+    return nil
+  }
+}

@@ -1,0 +1,135 @@
+// Statements that read records.
+
+internal import TouchstoneStore
+
+extension Statement {
+  // The records of an attempt are joined one by one, and `OFFSET 0` has each of them found by its key. Otherwise a plan that
+  // was made for a small table could read all profiles of an application.
+
+  /// Also reads whether a row may have been swept, in one snapshot.
+  private static func evaluationOf(_ spread: String, _ expiresAt: String, _ id: String) -> String {
+    """
+    LEFT JOIN LATERAL (
+      SELECT * FROM evaluations WHERE spread = \(spread) AND expires_at = \(expiresAt) AND id = \(id) OFFSET 0) e ON TRUE
+    CROSS JOIN sweep_mark
+    """
+  }
+
+  private static let attemptColumns = """
+    \(qualified(BindingRecord.columns, "b")), \(knownDeviceColumns),
+    \(qualified(ProfileRecord.columns, "p")), \(qualified(EvaluationRecord.columns, "e")), swept_before
+    """
+
+  private static func qualified(_ columns: Columns, _ table: String) -> String {
+    columns.names.map { "\(table).\($0)" }.joined(separator: ", ")
+  }
+
+  /// The vendor's own record of a device or, if it has none, the shared one.
+  private static let knownDeviceColumns =
+    DeviceRecord.columns.names.map { "coalesce(d.\($0), o.\($0))" }.joined(separator: ", ")
+
+  /// - Parameter prefix: the vendor's prefix of its devices' ids; empty if all applications belong to one vendor.
+  private static func device(_ prefix: String, orStandIn standIn: String = "NULL") -> String {
+    """
+    LEFT JOIN LATERAL (
+      SELECT * FROM devices WHERE device_id = CASE WHEN b.is_revoked THEN \(Schema.standInOfRevoked("b"))
+        ELSE coalesce(\(prefix)::BYTEA || b.device_id, \(standIn)) END OFFSET 0) d ON TRUE
+    LEFT JOIN LATERAL (
+      SELECT * FROM devices WHERE device_id = b.device_id AND d.device_id IS NULL AND NOT b.is_revoked
+        AND \(prefix)::BYTEA <> '' OFFSET 0) o ON TRUE
+    """
+  }
+
+  /// Applications, bindings, vendors, the stand-ins of their devices and their profiles, evaluations: a row for each element,
+  /// with its number. It reads the same for a known, a revoked and an unknown binding, as one row: also where no stand-in of a
+  /// revoked one can be, it looks for it.
+  static let attemptsOfBindings = Statement(
+    "attempts_of_bindings",
+    """
+    SELECT a.number, \(attemptColumns)
+    FROM unnest($1::BYTEA[], $2::BYTEA[], $3::BYTEA[], $4::BYTEA[], $5::BYTEA[], $6::SMALLINT[], $7::BIGINT[], $8::BYTEA[])
+      WITH ORDINALITY AS a (
+        application_id, binding_id, prefix, stand_in_device, stand_in_profile, spread, expires_at, id, number)
+    LEFT JOIN LATERAL (SELECT * FROM bindings WHERE binding_id = a.binding_id OFFSET 0) b
+      ON b.application_id = a.application_id
+    \(device("a.prefix", orStandIn: "a.stand_in_device"))
+    LEFT JOIN LATERAL (
+      SELECT * FROM profiles WHERE application_id = a.application_id AND profile_id = coalesce(
+        (SELECT CASE WHEN b.is_revoked THEN s.profile_id END FROM profiles AS s
+          WHERE s.application_id = a.application_id
+            AND s.profile_id = \(Schema.standInOfRevokedInProfiles("a.binding_id"))),
+        b.profile_id, a.stand_in_profile) OFFSET 0) p ON TRUE
+    \(evaluationOf("a.spread", "a.expires_at", "a.id"))
+    """)
+
+  /// Application, profile, evaluation.
+  static let attemptOfProfile = Statement(
+    "attempt_of_profile",
+    """
+    SELECT \(qualified(ProfileRecord.columns, "p")), \(qualified(EvaluationRecord.columns, "e")), swept_before
+    FROM (SELECT 1) AS one
+    LEFT JOIN profiles p ON p.application_id = $1 AND p.profile_id = $2
+    \(evaluationOf("$3", "$4", "$5"))
+    """)
+
+  /// Application, digest, vendor, evaluation.
+  static let attemptOfProfileTouchID = Statement(
+    "attempt_of_profile_touch_id",
+    """
+    SELECT \(attemptColumns) FROM (SELECT 1) AS one
+    LEFT JOIN bindings b ON b.application_id = $1 AND b.profile_touch_id = $2 AND NOT b.is_revoked
+    \(device("$3"))
+    LEFT JOIN LATERAL (
+      SELECT * FROM profiles WHERE application_id = b.application_id AND profile_id = b.profile_id OFFSET 0) p ON TRUE
+    \(evaluationOf("$4", "$5", "$6"))
+    """)
+
+  /// The vendor's own record and the shared one. The longer id is the vendor's.
+  static let selectDevice = Statement(
+    "select_device",
+    """
+    SELECT \(DeviceRecord.columns) FROM devices WHERE device_id IN ($1, $2) ORDER BY length(device_id) DESC LIMIT 1
+    """)
+  static let selectProfile = Statement(
+    "select_profile", "SELECT \(ProfileRecord.columns) FROM profiles WHERE application_id = $1 AND profile_id = $2")
+  static let selectActiveBinding = Statement(
+    "select_active_binding",
+    "SELECT \(BindingRecord.columns) FROM bindings WHERE application_id = $1 AND device_id = $2 AND NOT is_revoked")
+  static let countActiveBindings = Statement(
+    "count_active_bindings",
+    "SELECT count(*) FROM bindings WHERE application_id = $1 AND profile_id = $2 AND NOT is_revoked")
+  /// A key.
+  static let selectTicket = Statement(
+    "select_ticket",
+    """
+    SELECT swept_before, EXISTS (SELECT 1 FROM used_tickets WHERE spread = $1 AND expires_at = $2 AND id = $3)
+    FROM sweep_mark
+    """)
+  /// A key.
+  static let selectToken = Statement(
+    "select_token",
+    """
+    SELECT swept_before, \(TokenRecord.columns) FROM sweep_mark
+    LEFT JOIN tokens ON spread = $1 AND expires_at = $2 AND id = $3
+    """)
+  static let selectBindings = Statement(
+    "select_bindings",
+    """
+    SELECT \(BindingRecord.columns) FROM bindings
+    WHERE application_id = $1 AND profile_id = $2 AND binding_id > $3 ORDER BY binding_id LIMIT $4
+    """)
+  /// A separate statement, which an index without revoked bindings serves, because revoked bindings are kept for good.
+  static let selectActiveBindings = Statement(
+    "select_active_bindings",
+    """
+    SELECT \(BindingRecord.columns) FROM bindings
+    WHERE application_id = $1 AND profile_id = $2 AND binding_id > $3 AND NOT is_revoked ORDER BY binding_id LIMIT $4
+    """)
+
+  static let selectLineage = Statement("select_lineage", "SELECT number FROM lineage")
+
+  static let reading = [
+    attemptsOfBindings, attemptOfProfile, attemptOfProfileTouchID, selectDevice, selectProfile, selectActiveBinding,
+    countActiveBindings, selectTicket, selectToken, selectBindings, selectActiveBindings, selectLineage,
+  ]
+}

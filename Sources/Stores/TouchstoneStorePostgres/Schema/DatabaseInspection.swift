@@ -1,0 +1,177 @@
+// Finds out whose database it is, of which version, and whether it is whole. Writes nothing.
+
+internal import TouchstoneStore
+
+struct DatabaseInspection: Sendable {
+  private let lane: ConnectionLane
+
+  init(targets: [ConnectionTarget], options: PostgresStoreOptions) {
+    lane = .ofOneConnection(targets: targets, options: options, timeout: options.listTimeout)
+  }
+
+  /// Whose tables there are.
+  enum State: Sendable, Hashable {
+    /// No table at all.
+    case empty
+    /// `isBeingFilled`: another store's state is being moved here, and that has not ended.
+    case ours(version: Int64, isBeingFilled: Bool)
+    case foreign
+  }
+
+  func state() async throws(StoreOpenError) -> State {
+    do throws(PostgresError) {
+      return try await lane.withSession { session throws(PostgresError) in try await Self.state(in: session) }
+    } catch {
+      throw StoreOpenError(error)
+    }
+  }
+
+  /// Answers which line of history the database is in, and what was found of the audit log's accounts.
+  func requireOurs() async throws(StoreOpenError) -> (lineage: Lineage, accounts: AccountReview) {
+    try await inspect { session throws(PostgresError) in
+      let accounts = try await Self.requireWholeLog(in: session)
+      return (try await Self.lineage(in: session), accounts)
+    }
+  }
+
+  static func lineage(in session: ConnectionLane.Session) async throws(PostgresError) -> Lineage {
+    let number = try await session.run([StatementCall(.selectLineage)]).first?.only { row in row.integer() }
+    guard let number = number.flatMap(UInt32.init(exactly:)) else { throw .corrupt("it has no lineage") }
+    return Lineage(rawValue: number)
+  }
+
+  /// Inspects a database of this version, on a session that has prepared all of the store's statements.
+  func inspect<Value: Sendable>(
+    _ body: (ConnectionLane.Session) async throws(PostgresError) -> Value
+  ) async throws(StoreOpenError) -> Value {
+    if let refusal = Self.refusal(of: try await state()) { throw refusal }
+    do throws(PostgresError) {
+      return try await lane.withSession { session throws(PostgresError) in
+        try await Self.requireTables(in: session)
+        return try await body(session)
+      }
+    } catch {
+      throw StoreOpenError(error)
+    }
+  }
+
+  // MARK: The marker
+
+  private static let selectMarker = Statement(
+    nil, "SELECT application, version, is_being_filled FROM touchstone_schema WHERE only_row = 1")
+  /// Tables, views and sequences of whomever: `information_schema` shows a role only what it may use. What an extension
+  /// brought is nobody's data.
+  private static let hasTables = Statement(
+    nil,
+    """
+    SELECT EXISTS (
+      SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND NOT EXISTS (
+        SELECT 1 FROM pg_catalog.pg_depend d
+        WHERE d.classid = 'pg_catalog.pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e'))
+    """)
+
+  static func state(in session: ConnectionLane.Session) async throws(PostgresError) -> State {
+    // The tables first: another process may make them between the two statements, and the marker with them.
+    let tables = try await session.run([StatementCall(hasTables)])
+    let hasTables = try tables.first?.only { row in row.boolean() } == true
+    return try await markedState(in: session) ?? (hasTables ? .foreign : .empty)
+  }
+
+  /// `nil`: there is no marker.
+  private static func markedState(in session: ConnectionLane.Session) async throws(PostgresError) -> State? {
+    do throws(PostgresError) {
+      guard var row = try await session.run([StatementCall(selectMarker)]).first?.first else { return .foreign }
+      guard row.text() == Schema.application else { return .foreign }
+      return .ours(version: row.integer(), isBeingFilled: row.boolean())
+    } catch {
+      guard case .server(let state, _) = error else { throw error }
+      switch state {
+      case .undefinedTable: return nil
+      case .undefinedColumn: return .foreign
+      default: throw error
+      }
+    }
+  }
+
+  /// `nil`: it is ours, and of this version.
+  static func refusal(of state: State) -> StoreOpenError? {
+    switch state {
+    case .empty:
+      StoreOpenError(
+        code: .otherSchema, message: "the PostgreSQL database has no tables of Touchstone's: run `touchstone migrate`")
+    case .foreign: .foreignDatabase
+    case .ours(let version, _) where version != Schema.version: .otherVersion(version)
+    case .ours(_, let isBeingFilled): isBeingFilled ? .beingFilled : nil
+    }
+  }
+
+  // MARK: What is in it
+
+  /// Prepares what the store says: whatever a statement names must be there.
+  static func requireTables(in session: ConnectionLane.Session) async throws(PostgresError) {
+    let calls = Statement.all.compactMap { statement -> StatementCall? in
+      guard let name = statement.name, !Statement.ofTransactions.contains(statement) else { return nil }
+      return StatementCall(Statement(nil, "PREPARE \(name) AS \(statement.sql)"))
+    }
+    do throws(PostgresError) {
+      try await session.run(calls)
+    } catch {
+      guard case .server(let state, let message) = error, !state.isOfTheMoment else { throw error }
+      throw .corrupt("its tables are not as this version makes them: \(message)")
+    }
+  }
+
+  /// From one moment, for another process may append.
+  @discardableResult
+  static func requireWholeLog(in session: ConnectionLane.Session) async throws(PostgresError) -> AccountReview {
+    try await session.run([StatementCall(Statement(nil, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))]
+    )
+    let (fault, accounts) = try await PostgresAuditLogReader(session: session).checkAtStart()
+    try await session.run([StatementCall(.rollBack)])
+    if let fault { throw .corrupt("the audit log is not as it was written: \(fault)") }
+    return accounts
+  }
+}
+
+extension ConnectionLane {
+  /// For what is done once, on tables that may not be there: it fails as soon as it is known that no host serves.
+  static func ofOneConnection(
+    targets: [ConnectionTarget], options: PostgresStoreOptions, timeout: Duration
+  ) -> ConnectionLane {
+    ConnectionLane(
+      .init(
+        connections: 1, depth: 1, maximumWaiting: options.maximumWaiting, timeout: timeout, answerTimeout: timeout,
+        prepared: Statement.ofTransactions),
+      targets: targets, backoff: options.backoff)
+  }
+}
+
+extension StoreOpenError {
+  fileprivate static let foreignDatabase = StoreOpenError(
+    code: .corrupt,
+    message: "the PostgreSQL database holds another application's tables: give Touchstone a database of its own")
+
+  static let beingFilled = StoreOpenError(
+    code: .otherSchema,
+    message: "the state of a SQLite service was being moved into the PostgreSQL database, and that did not end: run "
+      + "`touchstone migrate --from DIRECTORY --to URI` again")
+
+  fileprivate static func otherVersion(_ version: Int64) -> StoreOpenError {
+    StoreOpenError(
+      code: .otherSchema,
+      message: "the PostgreSQL database has schema \(version), where this version knows \(Schema.version): use the "
+        + "version of Touchstone that made it, or another database")
+  }
+
+  init(_ error: PostgresError) {
+    switch error {
+    case .corrupt(let message):
+      self.init(code: .corrupt, message: "the PostgreSQL database: \(message); restore it from a backup")
+    case .server(let state, _) where !state.isOfTheMoment:
+      self.init(code: .unwritable, message: "the PostgreSQL database: \(error.message); check the role's privileges")
+    case .server, .notSent, .lost:
+      self.init(code: .unreachable, message: "the PostgreSQL database: \(error.message); check the server and the URI")
+    }
+  }
+}

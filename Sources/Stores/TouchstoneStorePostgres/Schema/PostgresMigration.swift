@@ -1,0 +1,83 @@
+// Gives an empty database this version's tables, one process at a time.
+
+package import TouchstoneStore
+
+package enum PostgresMigration {
+  /// What `run` would do now. Writes nothing.
+  package static func plan(
+    uri: String, options: PostgresStoreOptions = PostgresStoreOptions()
+  ) async throws(StoreOpenError) -> SchemaChange {
+    let targets = try ConnectionTarget.prepared(uri)
+    return try plan(from: await DatabaseInspection(targets: targets, options: options).state())
+  }
+
+  /// One transaction: the database has all of the tables with their marker, or nothing.
+  /// - Parameter isToBeFilled: new tables are for a move. No service uses them before it has ended, wherever it is interrupted.
+  package static func run(
+    uri: String, isToBeFilled: Bool = false, options: PostgresStoreOptions = PostgresStoreOptions()
+  ) async throws(StoreOpenError) -> SchemaChange {
+    let targets = try ConnectionTarget.prepared(uri)
+    _ = try await ServerInspection.run(targets: targets, options: options)
+    // Found out before anything is locked: another application may use the same lock.
+    _ = try plan(from: await DatabaseInspection(targets: targets, options: options).state())
+    let lane = ConnectionLane.ofOneConnection(targets: targets, options: options, timeout: timeout)
+    let result: Result<SchemaChange, StoreOpenError>
+    do throws(PostgresError) {
+      result = try await lane.withSession { session throws(PostgresError) in
+        try await migrate(in: session, isToBeFilled: isToBeFilled)
+      }
+    } catch {
+      throw StoreOpenError(error)
+    }
+    return try result.get()
+  }
+
+  /// The limit of one statement, because a move's may go through a large table.
+  static let timeout: Duration = .seconds(60 * 60)
+  /// The advisory lock's key: "Tchs" and "migr" in ASCII.
+  private static let lockKey = 0x5463_6873_6D69_6772
+
+  private static func plan(from state: DatabaseInspection.State) throws(StoreOpenError) -> SchemaChange {
+    if state == .empty { return SchemaChange(version: Schema.version, statements: Schema.creation) }
+    if let refusal = DatabaseInspection.refusal(of: state) { throw refusal }
+    return SchemaChange(version: Schema.version, statements: [])
+  }
+
+  private static func migrate(
+    in session: ConnectionLane.Session, isToBeFilled: Bool
+  ) async throws(PostgresError) -> Result<SchemaChange, StoreOpenError> {
+    try await lock(session)
+    // Another process may have done it while this one waited.
+    let state = try await DatabaseInspection.state(in: session)
+    let change: SchemaChange
+    do throws(StoreOpenError) {
+      change = try plan(from: state)
+    } catch {
+      return .failure(error)
+    }
+    if !change.statements.isEmpty {
+      let mark = isToBeFilled ? [Schema.markBeingFilled] : []
+      try await session.run(
+        [StatementCall(.begin)] + (change.statements + mark).map { .raw($0) } + [StatementCall(.commit)])
+    }
+    return .success(change)
+  }
+
+  /// Held until the connection ends. If the engine knows no such locks, the marker's name admits one transaction.
+  static func lock(_ session: ConnectionLane.Session) async throws(PostgresError) {
+    do throws(PostgresError) {
+      try await session.run([.raw("SELECT pg_advisory_lock(\(lockKey))")])
+    } catch {
+      guard case .server(let state, _) = error, [.undefinedFunction, .featureNotSupported].contains(state) else {
+        throw error
+      }
+    }
+  }
+}
+
+extension StatementCall {
+  /// Not prepared.
+  static func raw(_ sql: String) -> StatementCall {
+    StatementCall(Statement(nil, sql))
+  }
+}

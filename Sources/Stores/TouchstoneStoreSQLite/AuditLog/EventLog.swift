@@ -1,0 +1,281 @@
+// The audit log's table: appended to and erased from by the writer, read in pages.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// Confined like its connection.
+final class EventLog {
+  private let insert: Statement
+  private let erase: Statement
+  private let setHead: Statement
+  private let setStart: Statement
+  private let selectHead: Statement
+  private let selectStart: Statement
+  private let selectErasures: Statement
+  private let selectLatestArchiving: Statement
+  private let selectSigning: Statement
+  private let selectEnd: Statement
+  private let selectOne: Statement
+  private let selectHash: Statement
+  private let selectAll: Statement
+  private let selectOfApplication: Statement
+  private let selectOfProfile: Statement
+  private let selectSequencesOfProfile: Statement
+
+  init(on connection: SQLiteConnection) throws(SQLiteError) {
+    func prepare(_ sql: String) throws(SQLiteError) -> Statement { try Statement(sql, on: connection) }
+    insert = try prepare(
+      "INSERT INTO events (\(EventRecord.columns)) VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    erase = try prepare(
+      """
+      UPDATE events SET digest = ?2, salt = NULL, time = NULL, kind = NULL, application_id = NULL, profile_id = NULL,
+        device_id = NULL, binding_id = NULL, caller = NULL, details = NULL
+      WHERE sequence = ?1
+      """)
+    setHead = try prepare("UPDATE event_chain SET sequence = ?, hash = ?")
+    setStart = try prepare("UPDATE event_archive SET sequence = ?, hash = ?")
+    selectHead = try prepare("SELECT sequence, hash FROM event_chain")
+    selectStart = try prepare("SELECT sequence, hash FROM event_archive")
+    selectErasures = try prepare("SELECT \(EventRecord.columns) FROM events WHERE sequence > ? AND kind = ?")
+    selectEnd = try prepare(
+      """
+      SELECT sequence, hash, coalesce(
+        (SELECT min(sequence) FROM events WHERE sequence > event_chain.sequence),
+        (SELECT min(sequence) FROM events WHERE sequence < 1))
+      FROM event_chain
+      """)
+    let select = "SELECT sequence, kind, \(EventRecord.columns) FROM events"
+    selectOne = try prepare("SELECT \(EventRecord.columns) FROM events WHERE sequence = ?")
+    selectLatestArchiving = try prepare(
+      """
+      SELECT \(EventRecord.columns) FROM events WHERE sequence > ? AND \(Schema.isArchiving)
+      ORDER BY sequence DESC LIMIT 1
+      """)
+    selectSigning = try prepare(
+      """
+      SELECT \(EventRecord.columns) FROM events
+      WHERE \(EventBlock.expression) = ? AND application_id = '' AND profile_id = '' AND kind = ?
+      ORDER BY sequence LIMIT 1
+      """)
+    // Rows of dropped events may still be there.
+    let isAfter = "sequence > max(?, (SELECT sequence FROM event_archive))"
+    selectHash = try prepare("SELECT hash FROM events WHERE sequence = ?")
+    selectAll = try prepare("\(select) WHERE \(isAfter) ORDER BY sequence")
+    let ofApplication = "WHERE \(EventBlock.expression) = ? AND application_id = ?"
+    selectOfApplication = try prepare("\(select) \(ofApplication) AND \(isAfter) ORDER BY sequence")
+    let ofProfile = "\(ofApplication) AND profile_id = ? AND \(isAfter) ORDER BY sequence"
+    selectOfProfile = try prepare("\(select) \(ofProfile)")
+    selectSequencesOfProfile = try prepare("SELECT sequence FROM events \(ofProfile)")
+  }
+
+  func append(_ record: EventRecord) throws(SQLiteError) {
+    guard case .whole(let event, let salt) = record.content else { preconditionFailure("appended without a content") }
+    try insert.bind(record.sequence).bind(record.hash).bind(event, salt: salt).run()
+  }
+
+  // MARK: The end
+
+  /// Stored beside the log, so that events cut off its end are noticed.
+  func setHead(_ head: EventChain.Head) throws(SQLiteError) {
+    try setHead.bind(head.sequence).bind(head.hash).run()
+  }
+
+  func head() throws(SQLiteError) -> EventChain.Head {
+    guard let head = try selectHead.first(EventChain.Head.init) else { throw Self.headless }
+    return head
+  }
+
+  // MARK: The beginning
+
+  /// The event after which the kept ones begin.
+  func start() throws(SQLiteError) -> EventChain.Head {
+    guard let start = try selectStart.first(EventChain.Head.init) else { throw Self.headless }
+    return start
+  }
+
+  /// Leaves the rows up to there to the sweeper. Returns false if the log differs from the archived one.
+  func drop(_ archived: ArchivedEvents) throws(SQLiteError) -> Bool {
+    guard try start() == archived.start, archived.end.sequence > archived.start.sequence,
+      try archived.end.sequence <= head().archivableEnd,
+      try selectHash.bind(archived.end.sequence).first({ row in row.blob() }) == archived.end.hash
+    else { return false }
+    guard try !isErasedSince(archived) else { return false }
+    try setStart.bind(archived.end.sequence).bind(archived.end.hash).run()
+    return true
+  }
+
+  private func isErasedSince(_ archived: ArchivedEvents) throws(SQLiteError) -> Bool {
+    selectErasures.bind(archived.unerasedThrough).bind(ProfileErasure.eventKind)
+    defer { selectErasures.reset() }
+    while var row = try selectErasures.next() {
+      if let event = try EventRecord(&row).event, archived.isErased(by: event) { return true }
+    }
+    return false
+  }
+
+  /// Whether the events before the kept ones were archived: the latest archiving moved the log's beginning here.
+  private func hasAccount(of start: EventChain.Head) throws(SQLiteError) -> Bool {
+    guard start != .genesis else { return true }
+    let latest = try selectLatestArchiving.bind(start.sequence)
+      .first { row throws(SQLiteError) in try EventRecord(&row) }
+    return latest?.event.map { ArchivedEvents.isAccount(of: start, $0) } ?? false
+  }
+
+  // MARK: The end, as a verification needs it
+
+  struct End {
+    var head: EventChain.Head
+    /// The number of an event after the head, or before the first one.
+    var outlier: UInt64?
+  }
+
+  /// Reads one moment, also beside a writer.
+  func end() throws(SQLiteError) -> End {
+    let end = try selectEnd.first { row in
+      End(
+        head: EventChain.Head(&row), outlier: row.optionalInteger().map { UInt64(truncatingIfNeeded: $0) })
+    }
+    guard let end else { throw Self.headless }
+    return end
+  }
+
+  private static let headless = SQLiteError(code: .corrupt, message: "the audit log has no head")
+
+  /// Verifies the whole log or, if it is long, its latest part, for a start. Collects the accounts in it.
+  func checkAtStart() throws(SQLiteError) -> (fault: EventChainVerifier.Fault?, accounts: AccountReview) {
+    let start = try start()
+    let end = try end()
+    var reading = EventLogReading(
+      keptAfter: start, through: end.head, outlier: end.outlier, maximumEvents: EventLogReading.maximumEventsAtStart,
+      accounts: .collecting)
+    while let position = reading.next { reading.take(try records(after: position)) }
+    if reading.fault != nil || reading.isOfAll { return (reading.fault, reading.accounts) }
+    var accounts = reading.accounts
+    if accounts.firstSigned == nil, let signed = try firstSigning(after: start, through: end.head) {
+      accounts.note(signed: signed)
+    }
+    return (try hasAccount(of: start) ? nil : .dropped(through: start.sequence), accounts)
+  }
+
+  /// The event after which accounts are signed, or a later archiving. Indexes find them in a few microseconds for each block.
+  private func firstSigning(
+    after start: EventChain.Head, through end: EventChain.Head
+  ) throws(SQLiteError) -> EventRecord? {
+    // The verification reports an event that cannot be read.
+    let archiving = try selectLatestArchiving.bind(start.sequence).first { row in try? EventRecord(&row) }
+    if let archiving = archiving ?? nil, archiving.isSignedAccount { return archiving }
+    for block in EventBlock.numbers(after: start.sequence, through: end.sequence) {
+      let signing = try selectSigning.bind(block).bind(EventDraft.signingKind)
+        .first { row in try? EventRecord(&row) }
+      if let signing = signing ?? nil, signing.isSignedAccount { return signing }
+    }
+    return nil
+  }
+
+  // MARK: Pages
+
+  /// The events that a read has found so far, and how many more it may look at.
+  private struct Search {
+    let filter: EventFilter
+    let limit: Int
+    var rowsLeft = EventPage.maximumRows
+    var events: [EventRecord] = []
+    /// All events up to here were looked at.
+    var through: UInt64 = 0
+
+    var isOver: Bool { events.count >= limit || rowsLeft <= 0 }
+  }
+
+  func page(matching filter: EventFilter, afterSequence: UInt64, limit: Int) throws(SQLiteError) -> EventPage {
+    // Events that are appended meanwhile may be in the page, in order and without a gap.
+    let end = try head().sequence
+    var search = Search(filter: filter, limit: limit)
+    if filter.applicationID.isEmpty {
+      try look(through: selectAll.bind(min(afterSequence, UInt64(Int64.max))), &search)
+    } else {
+      for block in EventBlock.numbers(after: max(afterSequence, try start().sequence), through: end)
+      where !search.isOver {
+        try look(through: bound(filter, block: block, afterSequence), &search)
+        // Querying a block costs as much as a row. Events after the end were not read.
+        let isWhole = !search.isOver
+        search.rowsLeft -= 1
+        if isWhole { search.through = max(search.through, min(EventBlock.end(of: block), end)) }
+      }
+    }
+    // Read after the events, so that events dropped meanwhile count as missing.
+    let start = try start().sequence
+    let found = search.isOver ? search.through : max(search.events.last?.sequence ?? 0, end)
+    return EventPage(events: search.events, through: limit > 0 ? found : 0, start: start, end: end)
+  }
+
+  /// A page for verification. `nil` stands for a row that cannot be read as an event.
+  func records(after sequence: UInt64) throws(SQLiteError) -> [EventRecord?] {
+    var records: [EventRecord?] = []
+    selectAll.bind(min(sequence, UInt64(Int64.max)))
+    defer { selectAll.reset() }
+    while records.count < EventLogReading.eventsPerPage, var row = try selectAll.next() {
+      (_, _) = (row.integer(), row.text())
+      records.append(try? EventRecord(&row))
+    }
+    return records
+  }
+
+  private func look(through select: Statement, _ search: inout Search) throws(SQLiteError) {
+    defer { select.reset() }
+    while !search.isOver, var row = try select.next() {
+      search.rowsLeft -= 1
+      search.through = UInt64(truncatingIfNeeded: row.integer())
+      // First, because most events of a log have other kinds.
+      guard search.filter.includes(kind: row.text()) else { continue }
+      search.events.append(try EventRecord(&row))
+    }
+  }
+
+  private func bound(_ filter: EventFilter, block: UInt64, _ afterSequence: UInt64) -> Statement {
+    guard !filter.profileID.isEmpty else {
+      return selectOfApplication.bind(block).bind(filter.applicationID).bind(afterSequence)
+    }
+    return selectOfProfile.bind(block).bind(filter.applicationID).bind(filter.profileID).bind(afterSequence)
+  }
+
+  // MARK: Erasing
+
+  /// Searches up to the log's present end for each erasure. Archived events are out of reach.
+  func find(_ erasures: [ProfileErasure]) throws(SQLiteError) -> [EventErasure] {
+    var found: [EventErasure] = []
+    for erasure in erasures {
+      let end = try head().sequence
+      let sequences = try sequences(naming: erasure, after: try start().sequence, through: end)
+      found.append(EventErasure(erasure: erasure, sequences: sequences[...], searchedThrough: end))
+    }
+    return found
+  }
+
+  /// The numbers of all events after `start` and up to `end` that name the profile, rising.
+  func sequences(
+    naming erasure: ProfileErasure, after start: UInt64, through end: UInt64
+  ) throws(SQLiteError) -> [UInt64] {
+    var sequences: [UInt64] = []
+    for block in EventBlock.numbers(after: start, through: end) {
+      selectSequencesOfProfile.bind(block).bind(erasure.applicationID).bind(erasure.profileID).bind(start)
+      while var row = try selectSequencesOfProfile.next() {
+        sequences.append(UInt64(truncatingIfNeeded: row.integer()))
+      }
+    }
+    return sequences
+  }
+
+  /// Leaves the event's place in the chain.
+  func erase(_ sequence: UInt64, by erasure: ProfileErasure) throws(SQLiteError) -> ProfileErasure.Finding {
+    let record = try selectOne.bind(sequence).first { row in try? EventRecord(&row) }
+    let finding = erasure.finding(record ?? nil, after: try hash(before: sequence))
+    if case .erasable(let event) = finding { try erase.bind(event.sequence).bind(event.digest).run() }
+    return finding
+  }
+
+  private func hash(before sequence: UInt64) throws(SQLiteError) -> [UInt8]? {
+    let start = try start()
+    guard sequence > start.sequence + 1 else { return sequence == start.sequence + 1 ? start.hash : nil }
+    return try selectHash.bind(sequence - 1).first { row in row.blob() }
+  }
+}

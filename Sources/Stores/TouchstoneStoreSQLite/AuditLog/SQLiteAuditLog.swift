@@ -1,0 +1,77 @@
+// Verifies the audit log in a data directory, beside a running service or after it (R41).
+
+public import TouchstoneStore
+
+public enum SQLiteAuditLog {
+  public typealias Verification = AuditLogVerification
+
+  /// Reads every event once, in a few microseconds each. Changes nothing and takes no lock. Leaves events that are appended
+  /// meanwhile to the next reading.
+  ///
+  /// - Parameter accounts: how the accounts' signatures are verified.
+  public static func verify(
+    directory: String, accounts: AccountReview = .none
+  ) throws(StoreOpenError) -> Verification {
+    let path = "\(directory)/\(DataDirectory.databaseName)"
+    try DatabaseFile.inspectHeader(path: path, isWritten: false)
+    do throws(SQLiteError) {
+      if let verification = try verifyClosed(path, accounts) { return verification }
+      return try verify(path, .readOnly, accounts)
+    } catch {
+      throw StoreOpenError(error, path: path)
+    }
+  }
+
+  /// Returns `nil` if a service has the file open, or had it open meanwhile.
+  ///
+  /// Even to read, SQLite makes a missing write-ahead log, unless the file is opened as immutable.
+  private static func verifyClosed(
+    _ path: String, _ accounts: AccountReview
+  ) throws(SQLiteError) -> Verification? {
+    guard let file = ClosedFile(path: path) else { return nil }
+    let verification = Result { () throws(SQLiteError) in try verify(path, .readImmutable, accounts) }
+    return ClosedFile(path: path) == file ? try verification.get() : nil
+  }
+
+  static func verify(
+    _ path: String, _ access: SQLiteConnection.Access, _ accounts: AccountReview = .none
+  ) throws(SQLiteError) -> Verification {
+    let connection = try SQLiteConnection(path: path, access: access)
+    let log = try EventLog(on: connection)
+    var verification = try verify(log, from: log.start(), accounts)
+    // Events that were archived and dropped during this reading are no loss.
+    while verification.fault != nil, case let start = try log.start(), start.sequence > verification.start.sequence {
+      verification = try verify(log, from: start, accounts)
+    }
+    if verification.fault == nil { try requireIndexes(of: &verification, on: connection) }
+    return verification
+  }
+
+  private static func verify(
+    _ log: EventLog, from start: EventChain.Head, _ accounts: AccountReview
+  ) throws(SQLiteError) -> Verification {
+    let end = try log.end()
+    var reading = EventLogReading(keptAfter: start, through: end.head, outlier: end.outlier, accounts: accounts)
+    while let position = reading.next { reading.take(try log.records(after: position)) }
+    var verification = Verification(start: start, head: end.head)
+    reading.count(in: &verification)
+    return verification
+  }
+
+  /// Lists and erasures find events by the indexes, which the chain of hashes does not cover. Reads the table and its
+  /// indexes once, in one or two microseconds for each event.
+  private static func requireIndexes(
+    of verification: inout Verification, on connection: SQLiteConnection
+  ) throws(SQLiteError) {
+    let check = try Statement("PRAGMA integrity_check(events)", on: connection)
+    guard let finding = try check.first({ row in row.text() }), finding != "ok" else { return }
+    // "row 7 missing from index events_of_block": a row's number is its event's.
+    let words = finding.split(separator: " ")
+    guard words.starts(with: ["row"]), words.dropFirst(2).starts(with: ["missing", "from", "index"]),
+      let sequence = UInt64(words[1])
+    else { throw SQLiteError(code: .corrupt, message: "the audit log: \(finding)") }
+    let start = verification.start.sequence
+    verification.verifiedCount = min(verification.verifiedCount, sequence > start ? sequence - start - 1 : 0)
+    verification.fault = .hidden(sequence: sequence)
+  }
+}

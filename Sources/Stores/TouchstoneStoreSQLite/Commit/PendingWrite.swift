@@ -1,0 +1,114 @@
+// A write that waits for its batch, and its answer.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// As in `Store`.
+typealias StoreCompletion<Value> = @Sendable (Result<Value, StoreError>) -> Void
+
+enum PendingWrite: Sendable {
+  /// With what is left of each of its erasures.
+  case commit(ChangeSet, [EventErasure], StoreCompletion<Void>)
+  case sweep(before: UnixTime, StoreCompletion<SweepResult>)
+  case probe(StoreCompletion<Void>)
+  case keyCheck([UInt8], StoreCompletion<[UInt8]>)
+  case drop(ArchivedEvents, StoreCompletion<Void>)
+  case beginSigning(StoreCompletion<UInt64?>)
+
+  func fail(_ error: StoreError) {
+    switch self {
+    case .commit(_, _, let completion): completion(.failure(error))
+    case .sweep(_, let completion): completion(.failure(error))
+    case .probe(let completion): completion(.failure(error))
+    case .keyCheck(_, let completion): completion(.failure(error))
+    case .drop(_, let completion): completion(.failure(error))
+    case .beginSigning(let completion): completion(.failure(error))
+    }
+  }
+
+  /// The health probe bypasses the queue limit, so that a full queue is not reported as a disk failure.
+  var isProbe: Bool {
+    if case .probe = self { true } else { false }
+  }
+}
+
+/// Delivered only after the transaction is durable.
+enum WriteAnswer: Sendable {
+  case committed(StoreCompletion<Void>)
+  /// This part is durable, and the next one must be written: there is no answer yet.
+  case unfinished(PendingWrite)
+  case refused(StoreCompletion<Void>, StoreError)
+  case swept(StoreCompletion<SweepResult>, SweepResult)
+  case probed(StoreCompletion<Void>)
+  case keyCheck(StoreCompletion<[UInt8]>, [UInt8])
+  case begunSigning(StoreCompletion<UInt64?>, UInt64?)
+
+  /// `log.signed` was appended.
+  var hasBegunSigning: Bool {
+    if case .begunSigning(_, .some) = self { true } else { false }
+  }
+
+  var rest: PendingWrite? {
+    if case .unfinished(let rest) = self { rest } else { nil }
+  }
+
+  func deliver() {
+    switch self {
+    case .committed(let completion): completion(.success(()))
+    case .unfinished: break
+    case .refused(let completion, let conflict): completion(.failure(conflict))
+    case .swept(let completion, let result): completion(.success(result))
+    case .probed(let completion): completion(.success(()))
+    case .keyCheck(let completion, let check): completion(.success(check))
+    case .begunSigning(let completion, let sequence): completion(.success(sequence))
+    }
+  }
+}
+
+/// The reason why a whole batch failed.
+struct BatchFailure: Error, Sendable, Hashable {
+  /// The answer to each of its writes.
+  var answer: StoreError
+  /// Nothing may be written any more.
+  var isFinal: Bool
+
+  /// Before COMMIT: nothing was written.
+  init(beforeCommit error: SQLiteError) {
+    self.init(answer: StoreError(error), isFinal: false)
+  }
+
+  /// In COMMIT. Without room, without the lock, or after a refused write, the log has no end of this transaction, and the next
+  /// one takes its place. After any other failure, especially of an fsync, the disk's content is unknown, and a second fsync
+  /// would not show it: the store stops, and writes the log anew at the next start.
+  init(inCommit error: SQLiteError) {
+    if [.full, .busy].contains(error.code.primary) || error.code == .ioErrorWrite {
+      self.init(beforeCommit: error)
+    } else {
+      self.init(answer: StoreError(code: .inDoubt, message: "a commit failed: \(error.text)"), isFinal: true)
+    }
+  }
+
+  /// In a checkpoint, which loses nothing, because the log still has everything. But after a failed fsync the kernel treats
+  /// unwritten pages as written. A later checkpoint would begin the log anew, which has these pages. `nil`: it may be tried
+  /// again.
+  init?(inCheckpoint error: SQLiteError) {
+    guard error.code == .ioErrorSync else { return nil }
+    self.init(answer: StoreError(code: .unavailable, message: "a checkpoint failed: \(error.text)"), isFinal: true)
+  }
+
+  private init(answer: StoreError, isFinal: Bool) {
+    self.answer = answer
+    self.isFinal = isFinal
+  }
+}
+
+extension StoreError {
+  static let overloaded = StoreError(code: .unavailable, message: "too many writes are waiting")
+
+  /// After a failure that is final.
+  static func broken(by cause: StoreError) -> StoreError {
+    StoreError(
+      code: .unavailable, remedy: .checkDiskAndRestart,
+      message: "\(cause.message); check the disk, then start the service again")
+  }
+}

@@ -1,0 +1,95 @@
+// Removes a profile from the database.
+
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// An erasure and the events that it still has to take. They go first, in transactions of a bounded number each; the records go
+/// in the last one. So an erasure that is cut short leaves the profile in place, and a repeated one ends it: its id is free for
+/// a new person only when nothing is left of the old one.
+struct EventErasure: Sendable {
+  let erasure: ProfileErasure
+  /// Rising. Some may be erased by another erasure.
+  var sequences: ArraySlice<UInt64>
+  /// The log was searched up to here. The writer searches what came later.
+  var searchedThrough: UInt64
+  var findings = ErasureFindings()
+
+  /// One transaction takes what is left.
+  var isLastPart: Bool { sequences.count <= ProfileErasure.maximumEventsPerTransaction }
+
+  /// The next part, which is no longer left.
+  mutating func takePart() -> ArraySlice<UInt64> {
+    let part = sequences.prefix(ProfileErasure.maximumEventsPerTransaction)
+    sequences = sequences.dropFirst(part.count)
+    return part
+  }
+}
+
+/// Confined like its connection.
+final class ProfileEraser {
+  struct Removed {
+    var bindings: [String] = []
+    var devices: [String] = []
+    var profiles: [ProfileKey] = []
+    /// Those of `profiles` that were there.
+    var versions: [(profileID: String, version: RecordVersion)] = []
+    /// How many of them were stand-ins that were there.
+    var standIns = StandInCounts()
+  }
+
+  private let deleteUses: Statement
+  private let deletePostures: Statement
+  private let deleteBindings: Statement
+  private let deleteProfile: Statement
+  private let deleteDevice: Statement
+
+  init(on connection: SQLiteConnection) throws(SQLiteError) {
+    func prepare(_ sql: String) throws(SQLiteError) -> Statement { try Statement(sql, on: connection) }
+    let ofProfile = "application_id = ? AND profile_id = ?"
+    let ofItsBinding = "binding_number IN (SELECT number FROM bindings WHERE \(ofProfile))"
+    deleteUses = try prepare("DELETE FROM binding_uses WHERE \(ofItsBinding)")
+    deletePostures = try prepare("DELETE FROM binding_postures WHERE \(ofItsBinding)")
+    deleteBindings = try prepare("DELETE FROM bindings WHERE \(ofProfile) RETURNING binding_id")
+    deleteProfile = try prepare("DELETE FROM profiles WHERE \(ofProfile) RETURNING version")
+    deleteDevice = try prepare("DELETE FROM devices WHERE device_id = ? RETURNING version")
+  }
+
+  /// Removes everything of the profile except its events.
+  func removeRecords(of erasure: ProfileErasure) throws(SQLiteError) -> Removed {
+    var removed = Removed()
+    for delete in [deleteUses, deletePostures] {
+      try delete.bind(erasure.applicationID).bind(erasure.profileID).run()
+    }
+    deleteBindings.bind(erasure.applicationID).bind(erasure.profileID)
+    while var row = try deleteBindings.next() { removed.bindings.append(row.text()) }
+    try removeProfile(erasure.profileID, of: erasure, from: &removed)
+    try removeStandIn(ProfileRecord.standInID(forProfile: erasure.profileID), of: erasure, from: &removed)
+    for binding in removed.bindings {
+      let device = DeviceRecord.standInID(forUnknownBinding: binding, applicationID: erasure.applicationID)
+      if try deleteDevice.bind(device).first({ row in row.version() }) != nil { removed.standIns.devices += 1 }
+      let ofRevoked = DeviceRecord.standInID(forRevokedBinding: binding)
+      try deleteDevice.bind(ofRevoked).run()
+      removed.devices += [device, ofRevoked]
+      try removeStandIn(ProfileRecord.standInID(forUnknownBinding: binding), of: erasure, from: &removed)
+      try removeProfile(ProfileRecord.standInID(forRevokedBinding: binding), of: erasure, from: &removed)
+    }
+    return removed
+  }
+
+  private func removeStandIn(
+    _ profileID: String, of erasure: ProfileErasure, from removed: inout Removed
+  ) throws(SQLiteError) {
+    if try removeProfile(profileID, of: erasure, from: &removed) { removed.standIns.profiles += 1 }
+  }
+
+  /// Whether it was there.
+  @discardableResult
+  private func removeProfile(
+    _ profileID: String, of erasure: ProfileErasure, from removed: inout Removed
+  ) throws(SQLiteError) -> Bool {
+    let version = try deleteProfile.bind(erasure.applicationID).bind(profileID).first { row in row.version() }
+    removed.profiles.append(ProfileKey(applicationID: erasure.applicationID, profileID: profileID))
+    if let version { removed.versions.append((profileID, version)) }
+    return version != nil
+  }
+}

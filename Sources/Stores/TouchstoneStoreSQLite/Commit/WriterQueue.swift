@@ -1,0 +1,263 @@
+// Group commit: all waiting writes share one transaction and one fsync. None waits for more to come.
+
+internal import Dispatch
+internal import Synchronization
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// The only way to write. If too many writes wait, further ones are refused at once.
+///
+/// `@unchecked Sendable`: `writer`, `schedule`, `unfinished`, `isTurnOfUnfinished`, `owesEmptyLog`,
+/// `isLookScheduled` and `breakage` are used only on `queue`.
+final class WriterQueue: @unchecked Sendable {
+  private struct Waiting {
+    var writes: [PendingWrite] = []
+    /// A drain is running or about to.
+    var isDraining = false
+    /// Set: nothing is accepted any more.
+    var refusal: StoreError?
+  }
+
+  /// How soon it tries again to empty a log that readers kept. A long reader (a backup) costs nothing, and erased content
+  /// stays no longer than the reader.
+  private static let lookInterval = DispatchTimeInterval.milliseconds(500)
+
+  private let waiting = Mutex(Waiting())
+  private let counters = Mutex(StoreStatistics())
+  private let maximumWaiting: Int
+  private let maximumBatch: Int
+  private let queue = DispatchQueue(label: "touchstone.sqlite.writer")
+  /// Answers run while the next batch is already being written.
+  private let answerQueue = DispatchQueue(label: "touchstone.sqlite.answers")
+  let eventSignal = EventSignal()
+  private let checkpointer: Checkpointer
+  private var writer: BatchWriter?
+  private var schedule: CheckpointSchedule
+  /// Erasures of which a part is written. Waiting writes take turns with them, so neither waits for all of the other.
+  private var unfinished: [PendingWrite] = []
+  private var isTurnOfUnfinished = false
+  /// The write-ahead log holds erased content until it is emptied.
+  private var owesEmptyLog = false
+  private var isLookScheduled = false
+  /// If set, the disk's content is unknown, and nothing is written any more, not even by closing.
+  private var breakage: StoreError?
+
+  /// - Parameter owesEmptyLog: a killed process may have left erased content in the log.
+  init(writer: BatchWriter, checkpointer: Checkpointer, owesEmptyLog: Bool, options: SQLiteStoreOptions) {
+    self.writer = writer
+    self.owesEmptyLog = owesEmptyLog
+    self.checkpointer = checkpointer
+    schedule = CheckpointSchedule(startFrames: options.checkpointFrames)
+    maximumWaiting = options.maximumWaitingWrites
+    maximumBatch = options.maximumBatchWrites
+    if owesEmptyLog { queue.async { self.lookLater() } }
+  }
+
+  var statistics: StoreStatistics { counters.withLock { $0 } }
+
+  func submit(_ write: PendingWrite) {
+    let (refusal, mustDrain) = waiting.withLock { waiting -> (StoreError?, Bool) in
+      if let refusal = waiting.refusal { return (refusal, false) }
+      guard waiting.writes.count < maximumWaiting || write.isProbe else { return (.overloaded, false) }
+      waiting.writes.append(write)
+      defer { waiting.isDraining = true }
+      return (nil, !waiting.isDraining)
+    }
+    if let refusal {
+      if refusal == .overloaded { counters.withLock { $0.overloads += 1 } }
+      write.fail(refusal)
+    } else if mustDrain {
+      queue.async { self.drain() }
+    }
+  }
+
+  /// Finishes first what was accepted; of an erasure no more than the part in hand, since a long one has hundreds.
+  func close(completion: @escaping @Sendable () -> Void) {
+    waiting.withLock { $0.refusal = .closed }
+    queue.async {
+      self.endErasures()
+      while let batch = self.nextBatch() {
+        self.write(batch)
+        self.endErasures()
+      }
+      self.answerQueue.async {
+        self.checkpointer.close {
+          // Last: closing the last connection empties the log into the database.
+          self.queue.async {
+            self.writer = nil
+            completion()
+          }
+        }
+      }
+    }
+  }
+
+  // MARK: On the queue
+
+  private func endErasures() {
+    fail(unfinished, .closed)
+    unfinished = []
+  }
+
+  /// One batch at a time, so that a checkpoint gets its turn however many writes wait.
+  private func drain() {
+    guard let batch = nextBatch() else { return }
+    write(batch)
+    queue.async { self.drain() }
+  }
+
+  private func nextBatch() -> [PendingWrite]? {
+    defer { isTurnOfUnfinished.toggle() }
+    if isTurnOfUnfinished, !unfinished.isEmpty { return [unfinished.removeFirst()] }
+    return waiting.withLock { waiting in
+      guard !waiting.writes.isEmpty else {
+        if !unfinished.isEmpty { return [unfinished.removeFirst()] }
+        waiting.isDraining = false
+        return nil
+      }
+      guard waiting.writes.count > maximumBatch else {
+        defer { waiting.writes = [] }
+        return waiting.writes
+      }
+      let batch = Array(waiting.writes.prefix(maximumBatch))
+      waiting.writes.removeFirst(maximumBatch)
+      return batch
+    }
+  }
+
+  private func write(_ batch: [PendingWrite]) {
+    if let breakage { return fail(batch, breakage) }
+    guard let writer else { return fail(batch, .closed) }
+    do throws(BatchFailure) {
+      let answers = try writer.write(batch)
+      let rests = answers.compactMap(\.rest)
+      unfinished += rests
+      if writer.hasErased {
+        owesEmptyLog = true
+        // Once for each erasure, unless no further part of it is written.
+        if rests.isEmpty { emptyLog(of: writer) } else { lookLater() }
+      }
+      let frames = writer.connection.walFrames
+      counters.withLock { $0.count(answers, walFrames: frames) }
+      let hasAppended = writer.hasAppended
+      answerQueue.async {
+        for answer in answers { answer.deliver() }
+        if hasAppended { self.eventSignal.ring() }
+      }
+      if breakage == nil { perform(schedule.committed(walFrames: frames)) }
+    } catch {
+      counters.withLock { $0.failedTransactions += 1 }
+      fail(batch, error.answer)
+      if error.isFinal { stop(writer, error.answer) }
+    }
+  }
+
+  private func stop(_ writer: BatchWriter, _ cause: StoreError) {
+    let breakage = StoreError.broken(by: cause)
+    self.breakage = breakage
+    waiting.withLock { $0.refusal = $0.refusal ?? breakage }
+    // Fails only if the connection was misused.
+    try? writer.connection.setCheckpointsOnClose(false)
+  }
+
+  private func fail(_ batch: [PendingWrite], _ error: StoreError) {
+    answerQueue.async {
+      for write in batch { write.fail(error) }
+    }
+  }
+
+  // MARK: Checkpoints
+
+  private func perform(_ action: CheckpointSchedule.Action) {
+    switch action {
+    case .none: break
+    case .copyOnWriter: copyOnWriter()
+    case .copyBesideCommits:
+      checkpointer.copy { progress in
+        self.queue.async { self.copied(progress) }
+      }
+    }
+  }
+
+  private func copied(_ result: Result<SQLiteConnection.CheckpointProgress, SQLiteError>) {
+    guard let writer, breakage == nil else { return }
+    switch result {
+    case .success(let progress):
+      perform(
+        schedule.copiedBesideCommits(copiedFrames: progress.copiedFrames, walFrames: writer.connection.walFrames))
+    case .failure(let error):
+      schedule.failed(walFrames: writer.connection.walFrames)
+      checkpointFailed(on: writer, error)
+    }
+  }
+
+  /// Usually it is tried again, because the log still has everything.
+  private func checkpointFailed(on writer: BatchWriter, _ error: SQLiteError) {
+    if let failure = BatchFailure(inCheckpoint: error) { stop(writer, failure.answer) }
+  }
+
+  /// If readers are in the way, it does not wait for them, and tries again at each checkpoint, and when they are gone.
+  private func emptyLog(of writer: BatchWriter) {
+    do throws(SQLiteError) {
+      try writer.connection.emptyLog()
+      owesEmptyLog = false
+    } catch {
+      checkpointFailed(on: writer, error)
+      lookLater()
+    }
+  }
+
+  /// By time, because a service without commits has no checkpoints.
+  private func lookLater() {
+    guard !isLookScheduled, breakage == nil else { return }
+    isLookScheduled = true
+    queue.asyncAfter(deadline: .now() + Self.lookInterval) {
+      self.isLookScheduled = false
+      guard self.owesEmptyLog else { return }
+      self.checkpointer.copy { progress in
+        self.queue.async { self.looked(progress) }
+      }
+    }
+  }
+
+  /// Pages that came during a long read are copied beside the commits, and only the small rest on the writer.
+  private func looked(_ result: Result<SQLiteConnection.CheckpointProgress, SQLiteError>) {
+    guard let writer, breakage == nil, owesEmptyLog else { return }
+    switch result {
+    case .success(let progress) where progress.walFrames - progress.copiedFrames <= CheckpointSchedule.writerFrames:
+      emptyLog(of: writer)
+    case .success: lookLater()
+    case .failure(let error):
+      checkpointFailed(on: writer, error)
+      lookLater()
+    }
+  }
+
+  private func copyOnWriter() {
+    guard let writer else { return }
+    if owesEmptyLog { emptyLog(of: writer) }
+    guard breakage == nil else { return }
+    do throws(SQLiteError) {
+      let progress = try writer.connection.checkpoint()
+      schedule.copiedOnWriter(copiedFrames: progress.copiedFrames, walFrames: progress.walFrames)
+      counters.withLock { $0.checkpoints += 1 }
+    } catch {
+      schedule.failed(walFrames: writer.connection.walFrames)
+      checkpointFailed(on: writer, error)
+    }
+  }
+}
+
+extension StoreStatistics {
+  fileprivate mutating func count(_ answers: [WriteAnswer], walFrames: Int) {
+    transactions += 1
+    self.walFrames = walFrames
+    for answer in answers {
+      switch answer {
+      case .committed: commits += 1
+      case .refused: conflicts += 1
+      case .unfinished, .swept, .probed, .keyCheck, .begunSigning: break
+      }
+    }
+  }
+}

@@ -1,0 +1,23 @@
+// A database that no process writes to: as long as it stays the same, it can be read without SQLite's own bookkeeping.
+
+internal import Glibc
+
+/// Equal to another one of the same path if the file did not change in between.
+struct ClosedFile: Equatable {
+  private let inode: ino_t
+  private let size: off_t
+  private let modified: [Int]
+
+  /// Returns `nil` if there is a write-ahead log that is not empty, or no such file.
+  init?(path: String) {
+    guard let file = Self.status(of: path), Self.status(of: "\(path)-wal")?.st_size ?? 0 == 0 else { return nil }
+    inode = file.st_ino
+    size = file.st_size
+    modified = [file.st_mtim.tv_sec, file.st_mtim.tv_nsec]
+  }
+
+  private static func status(of path: String) -> stat? {
+    var status = stat()
+    return stat(path, &status) == 0 ? status : nil
+  }
+}

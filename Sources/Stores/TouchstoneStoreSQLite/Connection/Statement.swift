@@ -1,0 +1,163 @@
+// A prepared statement: parameters in their order, rows one by one.
+
+internal import CSQLite
+internal import TouchstoneStore
+
+/// Confined like its connection. Owns the pointer, finalizes it when released.
+///
+///     try insert.bind(id).bind(version).run()
+///     while var row = try select.next() { row.text() … }
+final class Statement: ColumnWriter {
+  private let pointer: OpaquePointer
+  private let connection: SQLiteConnection
+  private let parameters = ParameterMemory()
+  private var parameter: Int32 = 0
+  /// The first parameter that could not be bound (out of memory); thrown by the next step.
+  private var bindingFailure = SQLITE_OK
+
+  init(_ sql: String, on connection: SQLiteConnection) throws(SQLiteError) {
+    var prepared: OpaquePointer?
+    try connection.check(
+      sqlite3_prepare_v3(connection.pointer, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil))
+    guard let prepared else { preconditionFailure("not a statement: \(sql)") }
+    pointer = prepared
+    self.connection = connection
+  }
+
+  deinit {
+    sqlite3_finalize(pointer)
+  }
+
+  /// The next row, or `nil` after the last one; the statement is then ready to be used again.
+  func next() throws(SQLiteError) -> Row? {
+    guard bindingFailure == SQLITE_OK else {
+      defer { reset() }
+      throw connection.error(ResultCode(rawValue: bindingFailure))
+    }
+    let code = sqlite3_step(pointer)
+    if code == SQLITE_ROW { return Row(statement: pointer) }
+    defer { reset() }
+    guard code == SQLITE_DONE else { throw connection.error(ResultCode(rawValue: code)) }
+    return nil
+  }
+
+  /// For statements that answer no rows.
+  func run() throws(SQLiteError) {
+    while try next() != nil {}
+  }
+
+  /// The only row, read by `decode`.
+  func first<Value>(_ decode: (inout Row) throws(SQLiteError) -> Value) throws(SQLiteError) -> Value? {
+    guard var row = try next() else { return nil }
+    defer { reset() }
+    return try decode(&row)
+  }
+
+  /// Lets go of the row and the parameters; needed where not all rows were read.
+  func reset() {
+    sqlite3_reset(pointer)
+    parameter = 0
+    parameters.reuse()
+    bindingFailure = SQLITE_OK
+  }
+
+  @discardableResult
+  func bind(_ value: Int64) -> Statement {
+    bindNext { sqlite3_bind_int64(pointer, $0, value) }
+  }
+
+  @discardableResult
+  func bind(_ value: some FixedWidthInteger) -> Statement {
+    bind(Int64(truncatingIfNeeded: value))
+  }
+
+  @discardableResult
+  func bind(_ value: Bool) -> Statement {
+    bind(value ? 1 : Int64(0))
+  }
+
+  @discardableResult
+  func bind(_ value: String) -> Statement {
+    var value = value
+    return value.withUTF8 { utf8 in
+      bindNext { index in
+        parameters.withPlace(of: UnsafeRawBufferPointer(utf8)) { text, destructor in
+          sqlite3_bind_text(
+            pointer, index, text.assumingMemoryBound(to: CChar.self), Int32(utf8.count), destructor)
+        }
+      }
+    }
+  }
+
+  @discardableResult
+  func bind(_ value: [UInt8]) -> Statement {
+    value.withUnsafeBytes { bind($0) }
+  }
+
+  func bind(_ id: UniqueID) -> Statement {
+    withUnsafeBytes(of: (id.high.bigEndian, id.low.bigEndian)) { bind($0) }
+  }
+
+  private func bind(_ value: UnsafeRawBufferPointer) -> Statement {
+    bindNext { index in
+      parameters.withPlace(of: value) { blob, destructor in
+        sqlite3_bind_blob(pointer, index, blob, Int32(value.count), destructor)
+      }
+    }
+  }
+
+  func bindNull() -> Statement {
+    bindNext { sqlite3_bind_null(pointer, $0) }
+  }
+
+  private func bindNext(_ bind: (Int32) -> Int32) -> Statement {
+    parameter += 1
+    let code = bind(parameter)
+    if code != SQLITE_OK, bindingFailure == SQLITE_OK { bindingFailure = code }
+    return self
+  }
+}
+
+/// The columns of the current row, read from left to right; valid until the statement's next step.
+struct Row: ColumnReader {
+  private let statement: OpaquePointer
+  private var column: Int32 = 0
+
+  fileprivate init(statement: OpaquePointer) {
+    self.statement = statement
+  }
+
+  mutating func integer() -> Int64 {
+    defer { column += 1 }
+    return sqlite3_column_int64(statement, column)
+  }
+
+  mutating func boolean() -> Bool {
+    integer() != 0
+  }
+
+  mutating func text() -> String {
+    defer { column += 1 }
+    let text = sqlite3_column_text(statement, column)
+    return String(
+      decoding: UnsafeBufferPointer(start: text, count: Int(sqlite3_column_bytes(statement, column))), as: UTF8.self)
+  }
+
+  mutating func blob() -> [UInt8] {
+    defer { column += 1 }
+    let blob = sqlite3_column_blob(statement, column)
+    return [UInt8](UnsafeRawBufferPointer(start: blob, count: Int(sqlite3_column_bytes(statement, column))))
+  }
+
+  var isNull: Bool {
+    sqlite3_column_type(statement, column) == SQLITE_NULL
+  }
+
+  mutating func skip(_ count: Int) {
+    column += Int32(count)
+  }
+
+  static func unreadable(_ column: String) -> SQLiteError {
+    SQLiteError(code: .corrupt, message: "unreadable column \(column)")
+  }
+}

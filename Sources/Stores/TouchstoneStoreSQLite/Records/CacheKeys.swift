@@ -1,0 +1,109 @@
+// What records in memory are found by: identifiers by their bytes, hashed once.
+
+internal import Glibc
+internal import TouchstoneStore
+
+/// What `CommittedState` looks records up by.
+protocol CacheKey: Hashable, Sendable {
+  /// A hash of the bytes. It picks the partition, and then the place in it.
+  var byteHash: Int { get }
+}
+
+extension CacheKey {
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(byteHash)
+  }
+}
+
+/// An identifier compared byte for byte: `String` takes two spellings of "é" for equal, the database does not.
+struct ByteString: CacheKey {
+  let text: String
+  let byteHash: Int
+
+  init(_ text: String) {
+    self.text = text
+    var hasher = Hasher()
+    hasher.combine(bytesOf: text)
+    byteHash = hasher.finalize()
+  }
+
+  static func == (left: ByteString, right: ByteString) -> Bool {
+    left.byteHash == right.byteHash && left.text.hasSameBytes(as: right.text)
+  }
+}
+
+/// A vendor's device. In two parts, because lookups have them separately and need not join them.
+struct DeviceKey: CacheKey {
+  let vendor: Vendor
+  let deviceID: String
+  let byteHash: Int
+
+  init(vendor: Vendor, deviceID: String) {
+    self.vendor = vendor
+    self.deviceID = deviceID
+    var hasher = Hasher()
+    hasher.combine(vendor.kind)
+    hasher.combine(bytesOf: vendor.name)
+    hasher.combine(bytesOf: deviceID)
+    byteHash = hasher.finalize()
+  }
+
+  static func == (left: DeviceKey, right: DeviceKey) -> Bool {
+    left.byteHash == right.byteHash && left.vendor.kind == right.vendor.kind
+      && left.deviceID.hasSameBytes(as: right.deviceID) && left.vendor.name.hasSameBytes(as: right.vendor.name)
+  }
+}
+
+extension DeviceKey {
+  init(_ device: DeviceRecord) {
+    self.init(vendor: device.vendor, deviceID: device.deviceID)
+  }
+
+  init(standIn id: String) {
+    self.init(vendor: .everybody, deviceID: id)
+  }
+}
+
+/// A profile is one account in one application.
+struct ProfileKey: CacheKey {
+  let applicationID: String
+  let profileID: String
+  let byteHash: Int
+
+  init(applicationID: String, profileID: String) {
+    self.applicationID = applicationID
+    self.profileID = profileID
+    var hasher = Hasher()
+    hasher.combine(bytesOf: applicationID)
+    hasher.combine(bytesOf: profileID)
+    byteHash = hasher.finalize()
+  }
+
+  static func == (left: ProfileKey, right: ProfileKey) -> Bool {
+    left.byteHash == right.byteHash && left.profileID.hasSameBytes(as: right.profileID)
+      && left.applicationID.hasSameBytes(as: right.applicationID)
+  }
+}
+
+extension Hasher {
+  fileprivate mutating func combine(bytesOf text: String) {
+    text.withBytes { combine(bytes: $0) }
+  }
+}
+
+extension String {
+  fileprivate func hasSameBytes(as other: String) -> Bool {
+    withBytes { bytes in
+      other.withBytes {
+        bytes.count == $0.count && (bytes.isEmpty || memcmp(bytes.baseAddress!, $0.baseAddress!, bytes.count) == 0)
+      }
+    }
+  }
+
+  /// `withUTF8` wants a string to change, and so a copy of this one, with its reference counted.
+  @inline(__always)
+  fileprivate func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    if let result = utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }
+    return Array(utf8).withUnsafeBytes(body)
+  }
+}

@@ -1,0 +1,44 @@
+// A SQLite store's bounds and clock.
+
+public import TouchstonePolicy
+public import TouchstoneStore
+
+public struct SQLiteStoreOptions: Sendable {
+  /// More writes are refused at once. It is a second's work on a slow disk, and callers wait no longer than that.
+  public var maximumWaitingWrites = 8_192
+  /// The writes of one transaction. It bounds how long the first of a batch waits for the last, to about 5 ms.
+  public var maximumBatchWrites = 512
+
+  /// The write-ahead log is copied into the database when it holds this many pages of 4 KB: 16 MB, enough that pages written
+  /// often are copied seldom.
+  public var checkpointFrames = 4_000
+
+  // Records in memory, some 45 MB in all: about 1 KB for a binding, 170 bytes for a device, 600 for a profile with a
+  // secret, 120 for an evaluation, 300 for a token.
+  public var cachedBindings = 16_384
+  public var cachedDevices = 32_768
+  public var cachedProfiles = 16_384
+  public var cachedEvaluations = 65_536
+  public var cachedTokens = 16_384
+
+  /// SQLite's page cache for the writer; the pages that every commit touches stay in it.
+  public var writerCacheKilobytes = 16 * 1_024
+
+  /// The number of stand-ins of each kind, devices and profiles.
+  public var maximumStandIns = StandInRecords.defaultMaximum
+  /// The applications whose stand-ins have a share of that number each. All others have one share together.
+  public var namedApplications: NamedApplications = []
+
+  /// The clock for the year of a stand-in's life, which counts from its last write. By default the system's.
+  public var clock: @Sendable () -> UnixTime = systemTime
+
+  /// Called if an erasure finds an event that is not as it was written. The log also has it, as `log.broken`.
+  public var brokenEventFound: @Sendable (EventChainVerifier.Fault) -> Void = { _ in }
+
+  /// The maximum size of the database in pages of 4 KB: a full disk for tests.
+  package var maximumPageCount: Int?
+  /// A virtual file system registered with SQLite: a failing disk for tests.
+  package var virtualFileSystem: String?
+
+  public init() {}
+}

@@ -1,0 +1,244 @@
+// The tables, and the marks by which a database file is known to be ours.
+
+internal import CSQLite
+internal import TouchstoneStore
+
+enum Schema {
+  /// "Tchs" in ASCII, in the file's header: what tells our database from another application's.
+  static let applicationID: Int64 = 0x5463_6873
+  /// "Tchb": another store has its state and may serve it, and it has not been said which of them goes on.
+  static let beingMovedApplicationID: Int64 = 0x5463_6862
+  /// "Tchm": its state is another store's now (`SQLiteMoveSource`).
+  static let movedApplicationID: Int64 = 0x5463_686D
+  /// A table that a directory has from the first of these marks on (`MoveTarget`).
+  static let moveTarget = "move_target"
+  /// Within a transaction, as the other one.
+  static let beginMove = """
+    PRAGMA application_id = \(beingMovedApplicationID);
+    CREATE TABLE \(moveTarget) (
+      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      mark BLOB NOT NULL,
+      place TEXT NOT NULL
+    ) STRICT;
+    """
+  static let takeMoveBack = "PRAGMA application_id = \(applicationID); DROP TABLE IF EXISTS \(moveTarget);"
+
+  /// In the header's user_version. Each change of the tables gives it the next number, and takes the step from the one
+  /// before in the start that finds it.
+  static let version: Int64 = 1
+
+  /// Everything that expires has its expiry in front of its key: inserts append, and sweeping drops a range.
+  ///
+  /// Where sweeping has come to stands in `sweep_mark`, as keys before it may have had a row. `lineage` is another one in
+  /// every new database and after each restoration.
+  ///
+  /// When a binding was last used stands in a table of its own, a row for each: every login writes it, and rows of ten
+  /// bytes keep the pages that logins dirty few. Few logins write `binding_postures` (`SeenPosture`); the other ones have
+  /// fewer pages to write.
+  ///
+  /// `active_bindings_of_profile` spares a query for active bindings the revoked ones, which stay. `archivings` gives a
+  /// start the latest one, however long the log is. `stand_in_counts` has a row for each application and `StandInKind`.
+  ///
+  /// `erasure_marks` has the records of `ProfileRecord.erasureMarkID`. `key_check` has no row before the first start
+  /// (`Store.keyCheck`); `event_archive` is the last event that was archived and dropped.
+  private static let tables = """
+    CREATE TABLE bindings (
+      number INTEGER PRIMARY KEY,
+      binding_id TEXT NOT NULL UNIQUE,
+      application_id TEXT NOT NULL,
+      profile_id TEXT NOT NULL,
+      device_id TEXT NOT NULL,
+      device_name TEXT NOT NULL,
+      biometry_type INTEGER NOT NULL,
+      hardware_keys BLOB,
+      profile_touch_id BLOB,
+      is_revoked INTEGER NOT NULL,
+      baseline BLOB,
+      baseline_os_major INTEGER,
+      platform_family INTEGER,
+      device_lock_count INTEGER NOT NULL,
+      created_at INTEGER NOT NULL,
+      version INTEGER NOT NULL,
+      CHECK ((hardware_keys IS NULL) <> (profile_touch_id IS NULL))
+    ) STRICT;
+    CREATE INDEX bindings_of_profile ON bindings (application_id, profile_id, binding_id);
+    CREATE INDEX active_bindings_of_profile ON bindings (application_id, profile_id, binding_id) WHERE NOT is_revoked;
+    CREATE UNIQUE INDEX active_binding_of_device ON bindings (application_id, device_id) WHERE NOT is_revoked;
+    CREATE UNIQUE INDEX active_profile_touch_id ON bindings (application_id, profile_touch_id)
+      WHERE NOT is_revoked AND profile_touch_id IS NOT NULL;
+
+    CREATE TABLE binding_uses (
+      binding_number INTEGER PRIMARY KEY,
+      last_used_at INTEGER
+    ) STRICT;
+
+    CREATE TABLE binding_postures (
+      binding_number INTEGER PRIMARY KEY,
+      posture BLOB NOT NULL
+    ) STRICT;
+
+    CREATE TABLE devices (
+      device_id TEXT PRIMARY KEY,
+      failures INTEGER NOT NULL,
+      is_locked_out INTEGER NOT NULL,
+      lock_count INTEGER NOT NULL,
+      version INTEGER NOT NULL,
+      stand_in_until INTEGER
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX stand_in_devices ON devices (stand_in_until) WHERE stand_in_until IS NOT NULL;
+    CREATE INDEX stand_in_devices_of_application ON devices (\(applicationOfStandInDevice), stand_in_until)
+      WHERE stand_in_until IS NOT NULL;
+
+    CREATE TABLE profiles (
+      application_id TEXT NOT NULL,
+      profile_id TEXT NOT NULL,
+      is_biometry_enabled INTEGER NOT NULL,
+      is_gesture_enabled INTEGER NOT NULL,
+      is_passcode_enabled INTEGER NOT NULL,
+      preferred INTEGER,
+      settings_updated_at INTEGER,
+      \(secretColumns("passcode")),
+      \(secretColumns("gesture")),
+      incarnation INTEGER NOT NULL,
+      version INTEGER NOT NULL,
+      stand_in_until INTEGER,
+      PRIMARY KEY (application_id, profile_id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX stand_in_profiles ON profiles (stand_in_until) WHERE stand_in_until IS NOT NULL;
+    CREATE INDEX stand_in_profiles_of_application ON profiles (application_id, stand_in_until)
+      WHERE stand_in_until IS NOT NULL;
+
+    CREATE TABLE stand_in_counts (
+      kind INTEGER NOT NULL,
+      application_id TEXT NOT NULL,
+      number INTEGER NOT NULL,
+      PRIMARY KEY (kind, application_id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX largest_stand_in_counts ON stand_in_counts (kind, number);
+
+    CREATE TABLE evaluations (
+      expires_at INTEGER NOT NULL,
+      id BLOB NOT NULL,
+      failures INTEGER NOT NULL,
+      device_owner_failures INTEGER NOT NULL,
+      is_finished INTEGER NOT NULL,
+      version INTEGER NOT NULL,
+      PRIMARY KEY (expires_at, id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE tokens (
+      expires_at INTEGER NOT NULL,
+      id BLOB NOT NULL,
+      state INTEGER NOT NULL,
+      approved_transaction BLOB NOT NULL,
+      version INTEGER NOT NULL,
+      PRIMARY KEY (expires_at, id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE used_tickets (
+      expires_at INTEGER NOT NULL,
+      id BLOB NOT NULL,
+      PRIMARY KEY (expires_at, id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE events (
+      sequence INTEGER PRIMARY KEY,
+      hash BLOB NOT NULL,
+      digest BLOB,
+      salt BLOB,
+      time INTEGER,
+      kind TEXT,
+      application_id TEXT,
+      profile_id TEXT,
+      device_id TEXT,
+      binding_id TEXT,
+      caller TEXT,
+      details BLOB
+    ) STRICT;
+    CREATE INDEX events_of_block ON events (\(EventBlock.expression), application_id, profile_id);
+    CREATE INDEX archivings ON events (sequence) WHERE \(isArchiving);
+
+    CREATE TABLE sweep_mark (
+      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      swept_before INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO sweep_mark VALUES (1, 0);
+
+    CREATE TABLE erasure_marks (
+      application_id TEXT NOT NULL,
+      mark_id TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      PRIMARY KEY (application_id, mark_id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE event_chain (
+      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      sequence INTEGER NOT NULL,
+      hash BLOB NOT NULL
+    ) STRICT;
+    INSERT INTO event_chain VALUES (1, 0, zeroblob(32));
+
+    CREATE TABLE event_archive (
+      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      sequence INTEGER NOT NULL,
+      hash BLOB NOT NULL
+    ) STRICT;
+    INSERT INTO event_archive VALUES (1, 0, zeroblob(32));
+
+    CREATE TABLE lineage (
+      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      number INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO lineage VALUES (1, abs(random() % 4294967296));
+
+    CREATE TABLE key_check (
+      only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+      value BLOB NOT NULL
+    ) STRICT;
+    """
+
+  /// The application in a `DeviceRecord.standInID(forUnknownBinding:applicationID:)`. A query must say it as the index does.
+  static let applicationOfStandInDevice = "substr(device_id, 2, instr(substr(device_id, 2), char(1)) - 1)"
+
+  private static func secretColumns(_ name: String) -> String {
+    SecretRecord.columns(of: name).map { "\($0) \($0.hasSuffix("_verifier") ? "BLOB" : "INTEGER")" }
+      .joined(separator: ",\n      ")
+  }
+
+  /// All of it in one transaction, on an empty database.
+  static func create(on connection: SQLiteConnection) throws(SQLiteError) {
+    try connection.execute(
+      """
+      BEGIN;
+      PRAGMA application_id = \(applicationID);
+      PRAGMA user_version = \(version);
+      \(tables)
+      COMMIT;
+      """)
+  }
+
+  /// A condition on an event. A query must say it as the index does.
+  static let isArchiving = "kind = '\(ArchivedEvents.eventKind)'"
+
+  static func version(of connection: SQLiteConnection) throws(SQLiteError) -> Int64 {
+    try connection.integer("PRAGMA user_version")
+  }
+
+  /// Whether the tables and indexes are those that `create` makes.
+  static func isIntact(on connection: SQLiteConnection) throws(SQLiteError) -> Bool {
+    let model = try SQLiteConnection(path: ":memory:", access: .create)
+    try create(on: model)
+    return try definitions(on: connection) == definitions(on: model)
+  }
+
+  private static func definitions(on connection: SQLiteConnection) throws(SQLiteError) -> [String] {
+    let select = try Statement(
+      """
+      SELECT name || coalesce(sql, '') FROM sqlite_schema
+      WHERE name NOT LIKE 'sqlite_stat%' AND name <> '\(moveTarget)' ORDER BY name
+      """, on: connection)
+    var definitions: [String] = []
+    while var row = try select.next() { definitions.append(row.text()) }
+    return definitions
+  }
+}

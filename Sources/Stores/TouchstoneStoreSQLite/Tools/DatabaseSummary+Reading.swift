@@ -1,0 +1,59 @@
+// How a database file is read and verified as a whole.
+
+internal import TouchstoneStore
+
+extension DatabaseSummary {
+  /// Reads a whole file to which no process writes: its pages and indexes, its tables' definitions, its audit log.
+  static func verified(path: String) throws(StoreOpenError) -> DatabaseSummary {
+    try DatabaseFile.inspectHeader(path: path, isWritten: false)
+    guard let file = ClosedFile(path: path) else {
+      throw StoreOpenError(
+        code: .corrupt,
+        message: "\(path) has a write-ahead log beside it: that is a service's own database; make a backup of it first")
+    }
+    let summary: DatabaseSummary
+    do throws(SQLiteError) {
+      summary = try verified(by: SQLiteConnection(path: path, access: .readImmutable), path: path)
+    } catch {
+      throw StoreOpenError(error, path: path)
+    }
+    if let fault = summary.events.fault { throw .corrupt(path, "\(fault)") }
+    guard ClosedFile(path: path) == file else { throw .corrupt(path, "it changed while it was read") }
+    return summary
+  }
+
+  private static func verified(
+    by connection: SQLiteConnection, path: String
+  ) throws(SQLiteError) -> DatabaseSummary {
+    let finding = try Statement("PRAGMA integrity_check(1)", on: connection).first { row in row.text() }
+    guard finding == "ok" else { throw SQLiteError(code: .corrupt, message: finding ?? "it cannot be checked") }
+    guard try Schema.isIntact(on: connection) else {
+      throw SQLiteError(code: .corrupt, message: "its tables are not as its version makes them")
+    }
+    return DatabaseSummary(
+      tables: try Schema.counts(on: connection),
+      byteCount: try connection.integer("PRAGMA page_count") * connection.integer("PRAGMA page_size"),
+      events: try SQLiteAuditLog.verify(path, .readImmutable))
+  }
+}
+
+extension Schema {
+  /// Counts the rows of each table.
+  static func counts(on connection: SQLiteConnection) throws(SQLiteError) -> [DatabaseSummary.TableCount] {
+    var counts: [DatabaseSummary.TableCount] = []
+    for table in try tableNames(on: connection) {
+      counts.append(.init(table: table, rows: try connection.integer("SELECT count(*) FROM \"\(table)\"")))
+    }
+    return counts
+  }
+
+  /// All but SQLite's own.
+  static func tableNames(on connection: SQLiteConnection) throws(SQLiteError) -> [String] {
+    let select = try Statement(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+      on: connection)
+    var names: [String] = []
+    while var row = try select.next() { names.append(row.text()) }
+    return names
+  }
+}

@@ -1,0 +1,119 @@
+// A copy of the database, made beside a running service, and its way back.
+
+internal import Glibc
+public import TouchstonePolicy
+public import TouchstoneStore
+
+public enum SQLiteBackup {
+  // MARK: There
+
+  /// How much is written between two fsyncs: a single one at the end would keep the service's own waiting for seconds.
+  private static let pagesPerSynchronization: Int32 = 4_096
+
+  /// Writes the directory's database to a new file, as it is at one moment: all that was answered before the call is in
+  /// it. A service may run meanwhile; its lock is not asked for. What was written is read again and verified as a whole
+  /// before it gets its name.
+  ///
+  /// The keys are no part of it.
+  public static func write(directory: String, to file: String) throws(StoreOpenError) -> DatabaseSummary {
+    let path = "\(directory)/\(DataDirectory.databaseName)"
+    try DatabaseFile.inspectHeader(path: path, isWritten: false)
+    if let closed = ClosedFile(path: path) {
+      // SQLite would make a write-ahead log even to read.
+      let copied = Result { () throws(StoreOpenError) in try copy(path, .readImmutable, to: file) }
+      if ClosedFile(path: path) == closed { return try publish(try copied.get()) }
+    }
+    return try publish(try copy(path, .readOnly, to: file))
+  }
+
+  private static func copy(
+    _ path: String, _ access: SQLiteConnection.Access, to file: String
+  ) throws(StoreOpenError) -> NewFile {
+    let copy = try NewFile(for: file)
+    do throws(SQLiteError) {
+      let source = try SQLiteConnection(path: path, access: access)
+      let destination = try SQLiteConnection(path: copy.path, access: .readWrite)
+      // Where this ends early, the whole file goes.
+      try destination.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+      var pages: Int32 = 0
+      try source.copy(to: destination) { step in
+        pages += step
+        guard pages >= pagesPerSynchronization else { return }
+        pages = 0
+        copy.synchronize()
+      }
+    } catch {
+      throw StoreOpenError(error, path: path)
+    }
+    return copy
+  }
+
+  private static func publish(_ copy: NewFile) throws(StoreOpenError) -> DatabaseSummary {
+    let summary = try DatabaseSummary.verified(path: copy.path)
+    try copy.publish()
+    return summary
+  }
+
+  // MARK: And back
+
+  /// Makes a data directory of a backup: one that is missing, or that holds nothing but `keys`. The backup is verified
+  /// first, and the database gets its name only when it is complete.
+  ///
+  /// Changes after the backup are unknown. Everything issued before the restoration is void (`Lineage`), whose time is in the
+  /// audit log. Everything else is as it was when the backup was made.
+  ///
+  /// - Parameter now: the time of the restoration's event in the audit log.
+  public static func restore(
+    from file: String, to path: String, at now: UnixTime
+  ) throws(StoreOpenError) -> (backup: DatabaseSummary, restoration: Restoration) {
+    try requireVacancy(path)
+    let summary = try DatabaseSummary.verified(path: file)
+    guard let backup = ClosedFile(path: file) else { throw .corrupt(file, "it changed while it was read") }
+    let directory = try DataDirectory(claiming: path)
+    try requireVacancy(path)
+    for leftover in directory.leftovers { unlink(leftover) }
+    let new = directory.newDatabasePath
+    do throws(StoreOpenError) {
+      try FileCopy.copy(file, to: new)
+      guard ClosedFile(path: file) == backup else { throw .corrupt(file, "it changed while it was read") }
+      let restoration = try begin(new, at: now)
+      try directory.publishNewDatabase()
+      return (summary, restoration)
+    } catch {
+      for leftover in directory.leftovers { unlink(leftover) }
+      throw error
+    }
+  }
+
+  private static func begin(_ path: String, at now: UnixTime) throws(StoreOpenError) -> Restoration {
+    do throws(SQLiteError) {
+      let connection = try SQLiteConnection(path: path, access: .readWrite)
+      try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
+      try connection.execute("BEGIN IMMEDIATE")
+      let restoration = try SQLiteRestoration.begin(on: connection, at: now)
+      try connection.execute("COMMIT; PRAGMA journal_mode = WAL")
+      return restoration
+    } catch {
+      throw StoreOpenError(error, path: path)
+    }
+  }
+
+  /// Nothing that could be a service's.
+  private static func requireVacancy(_ path: String) throws(StoreOpenError) {
+    guard let stream = opendir(path) else {
+      if errno == ENOENT { return }
+      throw .unwritable(path, errno)
+    }
+    defer { closedir(stream) }
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      guard DataDirectory.namesWithoutData.contains(name) else {
+        throw StoreOpenError(
+          code: .unwritable,
+          message: "\(path) holds \(name): a backup is restored into a directory that is empty, or holds keys alone")
+      }
+    }
+  }
+}

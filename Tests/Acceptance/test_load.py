@@ -1,0 +1,372 @@
+"""The load client: nothing is lost from its count, and its exit code says what a run was worth."""
+
+import contextlib
+import csv
+import json
+import math
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+
+from support.load import LOAD, end, run_command, run_load, start_load
+
+RATE = 200
+VALID, CLIENT_LIMITED, MISSED = 0, 70, 99
+#: A machine that also does other work may make the client late.
+FINE = (VALID, CLIENT_LIMITED)
+
+CLASSES = ("succeeded", "wrong", "failed", "timed_out", "unfinished", "unsent")
+DOCS = Path(__file__).parents[2] / "docs/LOAD.md"
+
+
+def assert_complete(report):
+    assert sum(report[name] for name in CLASSES) == report["due"]
+    assert report["errors"] == sum(report[name] for name in ("wrong", "failed", "timed_out", "unfinished"))
+    assert sum(report["failed_by_status"].values()) == report["failed"]
+    for window in report["windows"]:
+        assert sum(window[name] for name in CLASSES) == window["due"]
+    assert sum(window["due"] for window in report["windows"]) == report["due"]
+    assert sum(window["start"] < report["seconds"] for window in report["windows"]) == len(report["windows"])
+
+
+def test_a_service_that_stands_still_at_the_end_is_reported(start):
+    server = start()
+    load = start_load(server, "--json", "--rate", RATE, "--duration", "6s", "--warmup", "1s")
+    time.sleep(5.5)
+    stopped = time.time()
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        ended = end(load)
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    report = ended.report
+    assert ended.returncode == MISSED
+    assert report["due"] == 6 * RATE
+    assert_complete(report)
+    # Setting up takes a while, so the service stood still for a little more than 1.5 s.
+    stall = report["started_at"] + report["seconds"] - stopped
+    assert stall >= 1.4
+    assert report["max_us"] >= 1_400_000
+    assert report["unfinished"] >= (stall - 0.2) * RATE
+    assert report["stalls"][-1]["seconds"] >= 1.4
+
+
+def test_a_stall_before_the_end_is_in_the_latencies(start):
+    server = start()
+    load = start_load(server, "--json", "--rate", RATE, "--duration", "3s", "--warmup", "1s")
+    time.sleep(2.5)
+    server.process.send_signal(signal.SIGSTOP)
+    time.sleep(0.5)
+    server.process.send_signal(signal.SIGCONT)
+    ended = end(load)
+    report = ended.report
+    # It was the service's, so the client was not the limit.
+    assert ended.returncode == VALID
+    assert_complete(report)
+    assert report["due"] == report["succeeded"] == 3 * RATE
+    assert report["max_us"] >= 450_000
+    assert any(stall["seconds"] >= 0.4 for stall in report["stalls"])
+    assert any(window["max_us"] >= 450_000 for window in report["windows"])
+
+
+def test_a_service_that_is_killed_is_reported(start):
+    server = start()
+    load = start_load(server, "--json", "--rate", RATE, "--duration", "4s", "--warmup", "1s")
+    time.sleep(3)
+    server.kill()
+    ended = end(load)
+    assert ended.returncode == MISSED
+    assert_complete(ended.report)
+    assert ended.report["due"] == 4 * RATE
+    assert ended.report["failed_by_status"]["UNAVAILABLE"] > RATE / 2
+
+
+@pytest.mark.parametrize(
+    ("options", "due"),
+    [
+        (["--shape", "steps:50,150"], 200),
+        (["--shape", "ramp:0-200"], 200),
+        (["--shape", "spike:50-300"], 200),
+        (["--rate", "100", "--threads", "2"], 200),
+        (["--shape", "poisson:100"], None),
+        (["--callers", "5"], None),
+    ],
+)
+def test_every_shape_sends_what_is_due(server, options, due):
+    ended = run_load(server, "--json", "--scenario", "preflight", "--duration", "2s", "--warmup", "100ms", *options)
+    assert ended.returncode in FINE, ended.stderr
+    assert_complete(ended.report)
+    assert ended.report["succeeded"] == ended.report["due"] > 0
+    assert due in (None, ended.report["due"])
+
+
+def test_a_client_that_is_too_small_says_so(server):
+    """More than it can send: it ends in time, and loses no call from the count."""
+    begin = time.monotonic()
+    ended = run_load(
+        server, "--json", "--scenario", "preflight", "--rate", 500_000, "--duration", "1s", "--warmup", "0s",
+        "--grace", "1s", "--allow-errors",
+    )  # fmt: skip
+    assert time.monotonic() - begin < 30
+    assert ended.report["due"] == 500_000
+    assert_complete(ended.report)
+    assert any("the client" in reason for reason in ended.report["reasons"])
+    # 99 only where no call at all succeeded.
+    assert ended.returncode == (CLIENT_LIMITED if ended.report["succeeded"] else MISSED)
+
+
+def test_objectives_decide_the_exit_code(server):
+    def code(*slo):
+        return run_load(server, "--json", "--rate", RATE, "--duration", "1s", "--warmup", "0s", *slo).returncode
+
+    assert code("--slo", "p99<10s,errors<0.1%,rate>10") in FINE
+    assert code("--slo", "p99<1us") == MISSED
+    assert code("--slo", "rate>5000", "--allow-errors") == MISSED
+
+
+def test_the_search_finds_a_rate(server):
+    ended = run_load(
+        server, "--json", "--scenario", "preflight", "--find-max", "--slo", "rate<150", "--duration", "300ms",
+        "--warmup", "100ms",
+    )  # fmt: skip
+    search = ended.report["search"]
+    assert {trial["met"] for trial in search["trials"]} == {False, True}
+    assert 0 < search["max_rate"] < 200
+    assert ended.report["due"] == pytest.approx(0.3 * search["max_rate"], abs=1)
+
+
+# Reports
+
+
+@pytest.fixture(scope="module")
+def outputs(server, tmp_path_factory):
+    """A run in all forms."""
+    directory = tmp_path_factory.mktemp("load")
+    paths = {"csv": directory / "load.csv", "hdr-log": directory / "load.hlog", "html": directory / "load.html"}
+    ended = run_load(
+        server, "--json", "--rate", RATE, "--duration", "3s", "--slo", "p99<10s,errors<1%",
+        *(part for name, path in paths.items() for part in (f"--{name}", path)),
+    )  # fmt: skip
+    assert ended.returncode in FINE, ended.stdout
+    return ended.report, paths
+
+
+def test_the_histogram_log_is_read_by_others(outputs):
+    report, paths = outputs
+    total = HdrHistogram(1, 3_600_000_000, 3)
+    reader = HistogramLogReader(str(paths["hdr-log"]), total)
+    intervals = 0
+    while (interval := reader.get_next_interval_histogram()) is not None:
+        intervals += 1
+        total.add(interval)
+    assert intervals == sum(window["due"] > 0 for window in report["windows"])
+    whole = HdrHistogram.decode(report["histogram"])
+    for histogram in (total, whole):
+        assert histogram.get_total_count() == report["due"]
+        for key, percentile in {"p50_us": 50, "p90_us": 90, "p99_us": 99, "p999_us": 99.9, "max_us": 100}.items():
+            # The call with this rank: others round it to the nearest.
+            rank = math.ceil(percentile / 100 * report["due"])
+            value = histogram.get_value_at_percentile(100 * rank / report["due"])
+            assert value == pytest.approx(report[key], rel=0.002)
+
+
+def test_the_csv_adds_up(outputs):
+    report, paths = outputs
+    with paths["csv"].open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(report["windows"])
+    for name in ("due", *CLASSES):
+        assert sum(int(row[name]) for row in rows) == report[name]
+
+
+#: As the docs name them.
+TYPES = {"integer": int, "number": (int, float), "string": str, "object": dict, "array": list}
+
+
+def documented(heading):
+    """Key and type of each row of the table below a heading."""
+    section = DOCS.read_text(encoding="utf-8").split(f"{heading}\n", 1)[1].split("\n#", 1)[0]
+    return dict(re.findall(r"^\| `([a-z0-9_]+)` \| (\w+)", section, re.MULTILINE))
+
+
+def test_the_json_is_as_documented(outputs):
+    report, _ = outputs
+    keys = documented("## JSON")
+    # Keys that only some runs have.
+    optional = {"search", "service"}
+    assert set(report) | optional == set(keys)
+    assert report["schema_version"] == 1
+    for key, value in report.items():
+        assert isinstance(value, TYPES[keys[key]]), key
+        assert not isinstance(value, bool), key
+
+
+def test_the_service_is_measured_where_it_is_local(outputs, server):
+    report, _ = outputs
+    assert report["service"]["pid"] == server.process.pid
+    assert report["service"]["cpu_seconds"] > 0
+    assert report["service"]["max_megabytes"] > 1
+
+
+# The page
+
+
+def test_the_page_needs_nothing_beside_itself(outputs):
+    report, paths = outputs
+    page = paths["html"].read_text(encoding="utf-8")
+    assert not re.search(r"(src|href|url\()", page)
+    assert page.count("<svg") >= 3
+    for name in ("due", "succeeded", "unfinished", "unsent"):
+        assert f"<td>{name}</td><td>{report[name]:,}</td>" in page
+    assert page.count("<polyline") >= 7
+
+
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_page_fits_its_window(outputs, tmp_path, width):
+    """As Chromium lays it out: nothing is wider than the window. In a frame, since a window has a least width."""
+    _, paths = outputs
+    page = json.dumps(paths["html"].read_text(encoding="utf-8")).replace("</", "<\\/")
+    frame = tmp_path / "frame.html"
+    frame.write_text(
+        f"""<!doctype html><body><iframe id="page" style="width:{width}px;height:2000px;border:0"></iframe><script>
+        page.onload = () => {{
+          const seen = page.contentDocument
+          const all = [...seen.querySelectorAll("body *")]
+          const wide = all.filter(e => e.getBoundingClientRect().right > {width} + 1).map(e => e.tagName)
+          document.title = JSON.stringify({{wide, scroll: seen.documentElement.scrollWidth,
+            charts: [...seen.querySelectorAll("svg")].map(e => e.getBoundingClientRect().height)}})
+        }}
+        page.srcdoc = {page}
+        </script></body>""",
+        encoding="utf-8",
+    )
+    shown = subprocess.run(
+        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom", frame.as_uri()],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    laid_out = json.loads(re.search(r"<title>(.*?)</title>", shown.stdout)[1])
+    assert laid_out["wide"] == []
+    assert laid_out["scroll"] <= width
+    assert len(laid_out["charts"]) >= 3
+    assert all(height > 100 for height in laid_out["charts"])
+
+
+# While it runs
+
+
+def test_a_terminal_gets_a_live_view(server):
+    controller, terminal = pty.openpty()
+    command = [LOAD, "--target", server.address, "--rate", str(RATE), "--duration", "3s", "--warmup", "0s"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, text=True) as load:
+        os.close(terminal)
+        stdout = load.communicate(timeout=60)[0]
+    shown = b""
+    # EIO is a terminal's end.
+    with contextlib.suppress(OSError):
+        while chunk := os.read(controller, 65_536):
+            shown += chunk
+    os.close(controller)
+    shown = shown.decode()
+    for part in ("due ", "answered ", "errors 0", "p50 ", "p90 ", "p99 ", "p99.9 ", "█", "1 s left"):
+        assert part in shown
+    # Erased at the end, so that the table stands alone.
+    assert shown.endswith("\x1b[3A\x1b[J")
+    assert re.search(r"^due +600 ", stdout, re.MULTILINE)
+
+
+def test_elsewhere_there_are_plain_lines(server):
+    ended = run_load(server, "--scenario", "preflight", "--rate", "50", "--duration", "6s", "--warmup", "0s")
+    assert re.search(r"^5 s: due 50/s, answered \d+/s, errors 0, ", ended.stderr, re.MULTILINE)
+    assert "\x1b" not in ended.stderr
+
+
+# Comparing
+
+
+@pytest.fixture
+def write_reports(tmp_path):
+    def write(name, *reports):
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(report) + "\n" for report in reports))
+        return path
+
+    return write
+
+
+def test_a_regression_is_found(outputs, write_reports):
+    report, _ = outputs
+    slower = {**report, "p50_us": report["p50_us"] * 2}
+    before, after = write_reports("A.json", report), write_reports("B.json", slower)
+    assert run_command("compare", before, before).returncode == VALID
+    ended = run_command("compare", before, after)
+    assert ended.returncode == MISSED
+    assert re.search(r"^p50 .*worse", ended.stdout, re.MULTILINE)
+    assert run_command("compare", after, before).returncode == VALID
+
+
+def test_repeated_runs_give_intervals(outputs, write_reports):
+    report, _ = outputs
+
+    def runs(*factors):
+        return [{**report, "p99_us": int(100_000 * factor)} for factor in factors]
+
+    before = write_reports("A.json", *runs(0.99, 1, 1.01, 1))
+    noisy = write_reports("B.json", *runs(0.9, 1.2, 1.1, 0.95))
+    slower = write_reports("C.json", *runs(1.09, 1.1, 1.11, 1.1))
+    assert run_command("compare", before, noisy).returncode == VALID
+    assert run_command("compare", before, slower).returncode == MISSED
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--rate", "-1"],
+        ["--rate", "1e12"],
+        ["--shape", "square:1"],
+        ["--shape", "ramp:5"],
+        ["--rate", "5", "--shape", "closed"],
+        ["--slo", "p99<20"],
+        ["--find-max"],
+        ["--threads", "9"],
+        ["--duration", "0s"],
+        ["--tls-authorities", "/no/such/file"],
+    ],
+)
+def test_wrong_options_are_refused(options):
+    ended = run_command("--target", "127.0.0.1:1", *options)
+    assert ended.returncode == 64
+    assert ended.stderr
+    assert not ended.stdout
+
+
+def test_a_service_out_of_reach_is_refused():
+    for options in ([], ["--seeded", "5"]):
+        ended = run_command("--target", "127.0.0.1:1", *options)
+        assert ended.returncode == 69
+        assert len(ended.stderr.splitlines()) == 1
+        assert not ended.stdout
+
+
+def test_what_is_no_report_is_not_compared(tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text("{}\n")
+    for path in (other, tmp_path / "missing.json"):
+        ended = run_command("compare", path, path)
+        assert ended.returncode == 64
+        assert str(path) in ended.stderr

@@ -1,0 +1,453 @@
+"""The load client at scale: many addresses, TLS, several processes, and methods of any gRPC service."""
+
+import json
+import math
+import socket
+import time
+from concurrent import futures
+
+import grpc
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from support.caller import new_caller
+from support.certificates import Authority
+from support.credentials import Key
+from support.load import end, run_command, run_load, start_load
+from support.peer import SERVICE, TAKE, Types, serving
+
+VALID, WRONG_OPTION, UNREACHABLE, CLIENT_LIMITED, MISSED = 0, 64, 69, 70, 99
+#: A machine that also does other work may make the client late.
+FINE = (VALID, CLIENT_LIMITED)
+
+CLASSES = ("succeeded", "wrong", "failed", "timed_out", "unfinished", "unsent")
+BRIEF = ("--duration", "1s", "--warmup", "100ms")
+
+
+def assert_refused(ended, code, *parts):
+    """Ends with one line that has these parts."""
+    assert ended.returncode == code, ended.stderr
+    assert not ended.stdout
+    assert len(ended.stderr.splitlines()) == 1, ended.stderr
+    for part in parts:
+        assert part in ended.stderr
+
+
+@pytest.fixture(scope="module")
+def types(tmp_path_factory):
+    return Types(tmp_path_factory.mktemp("types"))
+
+
+# Addresses
+
+
+@pytest.fixture
+def closed_address():
+    """One where nothing listens."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield "127.0.0.1:{}".format(bound.getsockname()[1])
+
+
+@pytest.mark.parametrize("separated", [True, False])
+def test_calls_are_spread_evenly_over_addresses(start, separated):
+    server = start(listen=["127.0.0.1:0"] * 3)
+    options = ["--target", ",".join(server.addresses)] if separated else _repeated("--target", server.addresses)
+    ended = run_command(*options, "--json", "--rate", 300, "--threads", 2, *BRIEF)
+    assert ended.returncode in FINE, ended.stderr
+    report = ended.report
+    assert report["due"] == report["succeeded"] == 300
+    assert report["target"] == ",".join(server.addresses)
+    assert [entry["target"] for entry in report["targets"]] == server.addresses
+    assert sum(entry["connections"] for entry in report["targets"]) == report["connections"] == 8
+    assert max(entry["connections"] for entry in report["targets"]) <= 4
+    sent = [entry["sent"] for entry in report["targets"]]
+    # Each of two threads deals calls out by itself.
+    assert sum(sent) == 300
+    assert max(sent) - min(sent) <= 4
+    assert all(entry["succeeded"] == entry["sent"] for entry in report["targets"])
+
+
+def test_errors_are_counted_at_their_address(start, tmp_path):
+    server = start(listen=["127.0.0.1:0"])
+    with _Forwarder(server.address) as forwarder:
+        page = tmp_path / "page.html"
+        load = start_load(
+            server, "--target", forwarder.address, "--json", "--html", page, "--scenario", "preflight",
+            "--rate", 100, "--duration", "4s",
+        )  # fmt: skip
+        time.sleep(3)
+        forwarder.cut()
+        ended = end(load)
+    assert ended.returncode == MISSED
+    served, cut = ended.report["targets"]
+    assert cut["target"] == forwarder.address
+    assert served["sent"] == served["succeeded"] == 200
+    assert cut["failed"] + cut["timed_out"] + cut["unfinished"] > 30
+    assert ended.report["errors"] == cut["sent"] - cut["succeeded"]
+    assert forwarder.address in page.read_text(encoding="utf-8")
+
+
+def _repeated(option, values):
+    return [part for value in values for part in (option, value)]
+
+
+class _Forwarder:
+    """Passes connections on to an address, until it is cut."""
+
+    def __init__(self, address):
+        host, port = address.rsplit(":", 1)
+        self._to = (host, int(port))
+        self._sockets = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._threads = futures.ThreadPoolExecutor(64)
+        self.address = "127.0.0.1:{}".format(self._listener.getsockname()[1])
+
+    def __enter__(self):
+        self._threads.submit(self._accept)
+        return self
+
+    def __exit__(self, *error):
+        self.cut()
+        self._threads.shutdown()
+
+    def cut(self):
+        for each in [self._listener, *self._sockets]:
+            try:
+                each.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # The peer was faster.
+            each.close()
+
+    def _accept(self):
+        while True:
+            accepted, _ = self._listener.accept()
+            there = socket.create_connection(self._to)
+            self._sockets += [accepted, there]
+            self._threads.submit(_pass_on, accepted, there)
+            self._threads.submit(_pass_on, there, accepted)
+
+
+def _pass_on(source, target):
+    while data := source.recv(65_536):
+        target.sendall(data)
+
+
+def test_an_address_out_of_reach_is_named(server, closed_address):
+    begin = time.monotonic()
+    ended = run_load(server, "--target", closed_address, *BRIEF)
+    assert_refused(ended, UNREACHABLE, closed_address)
+    assert server.address not in ended.stderr
+    assert time.monotonic() - begin < 30
+
+
+def test_nothing_is_bound_if_an_address_is_out_of_reach(start, closed_address):
+    server = start()
+    assert_refused(run_load(server, "--target", closed_address, *BRIEF), UNREACHABLE)
+    assert new_caller(server, "touchstone-load").events() == []
+
+
+def test_another_service_is_no_touchstone(types):
+    with serving(types) as (_, address):
+        assert_refused(run_command("--target", address, *BRIEF), UNREACHABLE, address, "UNIMPLEMENTED")
+
+
+def test_what_speaks_no_grpc_is_out_of_reach():
+    with socket.create_server(("127.0.0.1", 0)) as listener, futures.ThreadPoolExecutor(1) as thread:
+        address = "127.0.0.1:{}".format(listener.getsockname()[1])
+
+        def answer():
+            accepted, _ = listener.accept()
+            with accepted:
+                accepted.recv(65_536)
+                accepted.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+
+        answered = thread.submit(answer)
+        assert_refused(run_command("--target", address, "--timeout", "3s", *BRIEF), UNREACHABLE, address)
+        listener.shutdown(socket.SHUT_RDWR)
+        answered.exception(timeout=10)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--target", "here"],
+        ["--target", "127.0.0.1:1,"],
+        ["--target", "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3", "--connections", "2"],
+        ["--tls-server-name", "localhost"],
+        ["--tls-certificate", "/no/such/file", "--tls"],
+    ],
+)
+def test_wrong_addresses_are_refused(options):
+    ended = run_command(*options)
+    assert ended.returncode == WRONG_OPTION
+    assert not ended.stdout
+
+
+# TLS
+
+
+def test_calls_over_mutual_tls(start, tmp_path):
+    authority = Authority(tmp_path)
+    key = Key()
+    certificate = authority.issue("server", hosts=["touchstone.example.org"])
+    client = authority.issue("client", uris=["spiffe://example.org/load"])
+    server = start(
+        configuration={
+            "tls": {
+                "certificate": str(certificate.file), "key": str(certificate.key_file),
+                "client_authorities": str(authority.file), "client_certificates": "required",
+            },
+            "callers": [
+                {
+                    "name": "load", "applications": ["touchstone-load"], "methods": "*",
+                    "spiffe": "spiffe://example.org/load", "keys": [key.digest],
+                }
+            ],
+        }
+    )  # fmt: skip
+    key_file = tmp_path / "key"
+    key_file.write_text(f"{key.text}\n")
+    trust = ["--tls-authorities", authority.file, "--tls-server-name", "touchstone.example.org"]
+    identity = ["--tls-certificate", client.file, "--tls-key", client.key_file]
+    ended = run_load(server, "--json", "--rate", 50, *trust, *identity, "--key-file", key_file, *BRIEF)
+    assert ended.returncode in FINE, ended.stderr
+    assert ended.report["succeeded"] == 50
+    # Neither a wrong name nor a missing certificate goes through.
+    assert_refused(run_load(server, *trust[:2], *identity, *BRIEF), UNREACHABLE, server.address)
+    assert_refused(run_load(server, *trust, *BRIEF), UNREACHABLE, server.address)
+
+
+# Several processes
+
+
+@pytest.fixture(scope="module")
+def parts(server, tmp_path_factory):
+    """Reports of two runs at the same time, and their files."""
+    directory = tmp_path_factory.mktemp("join")
+    # A busy machine may leave a call unfinished; it counts as well.
+    options = (
+        "--json", "--scenario", "preflight", "--rate", 200, "--duration", "3s", "--warmup", "500ms", "--allow-errors",
+    )  # fmt: skip
+    loads = [start_load(server, *options)]
+    time.sleep(0.4)
+    loads.append(start_load(server, *options))
+    ended = [end(load) for load in loads]
+    assert all(each.returncode in FINE for each in ended), [each.report["reasons"] for each in ended]
+    files = [directory / "A.json", directory / "B.json"]
+    for file, each in zip(files, ended):
+        file.write_text(each.stdout)
+    return [each.report for each in ended], files
+
+
+def test_joined_counts_are_the_sums(parts):
+    reports, files = parts
+    joined = run_command("join", *files, "--json", "--allow-errors").report
+    for name in ("due", *CLASSES, "errors", "warmup_due", "connections", "callers", "retries"):
+        assert joined[name] == sum(report[name] for report in reports), name
+    assert joined["processes"] == 2
+    assert joined["targets"][0]["sent"] == joined["due"]
+    assert sum(window["due"] for window in joined["windows"]) == joined["due"]
+    assert joined["started_at"] == min(report["started_at"] for report in reports)
+    assert joined["started_at"] + joined["seconds"] == pytest.approx(
+        max(report["started_at"] + report["seconds"] for report in reports)
+    )
+    assert joined["max_us"] == max(report["max_us"] for report in reports)
+
+
+def test_joined_percentiles_are_those_of_the_merged_histograms(parts):
+    reports, files = parts
+    joined = run_command("join", *files, "--json", "--allow-errors").report
+    merged = HdrHistogram(1, 3_600_000_000, 3)
+    for report in reports:
+        merged.decode_and_add(report["histogram"])
+    again = HdrHistogram.decode(joined["histogram"])
+    assert merged.get_total_count() == again.get_total_count() == joined["due"]
+    for key, percentile in {"p50_us": 50, "p90_us": 90, "p99_us": 99, "p999_us": 99.9, "p9999_us": 99.99}.items():
+        # The call with this rank: others round it to the nearest.
+        rank = math.ceil(percentile / 100 * joined["due"])
+        value = merged.get_value_at_percentile(100 * rank / joined["due"])
+        assert merged.values_are_equivalent(value, joined[key]), key
+    windows = [HdrHistogram.decode(window["histogram"]) for window in joined["windows"] if window["due"]]
+    assert sum(window.get_total_count() for window in windows) == joined["due"]
+
+
+def test_a_joined_report_has_all_forms_and_a_verdict(parts, tmp_path):
+    reports, files = parts
+    outputs = {name: tmp_path / name for name in ("csv", "html", "hdr-log")}
+    options = [part for name, path in outputs.items() for part in (f"--{name}", path)]
+    # As the documentation also writes it.
+    ended = run_command("--join", *files, *options, "--slo", "p99<60s", "--allow-errors")
+    assert ended.returncode in FINE, ended.stdout
+    due = sum(report["due"] for report in reports)
+    assert f" {due:,} " in ended.stdout
+    assert "joined from 2 processes" in ended.stdout
+    assert f"<td>due</td><td>{due:,}</td>" in outputs["html"].read_text(encoding="utf-8")
+    assert sum(int(line.split(",")[1]) for line in outputs["csv"].read_text().splitlines()[1:]) == due
+    assert outputs["hdr-log"].read_text().count("HISTFAAA") > 10
+    assert run_command("join", *files, "--slo", "p50<1us").returncode == MISSED
+
+
+def test_runs_that_do_not_fit_are_not_joined(parts, tmp_path):
+    reports, files = parts
+    changes = [
+        {"scenario": "login"},
+        {"shape": "closed"},
+        {"schema_version": 2},
+        {"started_at": reports[0]["started_at"] + 60},
+        {"histogram": "AAAA"},
+        {"processes": None},
+    ]
+    for change in changes:
+        other = tmp_path / "other.json"
+        other.write_text(json.dumps(reports[1] | change))
+        assert_refused(run_command("join", files[0], other), WRONG_OPTION)
+    assert_refused(run_command("join", tmp_path / "none.json"), WRONG_OPTION, "none.json")
+    assert run_command("join").returncode == WRONG_OPTION
+
+
+# Any method
+
+#: Each kind of field, in each way to write it.
+EVERYTHING = {
+    "aDouble": 1.5, "a_float": -0.25, "anInt32": -7, "anInt64": "-9223372036854775808", "aUint32": 4294967295,
+    "aUint64": "18446744073709551615", "aSint32": -5, "aSint64": 6, "aFixed32": 7, "aFixed64": "8", "aSfixed32": -9,
+    "aSfixed64": -10, "aBool": True, "aString": "grüße \U0001f512", "someBytes": "AP/+", "color": "COLOR_DARK",
+    "nested": {"name": "outer", "inner": {"anInt32": 1}, "others": [{"name": "x"}, {}]},
+    "numbers": [0, -1, 300], "names": ["", "b"], "many": [{"name": "m"}], "colors": ["COLOR_RED", 0, 7],
+    "unpacked": [-1, 2], "doubles": ["NaN", "-Infinity", 0.0], "flags": [True, False],
+    "counts": {"b": 2, "a": 0, "": 1}, "byNumber": {"-1": {"name": "m"}, "10": {}, "9": {}},
+    "byFlag": {"true": "yes", "false": ""}, "byLarge": {"18446744073709551615": "COLOR_RED", "2": 0},
+    "number": "0", "maybe": 0, "perhaps": "",
+    "time": "2026-02-28T23:59:59.000000001+01:30", "span": "-1.5s", "mask": "aField,other.fieldName",
+    "structure": {"a": None, "b": [1, "x", {"c": True}]}, "value": None, "list": [1.5, None],
+    "wrapped": "5", "wrappedText": "", "wrappedFlag": False, "wrappedBytes": "_-8", "wrappedDouble": 2,
+    "times": ["1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.9Z"],
+    "any": {"@type": "type.googleapis.com/google.protobuf.Duration", "value": "3s"}, "nothing": None, "other": 3,
+}  # fmt: skip
+
+
+def run_grpc(address, data, *options, method=TAKE):
+    text = data if isinstance(data, str) else json.dumps(data)
+    return run_command("grpc", "--target", address, "--method", method, "--data", text, *options)
+
+
+@pytest.mark.parametrize("reflects", [True, False])
+def test_a_method_of_another_service_is_loaded(types, tmp_path, reflects):
+    page = tmp_path / "page.html"
+    with serving(types, reflects=reflects) as (peer, address):
+        ended = run_grpc(
+            address, EVERYTHING, "--json", "--rate", 50, "--html", page, *BRIEF, "--slo", "errors<1",
+            *([] if reflects else ["--descriptor-set", types.file]),
+        )  # fmt: skip
+        assert ended.returncode in FINE, ended.stderr
+        report = ended.report
+        assert report["scenario"] == TAKE
+        assert report["due"] == report["succeeded"] == 50
+        # One call beside them shows that the address serves the method.
+        assert peer.count == 1 + report["warmup_due"] + report["due"]
+        # Bytes, since no number equals NaN.
+        wanted = types.message(EVERYTHING)
+        assert peer.message.SerializeToString(deterministic=True) == wanted.SerializeToString(deterministic=True)
+    assert TAKE in page.read_text(encoding="utf-8")
+
+
+def test_the_request_may_be_in_a_file(types, tmp_path):
+    file = tmp_path / "request.json"
+    file.write_text('{"aString": "from a file"}')
+    with serving(types) as (peer, address):
+        ended = run_grpc(address, f"@{file}", "--rate", 10, *BRIEF)
+        assert ended.returncode in FINE, ended.stderr
+        assert peer.message.a_string == "from a file"
+        assert_refused(run_grpc(address, f"@{tmp_path / 'none'}"), WRONG_OPTION, "none")
+
+
+def test_metadata_is_sent_and_not_reported(types):
+    with serving(types) as (peer, address):
+        ended = run_grpc(
+            address, {}, "--json", "--rate", 10, *BRIEF, "--metadata", "authorization=Bearer sesame=1",
+            "--metadata", "X-Trace-bin=AP8", "--metadata", "x-plain=plain",
+        )  # fmt: skip
+        assert ended.returncode in FINE, ended.stderr
+        assert peer.metadata["authorization"] == "Bearer sesame=1"
+        assert peer.metadata["x-trace-bin"] == b"\x00\xff"
+        assert peer.metadata["x-plain"] == "plain"
+        assert "sesame" not in ended.stdout + ended.stderr
+        refused = run_grpc(address, {}, "--metadata", "grpc-timeout=sesame")
+        assert_refused(refused, WRONG_OPTION, "grpc-timeout")
+        assert "sesame" not in refused.stderr
+
+
+def test_statuses_are_counted(types):
+    with serving(types) as (peer, address):
+        peer.status = grpc.StatusCode.RESOURCE_EXHAUSTED
+        ended = run_grpc(address, {}, "--json", "--rate", 20, *BRIEF)
+    assert ended.returncode == MISSED
+    assert ended.report["failed_by_status"] == {"RESOURCE_EXHAUSTED": 20}
+
+
+def test_several_addresses_over_tls(types, tmp_path):
+    authority = Authority(tmp_path)
+    certificate = authority.issue_server()
+    credentials = grpc.ssl_server_credentials([(certificate.key_pem, certificate.pem)])
+    with serving(types, credentials=credentials) as (one, first), serving(types, credentials=credentials) as (two, other):
+        trust = ["--tls-authorities", authority.file]
+        ended = run_grpc(f"{first},{other}", {}, "--json", "--rate", 40, *trust, *BRIEF)
+        assert ended.returncode in FINE, ended.stderr
+        assert [entry["succeeded"] for entry in ended.report["targets"]] == [20, 20]
+        assert one.count > 20 and two.count > 20
+        assert_refused(run_grpc(first, {}, "--tls", *BRIEF), UNREACHABLE, first)
+
+
+@pytest.mark.parametrize(
+    ("data", "parts"),
+    [
+        ('{"aString": 1}', ["$.aString"]),
+        ('{"nested": {"nmae": "x"}}', ["$.nested.nmae", "peer.v1.Everything.Nested"]),
+        ('{"many": [{}, {"others": [{"inner": {"anInt32": 2147483648}}]}]}', ["$.many[1].others[0].inner.anInt32"]),
+        ('{"counts": {"a": "x"}}', ['$.counts["a"]']),
+        ('{"byFlag": {"maybe": ""}}', ['$.byFlag["maybe"]']),
+        ('{"color": "COLOR_BLUE"}', ["$.color"]),
+        ('{"someBytes": "?"}', ["$.someBytes"]),
+        ('{"aUint32": -1}', ["$.aUint32"]),
+        ('{"anInt32": 1.5}', ["$.anInt32"]),
+        ('{"text": "x", "number": 1}', ["$.text", "number"]),
+        ('{"aString": "x", "a_string": "y"}', ["$.a", "twice"]),
+        ('{"time": "2026-02-30T00:00:00Z"}', ["$.time"]),
+        ('{"span": "1"}', ["$.span"]),
+        ('{"numbers": 1}', ["$.numbers"]),
+        ('{"names": [null]}', ["$.names[0]"]),
+        ('{"any": {"@type": "x/peer.v1.None"}}', ["$.any", "peer.v1.None"]),
+        ("[]", ["$"]),
+        ("{", ["JSON"]),
+    ],
+)
+def test_a_wrong_request_is_refused(types, data, parts):
+    """In one line that has the field's path, and without a call."""
+    with serving(types) as (peer, address):
+        assert_refused(run_grpc(address, data), WRONG_OPTION, *parts)
+        assert peer.count == 0
+
+
+def test_a_wrong_method_is_refused(types, server, closed_address):
+    with serving(types) as (_, address):
+        assert_refused(run_grpc(address, {}, method="peer.v1.None/Take"), UNREACHABLE, address, "peer.v1.None")
+        assert_refused(run_grpc(address, {}, method=f"{SERVICE}/Give"), UNREACHABLE, "Give", "Take")
+        assert_refused(run_grpc(address, {}, method=f"{SERVICE}/Stream"), WRONG_OPTION, "streams")
+        assert run_grpc(address, {}, method="Take").returncode == WRONG_OPTION
+    described = ["--descriptor-set", types.file]
+    assert_refused(run_grpc(server.address, {}, *described), UNREACHABLE, server.address, "UNIMPLEMENTED")
+    assert_refused(run_grpc(closed_address, {}, *described), UNREACHABLE, closed_address)
+    assert_refused(run_grpc(closed_address, {}), UNREACHABLE, closed_address)
+    assert_refused(run_grpc(closed_address, {}, "--descriptor-set", __file__), WRONG_OPTION, "test_load_scale.py")
+    with serving(types, reflects=False) as (_, address):
+        assert_refused(run_grpc(address, {}), UNREACHABLE, address, "--descriptor-set")
+
+
+def test_touchstone_is_a_service_as_any_other(server):
+    """By its own reflection, of the first version."""
+    ended = run_grpc(
+        server.address, {}, "--json", "--rate", 20, *BRIEF, method="grpc.health.v1.Health/Check",
+    )  # fmt: skip
+    assert ended.returncode in FINE, ended.stderr
+    assert ended.report["succeeded"] == 20

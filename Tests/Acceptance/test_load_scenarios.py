@@ -1,0 +1,345 @@
+"""The load client's scenarios: what people do, whether the answers are right, and the phones that are kept."""
+
+import json
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from support.caller import new_caller
+from support.liar import Liar
+from support.load import end, run_command, run_load, start_load
+from support.stubs import evaluation_pb2
+
+VALID, CLIENT_LIMITED, MISSED = 0, 70, 99
+#: A machine that also does other work may make the client late.
+FINE = (VALID, CLIENT_LIMITED)
+CLASSES = ("succeeded", "wrong", "failed", "timed_out", "unfinished", "unsent")
+DOCS = Path(__file__).parents[2] / "docs/LOAD.md"
+ACTIONS = {
+    "bind", "login", "payment", "passcode", "gesture", "wrong_finger", "changed_finger", "lockout", "introspect",
+    "preflight",
+}  # fmt: skip
+#: Few phones, since each takes a while to bind where the machine is busy.
+SMALL = ("--json", "--connections", 2, "--streams", 2, "--warmup", "100ms", "--grace", "20s")
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="shop.yaml"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def bindings_of(server, application="touchstone-load"):
+    """How often phones were bound, as the audit log has it."""
+    return sum(event.kind == "binding.created" for event in new_caller(server, application).events())
+
+
+def assert_right(ended):
+    """Every call succeeded, in every flow."""
+    assert ended.returncode in FINE, ended.stdout + ended.stderr
+    report = ended.report
+    assert report["wrong_by_reason"] == {}
+    assert report["due"] == report["succeeded"] > 0
+    for flow in report["flows"]:
+        assert flow["due"] == flow["succeeded"], flow
+
+
+# What people do
+
+
+@pytest.mark.parametrize("scenario", ["login", "preflight", "payment", "mixed"])
+def test_what_is_built_in_runs_without_errors(start, scenario):
+    ended = run_load(start(), "--scenario", scenario, "--rate", 50, "--duration", "3s", *SMALL)
+    assert_right(ended)
+    report = ended.report
+    assert report["scenario"] == scenario
+    assert (report["signatures_verified"] > 0) == (scenario != "preflight")
+    if scenario == "mixed":
+        assert {flow["name"] for flow in report["flows"]} == ACTIONS - {"bind"}
+        assert all(flow["due"] > 0 for flow in report["flows"])
+        for name in ("due", *CLASSES):
+            assert sum(flow[name] for flow in report["flows"]) == report[name]
+        login = next(flow for flow in report["flows"] if flow["name"] == "login")
+        assert login["due"] == pytest.approx(0.6 * report["due"], abs=3)
+    else:
+        assert report["flows"] == []
+
+
+def test_the_scenario_of_the_docs_runs(start, write):
+    """It has every action, weights, and think times."""
+    text = re.search(r"```yaml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)[1]
+    assert set(re.findall(r"[a-z_]+", text)) >= ACTIONS
+    server = start()
+    ended = run_load(server, "--scenario", write(text), "--rate", 40, "--duration", "4s", *SMALL)
+    assert_right(ended)
+    assert ended.report["scenario"] == "shop.yaml"
+    flows = {flow["name"]: flow for flow in ended.report["flows"]}
+    assert len(flows) == 9
+    assert all(flow["due"] > 0 for flow in flows.values())
+    assert "checkout" in flows
+    # Each a new phone, beside the run's own.
+    assert bindings_of(server, "shop") > flows["bind"]["due"]
+
+
+def test_people_think_between_calls_in_a_closed_loop(server, write):
+    scenario = write("think: 200ms-400ms\nflows: [{actions: preflight}]")
+    ended = run_load(server, "--scenario", scenario, "--duration", "3s", *SMALL)
+    assert_right(ended)
+    # Four people with a call each 0.3 s; pauses are no part of the latency.
+    assert 20 <= ended.report["due"] <= 4 * 3 / 0.2
+    assert ended.report["p50_us"] < 150_000
+    # At a rate, calls are due when they are due.
+    at_rate = run_load(server, "--scenario", scenario, "--rate", 100, "--duration", "1s", *SMALL)
+    assert at_rate.report["due"] == at_rate.report["succeeded"] == 100
+
+
+def test_the_table_has_a_line_for_each_flow(server):
+    ended = run_load(server, "--scenario", "mixed", "--rate", 50, "--duration", "2s", *SMALL[1:])
+    assert re.search(r"^flow +due +succeeded +errors +unsent +p50 +p99$", ended.stdout, re.MULTILINE)
+    assert re.search(r"^login +[56]\d ", ended.stdout, re.MULTILINE)
+
+
+# Answers are checked
+
+
+def succeeded(answer):
+    answer.outcome = evaluation_pb2.OUTCOME_SUCCEEDED
+
+
+def with_other_signature(answer):
+    if answer.token:
+        head, _, signature = answer.token.rpartition(".")
+        answer.token = f"{head}.{signature[::-1]}"
+
+
+def without_token(answer):
+    answer.token = ""
+
+
+def cannot(answer):
+    answer.can_evaluate = False
+
+
+def unconsumed(answer):
+    answer.consumed = False
+    answer.reason = "ALREADY_CONSUMED"
+
+
+def inactive(answer):
+    answer.active = False
+
+
+@pytest.mark.parametrize(
+    ("actions", "lies", "reason"),
+    [
+        ("wrong_finger", {"SubmitAttempt": succeeded}, "wrong_finger: a wrong finger got SUCCEEDED, not TRY_AGAIN"),
+        ("lockout", {"SubmitAttempt": succeeded}, "lockout: a wrong finger got SUCCEEDED"),
+        ("login", {"SubmitAttempt": without_token}, "login: no token"),
+        ("preflight", {"CanEvaluatePolicy": cannot}, "preflight: it cannot be evaluated"),
+        ("payment", {"ConsumeToken": unconsumed}, "payment: not consumed: ALREADY_CONSUMED"),
+        ("introspect", {"IntrospectToken": inactive}, "introspect: introspected: the token is not active"),
+    ],
+)
+def test_a_lie_is_wrong(server, write, actions, lies, reason):
+    with Liar(server, **lies) as liar:
+        scenario = write(f"flows: [{{actions: {actions}}}]")
+        ended = run_load(liar, "--scenario", scenario, "--rate", 20, "--duration", "1s", *SMALL)
+    assert ended.returncode == MISSED, ended.stderr
+    assert ended.report["wrong"] == ended.report["due"] == 20
+    assert ended.report["wrong_by_reason"] == {reason: 20}
+
+
+def test_a_wrong_signature_is_found_in_the_sample(server):
+    with Liar(server, SubmitAttempt=with_other_signature) as liar:
+        ended = run_load(liar, "--rate", 100, "--duration", "2s", *SMALL)
+    assert ended.returncode == MISSED, ended.stderr
+    assert ended.report["wrong_by_reason"] == {"login: the token's signature": 2}
+
+
+def test_tokens_of_another_policy_are_wrong(start, write):
+    """This one's tokens serve once, which no login's does."""
+    server = start(
+        configuration="policies: {step_up: {purpose: login, factors: [biometry], token: {lifetime: 1m, single_use: true}}}\n"
+    )
+    scenario = write("login_policy: step_up\nflows: [{actions: login}]")
+    ended = run_load(server, "--scenario", scenario, "--rate", 20, "--duration", "1s", *SMALL)
+    assert ended.returncode == MISSED, ended.stderr
+    assert ended.report["wrong_by_reason"] == {"login: the token's header": 20}
+
+
+# Phones
+
+
+def test_a_second_run_binds_nothing(start, tmp_path):
+    server = start()
+    phones = tmp_path / "phones.json"
+
+    def run(streams):
+        options = ["--scenario", "mixed", "--rate", 50, "--duration", "2s", "--phones", phones, *SMALL]
+        assert_right(run_load(server, *options, "--streams", streams))
+        return bindings_of(server)
+
+    first = run(2)
+    assert first == len(json.loads(phones.read_text())["phones"]) > 4
+    assert phones.stat().st_mode & 0o777 == 0o600
+    content = phones.read_text()
+    assert run(2) == first
+    assert phones.read_text() == content
+    # More phones are bound beside those of the file.
+    assert run(4) == len(json.loads(phones.read_text())["phones"]) > first
+    assert json.loads(phones.read_text())["phones"][:first] == json.loads(content)["phones"]
+    assert list(tmp_path.glob("phones.json*")) == [phones]
+
+
+def test_phones_that_a_killed_run_left_locked_recover(start, write, tmp_path):
+    server = start()
+    scenario = write("flows: [{actions: lockout}, {actions: changed_finger}]")
+    options = ["--scenario", scenario, "--phones", tmp_path / "phones.json", *SMALL]
+    assert_right(run_load(server, *options, "--duration", "1s"))
+    for _ in range(3):
+        load = start_load(server, *options, "--duration", "30s")
+        time.sleep(1)
+        load.send_signal(signal.SIGKILL)
+        load.communicate()
+    assert_right(run_load(server, *options, "--duration", "1s"))
+
+
+def test_a_phone_file_serves_its_service_wherever_it_is(start, tmp_path):
+    """Restarted on another port; with another signing key it is the same service, too."""
+    phones = ["--phones", tmp_path / "phones.json", "--rate", 20, "--duration", "1s", *SMALL]
+    server = start()
+    assert_right(run_load(server, *phones))
+    server.terminate()
+    server = start()
+    assert_right(run_load(server, *phones))
+    assert bindings_of(server) == 4
+
+
+def test_a_phone_file_of_another_service_is_refused(start, server, tmp_path):
+    path = tmp_path / "phones.json"
+    home = start()
+    options = ["--phones", path, "--rate", 20, "--duration", "1s", *SMALL]
+    assert_right(run_load(home, *options))
+    content, bound = path.read_text(), bindings_of(server)
+    # Also where it has too few phones.
+    for more in ([], ["--streams", 8]):
+        ended = run_load(server, *options, *more)
+        assert_refused(
+            ended,
+            f"{path} is of another service: the one at {server.address} does not know its phones, which were bound at "
+            f"{home.address}",
+        )
+    assert path.read_text() == content
+    assert bindings_of(server) == bound
+
+
+def test_a_phone_file_is_used_by_one_run_at_a_time(server, tmp_path):
+    options = ["--phones", tmp_path / "phones.json", "--scenario", "preflight", *SMALL]
+    load = start_load(server, *options, "--duration", "3s")
+    while not (tmp_path / "phones.json").exists() or not (tmp_path / "phones.json").read_text():
+        assert load.poll() is None
+        time.sleep(0.05)
+    assert_refused(run_load(server, *options), f"{tmp_path}/phones.json is in use by another run")
+    assert_right(end(load))
+
+
+# Bad input: where no service is, so that nothing can have been bound
+
+
+def assert_refused(ended, line):
+    assert ended.returncode == 64, ended.stderr
+    assert ended.stderr.splitlines() == [f"touchstone-load: {line}"]
+    assert not ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("flows:\n  - actions: login\n    wieght: 5\n", '3:5: "wieght" is not a setting of a flow (did you mean "weight"?)'),
+        ("flow: []", '1:1: "flow" is not a setting of a scenario (did you mean "flows"?)'),
+        ("flows: [{actions: login, weight: 0}]", "1:34: weight must be 1 to 1000000"),
+        ("flows: [{actions: login, weight: -1}]", "1:34: weight must be 1 to 1000000"),
+        (
+            "flows: [{actions: login, think: 5 minutes}]",
+            "1:33: think must be a time such as 500ms, 2s or 1m, or two as in 1s-3s, up to 1h",
+        ),
+        ("flows: [", "2:1: did not find expected node content"),
+    ],
+)
+def test_a_wrong_scenario_is_refused(write, text, error):
+    path = write(text)
+    assert_refused(run_command("--target", "127.0.0.1:1", "--scenario", path), f"{path}:{error}")
+
+
+def test_an_unknown_action_is_refused_with_those_that_there_are(write):
+    path = write("flows: [{actions: [login, pay]}]")
+    ended = run_command("--target", "127.0.0.1:1", "--scenario", path)
+    assert ended.returncode == 64
+    [line] = ended.stderr.splitlines()
+    assert line.startswith(f"touchstone-load: {path}:1:27: an action must be one of ")
+    assert set(re.findall(r"[a-z_]+", line.partition("one of ")[2].partition(", not")[0])) == ACTIONS
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("logn", '--scenario "logn" is neither login, preflight, payment, mixed nor the name of a YAML file'),
+        ("/no/such.yaml", "/no/such.yaml cannot be read: No such file or directory"),
+    ],
+)
+def test_a_scenario_that_does_not_exist_is_refused(name, error):
+    assert_refused(run_command("--target", "127.0.0.1:1", "--scenario", name), error)
+
+
+HEADER = {"format": "touchstone-load phones", "version": 1, "application": "touchstone-load"}
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        ("flows: []", "cannot be used: it is no phone file of touchstone-load"),
+        ("{}", "cannot be used: it is no phone file of touchstone-load"),
+        (json.dumps(HEADER), "cannot be used: it is no phone file of touchstone-load"),
+        (json.dumps({**HEADER, "version": 2}), "cannot be used: it has version 2, and this program reads 1"),
+        (
+            json.dumps({**HEADER, "application": "wallet", "target": "", "signing_keys": [], "phones": []}),
+            'has phones of application "wallet", and the scenario\'s is "touchstone-load"',
+        ),
+    ],
+)
+def test_a_file_that_is_no_phone_file_is_refused(write, content, error):
+    path = write(content, "phones.json")
+    path.chmod(0o600)
+    assert_refused(run_command("--target", "127.0.0.1:1", "--phones", path), f"{path} {error}")
+    assert path.read_text() == content
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o602])
+def test_a_phone_file_that_others_can_open_is_refused(write, mode):
+    path = write("", "phones.json")
+    path.chmod(mode)
+    assert_refused(
+        run_command("--target", "127.0.0.1:1", "--phones", path),
+        f"{path} has private keys, and other users can open it: run chmod 600 on it",
+    )
+
+
+def test_phones_cannot_be_kept_where_there_is_no_directory():
+    assert_refused(
+        run_command("--target", "127.0.0.1:1", "--phones", "/no/such/phones.json"),
+        "/no/such/phones.json cannot be opened: No such file or directory",
+    )
+
+
+def test_seeded_phones_have_no_passcodes():
+    assert_refused(
+        run_command("--target", "127.0.0.1:1", "--seeded", "5", "--scenario", "mixed"),
+        "--seeded has phones without passcodes, and scenario mixed needs some with one",
+    )

@@ -1,0 +1,76 @@
+import DispatchRPC
+import RPCChannel
+import Synchronization
+import Testing
+
+@testable import TouchstoneClient
+
+// Which calls are made again by themselves: those of which the service says that they may be repeated, and no other.
+
+extension RPCRouter {
+  /// Fails the first call of the method, and answers the next.
+  fileprivate static func failingOnce<Request: WireMessage, Response: WireMessage>(
+    _ name: String, _ code: RPCCode, _ request: Request.Type, _ response: Response
+  ) -> RPCRouter {
+    let first = FirstCall()
+    return RPCRouter().serving(name) { (_, _: Request) in
+      first.take() ? .failure(RPCError(code: code, message: "once")) : .success(response)
+    }
+  }
+}
+
+private final class FirstCall: Sendable {
+  private let isFirst = Mutex(true)
+
+  func take() -> Bool {
+    isFirst.withLock { isFirst in
+      defer { isFirst = false }
+      return isFirst
+    }
+  }
+}
+
+@Suite struct RepeatTests {
+  @Test(arguments: [RPCCode.unavailable, .aborted])
+  func whatChangesNothingIsRepeated(code: RPCCode) async throws {
+    let service = try TestService(
+      .failingOnce("BindingService/GetBinding", code, V1.GetBindingRequest.self, V1.GetBindingResponse()))
+    let client = TouchstoneClient(target: service.target)
+    _ = try await client.bindingID(echoing: "b")
+    #expect(client.statistics.retries == 1)
+    await service.stop()
+  }
+
+  /// A payment's token serves once: the second call would be told that somebody else used it.
+  @Test func whatServesOnceIsNotRepeatedWhenItMayHaveHappened() async throws {
+    let service = try TestService(
+      .failingOnce("TokenService/ConsumeToken", .unavailable, V1.ConsumeTokenRequest.self, V1.ConsumeTokenResponse()))
+    let client = TouchstoneClient(target: service.target)
+    let error = await failure { () throws(TouchstoneError) in
+      try await client.consumeToken(V1.ConsumeTokenRequest(applicationID: "shop", token: "t"))
+    }
+    #expect(error == TouchstoneError(code: .unavailable, message: "once"))
+    await service.stop()
+  }
+
+  @Test func whatSurelyDidNotHappenIsRepeatedWhateverItIs() async throws {
+    let service = try TestService(
+      .failingOnce("TokenService/ConsumeToken", .aborted, V1.ConsumeTokenRequest.self, V1.ConsumeTokenResponse()))
+    let client = TouchstoneClient(target: service.target)
+    _ = try await client.consumeToken(V1.ConsumeTokenRequest(applicationID: "shop", token: "t"))
+    #expect(client.statistics.retries == 1)
+    await service.stop()
+  }
+
+  /// So that a method added or renamed is decided about anew.
+  @Test func everyMethodIsDecidedAbout() {
+    let once: Set = [
+      "EvaluationService/SubmitAttempt", "BindingService/CompleteBinding", "SecretService/SetSecret",
+      "SecretService/RemoveSecret", "SecretService/SetUnlockSettings", "TokenService/ConsumeToken",
+    ]
+    let unary = MethodDescriptor.all.filter { $0.kind == .unary && $0.path.hasPrefix("/touchstone.v1.") }
+    let repeated = RepeatedCalls.policies.keys
+    #expect(Set(unary.map(\.path)).subtracting(repeated) == Set(once.map { "/touchstone.v1.\($0)" }))
+    #expect(once.count + repeated.count == 24)
+  }
+}

@@ -1,0 +1,98 @@
+import TestSupport
+import Testing
+import TouchstonePolicy
+
+/// Whoever finds a device's id by guessing locks it for the vendor's other applications (R8).
+struct DeviceIDTests {
+  @Test(arguments: [
+    "phone-1", "0123456789abcde", "aaaaaaaaaaaaaaaaaaaaaaaa", "abcdefghijklmnopqrst", "test-device-0123456789abcdef",
+    "a1b2c3d4e5f6a7b8", "deadbeefdeadbeef",
+    // Numbers, of whatever.
+    "1234567890123456", "9876543210987654", "4929184736205817", "0000000000000042", "device-000000001",
+    "phone-1234567890", "imei-356938035643809", "+49 170 1234567 alice", "1763829468123-carol",
+    "2025-11-22T16:27:48Z", "192.168.100.200:54321",
+    // UUIDs that nobody drew.
+    "00000000-0000-0000-0000-000000000001", "11111111-1111-1111-1111-111111111111",
+    "00000000-0000-4000-8000-000000001337", "ffffffff-ffff-ffff-ffff-ffffffffffff",
+    "12345678-1234-1234-1234-123456789012",
+    // Half of a MAC address is its maker's.
+    "a4:83:e7:2f:9b:01", "A4-83-E7-2F-9B-01", "phone-a483e72f9b01", "mac a483.e72f.9b01",
+    "iphone-15-a4:83:e7:2f:9b:01", "fe80::a683:e7ff:fe2f:9b01", "a483e7fffe2f9b01", "A483E7FFFE2F9B01",
+    "a4:83:e7:2f:9b:01-a4:83:e7:2f:9b:02", "A483E72F9B01A483E72F9B02", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6",
+    "{F81D4FAE-7DEC-11D0-A765-00A0C91E6BF6}", "1d07decf-81d4-6fae-a765-00a0c91e6bf6",
+    "2a00:1450:4009:81f:a1b2:c3ff:fe2f:9b01",
+    // Periods.
+    "a1b2a1b2a1b2a1b2a1b2a1b2a1b2a1b2", "x7kx7kx7kx7kx7kx7kx7kx7k",
+    "a1b2-a1b2-a1b2-a1b2-a1b2-a1b2-a1b2-a1b2", "F2LXK0ABG5QM-F2LXK0ABG5QM",
+    // Words, and what is made of them.
+    "carol-iphone-15-pro", "carols-macbook-pro-14-inch-2021-m1-max", "iphone15promax-carol",
+    "samsung-galaxy-s24-ultra-black-256gb-carol", "samsung-sm-g991b-carol", "com.example.bank.device.1",
+    "correct-horse-battery-staple", "设备七号八九十甲乙丙丁戊己庚辛壬癸",
+    "alice@example.com", "ALICE@EXAMPLE.COM", "phone-alice@example.com", "alice@example.comalice@example.com-1",
+  ])
+  func whatIsShortOrEvidentlyGuessableIsRefused(_ id: String) {
+    #expect(DeviceID.violation(in: id, profileID: "alice@example.com") != nil)
+    #expect(DeviceID.violation(in: id, profileID: "carol") != nil)
+  }
+
+  @Test func theProfilesIDCountsNothing() {
+    let profileID = "6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42"
+    for id in [profileID, "phone-\(profileID)", "\(profileID.uppercased())-15"] {
+      #expect(DeviceID.violation(in: id, profileID: profileID) != nil)
+    }
+  }
+
+  @Test(arguments: [
+    "6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42", "E621E1F8-C36C-495A-93FC-0C247A3E6E5F",
+    "{6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42}", "urn:uuid:6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42",
+    "6f1c3f0e8a534d0c9e0b7f2f3f1d9b42", "phone-6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42",
+    // Versions 1, 3, 5, 6, 7 and 8: RFC 9562, appendices A and B. The nodes of 1 and 6 are random.
+    "C232AB00-9414-11EC-B3C8-9F6BDECED846", "5df41881-3aed-3515-88a7-2f4a814cf09e",
+    "2ed6657d-e927-568b-95e1-2665a8aea6a2", "1EC9414C-232A-6B00-B3C8-9F6BDECED846",
+    "017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "2489E9AD-2EE2-8E00-8EC9-32D5F69181C0",
+    "9774d56d682e549c", "GYvKCm1aQx6mJ8Vn0pWd2A", "GYvKCm1aQx6mJ8Vn0pWd2A of alice@example.com",
+    "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  ])
+  func whatMayBeRandomIsTaken(_ id: String) {
+    #expect(DeviceID.violation(in: id, profileID: "alice@example.com") == nil)
+  }
+
+  /// A number of few digits stands in many a random text.
+  @Test func aShortProfileIDInARandomOneIsNoMatter() {
+    #expect(DeviceID.violation(in: "6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42", profileID: "3f0e") == nil)
+    #expect(DeviceID.violation(in: "6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42", profileID: "8") == nil)
+  }
+
+  /// How a random id is written, and how many of a thousand may be refused. Of 16 hexadecimal digits, as Android's ids are, half of a
+  /// thousandth is a number.
+  @Test(arguments: [
+    ("UUID", 0), ("32 hexadecimal digits", 0), ("16 bytes in base64url", 0.1), ("16 hexadecimal digits", 1),
+    ("12 bytes in base64", 2), ("12 bytes in base64url", 2),
+  ])
+  func randomIDsAreTaken(_ writing: String, _ perThousand: Double) {
+    var random = SeededGenerator(seed: 8)
+    let count = 5_000
+    let refused = (0..<count).count { _ in
+      DeviceID.violation(in: Self.randomID(writing, &random), profileID: "carol") != nil
+    }
+    #expect(Double(refused) * 1_000 / Double(count) <= perThousand)
+  }
+
+  private static func randomID(_ writing: String, _ random: inout SeededGenerator) -> String {
+    func hexadecimal(_ count: Int) -> String {
+      String((0..<count).map { _ in "0123456789abcdef".randomElement(using: &random)! })
+    }
+    let letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+    func base64(_ count: Int, _ last: String) -> String {
+      String((0..<count).map { _ in (letters + last).randomElement(using: &random)! })
+    }
+    return switch writing {
+    case "UUID": "\(hexadecimal(8))-\(hexadecimal(4))-4\(hexadecimal(3))-a\(hexadecimal(3))-\(hexadecimal(12))"
+    case "32 hexadecimal digits": hexadecimal(32)
+    case "16 hexadecimal digits": hexadecimal(16)
+    case "16 bytes in base64url": base64(22, "-_")
+    case "12 bytes in base64url": base64(16, "-_")
+    default: base64(16, "+/")
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import LoadModel
+import TestSupport
+import Testing
+
+@Suite("Runs that are joined")
+struct JoinTests {
+  /// Three runs that began at different times, with all classes of calls.
+  private static func runs(seed: UInt64) -> [LoadReport] {
+    var generator = SeededGenerator(seed: seed)
+    return (0..<3).map { _ in
+      var run = SimulatedRun(
+        span: .seconds(3), callers: 50, targets: 2, stalls: [.seconds(1)...(.milliseconds(1_400))])
+      run.latency = .milliseconds(Int.random(in: 1...9, using: &generator))
+      run.grace = .milliseconds(5)
+      let startedAt = 1_700_000_000 + Double.random(in: 0..<2, using: &generator)
+      return LoadReport(run.books(using: &generator), startedAt: startedAt)
+    }
+  }
+
+  private static let counts: [any KeyPath<LoadReport, Int> & Sendable] = [
+    \.due, \.succeeded, \.wrong, \.failed, \.timedOut, \.unfinished, \.unsent, \.errors, \.warmUpDue, \.connections,
+    \.callers,
+  ]
+
+  @Test("All counts are sums, also of windows, statuses and targets", arguments: 1...4 as ClosedRange<UInt64>)
+  func sums(seed: UInt64) throws {
+    let runs = Self.runs(seed: seed)
+    let joined = try LoadReport(joining: runs)
+    for count in Self.counts { #expect(joined[keyPath: count] == runs.reduce(0) { $0 + $1[keyPath: count] }) }
+    #expect(joined.processes == 3 && joined.targets.count == 2)
+    #expect(joined.targets.reduce(0) { $0 + $1.sent } == joined.due - joined.unsent)
+    #expect(joined.targets.reduce(0) { $0 + $1.errors } == joined.errors)
+    #expect(joined.failedByStatus.values.reduce(0, +) == joined.failed)
+    #expect(joined.histogram.count == joined.due)
+    let windows = joined.windows
+    #expect(windows.reduce(0) { $0 + $1.due } == joined.due && windows.allSatisfy { $0.histogram.count == $0.due })
+    #expect(windows.allSatisfy { $0.start < joined.seconds && $0.due == $0.succeeded + $0.errors + $0.unsent })
+    #expect(joined.maximum == runs.map(\.maximum).max())
+  }
+
+  @Test("A window is added to the one that is closest in time", arguments: 1...4 as ClosedRange<UInt64>)
+  func windows(seed: UInt64) throws {
+    let runs = Self.runs(seed: seed)
+    let joined = try LoadReport(joining: runs)
+    var due: [Int: Int] = [:]
+    for run in runs {
+      for window in run.windows {
+        let start = run.startedAt + window.start - joined.startedAt
+        due[Int((start / run.windowSeconds).rounded()), default: 0] += window.due
+      }
+    }
+    #expect(joined.windows.enumerated().allSatisfy { due[$0.offset] ?? 0 == $0.element.due })
+    #expect(joined.startedAt == runs.map(\.startedAt).min())
+    #expect(joined.startedAt + joined.seconds == runs.map { $0.startedAt + $0.seconds }.max())
+  }
+
+  @Test("Stalls keep their time, and those that overlap are one")
+  func stalls() throws {
+    let ledger = { (stall: ClosedRange<Duration>) in
+      var generator = SeededGenerator(seed: 3)
+      return SimulatedRun(stalls: [stall]).books(using: &generator)
+    }
+    let first = LoadReport(ledger(.seconds(2)...(.seconds(3))), startedAt: 100)
+    let second = LoadReport(ledger(.seconds(1)...(.seconds(3))), startedAt: 101.5)
+    #expect(first.stalls.count == 1 && second.stalls.count == 1)
+    let joined = try LoadReport(joining: [second, first])
+    #expect(joined.stalls.count == 1)
+    let stall = try #require(joined.stalls.first)
+    #expect(abs(stall.start - 2) < 0.05 && abs(stall.start + stall.seconds - 4.5) < 0.05)
+  }
+
+  @Test("A joined report is judged, written, read and joined again as any other")
+  func whole() throws {
+    var joined = try LoadReport(joining: Self.runs(seed: 7))
+    joined.judge(by: try Objective.list("p99<1us"), allowsErrors: true)
+    #expect(joined.verdict == .missed && joined.exitCode == 99)
+    #expect(joined.text.contains("joined from 3 processes") && joined.html.contains("joined from 3 processes"))
+    let read = try LoadReport.reports(fromJSON: joined.json)
+    #expect(read.map(\.json) == [joined.json])
+    let alone = try LoadReport(joining: read)
+    #expect(alone.processes == 3 && alone.due == joined.due && alone.p99 == joined.p99)
+  }
+
+  private static let misfits: [@Sendable (inout LoadReport) -> Void] = [
+    { $0.scenario = "preflight" }, { $0.shape = "closed" }, { $0.schemaVersion = 2 }, { $0.windowSeconds = 1 },
+    { $0.startedAt += 6 }, { $0.search = LoadReport.SearchEntry(maximumRate: nil, trials: []) },
+  ]
+
+  @Test("Runs that do not fit together are refused", arguments: misfits)
+  func misfit(change: @Sendable (inout LoadReport) -> Void) {
+    var generator = SeededGenerator(seed: 9)
+    let report = LoadReport(SimulatedRun().books(using: &generator))
+    var other = report
+    change(&other)
+    for pair in [[report, other], [other, report]] {
+      #expect(throws: JoinError.self) { try LoadReport(joining: pair) }
+    }
+  }
+}
+
+@Suite("Histograms as text")
+struct HistogramEncodingTests {
+  private static func histogram(_ generator: inout SeededGenerator) -> LatencyHistogram {
+    var histogram = LatencyHistogram()
+    for _ in 0..<Int.random(in: 0...3_000, using: &generator) {
+      let bits = Int.random(in: 1...32, using: &generator)
+      histogram.record(.microseconds(Int.random(in: 0..<(1 << bits), using: &generator)))
+    }
+    return histogram
+  }
+
+  @Test("What is read counts as what was written", arguments: 1...30 as ClosedRange<UInt64>)
+  func roundTrip(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let histogram = Self.histogram(&generator)
+    let read = try LatencyHistogram(encoded: histogram.encoded)
+    #expect(read.count == histogram.count && read.encoded == histogram.encoded)
+    for percentile in [0, 50, 90, 99, 99.9, 100] {
+      let (before, after) = (histogram.percentile(percentile), read.percentile(percentile))
+      #expect(before <= after && after - before <= before / 1_000)
+    }
+  }
+
+  @Test("Sums count every latency", arguments: 1...10 as ClosedRange<UInt64>)
+  func sums(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let (one, other) = (Self.histogram(&generator), Self.histogram(&generator))
+    var (sum, readSum) = (one, try LatencyHistogram(encoded: one.encoded))
+    sum.add(other)
+    readSum.add(try LatencyHistogram(encoded: other.encoded))
+    #expect(sum.encoded == readSum.encoded)
+  }
+
+  @Test("Damaged texts are refused, and none ends the process", arguments: 1...20 as ClosedRange<UInt64>)
+  func damage(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let text = Array(Self.histogram(&generator).encoded.utf8)
+    for _ in 0..<50 {
+      var damaged = text
+      let place = Int.random(in: damaged.indices, using: &generator)
+      if Bool.random(using: &generator) {
+        damaged.removeSubrange(place...)
+      } else {
+        damaged[place] = damaged[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+      }
+      let string = String(decoding: damaged, as: UTF8.self)
+      // The last bits of a text may stand for nothing.
+      guard let read = try? LatencyHistogram(encoded: string) else { continue }
+      #expect(read.encoded == String(decoding: text, as: UTF8.self))
+    }
+    for other in ["", "AAAA", "not base64", "HISTFAAAAAA="] {
+      #expect(throws: HistogramDecodingError.self) { try LatencyHistogram(encoded: other) }
+    }
+  }
+}

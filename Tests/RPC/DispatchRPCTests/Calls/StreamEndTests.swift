@@ -1,0 +1,330 @@
+// How streaming calls end early: cancellation from both sides, deadlines, limits, lost connections, drain, hostile peers.
+
+import Dispatch
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import DispatchRPC
+
+@Suite(.timeLimit(.minutes(1))) struct StreamEndTests {
+  /// How far the call had come.
+  enum Moment: CaseIterable {
+    case atOnce
+    case begun
+    case afterMessages
+    case afterTheClientFinished
+    case withMessagesUnread
+  }
+
+  @Test(arguments: Moment.allCases)
+  func cancellingReachesTheHandler(_ moment: Moment) async throws {
+    let streaming = try StreamingLoopback()
+    let client = try await streaming.connect()
+    let call = client.open("Hold")
+    try await Self.reach(moment, call, streaming)
+    call.stream.cancel()
+    #expect(await call.errorCode() == .cancelled)
+    if moment != .atOnce {
+      while true {
+        if case .cancelled(let reason) = await streaming.seen.next() {
+          #expect(reason == .reset)
+          break
+        }
+      }
+    }
+    call.stream.cancel()
+    call.stream.send([1])
+    try await client.expectEcho([1])
+    #expect(call.seen.count == 0)
+  }
+
+  @Test(arguments: Moment.allCases.filter { $0 != .atOnce })
+  func aLostConnectionReachesBothSides(_ moment: Moment) async throws {
+    let streaming = try StreamingLoopback()
+    let client = try await streaming.connect()
+    let call = client.open("Hold")
+    try await Self.reach(moment, call, streaming)
+    client.connection.close()
+    #expect(await call.errorCode() == .unavailable)
+    while true {
+      if case .cancelled(let reason) = await streaming.seen.next() {
+        #expect(reason == .connectionLost)
+        break
+      }
+    }
+  }
+
+  @Test func aCancelledHandlerMaySayWhatItLikes() async throws {
+    let streaming = try StreamingLoopback()
+    let client = try await streaming.connect()
+    let call = client.open("Hold")
+    let handler = await streaming.held.next()
+    call.stream.cancel()
+    #expect(await streaming.seen.next() == .cancelled(.reset))
+    #expect(handler.isCancelled)
+    handler.request(5)
+    handler.sendInitialMetadata([("a", "1")])
+    handler.send([1])
+    handler.finish()
+    handler.fail(RPCError(code: .aborted, message: "too late"))
+    try await client.expectEcho([2])
+  }
+
+  @Test func answersRaceWithCancellation() async throws {
+    let streaming = try StreamingLoopback()
+    let client = try await streaming.connect()
+    for _ in 0..<200 {
+      let call = client.open("Chat")
+      call.stream.send([1])
+      call.stream.finishSending()
+      DispatchQueue.global().async { call.stream.cancel() }
+      let (messages, end) = await call.rest()
+      switch end {
+      case .success: #expect(messages == [[1]])
+      case .failure(let error): #expect(error.code == .cancelled)
+      }
+    }
+    #expect(await streaming.onLoop { true })
+  }
+
+  @Test func theClientGivesUpAtTheDeadline() async throws {
+    let streaming = try StreamingLoopback()
+    // Long enough for the handler to begin on a busy machine.
+    let call = try await streaming.connect().open("Hold", timeout: .seconds(2))
+    let handler = await streaming.held.next()
+    #expect(handler.deadline != nil)
+    #expect(await call.errorCode() == .deadlineExceeded)
+    let cancellation = await streaming.seen.next()
+    #expect(cancellation == .cancelled(.deadline) || cancellation == .cancelled(.reset))
+  }
+
+  @Test(arguments: [false, true])
+  func theServerEnforcesTheDeadlineItself(_ hasHead: Bool) async throws {
+    let ended = Box<RPCCancellation>()
+    let streaming = try StreamingLoopback { router in
+      router.registerBidirectional("/stream/Greet") { stream in
+        stream.onCancel { reason in
+          stream.send([8])
+          ended.put(reason)
+        }
+        if hasHead { stream.send([7]) }
+        return { _, _ in }
+      }
+    }
+    let peer = RawPeer(streaming.loopback.address)
+    let head = Frame.call("/stream/Greet") + [("grpc-timeout", "100m")]
+    let frames = await peer.exchange(Frame.preface + Frame.headers(1, head).bytes) {
+      $0.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 }
+    }
+    #expect(await ended.next() == .deadline)
+    // Headers, the message, trailers; or trailers only. The client's side is not waited for.
+    let types = frames.filter { $0.stream == 1 && $0.type != 3 }.map(\.type)
+    #expect(types == (hasHead ? [1, 0, 1] : [1]))
+  }
+
+  @Test func messageLimitsHoldForEachMessage() async throws {
+    var configuration = RPCServerConfiguration(eventLoops: 1)
+    configuration.maxRequestMessageBytes = 1_000
+    configuration.maxResponseMessageBytes = 500
+    let streaming = try StreamingLoopback(configuration)
+    let client = try await streaming.connect()
+    let call = client.open("Chat")
+    for _ in 0..<10 { call.stream.send([UInt8](repeating: 1, count: 500)) }
+    call.stream.send([UInt8](repeating: 1, count: 1_001))
+    let (messages, end) = await call.rest()
+    guard case .failure(let error) = end else { return #expect(Bool(false), "it is too large") }
+    #expect(error.code == .resourceExhausted)
+    #expect(messages.count <= 10)
+    let second = client.open("Chat")
+    second.stream.send([UInt8](repeating: 1, count: 501))
+    #expect(await second.errorCode() == .resourceExhausted)
+
+    var modest = RPCClientConfiguration()
+    modest.maxResponseMessageBytes = 100
+    let third = try await streaming.connect(modest).open("Chat")
+    third.stream.send([UInt8](repeating: 1, count: 101))
+    #expect(await third.errorCode() == .resourceExhausted)
+  }
+
+  @Test func anEndFromAnotherThreadDoesNotHideThatAMessageWasNotSent() async throws {
+    var configuration = RPCServerConfiguration(eventLoops: 1)
+    configuration.maxResponseMessageBytes = 500
+    let streaming = try StreamingLoopback(configuration)
+    let client = try await streaming.connect()
+    for _ in 0..<50 {
+      let call = client.open("Hold")
+      let handler = await streaming.held.next()
+      handler.send([UInt8](repeating: 1, count: 501))
+      handler.finish()
+      #expect(await call.errorCode() == .resourceExhausted)
+    }
+  }
+
+  @Test func theFirstFailureOfACallIsTheOneThatIsTold() async throws {
+    let streaming = try StreamingLoopback()
+    let client = try await streaming.connect()
+    let call = client.open("Hold")
+    _ = await streaming.held.next()
+    call.stream.cancel()
+    client.connection.close()
+    #expect(await call.errorCode() == .cancelled)
+    _ = await client.closed()
+    #expect(call.seen.count == 0)
+  }
+
+  @Test func drainLetsRunningStreamsFinish() async throws {
+    let streaming = try StreamingLoopback()
+    let client = try await streaming.connect()
+    let call = client.open("Chat")
+    call.stream.send([1])
+    #expect(await call.seen.next() == .initialMetadata([]))
+    #expect(await call.seen.next() == .message([1]))
+    async let stopped: Void = streaming.loopback.shutDown(grace: .seconds(30))
+    guard case .goingAway = await client.events.next() else { return #expect(Bool(false), "GOAWAY comes first") }
+    #expect(await client.open("Chat").errorCode() == .unavailable)
+    call.stream.send([2])
+    call.stream.finishSending()
+    let (messages, end) = await call.rest()
+    #expect(messages == [[2]])
+    #expect(end == .success([]))
+    await stopped
+  }
+
+  @Test func theGraceEndsStreamsToo() async throws {
+    let streaming = try StreamingLoopback()
+    let call = try await streaming.connect().open("Hold")
+    _ = await streaming.held.next()
+    await streaming.loopback.shutDown(grace: .milliseconds(30))
+    #expect(await streaming.seen.next() == .cancelled(.connectionLost))
+    #expect(await call.errorCode() == .unavailable)
+  }
+
+  @Test func aStreamOnAConnectionThatIsNone() async throws {
+    let loop = EventLoop(label: "test.client")
+    let address = try StreamingLoopback().loopback.address
+    let client = TestClient(address, loop: loop)
+    let (_, end) = await client.open("Chat").rest()
+    guard case .failure(let error) = end else { return #expect(Bool(false), "there is no connection") }
+    #expect(error.isUnprocessed)
+  }
+
+  @Test(arguments: [
+    Misbehaviour("DATA after END_STREAM", Frame.data(1, [], flags: Frame.endStream).bytes + Frame.data(1, [1]).bytes),
+    Misbehaviour(
+      "more than the window", (0..<20).flatMap { _ in Frame.data(1, [UInt8](repeating: 0, count: 16_384)).bytes }),
+    Misbehaviour("a window that overflows", Frame.windowUpdate(1, 0x7FFF_FFFF).bytes),
+    Misbehaviour("headers in the middle", Frame.headers(1, [("a", "b")]).bytes),
+    Misbehaviour("a reset", Frame.reset(1).bytes),
+  ])
+  func aStreamThatBreaksTheProtocolIsReset(_ misbehaviour: Misbehaviour) async throws {
+    let streaming = try StreamingLoopback()
+    let peer = RawPeer(streaming.loopback.address)
+    _ = await peer.exchange(Frame.preface + Frame.headers(1, Frame.call("/stream/Hold")).bytes) { frames in
+      frames.contains { $0.flags & Frame.acknowledgement != 0 }
+    }
+    _ = await streaming.held.next()
+    async let frames = peer.exchange(misbehaviour.bytes + Frame.ping().bytes) { frames in
+      frames.contains { $0.type == 3 || $0.type == 6 || $0.type == 7 }
+    }
+    while true {
+      if case .cancelled(let reason) = await streaming.seen.next() {
+        #expect(reason == .reset || reason == .connectionLost)
+        break
+      }
+    }
+    _ = await frames
+    try await streaming.connect().expectEcho([1])
+  }
+
+  @Test(arguments: [[1, 0, 0, 0, 1, 7], [2, 0, 0, 0, 1, 7], [0, 0xFF, 0xFF, 0xFF, 0xFF]] as [[UInt8]])
+  func whatIsNoMessageEndsTheCall(_ bytes: [UInt8]) async throws {
+    let streaming = try StreamingLoopback()
+    let peer = RawPeer(streaming.loopback.address)
+    let request = Frame.headers(1, Frame.call("/stream/Hold")).bytes + Frame.data(1, [0, 0, 0, 0, 1, 5] + bytes).bytes
+    async let frames = peer.exchange(Frame.preface + request) {
+      $0.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 }
+    }
+    let handler = await streaming.held.next()
+    handler.request(2)
+    #expect(await streaming.seen.next() == .message([5]))
+    #expect(await streaming.seen.next() == .cancelled(.refused))
+    #expect(await frames.contains { $0.stream == 1 && $0.type == 1 })
+  }
+
+  @Test func aMessageCutOffByTheEndEndsTheCall() async throws {
+    let streaming = try StreamingLoopback()
+    let peer = RawPeer(streaming.loopback.address)
+    let request =
+      Frame.headers(1, Frame.call("/stream/Hold")).bytes
+      + Frame.data(1, [0, 0, 0, 0, 9, 5], flags: Frame.endStream).bytes
+    async let frames = peer.exchange(Frame.preface + request) {
+      $0.contains { $0.stream == 1 && $0.flags & Frame.endStream != 0 }
+    }
+    await streaming.held.next().request(1)
+    #expect(await streaming.seen.next() == .cancelled(.refused))
+    #expect(await frames.contains { $0.stream == 1 && $0.type == 1 })
+  }
+
+  /// Nothing of a stream stays behind, however it ended.
+  @Test func endedStreamsLeaveNothingBehind() async throws {
+    let streaming = try StreamingLoopback()
+    let client = try await streaming.connect()
+    var connection: ServerConnection?
+    for round in 0..<30 {
+      let call = client.open("Hold", demand: round.isMultiple(of: 2) ? 1 : nil)
+      let handler = await streaming.held.next()
+      connection = handler.connection
+      for _ in 0..<10 { call.stream.send([UInt8](repeating: 1, count: 10_000)) }
+      for _ in 0..<10 { handler.send([UInt8](repeating: 1, count: 10_000)) }
+      switch round % 3 {
+      case 0: call.stream.cancel()
+      case 1: handler.fail(RPCError(code: .aborted, message: ""))
+      default: handler.finish()
+      }
+      call.stream.request(.max)
+      _ = await call.rest()
+    }
+    let confined = LoopConfined(try #require(connection), on: streaming.loop)
+    let held = await streaming.onLoop {
+      [confined.value.buffered.requests, confined.value.buffered.responses]
+    }
+    #expect(held == [0, 0])
+    try await client.expectEcho([1])
+    while await streaming.onLoop({ confined.value.server.runningCalls.load(ordering: .relaxed) }) > 0 {}
+  }
+
+  private static func reach(_ moment: Moment, _ call: TestStream, _ streaming: StreamingLoopback) async throws {
+    guard moment != .atOnce else { return }
+    let handler = await streaming.held.next()
+    switch moment {
+    case .atOnce, .begun:
+      break
+    case .afterMessages:
+      handler.request(1)
+      call.stream.send([1])
+      #expect(await streaming.seen.next() == .message([1]))
+      handler.send([2])
+      #expect(await call.seen.next() == .initialMetadata([]))
+      #expect(await call.seen.next() == .message([2]))
+    case .afterTheClientFinished:
+      call.stream.finishSending()
+      #expect(await streaming.seen.next() == .half)
+    case .withMessagesUnread:
+      for _ in 0..<50 { call.stream.send([UInt8](repeating: 1, count: 10_000)) }
+      handler.request(1)
+      #expect(await streaming.seen.next() == .message([UInt8](repeating: 1, count: 10_000)))
+    }
+  }
+}
+
+/// Frames that a stream does not survive.
+struct Misbehaviour: Sendable, CustomTestStringConvertible {
+  let testDescription: String
+  let bytes: [UInt8]
+
+  init(_ name: String, _ bytes: [UInt8]) {
+    testDescription = name
+    self.bytes = bytes
+  }
+}

@@ -1,0 +1,102 @@
+// The event loop alone: jobs, objects of its own, and what debug builds check.
+
+import TestSupport
+import Testing
+
+@testable import DispatchRPC
+
+@Suite(.timeLimit(.minutes(1))) struct EventLoopTests {
+  private final class Counter: LoopLocal {
+    var count = 0
+
+    init(on loop: EventLoop) {}
+  }
+
+  private final class Job: EventLoopJob {
+    let done: Box<Bool>
+    let loop: EventLoop
+
+    init(_ loop: EventLoop, _ done: Box<Bool>) {
+      self.loop = loop
+      self.done = done
+    }
+
+    func run() {
+      done.put(loop.isCurrent)
+    }
+  }
+
+  @Test func eachLoopHasAnObjectOfItsOwn() {
+    let loops = [EventLoop(label: "test.first"), EventLoop(label: "test.second")]
+    for loop in loops { loop.sync { loop.local(Counter.self).count += 1 } }
+    loops[0].sync { loops[0].local(Counter.self).count += 1 }
+    #expect(loops.map { loop in loop.sync { loop.local(Counter.self).count } } == [2, 1])
+  }
+
+  @Test func anObjectCanBeAJob() async {
+    let loop = EventLoop(label: "test.jobs")
+    let done = Box<Bool>()
+    loop.execute(Job(loop, done))
+    #expect(await done.next())
+  }
+
+  @Test func aConfinedValueIsReachedByItsLoop() async {
+    let loop = EventLoop(label: "test.confined")
+    let confined = LoopConfined(Counter(on: loop), on: loop)
+    let seen = Box<Int>()
+    confined.execute { $0.count += 1 }
+    confined.execute { seen.put($0.count) }
+    #expect(await seen.next() == 1)
+  }
+
+  @Test func aPacerRunsAfterJobsAndWhenItsTimeHasCome() async {
+    let loop = EventLoop(label: "test.pacer")
+    let runs = Box<(jobs: Int, at: MonotonicTime)>()
+    let pause = Duration.milliseconds(5)
+    loop.execute {
+      loop.setPacer { jobs in
+        let now = MonotonicTime.now()
+        runs.put((jobs, now))
+        return now + pause
+      }
+    }
+    let first = await runs.next()
+    #expect(first.jobs == 1)
+    var last = first
+    while last.at - first.at < pause * 3 { last = await runs.next() }
+    // By its own times: nothing else woke the loop.
+    #expect(last.jobs == 0)
+    let removed = Box<Void>()
+    loop.execute {
+      loop.setPacer(nil)
+      removed.put(())
+    }
+    await removed.next()
+  }
+
+  @Test func aTaskRunsOnTheLoop() async {
+    let executor = LoopExecutor()
+    let isCurrent = await Task(executorPreference: executor) { executor.loop.isCurrent }.value
+    #expect(isCurrent)
+  }
+
+  private final class LoopExecutor: TaskExecutor {
+    let loop = EventLoop(label: "test.executor")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      loop.execute(UnownedJob(job), on: asUnownedTaskExecutor())
+    }
+  }
+
+  #if DEBUG
+    @Test func anotherThreadIsCaught() async {
+      await #expect(processExitsWith: .failure) {
+        _ = EventLoop(label: "test.elsewhere").now
+      }
+      await #expect(processExitsWith: .failure) {
+        let loop = EventLoop(label: "test.elsewhere")
+        _ = LoopConfined(1, on: loop).value
+      }
+    }
+  #endif
+}

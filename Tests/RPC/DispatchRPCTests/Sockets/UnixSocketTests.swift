@@ -1,0 +1,169 @@
+import CEpoll
+import Glibc
+import TestSupport
+import Testing
+
+@testable import DispatchRPC
+
+// Unix sockets: whose file it is, and what becomes of it.
+
+@Suite(.timeLimit(.minutes(1))) struct UnixSocketTests {
+  private let directory = TemporaryDirectory()
+
+  private var path: String { directory.path("rpc.sock") }
+
+  @Test func callsGoThrough() async throws {
+    let server = try UnixServer(path)
+    #expect(server.address.description == "unix:\(path)")
+    #expect(server.address.isLocal && server.address.isUnix && !server.address.isLoopback)
+    let client = TestClient(server.address)
+    try await client.connect()
+    try await client.expectEcho([1, 2, 3])
+    let peer = await server.peers.next()
+    #expect(peer == RPCPeer(address: server.address, certificate: nil, isEncrypted: false))
+    await server.shutDown()
+  }
+
+  @Test(arguments: [0o600, 0o660, 0o666] as [UInt32]) func theFileHasThePermissionsAskedFor(permissions: UInt32) throws
+  {
+    let server = try UnixServer(path, permissions: permissions)
+    #expect(status()?.st_mode == S_IFSOCK | permissions)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func onlyTheOwnerGetsInByDefault() throws {
+    let server = try UnixServer(path)
+    #expect(status()?.st_mode == S_IFSOCK | 0o600)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func theFileIsGoneAfterTheEnd() async throws {
+    let server = try UnixServer(path)
+    await server.shutDown()
+    #expect(status() == nil)
+  }
+
+  @Test func aDeadServersSocketIsReplaced() async throws {
+    leaveDeadSocket()
+    let old = try #require(status())
+    let server = try UnixServer(path)
+    #expect(status()?.st_ino != old.st_ino || status()?.st_ctim.tv_nsec != old.st_ctim.tv_nsec)
+    let client = TestClient(server.address)
+    try await client.connect()
+    await server.shutDown()
+  }
+
+  @Test func aLivingServersSocketIsNot() async throws {
+    let server = try UnixServer(path)
+    let error = try #require(throws: RPCServerError.self) { try UnixServer(path) }
+    #expect(error.reason == "unix:\(path): another server listens there")
+    let client = TestClient(server.address)
+    try await client.connect()
+    await server.shutDown()
+  }
+
+  /// Its backlog being full, it answers nobody, and lives.
+  @Test func aBusyServersSocketIsNot() throws {
+    let address = try SocketAddress.unix(path: path)
+    let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(listener) }
+    try #require(address.withSocketAddress { bind(listener, $0, $1) } == 0 && listen(listener, 0) == 0)
+    var clients: [Int32] = []
+    while let client = makeConnectingSocket(address) { clients.append(client) }
+    defer { for client in clients { close(client) } }
+    let error = try #require(throws: RPCServerError.self) { try UnixServer(path) }
+    #expect(error.reason == "unix:\(path): another server listens there")
+  }
+
+  @Test(arguments: ["file", "directory", "link"]) func nothingElseIsReplaced(kind: String) throws {
+    switch kind {
+    case "file": close(open(path, O_CREAT | O_WRONLY, 0o600))
+    case "directory": mkdir(path, 0o700)
+    default: symlink("/dev/null", path)
+    }
+    let before = try #require(status())
+    let error = try #require(throws: RPCServerError.self) { try UnixServer(path) }
+    #expect(error.reason == "unix:\(path): there is a file that is not a socket")
+    #expect(status()?.st_ino == before.st_ino)
+    if kind == "directory" { rmdir(path) }
+  }
+
+  @Test func whoTookThePathOverKeepsIt() async throws {
+    let first = try UnixServer(path)
+    unlink(path)
+    let second = try UnixServer(path)
+    let inode = try #require(status()).st_ino
+    await first.shutDown()
+    #expect(status()?.st_ino == inode)
+    await second.shutDown()
+    #expect(status() == nil)
+  }
+
+  /// All at once, over a dead one's: the one that won is reachable.
+  @Test func ofSeveralThatStartOneListens() async throws {
+    leaveDeadSocket()
+    let path = path
+    let servers = await withTaskGroup(of: UnixServer?.self) { group in
+      for _ in 0..<8 { group.addTask { try? UnixServer(path) } }
+      return await group.reduce(into: []) { $0.append($1) }.compactMap(\.self)
+    }
+    #expect(servers.count == 1)
+    let client = TestClient(try SocketAddress.unix(path: path))
+    try await client.connect()
+    try await client.expectEcho([1])
+  }
+
+  @Test(arguments: [("", "not a path"), ("a\0b", "not a path")]) func pathsThatAreNone(path: String, reason: String) {
+    #expect(throws: SocketAddressError(host: path, reason: reason)) { try SocketAddress.unix(path: path) }
+  }
+
+  @Test func aPathHas107BytesAtMost() throws {
+    let longest = "/" + String(repeating: "a", count: 106)
+    #expect(try SocketAddress.unix(path: longest).host == longest)
+    let error = #expect(throws: RPCServerError.self) { try UnixServer(longest + "a") }
+    #expect(error?.reason.hasSuffix("a Unix socket's path has at most 107 bytes") == true)
+  }
+
+  @Test func aClientIsToldWhenNobodyListens() async throws {
+    let client = TestClient(try SocketAddress.unix(path: path))
+    client.connection.connect()
+    let error = await client.closed()
+    #expect(error.code == .unavailable)
+  }
+
+  private func status() -> stat? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status : nil
+  }
+
+  private func leaveDeadSocket() {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    _ = try? SocketAddress.unix(path: path).withSocketAddress { bind(descriptor, $0, $1) }
+    close(descriptor)
+  }
+}
+
+/// An echo on a Unix socket, and who called it.
+private final class UnixServer: Sendable {
+  let address: SocketAddress
+  let peers = Box<RPCPeer>()
+  private let server: RPCServer
+
+  init(_ path: String, permissions: UInt32? = nil) throws {
+    var router = RPCRouter()
+    let peers = peers
+    router.register("/test/Echo") { call, message in
+      peers.put(call.peer)
+      call.respond(Array(message))
+    }
+    server = RPCServer(configuration: RPCServerConfiguration(), router: router)
+    address =
+      if let permissions { try server.listen(unixPath: path, permissions: permissions) } else {
+        try server.listen(unixPath: path)
+      }
+  }
+
+  func shutDown() async {
+    await withCheckedContinuation { done in server.shutDown(grace: .zero) { done.resume() } }
+  }
+}

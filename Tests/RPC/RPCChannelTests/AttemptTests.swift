@@ -1,0 +1,332 @@
+import DispatchPool
+import DispatchRPC
+import RPCChannel
+import Synchronization
+import TestSupport
+import Testing
+
+// Attempts over the wire: retried, hedged, refused, and what of it servers and callers see.
+
+private let retried = RPCCallOptions(
+  attempts: .retry(RPCRetryPolicy(maximumAttempts: 4, initialBackoff: .milliseconds(1))))
+
+/// Fails so many times, then answers with what it saw of `grpc-previous-rpc-attempts`.
+private func failing(
+  _ times: Int, _ code: RPCCode = .unavailable, metadata: Metadata = [], afterMetadata: Bool = false
+) throws -> TestServer {
+  let calls = Shared(Atomic(0))
+  return try TestServer(adding: { router in
+    router.register("/test/Flaky") { call, _ in
+      let number = calls.value.add(1, ordering: .relaxed).oldValue
+      guard number < times else {
+        return call.respond(Array((call.metadata("grpc-previous-rpc-attempts") ?? "none").utf8))
+      }
+      call.fail(RPCError(code: code, message: "failure \(number)", metadata: metadata))
+    }
+    router.registerBidirectional("/test/FlakyChat") { stream in
+      let number = calls.value.add(1, ordering: .relaxed).oldValue
+      let previous = stream.metadata("grpc-previous-rpc-attempts") ?? "none"
+      stream.request(.max)
+      let total = Shared(Atomic(0))
+      return { stream, event in
+        switch event {
+        case .message(let bytes): total.value.add(bytes.count, ordering: .relaxed)
+        case .writable: break
+        case .end where number < times:
+          if afterMetadata { stream.sendInitialMetadata([]) }
+          stream.fail(RPCError(code: code, message: "failure \(number)"))
+        case .end:
+          stream.send(Array("\(previous) \(total.value.load(ordering: .relaxed))".utf8))
+          stream.finish()
+        }
+      }
+    }
+  })
+}
+
+final class Shared: Sendable {
+  let value: Atomic<Int>
+
+  init(_ value: consuming Atomic<Int>) {
+    self.value = value
+  }
+}
+
+@Suite struct RetryTests {
+  @Test func aCallIsRetriedAndTheServerIsToldHowOften() async throws {
+    let server = try failing(2)
+    let channel = RPCChannel(target: server.target)
+    let response = try await channel.call("/test/Flaky", [], options: retried)
+    #expect(String(decoding: response.message, as: UTF8.self) == "2")
+    #expect(channel.statistics.retries == 2 && channel.statistics.attempts == 3 && channel.statistics.calls == 1)
+    await server.stop()
+  }
+
+  @Test func theLastErrorIsTold() async throws {
+    let server = try failing(9)
+    let channel = RPCChannel(target: server.target)
+    let error = await failure { () throws(RPCError) in try await channel.call("/test/Flaky", [], options: retried) }
+    #expect(error?.message == "failure 3")
+    await server.stop()
+  }
+
+  @Test func withoutAPolicyThereIsOneAttempt() async throws {
+    let server = try failing(1)
+    let channel = RPCChannel(target: server.target)
+    let error = await failure { () throws(RPCError) in try await channel.call("/test/Flaky", []) }
+    #expect(error?.message == "failure 0")
+    await server.stop()
+  }
+
+  @Test func aMethodsPolicyHoldsForItsCalls() async throws {
+    let server = try failing(1)
+    var configuration = RPCChannelConfiguration()
+    guard let attempts = retried.attempts else { return }
+    configuration.methods = ["/test/": RPCMethodPolicy(attempts: attempts), "/test/Other": RPCMethodPolicy()]
+    let channel = RPCChannel(target: server.target, configuration: configuration)
+    #expect(try await channel.call("/test/Flaky", []).message == Array("1".utf8))
+    await server.stop()
+  }
+
+  @Test(arguments: ["-1", "whenever"])
+  func theServerMayForbidIt(pushback: String) async throws {
+    let server = try failing(1, metadata: [("grpc-retry-pushback-ms", pushback)])
+    let channel = RPCChannel(target: server.target)
+    let error = await failure { () throws(RPCError) in try await channel.call("/test/Flaky", [], options: retried) }
+    #expect(error?.message == "failure 0")
+    await server.stop()
+  }
+
+  @Test func aWaitBeyondTheDeadlineIsNotWaitedFor() async throws {
+    let server = try failing(1, metadata: [("grpc-retry-pushback-ms", "3600000")])
+    let channel = RPCChannel(target: server.target)
+    var options = retried
+    options.timeout = .seconds(60)
+    let error = await failure { () throws(RPCError) in try await channel.call("/test/Flaky", [], options: options) }
+    #expect(error?.message == "failure 0")
+    await server.stop()
+  }
+
+  @Test func throttlingEndsRetriesForTheWholeChannel() async throws {
+    let server = try failing(100)
+    var configuration = RPCChannelConfiguration()
+    configuration.throttling = RPCRetryThrottling(maximumTokens: 4)
+    let channel = RPCChannel(target: server.target, configuration: configuration)
+    for _ in 0..<3 {
+      _ = await failure { () throws(RPCError) in try await channel.call("/test/Flaky", [], options: retried) }
+    }
+    #expect(channel.statistics.retries == 1)
+    #expect(channel.statistics.retryTokens == 0)
+    await server.stop()
+  }
+}
+
+@Suite struct StreamRetryTests {
+  @Test func whatWasSentIsSentAgain() async throws {
+    let server = try failing(2)
+    let channel = RPCChannel(target: server.target)
+    let (stream, seen) = channel.openStream("/test/FlakyChat", retried)
+    stream.request(1)
+    for _ in 0..<3 { stream.send([1, 2]) }
+    stream.finishSending()
+    #expect(await seen.next() == .initialMetadata)
+    #expect(await seen.next() == .message(Array("2 6".utf8)))
+    #expect(await seen.next() == .end(.success([])))
+    await server.stop()
+  }
+
+  @Test func whatBeganToAnswerIsNotRetried() async throws {
+    let server = try failing(2, afterMetadata: true)
+    let channel = RPCChannel(target: server.target)
+    let (stream, seen) = channel.openStream("/test/FlakyChat", retried)
+    stream.finishSending()
+    #expect(await seen.next() == .initialMetadata)
+    guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
+    #expect(error.message == "failure 0" && error.progress == .answered)
+    #expect(channel.statistics.retries == 0)
+    await server.stop()
+  }
+
+  @Test func whatIsTooMuchToKeepIsNotRetried() async throws {
+    let server = try failing(1)
+    var configuration = RPCChannelConfiguration()
+    configuration.retryBufferBytesPerStream = 1000
+    let channel = RPCChannel(target: server.target, configuration: configuration)
+    let (stream, seen) = channel.openStream("/test/FlakyChat", retried)
+    stream.send([UInt8](repeating: 0, count: 1001))
+    stream.finishSending()
+    guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
+    #expect(error.message == "failure 0")
+    await server.stop()
+  }
+}
+
+@Suite struct WaitingStreamTests {
+  /// A channel whose server is not there yet.
+  private func waiting() async throws -> (address: SocketAddress, channel: RPCChannel) {
+    let gone = try TestServer()
+    await gone.stop()
+    var configuration = RPCChannelConfiguration()
+    configuration.backoff.initialDelay = .milliseconds(2)
+    return (gone.address, RPCChannel(target: gone.target, configuration: configuration))
+  }
+
+  @Test func aProducerIsToldToWaitAndWhenToGoOn() async throws {
+    let (address, channel) = try await waiting()
+    let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(waitForReady: true))
+    var sent = 0
+    while stream.isWritable {
+      stream.send([UInt8](repeating: 0, count: 1000))
+      sent += 1
+    }
+    #expect((60...70).contains(sent))
+    let server = try TestServer(at: address)
+    var next = await seen.next()
+    while next == .initialMetadata { next = await seen.next() }
+    #expect(next == .writable)
+    stream.request(.max)
+    stream.finishSending()
+    var received = 0
+    while true {
+      switch await seen.next() {
+      case .message: received += 1
+      case .initialMetadata, .writable: continue
+      case .end(let result):
+        #expect(result == .success([]) && received == sent)
+        await channel.close()
+        return await server.stop()
+      }
+    }
+  }
+
+  @Test func aProducerThatDoesNotWaitIsStopped() async throws {
+    let (_, channel) = try await waiting()
+    let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(waitForReady: true))
+    for _ in 0..<20 { stream.send([UInt8](repeating: 0, count: 100_000)) }
+    guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
+    #expect(error.code == .resourceExhausted)
+  }
+}
+
+@Suite struct CancelledStreamTests {
+  @Test func isNotRetriedWhateverThePolicySays() async throws {
+    let server = try TestServer()
+    let channel = RPCChannel(target: server.target)
+    let policy = RPCRetryPolicy(initialBackoff: .milliseconds(1), retryableCodes: [.cancelled])
+    let (stream, seen) = channel.openStream("/test/HoldStream", RPCCallOptions(attempts: .retry(policy)))
+    _ = await server.heldStreams.next()
+    stream.cancel()
+    guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
+    #expect(error.code == .cancelled)
+    #expect(channel.statistics.attempts == 1)
+    await server.stop()
+  }
+
+  /// It is cancelled just when the stream that it waits for is handed to it. Each round awaits a dozen times, and each of
+  /// these waits behind other tests: 200 rounds took more than a minute on a machine with ten times more work than cores.
+  @Test(.timeLimit(.minutes(5))) func leavesNothingBehindWhenItsTurnComesMeanwhile() async throws {
+    var configuration = RPCServerConfiguration(eventLoops: 1)
+    configuration.maxConcurrentStreams = 1
+    let server = try TestServer(configuration)
+    var channelConfiguration = RPCChannelConfiguration()
+    channelConfiguration.maximumConnections = 1
+    let channel = RPCChannel(target: server.target, configuration: channelConfiguration)
+    let rounds = 50
+    for round in 0..<rounds {
+      // Begins only once the last round's stream is free again.
+      let (_, holder) = channel.openStream("/test/HoldStream", RPCCallOptions(attempts: .once))
+      while server.heldStreams.count == 0 {
+        try #require(holder.count == 0, "in round \(round) the holder ended: \(holder.take())")
+        await Task.yield()
+      }
+      let held = await server.heldStreams.next()
+      let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(attempts: .once))
+      while channel.statistics.connections.waiting == 0 {
+        try #require(seen.count == 0, "in round \(round) the stream ended before its turn: \(seen.take())")
+        await Task.yield()
+      }
+      held.finish()
+      while channel.statistics.connections.waiting > 0 {}
+      stream.cancel()
+      guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
+      #expect(error.code == .cancelled)
+      var last = await holder.next()
+      while last == .initialMetadata || last == .writable { last = await holder.next() }
+      try #require(last == .end(.success([])), "in round \(round)")
+    }
+    #expect(channel.statistics.failures == rounds)
+    await channel.close()
+    await server.stop()
+  }
+
+  @Test func endsAtOnceWhileItWaitsForAServer() async throws {
+    let gone = try TestServer()
+    await gone.stop()
+    let channel = RPCChannel(target: gone.target)
+    let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(waitForReady: true))
+    stream.cancel()
+    guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }
+    #expect(error.code == .cancelled)
+  }
+}
+
+@Suite struct HedgingTests {
+  @Test func theFirstAnswerCountsAndTheLoserIsCancelled() async throws {
+    let cancelled = Box<RPCCancellation>()
+    let calls = Shared(Atomic(0))
+    let server = try TestServer(adding: { router in
+      router.register("/test/SlowOnce") { call, _ in
+        guard calls.value.add(1, ordering: .relaxed).oldValue == 0 else {
+          return call.respond(Array((call.metadata("grpc-previous-rpc-attempts") ?? "none").utf8))
+        }
+        call.onCancel { cancelled.put($0) }
+      }
+    })
+    let channel = RPCChannel(target: server.target)
+    let options = RPCCallOptions(attempts: .hedge(RPCHedgingPolicy(delay: .milliseconds(1))))
+    let response = try await channel.call("/test/SlowOnce", [], options: options)
+    #expect(String(decoding: response.message, as: UTF8.self) == "1")
+    #expect(await cancelled.next() == .reset)
+    #expect(channel.statistics.hedges == 1)
+    await server.stop()
+  }
+
+  @Test func aLossIsMadeGoodAtOnce() async throws {
+    let server = try failing(1)
+    let channel = RPCChannel(target: server.target)
+    let options = RPCCallOptions(attempts: .hedge(RPCHedgingPolicy(delay: .seconds(3600))))
+    #expect(try await channel.call("/test/Flaky", [], options: options).message == Array("1".utf8))
+    await server.stop()
+  }
+
+  @Test func aFatalErrorIsTheCalls() async throws {
+    let server = try failing(1, .permissionDenied)
+    let channel = RPCChannel(target: server.target)
+    let options = RPCCallOptions(attempts: .hedge(RPCHedgingPolicy(delay: .seconds(3600))))
+    let error = await failure { () throws(RPCError) in try await channel.call("/test/Flaky", [], options: options) }
+    #expect(error?.code == .permissionDenied)
+    await server.stop()
+  }
+
+  @Test func cancellingCancelsEveryAttempt() async throws {
+    let cancelled = Box<RPCCancellation>()
+    let begun = Box<Void>()
+    let server = try TestServer(adding: { router in
+      router.register("/test/Never") { call, _ in
+        call.onCancel { cancelled.put($0) }
+        begun.put(())
+      }
+    })
+    let channel = RPCChannel(target: server.target)
+    let options = RPCCallOptions(attempts: .hedge(RPCHedgingPolicy(delay: .milliseconds(1))))
+    let ended = Box<RPCCode?>()
+    let call = channel.call("/test/Never", [], options: options) { result in
+      if case .failure(let error) = result { ended.put(error.code) }
+    }
+    for _ in 0..<2 { await begun.next() }
+    call.cancel()
+    #expect(await ended.next() == .cancelled)
+    for _ in 0..<2 { #expect(await cancelled.next() == .reset) }
+    await server.stop()
+  }
+}

@@ -1,0 +1,90 @@
+import DispatchRPC
+import RPCChannel
+import TestSupport
+import Testing
+
+// One call over a channel: its answer, its errors, its end.
+
+@Suite struct CallTests {
+  @Test func answersWithTheMessageAndItsMetadata() async throws {
+    let server = try TestServer()
+    let channel = RPCChannel(target: server.target)
+    let response = try await channel.call("/test/Echo", [1, 2], options: RPCCallOptions(metadata: [("k", "v")]))
+    #expect(response.message == [1, 2])
+    #expect(response.initialMetadata.first("k") == "v")
+    await channel.close()
+    await server.stop()
+  }
+
+  @Test func aCallThatWasCancelledBeforeItBeganReachesNoServer() async throws {
+    let server = try TestServer()
+    let channel = RPCChannel(target: server.target)
+    let call = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return await failure { () throws(RPCError) in try await channel.call("/test/Hold", []) }
+    }
+    call.cancel()
+    #expect(await call.value?.code == .cancelled)
+    #expect(channel.statistics.attempts == 0)
+    #expect(channel.statistics.failures == 1)
+    await server.stop()
+  }
+
+  @Test func anEventLoopOfTheCallersServesTheCalls() async throws {
+    let server = try TestServer()
+    let loop = EventLoop(label: "test.callers")
+    var configuration = RPCChannelConfiguration()
+    configuration.eventLoop = loop
+    let channel = RPCChannel(target: server.target, configuration: configuration)
+    let isCurrent = Box<Bool>()
+    channel.call("/test/Echo", [1]) { _ in isCurrent.put(loop.isCurrent) }
+    #expect(await isCurrent.next())
+    await channel.close()
+    await server.stop()
+  }
+
+  @Test func aStreamTakesWhatIsSentBeforeItHasAConnection() async throws {
+    let server = try TestServer()
+    let channel = RPCChannel(target: server.target)
+    let (stream, seen) = channel.openStream("/test/Chat")
+    stream.request(2)
+    stream.send([1])
+    stream.send([2])
+    stream.finishSending()
+    #expect(await seen.next() == .initialMetadata)
+    #expect(await seen.next() == .message([1]))
+    #expect(await seen.next() == .message([2]))
+    #expect(await seen.next() == .end(.success([])))
+    await server.stop()
+  }
+
+  @Test func endsAtItsDeadline() async throws {
+    let server = try TestServer()
+    let channel = RPCChannel(target: server.target)
+    let options = RPCCallOptions(timeout: .milliseconds(20))
+    let error = await failure { () throws(RPCError) in try await channel.call("/test/Hold", [], options: options) }
+    #expect(error?.code == .deadlineExceeded)
+    await server.stop()
+  }
+
+  @Test func aHandlersDeadlineIsPassedOn() async throws {
+    let far = try TestServer()
+    let channel = RPCChannel(target: far.target)
+    let near = try TestServer(adding: { router in
+      router.register("/test/Forward") { call, message in
+        channel.call("/test/Hold", Array(message), options: RPCCallOptions(onBehalfOf: call)) { _ in }
+      }
+    })
+    let caller = RPCChannel(target: near.target)
+    let options = RPCCallOptions(timeout: .seconds(60))
+    async let answer = failure { () throws(RPCError) in
+      try await caller.call("/test/Forward", [], options: options)
+    }
+    let deadline = try #require(await far.held.next().deadline)
+    #expect(MonotonicTime.now().duration(to: deadline) <= .seconds(60))
+    #expect(MonotonicTime.now().duration(to: deadline) > .seconds(30))
+    await near.stop()
+    await far.stop()
+    _ = await answer
+  }
+}

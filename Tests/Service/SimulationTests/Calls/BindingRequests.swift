@@ -1,0 +1,195 @@
+// Bindings: a ticket, its completion, what is known of them, their end.
+
+import StoreModel
+import TouchstoneCodec
+import TouchstonePolicy
+import TouchstoneStore
+
+extension V1.BeginBindingRequest: Request {
+  static let method = "BindingService/BeginBinding"
+  typealias Answer = V1.BeginBindingResponse
+
+  func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
+    event.kind == "binding.denied" && moment.changeSet.changesNothing
+      && (event.isOf(applicationID, profileID) || event.isOf(applicationID, ""))
+  }
+
+  func check(_ answer: Answer, to call: Call, in world: World) {
+    guard answer.denial == nil else {
+      world.require(answer.ticket.isEmpty, "R28", "a denial gives a ticket")
+      return world.requireEvent(of: call, "binding.denied") {
+        $0.isOf(applicationID, profileID) || $0.isOf(applicationID, "")
+      }
+    }
+    world.require(world.ledger.isNew(challenge: answer.challenge), "R33", "a challenge is used twice")
+    world.require(isAuthenticated(call, in: world), "R28", "a ticket for a login of long ago")
+    world.ledger.note(
+      HandedTicket(
+        applicationID: applicationID, profileID: profileID, deviceID: deviceID, signingInput: answer.signingInput,
+        expiresAt: answer.expiresAt.map(UnixTime.init) ?? UnixTime(seconds: 0)), sealed: answer.ticket)
+  }
+
+  private func isAuthenticated(_ call: Call, in world: World) -> Bool {
+    guard let authenticatedAt = primary?.authenticatedAt.map(UnixTime.init) else { return false }
+    return authenticatedAt + world.plan.enrolment.primaryFreshness
+      >= world.time.earliest(since: call.dispatchedStep ?? 0)
+  }
+
+  func summary(of answer: Answer) -> String { answer.denial.map { "denied, \($0.reason)" } ?? "a ticket" }
+}
+
+extension V1.CompleteBindingRequest: Request {
+  static let method = "BindingService/CompleteBinding"
+  typealias Answer = V1.CompleteBindingResponse
+
+  var isRepeatable: Bool { keys.isEmpty }
+
+  func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
+    guard Identifier.areEqual(event.applicationID, applicationID) else { return false }
+    if event.kind == "binding.refused" { return moment.changeSet.changesNothing }
+    guard let handed = handed(in: moment.world) else { return false }
+    switch event.kind {
+    case "binding.created":
+      guard let record = moment.changeSet.binding(event.bindingID) else { return false }
+      return moment.earliest < handed.expiresAt && isAsAsked(record, handed) && isProven(record, handed, moment)
+    case "binding.revoked":
+      guard let replaced = moment.before.binding(event.bindingID) else { return false }
+      return Identifier.areEqual(replaced.deviceID, handed.deviceID)
+        && (replaceExisting || Identifier.areEqual(replaced.profileID, handed.profileID))
+    case "device.unlocked": return endsLockout(of: event.deviceID, handed, moment)
+    default: return false
+    }
+  }
+
+  /// R12: with keys, in place of the same profile's own binding, which was there when the lock began (or replaced one that was).
+  private func endsLockout(of deviceID: String, _ handed: HandedTicket, _ moment: Moment) -> Bool {
+    guard !keys.isEmpty, Identifier.areEqual(deviceID, handed.deviceID),
+      let own = moment.before.activeBinding(applicationID, onDevice: deviceID),
+      Identifier.areEqual(own.profileID, handed.profileID), let bound = moment.world.ledger.binding(own.bindingID),
+      let lockStep = moment.world.ledger.lockStep(of: deviceID)
+    else { return false }
+    return bound.ownerStep <= lockStep
+  }
+
+  private func handed(in world: World) -> HandedTicket? {
+    guard let handed = world.ledger.tickets[ticket], Identifier.areEqual(handed.applicationID, applicationID) else {
+      return nil
+    }
+    return handed
+  }
+
+  private func isAsAsked(_ record: BindingRecord, _ handed: HandedTicket) -> Bool {
+    Identifier.areEqual(record.profileID, handed.profileID) && Identifier.areEqual(record.deviceID, handed.deviceID)
+      && record.baseline?.domainState ?? [] == posture?.domainState ?? []
+  }
+
+  /// Each key signed this very ticket; a ProfileTouchID needs no proof, and is nobody else's.
+  private func isProven(_ record: BindingRecord, _ handed: HandedTicket, _ moment: Moment) -> Bool {
+    switch record.credential {
+    case .hardwareKeys(let recorded):
+      return recorded.map(\.publicKey) == keys.map(\.publicKey)
+        && recorded.map { Int32($0.protection.rawValue) } == keys.map(\.protection.rawValue)
+        && keys.allSatisfy { key in
+          guard let signature = moment.world.ledger.signature(key.signature) else { return false }
+          return signature.publicKey == key.publicKey && signature.message == handed.signingInput
+        }
+    case .profileTouchID(let digest):
+      guard let value = profileTouchID?.value, keys.isEmpty, World.digest(ofProfileTouchID: value) == digest else {
+        return false
+      }
+      return !moment.before.bindings.values.contains { other in
+        !other.isRevoked && Identifier.areEqual(other.applicationID, applicationID)
+          && other.credential == record.credential && !Identifier.areEqual(other.deviceID, handed.deviceID)
+      }
+    }
+  }
+
+  func check(_ answer: Answer, to call: Call, in world: World) {
+    guard let handed = handed(in: world), let binding = answer.binding else {
+      return world.report("R28", "a binding by a ticket that was never given")
+    }
+    handed.useCount += 1
+    world.require(handed.useCount == 1, "R28", "a ticket served twice")
+    world.requireEvent(of: call, "binding.created") { Identifier.areEqual($0.bindingID, binding.bindingID) }
+  }
+
+  func summary(of answer: Answer) -> String { "bound" }
+}
+
+extension V1.GetBindingRequest: Request {
+  static let method = "BindingService/GetBinding"
+  typealias Answer = V1.GetBindingResponse
+
+  func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
+    event.kind == "binding.refused" && Identifier.areEqual(event.bindingID, bindingID)
+  }
+
+  func check(_ answer: Answer, to call: Call, in world: World) {
+    world.require(
+      Identifier.areEqual(answer.binding?.applicationID ?? "", applicationID), "R37", "another application's binding")
+  }
+}
+
+extension V1.ListBindingsRequest: Request {
+  static let method = "BindingService/ListBindings"
+  typealias Answer = V1.ListBindingsResponse
+
+  func check(_ answer: Answer, to call: Call, in world: World) {
+    for binding in answer.bindings {
+      world.require(
+        Identifier.areEqual(binding.applicationID, applicationID) && Identifier.areEqual(binding.profileID, profileID),
+        "R37", "somebody else's binding")
+      world.require(includeRevoked || binding.state == .active, "R32", "a revoked binding among the active")
+    }
+  }
+}
+
+extension V1.RevokeBindingRequest: Request {
+  static let method = "BindingService/RevokeBinding"
+  typealias Answer = V1.RevokeBindingResponse
+
+  func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
+    ["binding.revoked", "binding.refused"].contains(event.kind) && Identifier.areEqual(event.bindingID, bindingID)
+      && Identifier.areEqual(event.applicationID, applicationID)
+  }
+
+  func check(_ answer: Answer, to call: Call, in world: World) {
+    world.ledger.noteRevoked(bindingID: bindingID, at: world.time.step)
+    // One that was erased meanwhile is not there any more.
+    world.require(
+      world.database.records.binding(bindingID)?.isRevoked != false, "R32", "revoked, it was said, and it is not")
+  }
+}
+
+extension V1.AcceptDomainStateRequest: Request {
+  static let method = "BindingService/AcceptDomainState"
+  typealias Answer = V1.AcceptDomainStateResponse
+
+  var isRepeatable: Bool { if case .token = evidence { false } else { true } }
+
+  func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
+    guard Identifier.areEqual(event.applicationID, applicationID) else { return false }
+    if event.kind == "binding.refused" { return moment.changeSet.changesNothing }
+    guard event.kind == "binding.domain_state_accepted", let before = moment.before.binding(event.bindingID),
+      let new = moment.changeSet.binding(event.bindingID), Identifier.areEqual(event.bindingID, bindingID)
+    else { return false }
+    return !before.isRevoked && new.baseline?.domainState == domainState && isEvident(of: before, moment)
+  }
+
+  /// A login of the person's by something else than biometrics, under five minutes ago (R26).
+  private func isEvident(of binding: BindingRecord, _ moment: Moment) -> Bool {
+    switch evidence {
+    case .primary(let primary): return moment.isFresh(primary, within: moment.world.plan.enrolment.primaryFreshness)
+    case .token(let text):
+      guard let token = moment.world.ledger.token(text) else { return false }
+      return Identifier.areEqual(token.applicationID, applicationID)
+        && Identifier.areEqual(token.profileID, binding.profileID) && !token.isByBiometrics
+        && moment.earliest < token.expiresAt
+    case nil: return false
+    }
+  }
+
+  func check(_ answer: Answer, to call: Call, in world: World) {
+    world.require(answer.binding?.domainStateRecorded == true, "R26", "accepted, and not recorded")
+  }
+}

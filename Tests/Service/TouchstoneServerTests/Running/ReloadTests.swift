@@ -1,0 +1,85 @@
+// What a reload takes, what it refuses, and what waits for a restart.
+
+import TestSupport
+import Testing
+import TouchstoneCrypto
+
+@testable import TouchstoneServer
+
+@Suite("Reloading", .serialized)
+struct ReloadTests {
+  @Test(
+    "Settings that differ are named, but for those that a reload takes",
+    arguments: [
+      ("issuer: other", ["issuer"]),
+      ("data_dir: elsewhere", ["data_dir"]),
+      ("store: postgresql://db.example/touchstone", ["store"]),
+      ("retention: {events: 400d, archive: archive}", ["retention"]),
+      ("ticket_lifetime_seconds: 1\nshards: 2", ["shards", "ticket_lifetime_seconds"]),
+      ("limits: {connections: 9}\nlisten: 127.0.0.1:1\nreflection: false", ["listen", "reflection", "limits"]),
+      ("evaluation_lifetime_seconds: 9\ntoken_lifetime_seconds: 9\nkeys: elsewhere", []),
+      ("vendors: {shop: [com.example.shop]}\npolicies: {mine: {purpose: login, factors: [biometry]}}", []),
+      ("callers: [{name: local, methods: \"*\", applications: \"*\"}]", []),
+      ("", []),
+    ])
+  func waiting(text: String, names: [String]) throws {
+    let standard = try ProcessConfiguration.parse([], of: "")
+    let read = try ProcessConfiguration.parse(Array(text.utf8), of: "")
+    #expect(standard.settingsOtherThan(in: read).sorted() == names.sorted())
+    #expect(read.settingsOtherThan(in: read).isEmpty)
+  }
+
+  @Test("What waits for a restart is logged, and again at the next reload")
+  func restart() async throws {
+    try await withTemporaryDirectory { directory in
+      let process = try await TestProcess.start(in: directory)
+      for _ in 0..<2 {
+        _ = try await process.reload("issuer: second\ntoken_lifetime_seconds: 99\n")
+        let warning = await process.log.next(containing: "wait for a restart")
+        #expect(warning.text.hasSuffix("settings=issuer") && warning.level == "warning")
+      }
+      await process.stop()
+    }
+  }
+
+  @Test("Another pepper is refused, and so are keys that are gone")
+  func keys() async throws {
+    try await withTemporaryDirectory { directory in
+      let process = try await TestProcess.start(in: directory)
+      try KeyStore.create(directory: directory + "/other")
+      let pepper = try await process.reload("keys: \(directory)/other")
+      #expect(pepper.text.contains("the pepper differs from the one with which this service runs"))
+      let missing = try await process.reload("keys: \(directory)/nowhere")
+      #expect(missing.text.contains("configuration refused, nothing changed at=touchstone: \(directory)/nowhere"))
+      #expect(try await process.reload("").text.contains("configuration reloaded"))
+      await process.stop()
+    }
+  }
+
+  @Test(
+    "A configuration without callers is refused as a whole while callers are in force",
+    arguments: ["", "# nothing", "{}", "policies: {mine: {purpose: login, factors: [biometry]}}"])
+  func callers(emptied: String) async throws {
+    try await withTemporaryDirectory { directory in
+      let callers = "callers: [{name: local, methods: \"*\", applications: \"*\"}]"
+      let process = try await TestProcess.start(in: directory, callers)
+      let refusal = try await process.reload(emptied)
+      #expect(refusal.level == "error")
+      #expect(refusal.text.contains("configuration refused, nothing changed at=touchstone: the configuration has no"))
+      #expect(refusal.text.contains("section callers") && refusal.text.contains("restart the service if this is meant"))
+      #expect(try await process.reload(callers).text.contains("callers=local"))
+      await process.stop()
+    }
+  }
+
+  @Test("An application that moves to another vendor is named")
+  func vendors() async throws {
+    try await withTemporaryDirectory { directory in
+      let process = try await TestProcess.start(in: directory, "vendors: {first: [com.example.shop]}")
+      _ = try await process.reload("vendors: {second: [com.example.shop]}")
+      let warning = await process.log.next(containing: "changed their vendor")
+      #expect(warning.text.hasSuffix("applications=com.example.shop") && warning.level == "warning")
+      await process.stop()
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// A whole service in the test's process, on a free port: started, reloaded and ended as `touchstone serve` does by signals.
+
+import Dispatch
+import DispatchRPC
+import Logging
+import Synchronization
+import TestSupport
+
+@testable import TouchstoneServer
+
+final class TestProcess: Sendable {
+  let log: LogLines
+  let address: SocketAddress
+  private let configurationPath: String
+  private let events: Events
+  private let ended: AsyncStream<Void>
+
+  /// - Parameter configuration: YAML settings, which the test may write anew.
+  static func start(in directory: String, _ configuration: String = "") async throws -> TestProcess {
+    let log = LogLines()
+    let path = directory + "/touchstone.yaml"
+    try File.write(configuration, to: path)
+    let events = Events()
+    let (ended, end) = AsyncStream<Void>.makeStream()
+    let logger = log.logger
+    let read: @Sendable () throws(Failure) -> ProcessConfiguration = { () throws(Failure) in
+      try effectiveConfiguration(path, directory)
+    }
+    let address: Result<SocketAddress, Failure> = await withCheckedContinuation { started in
+      // A start blocks its thread, and so does the waiting for events.
+      startThread {
+        do throws(Failure) {
+          let configuration = try read()
+          let service = try RunningService.start(configuration, logger: logger)
+          started.resume(returning: .success(service.addresses[0]))
+          service.serve(configuration, logger: logger, until: events.next, reading: read)
+          service.stop(grace: .seconds(5)) { end.finish() }
+        } catch {
+          started.resume(returning: .failure(error))
+        }
+      }
+    }
+    return TestProcess(log: log, address: try address.get(), path, events, ended)
+  }
+
+  /// As `serve` does with its flags.
+  private static func effectiveConfiguration(
+    _ path: String, _ directory: String
+  ) throws(Failure) -> ProcessConfiguration {
+    var configuration = try ProcessConfiguration.load(path)
+    configuration.listen = ["127.0.0.1:0"]
+    configuration.dataDirectory = directory + "/data"
+    configuration.shards = 1
+    return configuration
+  }
+
+  private init(
+    log: LogLines, address: SocketAddress, _ configurationPath: String, _ events: Events, _ ended: AsyncStream<Void>
+  ) {
+    self.log = log
+    self.address = address
+    self.configurationPath = configurationPath
+    self.events = events
+    self.ended = ended
+  }
+
+  /// Returns the line that says what came of it.
+  func reload(_ configuration: String) async throws -> LogLines.Line {
+    try File.write(configuration, to: configurationPath)
+    events.send(.reload)
+    return await log.next(containing: "configuration re")
+  }
+
+  /// Returns when the service has drained and its store is closed.
+  func stop() async {
+    events.send(.stop)
+    for await _ in ended {}
+  }
+}
+
+/// In their order, for a thread that waits.
+private final class Events: Sendable {
+  private let waiting = Mutex<[ServiceEvent]>([])
+  private let count = DispatchSemaphore(value: 0)
+
+  func send(_ event: ServiceEvent) {
+    waiting.withLock { $0.append(event) }
+    count.signal()
+  }
+
+  func next() -> ServiceEvent {
+    count.wait()
+    return waiting.withLock { $0.removeFirst() }
+  }
+}

@@ -1,0 +1,112 @@
+// What a service does beside its calls, each on a store of its own.
+
+import StoreConformance
+import Synchronization
+import TestSupport
+import Testing
+import TouchstoneCrypto
+import TouchstonePolicy
+import TouchstoneStore
+import TouchstoneStoreSQLite
+
+@testable import TouchstoneServer
+
+@Suite("Upkeep")
+struct UpkeepTests {
+  private static func withStore(_ body: (SQLiteStore, LogLines) async throws -> Void) async throws {
+    try await withTemporaryDirectory { directory in
+      let store = try SQLiteStore.open(directory: directory + "/data")
+      try await body(store, LogLines())
+      await store.close()
+    }
+  }
+
+  /// What a sweep told the service.
+  private final class Sweeps: Sendable {
+    let clockChecks = Mutex<[Bool]>([])
+
+    var observer: Sweeping.Observer {
+      Sweeping.Observer(
+        begins: {}, storeFailed: {},
+        clockChecked: { [self] isUsable in clockChecks.withLock { $0.append(isUsable) } })
+    }
+  }
+
+  @Test("A clock behind the latest sweep is said before the service is up, in the log of events too")
+  func clockBehind() async throws {
+    try await Self.withStore { store, log in
+      _ = try await store.sweep(before: systemTime() + .seconds(3_600))
+      let sweeps = Sweeps()
+      let sweeping = try Sweeping(store: store, logger: log.logger, observer: sweeps.observer)
+      #expect(sweeps.clockChecks.withLock { $0 } == [false])
+      #expect(await log.next(containing: "clock is behind").level == "error")
+      sweeping.cancel()
+      // Commits are made in their order, so that of the event is over by then.
+      try await store.probe()
+      #expect(try await store.events().map { $0.event?.kind } == ["clock.behind"])
+    }
+  }
+
+  @Test("A clock that goes right says nothing")
+  func clock() async throws {
+    try await Self.withStore { store, log in
+      let sweeps = Sweeps()
+      try Sweeping(store: store, logger: log.logger, observer: sweeps.observer).cancel()
+      #expect(sweeps.clockChecks.withLock { $0 }.isEmpty)
+      #expect(log.lines.isEmpty)
+    }
+  }
+
+  @Test("A first audit key signs from the reload on that brings it, and once")
+  func signing() async throws {
+    try await Self.withStore { store, log in
+      let keyring = AuditKeyring(nil)
+      let signing = try AccountSigning(store: store, keyring: keyring, logger: log.logger)
+      signing.look()
+      #expect(log.lines.isEmpty)
+      try await withTemporaryDirectory { directory in
+        keyring.replace(try KeyRing.loadOrCreate(directory: directory + "/keys").audit)
+      }
+      signing.keysChanged()
+      #expect(await log.next(containing: "signed from event").text.contains("from event 1 on"))
+      signing.look()
+      signing.keysChanged()
+      // The writes that they may have asked for are over then.
+      try await store.probe()
+      #expect(log.lines.isEmpty)
+    }
+  }
+
+  @Test("The whole log is read when the service begins, and where it ends is logged")
+  func verifying() async throws {
+    try await Self.withStore { store, log in
+      let event = EventDraft(time: systemTime(), kind: "test", applicationID: "", caller: "test", details: [])
+      try await store.commit(events: [event])
+      let verifying = LogVerifying(store: store, auditKeyring: AuditKeyring(nil), logger: log.logger)
+      let line = await log.next(containing: "the audit log was read")
+      #expect(line.text.hasSuffix(" sequence=1") && line.level == "info")
+      verifying.cancel()
+    }
+  }
+
+  @Test(
+    "A clock is said to differ from the database's when replicas would not tolerate it",
+    arguments: [(-31, true), (-29, false), (0, false), (29, false), (31, true)])
+  func clockDifference(seconds: Int, isSaid: Bool) async {
+    let log = LogLines()
+    let looks = Box<Void>()
+    let watching = ClockWatching(
+      difference: { done in
+        done(.success(.seconds(seconds)))
+        looks.put(())
+      }, logger: log.logger)
+    await looks.next()
+    watching.cancel()
+    // It looks again each minute.
+    #expect(Set(log.lines.map(\.text)) == (isSaid ? [warning(seconds)] : []))
+  }
+
+  private func warning(_ seconds: Int) -> String {
+    "this machine's clock and the database's differ by more than is tolerated: set both by NTP seconds_ahead=\(seconds)"
+  }
+}

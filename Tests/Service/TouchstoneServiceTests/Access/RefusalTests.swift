@@ -1,0 +1,264 @@
+import DispatchRPC
+import SimulatedPhone
+import StoreModel
+import Testing
+import TouchstoneCodec
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneService
+
+/// What the protos' comments promise of each refusal: status, reason, field, and a word for the person.
+struct RefusalTests {
+  /// Somebody with a phone, a passcode and a gesture; and a device of bob's.
+  private struct World: Sendable {
+    let service: TestService
+    let phone: TestPhone
+    let bobs: TestPhone
+
+    init() async throws {
+      service = try await TestService.start { $0.enrolment.maximumBindingsPerProfile = 1 }
+      var alice = TestPhone()
+      alice.deviceOwnerKey = SoftwareKey()
+      phone = try await service.bind(alice)
+      bobs = try await service.bind(TestPhone(deviceID: "phone-2-5f9c27e8ab4d6b", profileID: "bob"))
+      _ = try await service.set(.passcode("2468"))
+      _ = try await service.set(.gesture(0, 1, 2, 5))
+    }
+
+    func call<Request: WireMessage>(_ method: String, _ request: Request, language: String? = nil) async -> RPCError {
+      await refusal { () async throws -> V1.Binding in
+        try await service.call(method, request, language: language)
+      }
+    }
+  }
+
+  private typealias Make = @Sendable (World, String?) async throws -> RPCError
+
+  /// Each FAILED_PRECONDITION and NOT_FOUND once.
+  private struct Row: Sendable {
+    var method: String
+    /// `nil`: NOT_FOUND.
+    var reason: String?
+    var tellsThePerson: Bool
+    /// The kind of the event that it leaves.
+    var event: String
+    var make: Make
+
+    init(
+      _ method: String, _ reason: String?, tells: Bool = true, event: String, make: @escaping Make
+    ) {
+      (self.method, self.reason, tellsThePerson, self.event, self.make) = (method, reason, tells, event, make)
+    }
+  }
+
+  private static let application = TestService.applicationID
+
+  private static let rows: [Row] = [
+    Row("EvaluationService/SubmitAttempt", "PRIMARY_AUTHENTICATION_TOO_OLD", event: "evaluation.refused") {
+      world, language in
+      var policy = EvaluationPolicy(name: "vouched", purpose: .login, factors: [.primary], tokenLifetime: nil)
+      policy.primaryFreshness = .seconds(60)
+      world.service.replacePolicies([policy])
+      let opened = try await world.service.begin(world.phone, policy: "vouched")
+      return await world.call(
+        "EvaluationService/SubmitAttempt",
+        V1.SubmitAttemptRequest(
+          applicationID: application, evaluation: opened.evaluation,
+          attempt: .primary(world.service.primary(.seconds(61))), posture: .healthy), language: language)
+    },
+    Row("BindingService/BeginBinding", "PRIMARY_AUTHENTICATION_TOO_OLD", event: "binding.denied") { world, language in
+      await world.call(
+        "BindingService/BeginBinding",
+        V1.BeginBindingRequest(
+          applicationID: application, profileID: "alice", deviceID: "phone-1-5f9c27e8ab4d6b",
+          primary: world.service.primary(.seconds(301)), posture: .healthy), language: language)
+    },
+    Row("BindingService/CompleteBinding", "TICKET_INVALID", event: "binding.refused") { world, language in
+      await complete(world, TestPhone(), ticket: [1, 2, 3], language)
+    },
+    Row("BindingService/CompleteBinding", "DEVICE_BOUND_TO_ANOTHER_PROFILE", event: "binding.refused") {
+      world, language in
+      let phone = TestPhone(deviceID: "phone-2-5f9c27e8ab4d6b", profileID: "carol")
+      return await complete(world, phone, ticket: try await world.service.beginBinding(phone), language)
+    },
+    Row("BindingService/CompleteBinding", "TOO_MANY_BINDINGS", event: "binding.refused") { world, language in
+      let phone = TestPhone(deviceID: "phone-3-5f9c27e8ab4d6b")
+      return await complete(world, phone, ticket: try await world.service.beginBinding(phone), language)
+    },
+    Row("BindingService/CompleteBinding", "BIOMETRY_LOCKOUT", event: "binding.refused") { world, language in
+      var phone = TestPhone()
+      let begun = try await world.service.beginBinding(phone)
+      phone.posture.biometryLockedOut = true
+      return await complete(world, phone, ticket: begun, language)
+    },
+    Row("BindingService/GetBinding", nil, tells: false, event: "binding.refused") { world, language in
+      await world.call(
+        "BindingService/GetBinding", V1.GetBindingRequest(applicationID: application, bindingID: "none"),
+        language: language)
+    },
+    Row("BindingService/RevokeBinding", nil, tells: false, event: "binding.refused") { world, language in
+      await world.call(
+        "BindingService/RevokeBinding",
+        V1.RevokeBindingRequest(applicationID: "com.example.shop", bindingID: world.phone.bindingID, reason: "lost"),
+        language: language)
+    },
+    Row("BindingService/AcceptDomainState", nil, tells: false, event: "binding.refused") { world, language in
+      await accept(world, "none", .primary(world.service.primary()), language)
+    },
+    Row("BindingService/AcceptDomainState", "BINDING_REVOKED", tells: false, event: "binding.refused") {
+      world, language in
+      try await world.service.revoke(world.phone)
+      return await accept(world, world.phone.bindingID, .primary(world.service.primary()), language)
+    },
+    Row("BindingService/AcceptDomainState", "TOKEN_INVALID", event: "binding.refused") { world, language in
+      await accept(world, world.phone.bindingID, .token("a.b.c"), language)
+    },
+    Row("BindingService/AcceptDomainState", "TOKEN_OF_ANOTHER_PROFILE", event: "binding.refused") { world, language in
+      let token = try await world.service.attempt(.typed("2468")).token
+      return await accept(world, world.bobs.bindingID, .token(token), language)
+    },
+    Row("BindingService/AcceptDomainState", "TOKEN_BY_BIOMETRICS", event: "binding.refused") { world, language in
+      await accept(world, world.phone.bindingID, .token(try await world.service.logIn(world.phone)), language)
+    },
+    Row("BindingService/AcceptDomainState", "TOKEN_TOO_OLD", event: "binding.refused") { world, language in
+      let patient = EvaluationPolicy(
+        name: "login", purpose: .login, factors: [.passcode], tokenLifetime: .seconds(3_600))
+      world.service.replacePolicies([patient])
+      let token = try await world.service.attempt(.typed("2468")).token
+      world.service.clock.advance(by: .seconds(300))
+      return await accept(world, world.phone.bindingID, .token(token), language)
+    },
+    Row("BindingService/AcceptDomainState", "PRIMARY_AUTHENTICATION_TOO_OLD", event: "binding.refused") {
+      world, language in
+      await accept(world, world.phone.bindingID, .primary(world.service.primary(.seconds(301))), language)
+    },
+    Row("SecretService/SetSecret", "PRIMARY_AUTHENTICATION_TOO_OLD", event: "secret.refused") { world, language in
+      await world.call(
+        "SecretService/SetSecret",
+        V1.SetSecretRequest(
+          applicationID: application, profileID: "alice", secret: .passcode("2468"), confirmation: .passcode("2468"),
+          authority: .primary(world.service.primary(.seconds(301)))), language: language)
+    },
+    Row("SecretService/RemoveSecret", "PRIMARY_AUTHENTICATION_TOO_OLD", event: "secret.refused") { world, language in
+      await world.call(
+        "SecretService/RemoveSecret",
+        V1.RemoveSecretRequest(
+          applicationID: application, profileID: "alice", kind: .passcode,
+          authority: .primary(world.service.primary(.seconds(301)))), language: language)
+    },
+    Row("AdministrationService/UnlockDevice", nil, tells: false, event: "device.refused") { world, language in
+      await world.call(
+        "AdministrationService/UnlockDevice",
+        V1.UnlockDeviceRequest(applicationID: application, deviceID: "phone-9-5f9c27e8ab4d6b", reason: "support"),
+        language: language)
+    },
+    Row("AdministrationService/UnlockSecret", nil, tells: false, event: "secret.refused") { world, language in
+      await unlock(world, "bob", .passcode, language)
+    },
+    Row("AdministrationService/UnlockSecret", "PASSCODE_DISABLED", event: "secret.refused") { world, language in
+      try world.service.changeProfile { $0.passcode?.standing.lock = .untilSetAnew }
+      return await unlock(world, "alice", .passcode, language)
+    },
+    Row("AdministrationService/UnlockSecret", "GESTURE_DISABLED", event: "secret.refused") { world, language in
+      try world.service.changeProfile { $0.gesture?.standing.lock = .untilSetAnew }
+      return await unlock(world, "alice", .gesture, language)
+    },
+  ]
+
+  private static func complete(
+    _ world: World, _ phone: TestPhone, ticket begun: V1.BeginBindingResponse, _ language: String?
+  ) async -> RPCError {
+    await world.call(
+      "BindingService/CompleteBinding",
+      V1.CompleteBindingRequest(
+        applicationID: application, ticket: begun.ticket, keys: phone.keys(signing: begun.signingInput),
+        posture: phone.posture), language: language)
+  }
+
+  private static func complete(
+    _ world: World, _ phone: TestPhone, ticket: [UInt8], _ language: String?
+  ) async -> RPCError {
+    await complete(world, phone, ticket: V1.BeginBindingResponse(ticket: ticket), language)
+  }
+
+  private static func accept(
+    _ world: World, _ bindingID: String, _ evidence: V1.AcceptDomainStateRequest.Evidence, _ language: String?
+  ) async -> RPCError {
+    await world.call(
+      "BindingService/AcceptDomainState",
+      V1.AcceptDomainStateRequest(
+        applicationID: application, bindingID: bindingID, domainState: [1], evidence: evidence, osVersion: "17.2"),
+      language: language)
+  }
+
+  private static func unlock(
+    _ world: World, _ profileID: String, _ kind: V1.SecretKind, _ language: String?
+  ) async -> RPCError {
+    await world.call(
+      "AdministrationService/UnlockSecret",
+      V1.UnlockSecretRequest(applicationID: application, profileID: profileID, kind: kind, reason: "support"),
+      language: language)
+  }
+
+  // R20, R41
+  @Test(arguments: rows.indices) func aRefusalHasItsReasonItsEventAndItsWord(_ index: Int) async throws {
+    let row = Self.rows[index]
+    let world = try await World()
+    for (language, locale) in [(nil, "en"), ("zh-CN,en;q=0.5", "zh-Hans")] {
+      let error = try await row.make(world, language)
+      #expect(error.code == (row.reason == nil ? .notFound : .failedPrecondition), "\(row.method)")
+      #expect(error.reason == row.reason, "\(row.method)")
+      #expect(error.fields.isEmpty)
+      #expect(error.personMessage?.locale == (row.tellsThePerson ? locale : nil), "\(row.method) \(error.reason ?? "")")
+      #expect(world.service.events.last?.kind == row.event, "\(row.method)")
+      #expect(world.service.events.last?.details.first { $0.key == "reason" }?.value == row.reason ?? "NOT_FOUND")
+    }
+  }
+
+  /// Nothing that the protos name is missing from the table.
+  @Test func everyReasonOfThisServiceIsInTheTable() {
+    let reasons = Set(Self.rows.compactMap(\.reason))
+    typealias Reason = RequestError.Reason
+    #expect(
+      reasons.isSuperset(of: [
+        Reason.primaryAuthenticationTooOld, Reason.ticketInvalid, Reason.deviceBoundToAnotherProfile,
+        Reason.tooManyBindings, Reason.bindingRevoked, Reason.tokenInvalid, Reason.tokenOfAnotherProfile,
+        Reason.tokenByBiometrics, Reason.tokenTooOld,
+      ]))
+  }
+
+  // R20: their own entry is theirs to mend.
+  @Test(arguments: [
+    (V1.Secret.passcode("1111"), V1.Secret.passcode("1111"), "4 to 64"), (.gesture(0, 1), .gesture(0, 1), "4 to 9"),
+    (.passcode("2468"), .passcode("2469"), "didn't match"),
+  ]) func aPersonIsToldWhatIsWrongWithTheirSecret(
+    _ secret: V1.Secret, _ confirmation: V1.Secret, _ words: String
+  ) async throws {
+    let service = try await TestService.start()
+    let error = await refusal { try await service.set(secret, confirmation: confirmation) }
+    #expect(error.code == .invalidArgument)
+    #expect(error.personMessage?.message.contains(words) == true)
+  }
+
+  // R20
+  @Test func whoMustComeAgainIsToldSo() async throws {
+    let service = try await TestService.start()
+    service.store.failCommits(.unavailable)
+    let error = await refusal { try await service.set(.passcode("2468")) }
+    #expect(error.code == .unavailable)
+    #expect(error.personMessage?.message == "The service is busy at the moment. Please try again.")
+    service.store.failCommits(.conflict)
+    #expect(await refusal { try await service.set(.passcode("2468")) }.code == .aborted)
+  }
+}
+
+extension RPCError {
+  fileprivate var personMessage: RPCDetail.LocalizedMessage? {
+    guard let bytes = metadata.firstBinary("grpc-status-details-bin"),
+      let status = try? RPCDetail.Status.decoded(from: bytes)
+    else { return nil }
+    for case .localizedMessage(let message) in status.details { return message }
+    return nil
+  }
+}

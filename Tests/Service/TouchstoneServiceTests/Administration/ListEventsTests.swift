@@ -1,0 +1,186 @@
+import DispatchRPC
+import StoreConformance
+import StoreModel
+import Testing
+import TouchstoneCodec
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneService
+
+/// ListEvents: pages of a log that may be long, a little at a time, in turns of callers (R41).
+struct ListEventsTests {
+  private static let application = Sample.application
+  private static let path = "/touchstone.v1.AdministrationService/ListEvents"
+  private static let places = StoreTurns.Kind.eventReads.places
+  private static let rowsPerList = EventList.maximumReads * EventPage.maximumRows
+  private static let never = V1.EventFilter(applicationID: application, kinds: ["never"])
+
+  private let bench = InProcessService {
+    $0.callers = [CallerDefinition("shop", keys: [TestKey.shop]), CallerDefinition("bank", keys: [TestKey.bank])]
+  }
+
+  private func begin(_ request: V1.ListEventsRequest, by key: String = TestKey.shop) throws -> InProcessCall {
+    try bench.begin(Self.path, request, key: key)
+  }
+
+  private func page(_ call: InProcessCall) throws -> V1.ListEventsResponse {
+    if let error = call.error { throw error }
+    return try #require(try call.messages(V1.ListEventsResponse.self).first)
+  }
+
+  private func list(
+    _ filter: V1.EventFilter = V1.EventFilter(applicationID: application), after sequence: UInt64 = 0,
+    size: UInt32 = 1_000, token: String = ""
+  ) throws -> V1.ListEventsResponse {
+    try page(begin(V1.ListEventsRequest(filter: filter, afterSequence: sequence, pageSize: size, pageToken: token)))
+  }
+
+  private func commit(_ count: Int, _ kind: String = "some") {
+    bench.commit(events: (0..<count).map { _ in .sample(kind) })
+  }
+
+  // MARK: Pages
+
+  @Test func onePageFollowsAnother() throws {
+    commit(10)
+    let first = try list(size: 4)
+    let second = try list(size: 4, token: first.nextPageToken)
+    let third = try list(size: 4, token: second.nextPageToken)
+    #expect([first, second, third].map { $0.events.map(\.sequence) } == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10]])
+    #expect(third.nextPageToken.isEmpty)
+  }
+
+  @Test func aFullPageAtTheEndOfTheLogIsTheLast() throws {
+    commit(4)
+    #expect(try list(size: 4).nextPageToken.isEmpty)
+    #expect(try list(size: 3).nextPageToken.isEmpty == false)
+  }
+
+  @Test func thereMayBeMoreAlthoughAPageIsEmpty() throws {
+    commit(Self.rowsPerList + 1)
+    commit(1, "never")
+    let first = try list(Self.never)
+    #expect(first.events.isEmpty)
+    #expect(!first.nextPageToken.isEmpty)
+    let second = try list(Self.never, token: first.nextPageToken)
+    #expect(second.events.map(\.kind) == ["never"])
+    #expect(second.nextPageToken.isEmpty)
+  }
+
+  /// A list that waits for its turn holds few events.
+  @Test func whatWasFoundIsAnsweredBeforeItIsMuch() throws {
+    for _ in 0..<EventPage.maximumRows / 4 {
+      commit(1, "some")
+      commit(7, "other")
+    }
+    let some = V1.EventFilter(applicationID: Self.application, kinds: ["some"])
+    let first = try list(some)
+    #expect(first.events.count == EventPage.maximumRows / 8)
+    #expect(first.nextPageToken == "\(EventPage.maximumRows)")
+    #expect(try list(some, token: first.nextPageToken).events.count == EventPage.maximumRows / 8)
+  }
+
+  @Test func theFilterMayChangeFromOnePageToTheNext() throws {
+    commit(5, "a")
+    commit(5, "b")
+    let first = try list(V1.EventFilter(applicationID: Self.application, kinds: ["a"]), size: 2)
+    let second = try list(V1.EventFilter(kinds: ["b"]), size: 2, token: first.nextPageToken)
+    #expect(second.events.map(\.sequence) == [6, 7])
+    // What is given beside a token is not looked at.
+    #expect(try list(after: 9, token: first.nextPageToken).events.map(\.sequence) == Array(3...10))
+  }
+
+  @Test(arguments: ["x", "-1", "1.5", " 1", "99999999999999999999"])
+  func whatIsNoPageTokenIsRefused(_ token: String) throws {
+    let error = #expect(throws: RPCError.self) { try list(token: token) }
+    #expect(error?.code == .invalidArgument)
+    #expect(error?.fields == ["page_token"])
+  }
+
+  /// Nobody reads on behind a gap.
+  @Test func eventsOfTheNextPageThatWereArchivedAreMissed() throws {
+    commit(10)
+    let first = try list(size: 4)
+    bench.store.dropEvents(through: 6)
+    let error = #expect(throws: RPCError.self) { try list(token: first.nextPageToken) }
+    #expect(error?.code == .outOfRange)
+    #expect(error?.reasonMetadata == ["first_sequence": "7"])
+  }
+
+  // MARK: Turns
+
+  /// A crowd that searches for what never occurs.
+  private func crowd(_ count: Int) throws -> [InProcessCall] {
+    try (0..<count).map { _ in try begin(V1.ListEventsRequest(filter: Self.never)) }
+  }
+
+  @Test func fewReadsAreMadeAtOneTime() throws {
+    commit(2 * EventPage.maximumRows)
+    bench.store.hold(.eventReads)
+    let calls = try crowd(50)
+    var reads = 0
+    while bench.store.heldCount(.eventReads) > 0 {
+      #expect(bench.store.heldCount(.eventReads) <= Self.places)
+      #expect(bench.store.go(.eventReads))
+      bench.settle()
+      reads += 1
+    }
+    #expect(reads == 100)
+    #expect(calls.allSatisfy { $0.sent.count == 1 })
+  }
+
+  @Test func aCrowdDoesNotKeepAnotherCallerWaiting() throws {
+    commit(Self.rowsPerList)
+    bench.store.hold(.eventReads)
+    _ = try crowd(100)
+    let other = try begin(V1.ListEventsRequest(filter: Self.never), by: TestKey.bank)
+    let reads = bench.go(.eventReads) { !other.sent.isEmpty }
+    #expect(!other.sent.isEmpty)
+    // For each of its own, one of the crowd's on each of the places, and then some that were on their way.
+    #expect(reads <= 2 * Self.places * EventList.maximumReads)
+  }
+
+  @Test func aCallWhoseCallerIsGoneReadsNoMore() throws {
+    commit(Self.rowsPerList)
+    bench.store.hold(.eventReads)
+    let calls = try crowd(3)
+    #expect(bench.store.go(.eventReads))
+    bench.settle()
+    for call in calls { call.cancel() }
+    // Those that were on their way.
+    #expect(bench.go(.eventReads) == Self.places)
+    #expect(calls.allSatisfy { $0.sent.isEmpty })
+  }
+
+  @Test func tooManyOfOneCallerLeaveRoomForOthers() throws {
+    commit(1)
+    bench.store.hold(.eventReads)
+    let calls = try crowd(StoreTurns.maximumWaiting)
+    let refused = calls.compactMap(\.error)
+    // Those that are read, and those that wait.
+    let accepted = Self.places + StoreTurns.maximumWaiting * 2 / 3 + 1
+    #expect(refused.count == StoreTurns.maximumWaiting - accepted)
+    #expect(refused.allSatisfy { $0.code == .resourceExhausted })
+    #expect(refused.allSatisfy { $0.quotas.map(\.subject) == ["caller:shop"] })
+    let other = try begin(V1.ListEventsRequest(filter: Self.never), by: TestKey.bank)
+    #expect(other.error == nil)
+    bench.go(.eventReads)
+    #expect(calls.count { $0.sent.count == 1 } == calls.count - refused.count)
+    // All is free again.
+    #expect(try crowd(10).allSatisfy { $0.error == nil })
+  }
+
+  /// Other callers came meanwhile, and its own one waits for more than its share.
+  @Test func aListThatFindsNoTurnAnswersWhatItHas() throws {
+    commit(2 * EventPage.maximumRows)
+    bench.store.hold(.eventReads)
+    let calls = try crowd(StoreTurns.maximumWaiting)
+    for _ in 0..<60 { _ = try begin(V1.ListEventsRequest(filter: Self.never), by: TestKey.bank) }
+    #expect(bench.store.go(.eventReads))
+    bench.settle()
+    let answered = try page(calls[0])
+    #expect(answered.events.isEmpty)
+    #expect(answered.nextPageToken == "\(EventPage.maximumRows)")
+  }
+}

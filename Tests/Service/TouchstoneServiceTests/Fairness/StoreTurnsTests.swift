@@ -1,0 +1,129 @@
+import DispatchRPC
+import StoreConformance
+import StoreModel
+import Testing
+import TouchstoneCodec
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneService
+
+/// A crowd of lists, profiles or erasures of one caller, and others beside it. The store does what a test lets go.
+struct StoreTurnsTests {
+  struct Method: Sendable, CustomTestStringConvertible {
+    var path: String
+    var work: MemoryStore.HeldWork
+    var places: Int
+    /// How often each call asks the store in its turn.
+    var steps = 1
+    var request: @Sendable (_ application: String, _ profile: String) -> any WireMessage
+
+    var testDescription: String { path }
+
+    static let all = [
+      Method(
+        path: "BindingService/ListBindings", work: .bindingReads, places: StoreTurns.Kind.bindingReads.places,
+        request: { V1.ListBindingsRequest(applicationID: $0, profileID: $1) }),
+      // The active ones, and those that are revoked.
+      Method(
+        path: "AdministrationService/GetProfile", work: .bindingReads, places: StoreTurns.Kind.bindingReads.places,
+        steps: 2, request: { V1.GetProfileRequest(applicationID: $0, profileID: $1) }),
+      Method(
+        path: "AdministrationService/EraseProfile", work: .erasures, places: StoreTurns.Kind.erasures.places,
+        request: { V1.EraseProfileRequest(applicationID: $0, profileID: $1, reason: "asked for it") }),
+    ]
+  }
+
+  private let bench = InProcessService {
+    $0.callers = [CallerDefinition("shop", keys: [TestKey.shop]), CallerDefinition("bank", keys: [TestKey.bank])]
+  }
+
+  private func begin(
+    _ method: Method, by key: String = TestKey.shop, in application: String = "game", of profile: String = "nobody"
+  ) throws -> InProcessCall {
+    try bench.begin(
+      "/touchstone.v1.\(method.path)", method.request(application, profile), key: key)
+  }
+
+  private func crowd(_ method: Method, _ count: Int) throws -> [InProcessCall] {
+    try (0..<count).map { try begin(method, of: "nobody-\($0)") }
+  }
+
+  private func isAnswered(_ call: InProcessCall) -> Bool { !call.sent.isEmpty || call.error?.code == .notFound }
+  private func isRefused(_ call: InProcessCall) -> Bool { call.error?.code == .resourceExhausted }
+
+  @Test(arguments: Method.all)
+  func theStoreHasLittleToDoAtOneTime(_ method: Method) throws {
+    bench.store.hold(method.work)
+    let calls = try crowd(method, 50) + (0..<50).map { _ in try begin(method, by: TestKey.bank, in: "bank") }
+    var maximum = 0
+    let steps = bench.go(method.work) {
+      maximum = max(maximum, bench.store.heldCount(method.work))
+      return false
+    }
+    #expect(maximum == method.places)
+    #expect(steps == 100 * method.steps)
+    #expect(calls.allSatisfy(isAnswered))
+  }
+
+  @Test(arguments: Method.all, [(TestKey.bank, "bank"), (TestKey.bank, "game"), (TestKey.shop, "shop")])
+  func aCrowdKeepsNobodyElseWaiting(_ method: Method, other: (key: String, application: String)) throws {
+    bench.store.hold(method.work)
+    _ = try crowd(method, 100)
+    let calls = try (0..<5).map { _ in try begin(method, by: other.key, in: other.application) }
+    // For each of them one of the crowd's, and those that had their turns.
+    #expect(bench.go(method.work) { calls.allSatisfy(isAnswered) } <= (2 * calls.count + method.places) * method.steps)
+  }
+
+  /// However many events they erase: a turn lasts until the profile is gone.
+  @Test(arguments: [TestKey.shop, TestKey.bank])
+  func twoErasuresOfOneApplicationKeepNoOtherApplicationWaiting(key: String) throws {
+    let erasure = try #require(Method.all.last)
+    bench.store.hold(.erasures)
+    let long = try [TestKey.shop, key].map { try begin(erasure, by: $0) }
+    let other = try begin(erasure, in: "shop")
+    #expect(bench.store.go(.erasures, newest: true))
+    bench.settle()
+    #expect(isAnswered(other) && !long.contains(where: isAnswered))
+    bench.go(.erasures)
+    #expect(long.allSatisfy(isAnswered))
+  }
+
+  @Test(arguments: Method.all)
+  func tooManyOfOneCallerLeaveRoomForOthers(_ method: Method) throws {
+    bench.store.hold(method.work)
+    let calls = try crowd(method, StoreTurns.maximumWaiting)
+    let refused = calls.filter(isRefused)
+    // A third is for the caller's other applications, and for other callers.
+    #expect(refused.count > StoreTurns.maximumWaiting / 4 && refused.count < StoreTurns.maximumWaiting / 2)
+    #expect(refused.allSatisfy { $0.error?.quotas.map(\.subject) == ["caller:shop"] })
+    for key in [TestKey.bank, TestKey.shop] {
+      #expect(try !isRefused(begin(method, by: key, in: "other")))
+    }
+    bench.go(method.work)
+    #expect(calls.count(where: isAnswered) == calls.count - refused.count)
+    // All is free again.
+    #expect(try !crowd(method, 100).contains(where: isRefused))
+  }
+
+  @Test(arguments: Method.all)
+  func forACallerWhoIsGoneNothingIsDone(_ method: Method) throws {
+    bench.store.hold(method.work)
+    let calls = try crowd(method, 20)
+    let steps = bench.store.heldCount(method.work) * method.steps
+    for call in calls { call.cancel() }
+    #expect(bench.go(method.work) == steps)
+    let other = try begin(method, by: TestKey.bank)
+    bench.go(method.work)
+    #expect(isAnswered(other))
+  }
+
+  @Test(arguments: Method.all)
+  func aStoreThatFailsGivesTheTurnBack(_ method: Method) throws {
+    bench.store.failReads(.unavailable)
+    bench.store.failCommits(.unavailable)
+    #expect(try crowd(method, 20).allSatisfy { $0.error?.code == .unavailable })
+    bench.store.recover()
+    #expect(try crowd(method, 20).allSatisfy(isAnswered))
+  }
+}

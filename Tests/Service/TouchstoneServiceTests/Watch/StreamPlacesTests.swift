@@ -1,0 +1,107 @@
+// Which stream makes room for another, and which is refused.
+
+import TestSupport
+import Testing
+
+@testable import TouchstoneService
+
+@Suite struct StreamPlacesTests {
+  private typealias Places = StreamPlaces<Int, String>
+
+  /// Streams arrive in the given order, each with the number of its place in it. `?a` is a stranger's at the address `a`, and
+  /// `a` is a stream of the caller `a`.
+  struct Row: Sendable, CustomTestStringConvertible {
+    let name: String
+    var all = 100
+    var perStranger = 100
+    var perCaller = 100
+    let arrivals: [(stream: String, outcome: String)]
+
+    var testDescription: String { name }
+  }
+
+  static let rows = [
+    Row(
+      name: "the oldest stranger of an address makes room for its next", perStranger: 2,
+      arrivals: [("?a", "in"), ("?b", "in"), ("?a", "in"), ("?a", "ends 0"), ("?a", "ends 2"), ("?b", "in")]),
+    Row(
+      name: "callers of an address do not count as its strangers", perStranger: 1,
+      arrivals: [("a", "in"), ("a", "in"), ("?a", "in"), ("?a", "ends 2"), ("a", "in")]),
+    Row(
+      name: "if all places are taken, the oldest stranger makes room for callers and strangers", all: 3,
+      arrivals: [("?a", "in"), ("b", "in"), ("?c", "in"), ("d", "ends 0"), ("?e", "ends 2"), ("d", "ends 4")]),
+    Row(
+      name: "strangers take no caller's place", all: 2,
+      arrivals: [("a", "in"), ("a", "in"), ("?b", "refused for server")]),
+    Row(
+      name: "a caller has a limit of its own", perCaller: 2,
+      arrivals: [("a", "in"), ("a", "in"), ("a", "refused for owner"), ("b", "in")]),
+    Row(
+      name: "the caller that has the most gives its newest place to one that has at least two fewer", all: 4,
+      arrivals: [
+        ("a", "in"), ("a", "in"), ("a", "in"), ("b", "in"), ("b", "ends 2"), ("c", "ends 4"), ("d", "ends 1"),
+      ]),
+    Row(
+      name: "a caller with one fewer, or as many, takes no place", all: 3,
+      arrivals: [("a", "in"), ("a", "in"), ("b", "in"), ("b", "refused for server"), ("a", "refused for server")]),
+    Row(
+      name: "a stranger makes room before any caller, and takes no unfair place", all: 3,
+      arrivals: [("a", "in"), ("a", "in"), ("?c", "in"), ("b", "ends 2"), ("?c", "refused for server")]),
+  ]
+
+  @Test(arguments: rows) func places(_ row: Row) {
+    var places = Places(
+      StreamLimits(all: row.all, strangersPerOwner: row.perStranger, callersPerOwner: row.perCaller))
+    for (number, arrival) in row.arrivals.enumerated() {
+      let owner = arrival.stream.drop { $0 == "?" }
+      let outcome = places.arrived(number, of: String(owner), isStranger: arrival.stream.hasPrefix("?"))
+      #expect(Self.text(outcome) == arrival.outcome, "arrival \(number)")
+      #expect(places.members.contains(number) == !arrival.outcome.hasPrefix("refused"))
+    }
+  }
+
+  @Test func aStrangerWhoseCallWasAdmittedKeepsItsPlace() {
+    var places = Places(StreamLimits(all: 2, strangersPerOwner: 1))
+    _ = places.arrived(0, of: "a", isStranger: true)
+    places.review { $0 != 0 }
+    #expect(Self.text(places.arrived(1, of: "a", isStranger: true)) == "in")
+    #expect(Self.text(places.arrived(2, of: "b", isStranger: true)) == "ends 1")
+    #expect(places.members == [0, 2])
+    places.left { $0 == 0 }
+    #expect(places.members == [2])
+  }
+
+  /// A caller loses a place only to a caller that then has no more than it.
+  @Test(arguments: 0..<20 as Range<UInt64>) func noCallerHurtsAnother(seed: UInt64) {
+    var generator = SeededGenerator(seed: seed)
+    let limit = Int.random(in: 1...40, using: &generator)
+    var places = Places(StreamLimits(all: limit))
+    var owners: [Int: String] = [:]
+    func count(_ owner: String?) -> Int { owners.values.count { $0 == owner } }
+    for number in 0..<1_000 {
+      let owner = ["a", "b", "c", "d", "e"][min(4, Int.random(in: 0..<12, using: &generator))]
+      switch places.arrived(number, of: owner, isStranger: false) {
+      case .admit: owners[number] = owner
+      case .admitEnding(let ended):
+        let loser = owners.removeValue(forKey: ended)
+        owners[number] = owner
+        #expect(loser != owner && count(loser) >= count(owner))
+      case .refuse:
+        #expect(owners.count == limit && owners.values.allSatisfy { count($0) <= count(owner) + 1 })
+      }
+      if Int.random(in: 0..<4, using: &generator) == 0, let leaving = places.members.randomElement(using: &generator) {
+        places.left { $0 == leaving }
+        owners[leaving] = nil
+      }
+      #expect(Set(places.members) == Set(owners.keys) && owners.count <= limit)
+    }
+  }
+
+  private static func text(_ outcome: Places.OnArrival) -> String {
+    switch outcome {
+    case .admit: "in"
+    case .admitEnding(let member): "ends \(member)"
+    case .refuse(let reason): "refused for \(reason)"
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import TestSupport
+import StoreConformance
+import Testing
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneStorePostgres
+
+/// Commits that wait at the same time share a transaction. Nobody notices, but for the time.
+struct CommitBatchTests {
+  private static let count = 300
+
+  @Test func logins() async throws {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      try await withStores(1, at: uri) { stores in
+        try await Self.bind(0..<Self.count, in: stores[0])
+        let server = try PostgresServer.shared.get()
+        let marks = "SELECT count(*) FROM commit_marks"
+        let marksBefore = try #require(Int(server.execute(marks, at: uri)[0]))
+        let changeSets = (0..<Self.count).map { Self.login($0) }
+        let answers = await Self.commit(changeSets, to: stores[0])
+        #expect(answers.allSatisfy { $0 == nil })
+        // Each transaction leaves one.
+        let marksAfter = try #require(Int(server.execute(marks, at: uri)[0]))
+        #expect(marksAfter - marksBefore < Self.count / 2)
+        try await Self.expect(changeSets, whereAnswered: answers, in: stores[0])
+        let kinds = try await stores[0].events().compactMap(\.event?.kind)
+        #expect(kinds.sorted() == (0..<Self.count).map { "login.\($0)" }.sorted())
+      }
+    }
+  }
+
+  /// The others of its transaction are sent again.
+  @Test func whoIsRefusedIsRefusedAlone() async throws {
+    try await withStores(1) { stores async throws in
+      try await Self.bind(0..<Self.count, in: stores[0])
+      let stale: Set = [7, 100, 101, 250]
+      let changeSets = (0..<Self.count).map { Self.login($0, version: stale.contains($0) ? 2 : 1) }
+      let answers = await Self.commit(changeSets, to: stores[0])
+      for (number, answer) in answers.enumerated() { #expect(answer == (stale.contains(number) ? .conflict : nil)) }
+      try await Self.expect(changeSets, whereAnswered: answers, in: stores[0])
+      #expect(try await stores[0].events().count == Self.count - stale.count)
+    }
+  }
+
+  /// Each condition of a batch.
+  @Test(arguments: [
+    Change.requireDevice(id: "phone-1", vendor: .everybody, version: 0),
+    .requireDevice(id: "phone-1", vendor: .everybody, version: 2),
+    .requireDevice(id: "phone-2", vendor: .everybody, version: 1),
+    .requireProfile(applicationID: Sample.application, profileID: "alice", version: 0),
+    .requireProfile(applicationID: Sample.application, profileID: "alice", version: 2),
+    .requireProfile(applicationID: Sample.application, profileID: "bob", version: 1),
+    .touchBinding(id: "missing", version: 1, lastUsedAt: Sample.now),
+  ])
+  func aConditionThatFailsIsFound(_ change: Change) async throws {
+    try await withStores(1) { stores async throws in
+      try await Self.bind(0..<Self.count, in: stores[0])
+      try await stores[0].commit(.putDevice(.sample("phone-1", failures: 1)), .putProfile(.sample("alice")))
+      let failing = Self.count / 2
+      let changeSets = (0..<Self.count).map { number in
+        number == failing ? ChangeSet(changes: [change], events: [.sample("failing")]) : Self.login(number)
+      }
+      let answers = await Self.commit(changeSets, to: stores[0])
+      for (number, answer) in answers.enumerated() { #expect(answer == (number == failing ? .conflict : nil)) }
+    }
+  }
+
+  /// Twice at once: one of each pair.
+  @Test func anEvaluationAndATokenAreWrittenOnce() async throws {
+    try await withStores(1) { stores async throws in
+      let evaluations = (0..<Self.count / 4).map { _ in EvaluationRecord(key: .sample(), standing: .finished) }
+      let tokens = (0..<Self.count / 4).map { _ in
+        TokenRecord(key: .sample(), state: .issued, transaction: [1], version: 0)
+      }
+      let once = evaluations.map { [Change.putEvaluation($0)] } + tokens.map { [Change.putToken($0)] }
+      let answers = await Self.commit((once + once).map { ChangeSet(changes: $0) }, to: stores[0])
+      for index in once.indices {
+        #expect(Set([answers[index], answers[index + once.count]]) == [nil, .conflict])
+      }
+      for token in tokens { #expect(try await stores[0].token(token.key)?.transaction == [1]) }
+    }
+  }
+
+  /// The batch gives up, its commits go by themselves, and one of them waits for the row.
+  @Test func aRowThatIsHeldIsWaitedFor() async throws {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      try await withStores(1, at: uri) { stores in
+        try await Self.bind(0..<Self.count, in: stores[0])
+        let changeSets = (0..<Self.count).map { Self.login($0) }
+        var answers: Task<[StoreError.Code?], Never>?
+        try await withTransaction("SELECT * FROM bindings WHERE binding_id = 'b-99' FOR UPDATE", at: uri) {
+          answers = Task { await Self.commit(changeSets, to: stores[0]) }
+          // An update of one binding has no limit to its wait, unlike those of a batch.
+          let aloneWaits = """
+            SELECT count(*) FROM pg_stat_activity JOIN pg_locks USING (pid)
+            WHERE locktype = 'tuple' AND relation = 'bindings'::regclass AND query LIKE '%binding_id = $1 %'
+            """
+          try await untilServer(at: uri, answers: "1", to: aloneWaits)
+        }
+        let codes = try #require(await answers?.value)
+        #expect(codes.allSatisfy { $0 == nil })
+        try await Self.expect(changeSets, whereAnswered: codes, in: stores[0])
+      }
+    }
+  }
+
+  // MARK: Logins
+
+  private static func bind(_ numbers: Range<Int>, in store: PostgresStore) async throws {
+    for number in numbers {
+      try await store.commit(
+        .putBinding(.sample("b-\(number)", profile: "p-\(number)")), .putProfile(.sample("p-\(number)")))
+    }
+  }
+
+  private static func login(_ number: Int, version: RecordVersion = 1) -> ChangeSet {
+    ChangeSet(
+      changes: [
+        .putEvaluation(EvaluationRecord(key: .sample(), standing: .finished)),
+        .touchBinding(id: "b-\(number)", version: version, lastUsedAt: Sample.now + .seconds(Int64(number))),
+        .requireDevice(id: "phone of b-\(number)", vendor: .everybody, version: 0),
+        .requireProfile(applicationID: Sample.application, profileID: "p-\(number)", version: 1),
+      ], events: [.sample("login.\(number)")])
+  }
+
+  /// All at once.
+  private static func commit(_ changeSets: [ChangeSet], to store: PostgresStore) async -> [StoreError.Code?] {
+    await withTaskGroup { group in
+      let answers = changeSets.map { changeSet in
+        let (answers, continuation) = AsyncStream<StoreError.Code?>.makeStream()
+        store.commit(changeSet) { result in
+          if case .failure(let error) = result { continuation.yield(error.code) } else { continuation.yield(nil) }
+          continuation.finish()
+        }
+        return answers
+      }
+      for (index, answer) in answers.enumerated() {
+        group.addTask { (index, await answer.first { _ in true } ?? .unavailable) }
+      }
+      var codes = [StoreError.Code?](repeating: .unavailable, count: changeSets.count)
+      for await (index, code) in group { codes[index] = code }
+      return codes
+    }
+  }
+
+  /// Where a login was answered, everything of it is there, and otherwise nothing.
+  private static func expect(
+    _ changeSets: [ChangeSet], whereAnswered answers: [StoreError.Code?], in store: PostgresStore
+  ) async throws {
+    for (changeSet, answer) in zip(changeSets, answers) {
+      guard case .putEvaluation(let evaluation) = changeSet.changes[0],
+        case .touchBinding(let id, _, let time) = changeSet.changes[1]
+      else { continue }
+      let records = try await store.attemptRecords(
+        for: .binding(applicationID: Sample.application, bindingID: id), evaluation: evaluation.key)
+      #expect((records.evaluation?.standing == .finished) == (answer == nil))
+      #expect(records.binding?.lastUsedAt == (answer == nil ? time : nil))
+    }
+  }
+}
+
+extension EvaluationStanding {
+  fileprivate static let finished = EvaluationStanding(failures: 1, deviceOwnerFailures: 2, isFinished: true)
+}

@@ -1,0 +1,199 @@
+import DispatchPool
+import TestSupport
+import StoreConformance
+import Testing
+import TouchstonePolicy
+import TouchstoneStore
+
+@testable import TouchstoneStorePostgres
+
+/// What was answered holds, and what was not is found out, however the server and the way to it fail.
+struct FaultTests {
+  /// Of calls that are to fail.
+  private static let shortOptions: PostgresStoreOptions = {
+    var options = PostgresStoreOptions.small
+    options.callTimeout = .seconds(2)
+    options.connectTimeout = .seconds(1)
+    return options
+  }()
+
+  @Test func aCommitWhoseAnswerIsLostIsFoundToBeDone() async throws {
+    try await withFaultyWay { way, store, witness in
+      way.setMode(.losesAnswers)
+      async let answer: Void = store.commit(.putDevice(.sample("phone-1", failures: 1)), events: [.sample()])
+      while try await witness.device(id: "phone-1").version == 0 {}
+      way.setMode(.open)
+      way.cut()
+      try await answer
+      #expect(try await witness.device(id: "phone-1").version == 1)
+      #expect(try await witness.events().count == 1)
+    }
+  }
+
+  @Test func aCommitThatWasCutShortIsFoundNotToBeDoneAndNeverIs() async throws {
+    try await withFaultyWay { way, store, witness in
+      var cutDevice: String?
+      for number in 1...20 where cutDevice == nil {
+        let device = "phone-\(number)"
+        way.setMode(.standsStill)
+        let losses = way.lossCount
+        async let refusal = StoreConformance.errorCode {
+          try await store.commit(.putDevice(.sample(device, failures: 1)))
+        }
+        while way.lossCount == losses { await Task.yield() }
+        way.setMode(.open)
+        way.cut()
+        // If it was the sealer that met the standstill, the commit is done.
+        guard let code = await refusal else { continue }
+        #expect(code == .unavailable)
+        cutDevice = device
+      }
+      let device = try #require(cutDevice)
+      #expect(try await witness.device(id: device).version == 0)
+      try await store.commit(.putDevice(.sample(device, failures: 1)))
+    }
+  }
+
+  /// Not only where the time for an answer has passed.
+  @Test func aSessionThatTheServerEndsWithAWordIsFoundToHaveEnded() async throws {
+    try await withFaultyWay { way, store, _ in
+      for _ in 1...20 {
+        way.setMode(.standsStill)
+        let losses = way.lossCount
+        let start = ContinuousClock.now
+        async let answer = StoreConformance.errorCode { try await store.commit(events: [.sample()]) }
+        while way.lossCount == losses { await Task.yield() }
+        way.setMode(.open)
+        way.endSessions()
+        // Done, where it was the sealer that met the standstill.
+        #expect(await [nil, .unavailable].contains(answer))
+        #expect(.now - start < PostgresStoreOptions.small.callTimeout / 4)
+      }
+    }
+  }
+
+  @Test func aCommitIsInDoubtWhereTheDatabaseCannotBeAsked() async throws {
+    try await withFaultyWay(options: Self.shortOptions) { way, store, witness in
+      way.setMode(.losesAnswers)
+      async let refusal = StoreConformance.errorCode {
+        try await store.commit(.putDevice(.sample("phone-1", failures: 1)))
+      }
+      while try await witness.device(id: "phone-1").version == 0 {}
+      way.setMode(.closed)
+      way.cut()
+      #expect(await refusal == .inDoubt)
+    }
+  }
+
+  /// What is sealed twice is sealed once.
+  @Test func whoReadsTheLogDoesNotHearOfACutInTheMiddleOfSealing() async throws {
+    try await withFaultyWay { way, store, _ in
+      var reading: Task<Int, any Error>?
+      try await withTransaction("SELECT * FROM event_chain FOR UPDATE", at: way.directURI) {
+        try await store.commit(events: [.sample()])
+        reading = Task { try await store.events().count }
+        let waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'tuple' AND relation = 'event_chain'::regclass"
+        try await untilServer(at: way.directURI, answers: "1", to: waiting)
+        // Who loses a connection sooner after it was made waits before the next, and refuses calls meanwhile.
+        try await Task.sleep(for: PostgresStoreOptions.small.backoff.initialDelay)
+        way.cut()
+      }
+      #expect(try await reading?.value == 1)
+    }
+  }
+
+  @Test func callsFailInTimeWhereTheWayStandsStill() async throws {
+    try await withFaultyWay(options: Self.shortOptions) { way, store, _ in
+      way.setMode(.standsStill)
+      let clock = ContinuousClock()
+      let start = clock.now
+      async let read = StoreConformance.errorCode { _ = try await store.device(id: "phone-1") }
+      async let commit = StoreConformance.errorCode { try await store.commit(events: [.sample()]) }
+      async let probe = StoreConformance.errorCode { try await store.probe() }
+      #expect(await read == .unavailable)
+      #expect(await [.inDoubt, .unavailable].contains(commit))
+      #expect(await probe == .unavailable)
+      // Twice its bound, on a machine that is busy.
+      #expect(start.duration(to: clock.now) < Self.shortOptions.callTimeout * 2)
+      way.setMode(.open)
+      way.cut()
+      try await untilItServes(store)
+    }
+  }
+
+  @Test func aCommitThatWaitsForARowFailsInTimeAndIsNotDone() async throws {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      try await withStores(1, at: uri, options: Self.shortOptions) { stores in
+        let store = stores[0]
+        try await store.commit(.putDevice(.sample("phone-1", failures: 1)))
+        let put = Change.putDevice(.sample("phone-1", failures: 2, version: 1))
+        try await withTransaction("SELECT * FROM devices FOR UPDATE", at: uri) {
+          #expect(await StoreConformance.errorCode { try await store.commit(put) } == .unavailable)
+          // Others go on.
+          try await store.commit(.putDevice(.sample("phone-2", failures: 1)))
+        }
+        #expect(try await store.device(id: "phone-1").version == 1)
+        try await store.commit(put)
+      }
+    }
+  }
+
+  /// Every answer is right, though connections are cut again and again in the middle of it: a count for each success.
+  @Test func noAnswerIsWrongWhereConnectionsAreCutUnderLoad() async throws {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      let server = try PostgresServer.shared.get()
+      let name = "victim-\(UInt32.random(in: 0 ... .max))"
+      try await withStores(1, at: uri + "&application_name=\(name)") { stores in
+        try await withCountingLoad(over: stores) { load in
+          for _ in 1...5 {
+            await load.successes(30)
+            try server.execute(
+              "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = '\(name)'",
+              at: uri)
+          }
+        }
+      }
+    }
+  }
+
+  /// As after a crash. It is back within a second, without a restart of ours.
+  @Test func nothingAnsweredIsLostWhereTheServerRestartsUnderLoad() async throws {
+    let server = try PostgresServer()
+    let uri = try server.makeSchema()
+    _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withStores(2, at: uri) { stores in
+      try await withCountingLoad(over: stores) { load in
+        for mode in [PostgresServer.StopMode.immediate, .fast] {
+          await load.successes(60)
+          try server.stop(mode)
+          #expect(await StoreConformance.errorCode { _ = try await stores[0].device(id: "a") } == .unavailable)
+          try server.start()
+        }
+        await load.successes(60)
+      }
+    }
+  }
+}
+
+/// A store that reaches its database by a way that fails, and one that does not.
+private func withFaultyWay(
+  options: PostgresStoreOptions = .small,
+  _ body: (FaultyWay, PostgresStore, PostgresStore) async throws -> Void
+) async throws {
+  try await withDatabase { uri in
+    _ = try await PostgresMigration.run(uri: uri, options: .small)
+    let way = try FaultyWay(to: uri, of: try PostgresServer.shared.get())
+    defer { way.close() }
+    try await withStores(1, at: uri) { witnesses in
+      try await withStores(1, at: way.uri, options: options) { stores in
+        // Its connections are there.
+        try await stores[0].probe()
+        try await body(way, stores[0], witnesses[0])
+        way.setMode(.open)
+        way.cut()
+      }
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import TestSupport
+import StoreConformance
+import Testing
+import TouchstoneStore
+
+@testable import TouchstoneStorePostgres
+
+/// Where a synchronous standby does not answer, each commit waits in a process of the server, which does not notice that
+/// its client is gone.
+struct HangingStandbyTests {
+  private static let givenUp = 6
+  private static let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+
+  @Test func processesThatNobodyListensToDoNotPileUp() async throws {
+    let server = try PostgresServer()
+    let uri = try server.makeSchema()
+    var options = PostgresStoreOptions.small
+    _ = try await PostgresMigration.run(uri: uri, options: options)
+    options.callTimeout = .milliseconds(200)
+    options.writeConnections = 2
+    options.listConnections = 1
+    try await withStores(1, at: uri, options: options) { stores in
+      try server.setStandbys("nobody", at: uri)
+      // The server takes its time to hear of it.
+      while await refusal(of: 0, by: stores[0]) == nil { await Task.yield() }
+      var refused = 1
+      while refused < Self.givenUp {
+        if await refusal(of: refused, by: stores[0]) == .inDoubt { refused += 1 }
+      }
+      // One for each would be left; those that were asked to end do so soon.
+      let clock = ContinuousClock()
+      let end = clock.now + .seconds(20)
+      let bound = options.writeConnections + options.listConnections
+      var processes = Int.max
+      while processes > bound, clock.now < end { processes = Int(try server.execute(Self.waiting, at: uri)[0]) ?? .max }
+      #expect(processes <= bound)
+      try server.setStandbys("", at: uri)
+    }
+    // What was in doubt is there or is not, as ever, and nothing waits any more.
+    try await withStores(1, at: uri) { stores in
+      for number in 0..<Self.givenUp {
+        let device = try await stores[0].device(id: "phone-\(number)")
+        try await stores[0].commit(.putDevice(.sample(device.deviceID, failures: 2, version: device.version)))
+      }
+    }
+  }
+
+  /// The server is asked to end the wait of the first one, which leaves its mark: the second one must not take that for its own.
+  @Test func aConfirmationThatIsSentAgainWaitsAgain() async throws {
+    let server = try PostgresServer()
+    let uri = try server.makeSchema()
+    var options = PostgresStoreOptions.small
+    _ = try await PostgresMigration.run(uri: uri, options: options)
+    // Time for a second one.
+    options.callTimeout = .seconds(2)
+    try await withStores(1, at: uri, options: options) { stores in
+      try server.setStandbys("nobody", at: uri)
+      while await refusal(of: 0, by: stores[0]) == nil { await Task.yield() }
+      #expect(await StoreConformance.errorCode { try await stores[0].confirm() } == .unavailable)
+      try server.setStandbys("", at: uri)
+    }
+  }
+
+  private func refusal(of number: Int, by store: any Store) async -> StoreError.Code? {
+    await StoreConformance.errorCode {
+      let device = try await store.device(id: "phone-\(number)")
+      try await store.commit(.putDevice(.sample(device.deviceID, failures: 1, version: device.version)))
+    }
+  }
+}
+
+extension PostgresServer {
+  fileprivate func setStandbys(_ names: String, at uri: String) throws {
+    try execute("ALTER SYSTEM SET synchronous_standby_names = '\(names)'", at: uri)
+    try execute("SELECT pg_reload_conf()", at: uri)
+  }
+}

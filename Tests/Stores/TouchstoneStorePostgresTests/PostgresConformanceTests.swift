@@ -1,0 +1,35 @@
+import TestSupport
+import StoreConformance
+import Testing
+import TouchstoneStore
+import TouchstoneStorePostgres
+
+/// What every store must do, PostgreSQL does; also as several stores, and as several processes, on one database.
+struct PostgresConformanceTests {
+  @Test(arguments: StoreConformance.checks)
+  func conforms(_ check: StoreConformance.Check) async throws {
+    try await withStores(1) { stores in try await check.run(stores[0]) }
+  }
+
+  @Test(arguments: StoreConformance.sharedChecks)
+  func conformsAsTwoStores(_ check: StoreConformance.SharedCheck) async throws {
+    try await withStores(2) { stores in try await check.run(stores) }
+  }
+
+  /// The verdict is a third one's.
+  @Test(arguments: StoreConformance.parallelChecks)
+  func conformsAsTwoProcesses(_ check: StoreConformance.ParallelCheck) async throws {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      try await withStores(1, at: uri) { stores in
+        try await check.prepare(stores[0])
+        let processes = try (0..<2).map { try ParticipantProcess(check, number: $0, of: 2, at: uri) }
+        for process in processes { try await process.isReady() }
+        for process in processes { process.begin() }
+        var outcomes: StoreConformance.ParallelCheck.Outcomes = [:]
+        for process in processes { outcomes.merge(try await process.outcomes()) { said, _ in said } }
+        try await check.conclude(outcomes, on: stores[0])
+      }
+    }
+  }
+}

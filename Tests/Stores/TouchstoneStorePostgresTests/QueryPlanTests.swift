@@ -1,0 +1,105 @@
+import TestSupport
+import StoreConformance
+import Testing
+
+@testable import TouchstoneStorePostgres
+
+struct QueryPlanTests {
+  /// However many there are: those are kept for good.
+  @Test(arguments: [Statement.selectActiveBindings, .countActiveBindings])
+  func whatAsksForActiveBindingsReadsNoRevokedOnes(_ statement: Statement) async throws {
+    try await withDatabase { uri in
+      let server = try PostgresServer.shared.get()
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      let parameters = ["'a'::BYTEA", "'p'::BYTEA", "''::BYTEA", "50"]
+      let query = parameters.enumerated().reduce(statement.sql) {
+        $0.replacing("$\($1.offset + 1)", with: $1.element)
+      }
+      let plan = try server.execute(
+        """
+        INSERT INTO bindings (
+          binding_id, application_id, profile_id, device_id, device_name, biometry_type, hardware_keys, is_revoked,
+          device_lock_count, created_at, version)
+        SELECT convert_to(n::TEXT, 'UTF8'), 'a', CASE WHEN n <= 2000 THEN 'p'::BYTEA ELSE convert_to(n::TEXT, 'UTF8') END,
+          convert_to(n::TEXT, 'UTF8'), 'Phone', 1, '', n BETWEEN 3 AND 2000, 0, 1, 1
+        FROM generate_series(1, 6000) n;
+        ANALYZE bindings;
+        EXPLAIN \(query)
+        """, at: uri
+      ).joined(separator: "\n")
+      #expect(plan.contains("active_bindings_of_profile"), "\(plan)")
+    }
+  }
+
+  /// However large the application is, and also by the plan that a connection keeps for all values, since a page looks at a
+  /// bounded number of events.
+  @Test(arguments: ["ARRAY[]::BYTEA[]", "ARRAY['missing'::BYTEA]"])
+  func aPageOfAnApplicationIsReadByTheEventsNumbers(_ kinds: String) async throws {
+    let plan = try await Self.keptPlan(
+      of: .selectMatchingEvents, ("BYTEA", "'large'"), ("BIGINT", "15000"), ("BYTEA[]", kinds), ("BIGINT", "100"))
+    #expect(plan.contains("events_pkey"), "\(plan)")
+    #expect(!plan.contains("events_of_profile") && !plan.contains("Seq Scan on events"), "\(plan)")
+  }
+
+  @Test func aDropReadsTheErasuresAtTheLogsEndByTheirNumbers() async throws {
+    let plan = try await Self.keptPlan(of: .selectLastEvents, ("BIGINT", "29990"), ("BYTEA", "'profile.erased'"))
+    #expect(plan.contains("events_pkey") && !plan.contains("Seq Scan on events"), "\(plan)")
+  }
+
+  /// Also by a plan that was made while the tables were small, and that a connection keeps when they have grown: everything is
+  /// looked up by its whole key.
+  @Test(
+    arguments: [
+      (.attemptsOfBindings, (1...5).map { _ in "BYTEA[]" } + ["SMALLINT[]", "BIGINT[]", "BYTEA[]"]),
+      (.touchBindings, ["BYTEA[]", "BIGINT[]", "BIGINT[]"]), (.requireDevices, ["BYTEA[]", "BIGINT[]"]),
+      (.requireProfiles, ["BYTEA[]", "BYTEA[]", "BIGINT[]"]),
+    ] as [(Statement, [String])], ["", "ANALYZE;"])
+  func theRecordsOfALoginAreFoundByTheirKeys(
+    _ call: (statement: Statement, types: [String]), _ statistics: String
+  ) async throws {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      let plan = try PostgresServer.shared.get().execute(
+        """
+        INSERT INTO bindings (
+          binding_id, application_id, profile_id, device_id, device_name, biometry_type, hardware_keys, is_revoked,
+          device_lock_count, created_at, version)
+        SELECT n, 'a', n, n, 'Phone', 1, '', FALSE, 0, 1, 1 FROM (
+          SELECT convert_to(n::TEXT, 'UTF8') AS n FROM generate_series(1, 100) n) AS n;
+        \(SessionSetup.plansByIndex); \(SessionSetup.plansByKey);
+        \(statistics)
+        PREPARE kept (\(call.types.joined(separator: ", "))) AS \(call.statement.sql);
+        EXPLAIN EXECUTE kept (\(call.types.map { _ in "'{}'" }.joined(separator: ", ")))
+        """, at: uri)
+      let scans = plan.filter { $0.contains("Scan using") }
+      #expect(!scans.isEmpty && scans.allSatisfy { $0.contains("_pkey") }, "\(plan)")
+      // Not by the application alone.
+      let conditions = plan.filter { $0.contains("Index Cond") && $0.contains("application_id") }
+      #expect(conditions.allSatisfy { $0.contains("profile_id = ") }, "\(plan)")
+      #expect(!plan.contains { $0.contains("Seq Scan") && !$0.contains("sweep_mark") }, "\(plan)")
+    }
+  }
+
+  /// In a log of 150 applications.
+  private static func keptPlan(of statement: Statement, _ parameters: (type: String, value: String)...) async throws
+    -> String
+  {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      return try PostgresServer.shared.get().execute(
+        """
+        INSERT INTO events (
+          sequence, hash, salt, time, kind, application_id, profile_id, device_id, binding_id, caller, details)
+        SELECT n, sha256(n::TEXT::BYTEA), '', n, 'kind',
+          CASE WHEN n % 2 = 0 THEN 'large' ELSE convert_to((n % 300)::TEXT, 'UTF8') END,
+          convert_to(n::TEXT, 'UTF8'), '', '', '', ''
+        FROM generate_series(1, 30000) n;
+        ANALYZE events;
+        SET plan_cache_mode = force_generic_plan;
+        PREPARE kept (\(parameters.map(\.type).joined(separator: ", "))) AS \(statement.sql);
+        EXPLAIN EXECUTE kept (\(parameters.map(\.value).joined(separator: ", ")))
+        """, at: uri
+      ).joined(separator: "\n")
+    }
+  }
+}

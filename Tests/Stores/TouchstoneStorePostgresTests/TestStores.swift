@@ -1,0 +1,147 @@
+import Foundation
+import TestSupport
+import StoreConformance
+import Synchronization
+import Testing
+import TouchstoneStore
+
+@testable import TouchstoneStorePostgres
+
+/// As many stores, as of so many processes, on one database that is new, and gone afterwards.
+func withStores<Value>(
+  _ count: Int, options: PostgresStoreOptions = .small, _ body: ([PostgresStore]) async throws -> Value
+) async throws -> Value {
+  try await withDatabase { uri in
+    _ = try await PostgresMigration.run(uri: uri, options: options)
+    return try await withStores(count, at: uri, options: options, body)
+  }
+}
+
+func withStores<Value>(
+  _ count: Int, at uri: String, options: PostgresStoreOptions = .small, _ body: ([PostgresStore]) async throws -> Value
+) async throws -> Value {
+  var stores: [PostgresStore] = []
+  do {
+    for _ in 0..<count { stores.append(try await PostgresStore.open(uri: uri, options: options)) }
+    let value = try await body(stores)
+    for store in stores { await close(store) }
+    return value
+  } catch {
+    for store in stores { await close(store) }
+    throw error
+  }
+}
+
+/// A schema without any table, in the tests' server: to the store, a database of its own. Gone afterwards.
+func withDatabase<Value>(_ body: (String) async throws -> Value) async throws -> Value {
+  let server = try PostgresServer.shared.get()
+  await turnstile.enter()
+  defer { turnstile.leave() }
+  let uri = try server.makeSchema()
+  defer { try? server.dropSchema(of: uri) }
+  return try await body(uri)
+}
+
+/// So many tests use the server at a time: each opens some connections, and all at once would be hundreds.
+private let turnstile = Turnstile(places: 6)
+
+private final class Turnstile: Sendable {
+  private let state: Mutex<(places: Int, waiting: [CheckedContinuation<Void, Never>])>
+
+  init(places: Int) {
+    state = Mutex((places, []))
+  }
+
+  func enter() async {
+    await withCheckedContinuation { continuation in
+      let isFree = state.withLock { state in
+        guard state.places == 0 else {
+          state.places -= 1
+          return true
+        }
+        state.waiting.append(continuation)
+        return false
+      }
+      if isFree { continuation.resume() }
+    }
+  }
+
+  func leave() {
+    let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+      state.places += 1
+      return nil
+    }
+    next?.resume()
+  }
+}
+
+private func close(_ store: PostgresStore) async {
+  await withCheckedContinuation { continuation in store.close { continuation.resume() } }
+}
+
+extension PostgresStoreOptions {
+  /// Many stores at a time share the tests' server, on a machine that is busy.
+  static var small: PostgresStoreOptions {
+    var options = PostgresStoreOptions()
+    options.readConnections = 2
+    options.writeConnections = 3
+    options.listConnections = 3
+    options.connectTimeout = .seconds(20)
+    // A batch of commits is answered as a whole: two hundred in one row's queue, while other tests have the cores.
+    options.callTimeout = .seconds(240)
+    return options
+  }
+}
+
+/// Holds what the statement locks while the body runs, then lets go.
+func withTransaction(_ sql: String, at uri: String, _ body: () async throws -> Void) async throws {
+  let lane = ConnectionLane.ofOneConnection(
+    targets: try ConnectionTarget.prepared(uri), options: .small, timeout: PostgresStoreOptions.small.callTimeout)
+  var result: Result<Void, any Error> = .success(())
+  try await lane.withSession { session throws(PostgresError) in
+    try await session.run([StatementCall(.begin), StatementCall(Statement(nil, sql))])
+    do {
+      try await body()
+    } catch {
+      result = .failure(error)
+    }
+    try await session.run([StatementCall(.rollBack)])
+  }
+  try result.get()
+}
+
+/// Until a query of one value has this answer. It is asked on a thread of its own: the tasks' threads may have other tests to do
+/// for longer than a lock is held.
+func untilServer(at uri: String, answers expected: String, to query: String) async throws {
+  let server = try PostgresServer.shared.get()
+  let end = ContinuousClock.now + PostgresStoreOptions.small.callTimeout
+  let answer = await withCheckedContinuation {
+    (continuation: CheckedContinuation<Result<[String], any Error>, Never>) in
+    Thread.detachNewThread {
+      var answer = Result { try server.execute(query, at: uri) }
+      while let rows = try? answer.get(), rows != [expected], ContinuousClock.now < end {
+        answer = Result { try server.execute(query, at: uri) }
+      }
+      continuation.resume(returning: answer)
+    }
+  }
+  try #require(try answer.get() == [expected], "to \(query)")
+}
+
+/// Until the audit log can be read again, for which a probe may be too early: each call waits for a connection, or is
+/// refused for as long as the pool's back-off, which is bounded.
+func untilItServes(_ store: any Store) async throws {
+  let clock = ContinuousClock()
+  let end = clock.now + .seconds(30)
+  while true {
+    do throws(StoreError) {
+      try await store.probe()
+      _ = try await store.eventChainHead()
+      return
+    } catch {
+      try #require(error.code == .unavailable && clock.now < end)
+      await Task.yield()
+    }
+  }
+}

@@ -1,0 +1,108 @@
+// docs/RULES.md is where a reader finds the code of a rule, so it must list each rule that the sources cite.
+
+import Foundation
+import Testing
+
+/// The page, as far as tests need it.
+struct RulePage {
+  /// In their order: from the headings `### R12 A success clears its own failures`.
+  let numbers: [Int]
+  /// What the page links to, from the root.
+  let paths: [String]
+
+  init(text: String) {
+    var numbers: [Int] = []
+    var paths: [String] = []
+    for line in text.split(separator: "\n") {
+      if let heading = line.prefixMatch(of: #/### R(\d+) \S/#) { numbers.append(Int(heading.1) ?? 0) }
+      for link in line.matches(of: #/\]\(\.\.\/([^)]+)\)/#) { paths.append(String(link.1)) }
+    }
+    self.numbers = numbers
+    self.paths = paths
+  }
+}
+
+enum RuleCitations {
+  /// The numbers of rules that a text cites: `R7`, but not `R07`, `XR7` or `R7a`.
+  ///
+  /// By hand, for a regular expression takes half a minute for all sources in a debug build.
+  static func numbers(in text: String) -> Set<Int> {
+    let bytes = Array(text.utf8)
+    var numbers: Set<Int> = []
+    for start in bytes.indices where bytes[start] == UInt8(ascii: "R") && !(start > 0 && isWord(bytes[start - 1])) {
+      var end = start + 1
+      var number = 0
+      while end < bytes.count, end <= start + 3, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[end]) {
+        number = number * 10 + Int(bytes[end] - UInt8(ascii: "0"))
+        end += 1
+      }
+      let isZeroLed = end > start + 1 && bytes[start + 1] == UInt8(ascii: "0")
+      guard number > 0, !isZeroLed, end == bytes.count || !isWord(bytes[end]) else { continue }
+      numbers.insert(number)
+    }
+    return numbers
+  }
+
+  private static func isWord(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+
+  /// Which files below a directory cite a rule, by its number.
+  static func files(below directory: String) throws -> [Int: [String]] {
+    var files: [Int: [String]] = [:]
+    let root = PackageTree.root.appending(path: directory)
+    for path in try FileManager.default.subpathsOfDirectory(atPath: root.path())
+    where path.hasSuffix(".swift") || path.hasSuffix(".py") || path.hasSuffix(".md") || path.hasSuffix(".proto") {
+      let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+      for number in numbers(in: text) { files[number, default: []].append("\(directory)/\(path)") }
+    }
+    return files
+  }
+}
+
+@Suite("Rules")
+struct RulePageTests {
+  private static let page = RulePage(
+    text: (try? String(contentsOf: PackageTree.root.appending(path: "docs/RULES.md"), encoding: .utf8)) ?? "")
+
+  @Test("The page numbers its rules without gaps")
+  func numbers() {
+    #expect(!Self.page.numbers.isEmpty)
+    #expect(Self.page.numbers == Array(1...max(1, Self.page.numbers.count)))
+  }
+
+  @Test(
+    "Every rule that code, tests or docs cite is on the page",
+    arguments: ["Sources", "Tests", "Protos", "docs", "deploy"])
+  func cited(directory: String) throws {
+    let unlisted = try RuleCitations.files(below: directory).filter { !Self.page.numbers.contains($0.key) }
+    #expect(unlisted.isEmpty)
+  }
+
+  @Test("Every rule on the page is cited by a test")
+  func tested() throws {
+    let citing = try RuleCitations.files(below: "Tests")
+    #expect(Self.page.numbers.filter { citing[$0] == nil }.isEmpty)
+  }
+
+  @Test("Every file that the page names exists")
+  func files() throws {
+    #expect(Self.page.paths.count >= 2 * Self.page.numbers.count)
+    for path in Self.page.paths {
+      #expect(FileManager.default.fileExists(atPath: PackageTree.root.appending(path: path).path()), "\(path)")
+    }
+  }
+
+  @Test("Rules are found in a text, and nothing that only looks like one")
+  func reading() {
+    #expect(RuleCitations.numbers(in: "R7, (R12) \"R41\" R9–R10 R3/R4") == [7, 12, 41, 9, 10, 3, 4])
+    #expect(RuleCitations.numbers(in: "XR7 R07 R7a _R8 R R0 P256R1 R1_ R12x") == [])
+    let page = RulePage(text: "# T\n### R1 One\ntext [a](../Sources/A.swift), [b](../Tests/B.md)\n### R2 Two\n### Rx\n")
+    #expect(page.numbers == [1, 2] && page.paths == ["Sources/A.swift", "Tests/B.md"])
+  }
+}
