@@ -29,11 +29,12 @@ extension TouchstoneService {
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     validator.deviceID(request.deviceID, of: request.profileID, "device_id")
-    let verdict = validator.primaryVerdict(request.primary, "primary", under: configuration.enrolment, at: now)
+    let authenticatedAt = validator.authenticationTime(
+      request.primary, "primary", under: configuration.enrolment, at: now)
     let posture = validator.posture(request.posture)
     try validator.finish()
 
-    guard verdict == .fresh else {
+    guard configuration.enrolment.primaryVerdict(authenticatedAt: authenticatedAt, now: now) == .fresh else {
       let reason = RequestError.Reason.primaryAuthenticationTooOld
       return deny(request, exchange, reason) { () throws(RequestError) in
         throw .failedPrecondition(

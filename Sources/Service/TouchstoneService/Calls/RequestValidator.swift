@@ -228,21 +228,21 @@ struct RequestValidator {
   /// The size of a word such as "password", "otp" or "idv" (bindings.proto).
   static let methodBytes = 1...32
 
-  /// Returns whether the caller's own login is recent enough for a binding. A login in the future is a violation.
-  mutating func primaryVerdict(
+  /// Returns when the caller logged the person in. A login in the future is a violation; whether it is fresh enough is
+  /// for the rules, whenever they decide.
+  mutating func authenticationTime(
     _ primary: V1.PrimaryAuthentication?, _ field: String, under enrolment: EnrolmentPolicy, at now: UnixTime
-  ) -> PrimaryVerdict {
+  ) -> UnixTime {
     guard let primary else {
       refuse(field, "is required")
-      return .tooOld
+      return UnixTime(microseconds: 0)
     }
     text(primary.method, "\(field).method", bytes: Self.methodBytes)
-    let count = violations.count
     let authenticatedAt = time(primary.authenticatedAt, "\(field).authenticated_at")
-    guard violations.count == count else { return .tooOld }
-    let verdict = enrolment.primaryVerdict(authenticatedAt: authenticatedAt, now: now)
-    if verdict == .inFuture { refuse("\(field).authenticated_at", "lies in the future") }
-    return verdict
+    if enrolment.primaryVerdict(authenticatedAt: authenticatedAt, now: now) == .inFuture {
+      refuse("\(field).authenticated_at", "lies in the future")
+    }
+    return authenticatedAt
   }
 
   // MARK: Time

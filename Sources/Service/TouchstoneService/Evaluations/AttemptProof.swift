@@ -35,12 +35,6 @@ struct PrimaryLogin: Sendable {
   /// "password", "otp", "idv".
   var method: String
   var authenticatedAt: UnixTime
-
-  /// The message was found good before.
-  fileprivate init(method: String, authenticatedAt: V1.Timestamp?) {
-    self.method = method
-    self.authenticatedAt = authenticatedAt.flatMap { UnixTime($0) } ?? UnixTime(microseconds: 0)
-  }
 }
 
 extension Pepper {
@@ -67,8 +61,9 @@ extension RequestValidator {
       return gesture(proof, "gesture").map(AttemptProof.secret)
     case .primary(let primary):
       // Whether it is fresh depends on the policy; that it does not lie in the future, on the clock alone.
-      _ = primaryVerdict(primary, "primary", under: service.configuration.enrolment, at: service.clock())
-      return .primary(PrimaryLogin(method: primary.method, authenticatedAt: primary.authenticatedAt))
+      let authenticatedAt = authenticationTime(
+        primary, "primary", under: service.configuration.enrolment, at: service.clock())
+      return .primary(PrimaryLogin(method: primary.method, authenticatedAt: authenticatedAt))
     case .report(let report):
       if report.laError == .unspecified { refuse("report.la_error", "is required") }
       return .report(LAErrorCode(rawValue: report.laError.rawValue))

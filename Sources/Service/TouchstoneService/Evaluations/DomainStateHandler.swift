@@ -11,7 +11,7 @@ extension TouchstoneService {
   /// What the caller shows.
   fileprivate enum Evidence: Sendable {
     case token(String)
-    case primary(PrimaryVerdict)
+    case primary(authenticatedAt: UnixTime)
 
     var auditName: String {
       switch self {
@@ -49,7 +49,9 @@ extension TouchstoneService {
       switch request.evidence {
       case .token(let token): validator.token(token)
       case .primary(let primary):
-        .primary(validator.primaryVerdict(primary, "primary", under: configuration.enrolment, at: clock()))
+        .primary(
+          authenticatedAt: validator.authenticationTime(
+            primary, "primary", under: configuration.enrolment, at: clock()))
       case nil: validator.noEvidence()
       }
     try validator.finish()
@@ -69,7 +71,8 @@ extension TouchstoneService {
           telling: nil)
       }
       switch terms.evidence {
-      case .primary(let verdict):
+      case .primary(let authenticatedAt):
+        let verdict = configuration.enrolment.primaryVerdict(authenticatedAt: authenticatedAt, now: clock())
         accept(terms, on: .primary(verdict), by: nil, binding, exchange, in: round)
       case .token(let text):
         try lookUp(text, of: terms.applicationID, for: exchange) { [self] token in
@@ -129,15 +132,14 @@ extension TouchstoneService {
       refuse(Reason.tokenByBiometrics, "token: biometrics may have proven it")
     case .tokenTooOld:
       refuse(Reason.tokenTooOld, "token: was issued too long ago")
-    case .primaryTooOld:
+    // In the future: the service's clock was set back meanwhile.
+    case .primaryTooOld, .primaryInFuture:
       refuse(
         Reason.primaryAuthenticationTooOld, "the person must log in again", telling: .primaryAuthenticationTooOld)
     case .noDomainState:
       refuse(
         Denial.Reason.domainStateRequired.rawValue,
         "domain_state: a device of the binding's platform has none at this os_version", telling: nil)
-    case .primaryInFuture:
-      preconditionFailure("the validator refused it: \(refusal)")
     }
   }
 

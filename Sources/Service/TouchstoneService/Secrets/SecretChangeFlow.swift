@@ -14,6 +14,19 @@ protocol SecretChangeResponse: WireMessage {
 extension V1.SetSecretResponse: SecretChangeResponse {}
 extension V1.RemoveSecretResponse: SecretChangeResponse {}
 
+/// What the caller sends to show that the secret may be changed.
+enum OfferedAuthority: Sendable {
+  case oldSecret(SecretBytes)
+  case primary(authenticatedAt: UnixTime)
+
+  var auditName: String {
+    switch self {
+    case .oldSecret: "old_secret"
+    case .primary: "primary"
+    }
+  }
+}
+
 /// One change on its way. Every step runs on the call's event loop; see SecretChecks.swift for what frees turn and place
 /// where one fails.
 struct SecretChangeFlow<Response: SecretChangeResponse>: Sendable {
@@ -24,27 +37,41 @@ struct SecretChangeFlow<Response: SecretChangeResponse>: Sendable {
   let kind: Factor
   /// `nil`: it is removed.
   let newSecret: SecretBytes?
-  let authority: Authority
-
-  enum Authority: Sendable {
-    case oldSecret(SecretBytes)
-    /// Fresh.
-    case primary
-
-    var auditName: String {
-      switch self {
-      case .oldSecret: "old_secret"
-      case .primary: "primary"
-      }
-    }
-  }
+  let authority: OfferedAuthority
 
   private var checks: SecretChecks { service.secretChecks }
 
   func start() throws(RequestError) {
+    switch decision() {
+    case .verify(let secret): OldSecretCheck(flow: self, secret: secret).start()
+    case .allow: try changeByPrimary()
+    case .refuse:
+      exchange.deciding { round in
+        service.profile(profile, for: exchange) { record in refuseOldLogin(record, round) }
+      }
+    }
+  }
+
+  private func decision() -> SecretChange<SecretBytes> {
     switch authority {
-    case .oldSecret(let secret): OldSecretCheck(flow: self, secret: secret).start()
-    case .primary: try changeByPrimary()
+    case .oldSecret(let secret):
+      SecretChange.decide(.oldSecret(secret))
+    case .primary(let authenticatedAt):
+      SecretChange.decide(
+        .primary(service.configuration.enrolment.primaryVerdict(authenticatedAt: authenticatedAt, now: service.clock()))
+      )
+    }
+  }
+
+  private func refuseOldLogin(_ record: ProfileRecord, _ round: DecisionRound) {
+    let reason = RequestError.Reason.primaryAuthenticationTooOld
+    let event = EventDraft.secret(
+      .refused, kind, record.eventName, authority: authority.auditName, reason: reason, caller: exchange.caller,
+      time: service.clock())
+    service.record(
+      ThrottledEvent(event, about: profile.profileID, on: [.require(record)]), in: round, for: exchange
+    ) { () throws(RequestError) in
+      throw .failedPrecondition(reason, "the person must log in again", .primaryAuthenticationTooOld)
     }
   }
 
@@ -72,6 +99,8 @@ struct SecretChangeFlow<Response: SecretChangeResponse>: Sendable {
     _ verifier: [UInt8]?, in turn: SecretTurn, keeping place: SecretPlace? = nil, _ round: DecisionRound
   ) {
     service.profile(profile, for: exchange) { record in
+      // The login may have become too old while the change waited for its place and turn.
+      guard case .allow = decision() else { return refuseOldLogin(record, round) }
       // Removing what is not there changes nothing.
       guard verifier != nil || record.secret(kind)?.standing.isSet == true else {
         return service.confirm(for: exchange) {

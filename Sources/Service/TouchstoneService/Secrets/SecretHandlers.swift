@@ -29,17 +29,19 @@ extension TouchstoneService {
     if let secret, let confirmation, !confirmation.isEqual(to: secret) {
       validator.refuse("confirmation", "is not equal to secret", telling: .confirmationDiffers)
     }
-    let authority: SecretAuthority<SecretBytes> =
+    let authority: OfferedAuthority? =
       switch request.authority {
       case .oldSecret(let old): validator.oldSecret(old, of: secret?.kind)
       case .primary(let primary): validator.primary(primary, under: configuration.enrolment, at: clock())
       case nil: validator.noAuthority()
       }
     try validator.finish()
-    guard let secret else { preconditionFailure("what is missing was refused above") }
-    try change(
-      secret.kind, to: secret.bytes, by: authority,
-      ProfileName(applicationID: request.applicationID, profileID: request.profileID), exchange)
+    guard let secret, let authority else { preconditionFailure("what is missing was refused above") }
+    try SecretChangeFlow(
+      service: self, exchange: exchange,
+      profile: ProfileName(applicationID: request.applicationID, profileID: request.profileID), kind: secret.kind,
+      newSecret: secret.bytes, authority: authority
+    ).start()
   }
 
   @Sendable private func removeSecret(
@@ -49,53 +51,19 @@ extension TouchstoneService {
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     let kind = validator.secretKind(request.kind, "kind")
-    let authority: SecretAuthority<SecretBytes> =
+    let authority: OfferedAuthority? =
       switch request.authority {
       case .oldSecret(let old): validator.oldSecret(old, of: kind)
       case .primary(let primary): validator.primary(primary, under: configuration.enrolment, at: clock())
       case nil: validator.noAuthority()
       }
     try validator.finish()
-    try change(
-      kind, to: nil, by: authority,
-      ProfileName(applicationID: request.applicationID, profileID: request.profileID), exchange)
-  }
-
-  private func change<Response: SecretChangeResponse>(
-    _ kind: Factor, to newSecret: SecretBytes?, by authority: SecretAuthority<SecretBytes>, _ profile: ProfileName,
-    _ exchange: Exchange<Response>
-  ) throws(RequestError) {
-    func start(_ authority: SecretChangeFlow<Response>.Authority) throws(RequestError) {
-      try SecretChangeFlow(
-        service: self, exchange: exchange, profile: profile, kind: kind, newSecret: newSecret, authority: authority
-      ).start()
-    }
-    switch SecretChange.decide(authority) {
-    case .verify(let oldSecret):
-      try start(.oldSecret(oldSecret))
-    case .allow:
-      try start(.primary)
-    case .refuse(.authorityRequired), .refuse(.primaryInFuture):
-      preconditionFailure("the request was refused for it")
-    case .refuse(.primaryTooOld):
-      exchange.deciding { [self] round in refuseOldLogin(changing: kind, of: profile, exchange, in: round) }
-    }
-  }
-
-  private func refuseOldLogin<Response: SecretChangeResponse>(
-    changing kind: Factor, of name: ProfileName, _ exchange: Exchange<Response>, in round: DecisionRound
-  ) {
-    profile(name, for: exchange) { [self] profile in
-      let reason = RequestError.Reason.primaryAuthenticationTooOld
-      let event = EventDraft.secret(
-        .refused, kind, profile.eventName, authority: "primary", reason: reason, caller: exchange.caller,
-        time: clock())
-      record(
-        ThrottledEvent(event, about: name.profileID, on: [.require(profile)]), in: round, for: exchange
-      ) { () throws(RequestError) in
-        throw .failedPrecondition(reason, "the person must log in again", .primaryAuthenticationTooOld)
-      }
-    }
+    guard let authority else { preconditionFailure("what is missing was refused above") }
+    try SecretChangeFlow(
+      service: self, exchange: exchange,
+      profile: ProfileName(applicationID: request.applicationID, profileID: request.profileID), kind: kind,
+      newSecret: nil, authority: authority
+    ).start()
   }
 
   // MARK: GetUnlockSettings, SetUnlockSettings
@@ -146,21 +114,21 @@ extension TouchstoneService {
 
 extension RequestValidator {
   /// - Parameter kind: of the secret that is changed; `nil`: not known, and refused for that.
-  fileprivate mutating func oldSecret(_ message: V1.Secret, of kind: Factor?) -> SecretAuthority<SecretBytes> {
-    guard let old = secret(message, "old_secret") else { return .none }
+  fileprivate mutating func oldSecret(_ message: V1.Secret, of kind: Factor?) -> OfferedAuthority? {
+    guard let old = secret(message, "old_secret") else { return nil }
     if let kind, old.kind != kind { refuse("old_secret", "is of another kind") }
     return .oldSecret(old.bytes)
   }
 
   fileprivate mutating func primary(
     _ message: V1.PrimaryAuthentication, under enrolment: EnrolmentPolicy, at now: UnixTime
-  ) -> SecretAuthority<SecretBytes> {
-    .primary(primaryVerdict(message, "primary", under: enrolment, at: now))
+  ) -> OfferedAuthority {
+    .primary(authenticatedAt: authenticationTime(message, "primary", under: enrolment, at: now))
   }
 
-  fileprivate mutating func noAuthority() -> SecretAuthority<SecretBytes> {
+  fileprivate mutating func noAuthority() -> OfferedAuthority? {
     refuse("authority", "is required: old_secret or primary")
-    return .none
+    return nil
   }
 
   fileprivate mutating func settings(_ message: V1.UnlockSettings?, _ field: String) -> UnlockSettings {

@@ -145,6 +145,18 @@ struct DomainStateAcceptanceTests {
     #expect(error.code == .failedPrecondition && error.reason == "PRIMARY_AUTHENTICATION_TOO_OLD")
   }
 
+  // R28: the binding was changed meanwhile, so that the call decides anew.
+  @Test func aLoginMustBeFreshWhenTheStateIsAccepted() async throws {
+    let phone = try await bound(service)
+    service.store.beforeNextCommit { [service] records in
+      service.clock.advance(by: EnrolmentPolicy().primaryFreshness)
+      try? records.apply(ChangeSet(changes: [.putBinding(records.binding(phone.bindingID)!)]))
+    }
+    let error = await refusal { try await accept(service, phone, .primary(service.primary())) }
+    #expect(error.reason == "PRIMARY_AUTHENTICATION_TOO_OLD")
+    #expect(baseline(service, phone)?.domainState == phone.posture.domainState)
+  }
+
   // R32
   @Test func aBindingThatIsRevokedOrUnknownTakesNone() async throws {
     let phone = try await bound(service)

@@ -159,6 +159,17 @@ struct SecretFairnessTests {
     #expect(order == Array(calls.indices))
   }
 
+  // R16: it was fresh when the call came, which then had to wait.
+  @Test func aLoginMustBeFreshWhenTheSecretIsChanged() throws {
+    let change = try set("1357", of: Self.people[0], in: "bank")
+    bench.clock.advance(by: EnrolmentPolicy().primaryFreshness)
+    finish()
+    #expect(change.error?.reason == "PRIMARY_AUTHENTICATION_TOO_OLD")
+    let old = try self.change(of: Self.people[0], in: "bank")
+    finish()
+    #expect(try isAccepted(old))
+  }
+
   /// Those with a place are verified, since they were counted.
   @Test func whoWaitsTooLongIsRefusedAndNotCounted() throws {
     let guesses = try flood()
