@@ -57,6 +57,7 @@ let package = Package(
   // Exact: what is built is what was tested. CONTRIBUTING.md says how they are raised.
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
     .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
   ],
@@ -93,6 +94,14 @@ let package = Package(
     library(
       "Core", "TouchstoneCrypto", ["CArgon2", "CCryptoMB", crypto],
       defines: isAccelerated ? [.define("ACCELERATED")] : []),
+    // Judges bytes that phones send: against roots, a time and what is expected, without I/O.
+    .target(
+      name: "TouchstoneAttestation",
+      dependencies: ["COpenSSL", crypto, .product(name: "SwiftASN1", package: "swift-asn1")],
+      path: "Sources/Core/TouchstoneAttestation",
+      exclude: ["Roots/README.md"],
+      resources: [.embedInCode("Roots")],
+      swiftSettings: settings),
     library("Core", "SettingFiles", ["CYAML"]),
     library("Core", "FilePermissions", ["CExtendedAttributes"]),
 
@@ -131,7 +140,7 @@ let package = Package(
       dependencies: [
         "TouchstoneServer", "TouchstoneService", "TouchstoneStore", "TouchstoneArchive", "TouchstonePolicy",
         "SettingFiles", "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec",
-        "DispatchRPC", "SimulatedPhone", "DecisionTables", "CProcess",
+        "DispatchRPC", "SimulatedPhone", "DecisionTables", "TouchstoneAttestation", "CProcess",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -176,6 +185,7 @@ let package = Package(
         "DispatchPool",
       ]),
     tests("Core", "TouchstoneCrypto", ["TestSupport", crypto]),
+    tests("Core", "TouchstoneAttestation", ["TestSupport", crypto]),
     tests("Core", "SettingFiles"),
     tests("Core", "FilePermissions", ["TestSupport", "CExtendedAttributes"]),
     tests(
@@ -247,8 +257,9 @@ let package = Package(
     .testTarget(
       name: "FuzzTests",
       dependencies: [
-        "DispatchRPC", "TouchstoneCodec", "CodecMessages", "TouchstoneCrypto", "TouchstonePolicy", "DecisionTables",
-        "TestSupport",
+        "DispatchRPC", "TouchstoneCodec", "CodecMessages", "TouchstoneCrypto", "TouchstoneAttestation",
+        "TouchstonePolicy",
+        "DecisionTables", "TestSupport",
       ], path: "Tests/Fuzz", exclude: ["Seeds", "Findings", "make_seeds.py", "run"], swiftSettings: settings),
     .testTarget(
       name: "StructureTests", dependencies: ["TestSupport"], path: "Tests/StructureTests", swiftSettings: settings),

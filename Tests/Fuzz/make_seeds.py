@@ -4,8 +4,10 @@ Usage: make_seeds.py [TARGET...]
 Run it by the tests' Python (make test installs it). What it writes is committed.
 """
 
+import base64
 import datetime
 import gzip
+import json
 import struct
 import sys
 from pathlib import Path
@@ -205,6 +207,33 @@ def certificates():
         yield label, builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.DER)
 
 
+def attestation():
+    """As AttestationTarget has it: a byte for the kind, then a proof of Tests/Vectors."""
+    vectors = ROOT / "Tests/Vectors/attestation"
+
+    def case(file, name=None):
+        cases = json.loads((vectors / file).read_text())
+        return cases if name is None else next(case for case in cases if case["id"] == name)
+
+    def url(text):
+        return base64.urlsafe_b64decode(text + "==")
+
+    kayak = case("appattest/webauthn4j-kayak-2020.json")
+    yield "app", bytes([1]) + base64.b64decode(kayak["attestation_b64"])
+    chain = case("android/keyatt-tegu-sdk36-TEE_EC_2026_ROOT.json")["chain_pem"]
+    leaf = x509.load_pem_x509_certificate(chain[0].encode())
+    yield "android", bytes([2]) + leaf.public_bytes(serialization.Encoding.DER)
+    description = leaf.extensions.get_extension_for_oid(x509.ObjectIdentifier("1.3.6.1.4.1.11129.2.1.17"))
+    yield "description", bytes([2]) + description.value.value
+    passkeys = "webauthn/pywebauthn-registrations.json"
+    for format in ["dell_xps_13", "apple_passkey", "from_yubikey_firefox"]:
+        found = case(passkeys, f"pywebauthn-verify_attestation_{format}")["registration"]
+        yield format, bytes([3]) + url(found["attestationObject_b64u"])
+        yield format + "-key", bytes([0]) + url(found["expected_public_key_cose_b64u"])
+    pair = case("webauthn/yubico-real-pairs.json", "yubico-real-YubiKey5")["authentication"]
+    yield "assertion", bytes([4]) + url(pair["authenticatorData_b64u"]) + url(pair["credential_public_key_cose_b64u"])
+
+
 def tokens():
     yield "segments", b"eyJ0eXAiOiJKV1QiLCJhbGciOiJub25lIn0.e30."
     payload = b'{"iss":"fuzz","aud":"a","sub":"s","iat":1,"exp":2,"jti":"t","amr":["hwk","\\u00fc"],"acr":"p"'
@@ -226,8 +255,8 @@ def decision_tables():
 
 TARGETS = {
     "codec": codec, "server-bytes": server_bytes, "server-dialogue": server_dialogue, "client-bytes": client_bytes,
-    "header-values": header_values, "gzip": gzip_, "certificates": certificates, "tokens": tokens, "sealed": sealed,
-    "decision-tables": decision_tables,
+    "header-values": header_values, "gzip": gzip_, "certificates": certificates, "attestation": attestation,
+    "tokens": tokens, "sealed": sealed, "decision-tables": decision_tables,
 }
 
 

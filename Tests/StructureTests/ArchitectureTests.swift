@@ -68,6 +68,7 @@ struct ArchitectureTests {
     ("Sources/Core/TouchstoneCodec", "Sources/Core/TouchstonePolicy", "messages decide nothing"),
     ("Sources/Core/TouchstoneCodec", "Packages/Crypto", "messages decide nothing"),
     ("Sources/Core/TouchstoneCrypto", "Sources/Core/TouchstonePolicy", "crypto works on bytes"),
+    ("Sources/Core/TouchstoneAttestation", "Sources/Core/TouchstonePolicy", "judged by its bytes alone"),
     ("Sources/Core/SettingFiles", "Sources/Core/TouchstonePolicy", "knows no settings"),
     ("Sources/Core/FilePermissions", "Sources/Core/TouchstoneStore", "knows no file of ours"),
     ("Sources/Core/TouchstoneStore", "Sources/Core/TouchstoneCrypto", "knows no store"),

@@ -11,7 +11,7 @@ struct Touchstone: ParsableCommand {
     subcommands: [
       Serve.self, Migrate.self, Backup.self, Restore.self, Restored.self, Healthcheck.self, CheckConfig.self,
       Policy.self,
-      Callers.self, Keys.self, Audit.self, Demo.self,
+      Callers.self, Keys.self, Audit.self, AttestationCommand.self, Demo.self,
     ])
 
   /// The first line of the file VERSION, which the build embeds.

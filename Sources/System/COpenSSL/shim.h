@@ -67,3 +67,8 @@ static inline int copenssl_set_hmac_key(EVP_MAC_CTX *mac, const unsigned char *k
   };
   return EVP_MAC_CTX_set_params(mac, parameters);
 }
+
+/// OPENSSL_free, a macro.
+static inline void copenssl_free(void *memory) {
+  OPENSSL_free(memory);
+}

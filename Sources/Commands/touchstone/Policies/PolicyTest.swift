@@ -52,7 +52,7 @@ struct TableFile {
     var files: [TableFile] = []
     var errors: [String] = []
     for path in paths {
-      let text = try readText(path)
+      let text = try readText(path, maximumBytes: TableDocument.maximumBytes)
       do throws(TableErrors) {
         files.append(TableFile(path: path, tables: try DecisionTableFile(text, policies: policies)))
       } catch {
@@ -61,18 +61,5 @@ struct TableFile {
     }
     guard errors.isEmpty else { throw Failure(kind: .corruptData, places: errors) }
     return files
-  }
-
-  private static func readText(_ path: String) throws(Failure) -> String {
-    let bytes: [UInt8]
-    do throws(FileError) {
-      bytes = try readFile(path, maximumBytes: TableDocument.maximumBytes)
-    } catch {
-      throw Failure(kind: .noInput, places: ["\(path): \(error.message)"])
-    }
-    guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw Failure(kind: .corruptData, places: ["\(path): is not UTF-8"])
-    }
-    return text
   }
 }

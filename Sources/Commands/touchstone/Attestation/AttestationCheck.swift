@@ -1,0 +1,110 @@
+// `touchstone attestation check`: why a phone's proof is accepted or refused.
+
+internal import ArgumentParser
+internal import FoundationEssentials
+internal import TouchstoneAttestation
+internal import TouchstoneServer
+
+struct AttestationCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "attestation", abstract: "Proofs of keys.", subcommands: [Check.self])
+
+  struct Check: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Judge attestations, certificate chains, registrations and assertions.",
+      discussion: """
+        Prints a line for each proof: accepted, refused or unsupported, with its level, or the reason. The files are JSON: one \
+        case, or an array of cases (docs/ATTESTATION.md). It judges the proof alone: signatures, certificates, format and \
+        challenge. Exits with 0 if all are accepted, or come out as their "expect" says; otherwise with 1.
+        """)
+
+    @Option(
+      help: ArgumentHelp("Judge as of this time, instead of each case's verify_at or now.", valueName: "RFC 3339"))
+    var at: String?
+
+    @Option(
+      name: .customLong("roots"),
+      help: ArgumentHelp("Certificates in PEM that passkeys' authenticators must lead to.", valueName: "file"))
+    var roots: [String] = []
+
+    @Flag(help: "Print each verdict as a line of JSON.")
+    var json = false
+
+    @Argument(help: ArgumentHelp("Cases.", valueName: "file"))
+    var files: [String]
+
+    func run() throws {
+      do throws(Failure) {
+        let judge = ProofJudge(anchors: try anchors(), time: try time())
+        var verdicts: [ProofVerdict] = []
+        for file in files { verdicts += try judge.judgeFile(file) }
+        for verdict in verdicts { printLine(json ? verdict.json : verdict.line) }
+        if !verdicts.allSatisfy(\.asExpected) { Self.exit(withError: ExitCode(ExitStatus.difference.rawValue)) }
+      } catch {
+        fail(error)
+      }
+    }
+
+    private func anchors() throws(Failure) -> TrustAnchors {
+      var anchors: TrustAnchors
+      do throws(ProofError) { anchors = try TrustAnchors.builtIn() } catch {
+        preconditionFailure("the built-in roots cannot be read: \(error.detail)")
+      }
+      for path in roots {
+        let text = try readText(path, maximumBytes: ProofJudge.maximumFileBytes)
+        do throws(ProofError) { anchors.authenticators += try Certificate.readPEM(text) } catch {
+          throw Failure(kind: .corruptData, message: "\(path): \(error.detail)")
+        }
+      }
+      return anchors
+    }
+
+    private func time() throws(Failure) -> Int? {
+      guard let at else { return nil }
+      guard let date = try? Date(at, strategy: .iso8601) else {
+        throw Failure(kind: .usage, message: "--at \(at): not a time such as 2026-11-22T12:00:00Z")
+      }
+      return Int(date.timeIntervalSince1970)
+    }
+  }
+}
+
+extension ProofJudge {
+  fileprivate func judgeFile(_ path: String) throws(Failure) -> [ProofVerdict] {
+    let data = Data(try readText(path, maximumBytes: ProofJudge.maximumFileBytes).utf8)
+    let cases: [ProofCase]
+    do {
+      let isArray = data.first { $0 > UInt8(ascii: " ") } == UInt8(ascii: "[")
+      let decoder = JSONDecoder()
+      cases =
+        isArray ? try decoder.decode([ProofCase].self, from: data) : [try decoder.decode(ProofCase.self, from: data)]
+    } catch {
+      throw Failure(kind: .corruptData, message: "\(path): not the JSON of cases: \(error)")
+    }
+    var verdicts: [ProofVerdict] = []
+    for test in cases {
+      do throws(CaseError) { verdicts += try judge(test) } catch {
+        throw Failure(kind: .corruptData, message: "\(path): \(test.id): \(error.member) is missing or wrong")
+      }
+    }
+    return verdicts
+  }
+}
+
+extension ProofVerdict {
+  fileprivate var line: String {
+    var parts = [verdict.rawValue, proof, id]
+    if let level { parts.append("level=\(level)") }
+    parts += facts.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    if let reason { parts.append("\(reason): \(detail ?? "")") }
+    if !asExpected { parts.append("(not as expected: \(expect ?? "accept"))") }
+    return parts.joined(separator: " ")
+  }
+
+  fileprivate var json: String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(self) else { preconditionFailure("a verdict cannot be encoded") }
+    return String(decoding: data, as: UTF8.self)
+  }
+}

@@ -1,0 +1,202 @@
+// A proof in JSON, as docs/ATTESTATION.md describes it: what `touchstone attestation check` judges.
+
+internal import FoundationEssentials
+internal import TouchstoneAttestation
+
+/// One case of a file. Which members it needs depends on its kind.
+struct ProofCase: Decodable {
+  let id: String
+  let kind: String
+  let verifyAt: String?
+  let expect: Expectation?
+
+  // App Attest
+  let appID: String?
+  let environment: String?
+  let clientDataHash: String?
+  let keyID: String?
+  let attestation: String?
+  let assertion: String?
+  let assertions: [AppAssertionCase]?
+  let publicKey: String?
+  let previousCounter: UInt32?
+
+  // Android
+  let chain: [String]?
+  let challenge: String?
+  let statusList: StatusList?
+
+  // Passkeys
+  let rpID: String?
+  let origins: Origins?
+  let registration: Ceremony?
+  let authentication: Ceremony?
+  let credential: Credential?
+  let rootsByFormat: [String: [String]]?
+  /// Where a case is one ceremony, its members stand beside `id`.
+  let ceremony: Ceremony
+
+  enum Expectation: String, Decodable {
+    case accept
+    case reject
+    /// Sound, or nearly so: a setting decides.
+    case policy
+    /// The chain ends in a root whose private key is public.
+    case acceptOnlyAsSoftware = "accept-only-as-software"
+  }
+
+  private enum Name: String, CodingKey {
+    case id, kind, expect, environment, assertions, registration, authentication, credential
+    case verifyAt = "verify_at"
+    case appID = "app_id"
+    case clientDataHash = "client_data_hash_b64"
+    case keyID = "key_id_b64"
+    case attestation = "attestation_b64"
+    case assertion = "assertion_b64"
+    case publicKey = "public_key_x962_b64"
+    case previousCounter = "previous_counter"
+    case chain = "chain_pem"
+    case challenge = "challenge_b64"
+    case statusList = "status_list"
+    case rpID = "rp_id"
+    case origins = "origin"
+    case rootsByFormat = "pem_root_certs_by_fmt"
+  }
+
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: Name.self)
+    func member<Value: Decodable>(_ name: Name, _ type: Value.Type = Value.self) throws -> Value? {
+      try members.decodeIfPresent(type, forKey: name)
+    }
+    id = try members.decode(String.self, forKey: .id)
+    kind = try members.decode(String.self, forKey: .kind)
+    verifyAt = try member(.verifyAt)
+    expect = try member(.expect)
+    appID = try member(.appID)
+    environment = try member(.environment)
+    clientDataHash = try member(.clientDataHash)
+    keyID = try member(.keyID)
+    attestation = try member(.attestation)
+    assertion = try member(.assertion)
+    assertions = try member(.assertions)
+    publicKey = try member(.publicKey)
+    previousCounter = try member(.previousCounter)
+    chain = try member(.chain)
+    challenge = try member(.challenge)
+    statusList = try member(.statusList)
+    rpID = try member(.rpID)
+    origins = try member(.origins)
+    registration = try member(.registration)
+    authentication = try member(.authentication)
+    credential = try member(.credential)
+    rootsByFormat = try member(.rootsByFormat)
+    ceremony = try Ceremony(from: decoder)
+  }
+
+  struct AppAssertionCase: Decodable {
+    let assertion: String
+    let clientDataHash: String
+    let previousCounter: UInt32
+    let expect: Expectation?
+
+    enum CodingKeys: String, CodingKey {
+      case expect
+      case assertion = "assertion_b64"
+      case clientDataHash = "client_data_hash_b64"
+      case previousCounter = "previous_counter"
+    }
+  }
+
+  /// As android.googleapis.com/attestation/status publishes it.
+  struct StatusList: Decodable {
+    let entries: [String: Entry]
+
+    /// Any entry revokes: REVOKED and SUSPENDED alike.
+    struct Entry: Decodable {}
+  }
+
+  struct Ceremony: Decodable {
+    let challenge: String?
+    let clientData: String?
+    let attestationObject: String?
+    let authenticatorData: String?
+    let signature: String?
+    let publicKey: String?
+    let previousSignCount: UInt32?
+    let requiresUserVerification: Bool?
+    let expect: Expectation?
+
+    enum CodingKeys: String, CodingKey {
+      case expect
+      case challenge = "expected_challenge_b64u"
+      case clientData = "clientDataJSON_b64u"
+      case attestationObject = "attestationObject_b64u"
+      case authenticatorData = "authenticatorData_b64u"
+      case signature = "signature_b64u"
+      case publicKey = "credential_public_key_cose_b64u"
+      case previousSignCount = "previous_sign_count"
+      case requiresUserVerification = "require_user_verification"
+    }
+  }
+
+  /// As a browser's `PublicKeyCredential.toJSON()` writes it, or as Python's `webauthn` keeps it: other names, and bytes
+  /// as {"b64": …}.
+  struct Credential: Decodable {
+    let response: Response
+
+    struct Response: Decodable {
+      let clientData: String?
+      let attestationObject: String?
+      let authenticatorData: String?
+      let signature: String?
+
+      private enum Name: String, CodingKey {
+        case clientDataJSON, attestationObject, authenticatorData, signature
+        case clientDataSnake = "client_data_json"
+        case attestationObjectSnake = "attestation_object"
+        case authenticatorDataSnake = "authenticator_data"
+      }
+
+      init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: Name.self)
+        func bytes(_ names: Name...) throws -> String? {
+          for name in names where members.contains(name) {
+            if let text = try? members.decode(String.self, forKey: name) { return text }
+            return try members.decode([String: String].self, forKey: name)["b64"].map(Self.base64URL)
+          }
+          return nil
+        }
+        clientData = try bytes(.clientDataJSON, .clientDataSnake)
+        attestationObject = try bytes(.attestationObject, .attestationObjectSnake)
+        authenticatorData = try bytes(.authenticatorData, .authenticatorDataSnake)
+        signature = try bytes(.signature)
+      }
+
+      private static func base64URL(_ text: String) -> String {
+        String(
+          text.compactMap { character in
+            switch character {
+            case "+": "-"
+            case "/": "_"
+            case "=": nil
+            default: character
+            }
+          })
+      }
+    }
+  }
+
+  /// One, or a list.
+  struct Origins: Decodable {
+    let values: Set<String>
+
+    init(from decoder: any Decoder) throws {
+      let value = try decoder.singleValueContainer()
+      if let one = try? value.decode(String.self) {
+        values = [one]
+      } else {
+        values = try value.decode(Set<String>.self)
+      }
+    }
+  }
+}

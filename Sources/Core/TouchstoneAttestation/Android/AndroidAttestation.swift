@@ -1,0 +1,75 @@
+// Android Key Attestation: the chain of a key's certificates, and what the keystore says of it (Android, "Verify
+// hardware-backed key pairs with key attestation").
+
+package struct AndroidAttestation: Sendable {
+  package let level: AttestationLevel
+  package let description: KeyDescription
+  /// Of the attested key, in DER.
+  package let subjectPublicKeyInfo: [UInt8]
+  /// Its certificates were made for weeks, over the network, and not for years, in a factory.
+  package let isRemotelyProvisioned: Bool
+
+  private static let provisioningExtension = "1.3.6.1.4.1.11129.2.1.30"
+
+  /// Judges the proof alone. What a key may be used for, and on which devices, is for the policy.
+  ///
+  /// - Parameters:
+  ///   - time: seconds since 1970.
+  ///   - revoked: serial numbers in lower-case hexadecimal digits.
+  package static func verify(
+    _ chain: CertificateChain, challenge: [UInt8], anchors: TrustAnchors, revoked: Set<String>, at time: Int
+  ) throws(ProofError) -> AndroidAttestation {
+    let isRemotelyProvisioned = chain.certificates.contains { $0.extension(provisioningExtension) != nil }
+    let anchor = try chain.anchor(
+      among: anchors.androidHardware + anchors.androidSoftware, at: time,
+      isRemotelyProvisioned ? .allButLeaf : .notBefore)
+    for certificate in chain.certificates where revoked.contains(certificate.serialNumber) {
+      throw ProofError(.certificateRevoked, "serial \(certificate.serialNumber)")
+    }
+    for (number, certificate) in chain.certificates.enumerated().dropFirst()
+    where certificate.extension(KeyDescription.extensionID) != nil {
+      throw ProofError(.extensionInIntermediate, "certificate \(number) attests a key of its own")
+    }
+    let description = try description(of: chain.leaf)
+    guard areEqual(description.challenge, challenge) else {
+      throw ProofError(.challengeDiffers, "the attestation is of another challenge")
+    }
+    let isHardware = anchors.androidHardware.contains(anchor)
+    return AndroidAttestation(
+      level: isHardware ? description.level : .selfAttested, description: description,
+      subjectPublicKeyInfo: chain.leaf.subjectPublicKeyInfo, isRemotelyProvisioned: isRemotelyProvisioned)
+  }
+
+  static func description(of leaf: Certificate) throws(ProofError) -> KeyDescription {
+    guard let found = leaf.extension(KeyDescription.extensionID) else {
+      throw ProofError(.extensionMissing, "the leaf attests no key")
+    }
+    return try KeyDescription(found.value)
+  }
+
+  package var facts: [ProofFact] {
+    var facts = [
+      ProofFact("attestation_version", "\(description.version)"),
+      ProofFact("remotely_provisioned", "\(isRemotelyProvisioned)"),
+    ]
+    if let root = description.hardware.rootOfTrust {
+      facts.append(ProofFact("boot_state", root.bootState.name))
+      facts.append(ProofFact("bootloader_locked", "\(root.isLocked)"))
+    }
+    if let level = description.hardware.osPatchLevel { facts.append(ProofFact("os_patch_level", "\(level)")) }
+    if description.hardware.needsNoAuthentication { facts.append(ProofFact("user_authentication", "none")) }
+    for name in description.software.application?.packages ?? [] { facts.append(ProofFact("package", name)) }
+    return facts
+  }
+}
+
+extension KeyDescription {
+  /// The weaker of who says it and where the key is.
+  fileprivate var level: AttestationLevel {
+    switch min(attestationLevel.rawValue, keyMintLevel.rawValue) {
+    case SecurityLevel.strongBox.rawValue: .strongbox
+    case SecurityLevel.trustedEnvironment.rawValue: .tee
+    default: .selfAttested
+    }
+  }
+}

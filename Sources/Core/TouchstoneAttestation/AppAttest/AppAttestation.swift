@@ -1,0 +1,136 @@
+// Apple App Attest: a genuine app on a genuine device made this key (Apple, "Validating apps that connect to your server").
+
+internal import Crypto
+
+package struct AppAttestation: Sendable {
+  package let keyID: [UInt8]
+  /// 04 ‖ x ‖ y on P-256.
+  package let publicKey: [UInt8]
+  package let environment: AppAttestEnvironment
+  /// For Apple's service of risk metrics.
+  package let receipt: [UInt8]
+  /// From iOS 27 on.
+  package let appVersion: String?
+  package let category: AppCategory?
+
+  package struct Expectation: Sendable {
+    /// "TEAMID.bundle".
+    package var appID: String
+    package var environments: Set<AppAttestEnvironment>
+    package var clientDataHash: [UInt8]
+    package var keyID: [UInt8]
+
+    package init(
+      appID: String, environments: Set<AppAttestEnvironment>, clientDataHash: [UInt8], keyID: [UInt8]
+    ) {
+      self.appID = appID
+      self.environments = environments
+      self.clientDataHash = clientDataHash
+      self.keyID = keyID
+    }
+  }
+
+  private static let format = "apple-appattest"
+  /// Apple's extension of the leaf with the nonce.
+  static let nonceExtension = "1.2.840.113635.100.8.2"
+  /// Seen: 3 to 4 KB.
+  private static let maximumReceiptBytes = 16_384
+
+  /// - Parameter time: seconds since 1970.
+  package static func verify(
+    _ bytes: [UInt8], _ expected: Expectation, anchors: [Certificate], at time: Int
+  ) throws(ProofError) -> AppAttestation {
+    let object = try AttestationObject(bytes)
+    guard object.format == format else { throw ProofError(.unsupportedFormat, "fmt \"\(object.format)\"") }
+    guard let receipt = object.statement["receipt"]?.bytes, receipt.count <= maximumReceiptBytes else {
+      throw ProofError(.malformedStatement, "receipt")
+    }
+    let data = try AuthenticatorData(object.authenticatorData, as: .appAttestation)
+    guard let credential = data.credential else {
+      throw ProofError(.malformedAuthenticatorData, "there is no credential")
+    }
+    let chain = try CertificateChain(x5c: object.statement["x5c"])
+    _ = try chain.anchor(among: anchors, at: time, .all)
+
+    let nonce = SHA256.hash(data: object.authenticatorData + expected.clientDataHash)
+    guard areEqual(try AppleNonce.read(chain.leaf), Array(nonce)) else {
+      throw ProofError(.challengeDiffers, "the nonce in the leaf is not that of this request")
+    }
+    let point = try chain.leaf.publicPoint()
+    let keyID = Array(SHA256.hash(data: point))
+    guard keyID == expected.keyID, keyID == credential.id else {
+      throw ProofError(.keyDiffers, "the key id is not the hash of the leaf's key")
+    }
+    guard try COSEKey(credential.publicKey).p256Point == point else {
+      throw ProofError(.keyDiffers, "the credential's key is not the leaf's")
+    }
+    guard data.rpIDHash == Array(SHA256.hash(data: Array(expected.appID.utf8))) else {
+      throw ProofError(.applicationDiffers, "the attestation is of another app")
+    }
+    guard data.signCount == 0 else { throw ProofError(.counterNotZero, "the counter is \(data.signCount)") }
+    guard let environment = AppAttestEnvironment(aaguid: credential.aaguid) else {
+      throw ProofError(.environmentDiffers, "the AAGUID is not App Attest's")
+    }
+    guard expected.environments.contains(environment) else {
+      throw ProofError(.environmentDiffers, "the attestation is of the \(environment.rawValue) environment")
+    }
+    return AppAttestation(
+      keyID: keyID, publicKey: point, environment: environment, receipt: receipt,
+      appVersion: data.extensions?["apple_bundle_version_01"]?.text,
+      category: data.extensions?["apple_validation_category_01"]?.bytes.flatMap(AppCategory.init))
+  }
+
+  package var facts: [ProofFact] {
+    var facts = [
+      ProofFact("environment", environment.rawValue), ProofFact("key_id", Base64.text(keyID)),
+      ProofFact("receipt_bytes", "\(receipt.count)"),
+    ]
+    if let appVersion { facts.append(ProofFact("app_version", appVersion)) }
+    if let category { facts.append(ProofFact("app_category", category.name)) }
+    return facts
+  }
+}
+
+package enum AppAttestEnvironment: String, Sendable, Hashable, CaseIterable {
+  case development
+  case production
+
+  fileprivate init?(aaguid: [UInt8]) {
+    switch aaguid {
+    case Array("appattestdevelop".utf8): self = .development
+    case Array("appattest".utf8) + [UInt8](repeating: 0, count: 7): self = .production
+    default: return nil
+    }
+  }
+}
+
+/// How the app came to the device, from iOS 27 on.
+package struct AppCategory: Sendable, Hashable {
+  package let number: UInt32
+
+  private static let names: [UInt32: String] = [
+    1: "os", 2: "testflight", 3: "development", 4: "app_store", 5: "enterprise", 6: "developer_id", 10: "other",
+  ]
+
+  /// Four bytes, little-endian.
+  fileprivate init?(_ bytes: [UInt8]) {
+    guard bytes.count == 4 else { return nil }
+    number = bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+  }
+
+  package var name: String { Self.names[number] ?? "\(number)" }
+}
+
+/// SEQUENCE { [1] { OCTET STRING } }, in leaves of App Attest and of Apple's passkeys.
+enum AppleNonce {
+  static func read(_ leaf: Certificate) throws(ProofError) -> [UInt8] {
+    guard let found = leaf.extension(AppAttestation.nonceExtension) else {
+      throw ProofError(.extensionMissing, "the leaf lacks Apple's nonce")
+    }
+    let fields = try DERNode(found.value, or: .malformedCertificate).sequence()
+    guard let nonce = fields.first(where: { $0.tag == 1 }) else {
+      throw ProofError(.malformedCertificate, "Apple's nonce")
+    }
+    return try nonce.tagged().octets()
+  }
+}

@@ -1,0 +1,139 @@
+// Verification with the public keys of certificates and credentials: by OpenSSL, and ML-DSA, which OpenSSL 3.0 lacks, by
+// swift-crypto.
+
+internal import COpenSSL
+internal import Crypto
+internal import FoundationEssentials
+
+package struct PublicKey: Sendable {
+  private enum Key: Sendable {
+    case openSSL(OpenSSLKey)
+    case mlDSA65(MLDSA65.PublicKey)
+    case mlDSA87(MLDSA87.PublicKey)
+  }
+
+  private let key: Key
+
+  /// Freed once. OpenSSL 3 locks what a verification changes inside, so that threads may share a key.
+  private final class OpenSSLKey: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    /// Takes what `pointer` counts.
+    init(_ pointer: OpaquePointer) {
+      self.pointer = pointer
+    }
+
+    deinit {
+      EVP_PKEY_free(pointer)
+    }
+  }
+
+  /// - Parameter subjectPublicKeyInfo: DER (RFC 5280 §4.1.2.7), of a key that OpenSSL knows.
+  init(subjectPublicKeyInfo bytes: [UInt8]) throws(ProofError) {
+    let pointer = bytes.withUnsafeBufferPointer { buffer in
+      var next = buffer.baseAddress
+      let key = d2i_PUBKEY(nil, &next, buffer.count)
+      guard let key, next == buffer.baseAddress.map({ $0 + buffer.count }) else {
+        EVP_PKEY_free(key)
+        ERR_clear_error()
+        return OpaquePointer?.none
+      }
+      return key
+    }
+    guard let pointer else { throw ProofError(.malformedKey, "no key that can be used") }
+    key = .openSSL(OpenSSLKey(pointer))
+    guard EVP_PKEY_get_bits(pointer) <= Self.maximumBits else {
+      throw ProofError(.unsupportedAlgorithm, "a key of \(EVP_PKEY_get_bits(pointer)) bits")
+    }
+  }
+
+  /// Greater ones cost a verification milliseconds, and no authenticator has them.
+  private static let maximumBits: Int32 = 8_192
+
+  /// - Parameter p256Point: 04 ‖ x ‖ y.
+  init(p256Point bytes: [UInt8]) throws(ProofError) {
+    guard bytes.count == 65, bytes[0] == 0x04 else { throw ProofError(.malformedKey, "not a point on P-256") }
+    try self.init(subjectPublicKeyInfo: Self.p256Head + bytes)
+  }
+
+  /// All of a P-256 key in DER before its point (RFC 5480).
+  private static let p256Head: [UInt8] = [
+    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE,
+    0x3D,
+    0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+  ]
+
+  init(mlDSA65 bytes: [UInt8]) throws(ProofError) {
+    guard let key = try? MLDSA65.PublicKey(rawRepresentation: bytes) else {
+      throw ProofError(.malformedKey, "not an ML-DSA-65 key")
+    }
+    self.key = .mlDSA65(key)
+  }
+
+  init(mlDSA87 bytes: [UInt8]) throws(ProofError) {
+    guard let key = try? MLDSA87.PublicKey(rawRepresentation: bytes) else {
+      throw ProofError(.malformedKey, "not an ML-DSA-87 key")
+    }
+    self.key = .mlDSA87(key)
+  }
+
+  /// Throws SIGNATURE_INVALID, also where key and algorithm do not belong together.
+  func verify(
+    _ signature: [UInt8], of message: [UInt8], _ algorithm: SignatureAlgorithm, _ name: String
+  ) throws(ProofError) {
+    let isValid =
+      switch (key, algorithm) {
+      case (.openSSL(let key), _): Self.isValid(signature, message, algorithm, key.pointer)
+      case (.mlDSA65(let key), .mlDSA65): key.isValidSignature(signature, for: Data(message))
+      case (.mlDSA87(let key), .mlDSA87): key.isValidSignature(signature, for: Data(message))
+      default: false
+      }
+    guard isValid else { throw ProofError(.signatureInvalid, "\(name): the signature is not valid") }
+  }
+
+  private static func isValid(
+    _ signature: [UInt8], _ message: [UInt8], _ algorithm: SignatureAlgorithm, _ key: OpaquePointer
+  ) -> Bool {
+    let (kinds, digest): ([Int32], OpaquePointer?) =
+      switch algorithm {
+      case .ecdsa(let digest): ([EVP_PKEY_EC], digest.pointer)
+      case .rsa(let digest), .rsaPSS(let digest): ([EVP_PKEY_RSA], digest.pointer)
+      case .edDSA: ([EVP_PKEY_ED25519, EVP_PKEY_ED448], nil)
+      case .mlDSA44, .mlDSA65, .mlDSA87: ([], nil)
+      }
+    guard kinds.contains(EVP_PKEY_get_base_id(key)), let context = EVP_MD_CTX_new() else { return false }
+    defer {
+      EVP_MD_CTX_free(context)
+      ERR_clear_error()
+    }
+    var parameters: OpaquePointer?
+    guard EVP_DigestVerifyInit(context, &parameters, digest, nil, key) == 1 else { return false }
+    if case .rsaPSS = algorithm {
+      guard
+        EVP_PKEY_CTX_set_rsa_padding(parameters, RSA_PKCS1_PSS_PADDING) > 0,
+        EVP_PKEY_CTX_set_rsa_pss_saltlen(parameters, RSA_PSS_SALTLEN_DIGEST) > 0
+      else { return false }
+    }
+    return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+  }
+}
+
+extension SignatureAlgorithm.Digest {
+  fileprivate var pointer: OpaquePointer? {
+    switch self {
+    case .sha1: EVP_sha1()
+    case .sha256: EVP_sha256()
+    case .sha384: EVP_sha384()
+    case .sha512: EVP_sha512()
+    }
+  }
+
+  func hash(_ message: [UInt8]) -> [UInt8] {
+    switch self {
+    case .sha1: Array(Insecure.SHA1.hash(data: message))
+    case .sha256: Array(SHA256.hash(data: message))
+    case .sha384: Array(SHA384.hash(data: message))
+    case .sha512: Array(SHA512.hash(data: message))
+    }
+  }
+}

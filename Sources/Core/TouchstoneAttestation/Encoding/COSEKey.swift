@@ -1,0 +1,187 @@
+// Public keys of credentials (RFC 9052, RFC 9053).
+
+internal import SwiftASN1
+
+package struct COSEKey: Sendable {
+  package let algorithm: SignatureAlgorithm
+  /// As COSE numbers it.
+  package let algorithmNumber: Int
+  package let key: PublicKey
+  /// The same key in a certificate's form; `nil` for ML-DSA.
+  let subjectPublicKeyInfo: [UInt8]?
+  /// 04 ‖ x ‖ y of a P-256 key; `nil` for others.
+  let p256Point: [UInt8]?
+  /// Of an RSA key; `nil` for others.
+  let rsa: (modulus: [UInt8], exponent: [UInt8])?
+
+  /// RFC 9052 §7.1, RFC 9053 §7.
+  private enum Label {
+    static let kind = 1
+    static let algorithm = 3
+    static let curve = -1
+    static let x = -2
+    static let y = -3
+    static let modulus = -1
+    static let exponent = -2
+    static let mlDSA = -1
+  }
+
+  private enum Kind {
+    static let okp = 1
+    static let ec2 = 2
+    static let rsa = 3
+    static let akp = 7
+  }
+
+  package init(_ bytes: [UInt8]) throws(ProofError) {
+    guard let map = try CBORReader.read(bytes).map else { throw ProofError(.malformedKey, "not a map") }
+    guard let kind = map[Label.kind]?.integer, let number = map[Label.algorithm]?.integer else {
+      throw ProofError(.malformedKey, "kty or alg is missing")
+    }
+    algorithmNumber = number
+    algorithm = try SignatureAlgorithm(number: number)
+    var rsa: (modulus: [UInt8], exponent: [UInt8])?
+    var p256Point: [UInt8]?
+    var info: [UInt8]?
+    switch (kind, algorithm) {
+    case (Kind.ec2, .ecdsa):
+      (info, p256Point) = try Self.ellipticCurve(map, number)
+    case (Kind.okp, .edDSA):
+      info = try Self.edwards(map, number)
+    case (Kind.rsa, .rsa), (Kind.rsa, .rsaPSS):
+      let numbers = try Self.numbers(map)
+      info = Self.subjectPublicKeyInfo(modulus: numbers.modulus, exponent: numbers.exponent)
+      rsa = numbers
+    case (Kind.akp, .mlDSA65), (Kind.akp, .mlDSA87):
+      break
+    case (Kind.akp, .mlDSA44):
+      throw ProofError(.unsupportedAlgorithm, "ML-DSA-44")
+    default:
+      throw ProofError(.malformedKey, "kty \(kind) with alg \(number)")
+    }
+    if let info {
+      key = try PublicKey(subjectPublicKeyInfo: info)
+    } else {
+      guard let raw = map[Label.mlDSA]?.bytes else { throw ProofError(.malformedKey, "pub is missing") }
+      key = algorithm == .mlDSA65 ? try PublicKey(mlDSA65: raw) : try PublicKey(mlDSA87: raw)
+    }
+    self.rsa = rsa
+    self.p256Point = p256Point
+    subjectPublicKeyInfo = info
+  }
+
+  // MARK: Kinds
+
+  private struct Curve {
+    let number: Int
+    let oid: ASN1ObjectIdentifier
+    let coordinateBytes: Int
+  }
+
+  /// By algorithm: in WebAuthn one algorithm has one curve (Level 3 §5.8.5).
+  private static func curve(_ algorithm: Int) -> Curve {
+    switch algorithm {
+    case -35, -51: Curve(number: 2, oid: [1, 3, 132, 0, 34], coordinateBytes: 48)
+    case -36, -52: Curve(number: 3, oid: [1, 3, 132, 0, 35], coordinateBytes: 66)
+    case -47: Curve(number: 8, oid: [1, 3, 132, 0, 10], coordinateBytes: 32)
+    default: Curve(number: 1, oid: [1, 2, 840, 10045, 3, 1, 7], coordinateBytes: 32)
+    }
+  }
+
+  private static func ellipticCurve(_ map: CBORMap, _ algorithm: Int) throws(ProofError) -> ([UInt8], [UInt8]?) {
+    let curve = curve(algorithm)
+    guard
+      map[Label.curve]?.integer == curve.number, let x = map[Label.x]?.bytes, let y = map[Label.y]?.bytes,
+      x.count == curve.coordinateBytes, y.count == curve.coordinateBytes
+    else { throw ProofError(.malformedKey, "crv, x or y does not fit alg \(algorithm)") }
+    let point = [0x04] + x + y
+    let info = subjectPublicKeyInfo([1, 2, 840, 10045, 2, 1], parameter: .oid(curve.oid), key: point)
+    return (info, curve.number == 1 ? point : nil)
+  }
+
+  private static func edwards(_ map: CBORMap, _ algorithm: Int) throws(ProofError) -> [UInt8] {
+    let isLong = algorithm == -53
+    guard
+      map[Label.curve]?.integer == (isLong ? 7 : 6), let x = map[Label.x]?.bytes, x.count == (isLong ? 57 : 32)
+    else { throw ProofError(.malformedKey, "crv or x does not fit alg \(algorithm)") }
+    return subjectPublicKeyInfo([1, 3, 101, isLong ? 113 : 112], parameter: .none, key: x)
+  }
+
+  /// From 1,024 bits, as the oldest TPMs have, to 8,192.
+  private static let modulusBytes = 128...1_024
+  private static let exponentBytes = 1...8
+
+  private static func numbers(_ map: CBORMap) throws(ProofError) -> (modulus: [UInt8], exponent: [UInt8]) {
+    // Without zeros before them (RFC 8230 §4), which some authenticators send all the same.
+    guard
+      let modulus = map[Label.modulus]?.bytes?.drop(while: { $0 == 0 }),
+      let exponent = map[Label.exponent]?.bytes?.drop(while: { $0 == 0 }),
+      modulusBytes.contains(modulus.count), exponentBytes.contains(exponent.count)
+    else { throw ProofError(.malformedKey, "n or e") }
+    return (Array(modulus), Array(exponent))
+  }
+
+  // MARK: SubjectPublicKeyInfo
+
+  private enum Parameter {
+    case none
+    case oid(ASN1ObjectIdentifier)
+  }
+
+  private static func subjectPublicKeyInfo(
+    _ algorithm: ASN1ObjectIdentifier, parameter: Parameter, key: [UInt8]
+  ) -> [UInt8] {
+    encoded { serializer in
+      serializer.appendConstructedNode(identifier: .sequence) { serializer in
+        serializer.appendConstructedNode(identifier: .sequence) { serializer in
+          serializer.append(algorithm)
+          if case .oid(let oid) = parameter { serializer.append(oid) }
+        }
+        serializer.appendBits(key)
+      }
+    }
+  }
+
+  private static func subjectPublicKeyInfo(modulus: [UInt8], exponent: [UInt8]) -> [UInt8] {
+    encoded { serializer in
+      serializer.appendConstructedNode(identifier: .sequence) { serializer in
+        serializer.appendConstructedNode(identifier: .sequence) { serializer in
+          serializer.append([1, 2, 840, 113549, 1, 1, 1])
+          serializer.appendPrimitiveNode(identifier: .null) { _ in }
+        }
+        serializer.appendBits(
+          encoded { serializer in
+            serializer.appendConstructedNode(identifier: .sequence) { serializer in
+              serializer.appendUnsigned(modulus)
+              serializer.appendUnsigned(exponent)
+            }
+          })
+      }
+    }
+  }
+
+  private static func encoded(_ body: (inout DER.Serializer) -> Void) -> [UInt8] {
+    var serializer = DER.Serializer()
+    body(&serializer)
+    return serializer.serializedBytes
+  }
+}
+
+extension DER.Serializer {
+  fileprivate mutating func append(_ oid: ASN1ObjectIdentifier) {
+    do {
+      try serialize(oid)
+    } catch {
+      preconditionFailure("an object identifier of ours cannot be encoded: \(error)")
+    }
+  }
+
+  fileprivate mutating func appendBits(_ bytes: [UInt8]) {
+    appendPrimitiveNode(identifier: .bitString) { $0 += [0] + bytes }
+  }
+
+  /// - Parameter bytes: big-endian, with no zero before it.
+  fileprivate mutating func appendUnsigned(_ bytes: [UInt8]) {
+    appendPrimitiveNode(identifier: .integer) { $0 += (bytes[0] < 0x80 ? [] : [0]) + bytes }
+  }
+}

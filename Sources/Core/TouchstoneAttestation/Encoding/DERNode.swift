@@ -1,0 +1,94 @@
+// Reading the ASN.1 inside certificates' extensions, on swift-asn1.
+
+internal import SwiftASN1
+
+/// One value in DER. What cannot be read throws the reason that its reader gave.
+struct DERNode {
+  let node: ASN1Node
+  let reason: ProofError.Reason
+
+  init(_ bytes: some Collection<UInt8>, or reason: ProofError.Reason) throws(ProofError) {
+    do {
+      node = try DER.parse(Array(bytes))
+    } catch {
+      throw ProofError(reason, "not DER")
+    }
+    self.reason = reason
+  }
+
+  private init(_ node: ASN1Node, _ reason: ProofError.Reason) {
+    self.node = node
+    self.reason = reason
+  }
+
+  func malformed(_ detail: String) -> ProofError { ProofError(reason, detail) }
+
+  // MARK: Constructed
+
+  func children(_ identifier: ASN1Identifier) throws(ProofError) -> [DERNode] {
+    guard node.identifier == identifier, case .constructed(let nodes) = node.content else {
+      throw malformed("not a \(identifier)")
+    }
+    return nodes.map { DERNode($0, reason) }
+  }
+
+  func sequence() throws(ProofError) -> [DERNode] { try children(.sequence) }
+  func set() throws(ProofError) -> [DERNode] { try children(.set) }
+
+  /// The number of a context-specific tag; `nil`: it has another class.
+  var tag: UInt? {
+    node.identifier.tagClass == .contextSpecific ? node.identifier.tagNumber : nil
+  }
+
+  /// What an explicit tag holds.
+  func tagged() throws(ProofError) -> DERNode {
+    guard case .constructed(let nodes) = node.content else { throw malformed("an empty tag") }
+    let values = Array(nodes)
+    guard values.count == 1 else { throw malformed("a tag with \(values.count) values") }
+    return DERNode(values[0], reason)
+  }
+
+  // MARK: Primitive
+
+  private func content(_ identifier: ASN1Identifier) throws(ProofError) -> ArraySlice<UInt8> {
+    guard node.identifier == identifier, case .primitive(let bytes) = node.content else {
+      throw malformed("not a \(identifier)")
+    }
+    return bytes
+  }
+
+  func octets() throws(ProofError) -> [UInt8] { Array(try content(.octetString)) }
+
+  /// Zero or greater, within 63 bits.
+  func integer() throws(ProofError) -> Int { try number(.integer) }
+  func enumerated() throws(ProofError) -> Int { try number(.enumerated) }
+
+  private func number(_ identifier: ASN1Identifier) throws(ProofError) -> Int {
+    let bytes = try content(identifier)
+    guard let first = bytes.first, first < 0x80 else { throw malformed("an integer that is negative or empty") }
+    // DER: no more bytes than needed.
+    if first == 0, bytes.count > 1, bytes[bytes.startIndex + 1] < 0x80 {
+      throw malformed("an integer with zeros before it")
+    }
+    guard bytes.count <= 8 || (bytes.count == 9 && first == 0) else { throw malformed("an integer too large") }
+    guard let value = Int(exactly: bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }) else {
+      throw malformed("an integer too large")
+    }
+    return value
+  }
+
+  func boolean() throws(ProofError) -> Bool {
+    switch Array(try content(.boolean)) {
+    case [0x00]: return false
+    case [0xFF]: return true
+    default: throw malformed("a boolean that is neither 00 nor FF")
+    }
+  }
+
+  /// The bytes of a bit string of whole bytes.
+  func bits() throws(ProofError) -> [UInt8] {
+    let bytes = try content(.bitString)
+    guard bytes.first == 0 else { throw malformed("a bit string with spare bits") }
+    return Array(bytes.dropFirst())
+  }
+}

@@ -1,0 +1,57 @@
+// What a relying party expects of a ceremony (WebAuthn Level 3 §7.1, §7.2), and the checks that both ceremonies share.
+
+internal import Crypto
+
+package struct PasskeyExpectation: Sendable {
+  package var challenge: [UInt8]
+  package var rpID: String
+  /// "https://example.org", "android:apk-key-hash:…".
+  package var origins: Set<String>
+  package var requiresUserVerification: Bool
+
+  package init(challenge: [UInt8], rpID: String, origins: Set<String>, requiresUserVerification: Bool) {
+    self.challenge = challenge
+    self.rpID = rpID
+    self.origins = origins
+    self.requiresUserVerification = requiresUserVerification
+  }
+
+  /// Browsers send some 200 bytes; extensions and long origins may add as many.
+  private static let maximumClientDataBytes = 4_096
+
+  enum Ceremony: String {
+    case registration = "webauthn.create"
+    case authentication = "webauthn.get"
+  }
+
+  func check(clientData bytes: [UInt8], of ceremony: Ceremony) throws(ProofError) {
+    guard bytes.count <= Self.maximumClientDataBytes else {
+      throw ProofError(.malformedClientData, "\(bytes.count) bytes, more than \(Self.maximumClientDataBytes)")
+    }
+    let data = try ClientData.read(bytes)
+    guard data.type == ceremony.rawValue else {
+      throw ProofError(.typeDiffers, "type is \"\(data.type)\", not \"\(ceremony.rawValue)\"")
+    }
+    guard let challenge = Base64.bytes(url: data.challenge), areEqual(challenge, self.challenge) else {
+      throw ProofError(.challengeDiffers, "the client data is of another challenge")
+    }
+    guard origins.contains(data.origin) else { throw ProofError(.originDiffers, "origin \"\(data.origin)\"") }
+    // No relying party here expects to be framed.
+    guard data.crossOrigin != true, data.topOrigin == nil else {
+      throw ProofError(.crossOrigin, "the ceremony ran in a frame of another origin")
+    }
+  }
+
+  func check(_ data: AuthenticatorData) throws(ProofError) {
+    guard data.rpIDHash == Array(SHA256.hash(data: Array(rpID.utf8))) else {
+      throw ProofError(.applicationDiffers, "the proof is for another relying party")
+    }
+    guard data.flags.contains(.userPresent) else { throw ProofError(.userNotPresent, "UP is not set") }
+    guard !requiresUserVerification || data.flags.contains(.userVerified) else {
+      throw ProofError(.userNotVerified, "UV is not set")
+    }
+    guard data.flags.contains(.backupEligible) || !data.flags.contains(.backedUp) else {
+      throw ProofError(.backupFlagsContradict, "BS is set without BE")
+    }
+  }
+}

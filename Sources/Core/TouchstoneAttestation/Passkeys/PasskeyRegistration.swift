@@ -1,0 +1,50 @@
+// Registering a passkey (WebAuthn Level 3 §7.1).
+
+internal import Crypto
+
+package struct PasskeyRegistration: Sendable {
+  package let level: AttestationLevel
+  package let format: String
+  /// The root that the statement's certificates lead to; `nil`: none was asked for, or there are no certificates.
+  package let anchor: String?
+  package let credentialID: [UInt8]
+  /// A COSE key, to be stored.
+  package let publicKey: [UInt8]
+  package let algorithm: Int
+  package let aaguid: [UInt8]
+  package let signCount: UInt32
+  package let isBackupEligible: Bool
+
+  /// - Parameter time: seconds since 1970.
+  package static func verify(
+    attestationObject: [UInt8], clientData: [UInt8], _ expected: PasskeyExpectation, anchors: TrustAnchors,
+    at time: Int
+  ) throws(ProofError) -> PasskeyRegistration {
+    try expected.check(clientData: clientData, of: .registration)
+    let object = try AttestationObject(attestationObject)
+    let data = try AuthenticatorData(object.authenticatorData)
+    try expected.check(data)
+    guard let credential = data.credential else {
+      throw ProofError(.malformedAuthenticatorData, "AT is not set")
+    }
+    let key = try COSEKey(credential.publicKey)
+    let statement = AttestationStatement(
+      fields: object.statement, data: data, credential: credential, key: key,
+      clientDataHash: Array(SHA256.hash(data: clientData)), anchors: anchors, time: time)
+    let trust = try statement.trust(format: object.format)
+    return PasskeyRegistration(
+      level: trust.level, format: object.format, anchor: trust.anchor?.subject, credentialID: credential.id,
+      publicKey: credential.publicKey, algorithm: key.algorithmNumber, aaguid: credential.aaguid,
+      signCount: data.signCount, isBackupEligible: data.flags.contains(.backupEligible))
+  }
+
+  package var facts: [ProofFact] {
+    var facts = [
+      ProofFact("format", format), ProofFact("algorithm", "\(algorithm)"),
+      ProofFact("aaguid", aaguid.map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }.joined()),
+      ProofFact("sign_count", "\(signCount)"), ProofFact("backup_eligible", "\(isBackupEligible)"),
+    ]
+    if let anchor { facts.append(ProofFact("root", anchor)) }
+    return facts
+  }
+}
