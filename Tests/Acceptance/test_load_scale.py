@@ -13,7 +13,7 @@ from hdrh.histogram import HdrHistogram
 from support.caller import new_caller
 from support.certificates import Authority
 from support.credentials import Key
-from support.load import end, run_command, run_load, start_load
+from support.load import end, run_command, run_load, start_and_await, start_load
 from support.peer import SERVICE, TAKE, Types, serving
 
 VALID, WRONG_OPTION, UNREACHABLE, CLIENT_LIMITED, MISSED = 0, 64, 69, 70, 99
@@ -72,11 +72,10 @@ def test_errors_are_counted_at_their_address(start, tmp_path):
     server = start(listen=["127.0.0.1:0"])
     with _Forwarder(server.address) as forwarder:
         page = tmp_path / "page.html"
-        load = start_load(
+        load = start_and_await(
             server, "--target", forwarder.address, "--json", "--html", page, "--scenario", "preflight",
             "--rate", 100, "--duration", "4s",
         )  # fmt: skip
-        time.sleep(3)
         forwarder.cut()
         ended = end(load)
     assert ended.returncode == MISSED
@@ -134,11 +133,9 @@ def _pass_on(source, target):
 
 
 def test_an_address_out_of_reach_is_named(server, closed_address):
-    begin = time.monotonic()
     ended = run_load(server, "--target", closed_address, *BRIEF)
     assert_refused(ended, UNREACHABLE, closed_address)
     assert server.address not in ended.stderr
-    assert time.monotonic() - begin < 30
 
 
 def test_nothing_is_bound_if_an_address_is_out_of_reach(start, closed_address):

@@ -126,8 +126,10 @@ final class LaneRun: @unchecked Sendable {
   private func isDrained(_ now: Duration) -> Bool {
     guard ledger.outstanding > 0 else { return true }
     guard nextCheck <= now else { return false }
+    // What came while this thread had no core is read after its timer: that silence was not the service's.
+    let isLate = now - nextCheck > workload.patience / 2
     nextCheck = now + Self.tick
-    return ledger.isSilent(now: now, patience: workload.patience)
+    return !isLate && ledger.isSilent(now: now, patience: workload.patience)
   }
 
   private func finish(_ now: Duration) {

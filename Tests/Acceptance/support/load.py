@@ -1,8 +1,11 @@
 """`touchstone-load`, started against a server."""
 
+import contextlib
 import json
 import os
+import pty
 import subprocess
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +33,29 @@ def start_load(server, *options):
     return subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+
+
+def start_and_await(server, *options):
+    """Returns when the measured part has begun, however long the setup took: the live view, which is in a terminal alone, says
+    so."""
+    controller, terminal = pty.openpty()
+    command = [LOAD, "--target", server.address, *map(str, options)]
+    load = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=terminal, text=True)
+    os.close(terminal)
+    has_begun = threading.Event()
+
+    def read():
+        with contextlib.suppress(OSError):  # EIO is a terminal's end.
+            while b"due " not in os.read(controller, 65_536):
+                pass
+            has_begun.set()
+            while os.read(controller, 65_536):
+                pass
+        os.close(controller)
+
+    threading.Thread(target=read, daemon=True).start()
+    assert has_begun.wait(RUN_SECONDS)
+    return load
 
 
 def end(load):
