@@ -481,8 +481,18 @@ def test_parallel_right_ones_all_succeed(caller):
         caller.attempt(person.phone, opened, secret=person.right)
         for opened in all_at_once(caller.evaluations.BeginEvaluation, [beginning(person)] * PARALLEL_LOGINS)
     ]
-    answers = all_at_once(caller.evaluations.SubmitAttempt, requests)
-    assert [answer for answer in answers if isinstance(answer, grpc.RpcError)] == []
+    answers = []
+    while requests:
+        told = all_at_once(caller.evaluations.SubmitAttempt, requests)
+        late = [isinstance(answer, grpc.RpcError) for answer in told]
+        # On a machine that is busy, some have no turn in time, and come again. Some have one each time.
+        assert not all(late), told
+        for answer, is_late in zip(told, late, strict=True):
+            if is_late:
+                check_refusal(answer, grpc.StatusCode.RESOURCE_EXHAUSTED)
+            else:
+                answers.append(answer)
+        requests = [request for request, is_late in zip(requests, late, strict=True) if is_late]
     assert [answer.outcome for answer in answers] == [SUCCEEDED] * PARALLEL_LOGINS
     assert person.standing().failures == 0
 

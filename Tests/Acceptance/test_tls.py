@@ -302,21 +302,31 @@ class Connection:
         return set(states) == {READY}
 
 
-def connected_for_seconds(server, installed):
-    """By a certificate that is over soon. A busy machine may take longer than a short one lasts, and gets a longer one."""
+def watching_for_seconds(server, installed):
+    """By a certificate that is over soon: the connection, and a watch on it. A busy machine may take longer than a short one
+    lasts, and gets a longer one."""
+    request = administration_pb2.WatchEventsRequest(filter=administration_pb2.EventFilter(application_id="shop"))
+
+    def watching(seconds):
+        brief = Connection(server, installed, installed.authority.issue("brief", uris=[SHOP], seconds=seconds))
+        watch = brief.caller.administration.WatchEvents(request, timeout=LEAVE_SECONDS)
+        # Until the service has taken the call.
+        watch.initial_metadata()
+        if not watch.is_active():
+            raise watch
+        return brief, watch
+
     for seconds in (6, 20):
         with contextlib.suppress(grpc.RpcError):
-            return Connection(server, installed, installed.authority.issue("brief", uris=[SHOP], seconds=seconds))
-    return Connection(server, installed, installed.authority.issue("brief", uris=[SHOP], seconds=45))
+            return watching(seconds)
+    return watching(45)
 
 
 def test_a_connection_ends_with_its_clients_certificate(start, installed):
     server = start(configuration=installed.configuration(client_certificates="required"))
     lasting = Connection(server, installed, installed.authority.issue("lasting", uris=[SHOP]))
-    brief = connected_for_seconds(server, installed)
     # A call that runs has ten seconds more.
-    request = administration_pb2.WatchEventsRequest(filter=administration_pb2.EventFilter(application_id="shop"))
-    watch = brief.caller.administration.WatchEvents(request, timeout=LEAVE_SECONDS)
+    brief, watch = watching_for_seconds(server, installed)
     brief.wait_until_left()
     lasting.caller.bind(Phone())
     assert any(answer.event.kind == "binding.created" for answer in watch)

@@ -7,7 +7,7 @@ import time
 from hyperframe.frame import DataFrame, Frame, GoAwayFrame, HeadersFrame, SettingsFrame
 
 #: Nothing that the service does about an abuser takes this long.
-PATIENCE_SECONDS = 10
+PATIENCE_SECONDS = 20
 
 #: Frames sent before the peer looks whether it was sent away.
 _BATCH = 10
@@ -84,11 +84,13 @@ class Abuser:
     def close(self):
         self._socket.close()
 
-    def flood(self, frames, limit):
-        """Sends up to `limit` of the frames and waits to be sent away. True if that happened."""
+    def flood(self, frames, limit, more_per_second):
+        """Sends up to `limit` of the frames, or more where that takes long, and waits to be sent away. True if that happened."""
         batch = []
+        began = time.monotonic()
         for frame in frames:
-            if self.sent + len(batch) == limit or self.is_ended:
+            seconds = min(time.monotonic() - began, PATIENCE_SECONDS)
+            if self.sent + len(batch) >= limit + int(seconds * more_per_second) or self.is_ended:
                 break
             batch.append(frame)
             if len(batch) == _BATCH:

@@ -1,5 +1,7 @@
 """Protobuf's wire format by hand, for messages that no library would write (protobuf.dev, "Encoding")."""
 
+import threading
+
 import grpc
 
 from .stubs import METHODS
@@ -45,7 +47,7 @@ def dotted(path):
     return ".".join(field.name for field in path)
 
 
-#: A stream that has not ended until then goes on: its request was taken.
+#: A stream that has not ended until then goes on: its request was taken. From when the service said something.
 STREAM_SECONDS = 3
 
 
@@ -54,7 +56,7 @@ def send(channel, method_name, message, timeout=20):
     method = METHODS[method_name]
     path = f"/{method.containing_service.full_name}/{method.name}"
     if method.server_streaming:
-        return _stream(channel.unary_stream(path, _as_is, _as_is)(message, timeout=STREAM_SECONDS))
+        return _stream(channel.unary_stream(path, _as_is, _as_is)(message, timeout=timeout))
     return channel.unary_unary(path, _as_is, _as_is)(message, timeout=timeout)
 
 
@@ -68,13 +70,18 @@ def error_of(channel, method_name, message):
 
 
 def _stream(call):
+    call.initial_metadata()
+    end = threading.Timer(STREAM_SECONDS, call.cancel)
+    end.start()
     messages = []
     try:
         for message in call:
             messages.append(message)
     except grpc.RpcError as error:
-        if error.code() != grpc.StatusCode.DEADLINE_EXCEEDED:
+        if error.code() != grpc.StatusCode.CANCELLED:
             raise
+    finally:
+        end.cancel()
     return b"".join(messages)
 
 
