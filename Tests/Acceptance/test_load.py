@@ -75,6 +75,16 @@ def test_a_stall_before_the_end_is_in_the_latencies(start):
     assert any(window["max_us"] >= 450_000 for window in report["windows"])
 
 
+def test_a_client_that_stands_still_at_the_end_takes_the_answers_that_are_there(server):
+    load = start_and_await(server, "--json", "--scenario", "preflight", "--duration", "1s", "--warmup", "100ms")
+    load.send_signal(signal.SIGSTOP)
+    time.sleep(2)
+    load.send_signal(signal.SIGCONT)
+    report = end(load).report
+    assert_complete(report)
+    assert report["due"] == report["succeeded"] > 0
+
+
 def test_a_service_that_is_killed_is_reported(start):
     server = start()
     load = start_and_await(server, "--json", "--rate", RATE, "--duration", "4s", "--warmup", "1s")
