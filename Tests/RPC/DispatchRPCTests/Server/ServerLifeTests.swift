@@ -30,7 +30,7 @@ import Testing
     let loopback = try Loopback(
       Self.configuration {
         $0.keepalive.interval = .milliseconds(10)
-        $0.keepalive.timeout = .seconds(10)
+        $0.keepalive.timeout = .seconds(60)
       })
     let client = try await loopback.connect()
     let error = await failure { () throws(RPCError) in try await client.call("Hold", timeout: .milliseconds(100)) }

@@ -53,6 +53,18 @@ final class Loopback: Sendable {
     return client
   }
 
+  /// The server still takes connections. Whether one is made in the time that the server gives is the machine's affair.
+  func expectAlive(_ configuration: RPCClientConfiguration = RPCClientConfiguration()) async throws {
+    while true {
+      do {
+        return try await connect(configuration).expectEcho([1])
+      } catch let error as RPCError {
+        // The suite's time is over.
+        if Task.isCancelled { throw error }
+      }
+    }
+  }
+
   func shutDown(grace: Duration) async {
     await withCheckedContinuation { done in server.shutDown(grace: grace) { done.resume() } }
   }

@@ -143,7 +143,7 @@ import TestSupport
     let answer = try #require(await RawPeer(loopback.address).exchange(Array(text.utf8)))
     // An alert at most: not one byte of HTTP/2.
     #expect(answer.count <= 7)
-    try await loopback.connect(RPCClientConfiguration(tls: files.client())).expectEcho([1])
+    try await loopback.expectAlive(RPCClientConfiguration(tls: files.client()))
   }
 
   @Test func aPlaintextClientIsToldSoonByATLSServer() async throws {
