@@ -122,11 +122,11 @@ test-sanitized: ## Run the unit tests with AddressSanitizer, and again with Thre
 
 .PHONY: test-address
 test-address: deps $(python_environment)/installed ## Run them with AddressSanitizer alone
-	TOUCHSTONE_PYTHON=$(python) Tests/Support/failures-last Tests/Support/Sanitizers/run address
+	LONGEST=3h TOUCHSTONE_PYTHON=$(python) Tests/Support/failures-last Tests/Support/Sanitizers/run address
 
 .PHONY: test-thread
 test-thread: deps $(python_environment)/installed ## Run them with ThreadSanitizer alone
-	TOUCHSTONE_PYTHON=$(python) Tests/Support/failures-last Tests/Support/Sanitizers/run thread
+	LONGEST=3h TOUCHSTONE_PYTHON=$(python) Tests/Support/failures-last Tests/Support/Sanitizers/run thread
 
 .PHONY: fuzz
 fuzz: deps $(python_environment)/installed ## Fuzz each target of Tests/Fuzz for TIME (60s), two at a time
