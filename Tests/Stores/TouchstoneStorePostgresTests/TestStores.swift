@@ -90,6 +90,8 @@ extension PostgresStoreOptions {
     options.connectTimeout = .seconds(20)
     // A batch of commits is answered as a whole: two hundred in one row's queue, while other tests have the cores.
     options.callTimeout = .seconds(240)
+    // What waits for a lock goes on waiting until the test has all of them there.
+    options.listTimeout = .seconds(240)
     return options
   }
 }

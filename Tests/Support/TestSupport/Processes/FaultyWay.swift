@@ -25,10 +25,12 @@ public final class FaultyWay: Sendable {
   /// Both ends of every connection.
   private let ends = Mutex<[Int32]>([])
   private let losses = Atomic<Int>(0)
+  /// It only names the socket. The servers' own are lower.
+  private static let nextPort = Atomic(10_000)
 
   /// - Parameter uri: a database's, of `server`.
   public init(to uri: String, of server: PostgresServer) throws(PostgresServer.Failure) {
-    let port = Int.random(in: 10_000..<60_000)
+    let port = Self.nextPort.add(1, ordering: .relaxed).oldValue
     path = "\(server.directory)/.s.PGSQL.\(port)"
     directURI = uri
     self.uri = uri.replacing("port=\(server.port)", with: "port=\(port)")
