@@ -3,7 +3,9 @@
 import os
 
 import pytest
+from support.caller import new_caller
 from support.configuration import BAD_CONFIGURATION, write
+from support.phone import Phone
 from support.server import run, run_to_end
 from test_tls import Installation
 
@@ -76,6 +78,25 @@ def test_a_directory_on_the_way_to_the_configuration(tmp_path, mode, is_served):
     else:
         line = f"its directory {tmp_path}/open: mode 0{mode:o} {MENDING} {tmp_path}/open`"
         assert line in refusal(configuration, tmp_path / "data")
+
+
+@pytest.mark.parametrize(("mode", "is_served"), [(0o777, False), (0o770, False), (0o1777, True), (0o755, True)])
+def test_a_directory_on_the_way_to_a_socket(start, tmp_path, mode, is_served):
+    """Another user's socket in the place of the service's would be sent its callers' passcodes."""
+    directory = tmp_path / "open"
+    directory.mkdir()
+    configuration = write(tmp_path / "touchstone.yaml", f"listen: unix:{directory}/socket\n")
+    directory.chmod(mode)
+    if is_served:
+        assert run("check-config", configuration).returncode == 0
+        new_caller(start(listen=[f"unix:{directory}/socket"])).begin_binding(Phone(), "alice")
+    else:
+        line = f"listen {directory}/socket: its directory {directory}: mode 0{mode:o} {MENDING} {directory}`"
+        serve = ["serve", "--config", configuration, "--data-dir", tmp_path / "data"]
+        for ended in [run("check-config", configuration), run(*serve)]:
+            assert ended.returncode == BAD_CONFIGURATION
+            assert line in ended.stderr
+        assert not (tmp_path / "data").exists()
 
 
 def test_a_mounted_config_map_is_served(start, tmp_path):

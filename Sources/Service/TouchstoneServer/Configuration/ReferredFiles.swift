@@ -7,7 +7,7 @@ internal import TouchstoneStore
 extension ProcessConfiguration {
   /// Reads the files that a start would read, except for the keys. Opens no store.
   package func checkReferredFiles() throws(Failure) {
-    var lines = directoryFailures.flatMap(\.lines)
+    var lines = (directoryFailures + (try socketFailures())).flatMap(\.lines)
     do throws(Failure) {
       _ = try loadTLS()
     } catch {

@@ -1,6 +1,7 @@
 // The addresses to listen on, from a flag or the configuration, and whether any caller could call there.
 
 package import DispatchRPC
+internal import FilePermissions
 internal import TouchstoneService
 
 package enum Endpoint: Hashable {
@@ -47,6 +48,25 @@ package enum Endpoint: Hashable {
   var isUnix: Bool {
     if case .unix = self { true } else { false }
   }
+
+  /// Returns a socket's path, and why other users can put their own socket there: callers would send it their passcodes. The
+  /// text follows the path and ": ".
+  var violation: (path: String, reason: String)? {
+    guard case .unix(let path) = self else { return nil }
+    return FileProtection.violation(onTheWayTo: path).map { (path, $0) }
+  }
+}
+
+extension ProcessConfiguration {
+  /// For each Unix socket that other users can replace.
+  func socketFailures() throws(Failure) -> [Failure] {
+    var failures: [Failure] = []
+    for text in listen {
+      guard let (path, reason) = try Endpoint(parsing: text).violation else { continue }
+      failures.append(failure(of: "listen", at: path, reason))
+    }
+    return failures
+  }
 }
 
 /// A socket to listen on.
@@ -60,6 +80,7 @@ struct Listener {
   /// All listeners of a configuration.
   static func all(of configuration: ProcessConfiguration) throws(Failure) -> [Listener] {
     var listeners: [Listener] = []
+    if let failure = try configuration.socketFailures().first { throw failure }
     for text in configuration.listen {
       let endpoint = try Endpoint(parsing: text)
       listeners.append(
