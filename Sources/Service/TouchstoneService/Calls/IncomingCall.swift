@@ -31,10 +31,8 @@ public protocol IncomingContext: AnyObject, Sendable {
   func metadata(_ name: String) -> String?
   /// Tells the transport that the caller is known, by this name, and may call the method. Called on the event loop only.
   func admitted(of caller: String)
-  /// The caller whose call was admitted first on the connection; `nil`: none yet. Read on the event loop only.
+  /// The caller whose call was admitted first on the connection; `nil`: none yet. May be read on any thread.
   var admittedCaller: String? { get }
-  /// True until a call on the connection was admitted. May be read on any thread.
-  var isOfStranger: Bool { get }
   /// Fails the call; a stream fails after everything that was sent. Does nothing if the call has ended.
   func fail(_ error: RPCError)
 }
@@ -48,7 +46,6 @@ extension IncomingContext {
 
   public func admitted(of caller: String) {}
   public var admittedCaller: String? { nil }
-  public var isOfStranger: Bool { true }
 }
 
 /// A unary call that waits for its one answer. The first answer counts. An answer to a call that has ended does nothing.

@@ -17,7 +17,7 @@ final class EventWatches: Sendable {
   fileprivate let turns = StoreTurns(.eventReads)
   fileprivate let timer: any DelayedExecutor
   private let open = OpenStreams<EventWatch, ExactText>(
-    StreamLimits(all: maximumWatches, callersPerOwner: maximumWatchesPerCaller))
+    StreamLimits(all: maximumWatches, callersPerOwner: maximumWatchesPerCaller), ownerOfCaller: ExactText.init)
   private let callings = Mutex<[Int: LoopCalling]>([:])
   private let lazyFeed = Mutex<EventFeed?>(nil)
 

@@ -22,9 +22,12 @@ final class OpenStreams<Member: OpenStream, Owner: Hashable & Sendable>: Sendabl
 
   private let state: Mutex<State>
   private let limits: StreamLimits
+  private let ownerOfCaller: @Sendable (String) -> Owner
 
-  init(_ limits: StreamLimits) {
+  /// - Parameter ownerOfCaller: counts the streams of a caller, by its name.
+  init(_ limits: StreamLimits, ownerOfCaller: @escaping @Sendable (String) -> Owner) {
     self.limits = limits
+    self.ownerOfCaller = ownerOfCaller
     state = Mutex(State(places: StreamPlaces(limits)))
   }
 
@@ -36,8 +39,8 @@ final class OpenStreams<Member: OpenStream, Owner: Hashable & Sendable>: Sendabl
   func add(_ member: Member, of owner: Owner, _ subject: RequestError.Quota.Subject) throws(RequestError) {
     let arrival = state.withLock { state -> StreamPlaces<Member, Owner>.OnArrival? in
       if state.isDraining { return nil }
-      state.places.review { $0.exchange.stream.isOfStranger }
-      return state.places.arrived(member, of: owner, isStranger: member.exchange.stream.isOfStranger)
+      state.places.review { $0.exchange.stream.admittedCaller.map(ownerOfCaller) }
+      return state.places.arrived(member, of: owner, isStranger: member.exchange.stream.admittedCaller == nil)
     }
     switch arrival {
     case nil: throw .draining

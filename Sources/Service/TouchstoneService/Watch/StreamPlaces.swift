@@ -37,7 +37,7 @@ struct StreamPlaces<Member: Sendable, Owner: Hashable & Sendable>: Sendable {
 
   private struct Place: Sendable {
     let member: Member
-    let owner: Owner
+    var owner: Owner
     var isStranger: Bool
   }
 
@@ -51,9 +51,14 @@ struct StreamPlaces<Member: Sendable, Owner: Hashable & Sendable>: Sendable {
 
   var members: [Member] { places.map(\.member) }
 
-  /// Streams whose connection had a call admitted meanwhile are callers' from now on.
-  mutating func review(isStranger: (Member) -> Bool) {
-    for index in places.indices where places[index].isStranger && !isStranger(places[index].member) {
+  /// Streams whose connection had a call admitted meanwhile are its caller's from now on. Otherwise a caller with many
+  /// addresses could have a place for each, and no other caller would have fewer.
+  ///
+  /// - Parameter caller: `nil`: still a stranger's.
+  mutating func review(caller: (Member) -> Owner?) {
+    for index in places.indices where places[index].isStranger {
+      guard let owner = caller(places[index].member) else { continue }
+      places[index].owner = owner
       places[index].isStranger = false
     }
   }

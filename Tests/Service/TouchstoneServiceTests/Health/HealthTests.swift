@@ -113,7 +113,7 @@ struct HealthTests {
   @Test func theOldestStrangerMakesRoomAndKnownCallersStay() throws {
     let caller = InProcessConnection(.unix)
     let early = try watch("", on: caller)
-    caller.admit()
+    caller.admit("bank")
     let strangers = try (0..<Health.maximumWatchers).map {
       try watch("", by: .stranger(at: "192.0.2.\($0 / Health.maximumStrangersPerPeer)"))
     }
@@ -128,7 +128,7 @@ struct HealthTests {
 
   @Test func onlyAllCallersTogetherLeaveNoPlace() throws {
     let caller = InProcessConnection(.stranger(at: "192.0.2.7"))
-    caller.admit()
+    caller.admit("bank")
     let watches = try (0..<Health.maximumWatchers).map { _ in try watch("", on: caller) }
     #expect(watches.allSatisfy { $0.ending == nil })
     let refused = try watch("", by: .stranger(at: "192.0.2.8"))

@@ -9,16 +9,16 @@ import TouchstoneCodec
 /// The state that calls on one connection share.
 final class InProcessConnection: Sendable {
   let peer: RPCPeer
-  private let hasAdmittedCall = Atomic<Bool>(false)
+  private let firstCaller = Mutex<String?>(nil)
   fileprivate let note = Mutex<(any AnyObject & Sendable)?>(nil)
 
   init(_ peer: RPCPeer) {
     self.peer = peer
   }
 
-  fileprivate var isOfStranger: Bool { !hasAdmittedCall.load(ordering: .relaxed) }
+  var admittedCaller: String? { firstCaller.withLock { $0 } }
 
-  func admit() { hasAdmittedCall.store(true, ordering: .relaxed) }
+  func admit(_ caller: String) { firstCaller.withLock { $0 = $0 ?? caller } }
 }
 
 /// `@unchecked Sendable`: a test uses it on one thread.
@@ -56,8 +56,8 @@ final class InProcessCall: IncomingStream, IncomingCall, @unchecked Sendable {
     set { connection.note.withLock { $0 = newValue } }
   }
 
-  func admitted(of caller: String) { connection.admit() }
-  var isOfStranger: Bool { connection.isOfStranger }
+  func admitted(of caller: String) { connection.admit(caller) }
+  var admittedCaller: String? { connection.admittedCaller }
   var isCancelled: Bool { if case .cancelled = ending { true } else { false } }
   var isWritable: Bool { ending == nil && sent.count - taken < room }
   func metadata(_ name: String) -> String? { name == "authorization" ? authorization : nil }

@@ -63,12 +63,22 @@ import Testing
   @Test func aStrangerWhoseCallWasAdmittedKeepsItsPlace() {
     var places = Places(StreamLimits(all: 2, strangersPerOwner: 1))
     _ = places.arrived(0, of: "a", isStranger: true)
-    places.review { $0 != 0 }
+    places.review { $0 == 0 ? "c" : nil }
     #expect(Self.text(places.arrived(1, of: "a", isStranger: true)) == "in")
     #expect(Self.text(places.arrived(2, of: "b", isStranger: true)) == "ends 1")
     #expect(places.members == [0, 2])
     places.left { $0 == 0 }
     #expect(places.members == [2])
+  }
+
+  @Test func aCallersStreamsFromManyAddressesAreCountedTogether() {
+    var places = Places(StreamLimits(all: 3))
+    for (number, address) in ["?1", "?2", "?3"].enumerated() {
+      _ = places.arrived(number, of: address, isStranger: true)
+    }
+    places.review { _ in "a" }
+    #expect(Self.text(places.arrived(3, of: "b", isStranger: false)) == "ends 2")
+    #expect(Self.text(places.arrived(4, of: "b", isStranger: false)) == "refused for server")
   }
 
   /// A caller loses a place only to a caller that then has no more than it.

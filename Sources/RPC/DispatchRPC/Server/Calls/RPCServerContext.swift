@@ -88,13 +88,8 @@ public class RPCServerContext: @unchecked Sendable {
     loop.assertIsCurrent()
     connection.callAdmitted(of: caller)
   }
-  /// The caller whose call was admitted first on the connection; `nil`: none yet. On the event loop only.
-  public final var admittedCaller: String? {
-    loop.assertIsCurrent()
-    return connection.caller
-  }
-  /// True until a call on the connection was admitted. From any thread.
-  public final var isOfStranger: Bool { !connection.hasAdmittedCall.load(ordering: .relaxed) }
+  /// The caller whose call was admitted first on the connection; `nil`: none yet. From any thread.
+  public final var admittedCaller: String? { connection.caller }
   /// Decoded anew each time: keep it rather than ask twice.
   public final var metadata: Metadata { encodedMetadata.decoded() }
   /// The first text of this name, which is in lower case: without decoding the rest.

@@ -29,10 +29,9 @@ final class ServerConnection: HTTP2Connection {
   private(set) var peer: RPCPeer
   /// See `RPCServerContext.connectionNote`.
   var note: (any AnyObject & Sendable)?
-  /// Set once, on the event loop.
-  let hasAdmittedCall = Atomic<Bool>(false)
-  /// The caller of the first call that was admitted.
-  private(set) var caller: String?
+  /// True once `firstCaller` was set, which never changes afterwards. Set on the event loop.
+  private let hasAdmittedCall = Atomic<Bool>(false)
+  private var firstCaller = ""
   /// The connection does not have to make room for strangers.
   private var hasCallersPlace = false
 
@@ -88,10 +87,15 @@ final class ServerConnection: HTTP2Connection {
   /// A call was admitted: the connection is a known caller's, and keeps its place if its caller has no more than others.
   func callAdmitted(of caller: String) {
     guard !hasCallersPlace else { return }
-    hasAdmittedCall.store(true, ordering: .relaxed)
-    self.caller = self.caller ?? caller
+    if self.caller == nil {
+      firstCaller = caller
+      hasAdmittedCall.store(true, ordering: .releasing)
+    }
     hasCallersPlace = server.register.callAdmitted(id, of: caller)
   }
+
+  /// The caller of the first call that was admitted. From any thread.
+  var caller: String? { hasAdmittedCall.load(ordering: .acquiring) ? firstCaller : nil }
 
   // MARK: What the bytes below bring
 
