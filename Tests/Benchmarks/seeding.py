@@ -16,8 +16,11 @@ from service import TOUCHSTONE_LOAD
 
 #: As touchstone-load's phones are.
 APPLICATION = "touchstone-load"
-FACE_ID, BIOMETRY_CURRENT_SET = 3, 1
-DOMAIN_STATE, OS_MAJOR = bytes([0x5A]) * 32, 17
+FACE_ID, BIOMETRY_CURRENT_SET, IOS = 3, 1, 1
+DOMAIN_STATE, OS = bytes([0x5A]) * 32, (17, 4, 0)
+MODEL = b"iPhone15,2"
+#: As of phones that log in daily. A login within an hour would write no posture (`SeenPosture`).
+LAST_USE_SECONDS = 86_400
 
 BINDINGS_PER_PROFILE = 2
 PROFILES_PER_PASSCODE = 4
@@ -46,8 +49,14 @@ def binding_id(number):
     return f"seeded{mixed(number):016x}"
 
 
+def posture(seen_at):
+    """`SeenPosture.encoded`: with all flags except for a lockout."""
+    numbers = b"".join(number.to_bytes(4, "big") for number in OS)
+    return bytes([1, 1 | 2 | 4 | 16, IOS, FACE_ID]) + numbers + seen_at.to_bytes(8, "big") + MODEL
+
+
 def bindings(profiles, keys, now):
-    """(number, binding, application, profile, device, name, biometry, keys, baseline, OS, created) of each."""
+    """(number, binding, application, profile, device, name, biometry, keys, baseline, OS, platform, created) of each."""
     encoded = [bytes([BIOMETRY_CURRENT_SET, len(key)]) + key for key in keys]
     for number in range(profiles * BINDINGS_PER_PROFILE):
         yield (
@@ -60,7 +69,8 @@ def bindings(profiles, keys, now):
             FACE_ID,
             encoded[number % len(keys)],
             DOMAIN_STATE,
-            OS_MAJOR,
+            OS[0],
+            IOS,
             now,
         )
 
@@ -132,6 +142,7 @@ def connect(path):
 
 def seed_sqlite(path, profiles, keys):
     now = now_microseconds()
+    last_use = now - LAST_USE_SECONDS * 1_000_000
     with contextlib.closing(connect(path)) as connection:
         connection.execute("BEGIN")
         # Without the event log.signed of the first start: it is younger than those that are seeded behind it,
@@ -140,11 +151,12 @@ def seed_sqlite(path, profiles, keys):
         connection.execute("UPDATE event_chain SET sequence = 0, hash = zeroblob(32)")
         connection.executemany(
             """INSERT INTO bindings (number, binding_id, application_id, profile_id, device_id, device_name, biometry_type,
-            hardware_keys, is_revoked, baseline, baseline_os_major, device_lock_count, created_at, version)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 0, ?, 1)""",
+            hardware_keys, is_revoked, baseline, baseline_os_major, platform_family, device_lock_count, created_at, version)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, 0, ?, 1)""",
             bindings(profiles, keys, now),
         )
-        connection.execute("INSERT INTO binding_uses SELECT number, NULL FROM bindings")
+        connection.execute("INSERT INTO binding_uses SELECT number, ? FROM bindings", (last_use,))
+        connection.execute("INSERT INTO binding_postures SELECT number, ? FROM bindings", (posture(last_use),))
         connection.execute(
             "INSERT INTO devices SELECT device_id, 0, 0, 0, 1, NULL FROM bindings"
         )
@@ -204,11 +216,14 @@ def rows_sqlite(path):
 
 def seed_postgresql(uri, profiles, keys):
     now = now_microseconds()
+    last_use = now - LAST_USE_SECONDS * 1_000_000
+    used = (last_use, posture(last_use))
     copy(
         uri,
         """bindings (binding_id, application_id, profile_id, device_id, device_name, biometry_type, hardware_keys,
-        baseline, baseline_os_major, created_at, device_lock_count, is_revoked, version)""",
-        ((*row[1:], 0, False, 1) for row in bindings(profiles, keys, now)),
+        baseline, baseline_os_major, platform_family, created_at, last_used_at, posture, device_lock_count, is_revoked,
+        version)""",
+        ((*row[1:], *used, 0, False, 1) for row in bindings(profiles, keys, now)),
     )
     copy(
         uri,

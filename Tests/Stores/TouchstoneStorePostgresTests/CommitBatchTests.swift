@@ -111,20 +111,26 @@ struct CommitBatchTests {
 
   private static func bind(_ numbers: Range<Int>, in store: PostgresStore) async throws {
     for number in numbers {
-      try await store.commit(
-        .putBinding(.sample("b-\(number)", profile: "p-\(number)")), .putProfile(.sample("p-\(number)")))
+      var binding = BindingRecord.sample("b-\(number)", profile: "p-\(number)")
+      binding.lastSeen = .sample()
+      try await store.commit(.putBinding(binding), .putProfile(.sample("p-\(number)")))
     }
   }
 
+  /// Every second one notes a posture, as the first login in an hour does.
   private static func login(_ number: Int, version: RecordVersion = 1) -> ChangeSet {
-    ChangeSet(
+    let id = "b-\(number)"
+    return ChangeSet(
       changes: [
         .putEvaluation(EvaluationRecord(key: .sample(), standing: .finished)),
-        .touchBinding(id: "b-\(number)", version: version, lastUsedAt: Sample.now + .seconds(Int64(number))),
-        .requireDevice(id: "phone of b-\(number)", vendor: .everybody, version: 0),
+        .touchBinding(id: id, version: version, lastUsedAt: lastUse(number)),
+        .requireDevice(id: "phone of \(id)", vendor: .everybody, version: 0),
         .requireProfile(applicationID: Sample.application, profileID: "p-\(number)", version: 1),
-      ], events: [.sample("login.\(number)")])
+      ] + (number.isMultiple(of: 2) ? [] : [.notePosture(bindingID: id, .sample(seenAt: lastUse(number)))]),
+      events: [.sample("login.\(number)")])
   }
+
+  private static func lastUse(_ number: Int) -> UnixTime { Sample.now + .seconds(Int64(number)) }
 
   /// All at once.
   private static func commit(_ changeSets: [ChangeSet], to store: PostgresStore) async -> [StoreError.Code?] {
@@ -154,10 +160,13 @@ struct CommitBatchTests {
       guard case .putEvaluation(let evaluation) = changeSet.changes[0],
         case .touchBinding(let id, _, let time) = changeSet.changes[1]
       else { continue }
+      var posture = SeenPosture.sample()
+      if answer == nil, case .notePosture(_, let noted) = changeSet.changes.last { posture = noted }
       let records = try await store.attemptRecords(
         for: .binding(applicationID: Sample.application, bindingID: id), evaluation: evaluation.key)
       #expect((records.evaluation?.standing == .finished) == (answer == nil))
       #expect(records.binding?.lastUsedAt == (answer == nil ? time : nil))
+      #expect(records.binding?.lastSeen == posture)
     }
   }
 }

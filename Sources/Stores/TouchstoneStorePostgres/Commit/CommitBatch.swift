@@ -11,34 +11,48 @@ struct CommitBatch {
   }
 
   private var touches: [String: (version: RecordVersion, time: UnixTime)] = [:]
+  /// Of some of the bindings in `touches`.
+  private var postures: [String: SeenPosture] = [:]
   private var devices: [String: RecordVersion] = [:]
   private var profiles: [ProfileKey: RecordVersion] = [:]
   private var evaluations: [ExpiringKey: EvaluationStanding] = [:]
   private var tokens: [ExpiringKey: TokenRecord] = [:]
   private var events: [EventDraft] = []
 
-  /// Whether all of its changes have statements here: one of each kind at most, each of another record.
+  /// Whether all of its changes have statements here: one of each kind at most, each of another record. Only the posture is of
+  /// the touched binding, and goes into its row with the touch.
   static func takes(_ changeSet: ChangeSet) -> Bool {
     var kinds: Set<Kind> = []
-    return changeSet.changes.allSatisfy { change in kind(of: change).map { kinds.insert($0).inserted } ?? false }
+    var touched: String?
+    var noted: String?
+    for change in changeSet.changes {
+      guard let kind = kind(of: change), kinds.insert(kind).inserted else { return false }
+      switch change {
+      case .touchBinding(let id, _, _): touched = id
+      case .notePosture(let id, _): noted = id
+      default: break
+      }
+    }
+    return noted == nil || noted == touched
   }
 
   private enum Kind {
-    case touch, device, profile, evaluation, token
+    case touch, posture, device, profile, evaluation, token
   }
 
   /// `nil`: it has no statement here.
   private static func kind(of change: Change) -> Kind? {
     switch change {
     case .touchBinding: .touch
+    case .notePosture: .posture
     case .requireDevice: .device
     // A missing erasure mark is written and removed.
     case .requireProfile(_, let id, let version):
       version > 0 || id.utf8.first != ProfileRecord.erasureMarkPrefix ? .profile : nil
     case .putEvaluation(let evaluation): evaluation.version == 0 ? .evaluation : nil
     case .putToken(let token): token.version == 0 ? .token : nil
-    case .putBinding, .putDevice, .putProfile, .useTicket, .notePosture, .requireBinding, .requireNoBinding,
-      .requireToken, .eraseProfile:
+    case .putBinding, .putDevice, .putProfile, .useTicket, .requireBinding, .requireNoBinding, .requireToken,
+      .eraseProfile:
       nil
     }
   }
@@ -55,6 +69,8 @@ struct CommitBatch {
   private func hasRoom(for change: Change) -> Bool {
     switch change {
     case .touchBinding(let id, _, _): touches[id] == nil
+    // With its touch.
+    case .notePosture: true
     case .requireDevice(let id, let vendor, let version):
       [nil, version].contains(devices[vendor.storedID(ofDevice: id)])
     case .requireProfile(let applicationID, let profileID, let version):
@@ -68,6 +84,7 @@ struct CommitBatch {
   private mutating func append(_ change: Change) {
     switch change {
     case .touchBinding(let id, let version, let time): touches[id] = (version, time)
+    case .notePosture(let id, let posture): postures[id] = posture
     case .requireDevice(let id, let vendor, let version): devices[vendor.storedID(ofDevice: id)] = version
     case .requireProfile(let applicationID, let profileID, let version):
       profiles[ProfileKey(applicationID: applicationID, profileID: profileID)] = version
@@ -82,11 +99,7 @@ struct CommitBatch {
   /// In the order of `ChangeSetStatements`: bindings, devices, profiles, and so on.
   func calls(mark: ExpiringKey, in lineage: Lineage, places: () -> UInt64) -> [StatementCall] {
     var calls = [StatementCall(.limitLockWait)]
-    if !touches.isEmpty {
-      calls.append(
-        StatementCall(.touchBindings).bind(array: touches.map(\.key)).bind(array: touches.map(\.value.version))
-          .bind(times: touches.map(\.value.time)))
-    }
+    if !touches.isEmpty { calls.append(updateOfBindings) }
     calls += requirements
     if !evaluations.isEmpty { calls.append(insertionOfEvaluations) }
     if !tokens.isEmpty { calls.append(insertionOfTokens) }
@@ -95,6 +108,15 @@ struct CommitBatch {
     let earliest = min(expiries.0.min() ?? .latest, expiries.1.min() ?? .latest)
     calls.append(.finishing(mark: mark, earliestExpiry: earliest, in: lineage))
     return calls
+  }
+
+  private var updateOfBindings: StatementCall {
+    var seen = ArrayElements(of: .bytea)
+    for id in touches.keys {
+      if let posture = postures[id] { seen.append(posture.encoded) } else { seen.appendNull() }
+    }
+    return StatementCall(.touchBindings).bind(array: touches.map(\.key)).bind(array: touches.map(\.value.version))
+      .bind(times: touches.map(\.value.time)).bind(seen)
   }
 
   private var requirements: [StatementCall] {

@@ -10,12 +10,14 @@ extension Statement {
   /// Longer than a transaction of this store takes with its fsync on most disks.
   private static let lockWaitMilliseconds = 50
 
-  /// Ids, versions, times. Without a join, for which a plan that was made for a small table could read all bindings. The index
-  /// is read in its order, so two batches that touch the same bindings never wait for each other both.
+  /// Ids, versions, times, and postures where they are news. Without a join, for which a plan that was made for a small table
+  /// could read all bindings. The index is read in its order, so two batches that touch the same bindings never wait for each
+  /// other both.
   static let touchBindings = requiredAll(
     "touch_bindings",
     """
-    UPDATE bindings SET last_used_at = ($3::BIGINT[])[array_position($1::BYTEA[], binding_id)]
+    UPDATE bindings SET last_used_at = ($3::BIGINT[])[array_position($1::BYTEA[], binding_id)],
+      posture = coalesce(($4::BYTEA[])[array_position($1::BYTEA[], binding_id)], posture)
     WHERE binding_id = ANY ($1::BYTEA[]) AND version = ($2::BIGINT[])[array_position($1::BYTEA[], binding_id)]
     RETURNING 1
     """)

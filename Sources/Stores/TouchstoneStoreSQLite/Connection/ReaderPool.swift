@@ -15,6 +15,33 @@ final class ReaderPool: Sendable {
       let connection = try SQLiteConnection(path: path, access: .readOnly)
       reader = Mutex(try RecordReader(on: connection))
     }
+
+    /// `nil`: another thread reads.
+    func readIfFree<Value: Sendable>(
+      _ body: (RecordReader) throws(SQLiteError) -> Value
+    ) -> Result<Value, StoreError>? {
+      reader.withLockIfAvailable { reader -> Result<Value, StoreError> in
+        guard let reader else { return .failure(.closed) }
+        do throws(SQLiteError) {
+          return .success(try body(reader))
+        } catch {
+          return .failure(StoreError(error))
+        }
+      }
+    }
+
+    func read<Value: Sendable>(
+      _ body: (RecordReader) throws(SQLiteError) -> Value
+    ) -> Result<Value, StoreError> {
+      reader.withLock { reader -> Result<Value, StoreError> in
+        guard let reader else { return .failure(.closed) }
+        do throws(SQLiteError) {
+          return .success(try body(reader))
+        } catch {
+          return .failure(StoreError(error))
+        }
+      }
+    }
   }
 
   private let readers: [LockedReader]
@@ -26,21 +53,16 @@ final class ReaderPool: Sendable {
     self.readers = readers
   }
 
-  /// Takes tens of microseconds, more where the disk is asked.
+  /// Takes tens of microseconds, more where the disk is asked. The first one that is free reads: a connection forgets its pages
+  /// with each commit, so readers that take turns would each read the upper pages of the tables again.
   func read<Value: Sendable>(
     _ body: (RecordReader) throws(SQLiteError) -> Value
   ) throws(StoreError) -> Value {
-    let turn = next.wrappingAdd(1, ordering: .relaxed).newValue
-    let reader = readers[Int(truncatingIfNeeded: UInt(bitPattern: turn) % UInt(readers.count))]
-    let result = reader.reader.withLock { reader -> Result<Value, StoreError> in
-      guard let reader else { return .failure(.closed) }
-      do throws(SQLiteError) {
-        return .success(try body(reader))
-      } catch {
-        return .failure(StoreError(error))
-      }
+    for reader in readers {
+      if let result = reader.readIfFree(body) { return try result.get() }
     }
-    return try result.get()
+    let turn = next.wrappingAdd(1, ordering: .relaxed).newValue
+    return try readers[Int(truncatingIfNeeded: UInt(bitPattern: turn) % UInt(readers.count))].read(body).get()
   }
 
   func close() {
