@@ -20,9 +20,9 @@ package struct ClockReading: Sendable, Hashable {
 /// Decides up to which time a sweep may go.
 ///
 /// Everything before a sweep's time is void for good (`Store.sweep`). A clock that is ahead for only seconds would void
-/// everything issued until that time has come. So sweeping follows a wall clock that was set ahead only after an hour,
-/// and until then goes by the clock since boot. It follows a clock that was set back at once, because that voids
-/// nothing.
+/// everything issued until that time has come, and some of it lives for a second. So sweeping follows a wall clock that
+/// was set ahead, by however little, only after an hour, and until then goes by the clock since boot. It follows a clock
+/// that was set back at once, because that voids nothing.
 ///
 /// At a start only the latest sweep's mark is available for comparison. If the wall clock is further ahead of it than a
 /// restart takes (a long pause, or a clock that is wrong since boot), sweeping does not follow it for an hour, either.
@@ -30,8 +30,10 @@ package struct ClockReading: Sendable, Hashable {
 /// other clock of the machine outlives its restart, and files have their times from the wall clock, too. On a database
 /// that was never swept, the wall clock is taken as it is.
 package struct SweepClock: Sendable {
-  /// A correction by NTP is seconds at most. Evaluations and tickets live longer than this.
+  /// A correction by NTP is seconds at most: no operator need hear of it.
   package static let tolerance = Duration.seconds(60)
+  /// A clock that was set by less in an hour is steady.
+  static let steadiness = Duration.seconds(1)
   /// By then an operator has noticed a clock that was set wrong, or NTP has corrected it.
   package static let steadyTime = Duration.seconds(60 * 60)
   /// On PostgreSQL a mark is up to 30 s behind the server's clock, which may be 30 s behind ours.
@@ -40,7 +42,7 @@ package struct SweepClock: Sendable {
   package struct Limit: Sendable, Hashable {
     /// Sweep everything that expired before this time.
     package var time: UnixTime
-    /// How far the wall clock is ahead of it. `nil`: it is the wall clock's time.
+    /// How far the wall clock is ahead of it. `nil`: no further than a correction.
     package var ahead: Duration?
   }
 
@@ -60,7 +62,7 @@ package struct SweepClock: Sendable {
 
   package mutating func limit(at reading: ClockReading) -> Limit {
     let drift = reading.boot - candidate
-    if drift > Self.tolerance || .zero - drift > Self.tolerance {
+    if drift > Self.steadiness || .zero - drift > Self.steadiness {
       candidate = reading.boot
       steadySince = reading.sinceBoot
     }
@@ -70,8 +72,7 @@ package struct SweepClock: Sendable {
       steadySince = reading.sinceBoot
     }
     let ahead = reading.boot - boot
-    guard ahead > Self.tolerance else { return Limit(time: reading.wall, ahead: nil) }
-    return Limit(time: boot + reading.sinceBoot, ahead: ahead)
+    return Limit(time: boot + reading.sinceBoot, ahead: ahead > Self.tolerance ? ahead : nil)
   }
 
   /// The time from which the age of events is counted: this machine's, but no later than the mark allows. Archiving

@@ -65,9 +65,15 @@ struct SweepClockTests {
     #expect(clock.limit(at: machine.reading) == .init(time: machine.reading.wall, ahead: nil))
   }
 
-  @Test mutating func correctionsOfSecondsAreFollowed() {
+  /// What lives for seconds would be void until the clock's time has come. Wherever in the hour that decides.
+  @Test(arguments: [0, 1_800, 3_595]) mutating func correctionsOfSecondsAreFollowedAfterAnHour(_ seconds: Int) {
     var clock = served()
+    machine.wait(.seconds(seconds))
+    _ = clock.limit(at: machine.reading)
+    machine.wait(.seconds(5))
     machine.error = SweepClock.tolerance
+    #expect(clock.limit(at: machine.reading) == .init(time: machine.time, ahead: nil))
+    machine.wait(SweepClock.steadyTime)
     #expect(clock.limit(at: machine.reading) == .init(time: machine.reading.wall, ahead: nil))
   }
 
