@@ -107,6 +107,36 @@ struct CommitBatchTests {
     }
   }
 
+  /// Byte for byte, two ids are two, also where a `String` takes them for one.
+  @Test func idsThatLookAlikeAreTold() async throws {
+    try await withStores(1) { stores async throws in
+      let composed = "caf\u{E9}"
+      let decomposed = "cafe\u{301}"
+      try await Self.bind(0..<Self.count, in: stores[0])
+      for id in [composed, decomposed] {
+        try await stores[0].commit(.putProfile(.sample(id)), .putDevice(.sample(id, failures: 1)))
+      }
+      // Of the other one of each pair, a change came in between.
+      try await stores[0].commit(
+        .putProfile(.sample(decomposed, version: 1)), .putDevice(.sample(decomposed, failures: 2, version: 1)))
+      for require in [Self.requireProfile, Self.requireDevice] {
+        let changeSets = (0..<Self.count).map { number in
+          ChangeSet(changes: [require(number.isMultiple(of: 2) ? composed : decomposed)], events: [])
+        }
+        let answers = await Self.commit(changeSets, to: stores[0])
+        for (number, answer) in answers.enumerated() {
+          #expect(answer == (number.isMultiple(of: 2) ? nil : .conflict))
+        }
+      }
+    }
+  }
+
+  private static func requireProfile(_ id: String) -> Change {
+    .requireProfile(applicationID: Sample.application, profileID: id, version: 1)
+  }
+
+  private static func requireDevice(_ id: String) -> Change { .requireDevice(id: id, vendor: .everybody, version: 1) }
+
   // MARK: Logins
 
   private static func bind(_ numbers: Range<Int>, in store: PostgresStore) async throws {

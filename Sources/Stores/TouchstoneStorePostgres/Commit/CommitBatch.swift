@@ -5,15 +5,21 @@ internal import TouchstoneStore
 
 /// All are done, or none. If one of them is refused, each goes by itself.
 struct CommitBatch {
+  /// Identifiers are bytes: two encodings of "é" are two records, and one `String`.
   private struct ProfileKey: Hashable {
-    let applicationID: String
-    let profileID: String
+    let applicationID: [UInt8]
+    let profileID: [UInt8]
+
+    init(_ applicationID: String, _ profileID: String) {
+      self.applicationID = [UInt8](applicationID.utf8)
+      self.profileID = [UInt8](profileID.utf8)
+    }
   }
 
-  private var touches: [String: (version: RecordVersion, time: UnixTime)] = [:]
+  private var touches: [[UInt8]: (version: RecordVersion, time: UnixTime)] = [:]
   /// Of some of the bindings in `touches`.
-  private var postures: [String: SeenPosture] = [:]
-  private var devices: [String: RecordVersion] = [:]
+  private var postures: [[UInt8]: SeenPosture] = [:]
+  private var devices: [[UInt8]: RecordVersion] = [:]
   private var profiles: [ProfileKey: RecordVersion] = [:]
   private var evaluations: [ExpiringKey: EvaluationStanding] = [:]
   private var tokens: [ExpiringKey: TokenRecord] = [:]
@@ -68,13 +74,13 @@ struct CommitBatch {
 
   private func hasRoom(for change: Change) -> Bool {
     switch change {
-    case .touchBinding(let id, _, _): touches[id] == nil
+    case .touchBinding(let id, _, _): touches[[UInt8](id.utf8)] == nil
     // With its touch.
     case .notePosture: true
     case .requireDevice(let id, let vendor, let version):
-      [nil, version].contains(devices[vendor.storedID(ofDevice: id)])
+      [nil, version].contains(devices[[UInt8](vendor.storedID(ofDevice: id).utf8)])
     case .requireProfile(let applicationID, let profileID, let version):
-      [nil, version].contains(profiles[ProfileKey(applicationID: applicationID, profileID: profileID)])
+      [nil, version].contains(profiles[ProfileKey(applicationID, profileID)])
     case .putEvaluation(let evaluation): evaluations[evaluation.key] == nil
     case .putToken(let token): tokens[token.key] == nil
     default: false
@@ -83,11 +89,11 @@ struct CommitBatch {
 
   private mutating func append(_ change: Change) {
     switch change {
-    case .touchBinding(let id, let version, let time): touches[id] = (version, time)
-    case .notePosture(let id, let posture): postures[id] = posture
-    case .requireDevice(let id, let vendor, let version): devices[vendor.storedID(ofDevice: id)] = version
+    case .touchBinding(let id, let version, let time): touches[[UInt8](id.utf8)] = (version, time)
+    case .notePosture(let id, let posture): postures[[UInt8](id.utf8)] = posture
+    case .requireDevice(let id, let vendor, let version): devices[[UInt8](vendor.storedID(ofDevice: id).utf8)] = version
     case .requireProfile(let applicationID, let profileID, let version):
-      profiles[ProfileKey(applicationID: applicationID, profileID: profileID)] = version
+      profiles[ProfileKey(applicationID, profileID)] = version
     case .putEvaluation(let evaluation): evaluations[evaluation.key] = evaluation.standing
     case .putToken(let token): tokens[token.key] = token
     default: break
