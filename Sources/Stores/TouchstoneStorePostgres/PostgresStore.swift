@@ -14,6 +14,7 @@ public final class PostgresStore: Store {
   public let lineage: Lineage
   private let reads: ConnectionLane
   private let writes: ConnectionLane
+  private let waits: ConnectionLane
   private let lists: ConnectionLane
   private let bindingReader: BindingReader
   private let committer: Committer
@@ -58,22 +59,26 @@ public final class PostgresStore: Store {
       ConnectionLane(configuration, targets: targets, backoff: options.backoff)
     }
     func shortLane(
-      _ connections: Int, depth: Int, prepared: [Statement], flushing: (@Sendable () -> StatementCall)? = nil
+      _ connections: Int, depth: Int, kept: Int, prepared: [Statement], setup: [String] = [],
+      flushing: (@Sendable () -> StatementCall)? = nil
     ) -> ConnectionLane {
       lane(
         .init(
           connections: connections, depth: depth, maximumWaiting: options.maximumWaiting,
-          timeout: options.callTimeout, answerTimeout: options.answerTimeout, minimumConnections: connections,
-          prepared: prepared, planning: [SessionSetup.plansByIndex, SessionSetup.plansByKey], flushing: flushing))
+          timeout: options.callTimeout, answerTimeout: options.answerTimeout, minimumConnections: kept,
+          prepared: prepared, planning: [SessionSetup.plansByIndex, SessionSetup.plansByKey] + setup,
+          flushing: flushing))
     }
-    reads = shortLane(options.readConnections, depth: options.readDepth, prepared: Statement.ofReads)
+    reads = shortLane(
+      options.readConnections, depth: options.readDepth, kept: options.readConnections, prepared: Statement.ofReads)
     let flushing: @Sendable () -> StatementCall = { [clock = options.clock] in
       .flushing(expiresAt: clock() + Committer.markLifetime)
     }
     // If each machine has its own log, each commit waits for its own fsync.
     writes = shortLane(
-      options.writeConnections, depth: options.commitDepth, prepared: Statement.ofWrites,
-      flushing: hasOneLog ? flushing : nil)
+      options.writeConnections, depth: options.commitDepth, kept: options.writeConnections,
+      prepared: Statement.ofWrites, setup: [SessionSetup.shortLockWaits], flushing: hasOneLog ? flushing : nil)
+    waits = shortLane(options.waitConnections, depth: 1, kept: 0, prepared: Statement.ofWrites)
     lists = lane(
       .init(
         connections: options.listConnections, depth: 1, maximumWaiting: options.maximumWaiting,
@@ -85,15 +90,16 @@ public final class PostgresStore: Store {
     clock = options.clock
     bindingReader = BindingReader(reads: reads, batches: options.readBatches)
     committer = Committer(
-      writes: writes, lineage: lineage, batches: hasOneLog ? options.commitBatches : nil, clock: clock)
+      writes: writes, waits: waits, lineage: lineage, batches: hasOneLog ? options.commitBatches : nil, clock: clock)
     sealer = EventSealer(lists: lists, options: options, signal: eventSignal)
     events = EventReader(lists: lists)
     eraser = ProfileEraser(
-      lists: lists, lineage: lineage, clock: clock, signer: signer, brokenEventFound: options.brokenEventFound)
+      lists: lists, lineage: lineage, clock: clock, signer: signer, lockTimeout: options.answerTimeout,
+      brokenEventFound: options.brokenEventFound)
     archiving = EventArchiving(lists: lists, clock: clock, signer: signer)
     standIns = StandInBound(maximum: options.maximumStandIns, namedApplications: options.namedApplications)
     sweeper = Sweeper(lists: lists, lineage: lineage, clock: clock, standIns: standIns)
-    for lane in [reads, writes, lists] { lane.start() }
+    for lane in [reads, writes, waits, lists] { lane.start() }
     sealer.start(reads: reads)
   }
 
@@ -352,9 +358,11 @@ public final class PostgresStore: Store {
     sealer.close()
     let deadline = MonotonicTime.now() + Self.drainTime
     // A commit in doubt queries on the same lane. It finds the store closed, and stays in doubt.
-    writes.drain(deadline: deadline) { [reads, lists] in
-      reads.drain(deadline: deadline) {
-        lists.drain(deadline: deadline, completion: completion)
+    waits.drain(deadline: deadline) { [writes, reads, lists] in
+      writes.drain(deadline: deadline) {
+        reads.drain(deadline: deadline) {
+          lists.drain(deadline: deadline, completion: completion)
+        }
       }
     }
   }

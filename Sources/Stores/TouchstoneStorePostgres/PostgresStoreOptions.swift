@@ -9,6 +9,8 @@ public struct PostgresStoreOptions: Sendable {
   public var readConnections = 4
   /// Connections for commits: while one waits for the server's fsync, the next one sends.
   public var writeConnections = 4
+  /// Connections for commits that wait for rows which other transactions hold, made when they are needed.
+  public var waitConnections = 4
   /// Connections for work that takes long or several round trips: lists, sealing, erasures, sweeping.
   public var listConnections = 4
   /// Reads under way on one connection, so that the next one is there when one is done.

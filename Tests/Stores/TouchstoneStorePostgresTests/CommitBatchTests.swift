@@ -107,6 +107,31 @@ struct CommitBatchTests {
     }
   }
 
+  /// More commits wait for it than there are connections. The calls' time is shorter than a test's patience, so that one that
+  /// is delayed fails.
+  @Test func aRowThatIsHeldDelaysNoOtherCommit() async throws {
+    var options = PostgresStoreOptions.small
+    options.callTimeout = .seconds(20)
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: options)
+      try await withStores(1, at: uri, options: options) { stores in
+        try await Self.bind(0..<2, in: stores[0])
+        var answers: Task<[StoreError.Code?], Never>?
+        try await withTransaction("SELECT * FROM bindings WHERE binding_id = 'b-0' FOR UPDATE", at: uri) {
+          answers = Task { await Self.commit((0..<12).map { _ in Self.login(0) }, to: stores[0]) }
+          // One has the row's turn, and others wait for that turn.
+          let waiting = """
+            SELECT count(*) > 1 FROM pg_locks
+            WHERE NOT granted AND locktype = 'tuple' AND relation = 'bindings'::regclass
+            """
+          try await untilServer(at: uri, answers: "t", to: waiting)
+          for _ in 0..<20 { try await stores[0].commit(Self.login(1)) }
+        }
+        #expect(await answers?.value.allSatisfy { $0 == nil } == true)
+      }
+    }
+  }
+
   /// Byte for byte, two ids are two, also where a `String` takes them for one.
   @Test func idsThatLookAlikeAreTold() async throws {
     try await withStores(1) { stores async throws in

@@ -146,13 +146,14 @@ struct LongErasureTests {
     }
   }
 
-  /// Of those that have written profiles.
+  /// Of those that have written profiles, and wait for longer than a commit does before it goes where it delays no other.
   private static func until(_ count: String, waitForTransactionsAt uri: String) async throws {
     try await untilServer(at: uri, answers: count, to: waitingWriters)
   }
 
   private static let waitingWriters = """
-    SELECT count(*) FROM pg_locks AS l WHERE NOT granted AND locktype = 'transactionid' AND EXISTS (
+    SELECT count(*) FROM pg_locks AS l WHERE NOT granted AND locktype = 'transactionid'
+      AND waitstart < clock_timestamp() - INTERVAL '100 milliseconds' AND EXISTS (
       SELECT 1 FROM pg_locks WHERE pid = l.pid AND granted AND relation = 'profiles'::regclass)
     """
 

@@ -104,7 +104,7 @@ struct CommitBatch {
 
   /// In the order of `ChangeSetStatements`: bindings, devices, profiles, and so on.
   func calls(mark: ExpiringKey, in lineage: Lineage, places: () -> UInt64) -> [StatementCall] {
-    var calls = [StatementCall(.limitLockWait)]
+    var calls: [StatementCall] = []
     if !touches.isEmpty { calls.append(updateOfBindings) }
     calls += requirements
     if !evaluations.isEmpty { calls.append(insertionOfEvaluations) }

@@ -17,6 +17,8 @@ final class Committer: Sendable {
   private static let questionInterval: Duration = .milliseconds(100)
 
   private let writes: ConnectionLane
+  /// For commits that wait for a row which another transaction holds.
+  private let waits: ConnectionLane
   private let lineage: Lineage
   private let clock: @Sendable () -> UnixTime
   /// The places of this process's events.
@@ -25,12 +27,16 @@ final class Committer: Sendable {
   /// `nil`: each commit goes by itself.
   private let batcher: Batcher<Commit>?
 
-  /// - Parameter batches: how many commits share a transaction; `nil` if an engine spreads tables over machines, because such
+  /// - Parameters:
+  ///   - waits: as long as `writes` has a limit to its waits for rows.
+  ///   - batches: how many commits share a transaction; `nil` if an engine spreads tables over machines, because such
   ///   a transaction would be one of all of them.
   init(
-    writes: ConnectionLane, lineage: Lineage, batches: BatchLimits?, clock: @escaping @Sendable () -> UnixTime
+    writes: ConnectionLane, waits: ConnectionLane, lineage: Lineage, batches: BatchLimits?,
+    clock: @escaping @Sendable () -> UnixTime
   ) {
     self.writes = writes
+    self.waits = waits
     self.lineage = lineage
     self.clock = clock
     batcher = batches.map { Batcher($0) }
@@ -116,6 +122,13 @@ final class Committer: Sendable {
     let deadline: MonotonicTime
     let completion: @Sendable (StoreError?) -> Void
     private(set) var number = 1
+    private(set) var isPatient = false
+
+    var patient: Attempt {
+      var patient = self
+      patient.isPatient = true
+      return patient
+    }
 
     var next: Attempt {
       var next = self
@@ -125,13 +138,16 @@ final class Committer: Sendable {
   }
 
   private func attempt(_ attempt: Attempt) {
-    writes.run(attempt.calls, until: attempt.deadline) { [self] result in conclude(attempt, result) }
+    (attempt.isPatient ? waits : writes).run(attempt.calls, until: attempt.deadline) { [self] result in
+      conclude(attempt, result)
+    }
   }
 
   private func conclude(_ attempt: Attempt, _ result: Result<[QueryResult], PostgresError>) {
     switch result {
     case .success: attempt.completion(nil)
     case .failure(.lost(let reason)): settle(attempt, reason: reason)
+    case .failure(.server(.lockNotAvailable, _)) where !attempt.isPatient: self.attempt(attempt.patient)
     case .failure(let error) where error.isWorthRetrying && attempt.number < Retry.maximumAttempts:
       let next = attempt.next
       after(Retry.delay(afterAttempt: attempt.number), before: attempt.deadline) { isInTime in

@@ -17,6 +17,8 @@ struct ProfileEraser: Sendable {
   let lineage: Lineage
   let clock: @Sendable () -> UnixTime
   let signer: AccountSigner
+  /// The log's end is locked while the last transaction waits for a record.
+  let lockTimeout: Duration
   let brokenEventFound: @Sendable (EventChainVerifier.Fault) -> Void
   let notedFaults = NotedFaults()
 
@@ -80,7 +82,7 @@ struct ProfileEraser: Sendable {
       for index in parts.indices { try await parts[index].erasePart(in: session, through: chain.head.sequence) }
       isLast = parts.allSatisfy(\.isDone)
       if isLast {
-        try await session.run(calls)
+        try await session.run([StatementCall(.limitLockWaits).bind(String(lockTimeout.milliseconds))] + calls)
         for part in parts { try await Self.removeRecords(of: part.erasure, in: session) }
         // Seals the few events committed meanwhile. Later events belong to a new profile.
         try await chain.seal()

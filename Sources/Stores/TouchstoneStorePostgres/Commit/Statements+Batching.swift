@@ -3,13 +3,6 @@
 internal import TouchstoneStore
 
 extension Statement {
-  /// Whether other transactions hold a row is not known before. A batch does not wait for it long, because all of its commits
-  /// would: each goes by itself then, and waits for its own rows.
-  static let limitLockWait = Statement(
-    "limit_lock_wait", "SELECT set_config('lock_timeout', '\(lockWaitMilliseconds)', true)")
-  /// Longer than a transaction of this store takes with its fsync on most disks.
-  private static let lockWaitMilliseconds = 50
-
   /// Ids, versions, times, and postures where they are news. Without a join, for which a plan that was made for a small table
   /// could read all bindings. The index is read in its order, so two batches that touch the same bindings never wait for each
   /// other both.
@@ -59,6 +52,6 @@ extension Statement {
     """)
 
   static let batching = [
-    limitLockWait, touchBindings, requireDevices, requireNoDevices, requireProfiles, insertEvaluations, insertTokens,
+    touchBindings, requireDevices, requireNoDevices, requireProfiles, insertEvaluations, insertTokens,
   ]
 }

@@ -119,6 +119,9 @@ extension Statement {
 
   // MARK: Erasing
 
+  /// Milliseconds, for the rest of the transaction.
+  static let limitLockWaits = Statement("limit_lock_waits", "SELECT set_config('lock_timeout', $1, true)")
+
   /// A bounded number of revoked bindings after an id, in the order of their ids.
   static let deleteRevokedBindings = Statement(
     "delete_revoked_bindings",
@@ -169,8 +172,8 @@ extension Statement {
     """)
 
   static let erasing = [
-    beginErasure, holdProfile, deleteRevokedBindings, deleteBindingsOfProfile, deleteProfiles, deleteDevices,
-    raiseErasureMark, eraseEvents,
+    limitLockWaits, beginErasure, holdProfile, deleteRevokedBindings, deleteBindingsOfProfile, deleteProfiles,
+    deleteDevices, raiseErasureMark, eraseEvents,
   ]
 }
 

@@ -14,6 +14,7 @@ struct SQLState: RawRepresentable, Sendable, Hashable {
   static let uniqueViolation = SQLState(rawValue: "23505")
   static let serializationFailure = SQLState(rawValue: "40001")
   static let deadlockDetected = SQLState(rawValue: "40P01")
+  static let lockNotAvailable = SQLState(rawValue: "55P03")
   static let undefinedFunction = SQLState(rawValue: "42883")
   static let featureNotSupported = SQLState(rawValue: "0A000")
   static let undefinedTable = SQLState(rawValue: "42P01")
@@ -24,7 +25,7 @@ struct SQLState: RawRepresentable, Sendable, Hashable {
   /// 08 connection, 53 resources (disk full, too many connections), 55P03 lock timeout, 57 operator intervention (shutdown,
   /// statement timeout), 58 the system, 25006 read-only: nothing was written, and a later try may succeed.
   var isOfTheMoment: Bool {
-    ["08", "53", "57", "58"].contains(rawValue.prefix(2)) || rawValue == "55P03" || self == .readOnlyTransaction
+    ["08", "53", "57", "58"].contains(rawValue.prefix(2)) || self == .lockNotAvailable || self == .readOnlyTransaction
   }
 
   /// The same statements may succeed if they are sent again.

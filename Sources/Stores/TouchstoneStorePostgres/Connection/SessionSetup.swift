@@ -47,6 +47,14 @@ extension SessionSetup {
   static let plansByIndex = """
     SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('enable_seqscan', 'jit')
     """
+  /// Which rows other transactions hold is not known before, and all that comes after a commit on its connection waits with it.
+  /// One that needs longer waits where it delays no other (`Committer`). An engine that lacks the setting waits.
+  static let shortLockWaits = """
+    SELECT set_config(name, '\(lockWaitMilliseconds)', false) FROM pg_settings WHERE name = 'lock_timeout'
+    """
+  /// Longer than a transaction of this store takes with its fsync on most disks.
+  private static let lockWaitMilliseconds = 50
+
   /// Each statement finds its rows by their keys, so it is planned once for all values, and each row is looked up.
   static let plansByKey = """
     SELECT set_config(name, CASE name WHEN 'plan_cache_mode' THEN 'force_generic_plan' ELSE 'off' END, false)
@@ -56,7 +64,7 @@ extension SessionSetup {
 }
 
 extension Duration {
-  fileprivate var milliseconds: Int64 {
+  var milliseconds: Int64 {
     components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
   }
 }
