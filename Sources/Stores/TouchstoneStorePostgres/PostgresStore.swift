@@ -16,6 +16,7 @@ public final class PostgresStore: Store {
   private let writes: ConnectionLane
   private let waits: ConnectionLane
   private let lists: ConnectionLane
+  private let seals: ConnectionLane
   private let bindingReader: BindingReader
   private let committer: Committer
   private let sealer: EventSealer
@@ -79,19 +80,26 @@ public final class PostgresStore: Store {
       options.writeConnections, depth: options.commitDepth, kept: options.writeConnections,
       prepared: Statement.ofWrites, setup: [SessionSetup.shortLockWaits], flushing: hasOneLog ? flushing : nil)
     waits = shortLane(options.waitConnections, depth: 1, kept: 0, prepared: Statement.ofWrites)
+    // One round at a time. Its statements take milliseconds, so a peer that vanished is found as soon as on the short lanes: all
+    // lists wait for the round.
+    seals = lane(
+      .init(
+        connections: 1, depth: 1, maximumWaiting: options.maximumWaiting, timeout: options.callTimeout,
+        answerTimeout: options.answerTimeout, prepared: Statement.all,
+        planning: [SessionSetup.plansByIndex, SessionSetup.lockWaits(of: options.answerTimeout / 2)]))
     lists = lane(
       .init(
         connections: options.listConnections, depth: 1, maximumWaiting: options.maximumWaiting,
         timeout: options.listTimeout, answerTimeout: options.listTimeout,
-        // If sealing is interrupted while it locks the chain, all lists and sealing wait this long. Between two statements a
-        // process hashes some thousand events at most, which takes milliseconds.
+        // If an erasure or an archiver is interrupted while it locks the chain, sealing waits this long, and lists with it.
+        // Between two statements a process hashes some thousand events at most, which takes milliseconds.
         idleTimeout: options.callTimeout, signOfLifeTimeout: options.answerTimeout,
         prepared: Statement.all, planning: [SessionSetup.plansByIndex]))
     clock = options.clock
     bindingReader = BindingReader(reads: reads, batches: options.readBatches)
     committer = Committer(
       writes: writes, waits: waits, lineage: lineage, batches: hasOneLog ? options.commitBatches : nil, clock: clock)
-    sealer = EventSealer(lists: lists, options: options, signal: eventSignal)
+    sealer = EventSealer(lane: seals, options: options, signal: eventSignal)
     events = EventReader(lists: lists)
     eraser = ProfileEraser(
       lists: lists, lineage: lineage, clock: clock, signer: signer, lockTimeout: options.answerTimeout,
@@ -99,7 +107,7 @@ public final class PostgresStore: Store {
     archiving = EventArchiving(lists: lists, clock: clock, signer: signer)
     standIns = StandInBound(maximum: options.maximumStandIns, namedApplications: options.namedApplications)
     sweeper = Sweeper(lists: lists, lineage: lineage, clock: clock, standIns: standIns)
-    for lane in [reads, writes, waits, lists] { lane.start() }
+    for lane in [reads, writes, waits, seals, lists] { lane.start() }
     sealer.start(reads: reads)
   }
 
@@ -358,10 +366,12 @@ public final class PostgresStore: Store {
     sealer.close()
     let deadline = MonotonicTime.now() + Self.drainTime
     // A commit in doubt queries on the same lane. It finds the store closed, and stays in doubt.
-    waits.drain(deadline: deadline) { [writes, reads, lists] in
+    waits.drain(deadline: deadline) { [writes, reads, seals, lists] in
       writes.drain(deadline: deadline) {
         reads.drain(deadline: deadline) {
-          lists.drain(deadline: deadline, completion: completion)
+          seals.drain(deadline: deadline) {
+            lists.drain(deadline: deadline, completion: completion)
+          }
         }
       }
     }

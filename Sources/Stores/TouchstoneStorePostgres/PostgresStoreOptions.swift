@@ -11,8 +11,8 @@ public struct PostgresStoreOptions: Sendable {
   public var writeConnections = 4
   /// Connections for commits that wait for rows which other transactions hold, made when they are needed.
   public var waitConnections = 4
-  /// Connections for work that takes long or several round trips: lists, sealing, erasures, sweeping.
-  public var listConnections = 4
+  /// Connections for work that takes long or several round trips: lists, erasures, sweeping. Sealing has one of its own.
+  public var listConnections = 3
   /// Reads under way on one connection, so that the next one is there when one is done.
   public var readDepth = 16
   /// Commits under way on one connection. They share an fsync, and the first waits for the last, about 10 ms.

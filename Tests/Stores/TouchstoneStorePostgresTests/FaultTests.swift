@@ -90,6 +90,24 @@ struct FaultTests {
     }
   }
 
+  /// The way stands still while a round of sealing waits for an answer, and goes on without a word to it. Lists have ten minutes.
+  @Test(.timeLimit(.minutes(3))) func whoReadsTheLogDoesNotWaitForARoundThatLostItsWay() async throws {
+    var options = Self.shortOptions
+    options.listTimeout = .seconds(600)
+    try await withFaultyWay(options: options) { way, store, _ in
+      try await withTransaction("SELECT * FROM event_chain FOR UPDATE", at: way.directURI) {
+        try await store.commit(events: [.sample()])
+        let waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'tuple' AND relation = 'event_chain'::regclass"
+        try await untilServer(at: way.directURI, answers: "1", to: waiting)
+        way.setMode(.standsStill)
+      }
+      while way.lossCount == 0 { await Task.yield() }
+      way.setMode(.open)
+      try await untilItServes(store)
+      #expect(try await store.events().count == 1)
+    }
+  }
+
   /// What is sealed twice is sealed once.
   @Test func whoReadsTheLogDoesNotHearOfACutInTheMiddleOfSealing() async throws {
     try await withFaultyWay { way, store, _ in

@@ -24,7 +24,9 @@ final class EventSealer: @unchecked Sendable {
     var waiters: [Waiter] = []
   }
 
-  private let lists: ConnectionLane
+  private let lane: ConnectionLane
+  /// How long a round waits while another transaction holds the log's end.
+  private let patience: Duration
   private let interval: Duration
   private let signal: EventSignal
   private let state = Mutex(State())
@@ -38,8 +40,9 @@ final class EventSealer: @unchecked Sendable {
   /// The interval for sealing events for which no reader waits, which dead processes left.
   private static let unobservedTicks = 25
 
-  init(lists: ConnectionLane, options: PostgresStoreOptions, signal: EventSignal) {
-    self.lists = lists
+  init(lane: ConnectionLane, options: PostgresStoreOptions, signal: EventSignal) {
+    self.lane = lane
+    patience = options.listTimeout
     self.signal = signal
     interval = options.sealInterval
     watch = Mutex(SealingWatch(patience: options.sealingPatience))
@@ -136,13 +139,26 @@ final class EventSealer: @unchecked Sendable {
     if isNeeded { begin(after: hasWaiters ? nil : interval) }
   }
 
-  /// Returns the log's end. Usually there is nothing to seal, and then nothing is locked.
+  /// Returns the log's end.
   private func sealAll() async throws(PostgresError) -> UInt64 {
-    let found = try await lists.run([StatementCall(.hasUnsealedEvents)], isQuestion: true)
+    let end = MonotonicTime.now() + patience
+    while true {
+      do throws(PostgresError) {
+        return try await sealUnlessLocked()
+      } catch {
+        // It has waited for the lock as long as one statement may.
+        guard case .server(.lockNotAvailable, _) = error, .now() < end else { throw error }
+      }
+    }
+  }
+
+  /// Usually there is nothing to seal, and then nothing is locked.
+  private func sealUnlessLocked() async throws(PostgresError) -> UInt64 {
+    let found = try await lane.run([StatementCall(.hasUnsealedEvents)], isQuestion: true)
     guard var row = found.first?.first else { throw .corrupt("the audit log has no head") }
     guard row.boolean() else { return row.version() }
     // A commit whose answer was lost left all of its events or none.
-    return try await lists.withSession(isRepeatable: true) { session throws(PostgresError) in
+    return try await lane.withSession(isRepeatable: true) { session throws(PostgresError) in
       var chain = try await LockedEventChain(in: session)
       try await chain.seal()
       let end = chain.head.sequence

@@ -2,7 +2,8 @@
 
 enum Retry {
   /// If many transactions write one row, a serializable engine refuses all but one each time.
-  static let maximumAttempts = 10
+  /// Each takes 50 ms at most beside its own time, and a call's time ends them before.
+  static let maximumAttempts = 20
   private static let maximumDelay: Duration = .milliseconds(50)
 
   /// Doubles, with full jitter, so that the losers of one race do not meet again.

@@ -49,11 +49,12 @@ extension SessionSetup {
     """
   /// Which rows other transactions hold is not known before, and all that comes after a commit on its connection waits with it.
   /// One that needs longer waits where it delays no other (`Committer`). An engine that lacks the setting waits.
-  static let shortLockWaits = """
-    SELECT set_config(name, '\(lockWaitMilliseconds)', false) FROM pg_settings WHERE name = 'lock_timeout'
-    """
-  /// Longer than a transaction of this store takes with its fsync on most disks.
-  private static let lockWaitMilliseconds = 50
+  /// 50 ms are longer than a transaction of this store takes with its fsync on most disks.
+  static let shortLockWaits = lockWaits(of: .milliseconds(50))
+
+  static func lockWaits(of time: Duration) -> String {
+    "SELECT set_config(name, '\(time.milliseconds)', false) FROM pg_settings WHERE name = 'lock_timeout'"
+  }
 
   /// Each statement finds its rows by their keys, so it is planned once for all values, and each row is looked up.
   static let plansByKey = """
