@@ -1,10 +1,17 @@
 """`touchstone attestation check`: what real phones and browsers sent comes out as it must."""
 
 import base64
+import datetime
+import hashlib
 import json
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.x509.oid import NameOID
 
 from support.server import run
 
@@ -118,6 +125,208 @@ def test_a_changed_byte_is_found_out(tmp_path):
         )
     code, found = verdicts(written(tmp_path / "changed.json", *changed))
     assert (code, {verdict["verdict"] for verdict in found}) == (0, {"refused"})
+
+
+def url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def unurl(text):
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def reason(tmp_path, known, *arguments):
+    _, [verdict] = verdicts(*arguments, written(tmp_path / "case.json", known))
+    return verdict.get("reason", verdict["verdict"])
+
+
+@pytest.mark.parametrize(
+    "change, expected",
+    [
+        (lambda data: data, "accepted"),
+        (lambda data: data[:-1] + b',"origin":"https://evil.example"}', "MALFORMED_CLIENT_DATA"),
+        (lambda data: data[:-1] + b',"\\u006frigin":"https://evil.example"}', "MALFORMED_CLIENT_DATA"),
+        (lambda data: data[:-1] + b',"more":{"origin":1,"type":["type","{"]},"x":"origin"}', "accepted"),
+        (lambda data: data.decode().encode("utf-16-le"), "MALFORMED_CLIENT_DATA"),
+        (lambda data: data[:-1] + b',"more":"\f"}', "MALFORMED_CLIENT_DATA"),
+        (lambda data: b"\xef\xbb\xbf" + data, "MALFORMED_CLIENT_DATA"),
+        (lambda data: data[:-1] + b',"tokenBinding":{"\xff":1}}', "MALFORMED_CLIENT_DATA"),
+        (lambda data: data.replace(b"apk-key-hash:K", "apk-key-hash:\u212a".encode()), "ORIGIN_DIFFERS"),
+        # The last character of 32 bytes in base64url has two bits to spare.
+        (lambda data: data.replace(b'AAA"', b'AAB"'), "CHALLENGE_DIFFERS"),
+    ],
+)
+def test_client_data_has_one_meaning(tmp_path, change, expected):
+    """Nothing signs it in the format "none": only its own checks find it out."""
+    known = case("webauthn/pywebauthn-registrations.json", "pywebauthn-supports_dict_credential")
+    challenge, origin = url(bytes(32)), "android:apk-key-hash:K"
+    data = {"type": "webauthn.create", "challenge": challenge, "origin": origin}
+    ceremony = {
+        "expected_challenge_b64u": challenge,
+        "clientDataJSON_b64u": url(change(json.dumps(data, separators=(",", ":")).encode())),
+    }
+    assert reason(tmp_path, known | {"origin": origin, "registration": known["registration"] | ceremony}) == expected
+
+
+def cbor(item):
+    """As much of RFC 8949 as an attestation has."""
+
+    def head(major, count):
+        return bytes([major << 5 | 25]) + count.to_bytes(2, "big")
+
+    match item:
+        case int():
+            return head(0, item) if item >= 0 else head(1, -1 - item)
+        case bytes():
+            return head(2, len(item)) + item
+        case str():
+            return head(3, len(item)) + item.encode()
+        case list():
+            return head(4, len(item)) + b"".join(map(cbor, item))
+    return head(5, len(item)) + b"".join(cbor(key) + cbor(value) for key, value in item.items())
+
+
+MODEL = x509.ObjectIdentifier("1.3.6.1.4.1.45724.1.1.4")
+
+
+class Authority:
+    """A certificate of ours and its key."""
+
+    def __init__(self, name, issuer=None, *, key=None, subject_key=None, length=None, authority=True, extensions=()):
+        self.key = key or ec.generate_private_key(ec.SECP256R1())
+        parts = {
+            NameOID.COUNTRY_NAME: "SE", NameOID.ORGANIZATION_NAME: "Test", NameOID.COMMON_NAME: name,
+            NameOID.ORGANIZATIONAL_UNIT_NAME: "Authenticator Attestation",
+        }
+        self.name = x509.Name([x509.NameAttribute(kind, text) for kind, text in parts.items()])
+        builder = (
+            x509.CertificateBuilder(self.name_of(issuer), self.name, subject_key or self.key.public_key(), 5)
+            .not_valid_before(datetime.datetime(2026, 1, 1))
+            .not_valid_after(datetime.datetime(2027, 1, 1))
+            .add_extension(x509.BasicConstraints(authority, length), critical=True)
+        )
+        for extension, critical in extensions:
+            builder = builder.add_extension(extension, critical)
+        certificate = builder.sign((issuer or self).key, hashes.SHA256())
+        self.der = certificate.public_bytes(Encoding.DER)
+
+    def name_of(self, issuer):
+        return issuer.name if issuer else self.name
+
+
+def packed(leaf, *above):
+    """A registration whose statement this leaf's key signs."""
+    point = leaf.key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    key = cbor({1: 2, 3: -7, -1: 1, -2: point[1:33], -3: point[33:]})
+    data = hashlib.sha256(b"example.org").digest() + b"\x41" + bytes(4 + 16) + b"\0\1\1" + key
+    client = b'{"type":"webauthn.create","challenge":"AAAA","origin":"https://example.org"}'
+    signature = leaf.key.sign(data + hashlib.sha256(client).digest(), ec.ECDSA(hashes.SHA256()))
+    statement = {"alg": -7, "sig": signature, "x5c": [leaf.der, *(each.der for each in above)]}
+    return {
+        "id": "packed", "kind": "webauthn-registration", "rp_id": "example.org", "origin": "https://example.org",
+        "verify_at": "2026-06-01T00:00:00Z", "expected_challenge_b64u": "AAAA", "clientDataJSON_b64u": url(client),
+        "attestationObject_b64u": url(cbor({"fmt": "packed", "attStmt": statement, "authData": data})),
+    }
+
+
+def test_a_chain_follows_from_its_root(tmp_path):
+    constraints = x509.NameConstraints([x509.DirectoryName(x509.Name([]))], None)
+    unknown = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.2.3.4"), b"\5\0")
+    root = Authority("root", length=0)
+    between = Authority("between", root)
+    copy = Authority("root", Authority("root"), subject_key=root.key.public_key())
+    no_authority = Authority("no authority", authority=False)
+    constrained = Authority("constrained", root, extensions=[(constraints, True)])
+
+    def leaf(issuer, *extensions):
+        return Authority("leaf", issuer, authority=False, extensions=extensions)
+
+    def judged(anchor, *chain):
+        roots = tmp_path / "roots.pem"
+        roots.write_text(pem(anchor.der))
+        return reason(tmp_path, packed(*chain), "--roots", roots)
+
+    direct = leaf(root)
+    assert judged(root, direct) == "accepted"
+    assert judged(root, direct, root) == "accepted"
+    assert judged(direct, direct) == "accepted"
+    # A critical extension that is understood, and the same not critical.
+    assert judged(root, leaf(root, (x509.KeyUsage(True, *[False] * 8), True), (unknown, False))) == "accepted"
+    assert judged(root, leaf(root, (unknown, True))) == "CERTIFICATE_UNSUITABLE"
+    assert judged(root, leaf(constrained), constrained) == "CERTIFICATE_UNSUITABLE"
+    # One authority more than the root allows, also where a copy of it, which it did not sign, allows more.
+    assert judged(root, leaf(between), between) == "ROOT_UNKNOWN"
+    assert judged(root, leaf(between), between, root) == "CHAIN_BROKEN"
+    assert judged(root, leaf(between), between, copy) == "ROOT_UNKNOWN"
+    # What is trusted for itself vouches for no other.
+    assert judged(no_authority, leaf(no_authority)) == "CHAIN_INCOMPLETE"
+    assert judged(no_authority, leaf(no_authority), no_authority) == "CHAIN_BROKEN"
+    assert judged(root, direct, Authority("root")) == "ROOT_UNKNOWN"
+
+
+def test_a_certificate_has_one_meaning(tmp_path):
+    """No root is asked for, so that nothing else finds it out."""
+    other = x509.ObjectIdentifier("1.3.6.1.4.1.45724.1.1.5")
+    models = [(x509.UnrecognizedExtension(kind, b"\4\20" + bytes(16)), False) for kind in (MODEL, other)]
+    leaf = Authority("leaf", authority=False, extensions=models)
+    assert reason(tmp_path, packed(leaf)) == "accepted"
+    once = leaf.der
+    leaf.der = once.replace(b"\x82\xe5\x1c\1\1\5", b"\x82\xe5\x1c\1\1\4")
+    assert leaf.der != once
+    assert reason(tmp_path, packed(leaf)) == "MALFORMED_CERTIFICATE"
+    kinds = [x509.ObjectIdentifier(f"1.2.3.{number}") for number in range(64)]
+    many = [(x509.UnrecognizedExtension(kind, b"\5\0"), False) for kind in kinds]
+    assert reason(tmp_path, packed(Authority("leaf", authority=False, extensions=many))) == "MALFORMED_CERTIFICATE"
+    assert reason(tmp_path, packed(Authority("leaf", authority=False, extensions=many[1:]))) == "accepted"
+    # A length in more bytes than it needs.
+    leaf.der = once[:1] + b"\x83\0" + once[2:]
+    assert reason(tmp_path, packed(leaf)) == "MALFORMED_CERTIFICATE"
+
+
+def test_a_key_that_costs_too_much_is_not_served(tmp_path):
+    """With an exponent as long as the modulus, a verification takes as long as a signature."""
+    modulus = rsa.generate_private_key(65_537, 3_072).public_key().public_numbers().n
+    slow = rsa.RSAPublicNumbers((1 << 3_000) + 1, modulus).public_key()
+    leaf = Authority("leaf", Authority("root"), authority=False, subject_key=slow)
+    assert reason(tmp_path, packed(leaf)) == "UNSUPPORTED_ALGORITHM"
+
+
+def test_a_u2f_key_vouches_for_no_model_and_is_on_p256(tmp_path):
+    known = case("webauthn/yubico-synthetic-registrations.json", "yubico-test-fido-u2f-BasicAttestation")
+    _, [verdict] = verdicts(written(tmp_path / "case.json", known))
+    assert verdict["facts"]["aaguid"] == "0" * 32
+    ceremony = known["registration"]
+    statement = unurl(ceremony["attestationObject_b64u"])
+    # id-ecPublicKey, and a number beside it.
+    changed = statement.replace(bytes.fromhex("06072a8648ce3d0201"), bytes.fromhex("06072a8648ce3d0205"))
+    assert changed != statement
+    ceremony["attestationObject_b64u"] = url(changed)
+    assert reason(tmp_path, known) == "CERTIFICATE_UNSUITABLE"
+
+
+def test_a_passkeys_android_chain_can_be_revoked(tmp_path):
+    name = "pywebauthn-verify_attestation_android_key_hardware_authority"
+    known = case("webauthn/pywebauthn-registrations.json", name)
+    object_ = unurl(known["registration"]["attestationObject_b64u"])
+    start = object_.index(b"\x30\x82", object_.index(b"\x30\x82") + 300)
+    intermediate = x509.load_der_x509_certificate(object_[start : start + 4 + int.from_bytes(object_[start + 2 : start + 4])])
+    entries = {format(intermediate.serial_number, "x"): {"status": "REVOKED"}}
+    assert reason(tmp_path, known) == "accepted"
+    assert reason(tmp_path, known | {"status_list": {"entries": entries}}) == "CERTIFICATE_REVOKED"
+
+
+def test_expiry_counts_for_keys_that_were_fetched_before_an_extension_said_so():
+    _, [pixel] = verdicts("--at", "2023-06-01T00:00:00Z", VECTORS / "android" / "asitplus-Pixel_6.json")
+    assert (pixel["facts"], pixel.get("reason")) == ({}, "CERTIFICATE_EXPIRED")
+
+
+def test_a_phones_text_is_one_line(tmp_path):
+    known = case("webauthn/pywebauthn-registrations.json", "pywebauthn-supports_dict_credential")
+    data = {"type": "webauthn.get\naccepted registration x\x1b[2J", "challenge": "", "origin": ""}
+    ceremony = {"clientDataJSON_b64u": url(json.dumps(data).encode())}
+    checked = run("attestation", "check", written(tmp_path / "x.json", known | {"registration": known["registration"] | ceremony}))
+    assert checked.stdout.count("\n") == 1
+    assert "\\u{a}accepted registration x\\u{1b}[2J" in checked.stdout
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,12 @@ struct PublicKeyTests {
     [0xA5, 0x01, 0x02, 0x03] + algorithm + [0x20, curve, 0x21] + bytes(x) + [0x22] + bytes(y)
   }
 
+  /// {1: 3, 3: algorithm, -1: modulus, -2: exponent}
+  private static func rsa(algorithm: [UInt8], exponent: [UInt8]) -> [UInt8] {
+    [0xA4, 0x01, 0x03, 0x03] + algorithm + [0x20, 0x59, 0x01, 0x00] + [UInt8](repeating: 0xFF, count: 256) + [0x21]
+      + [0x40 + UInt8(exponent.count)] + exponent
+  }
+
   @Test func p256Verifies() throws {
     let key = P256.Signing.PrivateKey()
     let point = key.publicKey.x963Representation.dropFirst()
@@ -68,6 +74,10 @@ struct PublicKeyTests {
       (Self.ellipticCurve(algorithm: [0x01], x: x, y: y), .unsupportedAlgorithm),
       // ES256 with an Edwards curve's type.
       ([0xA4, 0x01, 0x01, 0x03, 0x26, 0x20, 0x06, 0x21] + Self.bytes(x), .malformedKey),
+      // RS1, and RS256 with an exponent that is even, and with 1.
+      (Self.rsa(algorithm: [0x39, 0xFF, 0xFE], exponent: [0x01, 0x00, 0x01]), .unsupportedAlgorithm),
+      (Self.rsa(algorithm: [0x39, 0x01, 0x00], exponent: [0x01, 0x00, 0x00]), .malformedKey),
+      (Self.rsa(algorithm: [0x39, 0x01, 0x00], exponent: [0x01]), .malformedKey),
       // RS256 with a modulus of eight bits.
       ([0xA4, 0x01, 0x03, 0x03, 0x39, 0x01, 0x00, 0x20, 0x41, 0xFF, 0x21, 0x41, 0x03], .malformedKey),
       ([0xA0], .malformedKey), ([0x00], .malformedKey), ([], .malformedCBOR),
@@ -81,4 +91,34 @@ struct PublicKeyTests {
       }
     }
   }
+
+  /// Their cost is bounded, and what is not served says so.
+  @Test(arguments: [
+    // ML-DSA-65's number (2.16.840.1.101.3.4.3.18).
+    ("3012300b06096086480165030403120303000000", ProofError.Reason.unsupportedAlgorithm),
+    // P-224, and P-256 spelled out: a curve of the peer's own making.
+    (p224, .unsupportedAlgorithm), (explicitP256, .unsupportedAlgorithm),
+    // P-256 without a point.
+    ("3016301306072a8648ce3d020106082a8648ce3d0301070300", .malformedKey), ("", .malformedKey), ("3000", .malformedKey),
+  ]) func certificatesKeysAreBounded(_ hexadecimal: String, _ reason: ProofError.Reason) {
+    let digits = Array(hexadecimal)
+    let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
+    #expect(throws: ProofError.self) {
+      do throws(ProofError) { _ = try PublicKey(subjectPublicKeyInfo: bytes) } catch {
+        #expect(error.reason == reason)
+        throw error
+      }
+    }
+  }
+
+  private static let p224 =
+    "304e301006072a8648ce3d020106052b81040021033a000495c22ef65cf05ba8c5906e4913ed996058928d58ecbe9b58bc6ca307c9de951c"
+    + "a887c7d5b5977cef29463f97e8f538c45580764c458594ad"
+  private static let explicitP256 =
+    "3082014b3082010306072a8648ce3d02013081f7020101302c06072a8648ce3d0101022100ffffffff000000010000000000000000000000"
+    + "00ffffffffffffffffffffffff305b0420ffffffff00000001000000000000000000000000fffffffffffffffffffffffc04205ac635d8aa"
+    + "3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604b031500c49d360886e704936a6678e1139d26b7819f7e900441046b17d1"
+    + "f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c2964fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb640"
+    + "6837bf51f5022100ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc63255102010103420004017420f4c9c229cd35"
+    + "b131cd332660332ea8f846e70626106bb58ba50cb785275ecbcce432ee67c99c0fa65ebd2ccae490254b849a41464880ef0072abaf34bc"
 }

@@ -50,7 +50,7 @@ extension FuzzTarget {
 
   private static func registration(_ bytes: [UInt8]) throws(ProofError) {
     _ = try PasskeyRegistration.verify(
-      attestationObject: bytes, clientData: registered, expectation, anchors: anchors, at: time)
+      attestationObject: bytes, clientData: registered, expectation, anchors: anchors, revoked: [], at: time)
   }
 
   private static func authentication(_ bytes: [UInt8]) throws(ProofError) {

@@ -98,7 +98,17 @@ extension ProofVerdict {
     parts += facts.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     if let reason { parts.append("\(reason): \(detail ?? "")") }
     if !asExpected { parts.append("(not as expected: \(expect ?? "accept"))") }
-    return parts.joined(separator: " ")
+    return Self.printable(parts.joined(separator: " "))
+  }
+
+  /// Much of it is a phone's own text: without line feeds, which would begin another verdict, and terminals' commands.
+  private static func printable(_ text: String) -> String {
+    String(
+      String.UnicodeScalarView(
+        text.unicodeScalars.flatMap { scalar in
+          scalar.properties.generalCategory == .control
+            ? Array("\\u{\(String(scalar.value, radix: 16))}".unicodeScalars) : [scalar]
+        }))
   }
 
   fileprivate var json: String {

@@ -113,6 +113,8 @@ struct ProofCase: Decodable {
 
     /// Any entry revokes: REVOKED and SUSPENDED alike.
     struct Entry: Decodable {}
+
+    var serialNumbers: Set<String> { Set(entries.keys.map { $0.lowercased() }) }
   }
 
   struct Ceremony: Decodable {

@@ -157,7 +157,7 @@ extension ProofJudge {
     }
     let attestation = try AndroidAttestation.verify(
       try CertificateChain(pem: test.chain ?? []), challenge: challenge, anchors: anchors,
-      revoked: Set(test.statusList?.entries.keys.map { $0.lowercased() } ?? []), at: time)
+      revoked: test.statusList?.serialNumbers ?? [], at: time)
     return Evidence(level: attestation.level, facts: attestation.facts)
   }
 }
@@ -190,7 +190,8 @@ extension ProofJudge {
     return try verdict(test, "registration", ceremony.expect ?? test.expect) { () throws(ProofError) in
       let registration = try PasskeyRegistration.verify(
         attestationObject: try bytes(object, .malformedCBOR, "attestationObject"),
-        clientData: try bytes(data, .malformedClientData, "clientDataJSON"), expected, anchors: anchors, at: time)
+        clientData: try bytes(data, .malformedClientData, "clientDataJSON"), expected, anchors: anchors,
+        revoked: test.statusList?.serialNumbers ?? [], at: time)
       return Evidence(level: registration.level, facts: registration.facts)
     }
   }

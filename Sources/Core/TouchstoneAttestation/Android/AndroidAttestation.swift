@@ -1,6 +1,8 @@
 // Android Key Attestation: the chain of a key's certificates, and what the keystore says of it (Android, "Verify
 // hardware-backed key pairs with key attestation").
 
+internal import COpenSSL
+
 package struct AndroidAttestation: Sendable {
   package let level: AttestationLevel
   package let description: KeyDescription
@@ -8,6 +10,7 @@ package struct AndroidAttestation: Sendable {
   package let subjectPublicKeyInfo: [UInt8]
   /// Its certificates were made for weeks, over the network, and not for years, in a factory.
   package let isRemotelyProvisioned: Bool
+  let anchor: Certificate
 
   private static let provisioningExtension = "1.3.6.1.4.1.11129.2.1.30"
 
@@ -19,7 +22,10 @@ package struct AndroidAttestation: Sendable {
   package static func verify(
     _ chain: CertificateChain, challenge: [UInt8], anchors: TrustAnchors, revoked: Set<String>, at time: Int
   ) throws(ProofError) -> AndroidAttestation {
-    let isRemotelyProvisioned = chain.certificates.contains { $0.extension(provisioningExtension) != nil }
+    let isRemotelyProvisioned = chain.certificates.contains {
+      // Before 2023 they had no extension, and Google's name alone.
+      $0.extension(provisioningExtension) != nil || $0.isOfProvisioningAuthority
+    }
     let anchor = try chain.anchor(
       among: anchors.androidHardware + anchors.androidSoftware, at: time,
       isRemotelyProvisioned ? .allButLeaf : .notBefore)
@@ -37,7 +43,8 @@ package struct AndroidAttestation: Sendable {
     let isHardware = anchors.androidHardware.contains(anchor)
     return AndroidAttestation(
       level: isHardware ? description.level : .selfAttested, description: description,
-      subjectPublicKeyInfo: chain.leaf.subjectPublicKeyInfo, isRemotelyProvisioned: isRemotelyProvisioned)
+      subjectPublicKeyInfo: chain.leaf.subjectPublicKeyInfo, isRemotelyProvisioned: isRemotelyProvisioned,
+      anchor: anchor)
   }
 
   static func description(of leaf: Certificate) throws(ProofError) -> KeyDescription {
@@ -60,6 +67,14 @@ package struct AndroidAttestation: Sendable {
     if description.hardware.needsNoAuthentication { facts.append(ProofFact("user_authentication", "none")) }
     for name in description.software.application?.packages ?? [] { facts.append(ProofFact("package", name)) }
     return facts
+  }
+}
+
+extension Certificate {
+  /// "Droid CA2" and "Droid CA3" certify the keys that phones fetch.
+  fileprivate var isOfProvisioningAuthority: Bool {
+    subjectAttribute(NID_organizationName) == "Google LLC"
+      && subjectAttribute(NID_commonName)?.hasPrefix("Droid CA") == true
   }
 }
 

@@ -19,6 +19,9 @@ package struct KeyDescription: Sendable {
     case strongBox = 2
   }
 
+  /// Of Keymaster 2 to 4.1, and of KeyMint 1 to 5.
+  private static let versions: Set<Int> = [1, 2, 3, 4, 100, 200, 300, 400, 500]
+
   /// Eight fields; later versions may add some.
   private static let fieldCount = 8
 
@@ -26,6 +29,9 @@ package struct KeyDescription: Sendable {
     let fields = try DERNode(bytes, or: .malformedKeyDescription).sequence()
     guard fields.count >= Self.fieldCount else { throw ProofError(.malformedKeyDescription, "\(fields.count) fields") }
     version = try fields[0].integer()
+    guard Self.versions.contains(version) else {
+      throw ProofError(.unsupportedFormat, "attestation version \(version)")
+    }
     attestationLevel = try Self.level(fields[1])
     keyMintVersion = try fields[2].integer()
     keyMintLevel = try Self.level(fields[3])

@@ -7,6 +7,8 @@ internal import SwiftASN1
 package struct Certificate: Sendable {
   /// Phones' are up to 3 KB.
   static let maximumBytes = 16_384
+  /// Each is compared with each. Phones' and authenticators' have up to a dozen.
+  private static let maximumExtensions = 64
 
   package let der: [UInt8]
   private let x509: X509Box
@@ -35,11 +37,26 @@ package struct Certificate: Sendable {
     guard let pointer else { throw ProofError(.malformedCertificate, "not a certificate in DER") }
     self.der = der
     x509 = X509Box(pointer)
+    // OpenSSL reads lengths that are not the shortest, too: one certificate would have many forms.
+    _ = try DERNode(der, or: .malformedCertificate)
     // Extensions that cannot be read are found now.
     guard X509_get_extension_flags(pointer) & UInt32(EXFLAG_INVALID) == 0 else {
       ERR_clear_error()
       throw ProofError(.malformedCertificate, "an extension cannot be read")
     }
+    guard X509_get_ext_count(pointer) <= Self.maximumExtensions else {
+      throw ProofError(.malformedCertificate, "more than \(Self.maximumExtensions) extensions")
+    }
+    guard hasEachExtensionOnce else { throw ProofError(.malformedCertificate, "an extension twice") }
+  }
+
+  /// RFC 5280 §4.2. OpenSSL sees to it for the extensions that it reads, and not for those of Apple, Google and FIDO.
+  private var hasEachExtensionOnce: Bool {
+    for index in 0..<X509_get_ext_count(x509.pointer) {
+      let object = X509_EXTENSION_get_object(X509_get_ext(x509.pointer, index))
+      if X509_get_ext_by_OBJ(x509.pointer, object, index) >= 0 { return false }
+    }
+    return true
   }
 
   /// One certificate in PEM, or several; whatever else stands there is passed over.
@@ -52,21 +69,25 @@ package struct Certificate: Sendable {
   }
 
   private static func documents(inPEM text: [UInt8]) -> [[UInt8]] {
-    guard let input = BIO_new_mem_buf(text, Int32(clamping: text.count)) else { return [] }
-    defer {
-      BIO_free(input)
-      // At the end it finds no more begin lines.
-      ERR_clear_error()
+    // The BIO keeps the pointer.
+    text.withUnsafeBytes { text in
+      guard let input = BIO_new_mem_buf(text.baseAddress, Int32(clamping: text.count)) else { return [] }
+      defer {
+        BIO_free(input)
+        // At the end it finds no more begin lines.
+        ERR_clear_error()
+      }
+      var documents: [[UInt8]] = []
+      var bytes: UnsafeMutablePointer<UInt8>?
+      var count = 0
+      // Without a callback of ours, OpenSSL would ask the terminal for the password of an encrypted one.
+      while PEM_bytes_read_bio(&bytes, &count, nil, "CERTIFICATE", input, { _, _, _, _ in -1 }, nil) == 1 {
+        documents.append(Array(UnsafeBufferPointer(start: bytes, count: count)))
+        copenssl_free(bytes)
+        bytes = nil
+      }
+      return documents
     }
-    var documents: [[UInt8]] = []
-    var bytes: UnsafeMutablePointer<UInt8>?
-    var count = 0
-    while PEM_bytes_read_bio(&bytes, &count, nil, "CERTIFICATE", input, nil, nil) == 1 {
-      documents.append(Array(UnsafeBufferPointer(start: bytes, count: count)))
-      copenssl_free(bytes)
-      bytes = nil
-    }
-    return documents
   }
 
   // MARK: Fields
@@ -84,7 +105,8 @@ package struct Certificate: Sendable {
       BN_free(number)
     }
     let text = String(cString: digits).lowercased()
-    return String(text.drop { $0 == "0" })
+    let digitsOnly = text.drop { $0 == "0" }
+    return digitsOnly.isEmpty ? "0" : String(digitsOnly)
   }
 
   package var subjectPublicKeyInfo: [UInt8] {
@@ -106,7 +128,7 @@ package struct Certificate: Sendable {
 
   var hasEmptySubject: Bool { X509_NAME_entry_count(X509_get_subject_name(x509.pointer)) == 0 }
 
-  /// The last attribute of this kind in the subject; `nil`: there is none.
+  /// The first attribute of this kind in the subject; `nil`: there is none.
   func subjectAttribute(_ kind: Int32) -> String? {
     let name = X509_get_subject_name(x509.pointer)
     let index = X509_NAME_get_index_by_NID(name, kind, -1)
@@ -124,6 +146,13 @@ package struct Certificate: Sendable {
   var pathLength: Int? {
     let length = X509_get_pathlen(x509.pointer)
     return length < 0 ? nil : length
+  }
+
+  /// RFC 5280 §4.2: a certificate with a critical extension that is not understood does not count. OpenSSL knows name
+  /// constraints, and only its own verification applies them.
+  var hasUnknownCriticalExtension: Bool {
+    X509_get_extension_flags(x509.pointer) & UInt32(EXFLAG_CRITICAL) != 0
+      || `extension`("2.5.29.30")?.isCritical == true
   }
 
   /// Without a key usage it may sign certificates.
@@ -149,8 +178,14 @@ package struct Certificate: Sendable {
 
   // MARK: Checks
 
+  /// Also where its start cannot be read: -2, and 1 where it comes later.
+  ///
   /// - Parameter time: seconds since 1970.
-  func isBeforeValidity(at time: Int) -> Bool { ASN1_TIME_cmp_time_t(X509_get0_notBefore(x509.pointer), time) > 0 }
+  func isBeforeValidity(at time: Int) -> Bool {
+    ![-1, 0].contains(ASN1_TIME_cmp_time_t(X509_get0_notBefore(x509.pointer), time))
+  }
+
+  /// Also where its end cannot be read.
   func isAfterValidity(at time: Int) -> Bool { ASN1_TIME_cmp_time_t(X509_get0_notAfter(x509.pointer), time) < 0 }
 
   func names(asIssuer other: Certificate) -> Bool {
@@ -158,11 +193,17 @@ package struct Certificate: Sendable {
   }
 
   /// Whether the other's key signed it, by an algorithm that still holds.
-  func isSigned(by other: Certificate) -> Bool {
+  func isSigned(by other: Certificate) throws(ProofError) -> Bool {
     defer { ERR_clear_error() }
     var digest: Int32 = 0
-    guard X509_get_signature_info(x509.pointer, &digest, nil, nil, nil) == 1 else { return false }
-    guard digest != NID_sha1, digest != NID_md5, let key = X509_get0_pubkey(other.x509.pointer) else { return false }
+    guard X509_get_signature_info(x509.pointer, &digest, nil, nil, nil) == 1 else {
+      throw ProofError(.unsupportedAlgorithm, "a certificate's signature")
+    }
+    guard digest != NID_sha1, digest != NID_md5 else { return false }
+    guard let key = X509_get0_pubkey(other.x509.pointer) else {
+      throw ProofError(.unsupportedAlgorithm, "an issuer's key")
+    }
+    try PublicKey.check(key)
     return X509_verify(x509.pointer, key) == 1
   }
 

@@ -45,29 +45,43 @@ package struct CertificateChain: Sendable {
     case notBefore
   }
 
-  /// The root that it leads to, by public key: several certificates may have one key, and the root may be left out.
+  /// The root that it leads to. Several certificates may have a root's key, and the root may be left out.
+  ///
+  /// From the root down, so that no signature is verified but by a key that a trusted one vouches for: the keys of a
+  /// chain that was made up cost nothing.
   ///
   /// - Parameter time: seconds since 1970.
   func anchor(among anchors: [Certificate], at time: Int, _ times: Times) throws(ProofError) -> Certificate {
-    for (number, certificate) in certificates.enumerated() where number > 0 {
-      try check(certificates[number - 1], by: certificate, below: number - 1)
+    for (number, certificate) in certificates.enumerated() {
+      guard !certificate.hasUnknownCriticalExtension else {
+        throw ProofError(.certificateUnsuitable, "certificate \(number): a critical extension that is not known")
+      }
+    }
+    let anchor = try anchor(among: anchors)
+    for number in certificates.indices.dropFirst().reversed() {
+      try check(number - 1, by: certificates[number])
     }
     for (number, certificate) in certificates.enumerated() where number > 0 || times == .all {
       try checkTime(of: certificate, number, at: time, times)
     }
-    return try anchor(among: anchors)
+    return anchor
   }
 
-  private func check(_ certificate: Certificate, by issuer: Certificate, below count: Int) throws(ProofError) {
-    guard certificate.names(asIssuer: issuer) else {
-      throw ProofError(.chainBroken, "certificate \(count): the next one is not its issuer")
+  private func check(_ number: Int, by issuer: Certificate) throws(ProofError) {
+    guard certificates[number].names(asIssuer: issuer) else {
+      throw ProofError(.chainBroken, "certificate \(number): the next one is not its issuer")
     }
-    guard issuer.isAuthority, issuer.maySignCertificates, issuer.pathLength.map({ count <= $0 }) ?? true else {
-      throw ProofError(.chainBroken, "certificate \(count + 1): may not issue certificates")
+    guard Self.mayIssue(issuer, below: number) else {
+      throw ProofError(.chainBroken, "certificate \(number + 1): may not issue certificates")
     }
-    guard certificate.isSigned(by: issuer) else {
-      throw ProofError(.chainBroken, "certificate \(count): its issuer's signature is not valid")
+    guard try certificates[number].isSigned(by: issuer) else {
+      throw ProofError(.chainBroken, "certificate \(number): its issuer's signature is not valid")
     }
+  }
+
+  /// - Parameter count: of authorities between it and the leaf.
+  private static func mayIssue(_ issuer: Certificate, below count: Int) -> Bool {
+    issuer.isAuthority && issuer.maySignCertificates && issuer.pathLength.map { count <= $0 } ?? true
   }
 
   private func checkTime(
@@ -82,14 +96,16 @@ package struct CertificateChain: Sendable {
   }
 
   private func anchor(among anchors: [Certificate]) throws(ProofError) -> Certificate {
-    let last = certificates[certificates.count - 1]
-    if certificates.count > 1 || last.isSigned(by: last) {
-      let key = last.subjectPublicKeyInfo
-      if let anchor = anchors.first(where: { $0.subjectPublicKeyInfo == key }) { return anchor }
-    }
+    let number = certificates.count - 1
+    let last = certificates[number]
     // A trusted certificate may be the leaf's own, as FIDO's metadata has it.
     if let anchor = anchors.first(where: { $0 == last }) { return anchor }
-    if let anchor = anchors.first(where: { last.names(asIssuer: $0) && last.isSigned(by: $0) }) { return anchor }
-    throw ProofError(certificates.count > 1 ? .rootUnknown : .chainIncomplete, "it does not lead to a trusted root")
+    // Left out, or another certificate of its key. Its key alone would not do: the rest of such a certificate, the
+    // limits to what it may issue among it, would be the peer's word.
+    let count = last.names(asIssuer: last) ? number - 1 : number
+    for anchor in anchors where last.names(asIssuer: anchor) && Self.mayIssue(anchor, below: count) {
+      if try last.isSigned(by: anchor) { return anchor }
+    }
+    throw ProofError(number > 0 ? .rootUnknown : .chainIncomplete, "it does not lead to a trusted root")
   }
 }

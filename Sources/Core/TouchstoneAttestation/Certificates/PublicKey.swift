@@ -4,6 +4,7 @@
 internal import COpenSSL
 internal import Crypto
 internal import FoundationEssentials
+internal import SwiftASN1
 
 package struct PublicKey: Sendable {
   private enum Key: Sendable {
@@ -40,15 +41,77 @@ package struct PublicKey: Sendable {
       }
       return key
     }
-    guard let pointer else { throw ProofError(.malformedKey, "no key that can be used") }
-    key = .openSSL(OpenSSLKey(pointer))
-    guard EVP_PKEY_get_bits(pointer) <= Self.maximumBits else {
-      throw ProofError(.unsupportedAlgorithm, "a key of \(EVP_PKEY_get_bits(pointer)) bits")
+    guard let pointer else {
+      guard Self.isKindServed(bytes) else { throw ProofError(.unsupportedAlgorithm, "a key of another kind") }
+      throw ProofError(.malformedKey, "no key that can be used")
     }
+    key = .openSSL(OpenSSLKey(pointer))
+    try Self.check(pointer)
+  }
+
+  private static func isKindServed(_ subjectPublicKeyInfo: [UInt8]) -> Bool {
+    guard
+      let fields = try? DERNode(subjectPublicKeyInfo, or: .malformedKey).sequence(), let algorithm = fields.first,
+      let identifier = try? algorithm.sequence().first,
+      let kind = try? ASN1ObjectIdentifier(derEncoded: identifier.node)
+    else { return true }
+    // RSA, RSASSA-PSS, elliptic curves, Ed25519, Ed448.
+    let kinds: [ASN1ObjectIdentifier] = [
+      [1, 2, 840, 113549, 1, 1, 1], [1, 2, 840, 113549, 1, 1, 10], [1, 2, 840, 10045, 2, 1], [1, 3, 101, 112],
+      [1, 3, 101, 113],
+    ]
+    return kinds.contains(kind)
   }
 
   /// Greater ones cost a verification milliseconds, and no authenticator has them.
   private static let maximumBits: Int32 = 8_192
+  private static let maximumExponentBits: Int32 = 64
+  private static let curves: Set<String> = ["prime256v1", "secp384r1", "secp521r1", "secp256k1"]
+
+  /// That a key of a peer's costs a verification no more than keys do: not a curve of its own making, nor an RSA exponent
+  /// as long as the modulus, which makes a verification as slow as a signature.
+  static func check(_ key: OpaquePointer) throws(ProofError) {
+    guard EVP_PKEY_get_bits(key) <= maximumBits else {
+      throw ProofError(.unsupportedAlgorithm, "a key of \(EVP_PKEY_get_bits(key)) bits")
+    }
+    switch EVP_PKEY_get_base_id(key) {
+    case EVP_PKEY_RSA, EVP_PKEY_RSA_PSS:
+      var exponent: OpaquePointer?
+      defer { BN_free(exponent) }
+      guard EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_E, &exponent) == 1 else {
+        throw ProofError(.malformedKey, "no RSA exponent")
+      }
+      guard BN_num_bits(exponent) <= maximumExponentBits else {
+        throw ProofError(.unsupportedAlgorithm, "an RSA exponent of \(BN_num_bits(exponent)) bits")
+      }
+      guard BN_is_odd(exponent) == 1, BN_is_one(exponent) == 0 else {
+        throw ProofError(.malformedKey, "an RSA exponent that is even, or one")
+      }
+    case EVP_PKEY_EC:
+      let name = curveName(key)
+      guard let name, curves.contains(name) else {
+        throw ProofError(.unsupportedAlgorithm, "the curve \(name ?? "without a name")")
+      }
+    case EVP_PKEY_ED25519, EVP_PKEY_ED448: break
+    default: throw ProofError(.unsupportedAlgorithm, "a key of another kind")
+    }
+  }
+
+  /// `nil`: the key spells its curve out (RFC 5480 §2.1.1 forbids it).
+  private static func curveName(_ key: OpaquePointer) -> String? {
+    guard text(OSSL_PKEY_PARAM_EC_ENCODING, of: key) == OSSL_PKEY_EC_ENCODING_GROUP else { return nil }
+    return text(OSSL_PKEY_PARAM_GROUP_NAME, of: key)
+  }
+
+  private static func text(_ parameter: String, of key: OpaquePointer) -> String? {
+    var text = [UInt8](repeating: 0, count: 80)
+    var count = 0
+    let isThere = text.withUnsafeMutableBytes { buffer in
+      EVP_PKEY_get_utf8_string_param(
+        key, parameter, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), buffer.count, &count)
+    }
+    return isThere == 1 ? String(decoding: text.prefix(count), as: UTF8.self) : nil
+  }
 
   /// - Parameter p256Point: 04 ‖ x ‖ y.
   init(p256Point bytes: [UInt8]) throws(ProofError) {
@@ -57,7 +120,7 @@ package struct PublicKey: Sendable {
   }
 
   /// All of a P-256 key in DER before its point (RFC 5480).
-  private static let p256Head: [UInt8] = [
+  static let p256Head: [UInt8] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE,
     0x3D,
     0x03, 0x01, 0x07, 0x03, 0x42, 0x00,

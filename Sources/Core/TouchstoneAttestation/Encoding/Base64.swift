@@ -5,6 +5,19 @@ internal import FoundationEssentials
 package enum Base64 {
   static func text(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
+  /// Without padding, as WebAuthn writes it.
+  static func url(_ bytes: [UInt8]) -> String {
+    String(
+      text(bytes).compactMap { character in
+        switch character {
+        case "+": "-"
+        case "/": "_"
+        case "=": nil
+        default: character
+        }
+      })
+  }
+
   /// Without padding, as WebAuthn writes it; `nil`: it is not.
   package static func bytes(url text: String) -> [UInt8]? {
     var plain = ""

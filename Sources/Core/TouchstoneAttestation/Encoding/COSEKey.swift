@@ -40,6 +40,7 @@ package struct COSEKey: Sendable {
     }
     algorithmNumber = number
     algorithm = try SignatureAlgorithm(number: number)
+    guard algorithm != .rsa(.sha1) else { throw ProofError(.unsupportedAlgorithm, "RS1: SHA-1 no longer holds") }
     var rsa: (modulus: [UInt8], exponent: [UInt8])?
     var p256Point: [UInt8]?
     var info: [UInt8]?

@@ -10,6 +10,8 @@ struct AttestationStatement {
   let key: COSEKey
   let clientDataHash: [UInt8]
   let anchors: TrustAnchors
+  /// Of android-key.
+  let revoked: Set<String>
   /// Seconds since 1970.
   let time: Int
 
@@ -66,6 +68,7 @@ struct AttestationStatement {
 
   func checkLeaf(_ leaf: Certificate) throws(ProofError) {
     guard leaf.version == 3 else { throw ProofError(.certificateUnsuitable, "version \(leaf.version)") }
+    // Those without basic constraints are in use, though §8.2.1 asks for them.
     guard !leaf.isAuthority else { throw ProofError(.certificateUnsuitable, "the leaf is an authority") }
     try checkModel(leaf)
   }
@@ -108,8 +111,11 @@ struct AttestationStatement {
     guard chain.certificates.count == 1 else { throw ProofError(.malformedStatement, "x5c has more than one") }
     guard let point = key.p256Point else { throw ProofError(.algorithmDiffers, "the credential is not on P-256") }
     let message = [0x00] + data.rpIDHash + clientDataHash + credential.id + point
-    try PublicKey(p256Point: try chain.leaf.publicPoint()).verify(
-      signature, of: message, .ecdsa(.sha256), "attestation")
+    let leafPoint = try chain.leaf.publicPoint()
+    guard chain.leaf.subjectPublicKeyInfo == PublicKey.p256Head + leafPoint else {
+      throw ProofError(.certificateUnsuitable, "the leaf's key is not on P-256")
+    }
+    try PublicKey(p256Point: leafPoint).verify(signature, of: message, .ecdsa(.sha256), "attestation")
     return try authenticatorTrust(chain)
   }
 
@@ -133,17 +139,19 @@ struct AttestationStatement {
       signature, of: message, try SignatureAlgorithm(number: number), "attestation")
     try checkKey(of: chain.leaf)
     let attestation = try AndroidAttestation.verify(
-      chain, challenge: clientDataHash, anchors: anchors, revoked: [], at: time)
+      chain, challenge: clientDataHash, anchors: anchors, revoked: revoked, at: time)
     let (software, hardware) = (attestation.description.software, attestation.description.hardware)
     guard !software.isForAllApplications, !hardware.isForAllApplications else {
       throw ProofError(.keyUnprotected, "the key serves all applications")
     }
-    guard (hardware.origin ?? software.origin) == Authorizations.Number.originGenerated else {
+    // Where hardware vouches for the key, the operating system's word on it does not count.
+    let enforced = attestation.level > .selfAttested ? [hardware] : [hardware, software]
+    guard enforced.compactMap(\.origin).first == Authorizations.Number.originGenerated else {
       throw ProofError(.keyUnprotected, "the key was not generated in the keystore")
     }
-    guard hardware.purposes.union(software.purposes).contains(Authorizations.Number.purposeSign) else {
+    guard enforced.contains(where: { $0.purposes.contains(Authorizations.Number.purposeSign) }) else {
       throw ProofError(.keyUnprotected, "the key does not sign")
     }
-    return Trust(level: attestation.level, anchor: chain.certificates.last)
+    return Trust(level: attestation.level, anchor: attestation.anchor)
   }
 }

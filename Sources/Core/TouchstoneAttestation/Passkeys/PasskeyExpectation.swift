@@ -32,10 +32,13 @@ package struct PasskeyExpectation: Sendable {
     guard data.type == ceremony.rawValue else {
       throw ProofError(.typeDiffers, "type is \"\(data.type)\", not \"\(ceremony.rawValue)\"")
     }
-    guard let challenge = Base64.bytes(url: data.challenge), areEqual(challenge, self.challenge) else {
+    guard areEqual(data.challenge.utf8, Base64.url(challenge).utf8) else {
       throw ProofError(.challengeDiffers, "the client data is of another challenge")
     }
-    guard origins.contains(data.origin) else { throw ProofError(.originDiffers, "origin \"\(data.origin)\"") }
+    // Byte by byte: to Swift, the Kelvin sign and K are one.
+    guard origins.contains(where: { $0.utf8.elementsEqual(data.origin.utf8) }) else {
+      throw ProofError(.originDiffers, "origin \"\(data.origin)\"")
+    }
     // No relying party here expects to be framed.
     guard data.crossOrigin != true, data.topOrigin == nil else {
       throw ProofError(.crossOrigin, "the ceremony ran in a frame of another origin")

@@ -11,14 +11,17 @@ package struct PasskeyRegistration: Sendable {
   /// A COSE key, to be stored.
   package let publicKey: [UInt8]
   package let algorithm: Int
+  /// The authenticator's model; zeros, where nothing signs it.
   package let aaguid: [UInt8]
   package let signCount: UInt32
   package let isBackupEligible: Bool
 
-  /// - Parameter time: seconds since 1970.
+  /// - Parameters:
+  ///   - revoked: serial numbers of Android's certificates, in lower-case hexadecimal digits.
+  ///   - time: seconds since 1970.
   package static func verify(
     attestationObject: [UInt8], clientData: [UInt8], _ expected: PasskeyExpectation, anchors: TrustAnchors,
-    at time: Int
+    revoked: Set<String>, at time: Int
   ) throws(ProofError) -> PasskeyRegistration {
     try expected.check(clientData: clientData, of: .registration)
     let object = try AttestationObject(attestationObject)
@@ -30,11 +33,13 @@ package struct PasskeyRegistration: Sendable {
     let key = try COSEKey(credential.publicKey)
     let statement = AttestationStatement(
       fields: object.statement, data: data, credential: credential, key: key,
-      clientDataHash: Array(SHA256.hash(data: clientData)), anchors: anchors, time: time)
+      clientDataHash: Array(SHA256.hash(data: clientData)), anchors: anchors, revoked: revoked, time: time)
     let trust = try statement.trust(format: object.format)
     return PasskeyRegistration(
       level: trust.level, format: object.format, anchor: trust.anchor?.subject, credentialID: credential.id,
-      publicKey: credential.publicKey, algorithm: key.algorithmNumber, aaguid: credential.aaguid,
+      publicKey: credential.publicKey, algorithm: key.algorithmNumber,
+      // U2F's signature leaves it out.
+      aaguid: object.format == "fido-u2f" ? [UInt8](repeating: 0, count: 16) : credential.aaguid,
       signCount: data.signCount, isBackupEligible: data.flags.contains(.backupEligible))
   }
 
