@@ -26,6 +26,9 @@ PARTS ?=
 BATCHES ?= 10000
 SEEDS ?= 1
 
+# How many proofs `make test-attestation-peers` changes for each seed.
+CHANGES ?= 10000
+
 # How many times `make soak` kills the service, and PostgreSQL, in each of its tests.
 KILLS ?= 200
 
@@ -48,6 +51,9 @@ store_tests := administration audit binding durability log_verification login pa
 
 # The tests' Python, with the packages of Tests/Acceptance/requirements.txt.
 requirements := Tests/Acceptance/requirements.txt
+
+# Apart from them, because these verifiers want versions of their own.
+attestation_peers := .build-attestation
 python_environment := .build-python
 python := $(CURDIR)/$(python_environment)/bin/python
 
@@ -100,6 +106,11 @@ test-faults: release $(python_environment)/installed ## Run the tests of kills, 
 soak: release $(python_environment)/installed ## Kill the service KILLS (200) times on each store, and PostgreSQL as often
 	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 FAULTS_KILLS=$(KILLS) \
 	  $(pytest_services) Tests/Faults
+
+# Not in CI: a seed takes a core about a minute. It is where other people's verifiers show what ours misses.
+.PHONY: test-attestation-peers
+test-attestation-peers: release $(attestation_peers)/installed ## Judge changed proofs beside PyPI's verifiers: SEEDS=1 times CHANGES=10000
+	PYTHONDONTWRITEBYTECODE=1 $(attestation_peers)/bin/python Tests/Attestation/differential.py $(touchstone) $(SEEDS) $(CHANGES)
 
 # Not in CI: without AVX-512 IFMA each seed takes a core a quarter to half an hour.
 .PHONY: test-accelerated
@@ -249,6 +260,14 @@ $(python_environment)/installed: $(requirements)
 	@$(python) -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
+$(attestation_peers)/installed: Tests/Attestation/requirements.txt
+	@deploy/install-packages test
+	@echo "Installing other people's verifiers into $(attestation_peers)"
+	@rm -rf $(attestation_peers)
+	@python3 -m venv $(attestation_peers)
+	@$(attestation_peers)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
 # Apart from the tests' packages, which are for every processor; not all of these are.
 $(python_environment)/linters: .ci/requirements.txt $(python_environment)/installed
 	@$(python) -m pip install --quiet --disable-pip-version-check --requirement $<
@@ -256,4 +275,4 @@ $(python_environment)/linters: .ci/requirements.txt $(python_environment)/instal
 
 .PHONY: clean
 clean: ## Remove what was built; data stays
-	rm -rf .build .build-interop .build-sanitized $(crypto_mb) $(python_environment)
+	rm -rf .build .build-interop .build-sanitized $(crypto_mb) $(attestation_peers) $(python_environment)
