@@ -18,7 +18,7 @@ extension Statement {
 
   /// - Parameter limit: the time before which rows go, whatever `$1` is.
   private static func deleteExpired(from table: String, before limit: String) -> Statement {
-    // One range for each beginning of a key. Rows that a transaction has locked are left to the next step.
+    // One range for each beginning of a key. A row that another transaction holds delays the step: not every engine can skip it.
     Statement(
       "sweep_\(table)",
       """
