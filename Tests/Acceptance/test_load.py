@@ -17,7 +17,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
-from support.load import LOAD, end, run_command, run_load, start_and_await
+from support.load import LOAD, NEAR_ITS_END, end, run_command, run_load, start_and_await
 
 RATE = 200
 VALID, CLIENT_LIMITED, MISSED = 0, 70, 99
@@ -40,7 +40,9 @@ def assert_complete(report):
 
 def test_a_service_that_stands_still_at_the_end_is_reported(start):
     server = start()
-    load = start_and_await(server, "--json", "--rate", RATE, "--duration", "6s", "--warmup", "1s")
+    load = start_and_await(
+        server, "--json", "--rate", RATE, "--duration", "8s", "--warmup", "1s", shows=NEAR_ITS_END
+    )  # fmt: skip
     stopped = time.time()
     server.process.send_signal(signal.SIGSTOP)
     try:
@@ -49,12 +51,11 @@ def test_a_service_that_stands_still_at_the_end_is_reported(start):
         server.process.send_signal(signal.SIGCONT)
     report = ended.report
     assert ended.returncode == MISSED
-    assert report["due"] == 6 * RATE
+    assert report["due"] == 8 * RATE
     assert_complete(report)
-    # Five seconds and a half, where the machine is not busy.
     stall = report["started_at"] + report["seconds"] - stopped
-    assert stall >= 1.4
-    assert report["max_us"] >= 1_400_000
+    assert stall >= 0.5
+    assert report["max_us"] >= 500_000
     assert report["unfinished"] >= (stall - 0.2) * RATE
     assert report["stalls"][-1]["seconds"] >= 1.4
 
