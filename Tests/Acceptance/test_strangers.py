@@ -206,6 +206,24 @@ def test_no_unknown_binding_is_of_a_past_that_none_can_have(caller):
             assert told == [], (platform, version)
 
 
+def test_two_applications_do_not_tell_which_ids_one_of_them_knows(caller, other_caller):
+    """An id of one application is unknown in the other one, and answers as another phone there. So do ids unknown in both."""
+
+    def told(each, binding_id):
+        postures = [Phone().posture(platform=p, os_version="18.0", domain_state=b"a guess") for p in ("ios", "android")]
+        requests = [
+            evaluation_pb2.CanEvaluatePolicyRequest(
+                policy="login", application_id=each.application_id, binding_id=binding_id, posture=posture
+            )
+            for posture in postures
+        ]
+        answers = [each.evaluations.CanEvaluatePolicy(request) for request in requests]
+        return [(answer.denial.reason, answer.domain_state) for answer in answers]
+
+    ids = [unknown_id() for _ in range(40)]
+    assert any(told(caller, each) != told(other_caller, each) for each in ids)
+
+
 def test_a_revoked_binding_answers_as_an_active_one_with_a_wrong_key(caller):
     active, revoked = Phone(), Phone()
     caller.bind(active)

@@ -178,9 +178,10 @@ struct StandIns: Sendable {
   }
 
   /// If the platform has domain states, the stand-in's baseline is one that no phone has. A guessed domain state never
-  /// equals it.
-  func standing(ofUnknownBinding bindingID: String) -> BindingStanding {
-    var chance = Chance(bindingKinds.digest(of: bindingID))
+  /// equals it. It is another one in each application: an id that is known in one is unknown in the others, so ids that
+  /// answer alike in two would be unknown in both.
+  func standing(ofUnknownBinding bindingID: String, in applicationID: String) -> BindingStanding {
+    var chance = Chance(bindingKinds.digest(of: applicationID + ProfileRecord.standInID(forUnknownBinding: bindingID)))
     let keys = Self.keyProtections[chance.next(of: Self.keyProtections.count)]
     let family = Self.platformFamilies[chance.next(of: Self.platformFamilies.count)]
     return BindingStanding(
@@ -337,7 +338,7 @@ extension Subject {
     } else {
       self.init(
         records: records, matchesNoSecret: true, profileID: nil,
-        bindingStanding: standIns.standing(ofUnknownBinding: bindingID),
+        bindingStanding: standIns.standing(ofUnknownBinding: bindingID, in: records.profile.applicationID),
         profileStanding: standIns.standing(of: records.profile, hasSecret: false))
     }
   }

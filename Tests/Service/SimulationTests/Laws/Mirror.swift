@@ -48,7 +48,7 @@ final class Mirror {
   /// known ones like it.
   private func bindings() -> [Named]? {
     let unknown = Base64URL.encode(chance.bytes(16))
-    let kind = World.standIns.standing(ofUnknownBinding: unknown)
+    let kind = World.standIns.standing(ofUnknownBinding: unknown, in: applicationID)
     // All phones here are of this family; one of another is refused before anything else is asked (R38).
     guard kind.platformFamily == .iOS else { return nil }
     let holder = ProfileRecord(
@@ -64,7 +64,7 @@ final class Mirror {
   /// An active one and a revoked one, on both of which something was counted before the revocation.
   private func bindingsWithAPast() -> [Named]? {
     let someone = Base64URL.encode(chance.bytes(16))
-    let kind = World.standIns.standing(ofUnknownBinding: someone)
+    let kind = World.standIns.standing(ofUnknownBinding: someone, in: applicationID)
     let holder = ProfileRecord(
       applicationID: applicationID, profileID: ProfileRecord.standInID(forUnknownBinding: someone))
     let person = World.standIns.standing(of: holder, hasSecret: false)

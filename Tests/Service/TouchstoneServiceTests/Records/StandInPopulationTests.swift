@@ -80,7 +80,8 @@ struct StandInPopulationTests {
       (0..<Self.unknownCount).map { number in
         let id = "unknown \(seed) \(number)"
         let record = ProfileRecord(applicationID: "bank", profileID: ProfileRecord.standInID(forUnknownBinding: id))
-        return Account(standIns.standing(ofUnknownBinding: id), standIns.standing(of: record, hasSecret: false))
+        return Account(
+          standIns.standing(ofUnknownBinding: id, in: "bank"), standIns.standing(of: record, hasSecret: false))
       })
   }
 
@@ -157,6 +158,17 @@ struct StandInPopulationTests {
       #expect(settings.violation() == nil)
       #expect(settings.isBiometryEnabled || account.profile.hasUsableSecret)
     }
+  }
+
+  /// An id that is known in one application is unknown in the others. If it were the only one to answer differently there,
+  /// that would tell.
+  @Test func anUnknownOneIsAnotherInEachApplication() throws {
+    let standIns = StandIns(pepper: try Pepper(bytes: (0..<Pepper.byteCount).map { UInt8($0) }))
+    let ids = (0..<200).map { "unknown \($0)" }
+    let different = ids.count { id in
+      standIns.standing(ofUnknownBinding: id, in: "bank") != standIns.standing(ofUnknownBinding: id, in: "game")
+    }
+    #expect(different > 100)
   }
 
   // MARK: None is rare

@@ -22,7 +22,7 @@ extension TestService {
     with secrets: Set<Factor> = [], on osMajorVersion: UInt32 = 17
   ) -> String {
     name(prefix) { standIns, id in
-      let binding = standIns.standing(ofUnknownBinding: id)
+      let binding = standIns.standing(ofUnknownBinding: id, in: Self.applicationID)
       return binding.keyProtections == keys && binding.platformFamily == family
         && binding.baseline.map { $0.osMajorVersion >= osMajorVersion } != false
         && has(
