@@ -39,7 +39,8 @@ struct CommitBatch {
       default: break
       }
     }
-    return noted == nil || noted == touched
+    guard let noted else { return true }
+    return touched.map { Identifier.areEqual($0, noted) } ?? false
   }
 
   private enum Kind {
