@@ -164,7 +164,7 @@ struct ProofCase: Decodable {
         func bytes(_ names: Name...) throws -> String? {
           for name in names where members.contains(name) {
             if let text = try? members.decode(String.self, forKey: name) { return text }
-            return try members.decode([String: String].self, forKey: name)["b64"].map(Self.base64URL)
+            return try members.decode([String: String].self, forKey: name)["b64"].flatMap(Self.base64URL)
           }
           return nil
         }
@@ -174,16 +174,8 @@ struct ProofCase: Decodable {
         signature = try bytes(.signature)
       }
 
-      private static func base64URL(_ text: String) -> String {
-        String(
-          text.compactMap { character in
-            switch character {
-            case "+": "-"
-            case "/": "_"
-            case "=": nil
-            default: character
-            }
-          })
+      private static func base64URL(_ text: String) -> String? {
+        Data(base64Encoded: text).map { Base64.url(Array($0)) }
       }
     }
   }

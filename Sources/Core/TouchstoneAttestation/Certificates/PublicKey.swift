@@ -116,14 +116,9 @@ package struct PublicKey: Sendable {
   /// - Parameter p256Point: 04 ‖ x ‖ y.
   init(p256Point bytes: [UInt8]) throws(ProofError) {
     guard bytes.count == 65, bytes[0] == 0x04 else { throw ProofError(.malformedKey, "not a point on P-256") }
-    try self.init(subjectPublicKeyInfo: Self.p256Head + bytes)
+    try self.init(
+      subjectPublicKeyInfo: SubjectPublicKeyInfo.ellipticCurve(SubjectPublicKeyInfo.p256, point: bytes))
   }
-
-  /// All of a P-256 key in DER before its point (RFC 5480).
-  static let p256Head: [UInt8] = [
-    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01,
-    0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
-  ]
 
   init(mlDSA65 bytes: [UInt8]) throws(ProofError) {
     guard let key = try? MLDSA65.PublicKey(rawRepresentation: bytes) else {

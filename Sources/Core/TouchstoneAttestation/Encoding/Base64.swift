@@ -6,7 +6,7 @@ package enum Base64 {
   static func text(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
   /// Without padding, as WebAuthn writes it.
-  static func url(_ bytes: [UInt8]) -> String {
+  package static func url(_ bytes: [UInt8]) -> String {
     String(
       text(bytes).compactMap { character in
         switch character {

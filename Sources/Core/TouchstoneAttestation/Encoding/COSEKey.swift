@@ -51,7 +51,7 @@ package struct COSEKey: Sendable {
       info = try Self.edwards(map, number)
     case (Kind.rsa, .rsa), (Kind.rsa, .rsaPSS):
       let numbers = try Self.numbers(map)
-      info = Self.subjectPublicKeyInfo(modulus: numbers.modulus, exponent: numbers.exponent)
+      info = SubjectPublicKeyInfo.rsa(modulus: numbers.modulus, exponent: numbers.exponent)
       rsa = numbers
     case (Kind.akp, .mlDSA65), (Kind.akp, .mlDSA87):
       break
@@ -85,7 +85,7 @@ package struct COSEKey: Sendable {
     case -35, -51: Curve(number: 2, oid: [1, 3, 132, 0, 34], coordinateBytes: 48)
     case -36, -52: Curve(number: 3, oid: [1, 3, 132, 0, 35], coordinateBytes: 66)
     case -47: Curve(number: 8, oid: [1, 3, 132, 0, 10], coordinateBytes: 32)
-    default: Curve(number: 1, oid: [1, 2, 840, 10045, 3, 1, 7], coordinateBytes: 32)
+    default: Curve(number: 1, oid: SubjectPublicKeyInfo.p256, coordinateBytes: 32)
     }
   }
 
@@ -96,7 +96,7 @@ package struct COSEKey: Sendable {
       x.count == curve.coordinateBytes, y.count == curve.coordinateBytes
     else { throw ProofError(.malformedKey, "crv, x or y does not fit alg \(algorithm)") }
     let point = [0x04] + x + y
-    let info = subjectPublicKeyInfo([1, 2, 840, 10045, 2, 1], parameter: .oid(curve.oid), key: point)
+    let info = SubjectPublicKeyInfo.ellipticCurve(curve.oid, point: point)
     return (info, curve.number == 1 ? point : nil)
   }
 
@@ -105,7 +105,7 @@ package struct COSEKey: Sendable {
     guard
       map[Label.curve]?.integer == (isLong ? 7 : 6), let x = map[Label.x]?.bytes, x.count == (isLong ? 57 : 32)
     else { throw ProofError(.malformedKey, "crv or x does not fit alg \(algorithm)") }
-    return subjectPublicKeyInfo([1, 3, 101, isLong ? 113 : 112], parameter: .none, key: x)
+    return SubjectPublicKeyInfo.edwards([1, 3, 101, isLong ? 113 : 112], key: x)
   }
 
   /// From 1,024 bits, as the oldest TPMs have, to 8,192.
@@ -120,69 +120,5 @@ package struct COSEKey: Sendable {
       modulusBytes.contains(modulus.count), exponentBytes.contains(exponent.count)
     else { throw ProofError(.malformedKey, "n or e") }
     return (Array(modulus), Array(exponent))
-  }
-
-  // MARK: SubjectPublicKeyInfo
-
-  private enum Parameter {
-    case none
-    case oid(ASN1ObjectIdentifier)
-  }
-
-  private static func subjectPublicKeyInfo(
-    _ algorithm: ASN1ObjectIdentifier, parameter: Parameter, key: [UInt8]
-  ) -> [UInt8] {
-    encoded { serializer in
-      serializer.appendConstructedNode(identifier: .sequence) { serializer in
-        serializer.appendConstructedNode(identifier: .sequence) { serializer in
-          serializer.append(algorithm)
-          if case .oid(let oid) = parameter { serializer.append(oid) }
-        }
-        serializer.appendBits(key)
-      }
-    }
-  }
-
-  private static func subjectPublicKeyInfo(modulus: [UInt8], exponent: [UInt8]) -> [UInt8] {
-    encoded { serializer in
-      serializer.appendConstructedNode(identifier: .sequence) { serializer in
-        serializer.appendConstructedNode(identifier: .sequence) { serializer in
-          serializer.append([1, 2, 840, 113549, 1, 1, 1])
-          serializer.appendPrimitiveNode(identifier: .null) { _ in }
-        }
-        serializer.appendBits(
-          encoded { serializer in
-            serializer.appendConstructedNode(identifier: .sequence) { serializer in
-              serializer.appendUnsigned(modulus)
-              serializer.appendUnsigned(exponent)
-            }
-          })
-      }
-    }
-  }
-
-  private static func encoded(_ body: (inout DER.Serializer) -> Void) -> [UInt8] {
-    var serializer = DER.Serializer()
-    body(&serializer)
-    return serializer.serializedBytes
-  }
-}
-
-extension DER.Serializer {
-  fileprivate mutating func append(_ oid: ASN1ObjectIdentifier) {
-    do {
-      try serialize(oid)
-    } catch {
-      preconditionFailure("an object identifier of ours cannot be encoded: \(error)")
-    }
-  }
-
-  fileprivate mutating func appendBits(_ bytes: [UInt8]) {
-    appendPrimitiveNode(identifier: .bitString) { $0 += [0] + bytes }
-  }
-
-  /// - Parameter bytes: big-endian, with no zero before it.
-  fileprivate mutating func appendUnsigned(_ bytes: [UInt8]) {
-    appendPrimitiveNode(identifier: .integer) { $0 += (bytes[0] < 0x80 ? [] : [0]) + bytes }
   }
 }

@@ -112,7 +112,8 @@ struct AttestationStatement {
     guard let point = key.p256Point else { throw ProofError(.algorithmDiffers, "the credential is not on P-256") }
     let message = [0x00] + data.rpIDHash + clientDataHash + credential.id + point
     let leafPoint = try chain.leaf.publicPoint()
-    guard chain.leaf.subjectPublicKeyInfo == PublicKey.p256Head + leafPoint else {
+    let leafInfo = SubjectPublicKeyInfo.ellipticCurve(SubjectPublicKeyInfo.p256, point: leafPoint)
+    guard chain.leaf.subjectPublicKeyInfo == leafInfo else {
       throw ProofError(.certificateUnsuitable, "the leaf's key is not on P-256")
     }
     try PublicKey(p256Point: leafPoint).verify(signature, of: message, .ecdsa(.sha256), "attestation")
