@@ -14,8 +14,12 @@ final class RawPeer: Sendable {
   private let descriptor: Int32
   private let queue = DispatchQueue(label: "test.raw-peer")
 
-  init(_ address: SocketAddress) {
+  /// - Parameter receiveBuffer: what the kernel keeps for a peer that does not read, in bytes; megabytes where it is `nil`.
+  init(_ address: SocketAddress, receiveBuffer: CInt? = nil) {
     descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue), 0)
+    if var receiveBuffer {
+      setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<CInt>.size))
+    }
     var patience = timeval(tv_sec: Self.patienceSeconds, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
