@@ -11,7 +11,7 @@ public final class FaultyWay: Sendable {
     case losesAnswers
     /// Nothing arrives, and nobody is told.
     case standsStill
-    /// Connections are refused.
+    /// Connections are refused, and those that there are lose answers until they are cut.
     case closed
   }
 
@@ -118,7 +118,7 @@ public final class FaultyWay: Sendable {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while case let count = read(source, &buffer, buffer.count), count > 0 {
       switch mode.withLock({ $0 }) {
-      case .losesAnswers where isAnswer, .standsStill:
+      case .losesAnswers where isAnswer, .closed where isAnswer, .standsStill:
         losses.add(1, ordering: .sequentiallyConsistent)
       default:
         var written = 0
