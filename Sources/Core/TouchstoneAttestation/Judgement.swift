@@ -93,9 +93,29 @@ package struct ProofError: Error, Hashable {
     case backupFlagsContradict = "BACKUP_FLAGS_CONTRADICT"
     case keyUnprotected = "KEY_UNPROTECTED"
 
+    // It is sound, and the application demands more.
+    case attestationRequired = "ATTESTATION_REQUIRED"
+    case levelTooLow = "LEVEL_TOO_LOW"
+    case bootNotVerified = "BOOT_NOT_VERIFIED"
+    case bootloaderUnlocked = "BOOTLOADER_UNLOCKED"
+    case patchLevelTooOld = "PATCH_LEVEL_TOO_OLD"
+    case packageDiffers = "PACKAGE_DIFFERS"
+    case signerDiffers = "SIGNER_DIFFERS"
+    case passkeysNotServed = "PASSKEYS_NOT_SERVED"
+    case keyNotDeviceBound = "KEY_NOT_DEVICE_BOUND"
+    case authenticatorNotAllowed = "AUTHENTICATOR_NOT_ALLOWED"
+
     /// The proof may be right: this version does not know its format or algorithm.
     package var isUnsupported: Bool { self == .unsupportedFormat || self == .unsupportedAlgorithm }
   }
+}
+
+/// Whether a proof may break a rule of its encoding, if it has one meaning all the same.
+package enum ProofEncoding: String, Sendable, Hashable, CaseIterable {
+  case strict
+  /// As other verifiers read it: a boolean of Android's key description that is neither 00 nor FF is true, and bytes after
+  /// an App Attest object are ignored.
+  case tolerant
 }
 
 /// Compares without telling by its time where the first difference is. Lengths are not secret.

@@ -37,7 +37,7 @@ extension FuzzTarget {
 
   private static func appAttest(_ bytes: [UInt8]) throws(ProofError) {
     _ = try AppAttestation.verify(
-      bytes, .init(appID: "T.app", environments: [.production], clientDataHash: [], keyID: []),
+      bytes, .init(appIDs: ["T.app"], environments: [.production], clientDataHash: [], keyID: []),
       anchors: anchors.appAttest, at: time)
   }
 

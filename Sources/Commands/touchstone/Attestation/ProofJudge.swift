@@ -110,7 +110,7 @@ extension ProofJudge {
     let environments: Set<AppAttestEnvironment> =
       try [need(test.environment.map(AppAttestEnvironment.init(rawValue:)) ?? nil, "environment")]
     let expected = AppAttestation.Expectation(
-      appID: appID, environments: environments,
+      appIDs: [appID], environments: environments,
       clientDataHash: try base64(test.clientDataHash, "client_data_hash_b64"),
       keyID: try base64(test.keyID, "key_id_b64"))
     let bytes = try base64(attestation, "attestation_b64")

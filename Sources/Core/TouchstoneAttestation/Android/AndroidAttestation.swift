@@ -20,7 +20,8 @@ package struct AndroidAttestation: Sendable {
   ///   - time: seconds since 1970.
   ///   - revoked: serial numbers in lower-case hexadecimal digits.
   package static func verify(
-    _ chain: CertificateChain, challenge: [UInt8], anchors: TrustAnchors, revoked: Set<String>, at time: Int
+    _ chain: CertificateChain, challenge: [UInt8], anchors: TrustAnchors, revoked: Set<String>, at time: Int,
+    _ encoding: ProofEncoding = .strict
   ) throws(ProofError) -> AndroidAttestation {
     let isRemotelyProvisioned = chain.certificates.contains {
       // Before 2023 they had no extension, and Google's name alone.
@@ -36,7 +37,7 @@ package struct AndroidAttestation: Sendable {
     where certificate.extension(KeyDescription.extensionID) != nil {
       throw ProofError(.extensionInIntermediate, "certificate \(number) attests a key of its own")
     }
-    let description = try description(of: chain.leaf)
+    let description = try description(of: chain.leaf, encoding)
     guard areEqual(description.challenge, challenge) else {
       throw ProofError(.challengeDiffers, "the attestation is of another challenge")
     }
@@ -47,11 +48,31 @@ package struct AndroidAttestation: Sendable {
       anchor: anchor)
   }
 
-  static func description(of leaf: Certificate) throws(ProofError) -> KeyDescription {
+  private static func description(
+    of leaf: Certificate, _ encoding: ProofEncoding
+  ) throws(ProofError) -> KeyDescription {
     guard let found = leaf.extension(KeyDescription.extensionID) else {
       throw ProofError(.extensionMissing, "the leaf attests no key")
     }
-    return try KeyDescription(found.value)
+    return try KeyDescription(found.value, encoding)
+  }
+
+  /// Where hardware vouches for the key, the operating system's word on it does not count.
+  var enforced: [Authorizations] {
+    level > .selfAttested ? [description.hardware] : [description.hardware, description.software]
+  }
+
+  /// Whether the key was made where it is, for one app, to sign.
+  func checkUse() throws(ProofError) {
+    guard !description.software.isForAllApplications, !description.hardware.isForAllApplications else {
+      throw ProofError(.keyUnprotected, "the key serves all applications")
+    }
+    guard enforced.compactMap(\.origin).first == Authorizations.Number.originGenerated else {
+      throw ProofError(.keyUnprotected, "the key was not generated in the keystore")
+    }
+    guard enforced.contains(where: { $0.purposes.contains(Authorizations.Number.purposeSign) }) else {
+      throw ProofError(.keyUnprotected, "the key does not sign")
+    }
   }
 
   package var facts: [ProofFact] {

@@ -25,8 +25,8 @@ package struct KeyDescription: Sendable {
   /// Eight fields; later versions may add some.
   private static let fieldCount = 8
 
-  package init(_ bytes: [UInt8]) throws(ProofError) {
-    let fields = try DERNode(bytes, or: .malformedKeyDescription).sequence()
+  package init(_ bytes: [UInt8], _ encoding: ProofEncoding = .strict) throws(ProofError) {
+    let fields = try DERNode(bytes, or: .malformedKeyDescription, encoding).sequence()
     guard fields.count >= Self.fieldCount else { throw ProofError(.malformedKeyDescription, "\(fields.count) fields") }
     version = try fields[0].integer()
     guard Self.versions.contains(version) else {
@@ -65,7 +65,7 @@ package struct Authorizations: Sendable {
   package private(set) var osPatchLevel: Int?
   package private(set) var vendorPatchLevel: Int?
   package private(set) var bootPatchLevel: Int?
-  package private(set) var application: ApplicationID?
+  package private(set) var application: AttestedApplication?
 
   /// KeyMint's numbers (android.hardware.security.keymint).
   package enum Number {
@@ -111,7 +111,7 @@ package struct Authorizations: Sendable {
     case Tag.rootOfTrust: rootOfTrust = try RootOfTrust(field.tagged())
     case Tag.osVersion: osVersion = try field.tagged().integer()
     case Tag.osPatchLevel: osPatchLevel = try field.tagged().integer()
-    case Tag.attestationApplicationID: application = try ApplicationID(field.tagged().octets())
+    case Tag.attestationApplicationID: application = try AttestedApplication(field.tagged().octets())
     case Tag.vendorPatchLevel: vendorPatchLevel = try field.tagged().integer()
     case Tag.bootPatchLevel: bootPatchLevel = try field.tagged().integer()
     default: break
@@ -150,7 +150,7 @@ package struct RootOfTrust: Sendable, Hashable {
 }
 
 /// Which app's key it is: its packages, and the SHA-256 of its signers' certificates.
-package struct ApplicationID: Sendable, Hashable {
+package struct AttestedApplication: Sendable, Hashable {
   package let packages: [String]
   package let signers: [[UInt8]]
 

@@ -3,6 +3,8 @@
 internal import Crypto
 
 package struct AppAttestation: Sendable {
+  /// The one of the expected that it is of.
+  package let appID: String
   package let keyID: [UInt8]
   /// 04 ‖ x ‖ y on P-256.
   package let publicKey: [UInt8]
@@ -14,16 +16,16 @@ package struct AppAttestation: Sendable {
   package let category: AppCategory?
 
   package struct Expectation: Sendable {
-    /// "TEAMID.bundle".
-    package var appID: String
+    /// Each "TEAMID.bundle".
+    package var appIDs: Set<String>
     package var environments: Set<AppAttestEnvironment>
     package var clientDataHash: [UInt8]
     package var keyID: [UInt8]
 
     package init(
-      appID: String, environments: Set<AppAttestEnvironment>, clientDataHash: [UInt8], keyID: [UInt8]
+      appIDs: Set<String>, environments: Set<AppAttestEnvironment>, clientDataHash: [UInt8], keyID: [UInt8]
     ) {
-      self.appID = appID
+      self.appIDs = appIDs
       self.environments = environments
       self.clientDataHash = clientDataHash
       self.keyID = keyID
@@ -38,9 +40,9 @@ package struct AppAttestation: Sendable {
 
   /// - Parameter time: seconds since 1970.
   package static func verify(
-    _ bytes: [UInt8], _ expected: Expectation, anchors: [Certificate], at time: Int
+    _ bytes: [UInt8], _ expected: Expectation, anchors: [Certificate], at time: Int, _ encoding: ProofEncoding = .strict
   ) throws(ProofError) -> AppAttestation {
-    let object = try AttestationObject(bytes)
+    let object = try AttestationObject(bytes, encoding)
     guard object.format == format else { throw ProofError(.unsupportedFormat, "fmt \"\(object.format)\"") }
     guard let receipt = object.statement["receipt"]?.bytes, receipt.count <= maximumReceiptBytes else {
       throw ProofError(.malformedStatement, "receipt")
@@ -64,8 +66,9 @@ package struct AppAttestation: Sendable {
     guard try COSEKey(credential.publicKey).p256Point == point else {
       throw ProofError(.keyDiffers, "the credential's key is not the leaf's")
     }
-    guard data.rpIDHash == Array(SHA256.hash(data: Array(expected.appID.utf8))) else {
-      throw ProofError(.applicationDiffers, "the attestation is of another app")
+    guard let appID = expected.appIDs.first(where: { SHA256.hash(data: Array($0.utf8)) == data.rpIDHash }) else {
+      let expects = expected.appIDs.isEmpty ? "no app is expected" : "the attestation is of another app"
+      throw ProofError(.applicationDiffers, expects)
     }
     guard data.signCount == 0 else { throw ProofError(.counterNotZero, "the counter is \(data.signCount)") }
     guard let environment = AppAttestEnvironment(aaguid: credential.aaguid) else {
@@ -75,7 +78,7 @@ package struct AppAttestation: Sendable {
       throw ProofError(.environmentDiffers, "the attestation is of the \(environment.rawValue) environment")
     }
     return AppAttestation(
-      keyID: keyID, publicKey: point, environment: environment, receipt: receipt,
+      appID: appID, keyID: keyID, publicKey: point, environment: environment, receipt: receipt,
       appVersion: data.extensions?["apple_bundle_version_01"]?.text,
       category: data.extensions?["apple_validation_category_01"]?.bytes.flatMap(AppCategory.init))
   }

@@ -6,19 +6,24 @@ internal import SwiftASN1
 struct DERNode {
   let node: ASN1Node
   let reason: ProofError.Reason
+  let encoding: ProofEncoding
 
-  init(_ bytes: some Collection<UInt8>, or reason: ProofError.Reason) throws(ProofError) {
+  init(
+    _ bytes: some Collection<UInt8>, or reason: ProofError.Reason, _ encoding: ProofEncoding = .strict
+  ) throws(ProofError) {
     do {
       node = try DER.parse(Array(bytes))
     } catch {
       throw ProofError(reason, "not DER")
     }
     self.reason = reason
+    self.encoding = encoding
   }
 
-  private init(_ node: ASN1Node, _ reason: ProofError.Reason) {
+  private init(_ node: ASN1Node, in parent: DERNode) {
     self.node = node
-    self.reason = reason
+    reason = parent.reason
+    encoding = parent.encoding
   }
 
   func malformed(_ detail: String) -> ProofError { ProofError(reason, detail) }
@@ -29,7 +34,7 @@ struct DERNode {
     guard node.identifier == identifier, case .constructed(let nodes) = node.content else {
       throw malformed("not a \(identifier)")
     }
-    return nodes.map { DERNode($0, reason) }
+    return nodes.map { DERNode($0, in: self) }
   }
 
   func sequence() throws(ProofError) -> [DERNode] { try children(.sequence) }
@@ -45,7 +50,7 @@ struct DERNode {
     guard case .constructed(let nodes) = node.content else { throw malformed("an empty tag") }
     let values = Array(nodes)
     guard values.count == 1 else { throw malformed("a tag with \(values.count) values") }
-    return DERNode(values[0], reason)
+    return DERNode(values[0], in: self)
   }
 
   // MARK: Primitive
@@ -78,9 +83,12 @@ struct DERNode {
   }
 
   func boolean() throws(ProofError) -> Bool {
-    switch Array(try content(.boolean)) {
+    let bytes = Array(try content(.boolean))
+    switch bytes {
     case [0x00]: return false
     case [0xFF]: return true
+    // X.690, 8.2.2: without DER's rule, any octet but zero is true.
+    case _ where bytes.count == 1 && encoding == .tolerant: return true
     default: throw malformed("a boolean that is neither 00 nor FF")
     }
   }

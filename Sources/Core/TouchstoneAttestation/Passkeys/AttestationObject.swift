@@ -8,11 +8,11 @@ struct AttestationObject {
   let statement: CBORMap
   let authenticatorData: [UInt8]
 
-  init(_ bytes: [UInt8]) throws(ProofError) {
+  init(_ bytes: [UInt8], _ encoding: ProofEncoding = .strict) throws(ProofError) {
     guard bytes.count <= Self.maximumBytes else {
       throw ProofError(.malformedCBOR, "\(bytes.count) bytes, more than \(Self.maximumBytes)")
     }
-    guard let map = try CBORReader.read(bytes).map else { throw ProofError(.malformedStatement, "not a map") }
+    guard let map = try Self.item(bytes, encoding).map else { throw ProofError(.malformedStatement, "not a map") }
     guard let format = map["fmt"]?.text else { throw ProofError(.malformedStatement, "fmt is not a text") }
     guard let statement = map["attStmt"]?.map else { throw ProofError(.malformedStatement, "attStmt is not a map") }
     guard let authenticatorData = map["authData"]?.bytes else {
@@ -21,5 +21,14 @@ struct AttestationObject {
     self.format = format
     self.statement = statement
     self.authenticatorData = authenticatorData
+  }
+
+  private static func item(_ bytes: [UInt8], _ encoding: ProofEncoding) throws(ProofError) -> CBOR {
+    switch encoding {
+    case .strict: return try CBORReader.read(bytes)
+    case .tolerant:
+      var reader = CBORReader(bytes)
+      return try reader.next()
+    }
   }
 }

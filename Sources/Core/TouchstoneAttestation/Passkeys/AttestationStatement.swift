@@ -18,6 +18,8 @@ struct AttestationStatement {
   struct Trust {
     var level: AttestationLevel
     var anchor: Certificate?
+    /// Of android-key.
+    var android: AndroidAttestation?
   }
 
   /// What packed, tpm and android-key sign.
@@ -141,18 +143,7 @@ struct AttestationStatement {
     try checkKey(of: chain.leaf)
     let attestation = try AndroidAttestation.verify(
       chain, challenge: clientDataHash, anchors: anchors, revoked: revoked, at: time)
-    let (software, hardware) = (attestation.description.software, attestation.description.hardware)
-    guard !software.isForAllApplications, !hardware.isForAllApplications else {
-      throw ProofError(.keyUnprotected, "the key serves all applications")
-    }
-    // Where hardware vouches for the key, the operating system's word on it does not count.
-    let enforced = attestation.level > .selfAttested ? [hardware] : [hardware, software]
-    guard enforced.compactMap(\.origin).first == Authorizations.Number.originGenerated else {
-      throw ProofError(.keyUnprotected, "the key was not generated in the keystore")
-    }
-    guard enforced.contains(where: { $0.purposes.contains(Authorizations.Number.purposeSign) }) else {
-      throw ProofError(.keyUnprotected, "the key does not sign")
-    }
-    return Trust(level: attestation.level, anchor: attestation.anchor)
+    try attestation.checkUse()
+    return Trust(level: attestation.level, anchor: attestation.anchor, android: attestation)
   }
 }

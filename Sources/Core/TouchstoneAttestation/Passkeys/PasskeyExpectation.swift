@@ -8,12 +8,17 @@ package struct PasskeyExpectation: Sendable {
   /// "https://example.org", "android:apk-key-hash:…".
   package var origins: Set<String>
   package var requiresUserVerification: Bool
+  /// Whether a registration's statement counts. If not, any format will do, and the level is `none`.
+  package var readsStatement: Bool
 
-  package init(challenge: [UInt8], rpID: String, origins: Set<String>, requiresUserVerification: Bool) {
+  package init(
+    challenge: [UInt8], rpID: String, origins: Set<String>, requiresUserVerification: Bool, readsStatement: Bool = true
+  ) {
     self.challenge = challenge
     self.rpID = rpID
     self.origins = origins
     self.requiresUserVerification = requiresUserVerification
+    self.readsStatement = readsStatement
   }
 
   /// Browsers send some 200 bytes; extensions and long origins may add as many.

@@ -7,6 +7,8 @@ package struct PasskeyRegistration: Sendable {
   package let format: String
   /// The root that the statement's certificates lead to; `nil`: none was asked for, or there are no certificates.
   package let anchor: String?
+  /// What an android-key's chain says.
+  package let android: AndroidAttestation?
   package let credentialID: [UInt8]
   /// A COSE key, to be stored.
   package let publicKey: [UInt8]
@@ -34,9 +36,12 @@ package struct PasskeyRegistration: Sendable {
     let statement = AttestationStatement(
       fields: object.statement, data: data, credential: credential, key: key,
       clientDataHash: Array(SHA256.hash(data: clientData)), anchors: anchors, revoked: revoked, time: time)
-    let trust = try statement.trust(format: object.format)
+    let trust =
+      expected.readsStatement
+      ? try statement.trust(format: object.format) : AttestationStatement.Trust(level: .none)
     return PasskeyRegistration(
-      level: trust.level, format: object.format, anchor: trust.anchor?.subject, credentialID: credential.id,
+      level: trust.level, format: object.format, anchor: trust.anchor?.subject, android: trust.android,
+      credentialID: credential.id,
       publicKey: credential.publicKey, algorithm: key.algorithmNumber,
       // U2F's signature leaves it out.
       aaguid: object.format == "fido-u2f" ? [UInt8](repeating: 0, count: 16) : credential.aaguid,

@@ -1,0 +1,204 @@
+// What an application demands of the proofs of its keys, beyond that they are sound, and the judgement by it.
+
+package struct AttestationRequirements: Sendable, Hashable {
+  package var demand: Demand
+  /// `nil`: the demand's own.
+  package var minimumLevel: AttestationLevel?
+  /// Each "TEAMID.bundle"; without one, no proof of App Attest is accepted.
+  package var appIDs: Set<String>
+  package var environments: Set<AppAttestEnvironment>
+  /// Empty: any.
+  package var packages: [AndroidPackage]
+  /// `nil`: any.
+  package var oldestPatchLevel: PatchLevel?
+  /// `nil`: passkeys are not served.
+  package var passkeys: PasskeyRequirements?
+  package var encoding: ProofEncoding
+
+  package enum Demand: String, Sendable, Hashable, CaseIterable {
+    /// Proofs are not looked at: every key has the level `none`.
+    case none
+    /// A key may come without a proof. A proof that comes must hold.
+    case accepted
+    case required
+  }
+
+  package init(
+    demand: Demand = .accepted, minimumLevel: AttestationLevel? = nil, appIDs: Set<String> = [],
+    environments: Set<AppAttestEnvironment> = [.production], packages: [AndroidPackage] = [],
+    oldestPatchLevel: PatchLevel? = nil, passkeys: PasskeyRequirements? = nil, encoding: ProofEncoding = .strict
+  ) {
+    self.demand = demand
+    self.minimumLevel = minimumLevel
+    self.appIDs = appIDs
+    self.environments = environments
+    self.packages = packages
+    self.oldestPatchLevel = oldestPatchLevel
+    self.passkeys = passkeys
+    self.encoding = encoding
+  }
+}
+
+/// An Android app, and who may have signed it.
+package struct AndroidPackage: Sendable, Hashable {
+  package var name: String
+  /// SHA-256 of the signing certificates.
+  package var signers: Set<[UInt8]>
+
+  package static let signerBytes = 32
+
+  package init(name: String, signers: Set<[UInt8]>) {
+    self.name = name
+    self.signers = signers
+  }
+}
+
+package struct PasskeyRequirements: Sendable, Hashable {
+  package var rpID: String
+  /// "https://example.org", "android:apk-key-hash:…".
+  package var origins: Set<String>
+  package var requiresUserVerification: Bool
+  /// Refuses credentials that may be copied to other devices.
+  package var requiresDeviceBoundKeys: Bool
+  /// Models of authenticators, whose certificates must say so; `nil`: any.
+  package var aaguids: Set<[UInt8]>?
+
+  package static let aaguidBytes = 16
+
+  package init(
+    rpID: String, origins: Set<String>, requiresUserVerification: Bool = true, requiresDeviceBoundKeys: Bool = false,
+    aaguids: Set<[UInt8]>? = nil
+  ) {
+    self.rpID = rpID
+    self.origins = origins
+    self.requiresUserVerification = requiresUserVerification
+    self.requiresDeviceBoundKeys = requiresDeviceBoundKeys
+    self.aaguids = aaguids
+  }
+}
+
+// MARK: - What to expect of a proof
+
+extension AttestationRequirements {
+  package func appAttest(clientDataHash: [UInt8], keyID: [UInt8]) -> AppAttestation.Expectation {
+    AppAttestation.Expectation(
+      appIDs: appIDs, environments: environments, clientDataHash: clientDataHash, keyID: keyID)
+  }
+
+  package func passkey(challenge: [UInt8]) throws(ProofError) -> PasskeyExpectation {
+    guard let passkeys else { throw ProofError(.passkeysNotServed, "the application has no passkeys") }
+    return PasskeyExpectation(
+      challenge: challenge, rpID: passkeys.rpID, origins: passkeys.origins,
+      requiresUserVerification: passkeys.requiresUserVerification, readsStatement: demand != .none)
+  }
+}
+
+// MARK: - The level that a key gets
+
+extension AttestationRequirements {
+  /// Of a key without a proof.
+  package func levelOfBareKey() throws(ProofError) -> AttestationLevel {
+    guard demand != .required else { throw ProofError(.attestationRequired, "the key comes without an attestation") }
+    return .none
+  }
+
+  /// Its app and environment were expected of it.
+  package func level(of attestation: AppAttestation) throws(ProofError) -> AttestationLevel {
+    guard demand != .none else { return .none }
+    return try reached(.app, ofAtMost: .app)
+  }
+
+  package func level(of attestation: AndroidAttestation) throws(ProofError) -> AttestationLevel {
+    guard demand != .none else { return .none }
+    let level = try reached(attestation.level, ofAtMost: .strongbox)
+    try checkPhone(attestation)
+    if !packages.isEmpty { try checkPackage(attestation.description.software.application) }
+    try attestation.checkUse()
+    guard !attestation.enforced.contains(where: \.needsNoAuthentication) else {
+      throw ProofError(.keyUnprotected, "the key signs without authentication")
+    }
+    return level
+  }
+
+  package func level(of registration: PasskeyRegistration) throws(ProofError) -> AttestationLevel {
+    if passkeys?.requiresDeviceBoundKeys == true { try Self.checkDeviceBound(registration.isBackupEligible) }
+    guard demand != .none else { return .none }
+    guard registration.level != .none else { return try accept(registration, at: try levelOfBareKey()) }
+    // Other authenticators do not say that they are a chip of their own.
+    let highest: AttestationLevel = registration.android == nil ? .tee : .strongbox
+    let level = try reached(registration.level, ofAtMost: highest)
+    // Its app is the keystore's caller, which is the phone's passkey provider.
+    if let android = registration.android { try checkPhone(android) }
+    return try accept(registration, at: level)
+  }
+
+  package func check(_ assertion: PasskeyAssertion) throws(ProofError) {
+    if passkeys?.requiresDeviceBoundKeys == true { try Self.checkDeviceBound(assertion.isBackupEligible) }
+  }
+}
+
+// MARK: - One demand each
+
+extension AttestationRequirements {
+  /// The minimum of a platform is at most what it can reach: an iPhone's is `app`.
+  private func reached(
+    _ level: AttestationLevel, ofAtMost highest: AttestationLevel
+  ) throws(ProofError) -> AttestationLevel {
+    // `self` may be a software key.
+    let least = min(minimumLevel ?? (demand == .required ? .app : .none), highest)
+    guard level >= least else {
+      throw ProofError(.levelTooLow, "the level is \(level.name), and the application demands \(least.name)")
+    }
+    return level
+  }
+
+  private func checkPhone(_ attestation: AndroidAttestation) throws(ProofError) {
+    let hardware = attestation.description.hardware
+    if let root = hardware.rootOfTrust {
+      guard root.bootState == .verified else {
+        throw ProofError(.bootNotVerified, "the boot state is \(root.bootState.name)")
+      }
+      guard root.isLocked else { throw ProofError(.bootloaderUnlocked, "the bootloader is not locked") }
+    } else if attestation.level > .selfAttested {
+      throw ProofError(.bootNotVerified, "the hardware says nothing of the boot state")
+    }
+    guard let oldestPatchLevel else { return }
+    guard let number = hardware.osPatchLevel else {
+      throw ProofError(.patchLevelTooOld, "the hardware names no patch level")
+    }
+    let patchLevel = PatchLevel(attested: number)
+    guard patchLevel >= oldestPatchLevel else {
+      throw ProofError(.patchLevelTooOld, "the patch level is \(number), before \(oldestPatchLevel)")
+    }
+  }
+
+  private func checkPackage(_ application: AttestedApplication?) throws(ProofError) {
+    let names = application?.packages ?? []
+    let named = packages.filter { names.contains($0.name) }
+    guard !named.isEmpty else {
+      throw ProofError(.packageDiffers, "the key is of \(names.first.map { "the package \($0)" } ?? "no package")")
+    }
+    let signers = application?.signers ?? []
+    guard !signers.isEmpty, named.contains(where: { $0.signers.isSuperset(of: signers) }) else {
+      throw ProofError(.signerDiffers, "the package \(named[0].name) is signed by another certificate")
+    }
+  }
+
+  private static func checkDeviceBound(_ isBackupEligible: Bool) throws(ProofError) {
+    guard !isBackupEligible else { throw ProofError(.keyNotDeviceBound, "the passkey may be copied to other devices") }
+  }
+
+  private func accept(
+    _ registration: PasskeyRegistration, at level: AttestationLevel
+  ) throws(ProofError) -> AttestationLevel {
+    guard let aaguids = passkeys?.aaguids else { return level }
+    // Without certificates to a trusted root, the client may have made it up.
+    guard registration.anchor != nil else {
+      throw ProofError(.authenticatorNotAllowed, "no trusted certificate vouches for the authenticator's model")
+    }
+    guard aaguids.contains(registration.aaguid) else {
+      throw ProofError(.authenticatorNotAllowed, "the authenticator's model is not one of the allowed")
+    }
+    return level
+  }
+}
