@@ -112,15 +112,16 @@ let package = Package(
     library(
       "Service", "TouchstoneService",
       [
-        "TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "DispatchRPC",
-        .product(name: "Logging", package: "swift-log"),
+        "TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "TouchstoneAttestation",
+        "DispatchRPC", .product(name: "Logging", package: "swift-log"),
       ]),
     // The process around the service: configuration, keys, the store that is opened, upkeep, reload, drain.
     library(
       "Service", "TouchstoneServer",
       [
         "TouchstoneService", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres",
-        "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneCodec", "DispatchRPC", "SettingFiles", "FilePermissions",
+        "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneAttestation", "TouchstoneCodec", "DispatchRPC",
+        "SettingFiles", "FilePermissions",
         .product(name: "Logging", package: "swift-log"),
       ]),
     library("Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool"]),

@@ -105,6 +105,16 @@ package struct ProofError: Error, Hashable {
     case keyNotDeviceBound = "KEY_NOT_DEVICE_BOUND"
     case authenticatorNotAllowed = "AUTHENTICATOR_NOT_ALLOWED"
 
+    /// The bytes cannot be read.
+    package var isMalformed: Bool {
+      switch self {
+      case .malformedCBOR, .malformedAuthenticatorData, .malformedClientData, .malformedCertificate, .malformedKey,
+        .malformedStatement, .malformedKeyDescription:
+        true
+      default: false
+      }
+    }
+
     /// The proof may be right: this version does not know its format or algorithm.
     package var isUnsupported: Bool { self == .unsupportedFormat || self == .unsupportedAlgorithm }
   }

@@ -1,5 +1,6 @@
 // The settings of an installation. Everything has a safe default.
 
+package import TouchstoneAttestation
 public import TouchstoneCrypto
 public import TouchstonePolicy
 
@@ -17,6 +18,8 @@ public struct ServiceConfiguration: Sendable {
   /// Whether callers with a grant may read the methods' descriptions.
   public var servesReflection = true
   public var enrolment = EnrolmentPolicy()
+  /// What the certificates of Android's keys must lead to; `nil`: Google's.
+  package var androidRoots: [Certificate]?
   /// The cost of a guess at a passcode or gesture (R16).
   public var secretHashing = PasswordHasher.Parameters.standard
 

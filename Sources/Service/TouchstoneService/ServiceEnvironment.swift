@@ -19,7 +19,7 @@ public struct ServiceEnvironment: Sendable {
   public var verificationThreads: Int
   /// What verifies the signatures of one pass of an event loop.
   public var signatures = BatchVerifier.fastest
-  /// Where passcodes and gestures are hashed.
+  /// Where passcodes and gestures are hashed, and keys' certificates are judged.
   public var secrets: any SecretExecutor
   /// `nil`: Argon2id under the key ring's pepper.
   public var hasher: (any SecretHasher)?

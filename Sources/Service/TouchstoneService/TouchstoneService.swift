@@ -3,6 +3,7 @@
 public import DispatchRPC
 public import Logging
 internal import Synchronization
+package import TouchstoneAttestation
 internal import TouchstoneCodec
 public import TouchstoneCrypto
 public import TouchstonePolicy
@@ -20,6 +21,7 @@ public final class TouchstoneService: Sendable {
   let clock: ServiceEnvironment.Clock
   let randomness: Randomness
   let secretChecks: SecretChecks
+  let keyProofs: KeyProofs
   let access: AccessControl
   let health: Health
   let watches: EventWatches
@@ -58,6 +60,7 @@ public final class TouchstoneService: Sendable {
         ?? PasswordHasher(
           pepper: keys.pepper, parameters: configuration.secretHashing, randomness: environment.randomness),
       executor: environment.secrets, timer: environment.timer)
+    self.keyProofs = KeyProofs(androidRoots: configuration.androidRoots, executor: environment.secrets)
     self.access = AccessControl(
       configuration.callers, store: store, clock: environment.clock, logger: logger)
     let workers = VerificationWorkers(
@@ -121,6 +124,15 @@ public final class TouchstoneService: Sendable {
     let replacement = ServiceKeys(
       keys, issuer: configuration.issuer, randomness: randomness, lineage: store.lineage)
     currentKeys.withLock { $0 = replacement }
+  }
+
+  // MARK: Roots
+
+  /// Replaces the roots for all keys that are bound later; bound ones stay proven.
+  ///
+  /// - Parameter roots: `nil`: Google's.
+  package func replaceAndroidRoots(_ roots: [Certificate]?) {
+    keyProofs.replace(androidRoots: roots)
   }
 
   // MARK: Callers

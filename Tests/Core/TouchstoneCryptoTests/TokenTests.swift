@@ -204,11 +204,11 @@ private let unbound: TokenClaims = {
     #expect(verifier().verify("\(input).\(Base64URL.encode(Array(signature.derRepresentation)))") == nil)
   }
 
-  @Test(arguments: ["iss", "aud", "sub", "iat", "exp", "jti", "amr", "acr", "bnd"])
+  @Test(arguments: ["iss", "aud", "sub", "iat", "exp", "jti", "amr", "acr", "bnd", "att"])
   func `a claim that is missing or of another type makes no token`(claim: String) throws {  // R40
     var members = [
       "iss": "\"\(issuer)\"", "aud": "\"a\"", "sub": "\"s\"", "iat": "1", "exp": "2", "jti": "\"j\"",
-      "amr": "[\"pin\"]", "acr": "\"p\"", "bnd": "\"b\"",
+      "amr": "[\"pin\"]", "acr": "\"p\"", "bnd": "\"b\"", "att": "\"tee\"",
     ]
     try #require(verifier().verify(token(payload: json(members))) != nil)
     for wrong in ["true", "null", "{}", "1.5", "[1]", claim == "amr" ? "\"pin\"" : "[\"x\"]"] {
@@ -216,8 +216,16 @@ private let unbound: TokenClaims = {
       #expect(try verifier().verify(token(payload: json(members))) == nil, "\(claim): \(wrong)")
     }
     members[claim] = nil
-    // Who had no binding has a token without one.
-    #expect(try (verifier().verify(token(payload: json(members))) == nil) == (claim != "bnd"))
+    // Who had no binding has a token without one, and most bindings are not attested.
+    #expect(try (verifier().verify(token(payload: json(members))) == nil) == !["bnd", "att"].contains(claim))
+  }
+
+  @Test func `a token says what is proven of the keys, if anything is`() throws {  // R42
+    var claims = login
+    #expect(!String(decoding: payload(of: claims), as: UTF8.self).contains("att"))
+    claims.attestation = "tee"
+    #expect(String(decoding: payload(of: claims), as: UTF8.self).contains(#""att":"tee""#))
+    #expect(verifier().verify(TokenSigner(keys: keys, issuer: issuer).sign(claims)) == claims)
   }
 
   @Test func `a token without a binding has no bnd`() throws {  // R40

@@ -90,6 +90,8 @@ struct ExpiringRecordsTests {
 struct RecordCodingTests {
   @Test(arguments: [
     [], [UInt8](repeating: 1, count: 1), [1, 65], [9, 0], [1, 2, 3],
+    // Attested: nothing follows, no such level, fewer facts than said, half a fact.
+    [0x81, 0], [0x81, 0, 9, 0, 0, 0, 0], [0x81, 0, 4, 0, 0, 0, 9], [0x81, 0, 4, 0, 0, 0, 4, 0, 0, 0, 0],
   ])
   func keysThatWereNeverWrittenAreNotRead(_ bytes: [UInt8]) {
     #expect([HardwareKeyRecord](encoded: bytes) == (bytes.isEmpty ? [] : nil))

@@ -28,6 +28,19 @@ extension StoreConformance {
       #expect(try await store.bindings() == [binding.stored])
     },
 
+    Check(name: "R42: a binding keeps what was proven of each key") { store in
+      let proven = KeyAttestationRecord(
+        level: .strongbox, facts: [.init(name: "package", value: "com.example.“shop”"), .init(name: "", value: "")])
+      let keys = [
+        HardwareKeyRecord.sample.with { $0.attestation = proven },
+        HardwareKeyRecord.sample.with { $0.protection = .devicePasscode },
+        HardwareKeyRecord.sample.with { $0.attestation = KeyAttestationRecord(level: .tee, facts: []) },
+      ]
+      let binding = BindingRecord.sample("b-1", credential: .hardwareKeys(keys))
+      try await store.commit(.putBinding(binding))
+      #expect(try await store.bindings() == [binding.stored])
+    },
+
     Check(name: "a device that was never seen has version 0") { store async throws in
       #expect(try await store.device(id: "phone-1") == DeviceRecord(deviceID: "phone-1"))
     },

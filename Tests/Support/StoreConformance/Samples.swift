@@ -61,6 +61,12 @@ extension SeenPosture {
 extension HardwareKeyRecord {
   public static let sample = HardwareKeyRecord(
     publicKey: [4] + [UInt8](repeating: 7, count: 64), protection: .biometryCurrentSet)
+
+  func with(_ change: (inout Self) -> Void) -> Self {
+    var copy = self
+    change(&copy)
+    return copy
+  }
 }
 
 extension DeviceRecord {

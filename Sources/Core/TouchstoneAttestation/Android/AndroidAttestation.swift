@@ -75,6 +75,11 @@ package struct AndroidAttestation: Sendable {
     }
   }
 
+  /// - Parameter point: 04 ‖ x ‖ y on P-256.
+  package func isOf(p256Point point: [UInt8]) -> Bool {
+    subjectPublicKeyInfo == SubjectPublicKeyInfo.ellipticCurve(SubjectPublicKeyInfo.p256, point: point)
+  }
+
   package var facts: [ProofFact] {
     var facts = [
       ProofFact("attestation_version", "\(description.version)"),

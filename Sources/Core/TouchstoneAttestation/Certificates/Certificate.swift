@@ -6,7 +6,7 @@ internal import SwiftASN1
 
 package struct Certificate: Sendable {
   /// Phones' are up to 3 KB.
-  static let maximumBytes = 16_384
+  package static let maximumBytes = 16_384
   /// Each is compared with each. Phones' and authenticators' have up to a dozen.
   private static let maximumExtensions = 64
 

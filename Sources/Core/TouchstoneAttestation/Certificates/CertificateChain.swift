@@ -3,7 +3,7 @@
 /// Certificates of a proof, leaf first.
 package struct CertificateChain: Sendable {
   /// Android's have five, with the root; a sixth is in sight.
-  static let maximumCount = 8
+  package static let maximumCount = 8
 
   package let certificates: [Certificate]
 
@@ -17,18 +17,24 @@ package struct CertificateChain: Sendable {
     self.certificates = certificates
   }
 
-  /// x5c of an attestation statement.
-  init(x5c: CBOR?) throws(ProofError) {
-    guard let items = x5c?.array else { throw ProofError(.malformedStatement, "x5c") }
-    guard items.count <= Self.maximumCount else {
+  package init(der: [[UInt8]]) throws(ProofError) {
+    guard der.count <= Self.maximumCount else {
       throw ProofError(.chainBroken, "more than \(Self.maximumCount) certificates")
     }
     var certificates: [Certificate] = []
+    for bytes in der { certificates.append(try Certificate(der: bytes)) }
+    try self.init(certificates)
+  }
+
+  /// x5c of an attestation statement.
+  init(x5c: CBOR?) throws(ProofError) {
+    guard let items = x5c?.array else { throw ProofError(.malformedStatement, "x5c") }
+    var der: [[UInt8]] = []
     for item in items {
       guard let bytes = item.bytes else { throw ProofError(.malformedStatement, "x5c") }
-      certificates.append(try Certificate(der: bytes))
+      der.append(bytes)
     }
-    try self.init(certificates)
+    try self.init(der: der)
   }
 
   package init(pem: [String]) throws(ProofError) {

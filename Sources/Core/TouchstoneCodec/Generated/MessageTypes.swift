@@ -55,6 +55,7 @@ package enum MessageTypes {
     V1.HardwareKey.self,
     V1.ProfileTouchID.self,
     V1.Binding.self,
+    V1.KeyAttestation.self,
     V1.BeginBindingRequest.self,
     V1.BeginBindingResponse.self,
     V1.CompleteBindingRequest.self,

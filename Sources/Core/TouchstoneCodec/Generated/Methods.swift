@@ -59,11 +59,15 @@ extension V1 {
     /// binding with keys still ends the lockout.
     /// INVALID_ARGUMENT: application_id, ticket, device_name, posture; keys (none, or over two), keys[i].public_key (PEM, not a
     /// point on P-256, or the other key's), keys[i].protection (absent, or for the same factor as the other key),
-    /// keys[i].signature (does not prove possession), profile_touch_id (together with keys), profile_touch_id.value.
+    /// keys[i].signature (does not prove possession), keys[i].certificate_chain (for another platform than Android, or it does not
+    /// prove the key; if it cannot be read or is not served, the reason says so, such as MALFORMED_CERTIFICATE or
+    /// UNSUPPORTED_FORMAT of docs/ATTESTATION.md; otherwise only the event names it), profile_touch_id (together with keys),
+    /// profile_touch_id.value.
     /// FAILED_PRECONDITION: TICKET_INVALID (unknown, tampered with, expired, used, of another caller or application; or the
     /// profile was erased since BeginBinding; if it had no record then, another profile's erasure can void the ticket, too),
-    /// DEVICE_BOUND_TO_ANOTHER_PROFILE, TOO_MANY_BINDINGS (16 for each profile, default), or BeginBinding's denial for the
-    /// device's present posture.
+    /// DEVICE_BOUND_TO_ANOTHER_PROFILE, TOO_MANY_BINDINGS (16 for each profile, default), BeginBinding's denial for the
+    /// device's present posture, or ATTESTATION_CONTRADICTS_PROTECTION (a key's certificate says that something else unlocks it).
+    /// RESOURCE_EXHAUSTED: too many attestations, of this caller or in total, wait for their turns.
     package static let completeBinding = WireMethod<CompleteBindingRequest, CompleteBindingResponse>(
       path: "/touchstone.v1.BindingService/CompleteBinding", kind: .unary, idempotency: .unknown)
 

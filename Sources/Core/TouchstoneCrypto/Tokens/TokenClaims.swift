@@ -28,11 +28,13 @@ public struct TokenClaims: Sendable, Hashable {
   public var profileState: [UInt8]?
   /// `txn`: SHA-256 of the approved transaction's canonical bytes, 32 bytes; only in payments' tokens.
   public var transactionDigest: [UInt8]?
+  /// `att`, in a token by a key that is attested: the level that is proven of the binding's keys (R42).
+  public var attestation: String?
 
   public init(
     issuer: String, applicationID: String, use: TokenUse, subject: String, issuedAt: Int64, expiresAt: Int64,
     tokenID: String, methods: [String], policy: String, bindingID: String?, profileState: [UInt8]? = nil,
-    transactionDigest: [UInt8]? = nil
+    transactionDigest: [UInt8]? = nil, attestation: String? = nil
   ) {
     self.issuer = issuer
     self.applicationID = applicationID
@@ -46,6 +48,7 @@ public struct TokenClaims: Sendable, Hashable {
     self.bindingID = bindingID
     self.profileState = profileState
     self.transactionDigest = transactionDigest
+    self.attestation = attestation
   }
 }
 
@@ -93,6 +96,9 @@ extension TokenClaims {
     if let transactionDigest {
       writer.write("txn", Base64URL.encode(transactionDigest))
     }
+    if let attestation {
+      writer.write("att", attestation)
+    }
     if use.isSingle {
       writer.writeTrue("single_use")
     }
@@ -124,6 +130,12 @@ extension TokenClaims {
     switch members["bnd"] {
     case nil: break
     case .string(let id): bindingID = id
+    default: return nil
+    }
+
+    switch members["att"] {
+    case nil: break
+    case .string(let level): attestation = level
     default: return nil
     }
 

@@ -22,12 +22,17 @@ extension CredentialRecord {
   }
 }
 
-/// Each key: one byte for its protection, one for its length, then the key.
+/// Each key: one byte for its protection, one for its length, then the key. If it is attested, the first byte has the flag, and
+/// the attestation follows: one byte for its level, four for the length of its facts, then name and value in turn.
 extension [HardwareKeyRecord] {
+  private static var attestedFlag: UInt8 { 0x80 }
+
   public var encoded: [UInt8] {
     flatMap { key in
       precondition(key.publicKey.count <= UInt8.max, "65 bytes: X9.63 on P-256")
-      return [key.protection.rawValue, UInt8(key.publicKey.count)] + key.publicKey
+      let flag = key.attestation == nil ? 0 : Self.attestedFlag
+      return [key.protection.rawValue | flag, UInt8(key.publicKey.count)] + key.publicKey
+        + (key.attestation?.encoded ?? [])
     }
   }
 
@@ -35,11 +40,41 @@ extension [HardwareKeyRecord] {
     self.init()
     var rest = encoded[...]
     while !rest.isEmpty {
-      guard let protection = rest.popFirst().flatMap(KeyProtection.init), let length = rest.popFirst(),
-        rest.count >= length
+      guard let first = rest.popFirst(), let protection = KeyProtection(rawValue: first & ~Self.attestedFlag),
+        let length = rest.popFirst(), rest.count >= length
       else { return nil }
-      append(HardwareKeyRecord(publicKey: [UInt8](rest.prefix(Int(length))), protection: protection))
+      var key = HardwareKeyRecord(publicKey: [UInt8](rest.prefix(Int(length))), protection: protection)
       rest = rest.dropFirst(Int(length))
+      if first & Self.attestedFlag != 0 {
+        guard let attestation = KeyAttestationRecord(popping: &rest) else { return nil }
+        key.attestation = attestation
+      }
+      append(key)
+    }
+  }
+}
+
+extension KeyAttestationRecord {
+  fileprivate var encoded: [UInt8] {
+    var encodedFacts: [UInt8] = []
+    for fact in facts {
+      encodedFacts.append(lengthPrefixed: fact.name)
+      encodedFacts.append(lengthPrefixed: fact.value)
+    }
+    var bytes = [level.rawValue]
+    bytes.append(bigEndian: UInt32(encodedFacts.count))
+    return bytes + encodedFacts
+  }
+
+  fileprivate init?(popping rest: inout ArraySlice<UInt8>) {
+    guard let level = rest.popFirst().flatMap(ProofLevel.init), let length = rest.popLength(), rest.count >= length
+    else { return nil }
+    var facts = rest.prefix(length)
+    rest = rest.dropFirst(length)
+    self.init(level: level, facts: [])
+    while !facts.isEmpty {
+      guard let name = facts.popLengthPrefixed(), let value = facts.popLengthPrefixed() else { return nil }
+      self.facts.append(Fact(name: name, value: value))
     }
   }
 }
@@ -66,6 +101,13 @@ extension [EventDetail] {
 }
 
 extension ArraySlice<UInt8> {
+  /// Four bytes, big-endian.
+  fileprivate mutating func popLength() -> Int? {
+    guard count >= 4 else { return nil }
+    defer { removeFirst(4) }
+    return prefix(4).reduce(0) { $0 << 8 | Int($1) }
+  }
+
   fileprivate mutating func popLengthPrefixed() -> String? {
     let length = prefix(4).reduce(0) { $0 << 8 | Int($1) }
     guard count >= 4 + length else { return nil }

@@ -56,10 +56,35 @@ public struct HardwareKeyRecord: Sendable, Hashable {
   /// X9.63 uncompressed, 65 bytes.
   public var publicKey: [UInt8]
   public var protection: KeyProtection
+  /// `nil`: nobody vouches for the key.
+  public var attestation: KeyAttestationRecord?
 
-  public init(publicKey: [UInt8], protection: KeyProtection) {
+  public init(publicKey: [UInt8], protection: KeyProtection, attestation: KeyAttestationRecord? = nil) {
     self.publicKey = publicKey
     self.protection = protection
+    self.attestation = attestation
+  }
+}
+
+/// What was proven of a key when it was bound (R42).
+public struct KeyAttestationRecord: Sendable, Hashable {
+  public var level: ProofLevel
+  public var facts: [Fact]
+
+  /// One thing that the proof said.
+  public struct Fact: Sendable, Hashable {
+    public var name: String
+    public var value: String
+
+    public init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  public init(level: ProofLevel, facts: [Fact]) {
+    self.level = level
+    self.facts = facts
   }
 }
 
@@ -67,6 +92,14 @@ public enum CredentialRecord: Sendable, Hashable {
   case hardwareKeys([HardwareKeyRecord])
   /// HMAC-SHA-256 under the service's pepper, 32 bytes (R30).
   case profileTouchID(digest: [UInt8])
+
+  /// R42
+  public var proofLevel: ProofLevel {
+    switch self {
+    case .hardwareKeys(let keys): .ofBinding(keys.lazy.map { $0.attestation?.level ?? .none })
+    case .profileTouchID: .none
+    }
+  }
 }
 
 /// This device speaks for this profile in this application, by this credential.

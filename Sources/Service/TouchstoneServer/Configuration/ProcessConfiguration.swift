@@ -10,6 +10,7 @@ package struct ProcessConfiguration: Sendable {
   package var listen = ["127.0.0.1:7443"]
   /// For all listeners that are not Unix sockets.
   var tls: TLSSettings?
+  var attestation = AttestationSettings()
   var limits = LimitSettings()
   package var dataDirectory = "data"
   package var store = StoreSetting.standard
@@ -46,6 +47,7 @@ extension ProcessConfiguration {
   enum Key: String, CaseIterable {
     case listen
     case tls
+    case attestation
     case callers
     case vendors
     case reflection
@@ -101,6 +103,8 @@ extension ProcessConfiguration {
     switch Key(rawValue: name) {
     case .listen:
       Self.set(&listen, reader.endpoints(node, name))
+    case .attestation:
+      attestation = AttestationSettings(node, with: &reader)
     case .limits:
       limits = LimitSettings(node, with: &reader)
     case .reflection:
@@ -155,7 +159,7 @@ extension ProcessConfiguration {
     case .issuer: service.issuer == read.service.issuer
     case .ticketLifetime: service.enrolment.ticketLifetime == read.service.enrolment.ticketLifetime
     // Policies begin with the lifetimes.
-    case .callers, .vendors, .keys, .policies, .evaluationLifetime, .tokenLifetime: true
+    case .attestation, .callers, .vendors, .keys, .policies, .evaluationLifetime, .tokenLifetime: true
     }
   }
 }

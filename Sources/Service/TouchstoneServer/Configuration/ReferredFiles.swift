@@ -13,6 +13,11 @@ extension ProcessConfiguration {
     } catch {
       lines.insert(contentsOf: error.lines, at: 0)
     }
+    do throws(Failure) {
+      _ = try loadAndroidRoots()
+    } catch {
+      lines += error.lines
+    }
     guard lines.isEmpty else { throw Failure(kind: .badConfiguration, places: lines) }
   }
 

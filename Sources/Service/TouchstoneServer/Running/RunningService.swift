@@ -44,6 +44,8 @@ package final class RunningService: Sendable {
         callers: configuration.service.callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
     }
     let tls = try configuration.loadTLS()
+    var configuration = configuration
+    configuration.service.androidRoots = try configuration.loadAndroidRoots()
     let descriptors = DescriptorLimit.raised()
     let named = NamedApplications(configuration.service.namedApplications)
     let store = try configuration.storeLocation.open(
@@ -155,7 +157,7 @@ package final class RunningService: Sendable {
     self.clockWatching = store.clockDifference.map { ClockWatching(difference: $0, logger: logger) }
   }
 
-  /// Replaces policies and callers, and reads certificates and keys again from the same files. Evaluations that began under
+  /// Replaces policies, callers and roots, and reads certificates and keys again from the same files. Evaluations that began under
   /// another revision of their policy become void (R36), and so do those of removed callers (R34), and everything that was
   /// made with a removed key. If anything is wrong, it changes nothing.
   ///
@@ -165,6 +167,7 @@ package final class RunningService: Sendable {
     for listener in listeners {
       try listener.require(callers: callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
     }
+    let androidRoots = try configuration.loadAndroidRoots()
     let keys = try configuration.keySource.load()
     guard Pepper.areEqual(keys.pepper.check, pepperCheck) else {
       throw Failure(
@@ -178,6 +181,7 @@ package final class RunningService: Sendable {
       throw Failure(error)
     }
     service.replaceKeys(keys)
+    service.replaceAndroidRoots(androidRoots)
     auditKeyring.replace(keys.audit)
     accountSigning.keysChanged()
     service.replacePolicies(configuration.service.policies)

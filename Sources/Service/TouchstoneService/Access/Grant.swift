@@ -32,7 +32,8 @@ struct Grant: Sendable {
       bindingID: binding?.value.bindingID,
       profileState: binding == nil
         ? ProfileState(of: subject.profile, forToken: tokenID, pepper: flow.service.pepper).bytes : nil,
-      transactionDigest: transaction?.digest)
+      transactionDigest: transaction?.digest,
+      attestation: flow.proof.attestation(of: binding?.value.credential))
     self.claims = claims
     if claims.use.isSingle {
       tokenRecord = TokenRecord(
@@ -99,6 +100,12 @@ extension Change {
 }
 
 extension AttemptProof {
+  /// The claim `att`: what is proven of the keys, if one of them proves the person.
+  fileprivate func attestation(of credential: CredentialRecord?) -> String? {
+    guard case .key = self, let level = credential?.proofLevel, level > .none else { return nil }
+    return level.name
+  }
+
   /// The claim `amr` (RFC 8176): the proof, and what unlocked it on the device.
   ///
   /// - Parameter biometryType: of the binding; `nil`: there is none.

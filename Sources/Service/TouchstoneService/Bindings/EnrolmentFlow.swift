@@ -1,8 +1,9 @@
-// CompleteBinding, step by step: open the ticket, verify possession of the keys, decide, commit.
+// CompleteBinding, step by step: open the ticket, verify possession of the keys and their attestations, decide, commit.
 //
 // A ProfileTouchID has no key whose possession could be proven: its later bearer is taken for its device (R30).
 
 internal import DispatchRPC
+internal import TouchstoneAttestation
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
@@ -16,6 +17,8 @@ struct EnrolmentFlow: Sendable {
   let ticket: SealedTicket
   let posture: DevicePosture
   let credential: OfferedCredential
+  /// What was proven of each key; empty if none is attested.
+  private var attestations: [KeyAttestationRecord?] = []
 
   enum OfferedCredential: Sendable {
     /// One or two.
@@ -31,12 +34,15 @@ struct EnrolmentFlow: Sendable {
     var publicKey: P256PublicKey
     var protection: KeyProtection
     var signature: [UInt8]
+    /// DER, leaf first. Empty: the key is not attested.
+    var certificateChain: [[UInt8]]
   }
 
   private static let ticketBytes = 1...2_048
   private static let deviceNameBytes = 0...128
   /// One for biometrics, one for the device owner.
   private static let maximumKeys = 2
+  private static let certificateBytes = 1...Certificate.maximumBytes
 
   // MARK: Open
 
@@ -49,7 +55,7 @@ struct EnrolmentFlow: Sendable {
     validator.opaque(request.ticket, "ticket", count: ticketBytes)
     validator.text(request.deviceName, "device_name", bytes: deviceNameBytes)
     let posture = validator.posture(request.posture)
-    let credential = offeredCredential(request, &validator)
+    let credential = offeredCredential(request, on: posture.platform, &validator)
     try validator.finish()
     guard
       let ticket = service.keys.sealer.openTicket(
@@ -76,10 +82,10 @@ struct EnrolmentFlow: Sendable {
   }
 
   private static func offeredCredential(
-    _ request: V1.CompleteBindingRequest, _ validator: inout RequestValidator
+    _ request: V1.CompleteBindingRequest, on platform: Platform, _ validator: inout RequestValidator
   ) -> OfferedCredential {
     guard let profileTouchID = request.profileTouchID else {
-      return .keys(offeredKeys(request, &validator))
+      return .keys(offeredKeys(request, on: platform, &validator))
     }
     if !request.keys.isEmpty { validator.refuse("profile_touch_id", "is taken instead of keys, not beside them") }
     validator.opaque(profileTouchID.value, profileTouchIDField, count: ProfileTouchID.lengths)
@@ -87,13 +93,13 @@ struct EnrolmentFlow: Sendable {
   }
 
   private static func offeredKeys(
-    _ request: V1.CompleteBindingRequest, _ validator: inout RequestValidator
+    _ request: V1.CompleteBindingRequest, on platform: Platform, _ validator: inout RequestValidator
   ) -> [OfferedKey] {
     guard (1...maximumKeys).contains(request.keys.count) else {
       validator.refuse("keys", "must be one or two, are \(request.keys.count)")
       return []
     }
-    let keys = request.keys.enumerated().compactMap { offeredKey($1, "keys[\($0)]", &validator) }
+    let keys = request.keys.enumerated().compactMap { offeredKey($1, on: platform, "keys[\($0)]", &validator) }
     if keys.count == maximumKeys {
       if keys[0].protection.factor == keys[1].protection.factor {
         validator.refuse("keys[1].protection", "serves the same factor as keys[0]")
@@ -106,17 +112,36 @@ struct EnrolmentFlow: Sendable {
   }
 
   private static func offeredKey(
-    _ key: V1.HardwareKey, _ field: String, _ validator: inout RequestValidator
+    _ key: V1.HardwareKey, on platform: Platform, _ field: String, _ validator: inout RequestValidator
   ) -> OfferedKey? {
+    requireChain(key.certificateChain, on: platform, "\(field).certificate_chain", &validator)
     validator.opaque(key.signature, "\(field).signature", count: RequestValidator.signatureBytes)
     let protection = KeyProtection(key.protection)
     if protection == nil { validator.refuse("\(field).protection", "is required") }
     do throws(CryptoError) {
       let publicKey = try P256PublicKey(bytes: key.publicKey)
-      return protection.map { OfferedKey(publicKey: publicKey, protection: $0, signature: key.signature) }
+      return protection.map {
+        OfferedKey(
+          publicKey: publicKey, protection: $0, signature: key.signature, certificateChain: key.certificateChain)
+      }
     } catch {
       validator.refuse("\(field).public_key", error.message)
       return nil
+    }
+  }
+
+  /// What does not depend on the certificates' content.
+  private static func requireChain(
+    _ chain: [[UInt8]], on platform: Platform, _ field: String, _ validator: inout RequestValidator
+  ) {
+    if !chain.isEmpty, platform.family != .android {
+      validator.refuse(field, "is Android's, and the posture is of another platform")
+    }
+    if chain.count > CertificateChain.maximumCount {
+      validator.refuse(field, "must be at most \(CertificateChain.maximumCount) certificates, is \(chain.count)")
+    }
+    for (index, certificate) in chain.enumerated().prefix(CertificateChain.maximumCount) {
+      validator.opaque(certificate, "\(field)[\(index)]", count: certificateBytes)
     }
   }
 
@@ -158,7 +183,9 @@ struct EnrolmentFlow: Sendable {
   // MARK: Verify the credential
 
   private func verifyPossession(from index: Int = 0) {
-    guard index < credential.keys.count else { return exchange.deciding(read) }
+    guard index < credential.keys.count else {
+      return exchange.refusingErrors { () throws(RequestError) in try verifyAttestations() }
+    }
     let key = credential.keys[index]
     let check = SignatureCheck(
       publicKey: key.publicKey, signature: key.signature,
@@ -168,6 +195,27 @@ struct EnrolmentFlow: Sendable {
       refuse(
         .invalidArgument(field: "keys[\(index)].signature", "does not verify over the ticket's signing_input"),
         reason: RequestError.Reason.possessionNotProven)
+    }
+  }
+
+  /// After possession, so that nobody makes the service judge the certificates of another one's phone.
+  private func verifyAttestations() throws(RequestError) {
+    guard credential.keys.contains(where: { !$0.certificateChain.isEmpty }) else { return exchange.deciding(read) }
+    let offered = credential.keys.map {
+      OfferedProof(publicKey: $0.publicKey, protection: $0.protection, chain: $0.certificateChain)
+    }
+    try service.keyProofs.judge(
+      offered, signingInput: ticket.signingInput(applicationID: request.applicationID), at: service.clock(),
+      applicationID: request.applicationID, for: exchange
+    ) { verdict in
+      switch verdict {
+      case .proven(let attestations):
+        var flow = self
+        flow.attestations = attestations
+        exchange.deciding(flow.read)
+      case .refused(let index, let refusal):
+        refuse(refusal.error(field: "keys[\(index)].certificate_chain"), reason: refusal.reason)
+      }
     }
   }
 
@@ -285,7 +333,11 @@ struct EnrolmentFlow: Sendable {
   private var credentialRecord: CredentialRecord {
     if let digest = profileTouchIDDigest { return .profileTouchID(digest: digest) }
     return .hardwareKeys(
-      credential.keys.map { HardwareKeyRecord(publicKey: $0.publicKey.x963, protection: $0.protection) })
+      credential.keys.enumerated().map { index, key in
+        HardwareKeyRecord(
+          publicKey: key.publicKey.x963, protection: key.protection,
+          attestation: attestations.isEmpty ? nil : attestations[index])
+      })
   }
 }
 

@@ -105,14 +105,33 @@ extension V1.Binding {
       deviceID: record.deviceID, deviceName: record.deviceName, state: record.isRevoked ? .revoked : .active,
       domainStateRecorded: record.baseline != nil, createdAt: V1.Timestamp(record.createdAt),
       lastUsedAt: record.lastUsedAt.map(V1.Timestamp.init),
-      biometryType: V1.BiometryType(rawValue: Int32(record.biometryType.rawValue)))
+      biometryType: V1.BiometryType(rawValue: Int32(record.biometryType.rawValue)),
+      attestationLevel: V1.AttestationLevel(record.credential.proofLevel))
     switch record.credential {
     case .hardwareKeys(let keys):
       credential = .hardwareKey
       protections = keys.map { V1.KeyProtection(rawValue: Int32($0.protection.rawValue)) }
+      if keys.contains(where: { $0.attestation != nil }) {
+        keyAttestations = keys.map { V1.KeyAttestation($0.attestation) }
+      }
     case .profileTouchID:
       credential = .profileTouchID
     }
+  }
+}
+
+extension V1.AttestationLevel {
+  init(_ level: ProofLevel) {
+    self.init(rawValue: Int32(level.rawValue))
+  }
+}
+
+extension V1.KeyAttestation {
+  /// A phone may have several packages for one key.
+  fileprivate init(_ record: KeyAttestationRecord?) {
+    let facts = (record?.facts ?? []).map { ($0.name, $0.value) }
+    self.init(
+      level: V1.AttestationLevel(record?.level ?? .none), facts: Dictionary(facts) { "\($0) \($1)" })
   }
 }
 

@@ -1,4 +1,5 @@
-// Gives callers turns for work that is expensive for the store, so that many calls of one caller do not delay the others.
+// Gives callers turns for work that is expensive, most of it for the store, so that many calls of one caller do not delay the
+// others.
 
 internal import DispatchRPC
 internal import Synchronization
@@ -10,6 +11,7 @@ final class StoreTurns: Sendable {
     case eventReads = "reads of the audit log"
     case bindingReads = "reads of bindings"
     case erasures
+    case keyProofs = "attestations"
 
     /// How many calls have a turn at one time. The store's other work waits for them.
     var places: Int {
@@ -20,13 +22,15 @@ final class StoreTurns: Sendable {
       case .bindingReads: 4
       // Each erasure searches the whole log, and locks its end for 256 events at a time. Two share an fsync.
       case .erasures: 2
+      // Each chain takes a worker a millisecond. The workers hash passcodes, too.
+      case .keyProofs: 2
       }
     }
 
     /// How many calls of one application have a turn at one time.
     var placesPerApplication: Int {
       switch self {
-      case .eventReads, .bindingReads: places
+      case .eventReads, .bindingReads, .keyProofs: places
       // An erasure of a long history takes seconds, so two of one application would keep all others waiting.
       case .erasures: 1
       }

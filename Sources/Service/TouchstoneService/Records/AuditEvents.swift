@@ -81,10 +81,13 @@ extension EventDraft {
     _ kind: BindingKind, _ record: BindingRecord, reason: String? = nil, statedReason: String? = nil,
     evidence: String? = nil, caller: Caller, time: UnixTime
   ) -> EventDraft {
-    binding(
+    var event = binding(
       kind, applicationID: record.applicationID, profileID: record.profileID, deviceID: record.deviceID,
       bindingID: record.bindingID, reason: reason, statedReason: statedReason, evidence: evidence, caller: caller,
       time: time)
+    let level = record.credential.proofLevel
+    if kind == .created, level > .none { event.details.append(EventDetail(key: "attestation", value: level.name)) }
+    return event
   }
 
   enum SecretKind: String {

@@ -1,5 +1,5 @@
 // Passcodes and gestures are verified on threads of their own: tens of milliseconds and megabytes each, beside calls of
-// microseconds.
+// microseconds. So are the certificates of keys that are bound, which take a millisecond.
 
 internal import Dispatch
 internal import Glibc
@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// Where slow work runs: other threads in a service, the caller's own in a simulation.
 public protocol SecretExecutor: Sendable {
-  /// How many pieces of work it is given at one time, and no more.
+  /// How many secrets it is given at one time, and no more. The few other pieces of work stand in line with them.
   var threads: Int { get }
   func run(_ work: @escaping @Sendable () -> Void)
 }

@@ -240,7 +240,9 @@ extension V1.TokenClaims {
       policy: claims.policy, methods: claims.methods, issuedAt: V1.Timestamp(UnixTime(seconds: claims.issuedAt)),
       expiresAt: V1.Timestamp(UnixTime(seconds: claims.expiresAt)),
       transaction: token.record.flatMap { Transaction(canonicalBytes: $0.transaction) }.map(V1.Transaction.init),
-      singleUse: claims.use.isSingle)
+      singleUse: claims.use.isSingle,
+      attestationLevel: claims.attestation.flatMap(ProofLevel.init(name:)).map(V1.AttestationLevel.init) ?? .unspecified
+    )
   }
 }
 

@@ -187,6 +187,57 @@ void   touchstone__v1__binding__free_unpacked
   assert(message->base.descriptor == &touchstone__v1__binding__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   touchstone__v1__key_attestation__facts_entry__init
+                     (Touchstone__V1__KeyAttestation__FactsEntry         *message)
+{
+  static const Touchstone__V1__KeyAttestation__FactsEntry init_value = TOUCHSTONE__V1__KEY_ATTESTATION__FACTS_ENTRY__INIT;
+  *message = init_value;
+}
+void   touchstone__v1__key_attestation__init
+                     (Touchstone__V1__KeyAttestation         *message)
+{
+  static const Touchstone__V1__KeyAttestation init_value = TOUCHSTONE__V1__KEY_ATTESTATION__INIT;
+  *message = init_value;
+}
+size_t touchstone__v1__key_attestation__get_packed_size
+                     (const Touchstone__V1__KeyAttestation *message)
+{
+  assert(message->base.descriptor == &touchstone__v1__key_attestation__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t touchstone__v1__key_attestation__pack
+                     (const Touchstone__V1__KeyAttestation *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &touchstone__v1__key_attestation__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t touchstone__v1__key_attestation__pack_to_buffer
+                     (const Touchstone__V1__KeyAttestation *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &touchstone__v1__key_attestation__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Touchstone__V1__KeyAttestation *
+       touchstone__v1__key_attestation__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Touchstone__V1__KeyAttestation *)
+     protobuf_c_message_unpack (&touchstone__v1__key_attestation__descriptor,
+                                allocator, len, data);
+}
+void   touchstone__v1__key_attestation__free_unpacked
+                     (Touchstone__V1__KeyAttestation *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &touchstone__v1__key_attestation__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   touchstone__v1__begin_binding_request__init
                      (Touchstone__V1__BeginBindingRequest         *message)
 {
@@ -778,7 +829,7 @@ const ProtobufCMessageDescriptor touchstone__v1__primary_authentication__descrip
   (ProtobufCMessageInit) touchstone__v1__primary_authentication__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__hardware_key__field_descriptors[3] =
+static const ProtobufCFieldDescriptor touchstone__v1__hardware_key__field_descriptors[4] =
 {
   {
     "public_key",
@@ -816,8 +867,21 @@ static const ProtobufCFieldDescriptor touchstone__v1__hardware_key__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "certificate_chain",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Touchstone__V1__HardwareKey, n_certificate_chain),
+    offsetof(Touchstone__V1__HardwareKey, certificate_chain),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__hardware_key__field_indices_by_name[] = {
+  3,   /* field[3] = certificate_chain */
   1,   /* field[1] = protection */
   0,   /* field[0] = public_key */
   2,   /* field[2] = signature */
@@ -825,7 +889,7 @@ static const unsigned touchstone__v1__hardware_key__field_indices_by_name[] = {
 static const ProtobufCIntRange touchstone__v1__hardware_key__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__hardware_key__descriptor =
 {
@@ -835,7 +899,7 @@ const ProtobufCMessageDescriptor touchstone__v1__hardware_key__descriptor =
   "Touchstone__V1__HardwareKey",
   "touchstone.v1",
   sizeof(Touchstone__V1__HardwareKey),
-  3,
+  4,
   touchstone__v1__hardware_key__field_descriptors,
   touchstone__v1__hardware_key__field_indices_by_name,
   1,  touchstone__v1__hardware_key__number_ranges,
@@ -880,7 +944,7 @@ const ProtobufCMessageDescriptor touchstone__v1__profile_touch_id__descriptor =
   (ProtobufCMessageInit) touchstone__v1__profile_touch_id__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__binding__field_descriptors[12] =
+static const ProtobufCFieldDescriptor touchstone__v1__binding__field_descriptors[14] =
 {
   {
     "binding_id",
@@ -1026,9 +1090,34 @@ static const ProtobufCFieldDescriptor touchstone__v1__binding__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "attestation_level",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__Binding, attestation_level),
+    &touchstone__v1__attestation_level__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "key_attestations",
+    14,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Touchstone__V1__Binding, n_key_attestations),
+    offsetof(Touchstone__V1__Binding, key_attestations),
+    &touchstone__v1__key_attestation__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__binding__field_indices_by_name[] = {
   1,   /* field[1] = application_id */
+  12,   /* field[12] = attestation_level */
   0,   /* field[0] = binding_id */
   11,   /* field[11] = biometry_type */
   9,   /* field[9] = created_at */
@@ -1036,6 +1125,7 @@ static const unsigned touchstone__v1__binding__field_indices_by_name[] = {
   3,   /* field[3] = device_id */
   4,   /* field[4] = device_name */
   8,   /* field[8] = domain_state_recorded */
+  13,   /* field[13] = key_attestations */
   10,   /* field[10] = last_used_at */
   2,   /* field[2] = profile_id */
   6,   /* field[6] = protections */
@@ -1044,7 +1134,7 @@ static const unsigned touchstone__v1__binding__field_indices_by_name[] = {
 static const ProtobufCIntRange touchstone__v1__binding__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 12 }
+  { 0, 14 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__binding__descriptor =
 {
@@ -1054,11 +1144,113 @@ const ProtobufCMessageDescriptor touchstone__v1__binding__descriptor =
   "Touchstone__V1__Binding",
   "touchstone.v1",
   sizeof(Touchstone__V1__Binding),
-  12,
+  14,
   touchstone__v1__binding__field_descriptors,
   touchstone__v1__binding__field_indices_by_name,
   1,  touchstone__v1__binding__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__binding__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor touchstone__v1__key_attestation__facts_entry__field_descriptors[2] =
+{
+  {
+    "key",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__KeyAttestation__FactsEntry, key),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "value",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__KeyAttestation__FactsEntry, value),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__key_attestation__facts_entry__field_indices_by_name[] = {
+  0,   /* field[0] = key */
+  1,   /* field[1] = value */
+};
+static const ProtobufCIntRange touchstone__v1__key_attestation__facts_entry__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor touchstone__v1__key_attestation__facts_entry__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "touchstone.v1.KeyAttestation.FactsEntry",
+  "FactsEntry",
+  "Touchstone__V1__KeyAttestation__FactsEntry",
+  "touchstone.v1",
+  sizeof(Touchstone__V1__KeyAttestation__FactsEntry),
+  2,
+  touchstone__v1__key_attestation__facts_entry__field_descriptors,
+  touchstone__v1__key_attestation__facts_entry__field_indices_by_name,
+  1,  touchstone__v1__key_attestation__facts_entry__number_ranges,
+  (ProtobufCMessageInit) touchstone__v1__key_attestation__facts_entry__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor touchstone__v1__key_attestation__field_descriptors[2] =
+{
+  {
+    "level",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__KeyAttestation, level),
+    &touchstone__v1__attestation_level__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "facts",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Touchstone__V1__KeyAttestation, n_facts),
+    offsetof(Touchstone__V1__KeyAttestation, facts),
+    &touchstone__v1__key_attestation__facts_entry__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__key_attestation__field_indices_by_name[] = {
+  1,   /* field[1] = facts */
+  0,   /* field[0] = level */
+};
+static const ProtobufCIntRange touchstone__v1__key_attestation__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor touchstone__v1__key_attestation__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "touchstone.v1.KeyAttestation",
+  "KeyAttestation",
+  "Touchstone__V1__KeyAttestation",
+  "touchstone.v1",
+  sizeof(Touchstone__V1__KeyAttestation),
+  2,
+  touchstone__v1__key_attestation__field_descriptors,
+  touchstone__v1__key_attestation__field_indices_by_name,
+  1,  touchstone__v1__key_attestation__number_ranges,
+  (ProtobufCMessageInit) touchstone__v1__key_attestation__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor touchstone__v1__begin_binding_request__field_descriptors[5] =

@@ -412,7 +412,7 @@ void   touchstone__v1__get_signing_keys_response__free_unpacked
   assert(message->base.descriptor == &touchstone__v1__get_signing_keys_response__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
-static const ProtobufCFieldDescriptor touchstone__v1__token_claims__field_descriptors[10] =
+static const ProtobufCFieldDescriptor touchstone__v1__token_claims__field_descriptors[11] =
 {
   {
     "token_id",
@@ -534,9 +534,22 @@ static const ProtobufCFieldDescriptor touchstone__v1__token_claims__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "attestation_level",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__TokenClaims, attestation_level),
+    &touchstone__v1__attestation_level__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__token_claims__field_indices_by_name[] = {
   1,   /* field[1] = application_id */
+  10,   /* field[10] = attestation_level */
   3,   /* field[3] = binding_id */
   7,   /* field[7] = expires_at */
   6,   /* field[6] = issued_at */
@@ -550,7 +563,7 @@ static const unsigned touchstone__v1__token_claims__field_indices_by_name[] = {
 static const ProtobufCIntRange touchstone__v1__token_claims__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 10 }
+  { 0, 11 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__token_claims__descriptor =
 {
@@ -560,7 +573,7 @@ const ProtobufCMessageDescriptor touchstone__v1__token_claims__descriptor =
   "Touchstone__V1__TokenClaims",
   "touchstone.v1",
   sizeof(Touchstone__V1__TokenClaims),
-  10,
+  11,
   touchstone__v1__token_claims__field_descriptors,
   touchstone__v1__token_claims__field_indices_by_name,
   1,  touchstone__v1__token_claims__number_ranges,

@@ -1045,6 +1045,42 @@ const ProtobufCEnumDescriptor touchstone__v1__biometry_type__descriptor =
   touchstone__v1__biometry_type__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
+static const ProtobufCEnumValue touchstone__v1__attestation_level__enum_values_by_number[6] =
+{
+  { "ATTESTATION_LEVEL_UNSPECIFIED", "TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED", 0 },
+  { "ATTESTATION_LEVEL_NONE", "TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_NONE", 1 },
+  { "ATTESTATION_LEVEL_SELF_ATTESTED", "TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_SELF_ATTESTED", 2 },
+  { "ATTESTATION_LEVEL_APP", "TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_APP", 3 },
+  { "ATTESTATION_LEVEL_TEE", "TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_TEE", 4 },
+  { "ATTESTATION_LEVEL_STRONGBOX", "TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_STRONGBOX", 5 },
+};
+static const ProtobufCIntRange touchstone__v1__attestation_level__value_ranges[] = {
+{0, 0},{0, 6}
+};
+static const ProtobufCEnumValueIndex touchstone__v1__attestation_level__enum_values_by_name[6] =
+{
+  { "ATTESTATION_LEVEL_APP", 3 },
+  { "ATTESTATION_LEVEL_NONE", 1 },
+  { "ATTESTATION_LEVEL_SELF_ATTESTED", 2 },
+  { "ATTESTATION_LEVEL_STRONGBOX", 5 },
+  { "ATTESTATION_LEVEL_TEE", 4 },
+  { "ATTESTATION_LEVEL_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor touchstone__v1__attestation_level__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "touchstone.v1.AttestationLevel",
+  "AttestationLevel",
+  "Touchstone__V1__AttestationLevel",
+  "touchstone.v1",
+  6,
+  touchstone__v1__attestation_level__enum_values_by_number,
+  6,
+  touchstone__v1__attestation_level__enum_values_by_name,
+  1,
+  touchstone__v1__attestation_level__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
 static const ProtobufCEnumValue touchstone__v1__factor__enum_values_by_number[7] =
 {
   { "FACTOR_UNSPECIFIED", "TOUCHSTONE__V1__FACTOR__FACTOR_UNSPECIFIED", 0 },

@@ -26,6 +26,7 @@ extension V1.HardwareKey: MappedMessage {
     mapper.field(&value.publicKey, &c.public_key)
     mapper.field(&value.protection, &c.protection)
     mapper.field(&value.signature, &c.signature)
+    mapper.repeated(&value.certificateChain, &c.certificate_chain, &c.n_certificate_chain)
   }
 }
 
@@ -61,6 +62,34 @@ extension V1.Binding: MappedMessage {
     mapper.field(&value.createdAt, &c.created_at)
     mapper.field(&value.lastUsedAt, &c.last_used_at)
     mapper.field(&value.biometryType, &c.biometry_type)
+    mapper.field(&value.attestationLevel, &c.attestation_level)
+    mapper.repeated(&value.keyAttestations, &c.key_attestations, &c.n_key_attestations)
+  }
+}
+
+extension V1.KeyAttestation: MappedMessage {
+  static var empty: Self { Self() }
+
+  static func initialize(_ c: UnsafeMutablePointer<Touchstone__V1__KeyAttestation>) {
+    touchstone__v1__key_attestation__init(c)
+  }
+
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.field(&value.level, &c.level)
+    mapper.repeated(&value.facts, as: V1.KeyAttestation.FactsEntry.self, &c.facts, &c.n_facts)
+  }
+}
+
+extension V1.KeyAttestation.FactsEntry {
+  static var empty: Self { Self() }
+
+  static func initialize(_ c: UnsafeMutablePointer<Touchstone__V1__KeyAttestation__FactsEntry>) {
+    touchstone__v1__key_attestation__facts_entry__init(c)
+  }
+
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.field(&value.key, &c.key)
+    mapper.field(&value.value, &c.value)
   }
 }
 

@@ -20,6 +20,7 @@ extension V1.TokenClaims: MappedMessage {
     mapper.field(&value.expiresAt, &c.expires_at)
     mapper.field(&value.transaction, &c.transaction)
     mapper.field(&value.singleUse, &c.single_use)
+    mapper.field(&value.attestationLevel, &c.attestation_level)
   }
 }
 

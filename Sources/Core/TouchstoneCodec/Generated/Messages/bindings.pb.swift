@@ -60,11 +60,18 @@ extension V1 {
     public var protection: KeyProtection
     /// This key's signature over the ticket's `signingInput`, as proof of possession.
     public var signature: [UInt8]
+    /// Android: the key's certificates in DER, leaf first, as KeyStore.getCertificateChain returns them; at most 8, of 1 to 16,384
+    /// bytes. The key was made with setAttestationChallenge(SHA-256 of `signingInput`). Empty: nobody vouches for the key.
+    public var certificateChain: [[UInt8]]
 
-    public init(publicKey: [UInt8] = [], protection: KeyProtection = .unspecified, signature: [UInt8] = []) {
+    public init(
+      publicKey: [UInt8] = [], protection: KeyProtection = .unspecified, signature: [UInt8] = [],
+      certificateChain: [[UInt8]] = []
+    ) {
       self.publicKey = publicKey
       self.protection = protection
       self.signature = signature
+      self.certificateChain = certificateChain
     }
   }
 
@@ -94,12 +101,17 @@ extension V1 {
     public var createdAt: Timestamp?
     public var lastUsedAt: Timestamp?
     public var biometryType: BiometryType
+    /// Of the key for which the least was proven. NONE without keys.
+    public var attestationLevel: AttestationLevel
+    /// In the order of protections; empty if no key is attested.
+    public var keyAttestations: [KeyAttestation]
 
     public init(
       bindingID: String = "", applicationID: String = "", profileID: String = "", deviceID: String = "",
       deviceName: String = "", credential: CredentialKind = .unspecified, protections: [KeyProtection] = [],
       state: BindingState = .unspecified, domainStateRecorded: Bool = false, createdAt: Timestamp? = nil,
-      lastUsedAt: Timestamp? = nil, biometryType: BiometryType = .unspecified
+      lastUsedAt: Timestamp? = nil, biometryType: BiometryType = .unspecified,
+      attestationLevel: AttestationLevel = .unspecified, keyAttestations: [KeyAttestation] = []
     ) {
       self.bindingID = bindingID
       self.applicationID = applicationID
@@ -113,6 +125,30 @@ extension V1 {
       self.createdAt = createdAt
       self.lastUsedAt = lastUsedAt
       self.biometryType = biometryType
+      self.attestationLevel = attestationLevel
+      self.keyAttestations = keyAttestations
+    }
+  }
+
+  /// What was proven of a key when it was bound. It is not verified again.
+  public struct KeyAttestation: WireMessage {
+    struct FactsEntry: MapEntry {
+      var key: String
+      var value: String
+
+      init(key: String = "", value: String = "") {
+        self.key = key
+        self.value = value
+      }
+    }
+
+    public var level: AttestationLevel
+    /// "os_patch_level", "boot_state", "package" and others of docs/ATTESTATION.md. Empty at the level NONE.
+    public var facts: [String: String]
+
+    public init(level: AttestationLevel = .unspecified, facts: [String: String] = [:]) {
+      self.level = level
+      self.facts = facts
     }
   }
 

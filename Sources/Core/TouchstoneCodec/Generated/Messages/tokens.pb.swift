@@ -15,11 +15,13 @@ extension V1 {
     public var expiresAt: Timestamp?
     public var transaction: Transaction?
     public var singleUse: Bool
+    /// What was proven of the binding's keys, in a token by one of them. UNSPECIFIED in others, and where it is NONE.
+    public var attestationLevel: AttestationLevel
 
     public init(
       tokenID: String = "", applicationID: String = "", profileID: String = "", bindingID: String = "",
       policy: String = "", methods: [String] = [], issuedAt: Timestamp? = nil, expiresAt: Timestamp? = nil,
-      transaction: Transaction? = nil, singleUse: Bool = false
+      transaction: Transaction? = nil, singleUse: Bool = false, attestationLevel: AttestationLevel = .unspecified
     ) {
       self.tokenID = tokenID
       self.applicationID = applicationID
@@ -31,6 +33,7 @@ extension V1 {
       self.expiresAt = expiresAt
       self.transaction = transaction
       self.singleUse = singleUse
+      self.attestationLevel = attestationLevel
     }
   }
 

@@ -16,6 +16,26 @@ extension V1 {
     public static let voice = Self(rawValue: 5)
   }
 
+  /// Who vouches for a key's protection, from least to most (docs/ATTESTATION.md).
+  public struct AttestationLevel: OpenEnum {
+    public let rawValue: Int32
+
+    public init(rawValue: Int32) {
+      self.rawValue = rawValue
+    }
+
+    /// Nobody but the app.
+    public static let none = Self(rawValue: 1)
+    /// The key itself. No binding has it yet.
+    public static let selfAttested = Self(rawValue: 2)
+    /// A genuine app on a genuine Apple device. No binding has it yet.
+    public static let app = Self(rawValue: 3)
+    /// Android's trusted execution environment.
+    public static let tee = Self(rawValue: 4)
+    /// Android's separate security chip.
+    public static let strongbox = Self(rawValue: 5)
+  }
+
   /// A way for a person to prove presence. Lists of factors are in the order in which a device should offer them: the profile's
   /// preferred one, then those of the policy in its order, FACTOR_PRIMARY last.
   public struct Factor: OpenEnum {

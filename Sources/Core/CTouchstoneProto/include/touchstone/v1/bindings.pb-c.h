@@ -21,6 +21,8 @@ typedef struct Touchstone__V1__PrimaryAuthentication Touchstone__V1__PrimaryAuth
 typedef struct Touchstone__V1__HardwareKey Touchstone__V1__HardwareKey;
 typedef struct Touchstone__V1__ProfileTouchId Touchstone__V1__ProfileTouchId;
 typedef struct Touchstone__V1__Binding Touchstone__V1__Binding;
+typedef struct Touchstone__V1__KeyAttestation Touchstone__V1__KeyAttestation;
+typedef struct Touchstone__V1__KeyAttestation__FactsEntry Touchstone__V1__KeyAttestation__FactsEntry;
 typedef struct Touchstone__V1__BeginBindingRequest Touchstone__V1__BeginBindingRequest;
 typedef struct Touchstone__V1__BeginBindingResponse Touchstone__V1__BeginBindingResponse;
 typedef struct Touchstone__V1__CompleteBindingRequest Touchstone__V1__CompleteBindingRequest;
@@ -103,10 +105,16 @@ struct  Touchstone__V1__HardwareKey
    * This key's signature over the ticket's signing_input, as proof of possession.
    */
   ProtobufCBinaryData signature;
+  /*
+   * Android: the key's certificates in DER, leaf first, as KeyStore.getCertificateChain returns them; at most 8, of 1 to 16,384
+   * bytes. The key was made with setAttestationChallenge(SHA-256 of signing_input). Empty: nobody vouches for the key.
+   */
+  size_t n_certificate_chain;
+  ProtobufCBinaryData *certificate_chain;
 };
 #define TOUCHSTONE__V1__HARDWARE_KEY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__hardware_key__descriptor) \
-    , {0,NULL}, TOUCHSTONE__V1__KEY_PROTECTION__KEY_PROTECTION_UNSPECIFIED, {0,NULL} }
+    , {0,NULL}, TOUCHSTONE__V1__KEY_PROTECTION__KEY_PROTECTION_UNSPECIFIED, {0,NULL}, 0,NULL }
 
 
 struct  Touchstone__V1__ProfileTouchId
@@ -146,10 +154,48 @@ struct  Touchstone__V1__Binding
   Google__Protobuf__Timestamp *created_at;
   Google__Protobuf__Timestamp *last_used_at;
   Touchstone__V1__BiometryType biometry_type;
+  /*
+   * Of the key for which the least was proven. NONE without keys.
+   */
+  Touchstone__V1__AttestationLevel attestation_level;
+  /*
+   * In the order of protections; empty if no key is attested.
+   */
+  size_t n_key_attestations;
+  Touchstone__V1__KeyAttestation **key_attestations;
 };
 #define TOUCHSTONE__V1__BINDING__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__binding__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, TOUCHSTONE__V1__CREDENTIAL_KIND__CREDENTIAL_KIND_UNSPECIFIED, 0,NULL, TOUCHSTONE__V1__BINDING_STATE__BINDING_STATE_UNSPECIFIED, 0, NULL, NULL, TOUCHSTONE__V1__BIOMETRY_TYPE__BIOMETRY_TYPE_UNSPECIFIED }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, TOUCHSTONE__V1__CREDENTIAL_KIND__CREDENTIAL_KIND_UNSPECIFIED, 0,NULL, TOUCHSTONE__V1__BINDING_STATE__BINDING_STATE_UNSPECIFIED, 0, NULL, NULL, TOUCHSTONE__V1__BIOMETRY_TYPE__BIOMETRY_TYPE_UNSPECIFIED, TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED, 0,NULL }
+
+
+struct  Touchstone__V1__KeyAttestation__FactsEntry
+{
+  ProtobufCMessage base;
+  char *key;
+  char *value;
+};
+#define TOUCHSTONE__V1__KEY_ATTESTATION__FACTS_ENTRY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__key_attestation__facts_entry__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+/*
+ * What was proven of a key when it was bound. It is not verified again.
+ */
+struct  Touchstone__V1__KeyAttestation
+{
+  ProtobufCMessage base;
+  Touchstone__V1__AttestationLevel level;
+  /*
+   * "os_patch_level", "boot_state", "package" and others of docs/ATTESTATION.md. Empty at the level NONE.
+   */
+  size_t n_facts;
+  Touchstone__V1__KeyAttestation__FactsEntry **facts;
+};
+#define TOUCHSTONE__V1__KEY_ATTESTATION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__key_attestation__descriptor) \
+    , TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED, 0,NULL }
 
 
 struct  Touchstone__V1__BeginBindingRequest
@@ -457,6 +503,28 @@ Touchstone__V1__Binding *
 void   touchstone__v1__binding__free_unpacked
                      (Touchstone__V1__Binding *message,
                       ProtobufCAllocator *allocator);
+/* Touchstone__V1__KeyAttestation__FactsEntry methods */
+void   touchstone__v1__key_attestation__facts_entry__init
+                     (Touchstone__V1__KeyAttestation__FactsEntry         *message);
+/* Touchstone__V1__KeyAttestation methods */
+void   touchstone__v1__key_attestation__init
+                     (Touchstone__V1__KeyAttestation         *message);
+size_t touchstone__v1__key_attestation__get_packed_size
+                     (const Touchstone__V1__KeyAttestation   *message);
+size_t touchstone__v1__key_attestation__pack
+                     (const Touchstone__V1__KeyAttestation   *message,
+                      uint8_t             *out);
+size_t touchstone__v1__key_attestation__pack_to_buffer
+                     (const Touchstone__V1__KeyAttestation   *message,
+                      ProtobufCBuffer     *buffer);
+Touchstone__V1__KeyAttestation *
+       touchstone__v1__key_attestation__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   touchstone__v1__key_attestation__free_unpacked
+                     (Touchstone__V1__KeyAttestation *message,
+                      ProtobufCAllocator *allocator);
 /* Touchstone__V1__BeginBindingRequest methods */
 void   touchstone__v1__begin_binding_request__init
                      (Touchstone__V1__BeginBindingRequest         *message);
@@ -699,6 +767,12 @@ typedef void (*Touchstone__V1__ProfileTouchId_Closure)
 typedef void (*Touchstone__V1__Binding_Closure)
                  (const Touchstone__V1__Binding *message,
                   void *closure_data);
+typedef void (*Touchstone__V1__KeyAttestation__FactsEntry_Closure)
+                 (const Touchstone__V1__KeyAttestation__FactsEntry *message,
+                  void *closure_data);
+typedef void (*Touchstone__V1__KeyAttestation_Closure)
+                 (const Touchstone__V1__KeyAttestation *message,
+                  void *closure_data);
 typedef void (*Touchstone__V1__BeginBindingRequest_Closure)
                  (const Touchstone__V1__BeginBindingRequest *message,
                   void *closure_data);
@@ -814,6 +888,8 @@ extern const ProtobufCMessageDescriptor touchstone__v1__primary_authentication__
 extern const ProtobufCMessageDescriptor touchstone__v1__hardware_key__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__profile_touch_id__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__binding__descriptor;
+extern const ProtobufCMessageDescriptor touchstone__v1__key_attestation__descriptor;
+extern const ProtobufCMessageDescriptor touchstone__v1__key_attestation__facts_entry__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__begin_binding_request__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__begin_binding_response__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__complete_binding_request__descriptor;

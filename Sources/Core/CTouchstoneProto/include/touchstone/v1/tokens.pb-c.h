@@ -54,10 +54,14 @@ struct  Touchstone__V1__TokenClaims
   Google__Protobuf__Timestamp *expires_at;
   Touchstone__V1__Transaction *transaction;
   protobuf_c_boolean single_use;
+  /*
+   * What was proven of the binding's keys, in a token by one of them. UNSPECIFIED in others, and where it is NONE.
+   */
+  Touchstone__V1__AttestationLevel attestation_level;
 };
 #define TOUCHSTONE__V1__TOKEN_CLAIMS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__token_claims__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, NULL, NULL, NULL, 0 }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0,NULL, NULL, NULL, NULL, 0, TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED }
 
 
 struct  Touchstone__V1__IntrospectTokenRequest

@@ -42,6 +42,33 @@ typedef enum _Touchstone__V1__BiometryType {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__BIOMETRY_TYPE)
 } Touchstone__V1__BiometryType;
 /*
+ * Who vouches for a key's protection, from least to most (docs/ATTESTATION.md).
+ */
+typedef enum _Touchstone__V1__AttestationLevel {
+  TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED = 0,
+  /*
+   * Nobody but the app.
+   */
+  TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_NONE = 1,
+  /*
+   * The key itself. No binding has it yet.
+   */
+  TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_SELF_ATTESTED = 2,
+  /*
+   * A genuine app on a genuine Apple device. No binding has it yet.
+   */
+  TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_APP = 3,
+  /*
+   * Android's trusted execution environment.
+   */
+  TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_TEE = 4,
+  /*
+   * Android's separate security chip.
+   */
+  TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_STRONGBOX = 5
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__ATTESTATION_LEVEL)
+} Touchstone__V1__AttestationLevel;
+/*
  * A way for a person to prove presence. Lists of factors are in the order in which a device should offer them: the profile's
  * preferred one, then those of the policy in its order, FACTOR_PRIMARY last.
  */
@@ -541,6 +568,7 @@ typedef void (*Touchstone__V1__Event_Closure)
 /* --- descriptors --- */
 
 extern const ProtobufCEnumDescriptor    touchstone__v1__biometry_type__descriptor;
+extern const ProtobufCEnumDescriptor    touchstone__v1__attestation_level__descriptor;
 extern const ProtobufCEnumDescriptor    touchstone__v1__factor__descriptor;
 extern const ProtobufCEnumDescriptor    touchstone__v1__laerror__descriptor;
 extern const ProtobufCEnumDescriptor    touchstone__v1__domain_state_verdict__descriptor;

@@ -1,0 +1,173 @@
+// The proofs that a key's hardware made it: certificates that the phone sends when it is bound (R44).
+//
+// Judging a chain costs as much as a dozen calls, so it is done in turns and by workers, not on an event loop.
+
+internal import Synchronization
+internal import TouchstoneAttestation
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// A key and the certificates that are to prove it.
+struct OfferedProof: Sendable {
+  var publicKey: P256PublicKey
+  var protection: KeyProtection
+  /// DER, leaf first. Empty: the key is not attested.
+  var chain: [[UInt8]]
+}
+
+/// What the certificates of a binding's keys came to.
+enum KeyProofVerdict: Sendable {
+  /// For each key in order; `nil`: it is not attested.
+  case proven([KeyAttestationRecord?])
+  case refused(index: Int, KeyProofRefusal)
+}
+
+enum KeyProofRefusal: Sendable, Hashable {
+  /// The certificates are wrong, about something else, or not enough.
+  case proof(ProofError)
+  /// They are right, and say that something else unlocks the key than the app claims.
+  case contradictsProtection
+
+  /// For the event.
+  var reason: String {
+    switch self {
+    case .proof(let error): error.reason.rawValue
+    case .contradictsProtection: RequestError.Reason.attestationContradictsProtection
+    }
+  }
+
+  /// - Parameter field: of the certificates.
+  func error(field: String) -> RequestError {
+    var error: RequestError
+    switch self {
+    case .contradictsProtection:
+      error = .failedPrecondition(reason, "\(field): the key is not protected as its protection says")
+    case .proof(let proof) where proof.reason.tellsTheSender:
+      error = .invalidArgument(field: field, "\(proof.reason.rawValue): \(proof.detail)")
+      error.reason = proof.reason.rawValue
+    case .proof:
+      error = .invalidArgument(field: field, "does not prove the key")
+    }
+    error.personText = .refusal(.deviceNotSetUp)
+    return error
+  }
+}
+
+extension ProofError.Reason {
+  /// What cannot be read or is not served is the developer's to mend. Of all else the answer says no more than of a wrong
+  /// signature, so that a forger learns nothing.
+  fileprivate var tellsTheSender: Bool { isMalformed || isUnsupported }
+}
+
+/// Judges proofs against the trusted roots.
+final class KeyProofs: Sendable {
+  private let anchors: Mutex<TrustAnchors>
+  private let turns = StoreTurns(.keyProofs)
+  private let executor: any SecretExecutor
+  /// A chain of a software key proves nothing: the keys of its roots are public.
+  private static let requirements = AttestationRequirements(minimumLevel: .tee)
+
+  /// - Parameter androidRoots: `nil`: Google's.
+  init(androidRoots: [Certificate]?, executor: any SecretExecutor) {
+    anchors = Mutex(Self.anchors(androidRoots))
+    self.executor = executor
+  }
+
+  /// For all proofs that are judged later.
+  func replace(androidRoots: [Certificate]?) {
+    let replacement = Self.anchors(androidRoots)
+    anchors.withLock { $0 = replacement }
+  }
+
+  private static func anchors(_ androidRoots: [Certificate]?) -> TrustAnchors {
+    do throws(ProofError) {
+      var anchors = try TrustAnchors.builtIn()
+      if let androidRoots { anchors.androidHardware = androidRoots }
+      return anchors
+    } catch {
+      preconditionFailure("a built-in root: \(error.detail)")
+    }
+  }
+
+  /// Judges in the caller's turn, and runs `body` on the call's event loop.
+  ///
+  /// - Parameter signingInput: of the ticket; the keys' challenge is its hash.
+  func judge<Response>(
+    _ offered: [OfferedProof], signingInput: [UInt8], at now: UnixTime, applicationID: String,
+    for exchange: Exchange<Response>, then body: @escaping @Sendable (KeyProofVerdict) throws(RequestError) -> Void
+  ) throws(RequestError) {
+    let anchors = anchors.withLock { $0 }
+    try turns.take(for: exchange, applicationID: applicationID) { [executor] completion in
+      executor.run {
+        completion(.success(Self.verdict(on: offered, signingInput: signingInput, anchors: anchors, at: now)))
+      }
+    } then: { verdict throws(RequestError) in
+      try body(verdict)
+    }
+  }
+
+  private static func verdict(
+    on offered: [OfferedProof], signingInput: [UInt8], anchors: TrustAnchors, at now: UnixTime
+  ) -> KeyProofVerdict {
+    let challenge = sha256(signingInput)
+    var records: [KeyAttestationRecord?] = []
+    for (index, offer) in offered.enumerated() {
+      guard !offer.chain.isEmpty else {
+        records.append(nil)
+        continue
+      }
+      do throws(ProofError) {
+        let attestation = try AndroidAttestation.verify(
+          try CertificateChain(der: offer.chain), challenge: challenge, anchors: anchors, revoked: [],
+          at: Int(now.seconds))
+        guard attestation.isOf(p256Point: offer.publicKey.x963) else {
+          return .refused(index: index, .proof(ProofError(.keyDiffers, "the leaf is of another key")))
+        }
+        let level = try requirements.level(of: attestation)
+        guard AttestedUnlocking(attestation).bearsOut(offer.protection) else {
+          return .refused(index: index, .contradictsProtection)
+        }
+        records.append(KeyAttestationRecord(attestation, at: level))
+      } catch {
+        return .refused(index: index, .proof(error))
+      }
+    }
+    return .proven(records)
+  }
+}
+
+extension ProofLevel {
+  fileprivate init(_ level: AttestationLevel) {
+    self =
+      switch level {
+      case .none: .none
+      case .selfAttested: .selfAttested
+      case .app: .app
+      case .tee: .tee
+      case .strongbox: .strongbox
+      }
+  }
+}
+
+extension AttestedUnlocking {
+  /// Only what the hardware's list says counts.
+  fileprivate init(_ attestation: AndroidAttestation) {
+    let hardware = attestation.description.hardware
+    guard let authenticators = hardware.authenticators else {
+      self = .nothing
+      return
+    }
+    self = .needed(
+      byBiometrics: authenticators & Authorizations.Number.biometrics != 0,
+      byPasscode: authenticators & Authorizations.Number.password != 0,
+      lasting: hardware.authenticationTimeout.map { .seconds($0) })
+  }
+}
+
+extension KeyAttestationRecord {
+  fileprivate init(_ attestation: AndroidAttestation, at level: AttestationLevel) {
+    self.init(
+      level: ProofLevel(level), facts: attestation.facts.map { Fact(name: $0.name, value: $0.value) })
+  }
+}

@@ -1,0 +1,375 @@
+"""Keys that Android's hardware proves, and what attackers send in their place (R42, R44)."""
+
+import grpc
+import jwt
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
+from google.rpc import error_details_pb2
+
+from support.android import (
+    BIOMETRIC,
+    KEY_DESCRIPTION,
+    PACKAGE,
+    PASSWORD,
+    PROVISIONING,
+    SELF_SIGNED,
+    SOFTWARE,
+    STRONGBOX,
+    AndroidPhone,
+    Maker,
+)
+from support.caller import new_caller
+from support.configuration import check_complaints
+from support.errors import check_refusal, detail, refused, violated_fields
+from support.phone import BIOMETRY, DEVICE_OWNER, Phone, new_key
+from support.stubs import bindings_pb2, evaluation_pb2, types_pb2
+
+INVALID_ARGUMENT = grpc.StatusCode.INVALID_ARGUMENT
+SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+NONE = types_pb2.ATTESTATION_LEVEL_NONE
+CHAIN = "keys[0].certificate_chain"
+
+
+@pytest.fixture(scope="module")
+def maker():
+    return Maker()
+
+
+@pytest.fixture
+def server(start, maker, tmp_path):
+    """One that trusts this maker, and no longer Google."""
+    return start(configuration={"attestation": {"roots": {"android": str(maker.write_roots(tmp_path / "roots.pem"))}}})
+
+
+@pytest.fixture
+def phone(maker):
+    return AndroidPhone(maker)
+
+
+def bind(caller, phone, keys=None, begun=None):
+    begun = begun or caller.begin_binding(phone, "alice")
+    if keys is None:
+        keys = phone.attested_keys(begun.signing_input)
+    phone.binding = caller.bindings.CompleteBinding(caller.completion(phone, begun, keys=keys)).binding
+    return phone.binding
+
+
+def last_event(caller):
+    event = caller.events()[-1]
+    return event.kind, dict(event.details)
+
+
+def check_refused_and_ticket_still_serves(caller, phone, begun, keys, reason):
+    """As a wrong proof: the answer names the field alone, the event the reason. Nothing of it stays."""
+    with pytest.raises(grpc.RpcError) as raised:
+        bind(caller, phone, keys, begun)
+    check_refusal(raised.value, INVALID_ARGUMENT, field=CHAIN)
+    assert violated_fields(raised.value) == [CHAIN]
+    assert detail(raised.value, error_details_pb2.BadRequest).field_violations[0].description == "does not prove the key"
+    assert last_event(caller) == ("binding.refused", {"reason": reason})
+    assert not caller.list_bindings("alice", include_revoked=True).bindings
+    assert bind(caller, phone, begun=begun).attestation_level == types_pb2.ATTESTATION_LEVEL_TEE
+
+
+@pytest.mark.parametrize(("level", "name"), [(1, "TEE"), (STRONGBOX, "STRONGBOX")])
+def test_a_proven_key_shows_its_level_everywhere(caller, phone, level, name):
+    begun = caller.begin_binding(phone, "alice")
+    keys = phone.attested_keys(begun.signing_input, attestation_level=level, key_level=level)
+    binding = bind(caller, phone, keys, begun)
+    assert types_pb2.AttestationLevel.Name(binding.attestation_level) == f"ATTESTATION_LEVEL_{name}"
+    (proven,) = binding.key_attestations
+    assert proven.level == binding.attestation_level
+    assert proven.facts["os_patch_level"] == "202611"
+    assert (proven.facts["boot_state"], proven.facts["package"]) == ("verified", PACKAGE)
+    assert last_event(caller) == ("binding.created", {"attestation": name.lower()})
+
+    stored = caller.get_binding(binding.binding_id)
+    assert stored == binding
+    assert list(caller.list_bindings("alice").bindings) == [binding]
+
+    token = caller.login(phone).token
+    assert jwt.decode(token, options={"verify_signature": False})["att"] == name.lower()
+    assert caller.introspect(token).claims.attestation_level == binding.attestation_level
+
+
+def test_it_is_still_proven_after_a_restart(start, server, caller, phone):
+    binding = bind(caller, phone)
+    server.terminate()
+    # Without the roots: what was proven stays so.
+    again = new_caller(start(), caller.application_id)
+    assert again.get_binding(binding.binding_id) == binding
+    assert jwt.decode(again.login(phone).token, options={"verify_signature": False})["att"] == "tee"
+
+
+def test_without_a_proof_the_level_is_none(caller, maker):
+    for phone in (Phone(), AndroidPhone(maker)):
+        begun = caller.begin_binding(phone, "alice")
+        binding = bind(caller, phone, phone.hardware_keys(begun.signing_input), begun)
+        assert (binding.attestation_level, list(binding.key_attestations)) == (NONE, [])
+        assert last_event(caller) == ("binding.created", {})
+        token = caller.login(phone).token
+        assert "att" not in jwt.decode(token, options={"verify_signature": False})
+        assert caller.introspect(token).claims.attestation_level == types_pb2.ATTESTATION_LEVEL_UNSPECIFIED
+
+
+def test_the_key_with_the_lesser_proof_counts(caller, maker):
+    phone = AndroidPhone(maker, BIOMETRY, DEVICE_OWNER)
+    begun = caller.begin_binding(phone, "alice")
+    keys = phone.attested_keys(begun.signing_input)
+    assert bind(caller, phone, keys, begun).attestation_level == types_pb2.ATTESTATION_LEVEL_TEE
+
+    begun = caller.begin_binding(phone, "alice")
+    keys = phone.attested_keys(begun.signing_input)
+    del keys[1].certificate_chain[:]
+    binding = bind(caller, phone, keys, begun)
+    assert binding.attestation_level == NONE
+    assert [proven.level for proven in binding.key_attestations] == [types_pb2.ATTESTATION_LEVEL_TEE, NONE]
+
+
+#: What the hardware says of the key, and the event's reason.
+NOT_TO_BE_BOUND = [
+    ({"attestation_level": SOFTWARE, "key_level": SOFTWARE}, "LEVEL_TOO_LOW"),
+    ({"key_level": SOFTWARE}, "LEVEL_TOO_LOW"),
+    ({"boot_state": SELF_SIGNED}, "BOOT_NOT_VERIFIED"),
+    ({"locked": False}, "BOOTLOADER_UNLOCKED"),
+    ({"origin": 2}, "KEY_UNPROTECTED"),
+    ({"purposes": (0, 1)}, "KEY_UNPROTECTED"),
+    ({"all_applications": True}, "KEY_UNPROTECTED"),
+    ({"authenticators": None}, "KEY_UNPROTECTED"),
+    ({"challenge": bytes(32)}, "CHALLENGE_DIFFERS"),
+    ({"challenge": b""}, "CHALLENGE_DIFFERS"),
+]
+
+
+@pytest.mark.parametrize(("changes", "reason"), NOT_TO_BE_BOUND, ids=lambda value: str(value))
+def test_a_key_that_is_not_to_be_bound(caller, phone, changes, reason):
+    begun = caller.begin_binding(phone, "alice")
+    keys = phone.attested_keys(begun.signing_input, **changes)
+    check_refused_and_ticket_still_serves(caller, phone, begun, keys, reason)
+
+
+def chain_of_a_software_key(phone, begun):
+    """A rooted phone signs what it likes, and names its own root."""
+    return Maker().chain(phone.keys[BIOMETRY], phone.description(begun.signing_input))
+
+
+def chain_of_another_key(phone, begun):
+    return phone.maker.chain(new_key(), phone.description(begun.signing_input))
+
+
+def chain_below_an_attested_key(phone, begun):
+    """An attested key, whose owner uses it as an authority for a key that is not in the hardware."""
+    owned, description = new_key(), phone.description(begun.signing_input)
+    between = phone.maker.leaf(owned, description, is_authority=True)
+    leaf = phone.maker.leaf(phone.keys[BIOMETRY], description, issuer_key=owned, issuer_name=between.subject)
+    return [c.public_bytes(Encoding.DER) for c in (leaf, between, phone.maker.keystore, phone.maker.root)]
+
+
+def chain_with_the_extension_above(phone, begun):
+    description = phone.description(begun.signing_input)
+    keystore = phone.maker.keystore_with((KEY_DESCRIPTION, description.der))
+    return phone.maker.chain(phone.keys[BIOMETRY], description, keystore)
+
+
+def chain_that_expired(phone, begun):
+    keystore = phone.maker.keystore_with(PROVISIONING, days=-1)
+    return phone.maker.chain(phone.keys[BIOMETRY], phone.description(begun.signing_input), keystore)
+
+
+def chain_without_attestation(phone, _):
+    return phone.maker.chain(phone.keys[BIOMETRY], None)
+
+
+def chain_out_of_order(phone, begun):
+    return phone.maker.chain(phone.keys[BIOMETRY], phone.description(begun.signing_input))[::-1]
+
+
+def chain_without_the_keystore(phone, begun):
+    leaf, _, root = phone.maker.chain(phone.keys[BIOMETRY], phone.description(begun.signing_input))
+    return [leaf, root]
+
+
+@pytest.mark.parametrize(
+    ("chain", "reason"),
+    [
+        (chain_of_a_software_key, "ROOT_UNKNOWN"),
+        (chain_of_another_key, "KEY_DIFFERS"),
+        (chain_below_an_attested_key, "EXTENSION_IN_INTERMEDIATE"),
+        (chain_with_the_extension_above, "EXTENSION_IN_INTERMEDIATE"),
+        (chain_that_expired, "CERTIFICATE_EXPIRED"),
+        (chain_without_attestation, "EXTENSION_MISSING"),
+        (chain_out_of_order, "ROOT_UNKNOWN"),
+        (chain_without_the_keystore, "CHAIN_BROKEN"),
+    ],
+)
+def test_a_chain_that_proves_nothing(caller, phone, chain, reason):
+    begun = caller.begin_binding(phone, "alice")
+    (key,) = phone.hardware_keys(begun.signing_input)
+    key.certificate_chain.extend(chain(phone, begun))
+    check_refused_and_ticket_still_serves(caller, phone, begun, [key], reason)
+
+
+def test_a_phones_chain_does_not_serve_again(caller, phone):
+    """Neither for its own next ticket, nor for another profile's."""
+    begun = caller.begin_binding(phone, "alice")
+    (used,) = phone.attested_keys(begun.signing_input)
+    bind(caller, phone, [used], begun)
+    for profile_id in ("alice", "mallory"):
+        begun = caller.begin_binding(phone, profile_id)
+        (key,) = phone.hardware_keys(begun.signing_input)
+        key.certificate_chain.extend(used.certificate_chain)
+        with refused(INVALID_ARGUMENT, field=CHAIN):
+            bind(caller, phone, [key], begun)
+        assert last_event(caller) == ("binding.refused", {"reason": "CHALLENGE_DIFFERS"})
+
+
+def test_two_keys_whose_chains_are_swapped(caller, maker):
+    phone = AndroidPhone(maker, BIOMETRY, DEVICE_OWNER)
+    begun = caller.begin_binding(phone, "alice")
+    first, second = phone.attested_keys(begun.signing_input)
+    chains = list(first.certificate_chain), list(second.certificate_chain)
+    first.certificate_chain[:], second.certificate_chain[:] = chains[1], chains[0]
+    check_refused_and_ticket_still_serves(caller, phone, begun, [first, second], "KEY_DIFFERS")
+
+
+def test_a_key_that_somebody_swapped_on_the_way(caller, phone):
+    """The backend, or whoever stands before it, has a key of its own and the phone's chain."""
+    begun = caller.begin_binding(phone, "alice")
+    stranger = AndroidPhone(phone.maker)
+    (key,) = stranger.hardware_keys(begun.signing_input)
+    key.certificate_chain.extend(phone.attested_keys(begun.signing_input)[0].certificate_chain)
+    check_refused_and_ticket_still_serves(caller, phone, begun, [key], "KEY_DIFFERS")
+
+
+#: The claim, and what the hardware says of the unlocking.
+CONTRADICTIONS = [
+    ("BIOMETRY_CURRENT_SET", {"authenticators": BIOMETRIC | PASSWORD}),
+    ("BIOMETRY_ANY", {"authenticators": PASSWORD}),
+    ("BIOMETRY_ANY", {"authenticators": BIOMETRIC, "timeout": 30}),
+    ("USER_PRESENCE", {"authenticators": BIOMETRIC}),
+    ("USER_PRESENCE", {"authenticators": BIOMETRIC | PASSWORD, "timeout": 301}),
+    ("DEVICE_PASSCODE", {"authenticators": BIOMETRIC | PASSWORD}),
+    ("DEVICE_PASSCODE", {"authenticators": PASSWORD, "timeout": 86_400}),
+]
+
+
+@pytest.mark.parametrize(("claim", "changes"), CONTRADICTIONS, ids=lambda value: str(value))
+def test_a_claim_that_the_proof_contradicts_is_refused_and_not_lowered(caller, phone, claim, changes):
+    begun = caller.begin_binding(phone, "alice")
+    (key,) = phone.attested_keys(begun.signing_input, **changes)
+    key.protection = bindings_pb2.KeyProtection.Value(f"KEY_PROTECTION_{claim}")
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="ATTESTATION_CONTRADICTS_PROTECTION"):
+        bind(caller, phone, [key], begun)
+    assert last_event(caller) == ("binding.refused", {"reason": "ATTESTATION_CONTRADICTS_PROTECTION"})
+    assert not caller.list_bindings("alice", include_revoked=True).bindings
+
+
+@pytest.mark.parametrize(
+    ("claim", "changes"),
+    [
+        ("BIOMETRY_ANY", {}),
+        ("USER_PRESENCE", {"authenticators": BIOMETRIC | PASSWORD, "timeout": 300}),
+        ("DEVICE_PASSCODE", {"authenticators": PASSWORD}),
+    ],
+)
+def test_a_claim_that_the_proof_bears_out(caller, phone, claim, changes):
+    begun = caller.begin_binding(phone, "alice")
+    (key,) = phone.attested_keys(begun.signing_input, **changes)
+    key.protection = bindings_pb2.KeyProtection.Value(f"KEY_PROTECTION_{claim}")
+    assert bind(caller, phone, [key], begun).attestation_level == types_pb2.ATTESTATION_LEVEL_TEE
+
+
+@pytest.mark.parametrize(
+    ("chain", "reason"),
+    [
+        (lambda chain: [chain[0], b"not a certificate", *chain[2:]], "MALFORMED_CERTIFICATE"),
+        (lambda chain: [chain[0] + b"\0", *chain[1:]], "MALFORMED_CERTIFICATE"),
+        (lambda chain: [bytes(16_384)], "MALFORMED_CERTIFICATE"),
+    ],
+)
+def test_bytes_that_cannot_be_read_are_named(caller, phone, chain, reason):
+    begun = caller.begin_binding(phone, "alice")
+    (key,) = phone.attested_keys(begun.signing_input)
+    key.certificate_chain[:] = chain(list(key.certificate_chain))
+    with refused(INVALID_ARGUMENT, field=CHAIN, reason=reason):
+        bind(caller, phone, [key], begun)
+    assert last_event(caller) == ("binding.refused", {"reason": reason})
+    assert bind(caller, phone, begun=begun).attestation_level == types_pb2.ATTESTATION_LEVEL_TEE
+
+
+def test_a_version_that_is_not_known_is_refused_by_name(caller, phone):
+    begun = caller.begin_binding(phone, "alice")
+    keys = phone.attested_keys(begun.signing_input, version=900)
+    with refused(INVALID_ARGUMENT, field=CHAIN, reason="UNSUPPORTED_FORMAT"):
+        bind(caller, phone, keys, begun)
+
+
+@pytest.mark.parametrize(
+    ("chain", "field"),
+    [
+        (lambda chain: chain * 3, CHAIN),
+        (lambda chain: [*chain, b""], f"{CHAIN}[3]"),
+        (lambda chain: [bytes(16_385), *chain], f"{CHAIN}[0]"),
+    ],
+)
+def test_an_oversized_chain_is_not_read(caller, phone, chain, field):
+    begun = caller.begin_binding(phone, "alice")
+    (key,) = phone.attested_keys(begun.signing_input)
+    key.certificate_chain[:] = chain(list(key.certificate_chain))
+    with refused(INVALID_ARGUMENT, field=field):
+        bind(caller, phone, [key], begun)
+    assert not caller.events()
+
+
+def test_a_chain_is_androids(caller, phone):
+    """R43: Apple's proof is not served yet, and no other takes its place."""
+    for platform in ("ios", "macos", "web"):
+        phone.platform = platform
+        phone.domain_state = b"" if platform == "web" else b"fingers"
+        with refused(INVALID_ARGUMENT, field=CHAIN):
+            bind(caller, phone)
+
+
+def test_the_possession_comes_first(caller, phone):
+    """Who has the chain and not the key learns nothing of the chain."""
+    begun = caller.begin_binding(phone, "alice")
+    keys = phone.attested_keys(begun.signing_input, locked=False)
+    keys[0].signature = AndroidPhone(phone.maker).hardware_keys(begun.signing_input)[0].signature
+    with refused(INVALID_ARGUMENT, field="keys[0].signature"):
+        bind(caller, phone, keys, begun)
+    assert last_event(caller) == ("binding.refused", {"reason": "POSSESSION_NOT_PROVEN"})
+
+
+# Roots
+
+
+def test_googles_roots_are_the_default(start, maker):
+    caller = new_caller(start())
+    phone = AndroidPhone(maker)
+    with refused(INVALID_ARGUMENT, field=CHAIN):
+        bind(caller, phone)
+    assert last_event(caller) == ("binding.refused", {"reason": "ROOT_UNKNOWN"})
+
+
+def test_the_roots_are_replaced_without_a_restart(server, caller, maker, tmp_path):
+    other = Maker("Other")
+    known, unknown = AndroidPhone(maker), AndroidPhone(other)
+    with refused(INVALID_ARGUMENT, field=CHAIN):
+        bind(caller, unknown)
+    other.write_roots(tmp_path / "roots.pem")
+    server.reload()
+    bind(caller, unknown)
+    with refused(INVALID_ARGUMENT, field=CHAIN):
+        bind(caller, known)
+
+
+def test_roots_that_cannot_be_used(tmp_path):
+    (tmp_path / "empty.pem").write_text("no certificate")
+    (tmp_path / "open.pem").write_text("anyone's")
+    (tmp_path / "open.pem").chmod(0o666)
+    for name, complaint in [("empty.pem", "no roots"), ("open.pem", "chmod"), ("absent.pem", "cannot be read")]:
+        check_complaints(
+            tmp_path / "touchstone.yaml", f"attestation: {{roots: {{android: ‸{tmp_path / name}}}}}\n", complaint
+        )
+    check_complaints(tmp_path / "touchstone.yaml", "attestation: {‸root: x}\n", "root")
+    check_complaints(tmp_path / "touchstone.yaml", "attestation: {roots: {‸apple: x}}\n", "apple")
