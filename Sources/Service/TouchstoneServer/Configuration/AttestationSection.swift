@@ -4,7 +4,7 @@ internal import SettingFiles
 internal import TouchstoneAttestation
 
 /// Each root's file takes the place of the built-in ones, so that a root that was withdrawn can be left out.
-struct AttestationSettings: Hashable {
+struct AttestationRoots: Hashable {
   /// A PEM file with one or more certificates; `nil`: Google's, which are built in.
   var androidRoots: String?
 
@@ -47,7 +47,7 @@ extension ProcessConfiguration {
     do throws(FileError) {
       return try attestation.loadAndroidRoots()
     } catch {
-      throw failure(of: AttestationSettings.androidSetting, at: attestation.androidRoots ?? "", error.message)
+      throw failure(of: AttestationRoots.androidSetting, at: attestation.androidRoots ?? "", error.message)
     }
   }
 }

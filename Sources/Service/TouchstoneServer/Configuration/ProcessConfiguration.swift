@@ -10,7 +10,7 @@ package struct ProcessConfiguration: Sendable {
   package var listen = ["127.0.0.1:7443"]
   /// For all listeners that are not Unix sockets.
   var tls: TLSSettings?
-  var attestation = AttestationSettings()
+  var attestation = AttestationRoots()
   var limits = LimitSettings()
   package var dataDirectory = "data"
   package var store = StoreSetting.standard
@@ -104,7 +104,7 @@ extension ProcessConfiguration {
     case .listen:
       Self.set(&listen, reader.endpoints(node, name))
     case .attestation:
-      attestation = AttestationSettings(node, with: &reader)
+      attestation = AttestationRoots(node, with: &reader)
     case .limits:
       limits = LimitSettings(node, with: &reader)
     case .reflection:

@@ -15,8 +15,8 @@ struct ExampleTests {
   private static let sections: [(name: String, keys: [String])] = [
     ("the configuration", ProcessConfiguration.Key.allCases.map(\.rawValue)),
     ("tls", TLSSettings.Key.allCases.map(\.rawValue)),
-    ("attestation", AttestationSettings.Key.allCases.map(\.rawValue)),
-    ("attestation.roots", AttestationSettings.RootsKey.allCases.map(\.rawValue)),
+    ("attestation", AttestationRoots.Key.allCases.map(\.rawValue)),
+    ("attestation.roots", AttestationRoots.RootsKey.allCases.map(\.rawValue)),
     ("callers", CallerSection.Key.allCases.map(\.rawValue)),
     ("limits", LimitSettings.Key.allCases.map(\.rawValue)),
     ("retention", RetentionSettings.Key.allCases.map(\.rawValue)),
