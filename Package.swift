@@ -90,7 +90,9 @@ let package = Package(
     library("Core", "TouchstoneCodec", ["CTouchstoneProto", "CProtobufC"]),
     library("Core", "TouchstoneStore", ["TouchstonePolicy", crypto]),
     library("Stores", "TouchstoneStoreSQLite", ["TouchstoneStore", "TouchstonePolicy", "FilePermissions", "CSQLite"]),
-    library("Stores", "TouchstoneStorePostgres", ["TouchstoneStore", "TouchstonePolicy", "DispatchPool", "CPostgres"]),
+    library(
+      "Stores", "TouchstoneStorePostgres",
+      ["TouchstoneStore", "TouchstonePolicy", "DispatchPool", "CPostgres", "CEpoll"]),
     library(
       "Core", "TouchstoneCrypto", ["CArgon2", "CCryptoMB", crypto],
       defines: isAccelerated ? [.define("ACCELERATED")] : []),

@@ -128,8 +128,9 @@ enum Architecture {
       .map { "\($0) sees \(policy) and \(codec): the service translates between them" }
   }
 
-  /// Connections are one target's, and certificates in proofs another one's: they share no object of it.
-  private static let sharedLibraries = ["\(libraries)/COpenSSL"]
+  /// Connections are one target's, and certificates in proofs another one's; event loops are one's, and libpq's sockets another
+  /// one's. They share no object of it.
+  private static let sharedLibraries = ["\(libraries)/COpenSSL", "\(libraries)/CEpoll"]
 
   /// Each C library has one user in Swift, which owns its pointers; beside it, its tests and what tests share may.
   private static func secondFacades(in graph: ArrowGraph) -> [String] {

@@ -69,4 +69,18 @@ struct LayoutTests {
     }
     #expect(try PackageTree.entries(of: "Sources").count <= 10)
   }
+
+  /// One that hangs up spoils Dispatch's notes of all (`SocketWatch` says how); epoll instances do not.
+  @Test("Dispatch watches epoll instances, and no sockets")
+  func dispatchSources() throws {
+    let root = PackageTree.root.appending(path: "Sources").path()
+    let files = try FileManager.default.subpathsOfDirectory(atPath: root).filter { $0.hasSuffix(".swift") }
+    let watching = try files.filter { file in
+      try PackageTree.text(of: "Sources/\(file)").contains(#/make(Read|Write)Source\(/#)
+    }
+    #expect(
+      Set(watching) == [
+        "RPC/DispatchRPC/EventLoop/EventLoop.swift", "Stores/TouchstoneStorePostgres/Connection/SocketWatch.swift",
+      ])
+  }
 }

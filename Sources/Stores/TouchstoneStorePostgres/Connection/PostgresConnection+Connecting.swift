@@ -3,13 +3,14 @@
 internal import CPostgres
 internal import Dispatch
 internal import DispatchPool
-internal import Glibc
 
 extension PostgresConnection {
   func beginConnecting() {
     guard phase == .idle else { return }
     phase = .connecting
     startTimer(after: configuration.connectTimeout)
+    // `finish` ends it: nothing runs on a connection that is gone.
+    socketWatch = SocketWatch(on: queue, ready: { [unowned self] in socketReady() }, ended: { [self] in finish() })
     let settings = configuration.target.settings
     // The 0: `dbname` is not to be read as a connection string again.
     connection = withCStrings(settings.map(\.keyword)) { keywords in
@@ -27,8 +28,12 @@ extension PostgresConnection {
     waitToStep(PGRES_POLLING_WRITING)
   }
 
+  private func socketReady() {
+    if phase == .connecting { step() } else { receive() }
+  }
+
   private func step() {
-    guard phase == .connecting, let connection else { return }
+    guard let connection else { return }
     let polling = PQconnectPoll(connection)
     switch polling {
     case PGRES_POLLING_READING, PGRES_POLLING_WRITING: waitToStep(polling)
@@ -37,30 +42,16 @@ extension PostgresConnection {
     }
   }
 
-  /// The socket may change at each step.
+  /// The socket may be another one after each step.
   private func waitToStep(_ polling: PostgresPollingStatusType) {
-    guard let socket = duplicateSocket() else { return end("no socket") }
-    let source: any DispatchSourceProtocol =
-      polling == PGRES_POLLING_READING
-      ? DispatchSource.makeReadSource(fileDescriptor: socket, queue: queue)
-      : DispatchSource.makeWriteSource(fileDescriptor: socket, queue: queue)
-    source.setEventHandler { [unowned self] in stepSource?.cancel() }
-    openSources += 1
-    source.setCancelHandler { [self] in
-      Glibc.close(socket)
-      stepSource = nil
-      sourceEnded()
-      step()
-    }
-    stepSource = source
-    source.activate()
+    if !watchSocket(for: polling == PGRES_POLLING_READING ? .reading : .writing) { end("no socket") }
   }
 
   private func setUp() {
     guard let connection else { return }
     guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else { return end(failure) }
     phase = .settingUp
-    guard watchSocket() else { return end("no socket") }
+    guard watchSocket(for: .reading) else { return end("no socket") }
     for sql in configuration.setup where PQsendQueryParams(connection, sql, 0, nil, nil, nil, nil, 1) == 0 {
       return end(failure)
     }

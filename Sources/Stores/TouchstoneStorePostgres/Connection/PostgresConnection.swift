@@ -3,7 +3,6 @@
 internal import CPostgres
 internal import Dispatch
 internal import DispatchPool
-internal import Glibc
 internal import Synchronization
 
 /// Statements that are done together, or not at all.
@@ -67,19 +66,13 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
   var inFlight: [InFlight] = []
   /// Committed, but perhaps not durable yet.
   var unflushed: [InFlight] = []
-  var readSource: (any DispatchSourceRead)?
-  var writeSource: (any DispatchSourceWrite)?
-  var isWriteSourceActive = false
+  /// `nil`: before it connects.
+  var socketWatch: SocketWatch?
   /// There are more bytes to write than the socket takes.
   var isWriting = false
-  /// The source that waits for a step of connecting.
-  var stepSource: (any DispatchSourceProtocol)?
   var timer: (any DispatchSourceTimer)?
   /// The time when the timer fires; `nil`: it is not set.
   var timerDeadline: MonotonicTime?
-  /// The sources that still use their socket.
-  var openSources = 0
-  var watchedSocket: Int32?
   /// Wakes the server's process after this connection is closed.
   var cancelRequest: CancelRequest?
 
@@ -160,33 +153,32 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
   func flush() {
     guard let connection else { return }
     switch PQflush(connection) {
-    case 0: suspendWriting()
-    case 1: resumeWriting()
+    case 0: setWriting(false)
+    case 1: setWriting(true)
     default: end(failure)
     }
   }
 
-  // MARK: Receiving
-
-  /// Reads until nothing is left: Dispatch reports a closed peer once, and one call of libpq may read the peer's last message
-  /// (why it ends the session) without the end after it.
-  func receive() {
-    repeat {
-      guard let connection, phase != .closed else { return }
-      guard PQconsumeInput(connection) == 1 else {
-        takeResults(from: connection)
-        return end(failure)
-      }
-      takeResults(from: connection)
-    } while hasInput
-    if phase != .closed { flush() }
+  private func setWriting(_ isWriting: Bool) {
+    guard isWriting != self.isWriting else { return }
+    self.isWriting = isWriting
+    if !watchSocket(for: isWriting ? .both : .reading) { end("no socket") }
   }
 
-  /// Whether the socket has unread bytes or an end, apart from what libpq has buffered.
-  private var hasInput: Bool {
-    guard let watchedSocket, phase != .closed else { return false }
-    var descriptor = pollfd(fd: watchedSocket, events: Int16(POLLIN), revents: 0)
-    return poll(&descriptor, 1, 0) == 1
+  /// libpq closes its socket as soon as it finds it dead.
+  func watchSocket(for interest: SocketWatch.Interest) -> Bool {
+    socketWatch?.watch(PQsocket(connection), for: interest) == true
+  }
+
+  // MARK: Receiving
+
+  /// Runs again as long as there is something left.
+  func receive() {
+    guard let connection, phase != .closed else { return }
+    let isOpen = PQconsumeInput(connection) == 1
+    takeResults(from: connection)
+    guard isOpen else { return end(failure) }
+    if phase != .closed { flush() }
   }
 
   /// All that have arrived.
@@ -286,29 +278,15 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     let sent = unflushed + inFlight
     unflushed = []
     inFlight = []
-    if let stepSource {
-      stepSource.cancel()
-    } else if readSource != nil {
-      readSource?.cancel()
-      writeSource?.cancel()
-      resumeWriting()  // one that is suspended would never end
-    } else {
-      finish()
-    }
+    if let socketWatch { socketWatch.cancel() } else { finish() }
     for entry in sent { entry.transaction.completion(.failure(entry.error.flatMap(\.ofEndedSession) ?? .lost(reason))) }
     for transaction in waiting { transaction.completion(.failure(.notSent(reason))) }
     report(.closed(reason: reason))
   }
 
-  func sourceEnded() {
-    openSources -= 1
-    guard openSources == 0 else { return }
-    if let watchedSocket { Glibc.close(watchedSocket) }
-    watchedSocket = nil
-    if phase == .closed { finish() }
-  }
-
+  /// Nothing uses the socket any more.
   func finish() {
+    socketWatch = nil
     if let connection { PQfinish(connection) }
     connection = nil
     cancelRequest?.send()
