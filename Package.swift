@@ -205,7 +205,7 @@ let package = Package(
       "Service", "TouchstoneServer",
       [
         "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto", "TouchstoneCodec",
-        "TouchstoneClient", "DispatchRPC", "StoreConformance", "TestSupport",
+        "TouchstoneAttestation", "TouchstoneClient", "DispatchRPC", "StoreConformance", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(

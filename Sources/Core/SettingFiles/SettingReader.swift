@@ -5,6 +5,8 @@ internal import Glibc
 package struct SettingReader {
   /// Holds one more than is printed, so that the output can say that there are more.
   package private(set) var errors: [YAMLError] = []
+  /// What is right, and may surprise.
+  package private(set) var warnings: [YAMLError] = []
   /// By setting, the places that name files and directories. What is wrong with those is only found after the reading.
   package private(set) var paths: [String: YAMLPlace] = [:]
 
@@ -17,6 +19,10 @@ package struct SettingReader {
 
   package mutating func refuse(_ place: YAMLPlace, _ message: @autoclosure () -> String) {
     if !isFull { errors.append(YAMLError(message: message(), place: place)) }
+  }
+
+  package mutating func warn(_ place: YAMLPlace, _ message: String) {
+    warnings.append(YAMLError(message: message, place: place))
   }
 
   package mutating func refuse(_ more: [YAMLError]) {

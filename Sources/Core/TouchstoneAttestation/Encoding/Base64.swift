@@ -5,6 +5,9 @@ internal import FoundationEssentials
 package enum Base64 {
   static func text(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
+  /// With padding; `nil`: it is not.
+  package static func bytes(standard text: String) -> [UInt8]? { Data(base64Encoded: text).map(Array.init) }
+
   /// Without padding, as WebAuthn writes it.
   package static func url(_ bytes: [UInt8]) -> String {
     String(

@@ -34,7 +34,7 @@ extension ProcessConfiguration {
   }
 
   /// A configuration is much smaller.
-  private static let maximumFileBytes = 1 << 20
+  static let maximumFileBytes = 1 << 20
 
   /// Returns the defaults if there is no file.
   ///

@@ -67,7 +67,14 @@ extension ProcessConfiguration {
   mutating func apply(_ root: YAMLNode, with reader: inout SettingReader) {
     // A configuration without `vendors` makes each application its own vendor.
     service.vendors = Vendors()
-    let entries = reader.mapping(root, "the configuration", of: Key.allCases.map(\.rawValue)) ?? []
+    let known = Key.allCases.map(\.rawValue) + [ApplicationRequirements.sectionName]
+    let entries = reader.mapping(root, "the configuration", of: known) ?? []
+    if let section = entries.first(where: { $0.key.name == ApplicationRequirements.sectionName }) {
+      reader.refuse(
+        section.key.place,
+        "applications is not in force yet: no binding has to be attested. Only `touchstone attestation check --policy` reads it"
+      )
+    }
     var defaults = PolicySection.Defaults()
     for entry in entries { apply(entry.key.name, entry.value, policies: &defaults, with: &reader) }
     // Last, whatever the file's order, because policies begin with the settings for all of them.

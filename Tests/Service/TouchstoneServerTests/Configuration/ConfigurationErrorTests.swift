@@ -12,6 +12,10 @@ struct BadFile: Sendable, CustomTestStringConvertible {
   let complaints: [String]
 
   init(_ name: String, _ marked: String, _ complaints: String...) {
+    self.init(name, marked, complaints)
+  }
+
+  init(_ name: String, _ marked: String, _ complaints: [String]) {
     testDescription = name
     self.marked = marked
     self.complaints = complaints
@@ -40,8 +44,10 @@ struct BadFile: Sendable, CustomTestStringConvertible {
     return places
   }
 
+  /// Without the marks.
+  var bytes: [UInt8] { Array(marked.filter { $0 != "‸" }.utf8) }
+
   var complaintsOfReading: [String] {
-    let bytes = Array(marked.filter { $0 != "‸" }.utf8)
     do throws(ConfigurationErrors) {
       _ = try ProcessConfiguration.parse(bytes, of: "touchstone.yaml")
       return []
@@ -96,6 +102,7 @@ struct ConfigurationErrorTests {
     BadFile("two documents", "listen: 127.0.0.1:0\n‸---\nshards: 1", "one document"),
     BadFile("an unknown setting", "‸colour: red", "\"colour\" is not a setting of the configuration"),
     BadFile("a slip", "‸polices: {}", "did you mean \"policies\"?"),
+    BadFile("a section that does nothing yet", "‸applications: {}", "applications is not in force yet"),
     BadFile("a setting twice", "shards: 1\n‸shards: 2", "\"shards\" appears twice"),
     BadFile("an address", "listen: ‸nowhere", "listen must be HOST:PORT"),
     BadFile("an empty directory", "data_dir: ‸\"\"", "data_dir must be 1 to"),

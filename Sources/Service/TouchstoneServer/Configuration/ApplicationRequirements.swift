@@ -1,0 +1,54 @@
+// The section `applications:` of a file, for a command that judges proofs by it and serves nothing.
+
+internal import SettingFiles
+package import TouchstoneAttestation
+
+package struct ApplicationRequirements {
+  /// In the file's order.
+  package let applications: [(id: String, requirements: AttestationRequirements)]
+  /// "FILE:LINE:COLUMN: warning: MESSAGE"
+  package let warnings: [String]
+
+  static let sectionName = "applications"
+
+  package static func load(_ path: String) throws(Failure) -> ApplicationRequirements {
+    let bytes: [UInt8]
+    do throws(FileError) {
+      bytes = try readFile(path, maximumBytes: ProcessConfiguration.maximumFileBytes)
+    } catch {
+      throw Failure(ConfigurationErrors(path, error.message))
+    }
+    do throws(ConfigurationErrors) {
+      return try parse(bytes, of: path)
+    } catch {
+      throw Failure(error)
+    }
+  }
+
+  /// Leaves a configuration's other sections unread.
+  static func parse(_ bytes: [UInt8], of path: String) throws(ConfigurationErrors) -> ApplicationRequirements {
+    var reader = SettingReader()
+    var section: ApplicationSection?
+    do throws(YAMLError) {
+      var errors: [YAMLError] = []
+      let root = try YAMLNode.parse(bytes, errors: &errors)
+      reader.refuse(errors)
+      let known = ProcessConfiguration.Key.allCases.map(\.rawValue) + [sectionName]
+      if let entries = reader.mapping(root, "the configuration", of: known) {
+        if let found = entries.first(where: { $0.key.name == sectionName }) {
+          section = ApplicationSection(found.value, with: &reader)
+        } else if reader.errors.isEmpty {
+          reader.refuse(root.place, "there is no section applications")
+        }
+      }
+    } catch {
+      throw ConfigurationErrors(path, [error])
+    }
+    guard reader.errors.isEmpty, let section else { throw ConfigurationErrors(path, reader.errors) }
+    return ApplicationRequirements(
+      applications: section.applications,
+      warnings: reader.warnings.map { warning in
+        YAMLError(message: "warning: \(warning.message)", place: warning.place).line(of: path)
+      })
+  }
+}
