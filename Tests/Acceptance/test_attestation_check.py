@@ -22,6 +22,7 @@ DIFFERENCE = 1
 USAGE = 64
 DATA_ERROR = 65
 NO_INPUT = 66
+BAD_CONFIGURATION = 78
 
 # The case and the proof, and why it is not served.
 UNSUPPORTED = {
@@ -327,6 +328,208 @@ def test_a_phones_text_is_one_line(tmp_path):
     checked = run("attestation", "check", written(tmp_path / "x.json", known | {"registration": known["registration"] | ceremony}))
     assert checked.stdout.count("\n") == 1
     assert "\\u{a}accepted registration x\\u{1b}[2J" in checked.stdout
+
+
+POC = "6MURL8TA57.de.vincent-haupert.apple-appattest-poc"
+KAYAK = "8YE23NZS57.com.kayak.travel"
+GOOGLE_SIGNER = "103938ee4537e59e8ee792f654504fb8346fc6b346d0bbc4415fc339fcfc8ec1"
+GOOGLE = {"name": "com.google.android.attestation", "signers": [GOOGLE_SIGNER]}
+DEMO = {"rp_id": "demo.yubico.com", "origins": ["https://demo.yubico.com"]}
+
+IPHONE = "appattest/veehaitch-ios-14.2.json"
+PIXEL = "android/keyatt-tegu-sdk36-TEE_EC_2026_ROOT.json"
+PAIRS = "webauthn/yubico-real-pairs.json"
+
+
+def policy(path, **applications):
+    """JSON is YAML."""
+    path.write_text(json.dumps({"applications": applications}))
+    return path
+
+
+def outcomes(tmp_path, settings, file, name=None):
+    """The level of each proof, or why it is refused."""
+    cases = VECTORS / file if name is None else written(tmp_path / "cases.json", case(file, name))
+    demands = policy(tmp_path / "policy.yaml", shop=settings)
+    checked = run("attestation", "check", "--json", "--policy", demands, cases)
+    found = [json.loads(line) for line in checked.stdout.splitlines()]
+    return [verdict.get("reason") or verdict.get("level", "accepted") for verdict in found]
+
+
+@pytest.mark.parametrize(
+    "settings, expected",
+    [
+        ({"app_ids": [POC], "environments": ["development"]}, ["app", "accepted"]),
+        ({"app_ids": [KAYAK, POC], "environments": ["production", "development"]}, ["app", "accepted"]),
+        # An iPhone's minimum is what it can reach.
+        (
+            {"app_ids": [POC], "environments": ["development"], "attestation": "required", "minimum_level": "strongbox"},
+            ["app", "accepted"],
+        ),
+        ({"app_ids": [POC]}, ["ENVIRONMENT_DIFFERS"]),
+        ({"app_ids": [KAYAK], "environments": ["development"]}, ["APPLICATION_DIFFERS"]),
+        ({"attestation": "required", "environments": ["development"]}, ["APPLICATION_DIFFERS"]),
+        ({"attestation": "none"}, ["none", "accepted"]),
+    ],
+)
+def test_an_iphones_proof_is_of_the_applications_app(tmp_path, settings, expected):
+    assert outcomes(tmp_path, settings, IPHONE) == expected
+
+
+def test_an_assertion_is_of_the_applications_app(tmp_path):
+    alone = "appattest/uebelack-assertion-only.json"
+    app = json.loads((VECTORS / alone).read_text())["app_id"]
+    assert outcomes(tmp_path, {"app_ids": [app]}, alone) == ["accepted"]
+    assert outcomes(tmp_path, {"app_ids": [POC]}, alone) == ["APPLICATION_DIFFERS"]
+
+
+@pytest.mark.parametrize(
+    "settings, file, expected",
+    [
+        # All published chains are of keys that need no authentication: nothing else is wrong with this one.
+        ({"packages": [GOOGLE], "oldest_patch_level": "2026-02-01", "attestation": "required"}, PIXEL, "KEY_UNPROTECTED"),
+        ({"packages": [GOOGLE], "minimum_level": "strongbox"}, PIXEL, "LEVEL_TOO_LOW"),
+        ({"oldest_patch_level": "2026-02-05"}, PIXEL, "PATCH_LEVEL_TOO_OLD"),
+        ({"packages": [GOOGLE | {"name": "org.example.shop"}]}, PIXEL, "PACKAGE_DIFFERS"),
+        ({"packages": [GOOGLE | {"signers": [GOOGLE_SIGNER[::-1]]}]}, PIXEL, "SIGNER_DIFFERS"),
+        ({}, "android/keyatt-blueline-sdk28-SB_RSA_NONE.json", "BOOT_NOT_VERIFIED"),
+        ({"attestation": "required"}, "android/asitplus-Android_Emulator_RSA.json", "LEVEL_TOO_LOW"),
+        ({"attestation": "none"}, PIXEL, "none"),
+    ],
+)
+def test_an_android_key_is_as_the_application_demands(tmp_path, settings, file, expected):
+    assert outcomes(tmp_path, settings, file) == [expected]
+
+
+@pytest.mark.parametrize(
+    "settings, name, expected",
+    [
+        ({"passkeys": DEMO, "attestation": "required"}, "AppleAttestationIos", ["tee", "accepted"]),
+        ({"passkeys": DEMO, "attestation": "required"}, "YubikeyBio_5_5_4", ["LEVEL_TOO_LOW", "accepted"]),
+        ({"passkeys": DEMO}, "YubikeyBio_5_5_4", ["self", "accepted"]),
+        ({"passkeys": DEMO, "attestation": "none"}, "YubikeyBio_5_5_4", ["none", "accepted"]),
+        ({"passkeys": DEMO}, "YubiKey5Nfc", ["USER_NOT_VERIFIED", "USER_NOT_VERIFIED"]),
+        ({"passkeys": DEMO | {"user_verification": "preferred"}}, "YubiKey5Nfc", ["self", "accepted"]),
+        ({}, "YubikeyBio_5_5_4", ["PASSKEYS_NOT_SERVED", "PASSKEYS_NOT_SERVED"]),
+        ({"passkeys": DEMO | {"rp_id": "yubico.com"}}, "YubikeyBio_5_5_4", ["APPLICATION_DIFFERS"] * 2),
+        ({"passkeys": DEMO | {"origins": ["https://yubico.com"]}}, "YubikeyBio_5_5_4", ["ORIGIN_DIFFERS"] * 2),
+        ({"passkeys": DEMO | {"aaguids": ["0" * 32]}}, "YubikeyBio_5_5_4", ["AUTHENTICATOR_NOT_ALLOWED", "accepted"]),
+    ],
+)
+def test_a_passkey_is_as_the_application_demands(tmp_path, settings, name, expected):
+    assert outcomes(tmp_path, settings, PAIRS, f"yubico-real-{name}") == expected
+
+
+def test_a_passkey_without_a_statement_is_refused_where_one_is_required(tmp_path):
+    name = "pywebauthn-supports_dict_credential"
+    file = "webauthn/pywebauthn-registrations.json"
+    passkeys = {"rp_id": "localhost", "origins": ["http://localhost:5000"], "user_verification": "preferred"}
+    assert outcomes(tmp_path, {"passkeys": passkeys}, file, name) == ["none"]
+    assert outcomes(tmp_path, {"passkeys": passkeys, "attestation": "required"}, file, name) == ["ATTESTATION_REQUIRED"]
+
+
+def test_a_passkey_that_may_be_copied_is_refused_where_it_must_not_be(tmp_path):
+    """The same registration, signed again with the flag that its key may be copied."""
+    client = b'{"type":"webauthn.create","challenge":"AAAA","origin":"https://example.org"}'
+    leaf = Authority("leaf", authority=False)
+    known = packed(leaf)
+    statement = unurl(known["attestationObject_b64u"])
+    start = statement.index(hashlib.sha256(b"example.org").digest())
+    data = bytearray(statement[start:])
+    # UP, UV, BE and AT.
+    data[32] = 0x4D
+    signature = leaf.key.sign(bytes(data) + hashlib.sha256(client).digest(), ec.ECDSA(hashes.SHA256()))
+    statement = {"alg": -7, "sig": signature, "x5c": [leaf.der]}
+    copied = known | {
+        "attestationObject_b64u": url(cbor({"fmt": "packed", "attStmt": statement, "authData": bytes(data)}))
+    }
+    passkeys = {"rp_id": "example.org", "origins": ["https://example.org"]}
+
+    def judged(**more):
+        demands = policy(tmp_path / "policy.yaml", shop={"passkeys": passkeys | more})
+        return reason(tmp_path, copied, "--policy", demands)
+
+    assert judged() == "accepted"
+    assert judged(device_bound=True) == "KEY_NOT_DEVICE_BOUND"
+
+
+def test_vectors_that_a_setting_decides(tmp_path):
+    """Those whose `expect` is policy. SafetyNet's is served nowhere any more, so only its passkey can be taken."""
+    file = "appattest/negative.json"
+    for sample, app, environment in [("veehaitch-ios-14.2", POC, "development"), ("webauthn4j-kayak-2020", KAYAK, "production")]:
+        name = f"neg-{sample}-trailing-bytes"
+        settings = {"app_ids": [app], "environments": [environment]}
+        assert outcomes(tmp_path, settings, file, name) == ["MALFORMED_CBOR"]
+        assert outcomes(tmp_path, settings | {"encoding": "tolerant"}, file, name) == ["app"]
+    file = "android/keyatt-invalid-malformed_rot_device_locked.json"
+    assert outcomes(tmp_path, {}, file) == ["MALFORMED_KEY_DESCRIPTION"]
+    # Read, and then refused for what stands in it.
+    assert outcomes(tmp_path, {"encoding": "tolerant"}, file) == ["KEY_UNPROTECTED"]
+    file, name = "webauthn/yubico-synthetic-registrations.json", "yubico-test-android-safetynet-RealExample"
+    passkeys = {"passkeys": DEMO | {"user_verification": "preferred"}}
+    assert outcomes(tmp_path, passkeys, file, name) == ["UNSUPPORTED_FORMAT"]
+    assert outcomes(tmp_path, passkeys | {"attestation": "none"}, file, name) == ["none"]
+
+
+def test_a_policy_refuses_no_less_than_the_proof_alone(tmp_path):
+    """Whatever is wrong by itself stays so under settings that demand nothing more."""
+    settings = {
+        "encoding": "tolerant", "environments": ["production", "development"], "app_ids": [POC, KAYAK],
+        "passkeys": DEMO | {"user_verification": "preferred"},
+    }
+    demands = policy(tmp_path / "policy.yaml", shop=settings)
+    _, alone = verdicts(*FILES)
+    _, with_policy = verdicts("--policy", demands, *FILES)
+    decided = {case["id"] for case in alone if case.get("expect") == "policy"}
+    accepted = {(case["id"], case["proof"]) for case in alone if case["verdict"] == "accepted"}
+    more = {(case["id"], case["proof"]) for case in with_policy if case["verdict"] == "accepted"} - accepted
+    assert {name for name, _ in more} <= decided
+    assert len(decided) == 4
+
+
+def test_a_policy_names_its_application(tmp_path):
+    demands = policy(tmp_path / "policy.yaml", shop={}, bank={"app_ids": [POC], "environments": ["development"]})
+    file = VECTORS / IPHONE
+    assert verdicts("--policy", demands, "--application", "bank", file)[0] == 0
+    assert verdicts("--policy", demands, "--application", "shop", file)[0] == DIFFERENCE
+    for arguments, message in [
+        (["--policy", demands], "policy.yaml has 2 applications: name one by --application"),
+        (["--policy", demands, "--application", "bnk"], 'has no application "bnk" (did you mean "bank"?)'),
+        (["--application", "shop"], "--application needs --policy"),
+    ]:
+        checked = run("attestation", "check", *arguments, file)
+        assert (checked.returncode, checked.stdout) == (USAGE, "")
+        assert message in checked.stderr
+
+
+def test_all_that_is_wrong_with_a_policy_is_named(tmp_path):
+    demands = tmp_path / "policy.yaml"
+    demands.write_text("applications:\n  shop:\n    attestation: must\n    app_ids: [shop]\n")
+    checked = run("attestation", "check", "--policy", demands, VECTORS / IPHONE)
+    assert (checked.returncode, checked.stdout) == (BAD_CONFIGURATION, "")
+    assert [line.removeprefix(f"{demands}:") for line in checked.stderr.splitlines()] == [
+        '3:18: attestation must be one of none, accepted, required, not "must"',
+        "4:15: an app id must be TEAMID.bundle, such as A1B2C3D4E5.org.example.shop",
+    ]
+
+
+def test_required_by_itself_says_what_it_accepts(tmp_path):
+    demands = tmp_path / "policy.yaml"
+    demands.write_text("applications:\n  shop:\n    attestation: required\n")
+    checked = run("attestation", "check", "--policy", demands, VECTORS / PIXEL)
+    assert checked.returncode == DIFFERENCE
+    first, second = checked.stderr.splitlines()
+    assert first.startswith(f"{demands}:3:5: warning: attestation is required; also accepted are ")
+    assert "(packages)" in first and "(oldest_patch_level)" in first
+    assert second.endswith("App Attest is refused: app_ids names no app")
+
+
+def test_the_service_does_not_pretend_to_demand_proofs(tmp_path):
+    demands = policy(tmp_path / "touchstone.yaml", shop={"attestation": "required"})
+    for command in (["serve", "--config", demands, "--data-dir", tmp_path / "data"], ["check-config", demands]):
+        refused = run(*command)
+        assert (refused.returncode, refused.stdout) == (BAD_CONFIGURATION, "")
+        assert "applications is not in force yet" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,15 @@ struct RequirementTests {
     #expect(try requirements.level(of: attestation) == .app)
   }
 
+  @Test func assertionsAreOfTheAppsThatAreNamedNow() {
+    let assertion = AppAssertion(counter: 1)
+    let requirements = AttestationRequirements(appIDs: ["T.app"])
+    #expect(throws: Never.self) { try requirements.check(assertion, of: "T.app") }
+    #expect(throws: ProofError(.applicationDiffers, "the assertion is of another app")) {
+      try requirements.check(assertion, of: "T.other")
+    }
+  }
+
   // MARK: Encoding
 
   @Test func aBooleanThatIsNotDERIsASetting() throws {

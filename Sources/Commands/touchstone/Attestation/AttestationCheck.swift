@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import FoundationEssentials
+internal import SettingFiles
 internal import TouchstoneAttestation
 internal import TouchstoneServer
 
@@ -15,7 +16,7 @@ struct AttestationCommand: ParsableCommand {
       discussion: """
         Prints a line for each proof: accepted, refused or unsupported, with its level, or the reason. The files are JSON: one \
         case, or an array of cases (docs/ATTESTATION.md). It judges the proof alone: signatures, certificates, format and \
-        challenge. Exits with 0 if all are accepted, or come out as their "expect" says; otherwise with 1.
+        challenge. With --policy it adds what an application demands: level, app, phone and passkey. Exits with 0 if all are accepted, or come out as their "expect" says; otherwise with 1.
         """)
 
     @Option(
@@ -27,15 +28,27 @@ struct AttestationCommand: ParsableCommand {
       help: ArgumentHelp("Certificates in PEM that passkeys' authenticators must lead to.", valueName: "file"))
     var roots: [String] = []
 
+    @Option(
+      help: ArgumentHelp(
+        "A configuration, whose section applications adds an application's demands.", valueName: "file"))
+    var policy: String?
+
+    @Option(help: ArgumentHelp("The application; needed if --policy has several.", valueName: "name"))
+    var application: String?
+
     @Flag(help: "Print each verdict as a line of JSON.")
     var json = false
 
     @Argument(help: ArgumentHelp("Cases.", valueName: "file"))
     var files: [String]
 
+    func validate() throws {
+      if application != nil, policy == nil { throw ValidationError("--application needs --policy") }
+    }
+
     func run() throws {
       do throws(Failure) {
-        let judge = ProofJudge(anchors: try anchors(), time: try time())
+        let judge = ProofJudge(anchors: try anchors(), requirements: try requirements(), time: try time())
         var verdicts: [ProofVerdict] = []
         for file in files { verdicts += try judge.judgeFile(file) }
         for verdict in verdicts { printLine(json ? verdict.json : verdict.line) }
@@ -57,6 +70,23 @@ struct AttestationCommand: ParsableCommand {
         }
       }
       return anchors
+    }
+
+    private func requirements() throws(Failure) -> AttestationRequirements? {
+      guard let policy else { return nil }
+      let read = try ApplicationRequirements.load(policy)
+      for warning in read.warnings { printError(warning) }
+      let names = read.applications.map(\.id)
+      if application == nil, names.count != 1 {
+        throw Failure(
+          kind: .usage, message: "\(policy) has \(counted(names.count, "application")): name one by --application")
+      }
+      guard let found = read.applications.first(where: { application == nil || $0.id == application }) else {
+        let name = application ?? ""
+        let hint = suggestion(for: name, among: names)
+        throw Failure(kind: .usage, message: "\(policy) has no application \(name.debugDescription)\(hint)")
+      }
+      return found.requirements
     }
 
     private func time() throws(Failure) -> Int? {

@@ -34,6 +34,8 @@ struct ProofJudge {
   static let maximumFileBytes = 16 << 20
 
   let anchors: TrustAnchors
+  /// `nil`: the proof alone is judged.
+  let requirements: AttestationRequirements?
   /// Seconds since 1970; `nil`: as each case says, or now.
   let time: Int?
 
@@ -86,6 +88,8 @@ struct ProofJudge {
     }
   }
 
+  private var encoding: ProofEncoding { requirements?.encoding ?? .strict }
+
   private func time(of test: ProofCase) throws(CaseError) -> Int {
     if let time { return time }
     guard let text = test.verifyAt else { return Int(Date.now.timeIntervalSince1970) }
@@ -118,9 +122,17 @@ extension ProofJudge {
     var key: [UInt8]?
     var verdicts = [
       try verdict(test, "attestation", test.expect) { () throws(ProofError) in
-        let attestation = try AppAttestation.verify(bytes, expected, anchors: anchors.appAttest, at: time)
+        let attestation = try AppAttestation.verify(bytes, expected, anchors: anchors.appAttest, at: time, encoding)
+        var level = AttestationLevel.app
+        if let requirements {
+          if requirements.demand != .none {
+            let demanded = requirements.appAttest(clientDataHash: expected.clientDataHash, keyID: expected.keyID)
+            _ = try AppAttestation.verify(bytes, demanded, anchors: anchors.appAttest, at: time, encoding)
+          }
+          level = try requirements.level(of: attestation)
+        }
         key = attestation.publicKey
-        return Evidence(level: .app, facts: attestation.facts)
+        return Evidence(level: level, facts: attestation.facts)
       }
     ]
     if let key {
@@ -138,6 +150,7 @@ extension ProofJudge {
       previousCounter: assertion.previousCounter)
     return try verdict(test, "assertion", assertion.expect) { () throws(ProofError) in
       let assertion = try AppAssertion.verify(bytes, expected)
+      try requirements?.check(assertion, of: appID)
       return Evidence(level: nil, facts: [ProofFact("counter", "\(assertion.counter)")])
     }
   }
@@ -157,8 +170,9 @@ extension ProofJudge {
     }
     let attestation = try AndroidAttestation.verify(
       try CertificateChain(pem: test.chain ?? []), challenge: challenge, anchors: anchors,
-      revoked: test.statusList?.serialNumbers ?? [], at: time)
-    return Evidence(level: attestation.level, facts: attestation.facts)
+      revoked: test.statusList?.serialNumbers ?? [], at: time, encoding)
+    return Evidence(
+      level: try requirements?.level(of: attestation) ?? attestation.level, facts: attestation.facts)
   }
 }
 
@@ -188,11 +202,17 @@ extension ProofJudge {
       anchors.authenticators += roots
     }
     return try verdict(test, "registration", ceremony.expect ?? test.expect) { () throws(ProofError) in
-      let registration = try PasskeyRegistration.verify(
-        attestationObject: try bytes(object, .malformedCBOR, "attestationObject"),
-        clientData: try bytes(data, .malformedClientData, "clientDataJSON"), expected, anchors: anchors,
-        revoked: test.statusList?.serialNumbers ?? [], at: time)
-      return Evidence(level: registration.level, facts: registration.facts)
+      let object = try bytes(object, .malformedCBOR, "attestationObject")
+      let data = try bytes(data, .malformedClientData, "clientDataJSON")
+      func verify(_ expected: PasskeyExpectation) throws(ProofError) -> PasskeyRegistration {
+        try PasskeyRegistration.verify(
+          attestationObject: object, clientData: data, expected, anchors: anchors,
+          revoked: test.statusList?.serialNumbers ?? [], at: time)
+      }
+      let registration = try verify(expected)
+      guard let requirements else { return Evidence(level: registration.level, facts: registration.facts) }
+      _ = try verify(try requirements.passkey(challenge: expected.challenge))
+      return Evidence(level: try requirements.level(of: registration), facts: registration.facts)
     }
   }
 
@@ -207,10 +227,18 @@ extension ProofJudge {
     return try verdict(test, "authentication", ceremony.expect ?? test.expect) { () throws(ProofError) in
       let credential = PasskeyAssertion.Credential(
         publicKey: try bytes(key, .malformedKey, "the credential's key"), signCount: count, isBackupEligible: nil)
-      let assertion = try PasskeyAssertion.verify(
-        authenticatorData: try bytes(authenticatorData, .malformedAuthenticatorData, "authenticatorData"),
-        clientData: try bytes(data, .malformedClientData, "clientDataJSON"),
-        signature: try bytes(signature, .signatureInvalid, "signature"), of: credential, expected)
+      let authenticatorData = try bytes(authenticatorData, .malformedAuthenticatorData, "authenticatorData")
+      let data = try bytes(data, .malformedClientData, "clientDataJSON")
+      let signature = try bytes(signature, .signatureInvalid, "signature")
+      func verify(_ expected: PasskeyExpectation) throws(ProofError) -> PasskeyAssertion {
+        try PasskeyAssertion.verify(
+          authenticatorData: authenticatorData, clientData: data, signature: signature, of: credential, expected)
+      }
+      let assertion = try verify(expected)
+      if let requirements {
+        _ = try verify(try requirements.passkey(challenge: expected.challenge))
+        try requirements.check(assertion)
+      }
       return Evidence(level: nil, facts: assertion.facts)
     }
   }
@@ -223,7 +251,8 @@ extension ProofJudge {
     }
     return PasskeyExpectation(
       challenge: challenge, rpID: try need(test.rpID, "rp_id"), origins: try need(test.origins, "origin").values,
-      requiresUserVerification: ceremony.requiresUserVerification ?? false)
+      requiresUserVerification: ceremony.requiresUserVerification ?? false,
+      readsStatement: requirements?.demand != AttestationRequirements.Demand.none)
   }
 
   /// What a phone sent: a defect is its own.

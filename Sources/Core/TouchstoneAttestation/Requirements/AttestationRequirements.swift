@@ -132,6 +132,13 @@ extension AttestationRequirements {
     return try accept(registration, at: level)
   }
 
+  /// An app may have been taken from the list since its key was attested.
+  package func check(_ assertion: AppAssertion, of appID: String) throws(ProofError) {
+    guard demand == .none || appIDs.contains(appID) else {
+      throw ProofError(.applicationDiffers, "the assertion is of another app")
+    }
+  }
+
   package func check(_ assertion: PasskeyAssertion) throws(ProofError) {
     if passkeys?.requiresDeviceBoundKeys == true { try Self.checkDeviceBound(assertion.isBackupEligible) }
   }
