@@ -197,7 +197,8 @@ let package = Package(
     tests(
       "Service", "TouchstoneService",
       [
-        "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneCrypto", "DispatchRPC", "SimulatedPhone",
+        "TouchstoneAttestation", "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneCrypto",
+        "DispatchRPC", "SimulatedPhone",
         "StoreConformance", "StoreModel", "TestSupport",
         .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
       ], exclude: ["Dialogues"]),

@@ -1,5 +1,7 @@
 """Keys that Android's hardware proves, and what attackers send in their place (R42, R44)."""
 
+import hashlib
+
 import grpc
 import jwt
 import pytest
@@ -338,6 +340,89 @@ def test_the_possession_comes_first(caller, phone):
     with refused(INVALID_ARGUMENT, field="keys[0].signature"):
         bind(caller, phone, keys, begun)
     assert last_event(caller) == ("binding.refused", {"reason": "POSSESSION_NOT_PROVEN"})
+
+
+# What an application demands
+
+
+def demanding(start, maker, tmp_path, **settings):
+    """Callers of an application that demands so, and of one that demands nothing."""
+    roots = {"roots": {"android": str(maker.write_roots(tmp_path / "roots.pem"))}}
+    server = start(configuration={"attestation": roots, "applications": {"shop": settings}})
+    return new_caller(server, "shop"), new_caller(server, "game")
+
+
+def test_where_a_proof_is_required_nothing_else_is_bound(start, maker, tmp_path):
+    shop, game = demanding(start, maker, tmp_path, attestation="required")
+    for phone in (Phone(), AndroidPhone(maker), AndroidPhone(maker, BIOMETRY, DEVICE_OWNER)):
+        begun = shop.begin_binding(phone, "alice")
+        keys = phone.hardware_keys(begun.signing_input)
+        for key in keys[1:]:
+            key.certificate_chain.extend(phone.attested_keys(begun.signing_input)[1].certificate_chain)
+        with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="ATTESTATION_REQUIRED"):
+            bind(shop, phone, keys, begun)
+        assert last_event(shop) == ("binding.refused", {"reason": "ATTESTATION_REQUIRED"})
+        if phone.platform == "android":
+            assert bind(shop, phone, begun=begun).attestation_level == types_pb2.ATTESTATION_LEVEL_TEE
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="ATTESTATION_REQUIRED"):
+        shop.bind(Phone(), touch_id=bytes(range(7, 250, 11)))
+    # A claim is no proof, and other applications ask for none.
+    assert game.bind(Phone(), "bob").attestation_level == NONE
+
+
+SIGNER = hashlib.sha256(b"signer").hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"packages": [{"name": "com.example.other", "signers": [SIGNER]}]}, "PACKAGE_DIFFERS"),
+        ({"packages": [{"name": PACKAGE, "signers": ["00" * 32]}]}, "SIGNER_DIFFERS"),
+        ({"minimum_level": "strongbox"}, "LEVEL_TOO_LOW"),
+        ({"oldest_patch_level": "2026-12-01"}, "PATCH_LEVEL_TOO_OLD"),
+    ],
+)
+def test_a_proof_that_is_not_enough(start, maker, tmp_path, settings, reason):
+    shop, game = demanding(start, maker, tmp_path, **settings)
+    phone = AndroidPhone(maker)
+    with refused(INVALID_ARGUMENT, field=CHAIN):
+        bind(shop, phone)
+    assert last_event(shop) == ("binding.refused", {"reason": reason})
+    assert bind(game, phone).attestation_level == types_pb2.ATTESTATION_LEVEL_TEE
+
+
+def test_a_proof_that_is_enough(start, maker, tmp_path):
+    shop, _ = demanding(
+        start,
+        maker,
+        tmp_path,
+        attestation="required",
+        minimum_level="tee",
+        packages=[{"name": PACKAGE, "signers": [SIGNER]}],
+        oldest_patch_level="2026-11-01",
+    )
+    assert bind(shop, AndroidPhone(maker)).attestation_level == types_pb2.ATTESTATION_LEVEL_TEE
+
+
+def test_where_proofs_are_not_looked_at_they_prove_nothing(start, maker, tmp_path):
+    shop, _ = demanding(start, maker, tmp_path, attestation="none")
+    phone = AndroidPhone(maker)
+    begun = shop.begin_binding(phone, "alice")
+    binding = bind(shop, phone, phone.attested_keys(begun.signing_input, locked=False), begun)
+    assert (binding.attestation_level, list(binding.key_attestations)) == (NONE, [])
+
+
+def test_a_demand_is_in_force_after_a_reload(server, caller, maker, tmp_path):
+    phone = Phone()
+    kept = caller.bind(phone, "alice")
+    demand = {caller.application_id: {"attestation": "required"}}
+    server.reload({"attestation": {"roots": {"android": str(tmp_path / "roots.pem")}}, "applications": demand})
+    # What was bound before stays, and stays unproven.
+    assert caller.login(phone).outcome == SUCCEEDED
+    assert caller.get_binding(kept.binding_id).attestation_level == NONE
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="ATTESTATION_REQUIRED"):
+        caller.bind(Phone(), "alice")
+    bind(caller, AndroidPhone(maker))
 
 
 # Roots

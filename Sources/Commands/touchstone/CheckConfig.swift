@@ -21,6 +21,7 @@ struct CheckConfig: ParsableCommand {
     do throws(Failure) {
       let configuration = try ProcessConfiguration.load(file)
       try configuration.checkReferredFiles()
+      for warning in configuration.warnings { printLine(warning) }
       printLine("\(file): ok")
       if case .server(let kind, let place) = configuration.store { printLine("store \(kind.name) \(place)") }
       for line in PolicySheet.list(configuration.service.policies) { printLine(line) }

@@ -20,6 +20,8 @@ public struct ServiceConfiguration: Sendable {
   public var enrolment = EnrolmentPolicy()
   /// What the certificates of Android's keys must lead to; `nil`: Google's.
   package var androidRoots: [Certificate]?
+  /// What an application demands of the proofs of its keys. For others, a proof is welcome and not required.
+  package var applications: [String: AttestationRequirements] = [:]
   /// The cost of a guess at a passcode or gesture (R16).
   public var secretHashing = PasswordHasher.Parameters.standard
 

@@ -60,7 +60,8 @@ public final class TouchstoneService: Sendable {
         ?? PasswordHasher(
           pepper: keys.pepper, parameters: configuration.secretHashing, randomness: environment.randomness),
       executor: environment.secrets, timer: environment.timer)
-    self.keyProofs = KeyProofs(androidRoots: configuration.androidRoots, executor: environment.secrets)
+    self.keyProofs = KeyProofs(
+      androidRoots: configuration.androidRoots, applications: configuration.applications, executor: environment.secrets)
     self.access = AccessControl(
       configuration.callers, store: store, clock: environment.clock, logger: logger)
     let workers = VerificationWorkers(
@@ -126,13 +127,18 @@ public final class TouchstoneService: Sendable {
     currentKeys.withLock { $0 = replacement }
   }
 
-  // MARK: Roots
+  // MARK: Attestation
 
   /// Replaces the roots for all keys that are bound later; bound ones stay proven.
   ///
   /// - Parameter roots: `nil`: Google's.
   package func replaceAndroidRoots(_ roots: [Certificate]?) {
     keyProofs.replace(androidRoots: roots)
+  }
+
+  /// Replaces what applications demand of the proofs of keys that are bound later.
+  package func replaceApplications(_ applications: [String: AttestationRequirements]) {
+    keyProofs.replace(applications: applications)
   }
 
   // MARK: Callers

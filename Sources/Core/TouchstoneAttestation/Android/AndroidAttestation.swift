@@ -58,7 +58,7 @@ package struct AndroidAttestation: Sendable {
   }
 
   /// Where hardware vouches for the key, the operating system's word on it does not count.
-  var enforced: [Authorizations] {
+  package var enforced: [Authorizations] {
     level > .selfAttested ? [description.hardware] : [description.hardware, description.software]
   }
 

@@ -9,8 +9,6 @@ package struct ApplicationRequirements {
   /// "FILE:LINE:COLUMN: warning: MESSAGE"
   package let warnings: [String]
 
-  static let sectionName = "applications"
-
   package static func load(_ path: String) throws(Failure) -> ApplicationRequirements {
     let bytes: [UInt8]
     do throws(FileError) {
@@ -33,9 +31,9 @@ package struct ApplicationRequirements {
       var errors: [YAMLError] = []
       let root = try YAMLNode.parse(bytes, errors: &errors)
       reader.refuse(errors)
-      let known = ProcessConfiguration.Key.allCases.map(\.rawValue) + [sectionName]
+      let known = ProcessConfiguration.Key.allCases.map(\.rawValue)
       if let entries = reader.mapping(root, "the configuration", of: known) {
-        if let found = entries.first(where: { $0.key.name == sectionName }) {
+        if let found = entries.first(where: { $0.key.name == ProcessConfiguration.Key.applications.rawValue }) {
           section = ApplicationSection(found.value, with: &reader)
         } else if reader.errors.isEmpty {
           reader.refuse(root.place, "there is no section applications")
@@ -46,9 +44,13 @@ package struct ApplicationRequirements {
     }
     guard reader.errors.isEmpty, let section else { throw ConfigurationErrors(path, reader.errors) }
     return ApplicationRequirements(
-      applications: section.applications,
-      warnings: reader.warnings.map { warning in
-        YAMLError(message: "warning: \(warning.message)", place: warning.place).line(of: path)
-      })
+      applications: section.applications, warnings: reader.warnings(of: path))
+  }
+}
+
+extension SettingReader {
+  /// In the form of errors.
+  func warnings(of path: String) -> [String] {
+    warnings.map { YAMLError(message: "warning: \($0.message)", place: $0.place).line(of: path) }
   }
 }

@@ -77,6 +77,7 @@ extension ProcessConfiguration {
     }
     guard reader.errors.isEmpty else { throw ConfigurationErrors(path, reader.errors) }
     configuration.origin = ConfigurationOrigin(path: path, places: reader.paths)
+    configuration.warnings = reader.warnings(of: path)
     return configuration
   }
 }

@@ -25,6 +25,8 @@ package struct ProcessConfiguration: Sendable {
   package var service = ServiceConfiguration()
   /// `nil` without a file.
   var origin: ConfigurationOrigin?
+  /// What is right in the file and may surprise: "FILE:LINE:COLUMN: warning: MESSAGE".
+  package var warnings: [String] = []
 
   package init() {}
 }
@@ -48,6 +50,7 @@ extension ProcessConfiguration {
     case listen
     case tls
     case attestation
+    case applications
     case callers
     case vendors
     case reflection
@@ -67,14 +70,7 @@ extension ProcessConfiguration {
   mutating func apply(_ root: YAMLNode, with reader: inout SettingReader) {
     // A configuration without `vendors` makes each application its own vendor.
     service.vendors = Vendors()
-    let known = Key.allCases.map(\.rawValue) + [ApplicationRequirements.sectionName]
-    let entries = reader.mapping(root, "the configuration", of: known) ?? []
-    if let section = entries.first(where: { $0.key.name == ApplicationRequirements.sectionName }) {
-      reader.refuse(
-        section.key.place,
-        "applications is not in force yet: no binding has to be attested. Only `touchstone attestation check --policy` reads it"
-      )
-    }
+    let entries = reader.mapping(root, "the configuration", of: Key.allCases.map(\.rawValue)) ?? []
     var defaults = PolicySection.Defaults()
     for entry in entries { apply(entry.key.name, entry.value, policies: &defaults, with: &reader) }
     // Last, whatever the file's order, because policies begin with the settings for all of them.
@@ -112,6 +108,9 @@ extension ProcessConfiguration {
       Self.set(&listen, reader.endpoints(node, name))
     case .attestation:
       attestation = AttestationRoots(node, with: &reader)
+    case .applications:
+      let section = ApplicationSection(node, with: &reader)
+      service.applications = Dictionary(section.applications.map { ($0.id, $0.requirements) }) { _, last in last }
     case .limits:
       limits = LimitSettings(node, with: &reader)
     case .reflection:
@@ -166,7 +165,7 @@ extension ProcessConfiguration {
     case .issuer: service.issuer == read.service.issuer
     case .ticketLifetime: service.enrolment.ticketLifetime == read.service.enrolment.ticketLifetime
     // Policies begin with the lifetimes.
-    case .attestation, .callers, .vendors, .keys, .policies, .evaluationLifetime, .tokenLifetime: true
+    case .attestation, .applications, .callers, .vendors, .keys, .policies, .evaluationLifetime, .tokenLifetime: true
     }
   }
 }

@@ -46,6 +46,7 @@ package final class RunningService: Sendable {
     let tls = try configuration.loadTLS()
     var configuration = configuration
     configuration.service.androidRoots = try configuration.loadAndroidRoots()
+    configuration.logWarnings(logger)
     let descriptors = DescriptorLimit.raised()
     let named = NamedApplications(configuration.service.namedApplications)
     let store = try configuration.storeLocation.open(
@@ -157,7 +158,7 @@ package final class RunningService: Sendable {
     self.clockWatching = store.clockDifference.map { ClockWatching(difference: $0, logger: logger) }
   }
 
-  /// Replaces policies, callers and roots, and reads certificates and keys again from the same files. Evaluations that began under
+  /// Replaces policies, callers, roots and what applications demand of proofs, and reads certificates and keys again from the same files. Evaluations that began under
   /// another revision of their policy become void (R36), and so do those of removed callers (R34), and everything that was
   /// made with a removed key. If anything is wrong, it changes nothing.
   ///
@@ -182,6 +183,8 @@ package final class RunningService: Sendable {
     }
     service.replaceKeys(keys)
     service.replaceAndroidRoots(androidRoots)
+    service.replaceApplications(configuration.service.applications)
+    configuration.logWarnings(logger)
     auditKeyring.replace(keys.audit)
     accountSigning.keysChanged()
     service.replacePolicies(configuration.service.policies)
@@ -221,6 +224,12 @@ extension RPCServer {
       // By number, because a name may have another address by now.
       try listen(host: listener.address.host, port: port, tls: listener.isEncrypted ? tls : nil)
     }
+  }
+}
+
+extension ProcessConfiguration {
+  fileprivate func logWarnings(_ logger: Logger) {
+    for warning in warnings { logger.warning("\(warning)") }
   }
 }
 

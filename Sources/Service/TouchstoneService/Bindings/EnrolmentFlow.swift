@@ -71,6 +71,7 @@ struct EnrolmentFlow: Sendable {
       return flow.refuse(
         .failedPrecondition(denial, "the device cannot be bound now", biometry: posture.biometryType))
     }
+    if let error = flow.attestationIsMissing { return flow.refuse(error) }
     switch credential {
     case .keys: flow.verifyPossession()
     case .profileTouchID(let value): flow.requireUnguessable(value)
@@ -198,14 +199,28 @@ struct EnrolmentFlow: Sendable {
     }
   }
 
+  /// The application requires a proof of each key, and here is a key without one, or a ProfileTouchID (R42).
+  private var attestationIsMissing: RequestError? {
+    guard requirements.demand == .required else { return nil }
+    guard credential.keys.isEmpty || credential.keys.contains(where: \.certificateChain.isEmpty) else { return nil }
+    return .failedPrecondition(
+      RequestError.Reason.attestationRequired, "the application requires an attestation of each key", .deviceNotSetUp)
+  }
+
+  private var requirements: AttestationRequirements { service.keyProofs.requirements(of: request.applicationID) }
+
   /// After possession, so that nobody makes the service judge the certificates of another one's phone.
   private func verifyAttestations() throws(RequestError) {
-    guard credential.keys.contains(where: { !$0.certificateChain.isEmpty }) else { return exchange.deciding(read) }
+    let requirements = requirements
+    guard requirements.demand != .none, credential.keys.contains(where: { !$0.certificateChain.isEmpty }) else {
+      return exchange.deciding(read)
+    }
     let offered = credential.keys.map {
       OfferedProof(publicKey: $0.publicKey, protection: $0.protection, chain: $0.certificateChain)
     }
     try service.keyProofs.judge(
-      offered, signingInput: ticket.signingInput(applicationID: request.applicationID), at: service.clock(),
+      offered, by: requirements, signingInput: ticket.signingInput(applicationID: request.applicationID),
+      at: service.clock(),
       applicationID: request.applicationID, for: exchange
     ) { verdict in
       switch verdict {

@@ -65,13 +65,34 @@ final class KeyProofs: Sendable {
   private let anchors: Mutex<TrustAnchors>
   private let turns = StoreTurns(.keyProofs)
   private let executor: any SecretExecutor
-  /// A chain of a software key proves nothing: the keys of its roots are public.
-  private static let requirements = AttestationRequirements(minimumLevel: .tee)
+  private let applications: Mutex<[String: AttestationRequirements]>
 
   /// - Parameter androidRoots: `nil`: Google's.
-  init(androidRoots: [Certificate]?, executor: any SecretExecutor) {
+  init(
+    androidRoots: [Certificate]?, applications: [String: AttestationRequirements], executor: any SecretExecutor
+  ) {
     anchors = Mutex(Self.anchors(androidRoots))
+    self.applications = Mutex(applications)
     self.executor = executor
+  }
+
+  func replace(applications: [String: AttestationRequirements]) {
+    self.applications.withLock { $0 = applications }
+  }
+
+  /// The present ones. Without a level of the application's own, a chain of a software key is refused: it proves nothing, as
+  /// the keys of its roots are public.
+  func requirements(of applicationID: String) -> AttestationRequirements {
+    // Byte for byte: as a key, a `String` is also found by another spelling of it.
+    let found = applications.withLock { applications in
+      applications.index(forKey: applicationID).map { applications[$0] }
+    }
+    guard let found, Identifier.areEqual(found.key, applicationID) else {
+      return AttestationRequirements(minimumLevel: .tee)
+    }
+    var requirements = found.value
+    requirements.minimumLevel = requirements.minimumLevel ?? .tee
+    return requirements
   }
 
   /// For all proofs that are judged later.
@@ -94,13 +115,16 @@ final class KeyProofs: Sendable {
   ///
   /// - Parameter signingInput: of the ticket; the keys' challenge is its hash.
   func judge<Response>(
-    _ offered: [OfferedProof], signingInput: [UInt8], at now: UnixTime, applicationID: String,
+    _ offered: [OfferedProof], by requirements: AttestationRequirements, signingInput: [UInt8], at now: UnixTime,
+    applicationID: String,
     for exchange: Exchange<Response>, then body: @escaping @Sendable (KeyProofVerdict) throws(RequestError) -> Void
   ) throws(RequestError) {
     let anchors = anchors.withLock { $0 }
     try turns.take(for: exchange, applicationID: applicationID) { [executor] completion in
       executor.run {
-        completion(.success(Self.verdict(on: offered, signingInput: signingInput, anchors: anchors, at: now)))
+        completion(
+          .success(
+            Self.verdict(on: offered, by: requirements, signingInput: signingInput, anchors: anchors, at: now)))
       }
     } then: { verdict throws(RequestError) in
       try body(verdict)
@@ -108,7 +132,8 @@ final class KeyProofs: Sendable {
   }
 
   private static func verdict(
-    on offered: [OfferedProof], signingInput: [UInt8], anchors: TrustAnchors, at now: UnixTime
+    on offered: [OfferedProof], by requirements: AttestationRequirements, signingInput: [UInt8], anchors: TrustAnchors,
+    at now: UnixTime
   ) -> KeyProofVerdict {
     let challenge = sha256(signingInput)
     var records: [KeyAttestationRecord?] = []
@@ -120,7 +145,7 @@ final class KeyProofs: Sendable {
       do throws(ProofError) {
         let attestation = try AndroidAttestation.verify(
           try CertificateChain(der: offer.chain), challenge: challenge, anchors: anchors, revoked: [],
-          at: Int(now.seconds))
+          at: Int(now.seconds), requirements.encoding)
         guard attestation.isOf(p256Point: offer.publicKey.x963) else {
           return .refused(index: index, .proof(ProofError(.keyDiffers, "the leaf is of another key")))
         }
@@ -151,17 +176,17 @@ extension ProofLevel {
 }
 
 extension AttestedUnlocking {
-  /// Only what the hardware's list says counts.
+  /// Where hardware vouches for the key, its list alone counts.
   fileprivate init(_ attestation: AndroidAttestation) {
-    let hardware = attestation.description.hardware
-    guard let authenticators = hardware.authenticators else {
+    let enforced = attestation.enforced
+    guard let authenticators = enforced.compactMap(\.authenticators).first else {
       self = .nothing
       return
     }
     self = .needed(
       byBiometrics: authenticators & Authorizations.Number.biometrics != 0,
       byPasscode: authenticators & Authorizations.Number.password != 0,
-      lasting: hardware.authenticationTimeout.map { .seconds($0) })
+      lasting: enforced.compactMap(\.authenticationTimeout).first.map { .seconds($0) })
   }
 }
 

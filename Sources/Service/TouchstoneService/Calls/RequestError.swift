@@ -62,6 +62,7 @@ struct RequestError: Error {
     static let tooManyBindings = "TOO_MANY_BINDINGS"
     /// Used in events. The caller's answer names the field.
     static let possessionNotProven = "POSSESSION_NOT_PROVEN"
+    static let attestationRequired = "ATTESTATION_REQUIRED"
     static let attestationContradictsProtection = "ATTESTATION_CONTRADICTS_PROTECTION"
     static let evaluationUnknown = "EVALUATION_UNKNOWN"
     static let evaluationExpired = "EVALUATION_EXPIRED"

@@ -102,7 +102,7 @@ struct ConfigurationErrorTests {
     BadFile("two documents", "listen: 127.0.0.1:0\n‸---\nshards: 1", "one document"),
     BadFile("an unknown setting", "‸colour: red", "\"colour\" is not a setting of the configuration"),
     BadFile("a slip", "‸polices: {}", "did you mean \"policies\"?"),
-    BadFile("a section that does nothing yet", "‸applications: {}", "applications is not in force yet"),
+    BadFile("a demand of no kind", "applications: {shop: {attestation: ‸perhaps}}", "attestation must be"),
     BadFile("a setting twice", "shards: 1\n‸shards: 2", "\"shards\" appears twice"),
     BadFile("an address", "listen: ‸nowhere", "listen must be HOST:PORT"),
     BadFile("an empty directory", "data_dir: ‸\"\"", "data_dir must be 1 to"),

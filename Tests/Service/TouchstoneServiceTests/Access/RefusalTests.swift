@@ -2,6 +2,7 @@ import DispatchRPC
 import SimulatedPhone
 import StoreModel
 import Testing
+import TouchstoneAttestation
 import TouchstoneCodec
 import TouchstonePolicy
 import TouchstoneStore
@@ -90,6 +91,12 @@ struct RefusalTests {
       var phone = TestPhone()
       let begun = try await world.service.beginBinding(phone)
       phone.posture.biometryLockedOut = true
+      return await complete(world, phone, ticket: begun, language)
+    },
+    Row("BindingService/CompleteBinding", "ATTESTATION_REQUIRED", event: "binding.refused") { world, language in
+      let phone = TestPhone()
+      let begun = try await world.service.beginBinding(phone)
+      world.service.service.replaceApplications([application: AttestationRequirements(demand: .required)])
       return await complete(world, phone, ticket: begun, language)
     },
     Row("BindingService/GetBinding", nil, tells: false, event: "binding.refused") { world, language in
@@ -224,7 +231,7 @@ struct RefusalTests {
       reasons.isSuperset(of: [
         Reason.primaryAuthenticationTooOld, Reason.ticketInvalid, Reason.deviceBoundToAnotherProfile,
         Reason.tooManyBindings, Reason.bindingRevoked, Reason.tokenInvalid, Reason.tokenOfAnotherProfile,
-        Reason.tokenByBiometrics, Reason.tokenTooOld,
+        Reason.tokenByBiometrics, Reason.tokenTooOld, Reason.attestationRequired,
       ]))
   }
 
