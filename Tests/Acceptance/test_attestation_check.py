@@ -314,6 +314,11 @@ def test_a_passkeys_android_chain_can_be_revoked(tmp_path):
     entries = {format(intermediate.serial_number, "x"): {"status": "REVOKED"}}
     assert reason(tmp_path, known) == "accepted"
     assert reason(tmp_path, known | {"status_list": {"entries": entries}}) == "CERTIFICATE_REVOKED"
+    revoked = tmp_path / "revoked.json"
+    revoked.write_text(json.dumps({"entries": entries}))
+    assert reason(tmp_path, known, "--revoked", revoked) == "CERTIFICATE_REVOKED"
+    # A case's own list does not take its place.
+    assert reason(tmp_path, known | {"status_list": {"entries": {}}}, "--revoked", revoked) == "CERTIFICATE_REVOKED"
 
 
 def test_expiry_counts_for_keys_that_were_fetched_before_an_extension_said_so():
@@ -538,6 +543,8 @@ def test_the_check_of_a_configuration_says_it_too(tmp_path):
         (["--at", "yesterday", "case.json"], USAGE, "--at yesterday: not a time such as "),
         (["case.json"], DATA_ERROR, "case.json: x: kind \"unheard-of\" is missing or wrong"),
         (["text.json"], DATA_ERROR, "text.json: not the JSON of cases: "),
+        (["--revoked", "text.json", "case.json"], DATA_ERROR, "text.json: not the JSON of a list of revoked certificates"),
+        (["--revoked", "missing.json", "case.json"], NO_INPUT, "missing.json: "),
         (["--roots", "text.json", "case.json"], DATA_ERROR, "text.json: no certificate in PEM"),
     ],
 )

@@ -29,6 +29,10 @@ struct AttestationCommand: ParsableCommand {
     var roots: [String] = []
 
     @Option(
+      help: ArgumentHelp("Google's list of revoked certificates, as JSON, beside each case's own.", valueName: "file"))
+    var revoked: String?
+
+    @Option(
       help: ArgumentHelp(
         "A configuration, whose section applications adds an application's demands.", valueName: "file"))
     var policy: String?
@@ -48,7 +52,9 @@ struct AttestationCommand: ParsableCommand {
 
     func run() throws {
       do throws(Failure) {
-        let judge = ProofJudge(anchors: try anchors(), requirements: try requirements(), time: try time())
+        let judge = ProofJudge(
+          anchors: try anchors(), revoked: try revokedSerialNumbers(), requirements: try requirements(),
+          time: try time())
         var verdicts: [ProofVerdict] = []
         for file in files { verdicts += try judge.judgeFile(file) }
         for verdict in verdicts { printLine(json ? verdict.json : verdict.line) }
@@ -70,6 +76,17 @@ struct AttestationCommand: ParsableCommand {
         }
       }
       return anchors
+    }
+
+    private func revokedSerialNumbers() throws(Failure) -> Set<String> {
+      guard let revoked else { return [] }
+      let data = Data(try readText(revoked, maximumBytes: ProofJudge.maximumFileBytes).utf8)
+      do {
+        return try JSONDecoder().decode(ProofCase.StatusList.self, from: data).serialNumbers
+      } catch {
+        throw Failure(
+          kind: .corruptData, message: "\(revoked): not the JSON of a list of revoked certificates: \(error)")
+      }
     }
 
     private func requirements() throws(Failure) -> AttestationRequirements? {

@@ -34,6 +34,8 @@ struct ProofJudge {
   static let maximumFileBytes = 16 << 20
 
   let anchors: TrustAnchors
+  /// Serial numbers of Android's certificates, beside those that a case names.
+  let revoked: Set<String>
   /// `nil`: the proof alone is judged.
   let requirements: AttestationRequirements?
   /// Seconds since 1970; `nil`: as each case says, or now.
@@ -86,6 +88,10 @@ struct ProofJudge {
     case .policy: true
     case .acceptOnlyAsSoftware: verdict.verdict == .accepted && verdict.level == AttestationLevel.selfAttested.name
     }
+  }
+
+  private func revoked(_ test: ProofCase) -> Set<String> {
+    test.statusList.map { revoked.union($0.serialNumbers) } ?? revoked
   }
 
   private var encoding: ProofEncoding { requirements?.encoding ?? .strict }
@@ -170,7 +176,7 @@ extension ProofJudge {
     }
     let attestation = try AndroidAttestation.verify(
       try CertificateChain(pem: test.chain ?? []), challenge: challenge, anchors: anchors,
-      revoked: test.statusList?.serialNumbers ?? [], at: time, encoding)
+      revoked: revoked(test), at: time, encoding)
     return Evidence(
       level: try requirements?.level(of: attestation) ?? attestation.level, facts: attestation.facts)
   }
@@ -207,7 +213,7 @@ extension ProofJudge {
       func verify(_ expected: PasskeyExpectation) throws(ProofError) -> PasskeyRegistration {
         try PasskeyRegistration.verify(
           attestationObject: object, clientData: data, expected, anchors: anchors,
-          revoked: test.statusList?.serialNumbers ?? [], at: time)
+          revoked: revoked(test), at: time)
       }
       let registration = try verify(expected)
       guard let requirements else { return Evidence(level: registration.level, facts: registration.facts) }
