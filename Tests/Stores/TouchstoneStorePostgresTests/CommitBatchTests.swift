@@ -132,6 +132,38 @@ struct CommitBatchTests {
     }
   }
 
+  /// As BeginEvaluation's denials, of a phone that says something else each time (R37: an unknown binding has no row to wait
+  /// for). The server ends a deadlock only after the calls' time, so that one shows.
+  @Test func refusalsThatNoteOneBindingsPostureDoNotDeadlock() async throws {
+    var options = PostgresStoreOptions.small
+    options.callTimeout = .seconds(20)
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: options)
+      try await withStores(1, at: "\(uri)%20-cdeadlock_timeout%3D30s", options: options) { stores in
+        try await Self.bind(0..<1, in: stores[0])
+        var answers: Task<[StoreError.Code?], Never>?
+        try await withTransaction("SELECT * FROM bindings WHERE binding_id = 'b-0' FOR SHARE", at: uri) {
+          answers = Task { await Self.commit((1...4).map { Self.refusal($0) }, to: stores[0]) }
+          // For longer than a commit waits where it would delay others.
+          let waiting = """
+            SELECT count(DISTINCT pid) > 1 FROM pg_locks AS waiting JOIN pg_locks AS held USING (pid)
+            WHERE NOT waiting.granted AND waiting.waitstart < clock_timestamp() - INTERVAL '100 ms'
+              AND held.granted AND held.relation = 'bindings'::regclass
+            """
+          try await untilServer(at: uri, answers: "t", to: waiting)
+        }
+        #expect(await answers?.value.allSatisfy { $0 == nil } == true)
+      }
+    }
+  }
+
+  private static func refusal(_ number: Int) -> ChangeSet {
+    ChangeSet(
+      changes: [
+        .requireBinding(id: "b-0", version: 1), .notePosture(bindingID: "b-0", .sample(seenAt: lastUse(number))),
+      ], events: [.sample("refusal.\(number)")])
+  }
+
   /// Byte for byte, two ids are two, also where a `String` takes them for one.
   @Test func idsThatLookAlikeAreTold() async throws {
     try await withStores(1) { stores async throws in

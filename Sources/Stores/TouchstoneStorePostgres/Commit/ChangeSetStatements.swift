@@ -55,6 +55,8 @@ struct ChangeSetStatements {
 
   private let now: UnixTime
   private var versions: [Subject: Versions] = [:]
+  /// The bindings whose posture is noted.
+  private var noted: Set<Subject> = []
   /// The earliest expiry of all keys that are put, used or required.
   private var earliestExpiry = UnixTime(microseconds: .max)
 
@@ -95,6 +97,7 @@ struct ChangeSetStatements {
     case .evaluation(let key), .token(let key), .ticket(let key): earliestExpiry = min(earliestExpiry, key.expiresAt)
     case .binding, .device, .profile: break
     }
+    if case .notePosture = change { noted.insert(subject) }
     guard let version = change.version else { return }
     let known = versions[subject]
     if let known, known.read != version { throw Contradiction() }
@@ -135,12 +138,22 @@ struct ChangeSetStatements {
       let version = versions[subject]?.current ?? 0
       calls.append(StatementCall(.touchBinding).bind(id).bind(version).bind(lastUsedAt))
     case .notePosture(let id, let posture):
-      calls.append(StatementCall(.notePosture).bind(id).bind(posture.encoded))
+      let call = StatementCall(isRequiredByNote(subject) ? .noteRequiredPosture : .notePosture).bind(id)
+        .bind(posture.encoded)
+      calls.append(isRequiredByNote(subject) ? call.bind(versions[subject]?.read ?? 0) : call)
+    case .requireBinding where isRequiredByNote(subject): break
     case .requireBinding, .requireDevice, .requireProfile, .requireToken:
       if let versions = versions[subject], !versions.isPut { require(subject, at: versions.read) }
     case .requireNoBinding, .eraseProfile:
       break
     }
+  }
+
+  /// One statement notes the posture and requires the version. If a shared lock came first, two commits on one binding would
+  /// each wait for the other's to end.
+  private func isRequiredByNote(_ subject: Subject) -> Bool {
+    guard let versions = versions[subject], noted.contains(subject) else { return false }
+    return !versions.isPut && versions.read > 0
   }
 
   private mutating func append(_ profile: ProfileRecord, at version: RecordVersion) {

@@ -91,6 +91,10 @@ extension Statement {
     """)
   /// Id, posture.
   static let notePosture = Statement("note_posture", "UPDATE bindings SET posture = $2 WHERE binding_id = $1")
+  /// Id, posture, version.
+  static let noteRequiredPosture = required(
+    "note_required_posture",
+    "UPDATE bindings SET posture = $2 WHERE binding_id = $1 AND version = $3 RETURNING 1")
 
   static let insertDevice = Statement(
     "insert_device", "INSERT INTO devices (\(DeviceRecord.boundColumns), version) VALUES (\(placeholders(1...5)), 1)")
@@ -163,8 +167,8 @@ extension Statement {
     """
 
   static let writing = [
-    touchBinding, insertBinding, updateBinding, notePosture, insertDevice, updateDevice, insertProfile, updateProfile,
-    insertEvaluation, updateEvaluation, insertToken, updateToken, useTicket, finish,
+    touchBinding, insertBinding, updateBinding, notePosture, noteRequiredPosture, insertDevice, updateDevice,
+    insertProfile, updateProfile, insertEvaluation, updateEvaluation, insertToken, updateToken, useTicket, finish,
     finishUnflushed,
   ]
 
