@@ -146,7 +146,8 @@ struct WireTranslationTests {
         == V1.Binding(
           bindingID: "b-1", applicationID: "com.example.bank", profileID: "alice", deviceID: "phone-1-5f9c27e8ab4d6b",
           deviceName: "Alice’s iPhone", credential: .profileTouchID, state: .active,
-          createdAt: V1.Timestamp(seconds: 1_700_000_000, nanoseconds: 0), biometryType: .touchID))
+          createdAt: V1.Timestamp(seconds: 1_700_000_000, nanoseconds: 0), biometryType: .touchID,
+          attestationLevel: .none))
     var used = record
     used.isRevoked = true
     used.baseline = DomainStateBaseline(domainState: [1], osMajorVersion: 17)
