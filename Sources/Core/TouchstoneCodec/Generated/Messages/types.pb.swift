@@ -26,7 +26,7 @@ extension V1 {
 
     /// Nobody but the app.
     public static let none = Self(rawValue: 1)
-    /// The key itself. No binding has it yet.
+    /// The key itself, which may be software: only where an application takes it (minimum_level: self).
     public static let selfAttested = Self(rawValue: 2)
     /// A genuine app on a genuine Apple device. No binding has it yet.
     public static let app = Self(rawValue: 3)

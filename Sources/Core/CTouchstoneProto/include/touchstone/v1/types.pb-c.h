@@ -51,7 +51,7 @@ typedef enum _Touchstone__V1__AttestationLevel {
    */
   TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_NONE = 1,
   /*
-   * The key itself. No binding has it yet.
+   * The key itself, which may be software: only where an application takes it (minimum_level: self).
    */
   TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_SELF_ATTESTED = 2,
   /*
