@@ -1,6 +1,8 @@
 """Keys that Android's hardware proves, and what attackers send in their place (R42, R44)."""
 
 import hashlib
+import json
+import signal
 
 import grpc
 import jwt
@@ -446,6 +448,44 @@ def test_the_roots_are_replaced_without_a_restart(server, caller, maker, tmp_pat
     bind(caller, unknown)
     with refused(INVALID_ARGUMENT, field=CHAIN):
         bind(caller, known)
+
+
+# Revoked certificates
+
+
+def test_a_revoked_certificate_proves_nothing(server, caller, maker, tmp_path):
+    """From the next reload on; what was bound before stays."""
+    bound = AndroidPhone(maker)
+    bind(caller, bound)
+    revoked = tmp_path / "revoked.json"
+    attestation = {"roots": {"android": str(tmp_path / "roots.pem")}, "revoked": {"android": str(revoked)}}
+    serial = f"{maker.keystore.serial_number:x}"
+    revoked.write_text(json.dumps({"entries": {serial: {"status": "REVOKED", "reason": "KEY_COMPROMISE"}}}))
+    server.reload({"attestation": attestation})
+    phone = AndroidPhone(maker)
+    begun = caller.begin_binding(phone, "bob")
+    with refused(INVALID_ARGUMENT, field=CHAIN):
+        bind(caller, phone, begun=begun)
+    assert last_event(caller) == ("binding.refused", {"reason": "CERTIFICATE_REVOKED"})
+    assert caller.login(bound).outcome == SUCCEEDED
+
+    revoked.write_text(json.dumps({"entries": {}}))
+    server.reload()
+    bind(caller, phone, begun=begun)
+
+
+def test_a_list_that_cannot_be_read_changes_nothing(server, caller, maker, tmp_path):
+    (tmp_path / "list.json").write_text('{"entries": []}')
+    (tmp_path / "open.json").write_text('{"entries": {}}')
+    (tmp_path / "open.json").chmod(0o666)
+    for name, complaint in [("list.json", "revoked certificates"), ("open.json", "chmod")]:
+        check_complaints(
+            tmp_path / "checked.yaml", f"attestation: {{revoked: {{android: ‸{tmp_path / name}}}}}\n", complaint
+        )
+    server.write_configuration({"attestation": {"revoked": {"android": str(tmp_path / "list.json")}}})
+    server.process.send_signal(signal.SIGHUP)
+    assert "revoked certificates" in server.next_error("configuration refused")
+    bind(caller, AndroidPhone(maker))
 
 
 def test_roots_that_cannot_be_used(tmp_path):

@@ -18,8 +18,7 @@ public struct ServiceConfiguration: Sendable {
   /// Whether callers with a grant may read the methods' descriptions.
   public var servesReflection = true
   public var enrolment = EnrolmentPolicy()
-  /// What the certificates of Android's keys must lead to; `nil`: Google's.
-  package var androidRoots: [Certificate]?
+  package var androidTrust = AndroidTrust()
   /// What an application demands of the proofs of its keys. For others, a proof is welcome and not required.
   package var applications: [String: AttestationRequirements] = [:]
   /// The cost of a guess at a passcode or gesture (R16).
@@ -71,4 +70,14 @@ final class PolicyBook: Sendable {
   subscript(name: String) -> Entry? {
     entries[name].flatMap { Identifier.areEqual($0.policy.name, name) ? $0 : nil }
   }
+}
+
+/// Which certificates of Android's hardware are trusted.
+package struct AndroidTrust: Sendable {
+  /// What a chain must lead to; `nil`: Google's roots.
+  package var roots: [Certificate]?
+  /// Of certificates that prove nothing any more, as `RevocationList` has them.
+  package var revokedSerialNumbers: Set<String> = []
+
+  package init() {}
 }

@@ -61,7 +61,7 @@ public final class TouchstoneService: Sendable {
           pepper: keys.pepper, parameters: configuration.secretHashing, randomness: environment.randomness),
       executor: environment.secrets, timer: environment.timer)
     self.keyProofs = KeyProofs(
-      androidRoots: configuration.androidRoots, applications: configuration.applications, executor: environment.secrets)
+      androidTrust: configuration.androidTrust, applications: configuration.applications, executor: environment.secrets)
     self.access = AccessControl(
       configuration.callers, store: store, clock: environment.clock, logger: logger)
     let workers = VerificationWorkers(
@@ -129,11 +129,9 @@ public final class TouchstoneService: Sendable {
 
   // MARK: Attestation
 
-  /// Replaces the roots for all keys that are bound later; bound ones stay proven.
-  ///
-  /// - Parameter roots: `nil`: Google's.
-  package func replaceAndroidRoots(_ roots: [Certificate]?) {
-    keyProofs.replace(androidRoots: roots)
+  /// For all keys that are bound later; bound ones stay proven.
+  package func replaceAndroidTrust(_ trust: AndroidTrust) {
+    keyProofs.replace(trust)
   }
 
   /// Replaces what applications demand of the proofs of keys that are bound later.

@@ -80,9 +80,9 @@ struct AttestationCommand: ParsableCommand {
 
     private func revokedSerialNumbers() throws(Failure) -> Set<String> {
       guard let revoked else { return [] }
-      let data = Data(try readText(revoked, maximumBytes: ProofJudge.maximumFileBytes).utf8)
+      let text = try readText(revoked, maximumBytes: ProofJudge.maximumFileBytes)
       do {
-        return try JSONDecoder().decode(ProofCase.StatusList.self, from: data).serialNumbers
+        return try RevocationList(json: Array(text.utf8)).serialNumbers
       } catch {
         throw Failure(
           kind: .corruptData, message: "\(revoked): not the JSON of a list of revoked certificates: \(error)")

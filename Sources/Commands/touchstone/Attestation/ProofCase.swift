@@ -24,7 +24,7 @@ struct ProofCase: Decodable {
   // Android
   let chain: [String]?
   let challenge: String?
-  let statusList: StatusList?
+  let statusList: RevocationList?
 
   // Passkeys
   let rpID: String?
@@ -105,16 +105,6 @@ struct ProofCase: Decodable {
       case clientDataHash = "client_data_hash_b64"
       case previousCounter = "previous_counter"
     }
-  }
-
-  /// As android.googleapis.com/attestation/status publishes it.
-  struct StatusList: Decodable {
-    let entries: [String: Entry]
-
-    /// Any entry revokes: REVOKED and SUSPENDED alike.
-    struct Entry: Decodable {}
-
-    var serialNumbers: Set<String> { Set(entries.keys.map { $0.lowercased() }) }
   }
 
   struct Ceremony: Decodable {

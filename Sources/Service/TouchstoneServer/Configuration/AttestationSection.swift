@@ -1,53 +1,87 @@
-// `attestation:` of the configuration: the roots that the certificates of phones' keys must lead to.
+// `attestation:` of the configuration: which certificates of phones' keys are trusted.
 
 internal import SettingFiles
 internal import TouchstoneAttestation
+internal import TouchstoneService
 
-/// Each root's file takes the place of the built-in ones, so that a root that was withdrawn can be left out.
-struct AttestationRoots: Hashable {
-  /// A PEM file with one or more certificates; `nil`: Google's, which are built in.
+struct AttestationFiles: Hashable {
+  /// Certificates in PEM, which take the place of the built-in ones, so that a root that was withdrawn can be left out; `nil`:
+  /// Google's, which are built in.
   var androidRoots: String?
+  /// Google's list of revoked certificates; `nil`: none is compared.
+  var androidRevoked: String?
 
   enum Key: String, CaseIterable {
     case roots
+    case revoked
   }
 
-  enum RootsKey: String, CaseIterable {
+  enum PlatformKey: String, CaseIterable {
     case android
   }
 
-  static let androidSetting = "attestation.roots.android"
+  static let rootsSetting = "attestation.roots.android"
+  static let revokedSetting = "attestation.revoked.android"
   /// Google has five roots, of two kilobytes each.
-  private static let maximumFileBytes = 1 << 20
+  private static let maximumRootsBytes = 1 << 20
+  /// Google's list has some thousand entries of a hundred bytes.
+  private static let maximumRevokedBytes = 16 << 20
 
   init() {}
 
   init(_ node: YAMLNode, with reader: inout SettingReader) {
     for entry in reader.mapping(node, "attestation", of: Key.allCases.map(\.rawValue)) ?? [] {
-      let roots = reader.mapping(entry.value, "attestation.roots", of: RootsKey.allCases.map(\.rawValue)) ?? []
-      for root in roots { androidRoots = reader.path(root.value, Self.androidSetting) }
+      let name = "attestation.\(entry.key.name)"
+      let files = reader.mapping(entry.value, name, of: PlatformKey.allCases.map(\.rawValue)) ?? []
+      for file in files {
+        switch Key(rawValue: entry.key.name) {
+        case .roots: androidRoots = reader.path(file.value, Self.rootsSetting)
+        case .revoked: androidRevoked = reader.path(file.value, Self.revokedSetting)
+        case nil: break
+        }
+      }
     }
   }
 
   /// Write access to the file would allow to bind any key as a proven one.
-  fileprivate func loadAndroidRoots() throws(FileError) -> [Certificate]? {
-    guard let androidRoots else { return nil }
-    let bytes = try readFile(androidRoots, maximumBytes: Self.maximumFileBytes, from: .ownersOnly)
+  fileprivate static func roots(in path: String) throws(FileError) -> [Certificate] {
+    let bytes = try readFile(path, maximumBytes: maximumRootsBytes, from: .ownersOnly)
     do throws(ProofError) {
       return try Certificate.readPEM(String(decoding: bytes, as: UTF8.self))
     } catch {
       throw FileError(message: "has no roots: \(error.detail)")
     }
   }
+
+  /// Write access to the file would bring back keys that became known.
+  fileprivate static func revokedSerialNumbers(in path: String) throws(FileError) -> Set<String> {
+    let bytes = try readFile(path, maximumBytes: maximumRevokedBytes, from: .ownersOnly)
+    do {
+      return try RevocationList(json: bytes).serialNumbers
+    } catch {
+      throw FileError(message: "is not the JSON of a list of revoked certificates: \(error)")
+    }
+  }
 }
 
 extension ProcessConfiguration {
-  /// Returns `nil` for the built-in ones.
-  func loadAndroidRoots() throws(Failure) -> [Certificate]? {
+  func loadAndroidTrust() throws(Failure) -> AndroidTrust {
+    var trust = AndroidTrust()
+    trust.roots = try load(attestation.androidRoots, of: AttestationFiles.rootsSetting, AttestationFiles.roots)
+    trust.revokedSerialNumbers =
+      try load(attestation.androidRevoked, of: AttestationFiles.revokedSetting, AttestationFiles.revokedSerialNumbers)
+      ?? []
+    return trust
+  }
+
+  private func load<Value>(
+    _ path: String?, of setting: String, _ read: (String) throws(FileError) -> Value
+  ) throws(Failure) -> Value? {
+    guard let path else { return nil }
     do throws(FileError) {
-      return try attestation.loadAndroidRoots()
+      return try read(path)
     } catch {
-      throw failure(of: AttestationRoots.androidSetting, at: attestation.androidRoots ?? "", error.message)
+      throw failure(of: setting, at: path, error.message)
     }
   }
 }

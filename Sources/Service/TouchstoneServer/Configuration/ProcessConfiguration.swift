@@ -10,7 +10,7 @@ package struct ProcessConfiguration: Sendable {
   package var listen = ["127.0.0.1:7443"]
   /// For all listeners that are not Unix sockets.
   var tls: TLSSettings?
-  var attestation = AttestationRoots()
+  var attestation = AttestationFiles()
   var limits = LimitSettings()
   package var dataDirectory = "data"
   package var store = StoreSetting.standard
@@ -107,7 +107,7 @@ extension ProcessConfiguration {
     case .listen:
       Self.set(&listen, reader.endpoints(node, name))
     case .attestation:
-      attestation = AttestationRoots(node, with: &reader)
+      attestation = AttestationFiles(node, with: &reader)
     case .applications:
       let section = ApplicationSection(node, with: &reader)
       service.applications = Dictionary(section.applications.map { ($0.id, $0.requirements) }) { _, last in last }

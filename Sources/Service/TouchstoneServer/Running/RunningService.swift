@@ -45,7 +45,7 @@ package final class RunningService: Sendable {
     }
     let tls = try configuration.loadTLS()
     var configuration = configuration
-    configuration.service.androidRoots = try configuration.loadAndroidRoots()
+    configuration.service.androidTrust = try configuration.loadAndroidTrust()
     configuration.logWarnings(logger)
     let descriptors = DescriptorLimit.raised()
     let named = NamedApplications(configuration.service.namedApplications)
@@ -158,9 +158,10 @@ package final class RunningService: Sendable {
     self.clockWatching = store.clockDifference.map { ClockWatching(difference: $0, logger: logger) }
   }
 
-  /// Replaces policies, callers, roots and what applications demand of proofs, and reads certificates and keys again from the same files. Evaluations that began under
-  /// another revision of their policy become void (R36), and so do those of removed callers (R34), and everything that was
-  /// made with a removed key. If anything is wrong, it changes nothing.
+  /// Replaces policies, callers, and what proofs of keys must lead to and applications demand of them, and reads certificates
+  /// and keys again from the same files. Evaluations that began under another revision of their policy become void (R36), and
+  /// so do those of removed callers (R34), and everything that was made with a removed key. If anything is wrong, it changes
+  /// nothing.
   ///
   /// Returns the ids of the keys.
   func reload(_ configuration: ProcessConfiguration) throws(Failure) -> String {
@@ -168,7 +169,7 @@ package final class RunningService: Sendable {
     for listener in listeners {
       try listener.require(callers: callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
     }
-    let androidRoots = try configuration.loadAndroidRoots()
+    let androidTrust = try configuration.loadAndroidTrust()
     let keys = try configuration.keySource.load()
     guard Pepper.areEqual(keys.pepper.check, pepperCheck) else {
       throw Failure(
@@ -182,7 +183,7 @@ package final class RunningService: Sendable {
       throw Failure(error)
     }
     service.replaceKeys(keys)
-    service.replaceAndroidRoots(androidRoots)
+    service.replaceAndroidTrust(androidTrust)
     service.replaceApplications(configuration.service.applications)
     configuration.logWarnings(logger)
     auditKeyring.replace(keys.audit)

@@ -62,16 +62,31 @@ extension ProofError.Reason {
 
 /// Judges proofs against the trusted roots.
 final class KeyProofs: Sendable {
-  private let anchors: Mutex<TrustAnchors>
+  private let trusted: Mutex<Trusted>
   private let turns = StoreTurns(.keyProofs)
   private let executor: any SecretExecutor
   private let applications: Mutex<[String: AttestationRequirements]>
 
-  /// - Parameter androidRoots: `nil`: Google's.
+  private struct Trusted: Sendable {
+    let anchors: TrustAnchors
+    let revoked: Set<String>
+
+    init(_ trust: AndroidTrust) {
+      do throws(ProofError) {
+        var anchors = try TrustAnchors.builtIn()
+        if let roots = trust.roots { anchors.androidHardware = roots }
+        self.anchors = anchors
+      } catch {
+        preconditionFailure("a built-in root: \(error.detail)")
+      }
+      revoked = trust.revokedSerialNumbers
+    }
+  }
+
   init(
-    androidRoots: [Certificate]?, applications: [String: AttestationRequirements], executor: any SecretExecutor
+    androidTrust: AndroidTrust, applications: [String: AttestationRequirements], executor: any SecretExecutor
   ) {
-    anchors = Mutex(Self.anchors(androidRoots))
+    trusted = Mutex(Trusted(androidTrust))
     self.applications = Mutex(applications)
     self.executor = executor
   }
@@ -96,19 +111,9 @@ final class KeyProofs: Sendable {
   }
 
   /// For all proofs that are judged later.
-  func replace(androidRoots: [Certificate]?) {
-    let replacement = Self.anchors(androidRoots)
-    anchors.withLock { $0 = replacement }
-  }
-
-  private static func anchors(_ androidRoots: [Certificate]?) -> TrustAnchors {
-    do throws(ProofError) {
-      var anchors = try TrustAnchors.builtIn()
-      if let androidRoots { anchors.androidHardware = androidRoots }
-      return anchors
-    } catch {
-      preconditionFailure("a built-in root: \(error.detail)")
-    }
+  func replace(_ trust: AndroidTrust) {
+    let replacement = Trusted(trust)
+    trusted.withLock { $0 = replacement }
   }
 
   /// Judges in the caller's turn, and runs `body` on the call's event loop.
@@ -119,12 +124,12 @@ final class KeyProofs: Sendable {
     applicationID: String,
     for exchange: Exchange<Response>, then body: @escaping @Sendable (KeyProofVerdict) throws(RequestError) -> Void
   ) throws(RequestError) {
-    let anchors = anchors.withLock { $0 }
+    let trusted = trusted.withLock { $0 }
     try turns.take(for: exchange, applicationID: applicationID) { [executor] completion in
       executor.run {
         completion(
           .success(
-            Self.verdict(on: offered, by: requirements, signingInput: signingInput, anchors: anchors, at: now)))
+            Self.verdict(on: offered, by: requirements, signingInput: signingInput, trusted, at: now)))
       }
     } then: { verdict throws(RequestError) in
       try body(verdict)
@@ -132,7 +137,7 @@ final class KeyProofs: Sendable {
   }
 
   private static func verdict(
-    on offered: [OfferedProof], by requirements: AttestationRequirements, signingInput: [UInt8], anchors: TrustAnchors,
+    on offered: [OfferedProof], by requirements: AttestationRequirements, signingInput: [UInt8], _ trusted: Trusted,
     at now: UnixTime
   ) -> KeyProofVerdict {
     let challenge = sha256(signingInput)
@@ -144,7 +149,8 @@ final class KeyProofs: Sendable {
       }
       do throws(ProofError) {
         let attestation = try AndroidAttestation.verify(
-          try CertificateChain(der: offer.chain), challenge: challenge, anchors: anchors, revoked: [],
+          try CertificateChain(der: offer.chain), challenge: challenge, anchors: trusted.anchors,
+          revoked: trusted.revoked,
           at: Int(now.seconds), requirements.encoding)
         guard attestation.isOf(p256Point: offer.publicKey.x963) else {
           return .refused(index: index, .proof(ProofError(.keyDiffers, "the leaf is of another key")))

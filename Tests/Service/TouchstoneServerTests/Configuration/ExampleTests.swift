@@ -15,8 +15,9 @@ struct ExampleTests {
   private static let sections: [(name: String, keys: [String])] = [
     ("the configuration", ProcessConfiguration.Key.allCases.map(\.rawValue)),
     ("tls", TLSSettings.Key.allCases.map(\.rawValue)),
-    ("attestation", AttestationRoots.Key.allCases.map(\.rawValue)),
-    ("attestation.roots", AttestationRoots.RootsKey.allCases.map(\.rawValue)),
+    ("attestation", AttestationFiles.Key.allCases.map(\.rawValue)),
+    ("attestation.roots", AttestationFiles.PlatformKey.allCases.map(\.rawValue)),
+    ("attestation.revoked", AttestationFiles.PlatformKey.allCases.map(\.rawValue)),
     ("callers", CallerSection.Key.allCases.map(\.rawValue)),
     ("limits", LimitSettings.Key.allCases.map(\.rawValue)),
     ("retention", RetentionSettings.Key.allCases.map(\.rawValue)),
