@@ -62,6 +62,37 @@ struct HangingStandbyTests {
     }
   }
 
+  /// R37: an unknown binding has no row, so its refusals wait for none.
+  @Test func refusalsAboutOneBindingWaitTogether() async throws {
+    let server = try PostgresServer()
+    let uri = try server.makeSchema()
+    var options = PostgresStoreOptions.small
+    _ = try await PostgresMigration.run(uri: uri, options: options)
+    options.callTimeout = .seconds(2)
+    try await withStores(2, at: uri, options: options) { stores in
+      try await stores[0].commit(.putBinding(.sample("b")))
+      try server.setStandbys("nobody", at: uri)
+      while await refusal(of: 0, by: stores[0]) == nil { await Task.yield() }
+      // Each from a process of its own, and not the one that waits above.
+      for store in stores {
+        store.commit(
+          ChangeSet(changes: [.requireBinding(id: "b", version: 1), .notePosture(bindingID: "b", .sample())])
+        ) { _ in }
+      }
+      let together = """
+        SELECT count(DISTINCT pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE wait_event = 'SyncRep' AND relation = 'commit_marks'::regclass
+          AND pid NOT IN (SELECT pid FROM pg_locks WHERE relation = 'devices'::regclass)
+        """
+      let clock = ContinuousClock()
+      let end = clock.now + options.callTimeout
+      var count = 0
+      while count < stores.count, clock.now < end { count = try Int(server.execute(together, at: uri)[0]) ?? 0 }
+      #expect(count == stores.count)
+      try server.setStandbys("", at: uri)
+    }
+  }
+
   private func refusal(of number: Int, by store: any Store) async -> StoreError.Code? {
     await StoreConformance.errorCode {
       let device = try await store.device(id: "phone-\(number)")

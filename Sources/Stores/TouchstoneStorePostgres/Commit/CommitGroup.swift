@@ -6,6 +6,14 @@ internal import TouchstoneStore
 extension Transaction {
   var isCommit: Bool { calls.last?.statement.name == Statement.finish.name }
 
+  /// It is about a binding that a caller named, and frees that row before it waits for the fsync. An active binding's refusals
+  /// write their postures there one after the other, and those of an unknown or revoked one wait for no other (R37).
+  var isOfRefusal: Bool { calls.contains { Self.ofRefusals.contains($0.statement.name) } }
+
+  private static let ofRefusals = [
+    Statement.requireBinding, .requireNoBinding, .notePosture, .noteRequiredPosture,
+  ].map(\.name)
+
   /// Each stays a separate transaction, which fails alone.
   var unflushed: Transaction {
     Transaction(calls: calls.dropLast() + calls.suffix(1).map { $0.saying(.finishUnflushed) }, completion: completion)

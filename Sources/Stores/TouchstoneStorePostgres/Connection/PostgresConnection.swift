@@ -117,7 +117,7 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     }
     guard !transactions.isEmpty else { return }
     let deadline = MonotonicTime.now() + configuration.answerTimeout
-    let isGroup = configuration.flushing != nil && transactions.count > 1
+    let isGroup = configuration.flushing != nil && (transactions.count > 1 || transactions[0].isOfRefusal)
     for (index, transaction) in transactions.enumerated() {
       let isUnflushed = isGroup && transaction.isCommit
       let isAlive = askForSignOfLife(on: connection)
