@@ -245,6 +245,15 @@ def test_a_key_that_somebody_swapped_on_the_way(caller, phone):
     check_refused_and_ticket_still_serves(caller, phone, begun, [key], "KEY_DIFFERS")
 
 
+@pytest.mark.parametrize("name", ["com.example.\0shop", "", "com.example.sh\u00f6p", "a" * 256])
+def test_a_package_of_an_impossible_name(caller, phone, name):
+    """It would be stored, and no answer could show it."""
+    begun = caller.begin_binding(phone, "alice")
+    with refused(INVALID_ARGUMENT, field=CHAIN, reason="MALFORMED_KEY_DESCRIPTION"):
+        bind(caller, phone, phone.attested_keys(begun.signing_input, package=name), begun)
+    assert last_event(caller) == ("binding.refused", {"reason": "MALFORMED_KEY_DESCRIPTION"})
+
+
 #: The claim, and what the hardware says of the unlocking.
 CONTRADICTIONS = [
     ("BIOMETRY_CURRENT_SET", {"authenticators": BIOMETRIC | PASSWORD}),
@@ -453,25 +462,51 @@ def test_the_roots_are_replaced_without_a_restart(server, caller, maker, tmp_pat
 # Revoked certificates
 
 
-def test_a_revoked_certificate_proves_nothing(server, caller, maker, tmp_path):
-    """From the next reload on; what was bound before stays."""
+@pytest.mark.parametrize("which", ["keystore", "root"])
+def test_a_revoked_certificate_proves_nothing(server, caller, maker, tmp_path, which):
+    """From the next reload on, also if the root is left out; what was bound before stays."""
     bound = AndroidPhone(maker)
     bind(caller, bound)
     revoked = tmp_path / "revoked.json"
     attestation = {"roots": {"android": str(tmp_path / "roots.pem")}, "revoked": {"android": str(revoked)}}
-    serial = f"{maker.keystore.serial_number:x}"
+    serial = f"00{getattr(maker, which).serial_number:X}"
     revoked.write_text(json.dumps({"entries": {serial: {"status": "REVOKED", "reason": "KEY_COMPROMISE"}}}))
     server.reload({"attestation": attestation})
     phone = AndroidPhone(maker)
     begun = caller.begin_binding(phone, "bob")
+    (key,) = phone.attested_keys(begun.signing_input)
+    del key.certificate_chain[-1]
     with refused(INVALID_ARGUMENT, field=CHAIN):
-        bind(caller, phone, begun=begun)
+        bind(caller, phone, [key], begun)
     assert last_event(caller) == ("binding.refused", {"reason": "CERTIFICATE_REVOKED"})
     assert caller.login(bound).outcome == SUCCEEDED
 
     revoked.write_text(json.dumps({"entries": {}}))
     server.reload()
     bind(caller, phone, begun=begun)
+
+
+def test_trust_that_is_gone_from_the_configuration_is_refused(start, maker, tmp_path):
+    """A file that was cut off must not open the service."""
+    (tmp_path / "revoked.json").write_text('{"entries": {}}')
+    whole = {
+        "applications": {"shop": {"attestation": "required"}},
+        "attestation": {
+            "roots": {"android": str(maker.write_roots(tmp_path / "roots.pem"))},
+            "revoked": {"android": str(tmp_path / "revoked.json")},
+        },
+    }
+    server = start(configuration=whole)
+    for section, key in [("applications", None), ("attestation", "roots"), ("attestation", "revoked")]:
+        rest = {**whole, section: {name: files for name, files in whole[section].items() if key and name != key}}
+        server.write_configuration({name: settings for name, settings in rest.items() if settings})
+        server.process.send_signal(signal.SIGHUP)
+        named = f"{section}.{key}" if key else f"section {section}"
+        assert named in server.next_error("any more")
+    caller, phone = new_caller(server, "shop"), AndroidPhone(maker)
+    begun = caller.begin_binding(phone, "alice")
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="ATTESTATION_REQUIRED"):
+        bind(caller, phone, phone.hardware_keys(begun.signing_input), begun)
 
 
 def test_a_list_that_cannot_be_read_changes_nothing(server, caller, maker, tmp_path):
@@ -482,7 +517,8 @@ def test_a_list_that_cannot_be_read_changes_nothing(server, caller, maker, tmp_p
         check_complaints(
             tmp_path / "checked.yaml", f"attestation: {{revoked: {{android: ‸{tmp_path / name}}}}}\n", complaint
         )
-    server.write_configuration({"attestation": {"revoked": {"android": str(tmp_path / "list.json")}}})
+    files = {"roots": {"android": str(tmp_path / "roots.pem")}, "revoked": {"android": str(tmp_path / "list.json")}}
+    server.write_configuration({"attestation": files})
     server.process.send_signal(signal.SIGHUP)
     assert "revoked certificates" in server.next_error("configuration refused")
     bind(caller, AndroidPhone(maker))

@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import os
+import re
 import sqlite3
 
 import pytest
@@ -153,15 +154,16 @@ def test_an_unknown_profile_answers_as_a_known_one_with_a_wrong_secret(caller, s
 
 
 def guesses(caller, profile_id, secret):
-    """All that is said of six wrong ones, and of who is asked then; but for how much of the minute is left."""
+    """All that is said of six wrong ones, and of who is asked then; but for how much of the minute is left, also in words."""
     phone = Phone()
     opened = caller.begin(phone, profile_id=profile_id)
     seen = [caller.submit(phone, opened, secret=secret) for _ in range(6)]
     seen.append(caller.begin(phone, profile_id=profile_id))
     told = [shape(each) for each in seen]
-    for fields in told:
-        fields.pop("retryAfter", None)
-        fields.get("denial", {}).pop("retryAfter", None)
+    for answer in [*told, *(fields["denial"] for fields in told if "denial" in fields)]:
+        answer.pop("retryAfter", None)
+        if "message" in answer:
+            answer["message"]["text"] = re.sub(r"\d+ (seconds?|minutes?)", "a minute", answer["message"]["text"])
     return told
 
 

@@ -79,10 +79,11 @@ class KeyDescription:
     boot_state: int = VERIFIED
     locked: bool = True
     patch_level: int = 202611
+    package: str = PACKAGE
 
     @property
     def der(self):
-        package = set_of(sequence(octets(PACKAGE.encode()), integer(7)))
+        package = set_of(sequence(octets(self.package.encode()), integer(7)))
         application = sequence(package, set_of(octets(hashlib.sha256(b"signer").digest())))
         root_of_trust = sequence(
             octets(bytes(32)), boolean(self.locked), enumerated(self.boot_state), octets(bytes(32))

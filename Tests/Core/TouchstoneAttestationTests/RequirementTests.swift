@@ -122,12 +122,14 @@ struct RequirementTests {
 
   // MARK: Levels
 
-  @Test func aSoftwareKeyIsRefusedWhereAnAttestationIsRequired() throws {
+  @Test func aSoftwareKeyIsRefusedUnlessTheApplicationTakesThem() throws {
     let software = try Phone.with {
       $0.level = .selfAttested; $0.bootState = nil
     }.attestation()
-    #expect(throws: ProofError.self) { try AttestationRequirements(demand: .required).level(of: software) }
-    #expect(try AttestationRequirements().level(of: software) == .selfAttested)
+    for demand in [AttestationRequirements.Demand.accepted, .required] {
+      let error = #expect(throws: ProofError.self) { try AttestationRequirements(demand: demand).level(of: software) }
+      #expect(error?.reason == .levelTooLow)
+    }
     #expect(
       try AttestationRequirements(demand: .required, minimumLevel: .selfAttested).level(of: software) == .selfAttested)
   }

@@ -30,7 +30,8 @@ package struct AndroidAttestation: Sendable {
     let anchor = try chain.anchor(
       among: anchors.androidHardware + anchors.androidSoftware, at: time,
       isRemotelyProvisioned ? .allButLeaf : .notBefore)
-    for certificate in chain.certificates where revoked.contains(certificate.serialNumber) {
+    // The root may have been left out of the chain.
+    for certificate in chain.certificates + [anchor] where revoked.contains(certificate.serialNumber) {
       throw ProofError(.certificateRevoked, "serial \(certificate.serialNumber)")
     }
     for (number, certificate) in chain.certificates.enumerated().dropFirst()

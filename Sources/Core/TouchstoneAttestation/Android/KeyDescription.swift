@@ -160,14 +160,27 @@ package struct AttestedApplication: Sendable, Hashable {
     var packages: [String] = []
     for package in try fields[0].set() {
       let parts = try package.sequence()
-      guard let name = parts.first, let text = String(validating: try name.octets(), as: UTF8.self) else {
+      guard let name = try parts.first?.octets(), Self.isName(name) else {
         throw ProofError(.malformedKeyDescription, "a package's name")
       }
-      packages.append(text)
+      packages.append(String(decoding: name, as: UTF8.self))
     }
     var signers: [[UInt8]] = []
     for signer in try fields[1].set() { signers.append(try signer.octets()) }
     self.packages = packages
     self.signers = signers
+  }
+
+  /// Android's are ASCII, and of this length at most.
+  private static func isName(_ bytes: [UInt8]) -> Bool {
+    1...255 ~= bytes.count
+      && bytes.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."):
+          true
+        default: false
+        }
+      }
   }
 }

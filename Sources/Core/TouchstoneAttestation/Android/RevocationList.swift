@@ -16,7 +16,7 @@ package struct RevocationList: Decodable, Sendable {
 
   package init(from decoder: any Decoder) throws {
     let entries = try decoder.container(keyedBy: Key.self).decode([String: Entry].self, forKey: .entries)
-    serialNumbers = Set(entries.keys.map { $0.lowercased() })
+    serialNumbers = Set(entries.keys.map { String($0.lowercased().drop { $0 == "0" }) })
   }
 
   package init(json: [UInt8]) throws {

@@ -110,7 +110,8 @@ extension AttestationRequirements {
 
   package func level(of attestation: AndroidAttestation) throws(ProofError) -> AttestationLevel {
     guard demand != .none else { return .none }
-    let level = try reached(attestation.level, ofAtMost: .strongbox)
+    // A chain of a software key proves nothing: the keys of its roots are public.
+    let level = try reached(attestation.level, ofAtMost: .strongbox, byDefault: .tee)
     try checkPhone(attestation)
     if !packages.isEmpty { try checkPackage(attestation.description.software.application) }
     try attestation.checkUse()
@@ -149,10 +150,10 @@ extension AttestationRequirements {
 extension AttestationRequirements {
   /// The minimum of a platform is at most what it can reach: an iPhone's is `app`.
   private func reached(
-    _ level: AttestationLevel, ofAtMost highest: AttestationLevel
+    _ level: AttestationLevel, ofAtMost highest: AttestationLevel, byDefault usual: AttestationLevel? = nil
   ) throws(ProofError) -> AttestationLevel {
     // `self` may be a software key.
-    let least = min(minimumLevel ?? (demand == .required ? .app : .none), highest)
+    let least = min(minimumLevel ?? usual ?? (demand == .required ? .app : .none), highest)
     guard level >= least else {
       throw ProofError(.levelTooLow, "the level is \(level.name), and the application demands \(least.name)")
     }

@@ -26,7 +26,7 @@ struct Reload {
   }
 
   private mutating func serve(_ read: ProcessConfiguration) throws(Failure) {
-    if served.service.callers != nil, read.service.callers == nil { throw .callersVanished }
+    try requireNothingVanished(from: read)
     let keys = try service.reload(read)
     let changes = PolicyChanges(from: served.service.policies, to: read.service.policies)
     var metadata = changes.metadata
@@ -37,6 +37,8 @@ struct Reload {
     served.service.vendors = read.service.vendors
     served.service.policies = read.service.policies
     served.service.callers = read.service.callers
+    served.service.applications = read.service.applications
+    served.attestation = read.attestation
     let waiting = served.settingsOtherThan(in: read)
     if !waiting.isEmpty {
       logger.warning(
@@ -45,14 +47,37 @@ struct Reload {
   }
 }
 
-extension Failure {
+extension Reload {
   /// An emptied or half-written file must not open the service.
-  fileprivate static let callersVanished = Failure(
-    kind: .badConfiguration,
-    message: """
-      the configuration has no section callers any more, and without it every process on this machine may call: put the \
-      section back, or restart the service if this is meant
-      """)
+  private func requireNothingVanished(from read: ProcessConfiguration) throws(Failure) {
+    let (before, after) = (served.attestation, read.attestation)
+    let vanished = [
+      (
+        "section callers", served.service.callers != nil && read.service.callers == nil,
+        "every process on this machine may call"
+      ),
+      (
+        "section applications", !served.service.applications.isEmpty && read.service.applications.isEmpty,
+        "no key needs a proof"
+      ),
+      (
+        "setting \(AttestationFiles.rootsSetting)", before.androidRoots != nil && after.androidRoots == nil,
+        "Google's roots are trusted"
+      ),
+      (
+        "setting \(AttestationFiles.revokedSetting)", before.androidRevoked != nil && after.androidRevoked == nil,
+        "revoked certificates count"
+      ),
+    ]
+    for (name, isGone, consequence) in vanished where isGone {
+      throw Failure(
+        kind: .badConfiguration,
+        message: """
+          the configuration has no \(name) any more, and without it \(consequence): put it back, or restart the service if \
+          this is meant
+          """)
+    }
+  }
 }
 
 extension Reload {

@@ -71,7 +71,7 @@ struct EnrolmentFlow: Sendable {
       return flow.refuse(
         .failedPrecondition(denial, "the device cannot be bound now", biometry: posture.biometryType))
     }
-    if let error = flow.attestationIsMissing { return flow.refuse(error) }
+    if flow.lacksAttestation(for: flow.requirements) { return flow.refuseAsUnattested() }
     switch credential {
     case .keys: flow.verifyPossession()
     case .profileTouchID(let value): flow.requireUnguessable(value)
@@ -200,18 +200,25 @@ struct EnrolmentFlow: Sendable {
   }
 
   /// The application requires a proof of each key, and here is a key without one, or a ProfileTouchID (R42).
-  private var attestationIsMissing: RequestError? {
-    guard requirements.demand == .required else { return nil }
-    guard credential.keys.isEmpty || credential.keys.contains(where: \.certificateChain.isEmpty) else { return nil }
-    return .failedPrecondition(
-      RequestError.Reason.attestationRequired, "the application requires an attestation of each key", .deviceNotSetUp)
+  private func lacksAttestation(for requirements: AttestationRequirements) -> Bool {
+    requirements.demand == .required
+      && (credential.keys.isEmpty || credential.keys.contains(where: \.certificateChain.isEmpty))
+  }
+
+  private func refuseAsUnattested() {
+    refuse(
+      .failedPrecondition(
+        RequestError.Reason.attestationRequired, "the application requires an attestation of each key",
+        .deviceNotSetUp))
   }
 
   private var requirements: AttestationRequirements { service.keyProofs.requirements(of: request.applicationID) }
 
   /// After possession, so that nobody makes the service judge the certificates of another one's phone.
   private func verifyAttestations() throws(RequestError) {
+    // The configuration may have changed since the call began.
     let requirements = requirements
+    if lacksAttestation(for: requirements) { return refuseAsUnattested() }
     guard requirements.demand != .none, credential.keys.contains(where: { !$0.certificateChain.isEmpty }) else {
       return exchange.deciding(read)
     }

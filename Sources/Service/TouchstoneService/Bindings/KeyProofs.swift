@@ -95,19 +95,14 @@ final class KeyProofs: Sendable {
     self.applications.withLock { $0 = applications }
   }
 
-  /// The present ones. Without a level of the application's own, a chain of a software key is refused: it proves nothing, as
-  /// the keys of its roots are public.
+  /// The present ones.
   func requirements(of applicationID: String) -> AttestationRequirements {
     // Byte for byte: as a key, a `String` is also found by another spelling of it.
     let found = applications.withLock { applications in
       applications.index(forKey: applicationID).map { applications[$0] }
     }
-    guard let found, Identifier.areEqual(found.key, applicationID) else {
-      return AttestationRequirements(minimumLevel: .tee)
-    }
-    var requirements = found.value
-    requirements.minimumLevel = requirements.minimumLevel ?? .tee
-    return requirements
+    guard let found, Identifier.areEqual(found.key, applicationID) else { return AttestationRequirements() }
+    return found.value
   }
 
   /// For all proofs that are judged later.
