@@ -263,6 +263,7 @@ CONTRADICTIONS = [
     ("USER_PRESENCE", {"authenticators": BIOMETRIC | PASSWORD, "timeout": 301}),
     ("DEVICE_PASSCODE", {"authenticators": BIOMETRIC | PASSWORD}),
     ("DEVICE_PASSCODE", {"authenticators": PASSWORD, "timeout": 86_400}),
+    ("DEVICE_PASSCODE", {"authenticators": PASSWORD, "timeout": 300, "on_body": True}),
 ]
 
 

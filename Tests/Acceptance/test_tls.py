@@ -417,6 +417,7 @@ def test_the_example_is_right(tmp_path, installed):
     installed.authority.file.rename(tmp_path / "clients.pem")
     root = ROOT / "Sources/Core/TouchstoneAttestation/Roots/google-hardware-p384-2025.pem"
     shutil.copy(root, tmp_path / "android-roots.pem")
+    (tmp_path / "android-revoked.json").write_text('{"entries": {}}')
     path = tmp_path / "touchstone.yaml"
     path.write_text(example.replace("/etc/touchstone/", f"{tmp_path}/"))
     checked = run("check-config", path)

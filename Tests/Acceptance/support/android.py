@@ -74,6 +74,8 @@ class KeyDescription:
     #: None: no authentication is required.
     authenticators: int | None = BIOMETRIC
     timeout: int | None = None
+    #: The timeout does not count while the phone is worn.
+    on_body: bool = False
     all_applications: bool = False
     origin: int = 0
     boot_state: int = VERIFIED
@@ -99,6 +101,7 @@ class KeyDescription:
             tagged(3, integer(256)),
             *unlocking,
             *([] if self.timeout is None else [tagged(505, integer(self.timeout))]),
+            *([tagged(506, tlv([0x05], b""))] if self.on_body else []),
             *([tagged(600, tlv([0x05], b""))] if self.all_applications else []),
             tagged(702, integer(self.origin)),
             tagged(704, root_of_trust),

@@ -57,6 +57,8 @@ package struct Authorizations: Sendable {
   package private(set) var authenticators: Int?
   /// Seconds; `nil`: each use needs it.
   package private(set) var authenticationTimeout: Int?
+  /// The timeout does not count while the phone is worn.
+  package private(set) var outlastsTimeoutOnBody = false
   package private(set) var isForAllApplications = false
   package private(set) var origin: Int?
   package private(set) var rootOfTrust: RootOfTrust?
@@ -80,6 +82,7 @@ package struct Authorizations: Sendable {
     static let noAuthRequired: UInt = 503
     static let userAuthType: UInt = 504
     static let authTimeout: UInt = 505
+    static let allowWhileOnBody: UInt = 506
     static let allApplications: UInt = 600
     static let origin: UInt = 702
     static let rootOfTrust: UInt = 704
@@ -105,6 +108,7 @@ package struct Authorizations: Sendable {
       for purpose in try field.tagged().set() { purposes.insert(try purpose.integer()) }
     case Tag.noAuthRequired: needsNoAuthentication = true
     case Tag.userAuthType: authenticators = try field.tagged().integer()
+    case Tag.allowWhileOnBody: outlastsTimeoutOnBody = true
     case Tag.authTimeout: authenticationTimeout = try field.tagged().integer()
     case Tag.allApplications: isForAllApplications = true
     case Tag.origin: origin = try field.tagged().integer()

@@ -2,7 +2,7 @@
 
 /// What must happen before the key signs, in the hardware's word.
 public enum AttestedUnlocking: Sendable, Hashable {
-  /// Nothing, or the hardware does not say.
+  /// Nothing, or the hardware does not say, or for how long one unlocking serves has no bound.
   case nothing
   /// - Parameters:
   ///   - byBiometrics, byPasscode: either, if both are true.

@@ -180,14 +180,16 @@ extension AttestedUnlocking {
   /// Where hardware vouches for the key, its list alone counts.
   fileprivate init(_ attestation: AndroidAttestation) {
     let enforced = attestation.enforced
-    guard let authenticators = enforced.compactMap(\.authenticators).first else {
+    let timeout = enforced.compactMap(\.authenticationTimeout).first
+    let isUnbounded = timeout != nil && enforced.contains(where: \.outlastsTimeoutOnBody)
+    guard let authenticators = enforced.compactMap(\.authenticators).first, !isUnbounded else {
       self = .nothing
       return
     }
     self = .needed(
       byBiometrics: authenticators & Authorizations.Number.biometrics != 0,
       byPasscode: authenticators & Authorizations.Number.password != 0,
-      lasting: enforced.compactMap(\.authenticationTimeout).first.map { .seconds($0) })
+      lasting: timeout.map { .seconds($0) })
   }
 }
 

@@ -6,12 +6,13 @@ internal import TouchstoneStore
 extension Transaction {
   var isCommit: Bool { calls.last?.statement.name == Statement.finish.name }
 
-  /// It is about a binding that a caller named, and frees that row before it waits for the fsync. An active binding's refusals
-  /// write their postures there one after the other, and those of an unknown or revoked one wait for no other (R37).
+  /// It is about a binding or a profile that a caller named, and frees its rows before it waits for the fsync. An active
+  /// binding's refusals write their postures one after the other, as those about a profile that never was write its missing
+  /// erasure mark; the others wait for no other (R37).
   var isOfRefusal: Bool { calls.contains { Self.ofRefusals.contains($0.statement.name) } }
 
   private static let ofRefusals = [
-    Statement.requireBinding, .requireNoBinding, .notePosture, .noteRequiredPosture,
+    Statement.requireBinding, .requireNoBinding, .notePosture, .noteRequiredPosture, .insertNoErasureMark,
   ].map(\.name)
 
   /// Each stays a separate transaction, which fails alone.
