@@ -59,7 +59,7 @@ extension AccountAttempt {
     switch rules.admit(factor, count.standing, at: standing.now) {
     case .verify(let reservation, let counted):
       if isRight && count.isSet {
-        standing[secret: factor] = rules.settle(counted, reservation, isRight: true)
+        standing[secret: factor] = SecretRules.settle(counted, reservation, isRight: true)
         return Observation(outcome: OutcomeWord.accepted)
       }
       let wrong = rules.settleWrongOld(factor, counted, reservation, at: standing.now)

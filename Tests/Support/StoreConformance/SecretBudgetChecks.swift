@@ -120,7 +120,7 @@ private struct SecretGuesser: Sendable {
   /// False where it was not verified.
   func guess(isRight: Bool, at now: UnixTime = Sample.now) async throws -> Bool {
     guard let reservation = try await admit(at: now) else { return false }
-    _ = try await update { rules.settle($0, reservation, isRight: isRight) }
+    _ = try await update { SecretRules.settle($0, reservation, isRight: isRight) }
     return true
   }
 

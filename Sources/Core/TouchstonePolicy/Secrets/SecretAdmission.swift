@@ -72,7 +72,7 @@ extension AttemptRules {
     let isRight = checkProof(isValid: isRight, &trace)
     var after = before
     after.profile.setSecret(
-      before.rules.settle(before.profile.secret(for: factor), reservation, isRight: isRight), for: factor)
+      SecretRules.settle(before.profile.secret(for: factor), reservation, isRight: isRight), for: factor)
     guard isOpen(&trace) else {
       var late = AttemptDecision.invalidContext
       late.secret = decision(.invalidContext, .invalidContext, by: factor, nil, after).secret

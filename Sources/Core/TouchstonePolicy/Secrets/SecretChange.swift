@@ -68,7 +68,7 @@ extension SecretRules {
   public func settleWrongOld(
     _ factor: Factor, _ standing: SecretStanding, _ reservation: SecretAdmission.Reservation, at now: UnixTime
   ) -> WrongOldSecret {
-    let settled = settle(standing, reservation, isRight: false)
+    let settled = Self.settle(standing, reservation, isRight: false)
     var wrong = WrongOldSecret(standing: settled, attemptsLeft: attemptsLeft(with: settled, at: now))
     if case .refuse(let lock) = admit(factor, settled, at: now) { wrong.lock = lock }
     return wrong

@@ -76,7 +76,7 @@ public struct SecretRules: Sendable {
   ///
   /// A right secret is right, however many others were wrong meanwhile; a wrong one was counted at its admission. The
   /// caller makes sure that the verdict is about the secret that is set now.
-  public func settle(
+  public static func settle(
     _ standing: SecretStanding, _ reservation: SecretAdmission.Reservation, isRight: Bool
   ) -> SecretStanding {
     var settled = standing

@@ -229,7 +229,7 @@ final class AttemptFlow: Sendable {
 
   private func changes(_ attempt: DecidedAttempt, _ grant: Grant?) -> [Change] {
     let (subject, decision) = (attempt.subject, attempt.decision)
-    var changes = secretChanges(attempt)
+    var changes = secretChanges(attempt) + attempt.returned
     changes.reserveCapacity(Grant.mostChanges)
     if let grant {
       changes += grant.changes(
@@ -310,6 +310,8 @@ struct DecidedAttempt: Sendable {
   var rehashed: [UInt8]?
   /// True if an earlier step counted the attempt already.
   var isCounted = false
+  /// What the verdict changes where it was counted, if that is another record.
+  var returned: [Change] = []
 
   init(_ decision: AttemptDecision, of subject: Subject, at time: UnixTime) {
     (self.decision, self.subject, self.time) = (decision, subject, time)

@@ -11,7 +11,7 @@ struct OldSecretCheck<Response: SecretChangeResponse>: SecretCheck {
 
   var service: TouchstoneService { flow.service }
   var exchange: Exchange<Response> { flow.exchange }
-  private var kind: Factor { flow.kind }
+  var kind: Factor { flow.kind }
   private var rules: SecretRules { SecretRules(ladder: service.policies.ladder(for: kind)) }
 
   struct Holder: Sendable {
@@ -83,6 +83,10 @@ struct OldSecretCheck<Response: SecretChangeResponse>: SecretCheck {
     guard isRight, target.verifier != nil else { return .wrong }
     guard let newSecret = flow.newSecret else { return .right(verifier: nil) }
     return .right(verifier: try hasher.verifier(of: newSecret, context: context))
+  }
+
+  func isRight(_ verdict: Verdict) -> Bool {
+    if case .right = verdict { true } else { false }
   }
 
   func takesAnyVerdict(_ holder: Holder) -> Bool { false }

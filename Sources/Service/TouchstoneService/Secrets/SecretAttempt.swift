@@ -11,7 +11,7 @@ struct SecretAttempt: SecretCheck {
 
   var service: TouchstoneService { flow.service }
   var exchange: Exchange<V1.SubmitAttemptResponse> { flow.exchange }
-  private var kind: Factor { secret.kind }
+  var kind: Factor { secret.kind }
 
   func read(then body: @escaping @Sendable (Subject) throws(RequestError) -> Void) {
     flow.read(then: body)
@@ -54,8 +54,10 @@ struct SecretAttempt: SecretCheck {
     return .right(rehashed: isOutdated ? try hasher.verifier(of: secret, context: context) : nil)
   }
 
+  func isRight(_ verdict: SecretVerdict) -> Bool { verdict.isRight }
+
   /// Where the binding was revoked, nothing is right any more, and the failure that its admission counted is in what the
-  /// stand-in begins with (R37).
+  /// stand-in begins with (R37). The profile's own count is settled beside it, so that a revocation costs its owner nothing.
   func takesAnyVerdict(_ subject: Subject) -> Bool {
     subject.binding?.isRevoked == true
   }
@@ -72,6 +74,7 @@ struct SecretAttempt: SecretCheck {
     var attempt = DecidedAttempt(decision, of: subject, at: now)
     attempt.rehashed = checked.verdict.rehashed
     attempt.isCounted = true
+    attempt.returned = checked.returned
     flow.commit(attempt, in: round) { turn.endWithVerdict() }
   }
 }

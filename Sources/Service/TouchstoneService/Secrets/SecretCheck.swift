@@ -15,6 +15,8 @@ protocol SecretCheck: Sendable {
 
   var service: TouchstoneService { get }
   var exchange: Exchange<Response> { get }
+  /// Passcode or gesture.
+  var kind: Factor { get }
 
   func read(then body: @escaping @Sendable (Holder) throws(RequestError) -> Void)
 
@@ -26,7 +28,9 @@ protocol SecretCheck: Sendable {
   /// Hashes, in a place.
   func verify(against target: SecretTarget, with hasher: any SecretHasher) throws(CryptoError) -> Verdict
 
-  /// True: a verdict settles there, whatever secret it is about.
+  func isRight(_ verdict: Verdict) -> Bool
+
+  /// True: a verdict settles there, whatever secret it is about. `settle` then also commits the check's `returned`.
   func takesAnyVerdict(_ holder: Holder) -> Bool
 
   /// Commits what the verdict changes, answers, and ends the turn.
@@ -49,6 +53,8 @@ struct CheckedSecret<Verdict: Sendable>: Sendable {
   var target: SecretTarget
   var reservation: SecretAdmission.Reservation
   var verdict: Verdict
+  /// What the verdict changes where the attempt was counted, if it settles elsewhere.
+  var returned: [Change] = []
 }
 
 extension SecretCheck {
@@ -105,14 +111,38 @@ extension SecretCheck {
   }
 
   /// A verdict is about the secret that it was checked against. Where another one was set meanwhile (or the same one hashed
-  /// anew), the check begins again, and counts there.
+  /// anew), the check begins again, and counts there. Where the attempt was counted first, it does not stay counted.
   private func settle(_ checked: CheckedSecret<Verdict>, in turn: SecretTurn, _ round: DecisionRound) {
     read { holder throws(RequestError) in
-      guard target(of: holder) == checked.target || takesAnyVerdict(holder) else {
-        turn.end()
-        return try anew(after: round).again()
+      let again = round.retrying { round in settle(checked, in: turn, round) }
+      guard target(of: holder) != checked.target else { return settle(checked, on: holder, in: turn, again) }
+      service.profile(checked.target.name.profile, for: exchange) { counted throws(RequestError) in
+        let returned = returned(checked, to: counted)
+        if takesAnyVerdict(holder) {
+          var checked = checked
+          checked.returned = returned
+          return settle(checked, on: holder, in: turn, again)
+        }
+        guard !returned.isEmpty else { return try beginAgain(after: round, turn) }
+        service.commit(ChangeSet(changes: returned), in: again, for: exchange) {
+          exchange.refusingErrors { () throws(RequestError) in try beginAgain(after: round, turn) }
+        }
       }
-      settle(checked, on: holder, in: turn, round.retrying { round in settle(checked, in: turn, round) })
     }
+  }
+
+  private func beginAgain(after round: DecisionRound, _ turn: SecretTurn) throws(RequestError) {
+    turn.end()
+    try anew(after: round).again()
+  }
+
+  private func returned(_ checked: CheckedSecret<Verdict>, to counted: ProfileRecord) -> [Change] {
+    guard counted.version > 0, let secret = counted.secret(kind) else { return [] }
+    let isRight = isRight(checked.verdict) && secret.verifier == checked.target.verifier
+    let standing = SecretRules.settle(secret.standing, checked.reservation, isRight: isRight)
+    guard standing != secret.standing else { return [] }
+    var settled = counted
+    settled.settle(kind, standing, verifier: nil, at: service.clock())
+    return [.putProfile(settled)]
   }
 }

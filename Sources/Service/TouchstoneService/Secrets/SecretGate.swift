@@ -22,10 +22,19 @@ struct SecretName: Sendable, Hashable {
   }
 
   /// In UTF-8.
-  var application: [UInt8] {
+  var application: [UInt8] { Array(texts.application) }
+
+  var profile: ProfileName {
+    ProfileName(
+      applicationID: String(decoding: texts.application, as: UTF8.self),
+      profileID: String(decoding: texts.profile, as: UTF8.self))
+  }
+
+  private var texts: (application: ArraySlice<UInt8>, profile: ArraySlice<UInt8>) {
     let countBytes = 4
     let count = bytes.prefix(countBytes).reduce(0) { $0 << 8 | Int($1) }
-    return Array(bytes[countBytes..<countBytes + count])
+    // The second text is the rest, up to the kind.
+    return (bytes.dropFirst(countBytes).prefix(count), bytes.dropFirst(countBytes + count + countBytes).dropLast())
   }
 }
 

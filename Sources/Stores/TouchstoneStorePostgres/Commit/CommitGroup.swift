@@ -7,13 +7,19 @@ extension Transaction {
   var isCommit: Bool { calls.last?.statement.name == Statement.finish.name }
 
   /// It is about a binding or a profile that a caller named, and frees its rows before it waits for the fsync. An active
-  /// binding's refusals write their postures one after the other, as those about a profile that never was write its missing
-  /// erasure mark; the others wait for no other (R37).
-  var isOfRefusal: Bool { calls.contains { Self.ofRefusals.contains($0.statement.name) } }
+  /// binding's refusals write their postures one after the other, and those about a profile that never was write its missing
+  /// erasure mark. Others wait for nobody, but all must take as long (R37), so that those about a known profile go the same way.
+  /// A success, which touches its binding, does not: it would pay for another statement.
+  var isOfRefusal: Bool {
+    let names = calls.lazy.map(\.statement.name)
+    return names.contains(where: Self.ofRefusals.contains)
+      || names.contains(where: Self.ofProfiles.contains) && !names.contains(Statement.touchBinding.name)
+  }
 
   private static let ofRefusals = [
     Statement.requireBinding, .requireNoBinding, .notePosture, .noteRequiredPosture, .insertNoErasureMark,
   ].map(\.name)
+  private static let ofProfiles = [Statement.requireProfile, .requireNoProfile].map(\.name)
 
   /// Each stays a separate transaction, which fails alone.
   var unflushed: Transaction {

@@ -178,7 +178,7 @@ private struct SecretWalk {
     // Rarely right: an attacker is at work.
     let isRight = Int.random(in: 0..<12, using: &random) == 0
     let before = standing
-    standing = rules.settle(standing, inFlight.remove(at: index), isRight: isRight)
+    standing = SecretRules.settle(standing, inFlight.remove(at: index), isRight: isRight)
     if isRight {
       (paid, lockedUntil) = (0, nil)
       let isClear = standing.failures == 0 && standing.lock == .none && standing.generation == before.generation + 1

@@ -54,13 +54,13 @@ import TouchstonePolicy
     let reservation = safe.reserve()
     var erased = safe.standing
     erased.isSet = false
-    #expect(Self.rules.settle(erased, reservation, isRight: true).failures == 1)
+    #expect(SecretRules.settle(erased, reservation, isRight: true).failures == 1)
   }
 
   @Test("R14: verdicts that come twice, or without an admission, do not go below zero")
   func noUnderflow() {
     let standing = SecretStanding(isSet: true, failures: 2)
-    let settled = Self.rules.settle(standing, .init(generation: 0, failures: 2), isRight: false)
+    let settled = SecretRules.settle(standing, .init(generation: 0, failures: 2), isRight: false)
     #expect(settled == standing)
   }
 
@@ -109,7 +109,7 @@ private struct Safe {
   }
 
   mutating func settle(_ reservation: SecretAdmission.Reservation, isRight: Bool) {
-    standing = rules.settle(standing, reservation, isRight: isRight)
+    standing = SecretRules.settle(standing, reservation, isRight: isRight)
   }
 
   mutating func waitOutLock() {

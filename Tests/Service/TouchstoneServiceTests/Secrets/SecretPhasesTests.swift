@@ -303,9 +303,45 @@ struct SecretPhasesTests {
     let answer = try await attempt(service, secrets, opened, posture: phone.posture) { try await service.revoke(phone) }
     #expect(answer.outcome == .tryAgain)
     #expect(answer.token.isEmpty)
-    // As a wrong one on an active binding: it counts once (R37).
+    // As a wrong one on an active binding: it counts once, on the stand-in (R37).
     #expect(answer.attemptsLeft == 4)
-    #expect(service.secretStanding().failures == 1)
+    #expect(service.secretStanding().failures == 0)
+  }
+
+  // R10, R14: the revoked binding's attempts fail, but they cost its owner nothing that a wrong passcode would not.
+  @Test(arguments: [(passcode, 0), ("0000", 5)] as [(String, UInt32)])
+  func attemptsOnAPhoneThatIsRevokedMeanwhileAreSettledWhereTheyWereCounted(
+    _ typed: String, _ failures: UInt32
+  ) async throws {
+    let (service, secrets) = try await start(connections: 2)
+    let phone = try await service.bind()
+    secrets.hold()
+    async let answers = inParallel(5) {
+      try await service.submit(service.begin(phone), .typed(typed), posture: phone.posture)
+    }
+    await secrets.untilHeld(5)
+    try await service.revoke(phone)
+    secrets.goOn()
+    #expect(try await answers.allSatisfy { [.tryAgain, .lockedOut].contains($0.outcome) })
+    #expect(service.secretStanding().failures == failures)
+    // Nobody waits for their verdicts.
+    #expect(service.secretStanding().inFlight == 0)
+    #expect(try await service.attempt(.typed(Self.passcode)).outcome == (failures == 0 ? .succeeded : .lockedOut))
+  }
+
+  // R14
+  @Test func rightOnesAtAPasscodeThatIsSwitchedOffMeanwhileDoNotStayCounted() async throws {
+    let (service, secrets) = try await start(connections: 2)
+    let other = try await replica(of: service)
+    secrets.hold()
+    async let answers = inParallel(3) { try await service.attempt(.typed(Self.passcode)) }
+    await secrets.untilHeld(3)
+    _ = try await other.set(V1.UnlockSettings(biometryEnabled: true))
+    secrets.goOn()
+    #expect(try await answers.allSatisfy { $0.outcome != .succeeded })
+    // Each counts once more: it matched nothing that is switched on.
+    #expect(service.secretStanding().failures <= 3)
+    #expect(service.secretStanding().inFlight == 0)
   }
 
   // R34, R35
