@@ -155,7 +155,7 @@ def seed_sqlite(path, profiles, keys):
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, 0, ?, 1)""",
             bindings(profiles, keys, now),
         )
-        connection.execute("INSERT INTO binding_uses SELECT number, ? FROM bindings", (last_use,))
+        connection.execute("INSERT INTO binding_uses SELECT number, ?, 0 FROM bindings", (last_use,))
         connection.execute("INSERT INTO binding_postures SELECT number, ? FROM bindings", (posture(last_use),))
         connection.execute(
             "INSERT INTO devices SELECT device_id, 0, 0, 0, 1, NULL FROM bindings"

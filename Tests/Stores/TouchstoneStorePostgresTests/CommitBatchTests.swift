@@ -53,6 +53,7 @@ struct CommitBatchTests {
     .requireProfile(applicationID: Sample.application, profileID: "alice", version: 2),
     .requireProfile(applicationID: Sample.application, profileID: "bob", version: 1),
     .touchBinding(id: "missing", version: 1, lastUsedAt: Sample.now),
+    .raiseProofCounter(bindingID: "b-\(count / 2)", from: 1, to: 2),
   ])
   func aConditionThatFailsIsFound(_ change: Change) async throws {
     try await withStores(1) { stores async throws in
@@ -60,7 +61,12 @@ struct CommitBatchTests {
       try await stores[0].commit(.putDevice(.sample("phone-1", failures: 1)), .putProfile(.sample("alice")))
       let failing = Self.count / 2
       let changeSets = (0..<Self.count).map { number in
-        number == failing ? ChangeSet(changes: [change], events: [.sample("failing")]) : Self.login(number)
+        guard number == failing else { return Self.login(number) }
+        var changes = [change]
+        if case .raiseProofCounter(let id, _, _) = change {
+          changes.insert(.touchBinding(id: id, version: 1, lastUsedAt: Sample.now), at: 0)
+        }
+        return ChangeSet(changes: changes, events: [.sample("failing")])
       }
       let answers = await Self.commit(changeSets, to: stores[0])
       for (number, answer) in answers.enumerated() { #expect(answer == (number == failing ? .conflict : nil)) }
@@ -204,7 +210,7 @@ struct CommitBatchTests {
     }
   }
 
-  /// Every second one notes a posture, as the first login in an hour does.
+  /// Every second one notes a posture, as the first login in an hour does, and every third one raises its binding's counter.
   private static func login(_ number: Int, version: RecordVersion = 1) -> ChangeSet {
     let id = "b-\(number)"
     return ChangeSet(
@@ -213,9 +219,12 @@ struct CommitBatchTests {
         .touchBinding(id: id, version: version, lastUsedAt: lastUse(number)),
         .requireDevice(id: "phone of \(id)", vendor: .everybody, version: 0),
         .requireProfile(applicationID: Sample.application, profileID: "p-\(number)", version: 1),
-      ] + (number.isMultiple(of: 2) ? [] : [.notePosture(bindingID: id, .sample(seenAt: lastUse(number)))]),
+      ] + (number % 3 == 2 ? [.raiseProofCounter(bindingID: id, from: 0, to: counter(number))] : [])
+        + (number.isMultiple(of: 2) ? [] : [.notePosture(bindingID: id, .sample(seenAt: lastUse(number)))]),
       events: [.sample("login.\(number)")])
   }
+
+  private static func counter(_ number: Int) -> UInt32 { UInt32(number + 1) }
 
   private static func lastUse(_ number: Int) -> UnixTime { Sample.now + .seconds(Int64(number)) }
 
@@ -254,6 +263,8 @@ struct CommitBatchTests {
       #expect((records.evaluation?.standing == .finished) == (answer == nil))
       #expect(records.binding?.lastUsedAt == (answer == nil ? time : nil))
       #expect(records.binding?.lastSeen == posture)
+      let raised = changeSet.changes.compactMap { if case .raiseProofCounter(_, _, let to) = $0 { to } else { nil } }
+      #expect(records.binding?.proofCounter == (answer == nil ? raised.first ?? 0 : 0))
     }
   }
 }

@@ -215,6 +215,7 @@ struct MoveTests {
     }
     #expect(bindings.contains { $0.lastSeen?.isProven == true } && bindings.contains { $0.lastSeen == nil })
     #expect(bindings.contains { $0.deviceLockCount > 0 } && bindings.contains { $0.platformFamily == .android })
+    #expect(bindings.contains { $0.proofCounter > 0 })
     #expect(bindings.contains(where: \.isRevoked) && bindings.contains { $0.lastUsedAt != nil })
     #expect(devices.contains { $0.lockCount > 0 } && devices.contains { $0.biometry.consecutiveFailures > 0 })
   }
@@ -280,6 +281,7 @@ struct MoveTests {
         $0.platformFamily = chance.pick([nil, .iOS, .android])
         $0.deviceLockCount = chance.next() % 3
         $0.lastSeen = chance.pick([nil, .sample(), .sample(isProven: true)])
+        $0.proofCounter = chance.pick([0, 7])
       }
       var device = DeviceRecord.sample("phone of b-\(number)", failures: UInt32(chance.next() % 7))
       device.lockCount = chance.next() % 3

@@ -51,7 +51,8 @@ struct QueryPlanTests {
   @Test(
     arguments: [
       (.attemptsOfBindings, (1...5).map { _ in "BYTEA[]" } + ["SMALLINT[]", "BIGINT[]", "BYTEA[]"]),
-      (.touchBindings, ["BYTEA[]", "BIGINT[]", "BIGINT[]", "BYTEA[]"]), (.requireDevices, ["BYTEA[]", "BIGINT[]"]),
+      (.touchBindings, ["BYTEA[]", "BIGINT[]", "BIGINT[]", "BYTEA[]"]),
+      (.raiseProofCounters, ["BYTEA[]", "BIGINT[]", "BIGINT[]"]), (.requireDevices, ["BYTEA[]", "BIGINT[]"]),
       (.requireProfiles, ["BYTEA[]", "BYTEA[]", "BIGINT[]"]),
     ] as [(Statement, [String])], ["", "ANALYZE;"])
   func theRecordsOfALoginAreFoundByTheirKeys(

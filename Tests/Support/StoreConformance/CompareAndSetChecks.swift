@@ -79,6 +79,40 @@ extension StoreConformance {
       #expect(put == binding.stored.stored.with { $0.lastUsedAt = used })
     },
 
+    // R43
+    Check(name: "a binding's counter is raised from what it is alone, and no older write takes it back") { store in
+      let binding = BindingRecord.sample("b-1").with { $0.proofCounter = 3 }
+      try await store.commit(.putBinding(binding))
+      func raising(from: UInt32, to: UInt32) -> Change { .raiseProofCounter(bindingID: "b-1", from: from, to: to) }
+      for from in [0, 2, 4] as [UInt32] { try await expectRefused(raising(from: from, to: 9), by: store) }
+      try await expectRefused(.raiseProofCounter(bindingID: "b-2", from: 0, to: 1), by: store)
+      try await store.commit(.touchBinding(id: "b-1", version: 1, lastUsedAt: Sample.now), raising(from: 3, to: .max))
+      try await expectRefused(raising(from: 3, to: 4), by: store)
+      let raised = try await store.attemptRecords(bindingID: "b-1").binding
+      #expect(raised == binding.stored.with { ($0.proofCounter, $0.lastUsedAt) = (.max, Sample.now) })
+      // Read before it was raised; and raised in the change set that revokes it.
+      try await store.commit(.putBinding(binding.stored))
+      #expect(try await store.attemptRecords(bindingID: "b-1").binding?.proofCounter == .max)
+      try await store.commit(.putBinding(.sample("b-3")))
+      try await store.commit(
+        .putBinding(.sample("b-3").stored.revoked()), .raiseProofCounter(bindingID: "b-3", from: 0, to: 1))
+      #expect(try await store.attemptRecords(bindingID: "b-3").binding?.proofCounter == 1)
+      #expect(try await store.bindings().map(\.proofCounter) == [.max])
+    },
+
+    Check(name: "of many that raise a counter from the same, one does") { store in
+      try await store.commit(.putBinding(.sample("b-1")))
+      for round in 0..<5 as Range<UInt32> {
+        let successes = await successes(of: 8) { _ in
+          try await store.commit(
+            .touchBinding(id: "b-1", version: 1, lastUsedAt: Sample.now),
+            .raiseProofCounter(bindingID: "b-1", from: round, to: round + 1))
+        }
+        #expect(successes == 1)
+      }
+      #expect(try await store.attemptRecords(bindingID: "b-1").binding?.proofCounter == 5)
+    },
+
     Check(name: "what was answered is what is read next") { store in
       for version in 0..<20 as Range<RecordVersion> {
         let device = DeviceRecord.sample("phone-1", failures: UInt32(version), version: version)

@@ -236,6 +236,7 @@ public struct StoredRecords: Sendable {
       case .useTicket(let key): !isUsed(ticket: key)
       case .touchBinding(let id, let version, _), .requireBinding(let id, let version):
         self.version(ofBinding: id) == version
+      case .raiseProofCounter(let id, let from, _): binding(id)?.proofCounter == from
       case .requireNoBinding(let applicationID, let id):
         binding(id).map { !Identifier.areEqual($0.applicationID, applicationID) } ?? true
       case .requireDevice(let id, let vendor, let version): device(id, of: vendor).version == version
@@ -256,6 +257,7 @@ public struct StoredRecords: Sendable {
       record.version += 1
       record.lastUsedAt = [record.lastUsedAt, binding(record.bindingID)?.lastUsedAt].compactMap(\.self).max()
       record.lastSeen = binding(record.bindingID)?.lastSeen ?? record.lastSeen
+      record.proofCounter = max(record.proofCounter, binding(record.bindingID)?.proofCounter ?? 0)
       bindings[Array(record.bindingID.utf8)] = record
       try requireSoleHolder(record)
     case .putDevice(var record):
@@ -280,6 +282,8 @@ public struct StoredRecords: Sendable {
       bindings[Array(id.utf8)]?.lastUsedAt = lastUsedAt
     case .notePosture(let id, let posture):
       bindings[Array(id.utf8)]?.lastSeen = posture
+    case .raiseProofCounter(let id, _, let counter):
+      bindings[Array(id.utf8)]?.proofCounter = counter
     case .eraseProfile(let erasure):
       erase(erasure)
     case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken:

@@ -32,6 +32,9 @@ public enum Change: Sendable, Hashable {
   /// Sets `lastSeen` and keeps the version. If the binding does not exist, nothing is kept, but the commit waits for the disk,
   /// so that its time does not show whether the binding exists (R37).
   case notePosture(bindingID: String, SeenPosture)
+  /// The binding's `proofCounter` must still be `from`; sets it to `to`, which is greater, and keeps the version. In a change set
+  /// that touches or puts the binding.
+  case raiseProofCounter(bindingID: String, from: UInt32, to: UInt32)
   /// The binding must still be at this version.
   case requireBinding(id: String, version: RecordVersion)
   /// No binding of this id may be in this application; one of another application does not count.

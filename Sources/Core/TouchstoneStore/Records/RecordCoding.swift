@@ -5,13 +5,13 @@
 public import TouchstonePolicy
 
 extension BindingRecord {
-  /// What `bind` takes. Last use and posture have their own ways into a store.
+  /// What `bind` takes. Last use, posture and counter have their own ways into a store.
   package static let boundColumns = Columns([
     "binding_id", "application_id", "profile_id", "device_id", "device_name", "biometry_type", "hardware_keys",
     "profile_touch_id", "is_revoked", "baseline", "baseline_os_major", "platform_family", "device_lock_count",
     "created_at",
   ])
-  package static let columns = boundColumns + ["last_used_at", "posture", "version"]
+  package static let columns = boundColumns + ["last_used_at", "posture", "proof_counter", "version"]
 
   @inlinable
   public init<Row: ColumnReader>(_ row: inout Row) throws(Row.Failure) {
@@ -24,7 +24,7 @@ extension BindingRecord {
       baseline: DomainStateBaseline(domainState: row.optionalBlob(), osMajorVersion: row.optionalInteger()),
       platformFamily: try row.optionalChoice("platform_family"), deviceLockCount: row.version(),
       createdAt: row.time(), lastUsedAt: row.optionalTime(), lastSeen: try SeenPosture(optional: &row),
-      version: row.version())
+      proofCounter: row.count(), version: row.version())
   }
 }
 

@@ -124,13 +124,16 @@ public struct BindingRecord: Sendable, Hashable {
   public var lastUsedAt: UnixTime?
   /// Written without a new version, too; putting the binding again leaves what is stored.
   public var lastSeen: SeenPosture?
+  /// The greatest counter that came with a proof by the binding's key: of an App Attest key, or a passkey's sign count. Raised
+  /// without a new version (`Change.raiseProofCounter`); putting the binding again keeps the greater one.
+  public var proofCounter: UInt32
   public var version: RecordVersion
 
   public init(
     bindingID: String, applicationID: String, profileID: String, deviceID: String, deviceName: String,
     biometryType: BiometryType, credential: CredentialRecord, isRevoked: Bool, baseline: DomainStateBaseline?,
     platformFamily: PlatformFamily?, deviceLockCount: UInt64 = 0, createdAt: UnixTime, lastUsedAt: UnixTime?,
-    lastSeen: SeenPosture? = nil, version: RecordVersion
+    lastSeen: SeenPosture? = nil, proofCounter: UInt32 = 0, version: RecordVersion
   ) {
     self.bindingID = bindingID
     self.applicationID = applicationID
@@ -146,6 +149,7 @@ public struct BindingRecord: Sendable, Hashable {
     self.createdAt = createdAt
     self.lastUsedAt = lastUsedAt
     self.lastSeen = lastSeen
+    self.proofCounter = proofCounter
     self.version = version
   }
 }

@@ -19,32 +19,33 @@ struct CommitBatch {
   private var touches: [[UInt8]: (version: RecordVersion, time: UnixTime)] = [:]
   /// Of some of the bindings in `touches`.
   private var postures: [[UInt8]: SeenPosture] = [:]
+  /// Of some of the bindings in `touches`.
+  private var counters: [[UInt8]: (from: UInt32, to: UInt32)] = [:]
   private var devices: [[UInt8]: RecordVersion] = [:]
   private var profiles: [ProfileKey: RecordVersion] = [:]
   private var evaluations: [ExpiringKey: EvaluationStanding] = [:]
   private var tokens: [ExpiringKey: TokenRecord] = [:]
   private var events: [EventDraft] = []
 
-  /// Whether all of its changes have statements here: one of each kind at most, each of another record. Only the posture is of
-  /// the touched binding, and goes into its row with the touch.
+  /// Whether all of its changes have statements here: one of each kind at most, each of another record. Only posture and counter
+  /// are of the touched binding; the posture goes into its row with the touch.
   static func takes(_ changeSet: ChangeSet) -> Bool {
     var kinds: Set<Kind> = []
     var touched: String?
-    var noted: String?
+    var noted: [String] = []
     for change in changeSet.changes {
       guard let kind = kind(of: change), kinds.insert(kind).inserted else { return false }
       switch change {
       case .touchBinding(let id, _, _): touched = id
-      case .notePosture(let id, _): noted = id
+      case .notePosture(let id, _), .raiseProofCounter(let id, _, _): noted.append(id)
       default: break
       }
     }
-    guard let noted else { return true }
-    return touched.map { Identifier.areEqual($0, noted) } ?? false
+    return noted.allSatisfy { noted in touched.map { Identifier.areEqual($0, noted) } ?? false }
   }
 
   private enum Kind {
-    case touch, posture, device, profile, evaluation, token
+    case touch, posture, counter, device, profile, evaluation, token
   }
 
   /// `nil`: it has no statement here.
@@ -52,6 +53,7 @@ struct CommitBatch {
     switch change {
     case .touchBinding: .touch
     case .notePosture: .posture
+    case .raiseProofCounter: .counter
     case .requireDevice: .device
     // A missing erasure mark is written and removed.
     case .requireProfile(_, let id, let version):
@@ -77,7 +79,7 @@ struct CommitBatch {
     switch change {
     case .touchBinding(let id, _, _): touches[[UInt8](id.utf8)] == nil
     // With its touch.
-    case .notePosture: true
+    case .notePosture, .raiseProofCounter: true
     case .requireDevice(let id, let vendor, let version):
       [nil, version].contains(devices[[UInt8](vendor.storedID(ofDevice: id).utf8)])
     case .requireProfile(let applicationID, let profileID, let version):
@@ -92,6 +94,7 @@ struct CommitBatch {
     switch change {
     case .touchBinding(let id, let version, let time): touches[[UInt8](id.utf8)] = (version, time)
     case .notePosture(let id, let posture): postures[[UInt8](id.utf8)] = posture
+    case .raiseProofCounter(let id, let from, let to): counters[[UInt8](id.utf8)] = (from, to)
     case .requireDevice(let id, let vendor, let version): devices[[UInt8](vendor.storedID(ofDevice: id).utf8)] = version
     case .requireProfile(let applicationID, let profileID, let version):
       profiles[ProfileKey(applicationID, profileID)] = version
@@ -107,6 +110,7 @@ struct CommitBatch {
   func calls(mark: ExpiringKey, in lineage: Lineage, places: () -> UInt64) -> [StatementCall] {
     var calls: [StatementCall] = []
     if !touches.isEmpty { calls.append(updateOfBindings) }
+    if !counters.isEmpty { calls.append(updateOfCounters) }
     calls += requirements
     if !evaluations.isEmpty { calls.append(insertionOfEvaluations) }
     if !tokens.isEmpty { calls.append(insertionOfTokens) }
@@ -124,6 +128,11 @@ struct CommitBatch {
     }
     return StatementCall(.touchBindings).bind(array: touches.map(\.key)).bind(array: touches.map(\.value.version))
       .bind(times: touches.map(\.value.time)).bind(seen)
+  }
+
+  private var updateOfCounters: StatementCall {
+    StatementCall(.raiseProofCounters).bind(array: counters.map(\.key))
+      .bind(array: counters.map { UInt64($0.value.from) }).bind(array: counters.map { UInt64($0.value.to) })
   }
 
   private var requirements: [StatementCall] {

@@ -15,6 +15,15 @@ extension Statement {
     RETURNING 1
     """)
 
+  /// Ids, the counters that must be there, the next ones. After `touchBindings`, which has the rows already.
+  static let raiseProofCounters = requiredAll(
+    "raise_proof_counters",
+    """
+    UPDATE bindings SET proof_counter = ($3::BIGINT[])[array_position($1::BYTEA[], binding_id)]
+    WHERE binding_id = ANY ($1::BYTEA[]) AND proof_counter = ($2::BIGINT[])[array_position($1::BYTEA[], binding_id)]
+    RETURNING 1
+    """)
+
   /// Ids, versions. `OFFSET 0` has each row found by its key, also by a plan that was made for a small table.
   static let requireDevices = requiredAll(
     "require_devices",
@@ -52,6 +61,7 @@ extension Statement {
     """)
 
   static let batching = [
-    touchBindings, requireDevices, requireNoDevices, requireProfiles, insertEvaluations, insertTokens,
+    touchBindings, raiseProofCounters, requireDevices, requireNoDevices, requireProfiles, insertEvaluations,
+    insertTokens,
   ]
 }

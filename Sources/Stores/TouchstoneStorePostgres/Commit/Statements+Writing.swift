@@ -78,7 +78,7 @@ extension Statement {
   static let touchBinding = required(
     "touch_binding", "UPDATE bindings SET last_used_at = $3 WHERE binding_id = $1 AND version = $2 RETURNING 1")
   static let insertBinding = Statement(
-    "insert_binding", "INSERT INTO bindings (\(BindingRecord.columns)) VALUES (\(placeholders(1...16)), 1)")
+    "insert_binding", "INSERT INTO bindings (\(BindingRecord.columns)) VALUES (\(placeholders(1...17)), 1)")
   /// The record, and the version at which it was read.
   static let updateBinding = required(
     "update_binding",
@@ -86,8 +86,8 @@ extension Statement {
     UPDATE bindings SET application_id = $2, profile_id = $3, device_id = $4, device_name = $5, biometry_type = $6,
       hardware_keys = $7, profile_touch_id = $8, is_revoked = $9, baseline = $10, baseline_os_major = $11,
       platform_family = $12, device_lock_count = $13, created_at = $14, last_used_at = greatest(last_used_at, $15),
-      posture = coalesce(posture, $16), version = version + 1
-    WHERE binding_id = $1 AND version = $17 RETURNING 1
+      posture = coalesce(posture, $16), proof_counter = greatest(proof_counter, $17), version = version + 1
+    WHERE binding_id = $1 AND version = $18 RETURNING 1
     """)
   /// Id, posture.
   static let notePosture = Statement("note_posture", "UPDATE bindings SET posture = $2 WHERE binding_id = $1")
@@ -95,6 +95,11 @@ extension Statement {
   static let noteRequiredPosture = required(
     "note_required_posture",
     "UPDATE bindings SET posture = $2 WHERE binding_id = $1 AND version = $3 RETURNING 1")
+
+  /// Id, the counter that must be there, the next one.
+  static let raiseProofCounter = required(
+    "raise_proof_counter",
+    "UPDATE bindings SET proof_counter = $3 WHERE binding_id = $1 AND proof_counter = $2 RETURNING 1")
 
   static let insertDevice = Statement(
     "insert_device", "INSERT INTO devices (\(DeviceRecord.boundColumns), version) VALUES (\(placeholders(1...5)), 1)")
@@ -167,7 +172,8 @@ extension Statement {
     """
 
   static let writing = [
-    touchBinding, insertBinding, updateBinding, notePosture, noteRequiredPosture, insertDevice, updateDevice,
+    touchBinding, insertBinding, updateBinding, notePosture, noteRequiredPosture, raiseProofCounter, insertDevice,
+    updateDevice,
     insertProfile, updateProfile, insertEvaluation, updateEvaluation, insertToken, updateToken, useTicket, finish,
     finishUnflushed,
   ]

@@ -17,9 +17,9 @@ extension StatementCall {
     bind(key.id.spread).bind(key.expiresAt).bind(key.id)
   }
 
-  /// With its last use and its posture.
+  /// With its last use, its posture and its counter.
   consuming func bind(whole binding: BindingRecord) -> StatementCall {
-    bind(binding).bind(binding.lastUsedAt).bind(binding.lastSeen?.encoded)
+    bind(binding).bind(binding.lastUsedAt).bind(binding.lastSeen?.encoded).bind(binding.proofCounter)
   }
 }
 

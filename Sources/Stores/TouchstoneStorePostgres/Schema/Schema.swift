@@ -50,6 +50,7 @@ enum Schema {
       created_at BIGINT NOT NULL,
       last_used_at BIGINT,
       posture BYTEA,
+      proof_counter BIGINT NOT NULL DEFAULT 0,
       version BIGINT NOT NULL,
       CHECK ((hardware_keys IS NULL) <> (profile_touch_id IS NULL))
     ) \(roomForUpdates)

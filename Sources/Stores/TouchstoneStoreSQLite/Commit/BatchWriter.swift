@@ -191,6 +191,8 @@ final class BatchWriter {
       try reader.isUsed(ticket: key) ? "the ticket was used before" : nil
     case .touchBinding(let id, let version, _), .requireBinding(let id, let version):
       mismatch("binding", try self.version(ofBinding: id), version)
+    case .raiseProofCounter(let id, let from, _):
+      try proofCounter(ofBinding: id) == from ? nil : "the binding's counter is not \(from)"
     case .requireNoBinding(let applicationID, let id):
       try isBinding(id, of: applicationID) ? "the binding is there" : nil
     case .requireDevice(let id, let vendor, let version):
@@ -262,6 +264,13 @@ final class BatchWriter {
     return try reader.binding(id: id)?.version ?? 0
   }
 
+  private func proofCounter(ofBinding id: String) throws(SQLiteError) -> UInt32? {
+    let key = ByteString(id)
+    if let changed = effects.bindings[key] { return changed?.proofCounter }
+    if let raised = effects.proofCounters[key] { return raised }
+    return try reader.binding(id: id)?.proofCounter
+  }
+
   private func version(of device: DeviceKey) throws(SQLiteError) -> RecordVersion {
     if let changed = effects.devices[device] { return changed?.version ?? 0 }
     if let known = committed.version(of: device) { return known }
@@ -297,6 +306,7 @@ final class BatchWriter {
       effects.bindings[key] = .some(try reader.binding(id: binding.bindingID))
       effects.bindingUses[key] = nil
       effects.bindingPostures[key] = nil
+      effects.proofCounters[key] = nil
     case .putDevice(var device):
       if device.version == 0, let application = device.standInApplicationID {
         try standIns.add(.devices, of: application, to: &marks.standIns)
@@ -342,6 +352,14 @@ final class BatchWriter {
       } else {
         effects.bindings[key]??.lastSeen = posture
       }
+    case .raiseProofCounter(let id, _, let counter):
+      try statements.raiseProofCounter.bind(id).bind(counter).run()
+      let key = ByteString(id)
+      if effects.bindings[key] == nil {
+        effects.proofCounters[key] = counter
+      } else {
+        effects.bindings[key]??.proofCounter = counter
+      }
     case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken, .eraseProfile:
       break
     }
@@ -364,6 +382,7 @@ final class BatchWriter {
       effects.bindings[ByteString(id)] = .some(nil)
       effects.bindingUses[ByteString(id)] = nil
       effects.bindingPostures[ByteString(id)] = nil
+      effects.proofCounters[ByteString(id)] = nil
     }
     for id in removed.devices { effects.devices[DeviceKey(standIn: id)] = .some(nil) }
     for key in removed.profiles { effects.profiles[key] = .some(nil) }
@@ -410,8 +429,8 @@ extension Change {
     case .useTicket(let key): key
     // Whether it was revoked is forgotten.
     case .requireToken(let key, _): key
-    case .putBinding, .putDevice, .putProfile, .touchBinding, .notePosture, .requireBinding, .requireNoBinding,
-      .requireDevice, .requireProfile, .eraseProfile:
+    case .putBinding, .putDevice, .putProfile, .touchBinding, .notePosture, .raiseProofCounter, .requireBinding,
+      .requireNoBinding, .requireDevice, .requireProfile, .eraseProfile:
       nil
     }
   }

@@ -10,6 +10,8 @@ final class WriteStatements {
   let rollback: Statement
   /// Binding id, time.
   let touchBinding: Statement
+  /// Binding id, counter.
+  let raiseProofCounter: Statement
   /// A key.
   let useTicket: Statement
   /// Binding id, posture.
@@ -36,6 +38,8 @@ final class WriteStatements {
     rollback = try prepare("ROLLBACK")
     let isOfBinding = "binding_number = (SELECT number FROM bindings WHERE binding_id = ?1)"
     touchBinding = try prepare("UPDATE binding_uses SET last_used_at = ?2 WHERE \(isOfBinding)")
+    raiseProofCounter = try prepare(
+      "UPDATE binding_uses SET proof_counter = max(proof_counter, ?2) WHERE \(isOfBinding)")
     keepLatestUse = try prepare(
       "UPDATE binding_uses SET last_used_at = max(coalesce(last_used_at, ?2), ?2) WHERE \(isOfBinding)")
     func notingPosture(_ insert: String) throws(SQLiteError) -> Statement {
@@ -72,6 +76,7 @@ final class WriteStatements {
     try putBinding.bind(binding).bind(binding.version).run()
     try addUse.bind(binding.bindingID).run()
     if let lastUsedAt = binding.lastUsedAt { try keepLatestUse.bind(binding.bindingID).bind(lastUsedAt).run() }
+    if binding.proofCounter > 0 { try raiseProofCounter.bind(binding.bindingID).bind(binding.proofCounter).run() }
     if let lastSeen = binding.lastSeen { try putFirstPosture.bind(binding.bindingID).bind(lastSeen.encoded).run() }
   }
 

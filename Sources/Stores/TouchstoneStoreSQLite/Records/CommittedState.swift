@@ -123,6 +123,9 @@ final class CommittedState: Sendable {
     for (id, posture) in effects.bindingPostures {
       partition(of: id).state.withLock { $0.bindings.publish(for: id) { $0.lastSeen = posture } }
     }
+    for (id, counter) in effects.proofCounters {
+      partition(of: id).state.withLock { $0.bindings.publish(for: id) { $0.proofCounter = counter } }
+    }
     for (key, device) in effects.devices {
       partition(of: key).state.withLock { $0.devices.publish(device, for: key) }
     }
@@ -165,6 +168,8 @@ struct BatchEffects {
   var bindingUses: [ByteString: UnixTime] = [:]
   /// The same.
   var bindingPostures: [ByteString: SeenPosture] = [:]
+  /// The same.
+  var proofCounters: [ByteString: UInt32] = [:]
   /// `nil`: swept.
   var devices: [DeviceKey: DeviceRecord?] = [:]
   /// `nil`: erased or swept.

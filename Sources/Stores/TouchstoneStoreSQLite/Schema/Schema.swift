@@ -32,8 +32,8 @@ enum Schema {
   /// Where sweeping has come to stands in `sweep_mark`, as keys before it may have had a row. `lineage` is another one in
   /// every new database and after each restoration.
   ///
-  /// When a binding was last used stands in a table of its own, a row for each: every login writes it, and rows of ten
-  /// bytes keep the pages that logins dirty few. Few logins write `binding_postures` (`SeenPosture`); the other ones have
+  /// When a binding was last used, and its counter, stand in a table of their own, a row for each: every login writes it, and
+  /// rows of ten bytes keep the pages that logins dirty few. Few logins write `binding_postures` (`SeenPosture`); the other ones have
   /// fewer pages to write.
   ///
   /// `active_bindings_of_profile` spares a query for active bindings the revoked ones, which stay. `archivings` gives a
@@ -69,7 +69,8 @@ enum Schema {
 
     CREATE TABLE binding_uses (
       binding_number INTEGER PRIMARY KEY,
-      last_used_at INTEGER
+      last_used_at INTEGER,
+      proof_counter INTEGER NOT NULL DEFAULT 0
     ) STRICT;
 
     CREATE TABLE binding_postures (

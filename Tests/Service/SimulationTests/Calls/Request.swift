@@ -64,7 +64,8 @@ extension Change {
     switch self {
     case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken, .notePosture:
       true
-    case .putBinding, .putDevice, .putProfile, .putEvaluation, .putToken, .touchBinding, .useTicket, .eraseProfile:
+    case .putBinding, .putDevice, .putProfile, .putEvaluation, .putToken, .touchBinding, .raiseProofCounter, .useTicket,
+      .eraseProfile:
       false
     }
   }

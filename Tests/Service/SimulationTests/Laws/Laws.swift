@@ -60,6 +60,8 @@ struct Laws {
     case .useTicket(let key): require(!before.isUsed(ticket: key), "R28", "a ticket is used twice")
     case .touchBinding(let id, _, _):
       require(before.binding(id)?.isRevoked == false, "R32", "what rests on an active binding rests on a revoked one")
+    case .raiseProofCounter(let id, let from, let to):
+      require(before.binding(id)?.proofCounter == from && from < to, "R43", "a counter did not grow")
     case .notePosture(_, let seen):
       require(seen.posture.domainState.isEmpty, "R41", "a domain state is kept with a posture")
     case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken: break
@@ -107,6 +109,7 @@ struct Laws {
     unchanged.version = old.version
     unchanged.lastUsedAt = old.lastUsedAt
     unchanged.lastSeen = old.lastSeen
+    unchanged.proofCounter = old.proofCounter
     unchanged.baseline = old.baseline
     require(unchanged == old, "R29", "a binding became another one")
     if record.baseline != old.baseline {

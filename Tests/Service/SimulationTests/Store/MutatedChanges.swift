@@ -22,9 +22,12 @@ extension Mutation {
 }
 
 extension Change {
-  /// What it writes decides nothing.
+  /// What it writes decides nothing else.
   fileprivate var restsOnly: Bool {
-    if case .touchBinding = self { true } else { isCondition }
+    switch self {
+    case .touchBinding, .raiseProofCounter: true
+    default: isCondition
+    }
   }
 
   fileprivate var isOfProfile: Bool {
@@ -56,6 +59,8 @@ extension StoredRecords {
       return .putToken(record)
     case .touchBinding(let id, _, let lastUsedAt):
       return .touchBinding(id: id, version: binding(id)?.version ?? 0, lastUsedAt: lastUsedAt)
+    case .raiseProofCounter(let id, _, let counter):
+      return .raiseProofCounter(bindingID: id, from: binding(id)?.proofCounter ?? 0, to: counter)
     case .requireBinding(let id, _): return .requireBinding(id: id, version: binding(id)?.version ?? 0)
     case .requireDevice(let id, let vendor, _):
       return .requireDevice(id: id, vendor: vendor, version: device(id, of: vendor).version)
