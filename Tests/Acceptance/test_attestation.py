@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import signal
 
 import grpc
@@ -22,7 +23,7 @@ from support.android import (
     AndroidPhone,
     Maker,
 )
-from support.caller import new_caller
+from support.caller import new_caller, passcode
 from support.configuration import check_complaints
 from support.errors import check_refusal, detail, refused, violated_fields
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone, new_key
@@ -380,6 +381,70 @@ def test_where_a_proof_is_required_nothing_else_is_bound(start, maker, tmp_path)
         shop.bind(Phone(), touch_id=bytes(range(7, 250, 11)))
     # A claim is no proof, and other applications ask for none.
     assert game.bind(Phone(), "bob").attestation_level == NONE
+
+
+# What a policy asks for
+
+
+POLICIES = {
+    "proven": {"purpose": "login", "factors": ["biometry", "passcode"], "minimum_attestation": "tee"},
+    "chip": {"purpose": "login", "factors": ["biometry"], "minimum_attestation": "strongbox"},
+}
+
+
+@pytest.fixture
+def asking(start, maker, tmp_path):
+    roots = {"roots": {"android": str(maker.write_roots(tmp_path / "roots.pem"))}}
+    return new_caller(start(configuration={"attestation": roots, "policies": POLICIES}))
+
+
+def test_a_policy_asks_for_a_level(asking, maker):
+    proven, bare = AndroidPhone(maker), AndroidPhone(maker)
+    bind(asking, proven)
+    begun = asking.begin_binding(bare, "alice")
+    bind(asking, bare, bare.hardware_keys(begun.signing_input), begun)
+    assert asking.login(proven, "proven").outcome == SUCCEEDED
+    for phone, policy in [(bare, "proven"), (bare, "chip"), (proven, "chip")]:
+        denial = asking.begin(phone, policy).denial
+        assert (denial.reason, denial.la_error) == ("LEVEL_TOO_LOW", types_pb2.LA_ERROR_BIOMETRY_NOT_AVAILABLE)
+        assert "minimum_attestation" in denial.detail
+        assert denial.message.text == (
+            "To be used for this, this device needs to be set up again. Please continue another way."
+        )
+    # Where nothing is asked for, it serves as before.
+    assert asking.login(bare).outcome == SUCCEEDED
+
+
+def test_below_the_level_another_factor_is_needed(asking, maker):
+    phone = AndroidPhone(maker)
+    begun = asking.begin_binding(phone, "alice")
+    bind(asking, phone, phone.hardware_keys(begun.signing_input), begun)
+    asking.set_secret("alice", passcode("2468"))
+    opened = asking.begin(phone, "proven")
+    assert list(opened.factors) == [types_pb2.FACTOR_PASSCODE]
+    refusal = asking.submit(phone, opened)
+    assert refusal.outcome == evaluation_pb2.OUTCOME_FACTOR_REQUIRED
+    assert list(refusal.next_factors) == [types_pb2.FACTOR_PASSCODE]
+    assert last_event(asking)[1]["reason"] == "LEVEL_TOO_LOW"
+    assert asking.submit(phone, opened, secret=passcode("2468")).outcome == SUCCEEDED
+
+
+def test_nothing_is_proven_of_a_profile_touch_id(asking):
+    phone = Phone()
+    asking.bind(phone, touch_id=os.urandom(32))
+    assert asking.begin(phone, "proven").denial.reason == "LEVEL_TOO_LOW"
+    assert asking.begin(phone, "proven", binding_id="").denial.reason == "LEVEL_TOO_LOW"
+
+
+def test_an_unknown_binding_may_be_proven_or_not(asking, phone):
+    """R37: neither answer says that it is unknown."""
+    answers = set()
+    for number in range(200):
+        opened = asking.begin(phone, "proven", binding_id=f"unknown-{number}")
+        answers.add(opened.denial.reason or tuple(opened.factors))
+        if types_pb2.FACTOR_BIOMETRY in opened.factors:
+            assert asking.submit(phone, opened).outcome == evaluation_pb2.OUTCOME_TRY_AGAIN
+    assert {"LEVEL_TOO_LOW", (types_pb2.FACTOR_BIOMETRY,)} <= answers
 
 
 SIGNER = hashlib.sha256(b"signer").hexdigest()

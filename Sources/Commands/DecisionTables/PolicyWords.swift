@@ -117,4 +117,8 @@ extension Phrase {
   func keyProtection(_ text: String) throws(TableError) -> KeyProtection {
     try value(text, of: "key protection") { $0.settingName }
   }
+
+  func proofLevel(_ text: String) throws(TableError) -> ProofLevel {
+    try value(text, of: "level") { $0.name }
+  }
 }

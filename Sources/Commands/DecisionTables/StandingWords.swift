@@ -12,7 +12,8 @@ enum StandingWords {
   static let vocabulary = [
     "then", "failures 4", "locked", "not locked", "no binding", "profile alone", "bearer", "bearer found", "active",
     "revoked",
-    "keys biometry_current_set + device_passcode", "no keys", "profile_touch_id", "baseline A", "baseline A 9",
+    "keys biometry_current_set + device_passcode", "level tee",
+    "level device_passcode tee", "no keys", "profile_touch_id", "baseline A", "baseline A 9",
     "bound_on android",
     "no baseline", "new evaluation", "evaluation failures 2", "evaluation device_owner_failures 2", "finished",
     "biometry off", "biometry on", "prefers gesture", "prefers nothing", "account #2", "device #2", "evaluation #2",
@@ -90,6 +91,14 @@ enum StandingWords {
       var keys: KeyProtections = []
       for word in try phrase.list(from: 1) { keys.insert(try phrase.keyProtection(word)) }
       return { [keys] standing, _ in standing.account.binding?.keyProtections = keys }
+    }
+    if let word = phrase.argument(after: "level") {
+      let level = try phrase.proofLevel(word)
+      return { standing, _ in standing.account.binding?.provenKeys = ProvenKeys(all: level) }
+    }
+    if phrase.words.count == 3, phrase.words[0] == "level" {
+      let (protection, level) = (try phrase.keyProtection(phrase.words[1]), try phrase.proofLevel(phrase.words[2]))
+      return { standing, _ in standing.account.binding?.provenKeys[protection] = level }
     }
     if phrase.words == ["bound_on", "unknown"] {
       return { standing, _ in standing.account.binding?.platformFamily = nil }

@@ -171,6 +171,7 @@ struct Conditions {
     let proof = binding?.proof(of: factor, by: credential, under: policy) ?? factor.bestProof
     guard trace.check("R31", proof != .none, "the binding \(proof == .none ? "cannot" : "can") prove it to this policy")
     else { return .unproven(.noUsableFactor) }
+    guard isProvenAsAsked(factor, by: credential, &trace) else { return .unproven(.levelTooLow) }
     guard proof == .unlockedByBiometrics else { return .usable }
     let isOn = profile.settings.isBiometryEnabled
     guard trace.check("R17", isOn, "unlocking by biometrics is switched \(isOn ? "on" : "off")") else {
@@ -178,6 +179,17 @@ struct Conditions {
     }
     let isServed = verdict == .unchanged || !mustBeUnchanged
     return trace.check(verdict.rule, isServed, "the domain state is \(verdict)") ? .usable : .suspended
+  }
+
+  /// Whether as much is proven of the credential as the policy asks of this kind of device (R42). Before a binding exists, it
+  /// could still be.
+  private func isProvenAsAsked(
+    _ factor: Factor, by credential: DeviceCredential?, _ trace: inout some RuleTracer
+  ) -> Bool {
+    guard policy.minimumAttestation > .none, let binding else { return true }
+    let level = binding.proofLevel(of: factor, by: credential)
+    let asked = policy.minimumAttestation.asked(of: binding.platformFamily)
+    return trace.check("R42", level >= asked, "the level is \(level.name), and \(policy.name) asks for \(asked.name)")
   }
 
   /// Whether a key that biometrics can unlock serves only if the domain state is shown to equal the baseline: if the

@@ -20,6 +20,8 @@ public struct Denial: Sendable, Hashable {
     /// The binding was made on another platform family (R38).
     case platformDiffers = "PLATFORM_DIFFERS"
     case noUsableFactor = "NO_USABLE_FACTOR"
+    /// Less is proven of the binding's keys than the policy asks for (R42).
+    case levelTooLow = "LEVEL_TOO_LOW"
     case passcodeLocked = "PASSCODE_LOCKED"
     case gestureLocked = "GESTURE_LOCKED"
     case passcodeDisabled = "PASSCODE_DISABLED"

@@ -54,6 +54,7 @@ extension Denial {
   /// The device could, but the binding holds no credential that the policy accepts. After -6 an app written for
   /// LAContext goes to its other login.
   static let noUsableFactor = Denial(code: .biometryNotAvailable, reason: .noUsableFactor)
+  static let levelTooLow = Denial(code: .biometryNotAvailable, reason: .levelTooLow)
 
   /// Before iOS 9 there is no -8 (R3).
   static func biometryLockout(on posture: DevicePosture) -> Denial {

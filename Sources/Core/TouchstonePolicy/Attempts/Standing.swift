@@ -42,6 +42,7 @@ public struct BindingStanding: Sendable, Hashable {
   public var isActive: Bool
   /// The protections of its hardware keys; empty for a ProfileTouchID.
   public var keyProtections: KeyProtections
+  public var provenKeys: ProvenKeys
   public var holdsProfileTouchID: Bool
   public var baseline: DomainStateBaseline?
   /// The platform of the bound device; `nil`: unknown, and any posture is accepted.
@@ -51,11 +52,12 @@ public struct BindingStanding: Sendable, Hashable {
 
   public init(
     scope: Scope = .device, isActive: Bool, keyProtections: KeyProtections, holdsProfileTouchID: Bool,
-    baseline: DomainStateBaseline?, platformFamily: PlatformFamily? = nil
+    baseline: DomainStateBaseline?, platformFamily: PlatformFamily? = nil, provenKeys: ProvenKeys = ProvenKeys()
   ) {
     self.scope = scope
     self.isActive = isActive
     self.keyProtections = keyProtections
+    self.provenKeys = provenKeys
     self.holdsProfileTouchID = holdsProfileTouchID
     self.baseline = baseline
     self.platformFamily = platformFamily

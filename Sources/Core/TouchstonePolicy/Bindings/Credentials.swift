@@ -56,6 +56,12 @@ extension BindingStanding {
     }
     return proof
   }
+
+  /// What is proven of the credential for the factor (R42). A ProfileTouchID is not a key, and nothing is proven of it.
+  func proofLevel(of factor: Factor, by credential: DeviceCredential?) -> ProofLevel {
+    if factor == .biometry && holdsProfileTouchID && credential != .key { return .none }
+    return .ofBinding(keyProtections.filter { $0.factor == factor }.map { provenKeys[$0] })
+  }
 }
 
 extension Factor {

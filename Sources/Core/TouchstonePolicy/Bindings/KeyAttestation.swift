@@ -31,6 +31,51 @@ public enum ProofLevel: UInt8, Sendable, Hashable, Comparable, CaseIterable {
 
   public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
+  /// What a policy that asks for this level asks of hardware keys of these devices: no more than they can reach.
+  public func asked(of family: PlatformFamily?) -> ProofLevel {
+    min(self, family?.highestLevel ?? .strongbox)
+  }
+
   /// Of a binding whose keys are proven so: the least counts, because each of its keys logs in.
   public static func ofBinding(_ keys: some Sequence<ProofLevel>) -> ProofLevel { keys.min() ?? .none }
+}
+
+extension PlatformFamily {
+  /// As an application's own `minimum_level` has it.
+  fileprivate var highestLevel: ProofLevel {
+    switch self {
+    case .iOS, .macOS: .app
+    case .android: .strongbox
+    // Authenticators do not say that they are a chip of their own.
+    case .web: .tee
+    }
+  }
+}
+
+/// What is proven of one binding's keys, by their protections: few bytes, because every preflight passes them on.
+public struct ProvenKeys: Sendable, Hashable {
+  /// Four bits each.
+  private var bits: UInt16 = 0
+
+  public init() {}
+
+  /// The same of every key.
+  public init(all level: ProofLevel) {
+    for protection in KeyProtection.allCases { self[protection] = level }
+  }
+
+  /// Of the key with this protection.
+  public subscript(protection: KeyProtection) -> ProofLevel {
+    get { ProofLevel(rawValue: UInt8(bits >> Self.shift(protection) & Self.mask) + ProofLevel.none.rawValue) ?? .none }
+    set {
+      bits &= ~(Self.mask << Self.shift(protection))
+      bits |= UInt16(newValue.rawValue - ProofLevel.none.rawValue) << Self.shift(protection)
+    }
+  }
+
+  private static let mask: UInt16 = 0b111
+
+  private static func shift(_ protection: KeyProtection) -> UInt16 {
+    UInt16(protection.rawValue - KeyProtection.biometryCurrentSet.rawValue) * 4
+  }
 }

@@ -12,6 +12,7 @@ enum Occasion: Sendable, Hashable, CaseIterable {
   case kindOfDeviceNotServed
   case kindOfDeviceDiffers
   case noWayYet
+  case deviceNotProven
   case wayNotOffered
 
   // About a secret that the service verifies.
@@ -90,7 +91,8 @@ extension Occasion {
       factor == .gesture
     case .otherWayNeeded, .otherWayChosen, .wayNotOffered:
       factor == tried ?? .biometry
-    case .deviceNotSuited, .kindOfDeviceNotServed, .kindOfDeviceDiffers, .noWayYet, .biometryNotRecognized,
+    case .deviceNotSuited, .kindOfDeviceNotServed, .kindOfDeviceDiffers, .noWayYet, .deviceNotProven,
+      .biometryNotRecognized,
       .deviceOwnerNotConfirmed, .passcodeDidNotMatch,
       .gestureDidNotMatch, .passkeyDidNotMatch, .canceled, .interrupted, .canceledByApp, .requestEnded,
       .companionOutOfReach, .didNotFit, .cannotBeShownNow, .unexpected, .signInTooOld, .deviceOfAnotherAccount,
@@ -111,7 +113,7 @@ extension Occasion {
     case .biometryGaveUp, .deviceOwnerGaveUp, .unexpected:
       .otherWaysOrStartAgain
     case .updateNeeded, .biometryNotAvailable, .biometryPaused, .deviceNotSuited, .kindOfDeviceNotServed, .noWayYet,
-      .wayNotOffered,
+      .deviceNotProven, .wayNotOffered,
       .biometryChanged, .biometryChangedWithUpdate, .otherWayChosen, .otherWayNeeded:
       .otherWaysOrAnother
     case .devicePasscodeMissing, .biometryNotEnrolled, .passcodePaused, .gesturePaused, .passcodeDisabled,
@@ -139,6 +141,7 @@ extension Occasion {
     case .platformNotServed: self = .kindOfDeviceNotServed
     case .platformDiffers: self = .kindOfDeviceDiffers
     case .noUsableFactor: self = .noWayYet
+    case .levelTooLow: self = .deviceNotProven
     case .passcodeLocked: self = .passcodePaused
     case .gestureLocked: self = .gesturePaused
     case .passcodeDisabled: self = .passcodeDisabled

@@ -38,6 +38,10 @@ extension KeyProtection: SettingWord {
   }
 }
 
+extension ProofLevel: SettingWord {
+  public var settingName: String { name }
+}
+
 extension PolicyDefinition.DomainState: SettingWord {
   public var settingName: String {
     switch self {

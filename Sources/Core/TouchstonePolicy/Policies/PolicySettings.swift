@@ -19,6 +19,8 @@ public struct EvaluationPolicy: Sendable, Hashable {
   public var presentation = Titles()
   /// `nil`: any protection serves (R31).
   public var requiredKeyProtection: KeyProtection?
+  /// What must be proven of a device's credential, as far as its platform reaches it (R42).
+  public var minimumAttestation = ProofLevel.none
   /// The oldest iOS or iPadOS on which the policy is offered, beside the needs of each factor (R2). `nil`: none.
   public var minimumOSVersion: OSVersion?
   /// Refuses devices that cannot give a domain state (R27).
@@ -52,6 +54,7 @@ public struct PolicyDefinition: Sendable, Hashable {
   public var ladder: Setting<[Setting<Rung>]> = .absent
   public var primaryFreshness: Setting<Duration> = .absent
   public var keyProtection: Setting<KeyProtection> = .absent
+  public var minimumAttestation: Setting<ProofLevel> = .absent
   public var domainState: Setting<DomainState> = .absent
   public var minimumOS: Setting<OSVersion> = .absent
   public var evaluationLifetime: Setting<Duration> = .absent
@@ -68,8 +71,8 @@ public struct PolicyDefinition: Sendable, Hashable {
 extension PolicySetting {
   /// In the order in which they are shown.
   public static let all = [
-    purpose, factors, attempts, lockoutAfter, ladder, primaryFreshness, keyProtection, domainState, minimumOS,
-    evaluationLifetime, token, fallback, fallbackTitle, cancelTitle,
+    purpose, factors, attempts, lockoutAfter, ladder, primaryFreshness, keyProtection, minimumAttestation, domainState,
+    minimumOS, evaluationLifetime, token, fallback, fallbackTitle, cancelTitle,
   ]
 
   private static let biometrics = [Factor.biometry, .deviceOwner]
@@ -109,6 +112,10 @@ extension PolicySetting {
   static let keyProtection = PolicySetting(
     "key_protection", \.keyProtection, .word(), at: 5, example: "biometry_any",
     get: { $0.requiredKeyProtection }, set: { $0.requiredKeyProtection = $1 }, judge: { $0.judgeKeyProtection() })
+
+  static let minimumAttestation = PolicySetting(
+    "minimum_attestation", \.minimumAttestation, .word(), at: 16, of: biometrics, example: "tee",
+    get: { $0.minimumAttestation }, set: { $0.minimumAttestation = $1 })
 
   static let domainState = PolicySetting(
     "domain_state", \.domainState, .word(), at: 7, of: biometrics, mayBeIdle: true, example: "required",

@@ -26,6 +26,9 @@ extension Denial.Reason {
     case .platformNotServed:
       "this platform has no domain state, and this version serves neither attested keys nor passkeys in its place"
     case .platformDiffers: "posture.platform is of another family than the binding's; bind the device anew"
+    case .levelTooLow:
+      "less is proven of the binding's keys than the policy asks for (minimum_attestation); bind the device anew, with an "
+        + "attestation"
     default: ""
     }
   }

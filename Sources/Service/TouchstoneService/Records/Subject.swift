@@ -157,6 +157,14 @@ struct StandIns: Sendable {
   private static let platformFamilies: [PlatformFamily] =
     Array(repeating: .iOS, count: 10) + Array(repeating: .android, count: 4) + [.macOS, .web]
 
+  /// Every level that a key of such a device can have. The two keys of a binding usually come from one attestation or from none.
+  private static func levels(of family: PlatformFamily) -> [ProofLevel] {
+    switch family {
+    case .android: [.none, .none, .tee, .strongbox]
+    case .iOS, .macOS, .web: [.none]
+    }
+  }
+
   private static let secrets: [[Factor]] = [[.passcode], [.gesture], [.passcode, .gesture], []]
   private static let secretsOfAsked: [[Factor]] = secrets.map { $0.isEmpty ? [.passcode] : $0 }
 
@@ -173,8 +181,11 @@ struct StandIns: Sendable {
       return Int(bits & 0xFF) % count
     }
 
-    /// The low half of what is left.
-    var rest: UInt32 { UInt32(truncatingIfNeeded: bits) }
+    /// The next four bytes.
+    mutating func nextWord() -> UInt32 {
+      defer { bits >>= 32 }
+      return UInt32(truncatingIfNeeded: bits)
+    }
   }
 
   /// If the platform has domain states, the stand-in's baseline is one that no phone has. A guessed domain state never
@@ -184,12 +195,14 @@ struct StandIns: Sendable {
     var chance = Chance(bindingKinds.digest(of: applicationID + ProfileRecord.standInID(forUnknownBinding: bindingID)))
     let keys = Self.keyProtections[chance.next(of: Self.keyProtections.count)]
     let family = Self.platformFamilies[chance.next(of: Self.platformFamilies.count)]
+    let release = chance.nextWord()
+    let levels = keys.isEmpty ? [.none] : Self.levels(of: family)
     return BindingStanding(
       isActive: false, keyProtections: keys, holdsProfileTouchID: keys.isEmpty,
       baseline: family.releases.map { releases in
-        DomainStateBaseline(domainState: domainState, osMajorVersion: releases.major(by: chance.rest))
+        DomainStateBaseline(domainState: domainState, osMajorVersion: releases.major(by: release))
       },
-      platformFamily: family)
+      platformFamily: family, provenKeys: ProvenKeys(all: levels[chance.next(of: levels.count)]))
   }
 
   /// - Parameters:
@@ -221,7 +234,10 @@ extension BindingRecord {
       platformFamily: platformFamily)
     switch credential {
     case .hardwareKeys(let keys):
-      for key in keys { standing.keyProtections.insert(key.protection) }
+      for key in keys {
+        standing.keyProtections.insert(key.protection)
+        standing.provenKeys[key.protection] = key.attestation?.level ?? .none
+      }
     case .profileTouchID:
       standing.holdsProfileTouchID = true
     }

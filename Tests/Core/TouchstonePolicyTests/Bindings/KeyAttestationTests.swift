@@ -20,6 +20,29 @@ struct KeyAttestationTests {
     #expect(ProofLevel.ofBinding([]) == .none)
   }
 
+  @Test("R42: no device is asked for more than it can reach")
+  func asked() {
+    let highest: [(PlatformFamily?, ProofLevel)] = [
+      (.iOS, .app), (.macOS, .app), (.android, .strongbox), (.web, .tee), (nil, .strongbox),
+    ]
+    for (family, highest) in highest {
+      for level in ProofLevel.allCases { #expect(level.asked(of: family) == min(level, highest)) }
+    }
+  }
+
+  @Test("R42: each key keeps its own level")
+  func provenKeys() {
+    for level in ProofLevel.allCases {
+      #expect(KeyProtection.allCases.allSatisfy { ProvenKeys(all: level)[$0] == level })
+      for protection in KeyProtection.allCases {
+        var keys = ProvenKeys(all: .strongbox)
+        keys[protection] = level
+        for other in KeyProtection.allCases { #expect(keys[other] == (other == protection ? level : .strongbox)) }
+      }
+    }
+    #expect(ProvenKeys() == ProvenKeys(all: .none))
+  }
+
   /// Of every claim, under everything that may unlock a key.
   @Test("R44: a claim must be what the hardware says", arguments: KeyProtection.allCases)
   func claims(_ claim: KeyProtection) {

@@ -111,6 +111,7 @@ struct Contradiction: Sendable, CustomTestStringConvertible {
     Contradiction("key_protection biometry_current_set protects keys of biometry", secret) {
       $0.keyProtection = .value(.biometryCurrentSet)
     },
+    Contradiction("minimum_attestation has no effect", secret) { $0.minimumAttestation = .value(.tee) },
     Contradiction("domain_state has no effect", secret) { $0.domainState = .value(.required) },
     Contradiction("domain_state must be required for payments", payment) { $0.domainState = .value(.compared) },
     Contradiction("minimum_os must be a version from 1 to 99", login) { $0.minimumOS = .value(OSVersion(0, 9)) },

@@ -60,6 +60,7 @@ private struct Author {
     }
     definition.primaryFreshness = optional { $0.seconds(1...3_600) }
     definition.keyProtection = optional { $0.one(of: KeyProtection.allCases) }
+    definition.minimumAttestation = optional { $0.one(of: ProofLevel.allCases) }
     definition.domainState = optional { $0.one(of: PolicyDefinition.DomainState.allCases) }
     definition.minimumOS = optional { OSVersion(UInt32(clamping: $0.number(1...99)), 3) }
     definition.evaluationLifetime = optional { $0.seconds(1...3_600) }
@@ -134,7 +135,8 @@ private struct Applicant {
       isBiometryEnrolled: true, isBiometryLockedOut: false, isPasscodeSet: true, domainState: [1]),
     binding: BindingStanding(
       isActive: true, keyProtections: [.biometryCurrentSet, .devicePasscode], holdsProfileTouchID: false,
-      baseline: DomainStateBaseline(domainState: [1], osMajorVersion: 100)),
+      baseline: DomainStateBaseline(domainState: [1], osMajorVersion: 100), platformFamily: .iOS,
+      provenKeys: ProvenKeys(all: .app)),
     device: BiometryStanding(),
     profile: ProfileStanding(
       settings: UnlockSettings(isGestureEnabled: true, isPasscodeEnabled: true),

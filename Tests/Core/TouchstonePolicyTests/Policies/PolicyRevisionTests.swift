@@ -13,6 +13,8 @@ struct PolicyRevisionTests {
     { $0.attemptsPerEvaluation = 2 },
     { $0.failuresBeforeLockout = 4 },
     { $0.requiredKeyProtection = .biometryCurrentSet },
+    { $0.minimumAttestation = .app },
+    { $0.minimumAttestation = .tee },
     { $0.minimumOSVersion = OSVersion(9) },
     { $0.minimumOSVersion = OSVersion(9, 1) },
     { $0.requiresDomainState = true },
@@ -70,7 +72,7 @@ struct PolicyRevisionTests {
   // R36: a setting that a later version brings.
   @Test func aLaterSettingCountsOnceItIsUsed() {
     let setting = PolicySetting(
-      "attempts", \.attempts, .count(1...10), at: 16, get: { Int($0.attemptsPerEvaluation) },
+      "attempts", \.attempts, .count(1...10), at: 99, get: { Int($0.attemptsPerEvaluation) },
       set: { $0.attemptsPerEvaluation = UInt32($1) })
     func digest(_ attempts: UInt32) -> UInt64 {
       var policy = EvaluationPolicy.builtIn[0]

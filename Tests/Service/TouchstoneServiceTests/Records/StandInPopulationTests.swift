@@ -37,7 +37,19 @@ struct StandInPopulationTests {
   private static let policies =
     EvaluationPolicy.builtIn + [
       EvaluationPolicy(name: "secrets", purpose: .login, factors: [.passcode, .gesture], tokenLifetime: nil)
-    ]
+    ] + ProofLevel.allCases.filter { $0 > .none }.map(asking)
+
+  private static func asking(for level: ProofLevel) -> EvaluationPolicy {
+    var policy = EvaluationPolicy(
+      name: "proven", purpose: .login, factors: [.biometry, .deviceOwner, .passcode], tokenLifetime: nil)
+    policy.minimumAttestation = level
+    return policy
+  }
+
+  /// What can be proven of a key that is bound on these devices (R42 to R44).
+  private static let levels: [PlatformFamily: [ProofLevel]] = [
+    .iOS: [.none], .macOS: [.none], .android: [.none, .tee, .strongbox], .web: [.none],
+  ]
 
   private static let probes: [DevicePosture] = {
     var probes: [DevicePosture] = []
@@ -103,10 +115,13 @@ struct StandInPopulationTests {
         for (first, second) in biometry.flatMap({ first in deviceOwner.map { (first, $0) } }) {
           var keys: KeyProtections = []
           for protection in [first, second].compactMap(\.self) { keys.insert(protection) }
-          bindings.append(
-            BindingStanding(
-              isActive: true, keyProtections: keys, holdsProfileTouchID: keys.isEmpty,
-              baseline: .recorded(from: posture), platformFamily: platform.family))
+          for level in keys.isEmpty ? [.none] : Self.levels[platform.family]! {
+            bindings.append(
+              BindingStanding(
+                isActive: true, keyProtections: keys, holdsProfileTouchID: keys.isEmpty,
+                baseline: .recorded(from: posture), platformFamily: platform.family,
+                provenKeys: ProvenKeys(all: level)))
+          }
         }
       }
     }
@@ -153,6 +168,8 @@ struct StandInPopulationTests {
       let majors = Self.releases.filter { $0.key.family == family }.flatMap(\.value)
       if let baseline { #expect(majors.contains(baseline.osMajorVersion), "\(family) \(baseline.osMajorVersion)") }
       #expect(account.binding.keyProtections.isEmpty == account.binding.holdsProfileTouchID)
+      let levels = account.binding.keyProtections.isEmpty ? [.none] : Self.levels[family]!
+      #expect(levels.map(ProvenKeys.init).contains(account.binding.provenKeys))
 
       let settings = account.profile.settings
       #expect(settings.violation() == nil)

@@ -205,6 +205,8 @@ extension V1 {
   ///   GESTURE_DISABLED        -1        likewise
   ///   FACTOR_NOT_OFFERED      -6        the factor is switched off or not set; the answer does not say which
   ///   NO_USABLE_FACTOR        -6        the binding has no credential that the policy accepts
+  ///   LEVEL_TOO_LOW           -6        less is proven of the binding's keys than the policy asks for (minimum_attestation);
+  ///                                     bind the device anew, with an attestation
   ///   WRONG_SECRET            -1        only in SecretService: `oldSecret` was wrong, and counted
   public struct Denial: WireMessage {
     public var laError: LAError
