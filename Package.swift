@@ -199,7 +199,7 @@ let package = Package(
       [
         "TouchstoneAttestation", "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneCrypto",
         "DispatchRPC", "SimulatedPhone",
-        "StoreConformance", "StoreModel", "TestSupport",
+        "StoreConformance", "StoreModel", "TestSupport", crypto,
         .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
       ], exclude: ["Dialogues"]),
     tests(

@@ -34,7 +34,11 @@ extension StoreConformance {
       let keys = [
         HardwareKeyRecord.sample.with { $0.attestation = proven },
         HardwareKeyRecord.sample.with { $0.protection = .devicePasscode },
-        HardwareKeyRecord.sample.with { $0.attestation = KeyAttestationRecord(level: .tee, facts: []) },
+        HardwareKeyRecord.sample.with {
+          $0.attestation = KeyAttestationRecord(level: .tee, facts: [])
+          $0.mlDSA65PublicKey = [UInt8](repeating: 7, count: 1_952)
+        },
+        HardwareKeyRecord.sample.with { $0.mlDSA65PublicKey = [1, 2, 3] },
       ]
       let binding = BindingRecord.sample("b-1", credential: .hardwareKeys(keys))
       try await store.commit(.putBinding(binding))

@@ -59,7 +59,8 @@ extension V1 {
     /// binding with keys still ends the lockout.
     /// INVALID_ARGUMENT: application_id, ticket, device_name, posture; keys (none, or over two), keys[i].public_key (PEM, not a
     /// point on P-256, or the other key's), keys[i].protection (absent, or for the same factor as the other key),
-    /// keys[i].signature (does not prove possession), keys[i].certificate_chain (for another platform than Android, or it does not
+    /// keys[i].signature and keys[i].ml_dsa_65_signature (does not prove possession), keys[i].ml_dsa_65_public_key (no such key, or the
+    /// other key's), keys[i].certificate_chain (for another platform than Android, or it does not
     /// prove the key; if it cannot be read or is not served, the reason says so, such as MALFORMED_CERTIFICATE or
     /// UNSUPPORTED_FORMAT of docs/ATTESTATION.md; otherwise only the event names it), profile_touch_id (together with keys),
     /// profile_touch_id.value.

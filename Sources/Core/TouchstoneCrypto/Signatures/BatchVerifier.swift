@@ -42,7 +42,8 @@ public struct BatchVerifier: Sendable {
     var verdicts = (wellFormed.count >= lanes.minimumCount ? lanes.verify(wellFormed) : []).makeIterator()
     return zip(checks, candidates).map { check, candidate in
       // A refusing lane proves nothing: only swift-crypto refuses.
-      candidate != nil && verdicts.next() == true || SignatureVerifier.verify(check)
+      let isRight = candidate != nil && verdicts.next() == true || SignatureVerifier.verifyP256(check)
+      return isRight && SignatureVerifier.verifyOtherHalf(check)
     }
   }
 }

@@ -1,4 +1,4 @@
-// Proof of possession: ECDSA over P-256 with SHA-256 (FIPS 186-5).
+// Proof of possession: ECDSA over P-256 with SHA-256 (FIPS 186-5), and for hybrid keys ML-DSA-65 beside it (R48).
 
 import Crypto
 
@@ -10,17 +10,40 @@ public struct SignatureCheck: Sendable {
   public var signature: [UInt8]
   /// The signed bytes; they are hashed here.
   public var message: [UInt8]
+  /// A hybrid key's other half, which must be right, too.
+  public var otherHalf: OtherHalf?
 
-  public init(publicKey: P256PublicKey, signature: [UInt8], message: [UInt8]) {
+  public struct OtherHalf: Sendable {
+    public var publicKey: MLDSA65PublicKey
+    public var signature: [UInt8]
+
+    public init(publicKey: MLDSA65PublicKey, signature: [UInt8]) {
+      self.publicKey = publicKey
+      self.signature = signature
+    }
+  }
+
+  public init(publicKey: P256PublicKey, signature: [UInt8], message: [UInt8], otherHalf: OtherHalf? = nil) {
     self.publicKey = publicKey
     self.signature = signature
     self.message = message
+    self.otherHalf = otherHalf
   }
 }
 
 public enum SignatureVerifier {
   /// A malformed signature is `false`. `BatchVerifier` verifies several.
   public static func verify(_ check: SignatureCheck) -> Bool {
+    verifyP256(check) && verifyOtherHalf(check)
+  }
+
+  /// After the half on P-256 alone, which costs less. Nobody without that key learns whether there is another half (R37).
+  static func verifyOtherHalf(_ check: SignatureCheck) -> Bool {
+    guard let half = check.otherHalf else { return true }
+    return half.publicKey.isValidSignature(half.signature, of: check.message)
+  }
+
+  static func verifyP256(_ check: SignatureCheck) -> Bool {
     guard
       let parsed = P256Signature(check.signature),
       let signature = try? P256.Signing.ECDSASignature(rawRepresentation: parsed.raw)

@@ -22,29 +22,46 @@ extension CredentialRecord {
   }
 }
 
-/// Each key: one byte for its protection, one for its length, then the key. If it is attested, the first byte has the flag, and
-/// the attestation follows: one byte for its level, four for the length of its facts, then name and value in turn.
+/// Each key: one byte for its protection with its flags, one for its length, then the key. Then what the flags announce: a hybrid
+/// key's other half, behind four bytes for its length, and an attestation: one byte for its level, four for the length of its facts,
+/// then name and value in turn.
 extension [HardwareKeyRecord] {
   private static var attestedFlag: UInt8 { 0x80 }
+  private static var hybridFlag: UInt8 { 0x40 }
 
   public var encoded: [UInt8] {
-    flatMap { key in
+    var bytes: [UInt8] = []
+    for key in self {
       precondition(key.publicKey.count <= UInt8.max, "65 bytes: X9.63 on P-256")
-      let flag = key.attestation == nil ? 0 : Self.attestedFlag
-      return [key.protection.rawValue | flag, UInt8(key.publicKey.count)] + key.publicKey
-        + (key.attestation?.encoded ?? [])
+      var first = key.protection.rawValue
+      if key.attestation != nil { first |= Self.attestedFlag }
+      if key.mlDSA65PublicKey != nil { first |= Self.hybridFlag }
+      bytes += [first, UInt8(key.publicKey.count)]
+      bytes += key.publicKey
+      if let otherHalf = key.mlDSA65PublicKey {
+        bytes.append(bigEndian: UInt32(otherHalf.count))
+        bytes += otherHalf
+      }
+      if let attestation = key.attestation { bytes += attestation.encoded }
     }
+    return bytes
   }
 
   public init?(encoded: [UInt8]) {
     self.init()
     var rest = encoded[...]
     while !rest.isEmpty {
-      guard let first = rest.popFirst(), let protection = KeyProtection(rawValue: first & ~Self.attestedFlag),
+      guard let first = rest.popFirst(),
+        let protection = KeyProtection(rawValue: first & ~(Self.attestedFlag | Self.hybridFlag)),
         let length = rest.popFirst(), rest.count >= length
       else { return nil }
       var key = HardwareKeyRecord(publicKey: [UInt8](rest.prefix(Int(length))), protection: protection)
       rest = rest.dropFirst(Int(length))
+      if first & Self.hybridFlag != 0 {
+        guard let length = rest.popLength(), rest.count >= length else { return nil }
+        key.mlDSA65PublicKey = [UInt8](rest.prefix(length))
+        rest = rest.dropFirst(length)
+      }
       if first & Self.attestedFlag != 0 {
         guard let attestation = KeyAttestationRecord(popping: &rest) else { return nil }
         key.attestation = attestation

@@ -55,12 +55,18 @@ public struct ExpiringKey: Sendable, Hashable {
 public struct HardwareKeyRecord: Sendable, Hashable {
   /// X9.63 uncompressed, 65 bytes.
   public var publicKey: [UInt8]
+  /// A hybrid key's other half (R48), 1,952 bytes; `nil`: P-256 alone.
+  public var mlDSA65PublicKey: [UInt8]?
   public var protection: KeyProtection
   /// `nil`: nobody vouches for the key.
   public var attestation: KeyAttestationRecord?
 
-  public init(publicKey: [UInt8], protection: KeyProtection, attestation: KeyAttestationRecord? = nil) {
+  public init(
+    publicKey: [UInt8], mlDSA65PublicKey: [UInt8]? = nil, protection: KeyProtection,
+    attestation: KeyAttestationRecord? = nil
+  ) {
     self.publicKey = publicKey
+    self.mlDSA65PublicKey = mlDSA65PublicKey
     self.protection = protection
     self.attestation = attestation
   }

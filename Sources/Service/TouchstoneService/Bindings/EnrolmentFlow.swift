@@ -32,6 +32,8 @@ struct EnrolmentFlow: Sendable {
 
   struct OfferedKey: Sendable {
     var publicKey: P256PublicKey
+    /// A hybrid key's (R48).
+    var otherHalf: SignatureCheck.OtherHalf?
     var protection: KeyProtection
     var signature: [UInt8]
     /// DER, leaf first. Empty: the key is not attested.
@@ -108,6 +110,15 @@ struct EnrolmentFlow: Sendable {
       if keys[0].publicKey.x963 == keys[1].publicKey.x963 {
         validator.refuse("keys[1].public_key", "is the same key as keys[0]")
       }
+      switch (keys[0].otherHalf, keys[1].otherHalf) {
+      case (nil, nil): break
+      case (let one?, let other?):
+        if one.publicKey == other.publicKey {
+          validator.refuse("keys[1].ml_dsa_65_public_key", "is the same key as keys[0]")
+        }
+      // By the key of P-256 alone, the other factor would be a way around (R48).
+      default: validator.refuse("keys", "must both be hybrid, or neither")
+      }
     }
     return keys
   }
@@ -117,16 +128,38 @@ struct EnrolmentFlow: Sendable {
   ) -> OfferedKey? {
     requireChain(key.certificateChain, on: platform, "\(field).certificate_chain", &validator)
     validator.opaque(key.signature, "\(field).signature", count: RequestValidator.signatureBytes)
+    let otherHalf = otherHalf(of: key, field, &validator)
     let protection = KeyProtection(key.protection)
     if protection == nil { validator.refuse("\(field).protection", "is required") }
     do throws(CryptoError) {
       let publicKey = try P256PublicKey(bytes: key.publicKey)
       return protection.map {
         OfferedKey(
-          publicKey: publicKey, protection: $0, signature: key.signature, certificateChain: key.certificateChain)
+          publicKey: publicKey, otherHalf: otherHalf, protection: $0, signature: key.signature,
+          certificateChain: key.certificateChain)
       }
     } catch {
       validator.refuse("\(field).public_key", error.message)
+      return nil
+    }
+  }
+
+  /// `nil`: the key is not hybrid, or something is wrong with it.
+  private static func otherHalf(
+    of key: V1.HardwareKey, _ field: String, _ validator: inout RequestValidator
+  ) -> SignatureCheck.OtherHalf? {
+    guard !key.mlDsa65PublicKey.isEmpty else {
+      if !key.mlDsa65Signature.isEmpty {
+        validator.refuse("\(field).ml_dsa_65_public_key", "is required beside ml_dsa_65_signature")
+      }
+      return nil
+    }
+    validator.mlDSA65Signature(key.mlDsa65Signature, "\(field).ml_dsa_65_signature")
+    do throws(CryptoError) {
+      return SignatureCheck.OtherHalf(
+        publicKey: try MLDSA65PublicKey(bytes: key.mlDsa65PublicKey), signature: key.mlDsa65Signature)
+    } catch {
+      validator.refuse("\(field).ml_dsa_65_public_key", error.message)
       return nil
     }
   }
@@ -192,11 +225,19 @@ struct EnrolmentFlow: Sendable {
       publicKey: key.publicKey, signature: key.signature,
       message: ticket.signingInput(applicationID: request.applicationID))
     exchange.context.verifications.add(check) { isValid in
-      guard !isValid else { return verifyPossession(from: index + 1) }
-      refuse(
-        .invalidArgument(field: "keys[\(index)].signature", "does not verify over the ticket's signing_input"),
-        reason: RequestError.Reason.possessionNotProven)
+      guard isValid else { return refuseUnproven("keys[\(index)].signature") }
+      // By itself, so that the answer names the field.
+      if let half = key.otherHalf, !half.publicKey.isValidSignature(half.signature, of: check.message) {
+        return refuseUnproven("keys[\(index)].ml_dsa_65_signature")
+      }
+      verifyPossession(from: index + 1)
     }
+  }
+
+  private func refuseUnproven(_ field: String) {
+    refuse(
+      .invalidArgument(field: field, "does not verify over the ticket's signing_input"),
+      reason: RequestError.Reason.possessionNotProven)
   }
 
   /// The application requires a proof of each key, and here is a key without one, or a ProfileTouchID (R42).
@@ -357,7 +398,7 @@ struct EnrolmentFlow: Sendable {
     return .hardwareKeys(
       credential.keys.enumerated().map { index, key in
         HardwareKeyRecord(
-          publicKey: key.publicKey.x963, protection: key.protection,
+          publicKey: key.publicKey.x963, mlDSA65PublicKey: key.otherHalf?.publicKey.bytes, protection: key.protection,
           attestation: attestations.isEmpty ? nil : attestations[index])
       })
   }

@@ -111,6 +111,7 @@ extension V1.Binding {
     case .hardwareKeys(let keys):
       credential = .hardwareKey
       protections = keys.map { V1.KeyProtection(rawValue: Int32($0.protection.rawValue)) }
+      keyAlgorithms = keys.map { $0.mlDSA65PublicKey == nil ? .p256 : .p256MlDsa65 }
       if keys.contains(where: { $0.attestation != nil }) {
         keyAttestations = keys.map { V1.KeyAttestation($0.attestation) }
       }

@@ -141,22 +141,29 @@ final class AttemptFlow: Sendable {
   }
 
   private func verify(
-    _ signature: [UInt8], by factor: Factor, _ subject: Subject, in round: DecisionRound
+    _ signature: KeySignature, by factor: Factor, _ subject: Subject, in round: DecisionRound
   ) throws(RequestError) {
-    let ownKey = subject.sharedBinding?.value.publicKey(for: factor)
+    let ownKey = subject.sharedBinding?.value.key(for: factor)
     // Where there is no key, a stand-in takes as long to say no (R37).
-    let check = SignatureCheck(
-      publicKey: try importedKey(ownKey ?? P256PublicKey.standInBytes), signature: signature,
-      message: evaluation.signingInput(applicationID: applicationID, policy: policy))
+    var check = SignatureCheck(
+      publicKey: try imported(ownKey?.publicKey ?? P256PublicKey.standInBytes, P256PublicKey.init),
+      signature: signature.p256, message: evaluation.signingInput(applicationID: applicationID, policy: policy))
+    let isWhole = signature.mlDSA65.isEmpty == (ownKey?.mlDSA65PublicKey == nil)
+    if isWhole, let otherHalf = ownKey?.mlDSA65PublicKey {
+      check.otherHalf = SignatureCheck.OtherHalf(
+        publicKey: try imported(otherHalf, MLDSA65PublicKey.init), signature: signature.mlDSA65)
+    }
     exchange.context.verifications.add(check) { [self] isValid in
-      conclude(subject, .key(factor: factor, isValid: isValid && ownKey != nil), in: round)
+      conclude(subject, .key(factor: factor, isValid: isValid && isWhole && ownKey != nil), in: round)
     }
   }
 
   /// A stored key does not import if the store was damaged.
-  private func importedKey(_ bytes: [UInt8]) throws(RequestError) -> P256PublicKey {
+  private func imported<Key>(
+    _ bytes: [UInt8], _ read: ([UInt8]) throws(CryptoError) -> Key
+  ) throws(RequestError) -> Key {
     do throws(CryptoError) {
-      return try P256PublicKey(bytes: bytes)
+      return try read(bytes)
     } catch {
       throw exchange.logged(error)
     }

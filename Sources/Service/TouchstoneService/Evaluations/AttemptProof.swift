@@ -7,7 +7,7 @@ internal import TouchstonePolicy
 
 /// One try, as it was sent.
 enum AttemptProof: Sendable {
-  case key(factor: Factor, signature: [UInt8])
+  case key(factor: Factor, signature: KeySignature)
   /// By its digest: the identifier itself is needed no more (R30).
   case profileTouchID(digest: [UInt8])
   case secret(OfferedSecret)
@@ -28,6 +28,13 @@ enum AttemptProof: Sendable {
   var profileTouchIDDigest: [UInt8]? {
     if case .profileTouchID(let digest) = self { digest } else { nil }
   }
+}
+
+/// What a binding's key signed.
+struct KeySignature: Sendable {
+  var p256: [UInt8]
+  /// Empty: the key is not hybrid (R48).
+  var mlDSA65: [UInt8]
 }
 
 /// The calling service's word that it logged the person in.
@@ -81,6 +88,12 @@ extension RequestValidator {
       refuse("key.factor", "must be FACTOR_BIOMETRY or FACTOR_DEVICE_OWNER")
       return nil
     }
-    return .key(factor: factor, signature: key.signature)
+    if !key.mlDsa65Signature.isEmpty { mlDSA65Signature(key.mlDsa65Signature, "key.ml_dsa_65_signature") }
+    return .key(factor: factor, signature: KeySignature(p256: key.signature, mlDSA65: key.mlDsa65Signature))
+  }
+
+  mutating func mlDSA65Signature(_ bytes: [UInt8], _ field: String) {
+    let count = MLDSA65PublicKey.signatureByteCount
+    opaque(bytes, field, count: count...count)
   }
 }

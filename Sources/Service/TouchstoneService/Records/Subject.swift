@@ -245,9 +245,9 @@ extension BindingRecord {
   }
 
   /// The key that serves `factor`, if the binding has one: there is at most one for each.
-  func publicKey(for factor: Factor) -> [UInt8]? {
+  func key(for factor: Factor) -> HardwareKeyRecord? {
     guard case .hardwareKeys(let keys) = credential else { return nil }
-    return keys.first { $0.protection.factor == factor }?.publicKey
+    return keys.first { $0.protection.factor == factor }
   }
 
   var profileTouchIDDigest: [UInt8]? {

@@ -829,7 +829,7 @@ const ProtobufCMessageDescriptor touchstone__v1__primary_authentication__descrip
   (ProtobufCMessageInit) touchstone__v1__primary_authentication__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__hardware_key__field_descriptors[4] =
+static const ProtobufCFieldDescriptor touchstone__v1__hardware_key__field_descriptors[6] =
 {
   {
     "public_key",
@@ -879,9 +879,35 @@ static const ProtobufCFieldDescriptor touchstone__v1__hardware_key__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "ml_dsa_65_public_key",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__HardwareKey, ml_dsa_65_public_key),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ml_dsa_65_signature",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__HardwareKey, ml_dsa_65_signature),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__hardware_key__field_indices_by_name[] = {
   3,   /* field[3] = certificate_chain */
+  4,   /* field[4] = ml_dsa_65_public_key */
+  5,   /* field[5] = ml_dsa_65_signature */
   1,   /* field[1] = protection */
   0,   /* field[0] = public_key */
   2,   /* field[2] = signature */
@@ -889,7 +915,7 @@ static const unsigned touchstone__v1__hardware_key__field_indices_by_name[] = {
 static const ProtobufCIntRange touchstone__v1__hardware_key__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__hardware_key__descriptor =
 {
@@ -899,7 +925,7 @@ const ProtobufCMessageDescriptor touchstone__v1__hardware_key__descriptor =
   "Touchstone__V1__HardwareKey",
   "touchstone.v1",
   sizeof(Touchstone__V1__HardwareKey),
-  4,
+  6,
   touchstone__v1__hardware_key__field_descriptors,
   touchstone__v1__hardware_key__field_indices_by_name,
   1,  touchstone__v1__hardware_key__number_ranges,
@@ -944,7 +970,7 @@ const ProtobufCMessageDescriptor touchstone__v1__profile_touch_id__descriptor =
   (ProtobufCMessageInit) touchstone__v1__profile_touch_id__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__binding__field_descriptors[14] =
+static const ProtobufCFieldDescriptor touchstone__v1__binding__field_descriptors[15] =
 {
   {
     "binding_id",
@@ -1114,6 +1140,18 @@ static const ProtobufCFieldDescriptor touchstone__v1__binding__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "key_algorithms",
+    20,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Touchstone__V1__Binding, n_key_algorithms),
+    offsetof(Touchstone__V1__Binding, key_algorithms),
+    &touchstone__v1__key_algorithm__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__binding__field_indices_by_name[] = {
   1,   /* field[1] = application_id */
@@ -1125,16 +1163,18 @@ static const unsigned touchstone__v1__binding__field_indices_by_name[] = {
   3,   /* field[3] = device_id */
   4,   /* field[4] = device_name */
   8,   /* field[8] = domain_state_recorded */
+  14,   /* field[14] = key_algorithms */
   13,   /* field[13] = key_attestations */
   10,   /* field[10] = last_used_at */
   2,   /* field[2] = profile_id */
   6,   /* field[6] = protections */
   7,   /* field[7] = state */
 };
-static const ProtobufCIntRange touchstone__v1__binding__number_ranges[1 + 1] =
+static const ProtobufCIntRange touchstone__v1__binding__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 14 }
+  { 20, 14 },
+  { 0, 15 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__binding__descriptor =
 {
@@ -1144,10 +1184,10 @@ const ProtobufCMessageDescriptor touchstone__v1__binding__descriptor =
   "Touchstone__V1__Binding",
   "touchstone.v1",
   sizeof(Touchstone__V1__Binding),
-  14,
+  15,
   touchstone__v1__binding__field_descriptors,
   touchstone__v1__binding__field_indices_by_name,
-  1,  touchstone__v1__binding__number_ranges,
+  2,  touchstone__v1__binding__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__binding__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -2147,6 +2187,36 @@ const ProtobufCEnumDescriptor touchstone__v1__credential_kind__descriptor =
   touchstone__v1__credential_kind__enum_values_by_name,
   1,
   touchstone__v1__credential_kind__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue touchstone__v1__key_algorithm__enum_values_by_number[3] =
+{
+  { "KEY_ALGORITHM_UNSPECIFIED", "TOUCHSTONE__V1__KEY_ALGORITHM__KEY_ALGORITHM_UNSPECIFIED", 0 },
+  { "KEY_ALGORITHM_P256", "TOUCHSTONE__V1__KEY_ALGORITHM__KEY_ALGORITHM_P256", 1 },
+  { "KEY_ALGORITHM_P256_ML_DSA_65", "TOUCHSTONE__V1__KEY_ALGORITHM__KEY_ALGORITHM_P256_ML_DSA_65", 2 },
+};
+static const ProtobufCIntRange touchstone__v1__key_algorithm__value_ranges[] = {
+{0, 0},{0, 3}
+};
+static const ProtobufCEnumValueIndex touchstone__v1__key_algorithm__enum_values_by_name[3] =
+{
+  { "KEY_ALGORITHM_P256", 1 },
+  { "KEY_ALGORITHM_P256_ML_DSA_65", 2 },
+  { "KEY_ALGORITHM_UNSPECIFIED", 0 },
+};
+const ProtobufCEnumDescriptor touchstone__v1__key_algorithm__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "touchstone.v1.KeyAlgorithm",
+  "KeyAlgorithm",
+  "Touchstone__V1__KeyAlgorithm",
+  "touchstone.v1",
+  3,
+  touchstone__v1__key_algorithm__enum_values_by_number,
+  3,
+  touchstone__v1__key_algorithm__enum_values_by_name,
+  1,
+  touchstone__v1__key_algorithm__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
 static const ProtobufCMethodDescriptor touchstone__v1__binding_service__method_descriptors[6] =

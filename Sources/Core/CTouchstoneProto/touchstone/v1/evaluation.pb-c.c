@@ -1102,7 +1102,7 @@ const ProtobufCMessageDescriptor touchstone__v1__begin_evaluation_response__desc
   (ProtobufCMessageInit) touchstone__v1__begin_evaluation_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__key_proof__field_descriptors[2] =
+static const ProtobufCFieldDescriptor touchstone__v1__key_proof__field_descriptors[3] =
 {
   {
     "signature",
@@ -1128,15 +1128,28 @@ static const ProtobufCFieldDescriptor touchstone__v1__key_proof__field_descripto
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "ml_dsa_65_signature",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__KeyProof, ml_dsa_65_signature),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__key_proof__field_indices_by_name[] = {
   1,   /* field[1] = factor */
+  2,   /* field[2] = ml_dsa_65_signature */
   0,   /* field[0] = signature */
 };
 static const ProtobufCIntRange touchstone__v1__key_proof__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__key_proof__descriptor =
 {
@@ -1146,7 +1159,7 @@ const ProtobufCMessageDescriptor touchstone__v1__key_proof__descriptor =
   "Touchstone__V1__KeyProof",
   "touchstone.v1",
   sizeof(Touchstone__V1__KeyProof),
-  2,
+  3,
   touchstone__v1__key_proof__field_descriptors,
   touchstone__v1__key_proof__field_indices_by_name,
   1,  touchstone__v1__key_proof__number_ranges,

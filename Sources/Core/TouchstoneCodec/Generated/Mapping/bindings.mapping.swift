@@ -27,6 +27,8 @@ extension V1.HardwareKey: MappedMessage {
     mapper.field(&value.protection, &c.protection)
     mapper.field(&value.signature, &c.signature)
     mapper.repeated(&value.certificateChain, &c.certificate_chain, &c.n_certificate_chain)
+    mapper.field(&value.mlDsa65PublicKey, &c.ml_dsa_65_public_key)
+    mapper.field(&value.mlDsa65Signature, &c.ml_dsa_65_signature)
   }
 }
 
@@ -64,6 +66,7 @@ extension V1.Binding: MappedMessage {
     mapper.field(&value.biometryType, &c.biometry_type)
     mapper.field(&value.attestationLevel, &c.attestation_level)
     mapper.repeated(&value.keyAttestations, &c.key_attestations, &c.n_key_attestations)
+    mapper.repeated(&value.keyAlgorithms, &c.key_algorithms, &c.n_key_algorithms)
   }
 }
 

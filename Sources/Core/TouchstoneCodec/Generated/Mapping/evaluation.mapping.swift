@@ -84,6 +84,7 @@ extension V1.KeyProof: MappedMessage {
   static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
     mapper.field(&value.signature, &c.signature)
     mapper.field(&value.factor, &c.factor)
+    mapper.field(&value.mlDsa65Signature, &c.ml_dsa_65_signature)
   }
 }
 

@@ -39,6 +39,19 @@ extension V1 {
     public static let passkey = Self(rawValue: 3)
   }
 
+  public struct KeyAlgorithm: OpenEnum {
+    public let rawValue: Int32
+
+    public init(rawValue: Int32) {
+      self.rawValue = rawValue
+    }
+
+    /// ECDSA on P-256 with SHA-256.
+    public static let p256 = Self(rawValue: 1)
+    /// The same, and ML-DSA-65: a hybrid key.
+    public static let p256MlDsa65 = Self(rawValue: 2)
+  }
+
   /// How the calling service authenticated the person itself before this call.
   public struct PrimaryAuthentication: WireMessage {
     /// Required, 1 to 32 bytes: "password", "otp", "idv".
@@ -63,15 +76,22 @@ extension V1 {
     /// Android: the key's certificates in DER, leaf first, as KeyStore.getCertificateChain returns them; at most 8, of 1 to 16,384
     /// bytes. The key was made with setAttestationChallenge(SHA-256 of `signingInput`). Empty: nobody vouches for the key.
     public var certificateChain: [[UInt8]]
+    /// A hybrid key: ML-DSA-65 (FIPS 204) beside P-256, 1,952 bytes, as SecureEnclave.MLDSA65's publicKey.rawRepresentation. Both keys
+    /// then sign the ticket and each attempt, and P-256 alone never suffices. Empty: P-256 alone.
+    public var mlDsa65PublicKey: [UInt8]
+    /// The ML-DSA-65 key's signature over `signingInput`, 3,309 bytes, with an empty context. Present if and only if the key is.
+    public var mlDsa65Signature: [UInt8]
 
     public init(
       publicKey: [UInt8] = [], protection: KeyProtection = .unspecified, signature: [UInt8] = [],
-      certificateChain: [[UInt8]] = []
+      certificateChain: [[UInt8]] = [], mlDsa65PublicKey: [UInt8] = [], mlDsa65Signature: [UInt8] = []
     ) {
       self.publicKey = publicKey
       self.protection = protection
       self.signature = signature
       self.certificateChain = certificateChain
+      self.mlDsa65PublicKey = mlDsa65PublicKey
+      self.mlDsa65Signature = mlDsa65Signature
     }
   }
 
@@ -105,13 +125,16 @@ extension V1 {
     public var attestationLevel: AttestationLevel
     /// In the order of protections; empty if no key is attested.
     public var keyAttestations: [KeyAttestation]
+    /// In the order of protections: the keys that each attempt is signed with.
+    public var keyAlgorithms: [KeyAlgorithm]
 
     public init(
       bindingID: String = "", applicationID: String = "", profileID: String = "", deviceID: String = "",
       deviceName: String = "", credential: CredentialKind = .unspecified, protections: [KeyProtection] = [],
       state: BindingState = .unspecified, domainStateRecorded: Bool = false, createdAt: Timestamp? = nil,
       lastUsedAt: Timestamp? = nil, biometryType: BiometryType = .unspecified,
-      attestationLevel: AttestationLevel = .unspecified, keyAttestations: [KeyAttestation] = []
+      attestationLevel: AttestationLevel = .unspecified, keyAttestations: [KeyAttestation] = [],
+      keyAlgorithms: [KeyAlgorithm] = []
     ) {
       self.bindingID = bindingID
       self.applicationID = applicationID
@@ -127,6 +150,7 @@ extension V1 {
       self.biometryType = biometryType
       self.attestationLevel = attestationLevel
       self.keyAttestations = keyAttestations
+      self.keyAlgorithms = keyAlgorithms
     }
   }
 

@@ -188,10 +188,14 @@ extension V1 {
     public var signature: [UInt8]
     /// FACTOR_BIOMETRY or FACTOR_DEVICE_OWNER, required: says which of the binding's keys signed.
     public var factor: Factor
+    /// For a hybrid key: the ML-DSA-65 key's signature over `signingInput`, too, 3,309 bytes. Without it, or with it where the key is
+    /// not hybrid, the attempt is wrong.
+    public var mlDsa65Signature: [UInt8]
 
-    public init(signature: [UInt8] = [], factor: Factor = .unspecified) {
+    public init(signature: [UInt8] = [], factor: Factor = .unspecified, mlDsa65Signature: [UInt8] = []) {
       self.signature = signature
       self.factor = factor
+      self.mlDsa65Signature = mlDsa65Signature
     }
   }
 

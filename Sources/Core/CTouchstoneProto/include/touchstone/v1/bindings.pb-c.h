@@ -66,6 +66,18 @@ typedef enum _Touchstone__V1__CredentialKind {
   TOUCHSTONE__V1__CREDENTIAL_KIND__CREDENTIAL_KIND_PASSKEY = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__CREDENTIAL_KIND)
 } Touchstone__V1__CredentialKind;
+typedef enum _Touchstone__V1__KeyAlgorithm {
+  TOUCHSTONE__V1__KEY_ALGORITHM__KEY_ALGORITHM_UNSPECIFIED = 0,
+  /*
+   * ECDSA on P-256 with SHA-256.
+   */
+  TOUCHSTONE__V1__KEY_ALGORITHM__KEY_ALGORITHM_P256 = 1,
+  /*
+   * The same, and ML-DSA-65: a hybrid key.
+   */
+  TOUCHSTONE__V1__KEY_ALGORITHM__KEY_ALGORITHM_P256_ML_DSA_65 = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__KEY_ALGORITHM)
+} Touchstone__V1__KeyAlgorithm;
 
 /* --- messages --- */
 
@@ -111,10 +123,19 @@ struct  Touchstone__V1__HardwareKey
    */
   size_t n_certificate_chain;
   ProtobufCBinaryData *certificate_chain;
+  /*
+   * A hybrid key: ML-DSA-65 (FIPS 204) beside P-256, 1,952 bytes, as SecureEnclave.MLDSA65's publicKey.rawRepresentation. Both keys
+   * then sign the ticket and each attempt, and P-256 alone never suffices. Empty: P-256 alone.
+   */
+  ProtobufCBinaryData ml_dsa_65_public_key;
+  /*
+   * The ML-DSA-65 key's signature over signing_input, 3,309 bytes, with an empty context. Present if and only if the key is.
+   */
+  ProtobufCBinaryData ml_dsa_65_signature;
 };
 #define TOUCHSTONE__V1__HARDWARE_KEY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__hardware_key__descriptor) \
-    , {0,NULL}, TOUCHSTONE__V1__KEY_PROTECTION__KEY_PROTECTION_UNSPECIFIED, {0,NULL}, 0,NULL }
+    , {0,NULL}, TOUCHSTONE__V1__KEY_PROTECTION__KEY_PROTECTION_UNSPECIFIED, {0,NULL}, 0,NULL, {0,NULL}, {0,NULL} }
 
 
 struct  Touchstone__V1__ProfileTouchId
@@ -163,10 +184,15 @@ struct  Touchstone__V1__Binding
    */
   size_t n_key_attestations;
   Touchstone__V1__KeyAttestation **key_attestations;
+  /*
+   * In the order of protections: the keys that each attempt is signed with.
+   */
+  size_t n_key_algorithms;
+  Touchstone__V1__KeyAlgorithm *key_algorithms;
 };
 #define TOUCHSTONE__V1__BINDING__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__binding__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, TOUCHSTONE__V1__CREDENTIAL_KIND__CREDENTIAL_KIND_UNSPECIFIED, 0,NULL, TOUCHSTONE__V1__BINDING_STATE__BINDING_STATE_UNSPECIFIED, 0, NULL, NULL, TOUCHSTONE__V1__BIOMETRY_TYPE__BIOMETRY_TYPE_UNSPECIFIED, TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED, 0,NULL }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, TOUCHSTONE__V1__CREDENTIAL_KIND__CREDENTIAL_KIND_UNSPECIFIED, 0,NULL, TOUCHSTONE__V1__BINDING_STATE__BINDING_STATE_UNSPECIFIED, 0, NULL, NULL, TOUCHSTONE__V1__BIOMETRY_TYPE__BIOMETRY_TYPE_UNSPECIFIED, TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED, 0,NULL, 0,NULL }
 
 
 struct  Touchstone__V1__KeyAttestation__FactsEntry
@@ -884,6 +910,7 @@ void touchstone__v1__binding_service__accept_domain_state(ProtobufCService *serv
 extern const ProtobufCEnumDescriptor    touchstone__v1__key_protection__descriptor;
 extern const ProtobufCEnumDescriptor    touchstone__v1__binding_state__descriptor;
 extern const ProtobufCEnumDescriptor    touchstone__v1__credential_kind__descriptor;
+extern const ProtobufCEnumDescriptor    touchstone__v1__key_algorithm__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__primary_authentication__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__hardware_key__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__profile_touch_id__descriptor;

@@ -261,10 +261,15 @@ struct  Touchstone__V1__KeyProof
    * FACTOR_BIOMETRY or FACTOR_DEVICE_OWNER, required: says which of the binding's keys signed.
    */
   Touchstone__V1__Factor factor;
+  /*
+   * For a hybrid key: the ML-DSA-65 key's signature over signing_input, too, 3,309 bytes. Without it, or with it where the key is
+   * not hybrid, the attempt is wrong.
+   */
+  ProtobufCBinaryData ml_dsa_65_signature;
 };
 #define TOUCHSTONE__V1__KEY_PROOF__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__key_proof__descriptor) \
-    , {0,NULL}, TOUCHSTONE__V1__FACTOR__FACTOR_UNSPECIFIED }
+    , {0,NULL}, TOUCHSTONE__V1__FACTOR__FACTOR_UNSPECIFIED, {0,NULL} }
 
 
 /*
