@@ -1,4 +1,4 @@
-"""Keys that Android's hardware proves, and what attackers send in their place (R42, R44)."""
+"""Keys that Android's hardware proves, and what attackers send in their place (R42, R44, R45)."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""`touchstone attestation check`: what real phones and browsers sent comes out as it must."""
+"""`touchstone attestation check`: what real phones and browsers sent comes out as it must (R46, R47)."""
 
 import base64
 import datetime
