@@ -32,9 +32,12 @@ CHANGES ?= 10000
 # How many times `make soak` kills the service, and PostgreSQL, in each of its tests.
 KILLS ?= 200
 
+# What runs a build beside something that must not wait for it; its steps are not told then.
+behind ?=
+
 # With Swift's runtime inside, so that the binary runs where no Swift is. Optimised across modules, which specialises
 # generic code of the packages (a login takes 7 % fewer instructions). deploy/Dockerfile builds the same.
-build_release := swift build --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization
+build_release := $(behind) swift build $(if $(behind),--quiet) --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization
 touchstone := .build/release/touchstone
 
 # `make release ACCELERATED=1` links Intel's crypto_mb, for CPUs with AVX-512 IFMA (docs/PERFORMANCE.md). So does the image.
@@ -72,18 +75,24 @@ run: release ## Serve gRPC on LISTEN (127.0.0.1:7443), data in DATA_DIR (./data)
 demo: release ## Watch a simulated phone bind, log in, pay, lock itself out and recover
 	@$(touchstone) demo
 
-# The faults come last, alone: they also measure time.
+# The unit tests leave half a core to the release, most of which is one module after the other. The faults come last, alone: they also
+# measure time.
 .PHONY: test
-test: test-generator test-swift ## Run all tests
+test: test-generator build-tests ## Run all tests
+	@$(MAKE) --jobs 2 --output-sync=line behind="nice -n 15" test-swift load-client
 	@$(MAKE) --jobs 2 --output-sync=line test-acceptance test-store
 	@$(MAKE) test-faults
 
 # Sixteen tests at a time keep the cores busy. With all at once, every await waits for hundreds of other tests, beyond time limits.
+# `swift test` would hold SwiftPM's lock all the while.
 .PHONY: test-swift
-test-swift: deps $(python_environment)/installed ## Run the unit tests alone
-	swift build --build-tests
+test-swift: build-tests $(python_environment)/installed ## Run the unit tests alone
 	TOUCHSTONE_PYTHON=$(python) SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16 \
-	  Tests/Support/failures-last swift test --skip-build --parallel --disable-xctest
+	  Tests/Support/failures-last .build/debug/touchstonePackageTests.xctest --testing-library swift-testing
+
+.PHONY: build-tests
+build-tests: deps
+	swift build --build-tests
 
 .PHONY: test-generator
 test-generator: $(python_environment)/installed ## Run the tests of Protos/generate_swift.py alone
