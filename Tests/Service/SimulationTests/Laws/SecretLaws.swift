@@ -10,7 +10,11 @@ extension Laws {
     if old.version == 0 { world.ledger.noteBeginning(new.applicationID, new.profileID, at: world.time.step) }
     for case .requireBinding(let id, _) in changeSet.changes where before.binding(id)?.isRevoked == true {
       let standIn = ProfileRecord.standInID(forRevokedBinding: id)
-      require(Identifier.areEqual(new.profileID, standIn), "R10", "a revoked binding's attempt counts on its profile")
+      // The verdict on one that was counted before the revocation is settled there.
+      let counts = [Factor.passcode, .gesture].contains { new.failures(of: $0) > old.failures(of: $0) }
+      require(
+        Identifier.areEqual(new.profileID, standIn) || !counts, "R10",
+        "a revoked binding's attempt counts on its profile")
     }
     if new.profileID.utf8.first == 3, old.version == 0 { return checkBeginning(ofRevokedBindingsStandIn: new) }
     for kind in [Factor.passcode, .gesture] { check(new.secret(kind), replacing: old.secret(kind), kind) }
@@ -82,7 +86,11 @@ extension Laws {
   }
 }
 
-extension ProfileRecord { func secret(_ kind: Factor) -> SecretRecord? { kind == .gesture ? gesture : passcode } }
+extension ProfileRecord {
+  func secret(_ kind: Factor) -> SecretRecord? { kind == .gesture ? gesture : passcode }
+
+  fileprivate func failures(of kind: Factor) -> UInt32 { secret(kind)?.standing.failures ?? 0 }
+}
 
 extension Ladder {
   fileprivate func effect(after failures: UInt32) -> Effect? { rungs.last { $0.failures <= failures }?.effect }
