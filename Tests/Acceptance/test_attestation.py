@@ -23,7 +23,7 @@ from support.android import (
     AndroidPhone,
     Maker,
 )
-from support.caller import new_caller, passcode
+from support.caller import COFFEE, new_caller, passcode
 from support.configuration import check_complaints
 from support.errors import check_refusal, detail, refused, violated_fields
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone, new_key
@@ -500,6 +500,109 @@ def test_a_demand_is_in_force_after_a_reload(server, caller, maker, tmp_path):
     with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="ATTESTATION_REQUIRED"):
         caller.bind(Phone(), "alice")
     bind(caller, AndroidPhone(maker))
+
+
+# Payments (R38)
+
+
+@pytest.fixture
+def shops(start, maker, tmp_path):
+    """Callers of an application that lists its app, and of one that lists none."""
+    return demanding(start, maker, tmp_path, packages=[{"name": PACKAGE, "signers": [SIGNER]}])
+
+
+@pytest.mark.parametrize(("level", "name"), [(1, "tee"), (STRONGBOX, "strongbox")])
+def test_a_key_that_hardware_vouches_for_pays_on_android(shops, maker, level, name):
+    shop, _ = shops
+    phone = AndroidPhone(maker)
+    begun = shop.begin_binding(phone, "alice")
+    binding = bind(shop, phone, phone.attested_keys(begun.signing_input, attestation_level=level, key_level=level), begun)
+    assert [proven.app_listed for proven in binding.key_attestations] == [True]
+    assert shop.can_evaluate(phone, "payment").denial.reason == ""
+    answer = shop.pay(phone)
+    assert answer.outcome == SUCCEEDED
+    assert jwt.decode(answer.token, options={"verify_signature": False})["att"] == name
+    consumed = shop.consume(answer.token)
+    assert (consumed.consumed, consumed.claims.attestation_level) == (True, binding.attestation_level)
+
+
+def test_wrong_signatures_lock_a_paying_phone_as_any_other(shops, maker):
+    shop, _ = shops
+    phone = AndroidPhone(maker)
+    bind(shop, phone)
+    for left in (4, 3):
+        wrong = shop.submit_wrong(phone, shop.begin(phone, "payment", transaction=COFFEE))
+        assert (wrong.outcome, wrong.attempts_left) == (evaluation_pb2.OUTCOME_TRY_AGAIN, left)
+
+
+def test_a_bare_key_pays_nothing_on_android(shops, maker):
+    shop, _ = shops
+    phone = AndroidPhone(maker)
+    begun = shop.begin_binding(phone, "alice")
+    bind(shop, phone, phone.hardware_keys(begun.signing_input), begun)
+    assert shop.begin(phone, "payment", transaction=COFFEE).denial.reason == "LEVEL_TOO_LOW"
+    assert shop.login(phone).outcome == SUCCEEDED
+
+
+def test_a_key_of_nobodys_app_pays_nothing(shops, maker):
+    """What the app says of the key, that it dies with a new enrolment, counts only if it is known whose app it is."""
+    _, game = shops
+    phone = AndroidPhone(maker)
+    binding = bind(game, phone)
+    assert binding.attestation_level == types_pb2.ATTESTATION_LEVEL_TEE
+    assert [proven.app_listed for proven in binding.key_attestations] == [False]
+    denial = game.begin(phone, "payment", transaction=COFFEE).denial
+    assert denial.reason == "APP_NOT_PROVEN"
+    assert "packages" in denial.detail
+    assert game.login(phone).outcome == SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("claim", "changes", "pays"),
+    [
+        ("BIOMETRY_CURRENT_SET", {}, True),
+        ("BIOMETRY_ANY", {}, False),
+        ("USER_PRESENCE", {"authenticators": BIOMETRIC | PASSWORD}, False),
+        ("DEVICE_PASSCODE", {"authenticators": PASSWORD}, True),
+    ],
+)
+def test_a_key_that_a_new_finger_could_unlock_pays_nothing(shops, maker, claim, changes, pays):
+    shop, _ = shops
+    phone = AndroidPhone(maker)
+    begun = shop.begin_binding(phone, "alice")
+    (key,) = phone.attested_keys(begun.signing_input, **changes)
+    key.protection = bindings_pb2.KeyProtection.Value(f"KEY_PROTECTION_{claim}")
+    bind(shop, phone, [key], begun)
+    opened = shop.begin(phone, "payment", transaction=COFFEE)
+    assert opened.denial.reason == ("" if pays else "NO_USABLE_FACTOR")
+    if pays:
+        factor = DEVICE_OWNER if claim == "DEVICE_PASSCODE" else BIOMETRY
+        proof = evaluation_pb2.KeyProof(factor=factor, signature=phone.proof(opened.signing_input).signature)
+        assert shop.submit(phone, opened, key=proof).outcome == SUCCEEDED
+
+
+def test_a_policy_and_a_binding_are_explained(asking, maker):
+    phone = AndroidPhone(maker)
+    bind(asking, phone)
+    explained = asking.explain(asking.beginning(phone, "chip"))
+    assert explained.attestation_level == types_pb2.ATTESTATION_LEVEL_TEE
+    assert explained.asked_attestation_level == types_pb2.ATTESTATION_LEVEL_STRONGBOX
+    assert explained.answer.denial.reason == "LEVEL_TOO_LOW"
+    (row,) = [row for row in explained.trace if row.rule == "R42"]
+    assert (row.passed, row.detail) == (False, "biometry: the level is tee, and chip asks for strongbox")
+    explained = asking.explain(asking.beginning(phone))
+    assert explained.asked_attestation_level == NONE
+    assert not [row for row in explained.trace if row.rule == "R42"]
+    explained = asking.explain(asking.beginning(phone, profile_id="alice"))
+    assert explained.attestation_level == types_pb2.ATTESTATION_LEVEL_UNSPECIFIED
+
+
+def test_an_iphone_is_asked_for_what_it_can_reach(asking):
+    phone = Phone()
+    asking.bind(phone)
+    explained = asking.explain(asking.beginning(phone, "chip"))
+    assert explained.attestation_level == NONE
+    assert explained.asked_attestation_level == types_pb2.ATTESTATION_LEVEL_APP
 
 
 # Roots

@@ -13,7 +13,7 @@ enum StandingWords {
     "then", "failures 4", "locked", "not locked", "no binding", "profile alone", "bearer", "bearer found", "active",
     "revoked",
     "keys biometry_current_set + device_passcode", "level tee",
-    "level device_passcode tee", "no keys", "profile_touch_id", "baseline A", "baseline A 9",
+    "level device_passcode tee", "app listed", "no keys", "profile_touch_id", "baseline A", "baseline A 9",
     "bound_on android",
     "no baseline", "new evaluation", "evaluation failures 2", "evaluation device_owner_failures 2", "finished",
     "biometry off", "biometry on", "prefers gesture", "prefers nothing", "account #2", "device #2", "evaluation #2",
@@ -81,6 +81,12 @@ enum StandingWords {
     case ["revoked"]: { standing, _ in standing.account.binding?.isActive = false }
     case ["no", "keys"]: { standing, _ in standing.account.binding?.keyProtections = [] }
     case ["profile_touch_id"]: { standing, _ in standing.account.binding?.holdsProfileTouchID = true }
+    case ["app", "listed"]:
+      { standing, _ in
+        for protection in KeyProtection.allCases {
+          standing.account.binding?.provenKeys.ofListedApps.insert(protection)
+        }
+      }
     case ["no", "baseline"]: { standing, _ in standing.account.binding?.baseline = nil }
     default: nil
     }

@@ -30,7 +30,8 @@ extension StoreConformance {
 
     Check(name: "R42: a binding keeps what was proven of each key") { store in
       let proven = KeyAttestationRecord(
-        level: .strongbox, facts: [.init(name: "package", value: "com.example.“shop”"), .init(name: "", value: "")])
+        level: .strongbox, isOfListedApp: true,
+        facts: [.init(name: "package", value: "com.example.“shop”"), .init(name: "", value: "")])
       let keys = [
         HardwareKeyRecord.sample.with { $0.attestation = proven },
         HardwareKeyRecord.sample.with { $0.protection = .devicePasscode },

@@ -160,7 +160,7 @@ struct AttemptRules {
       refusal.outcome = policy.fallback == .automatic && after.canGoOn ? .factorRequired : .lockedOut
     case .osTooOld, .passcodeNotSet, .biometryNotAvailable, .biometryNotEnrolled, .domainStateRequired,
       .platformNotServed, .platformDiffers,
-      .noUsableFactor, .levelTooLow, .factorNotOffered:
+      .noUsableFactor, .levelTooLow, .appNotProven, .factorNotOffered:
       break
     }
     return refusal

@@ -130,17 +130,22 @@ struct Conditions {
 
   /// The first check of a posture, because the rules of another platform would judge it wrongly (R38).
   ///
-  /// A payment depends on a domain state. On a platform without one, bytes that the app sends instead do not count, and
-  /// this version does not serve an attested key or a passkey, which could replace it.
+  /// A payment depends on a domain state, or on a key that hardware vouches for. On a platform without either, bytes that the app
+  /// sends instead do not count, and this version does not serve a passkey, which could replace it.
   private func platformObstacle(_ trace: inout some RuleTracer) -> Denial? {
     let family = posture.platform.family
     if let bound = binding?.platformFamily, bound != family {
       trace.record("R38", false, "the binding is of \(bound), the posture of \(family)")
       return .platformDiffers
     }
-    guard policy.purpose == .payment, !family.hasDomainState else { return nil }
-    trace.record("R38", false, "\(family) has no domain state, and no attested key replaces it yet")
+    guard policy.purpose == .payment, !family.hasDomainState, !family.hasAttestedKeys else { return nil }
+    trace.record("R38", false, "\(family) has no domain state, and nothing that is served there replaces it")
     return .platformNotServed
+  }
+
+  /// Only for payments: a login that requires a domain state names another policy for such devices.
+  private var doAttestedKeysReplaceDomainState: Bool {
+    policy.purpose == .payment && posture.platform.family.hasAttestedKeys
   }
 
   private func deviceObstacle(to factor: Factor, _ trace: inout some RuleTracer) -> Denial? {
@@ -156,7 +161,7 @@ struct Conditions {
   /// state is a change (R22) and not a refusal, and a locked device is excused. Without a binding there is nothing to
   /// compare and only the device's own factors need it, so only a system that is too old is refused.
   private func domainStateObstacle(to factor: Factor, _ trace: inout some RuleTracer) -> Denial? {
-    guard policy.comparesDomainState else { return nil }
+    guard policy.comparesDomainState, !doAttestedKeysReplaceDomainState else { return nil }
     let isNeeded = binding?.scope == .device || factor.isProvenByDeviceKey
     let couldGive = isNeeded ? posture.hasDomainState : posture.supports(.domainState)
     let isMissing = isNeeded && posture.domainState.isEmpty && verdict == .neverRecorded
@@ -172,6 +177,7 @@ struct Conditions {
     guard trace.check("R31", proof != .none, "the binding \(proof == .none ? "cannot" : "can") prove it to this policy")
     else { return .unproven(.noUsableFactor) }
     guard isProvenAsAsked(factor, by: credential, &trace) else { return .unproven(.levelTooLow) }
+    if let obstacle = paymentObstacle(to: factor, &trace) { return .unproven(obstacle) }
     guard proof == .unlockedByBiometrics else { return .usable }
     let isOn = profile.settings.isBiometryEnabled
     guard trace.check("R17", isOn, "unlocking by biometrics is switched \(isOn ? "on" : "off")") else {
@@ -192,13 +198,32 @@ struct Conditions {
     return trace.check("R42", level >= asked, "the level is \(level.name), and \(policy.name) asks for \(asked.name)")
   }
 
+  /// Without a domain state, a payment needs a key that shows by itself whose fingers unlock it (R38): hardware vouches for its
+  /// protection, an app that the application lists says that it dies when another finger is enrolled, and it is a key that does.
+  private func paymentObstacle(to factor: Factor, _ trace: inout some RuleTracer) -> Denial? {
+    guard doAttestedKeysReplaceDomainState, let binding else { return nil }
+    let level = binding.proofLevel(of: factor, by: .key)
+    guard
+      trace.check("R38", level >= .tee, "the level is \(level.name), and a payment without a domain state needs tee")
+    else { return .levelTooLow }
+    let keys = binding.keyProtections.filter { $0.factor == factor }
+    let isListed = keys.allSatisfy(binding.provenKeys.ofListedApps.contains)
+    guard
+      trace.check(
+        "R38", isListed, "the proof's app was\(isListed ? "" : " not") compared with the application's packages")
+    else { return .appNotProven }
+    let isCurrent = keys.allSatisfy(\.isClosedToNewFingers)
+    return trace.check("R38", isCurrent, "a new finger \(isCurrent ? "cannot" : "could") unlock the key")
+      ? nil : .noUsableFactor
+  }
+
   /// Whether a key that biometrics can unlock serves only if the domain state is shown to equal the baseline: if the
   /// policy requires that (R27), and whenever there is a baseline (R25). A phone with other fingers could say that it
   /// is locked and has no domain state. The service does not believe that (R22): the device's passcode ends the lock,
   /// and then the phone can give one.
   private var mustBeUnchanged: Bool {
     guard let binding, binding.scope == .device else { return false }
-    return policy.comparesDomainState || binding.baseline != nil
+    return policy.comparesDomainState && !doAttestedKeysReplaceDomainState || binding.baseline != nil
   }
 
   private func usabilityOfSecret(_ factor: Factor, _ trace: inout some RuleTracer) -> Usability {

@@ -20,8 +20,10 @@ public struct Denial: Sendable, Hashable {
     /// The binding was made on another platform family (R38).
     case platformDiffers = "PLATFORM_DIFFERS"
     case noUsableFactor = "NO_USABLE_FACTOR"
-    /// Less is proven of the binding's keys than the policy asks for (R42).
+    /// Less is proven of the binding's keys than the policy asks for (R42), or than a payment needs there (R38).
     case levelTooLow = "LEVEL_TOO_LOW"
+    /// The proof of the binding's keys was not compared with the application's apps (R38).
+    case appNotProven = "APP_NOT_PROVEN"
     case passcodeLocked = "PASSCODE_LOCKED"
     case gestureLocked = "GESTURE_LOCKED"
     case passcodeDisabled = "PASSCODE_DISABLED"

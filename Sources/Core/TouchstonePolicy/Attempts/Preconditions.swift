@@ -55,6 +55,7 @@ extension Denial {
   /// LAContext goes to its other login.
   static let noUsableFactor = Denial(code: .biometryNotAvailable, reason: .noUsableFactor)
   static let levelTooLow = Denial(code: .biometryNotAvailable, reason: .levelTooLow)
+  static let appNotProven = Denial(code: .biometryNotAvailable, reason: .appNotProven)
 
   /// Before iOS 9 there is no -8 (R3).
   static func biometryLockout(on posture: DevicePosture) -> Denial {

@@ -62,6 +62,21 @@ extension BindingStanding {
     if factor == .biometry && holdsProfileTouchID && credential != .key { return .none }
     return .ofBinding(keyProtections.filter { $0.factor == factor }.map { provenKeys[$0] })
   }
+
+  /// Of all credentials.
+  public var proofLevel: ProofLevel {
+    holdsProfileTouchID ? .none : .ofBinding(keyProtections.map { provenKeys[$0] })
+  }
+}
+
+extension KeyProtection {
+  /// Whether a finger that was enrolled a minute ago cannot unlock it, by the word of the app that made it.
+  var isClosedToNewFingers: Bool {
+    switch self {
+    case .biometryCurrentSet, .devicePasscode: true
+    case .biometryAny, .userPresence: false
+    }
+  }
 }
 
 extension Factor {

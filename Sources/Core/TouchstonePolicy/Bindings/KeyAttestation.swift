@@ -41,6 +41,14 @@ public enum ProofLevel: UInt8, Sendable, Hashable, Comparable, CaseIterable {
 }
 
 extension PlatformFamily {
+  /// Its hardware vouches for keys, which stand in for a domain state in payments (R38).
+  var hasAttestedKeys: Bool {
+    switch self {
+    case .android: true
+    case .iOS, .macOS, .web: false
+    }
+  }
+
   /// As an application's own `minimum_level` has it.
   fileprivate var highestLevel: ProofLevel {
     switch self {
@@ -56,12 +64,18 @@ extension PlatformFamily {
 public struct ProvenKeys: Sendable, Hashable {
   /// Four bits each.
   private var bits: UInt16 = 0
+  /// Keys whose proof names an app that the application lists, with its signer. What else that app says of a key then counts: that
+  /// it dies when another finger is enrolled is in no proof of Android's.
+  public var ofListedApps: KeyProtections = []
 
   public init() {}
 
   /// The same of every key.
-  public init(all level: ProofLevel) {
-    for protection in KeyProtection.allCases { self[protection] = level }
+  public init(all level: ProofLevel, areOfListedApp: Bool = false) {
+    for protection in KeyProtection.allCases {
+      self[protection] = level
+      if areOfListedApp { ofListedApps.insert(protection) }
+    }
   }
 
   /// Of the key with this protection.

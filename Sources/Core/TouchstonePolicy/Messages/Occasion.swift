@@ -141,7 +141,7 @@ extension Occasion {
     case .platformNotServed: self = .kindOfDeviceNotServed
     case .platformDiffers: self = .kindOfDeviceDiffers
     case .noUsableFactor: self = .noWayYet
-    case .levelTooLow: self = .deviceNotProven
+    case .levelTooLow, .appNotProven: self = .deviceNotProven
     case .passcodeLocked: self = .passcodePaused
     case .gestureLocked: self = .gesturePaused
     case .passcodeDisabled: self = .passcodeDisabled

@@ -23,8 +23,8 @@ extension CredentialRecord {
 }
 
 /// Each key: one byte for its protection with its flags, one for its length, then the key. Then what the flags announce: a hybrid
-/// key's other half, behind four bytes for its length, and an attestation: one byte for its level, four for the length of its facts,
-/// then name and value in turn.
+/// key's other half, behind four bytes for its length, and an attestation: one byte for its level, with a flag if its app
+/// is listed, four for the length of its facts, then name and value in turn.
 extension [HardwareKeyRecord] {
   private static var attestedFlag: UInt8 { 0x80 }
   private static var hybridFlag: UInt8 { 0x40 }
@@ -72,23 +72,26 @@ extension [HardwareKeyRecord] {
 }
 
 extension KeyAttestationRecord {
+  private static let listedAppFlag: UInt8 = 0x80
+
   fileprivate var encoded: [UInt8] {
     var encodedFacts: [UInt8] = []
     for fact in facts {
       encodedFacts.append(lengthPrefixed: fact.name)
       encodedFacts.append(lengthPrefixed: fact.value)
     }
-    var bytes = [level.rawValue]
+    var bytes = [level.rawValue | (isOfListedApp ? Self.listedAppFlag : 0)]
     bytes.append(bigEndian: UInt32(encodedFacts.count))
     return bytes + encodedFacts
   }
 
   fileprivate init?(popping rest: inout ArraySlice<UInt8>) {
-    guard let level = rest.popFirst().flatMap(ProofLevel.init), let length = rest.popLength(), rest.count >= length
+    guard let first = rest.popFirst(), let level = ProofLevel(rawValue: first & ~Self.listedAppFlag),
+      let length = rest.popLength(), rest.count >= length
     else { return nil }
     var facts = rest.prefix(length)
     rest = rest.dropFirst(length)
-    self.init(level: level, facts: [])
+    self.init(level: level, isOfListedApp: first & Self.listedAppFlag != 0, facts: [])
     while !facts.isEmpty {
       guard let name = facts.popLengthPrefixed(), let value = facts.popLengthPrefixed() else { return nil }
       self.facts.append(Fact(name: name, value: value))

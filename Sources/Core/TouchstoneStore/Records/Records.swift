@@ -75,6 +75,8 @@ public struct HardwareKeyRecord: Sendable, Hashable {
 /// What was proven of a key when it was bound (R42).
 public struct KeyAttestationRecord: Sendable, Hashable {
   public var level: ProofLevel
+  /// It names an app that the application listed then, with its signer.
+  public var isOfListedApp: Bool
   public var facts: [Fact]
 
   /// One thing that the proof said.
@@ -88,8 +90,9 @@ public struct KeyAttestationRecord: Sendable, Hashable {
     }
   }
 
-  public init(level: ProofLevel, facts: [Fact]) {
+  public init(level: ProofLevel, isOfListedApp: Bool = false, facts: [Fact]) {
     self.level = level
+    self.isOfListedApp = isOfListedApp
     self.facts = facts
   }
 }

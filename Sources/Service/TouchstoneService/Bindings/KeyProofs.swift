@@ -154,7 +154,7 @@ final class KeyProofs: Sendable {
         guard AttestedUnlocking(attestation).bearsOut(offer.protection) else {
           return .refused(index: index, .contradictsProtection)
         }
-        records.append(KeyAttestationRecord(attestation, at: level))
+        records.append(KeyAttestationRecord(attestation, at: level, isOfListedApp: !requirements.packages.isEmpty))
       } catch {
         return .refused(index: index, .proof(error))
       }
@@ -194,8 +194,9 @@ extension AttestedUnlocking {
 }
 
 extension KeyAttestationRecord {
-  fileprivate init(_ attestation: AndroidAttestation, at level: AttestationLevel) {
+  fileprivate init(_ attestation: AndroidAttestation, at level: AttestationLevel, isOfListedApp: Bool) {
     self.init(
-      level: ProofLevel(level), facts: attestation.facts.map { Fact(name: $0.name, value: $0.value) })
+      level: ProofLevel(level), isOfListedApp: isOfListedApp,
+      facts: attestation.facts.map { Fact(name: $0.name, value: $0.value) })
   }
 }

@@ -24,11 +24,14 @@ extension Denial.Reason {
   fileprivate var developerText: String {
     switch self {
     case .platformNotServed:
-      "this platform has no domain state, and this version serves neither attested keys nor passkeys in its place"
+      "this platform has no domain state, and nothing that this version serves takes its place here"
     case .platformDiffers: "posture.platform is of another family than the binding's; bind the device anew"
     case .levelTooLow:
-      "less is proven of the binding's keys than the policy asks for (minimum_attestation); bind the device anew, with an "
-        + "attestation"
+      "less is proven of the binding's keys than the policy asks for (minimum_attestation), or than a payment needs on a "
+        + "platform without domain state (tee); bind the device anew, with an attestation"
+    case .appNotProven:
+      "a payment on a platform without domain state needs keys whose attestation was compared with the application's packages; "
+        + "configure them (applications.*.packages), and bind the device anew"
     default: ""
     }
   }

@@ -132,7 +132,8 @@ extension V1.KeyAttestation {
   fileprivate init(_ record: KeyAttestationRecord?) {
     let facts = (record?.facts ?? []).map { ($0.name, $0.value) }
     self.init(
-      level: V1.AttestationLevel(record?.level ?? .none), facts: Dictionary(facts) { "\($0) \($1)" })
+      level: V1.AttestationLevel(record?.level ?? .none), facts: Dictionary(facts) { "\($0) \($1)" },
+      appListed: record?.isOfListedApp ?? false)
   }
 }
 

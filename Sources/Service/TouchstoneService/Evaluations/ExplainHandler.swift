@@ -66,11 +66,16 @@ extension TouchstoneService {
     _ exchange: Exchange<V1.ExplainEvaluationResponse>, at now: UnixTime
   ) {
     let facts = subject.facts(posture: terms.posture, now: now)
+    let isOfBinding = terms.subject.bindingID != nil
     let (preflight, trace) = terms.policy.explain(
       posture: facts.posture, binding: facts.binding, device: facts.device, profile: facts.profile, now: now)
     exchange.answer(
       V1.ExplainEvaluationResponse(
         answer: V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language),
-        trace: trace.map { V1.RuleTrace(rule: $0.rule, passed: $0.passed, detail: $0.detail) }, posture: seen))
+        trace: trace.map { V1.RuleTrace(rule: $0.rule, passed: $0.passed, detail: $0.detail) }, posture: seen,
+        attestationLevel: isOfBinding ? V1.AttestationLevel(facts.binding.proofLevel) : .unspecified,
+        askedAttestationLevel: isOfBinding
+          ? V1.AttestationLevel(terms.policy.minimumAttestation.asked(of: facts.binding.platformFamily)) : .unspecified)
+    )
   }
 }

@@ -157,11 +157,15 @@ struct StandIns: Sendable {
   private static let platformFamilies: [PlatformFamily] =
     Array(repeating: .iOS, count: 10) + Array(repeating: .android, count: 4) + [.macOS, .web]
 
-  /// Every level that a key of such a device can have. The two keys of a binding usually come from one attestation or from none.
-  private static func levels(of family: PlatformFamily) -> [ProofLevel] {
+  /// All that can be proven of the keys of such a device. Two keys of a binding are usually proven alike.
+  private static func proofs(of family: PlatformFamily) -> [ProvenKeys] {
     switch family {
-    case .android: [.none, .none, .tee, .strongbox]
-    case .iOS, .macOS, .web: [.none]
+    case .android:
+      [
+        ProvenKeys(), ProvenKeys(), ProvenKeys(all: .tee), ProvenKeys(all: .tee, areOfListedApp: true),
+        ProvenKeys(all: .strongbox), ProvenKeys(all: .strongbox, areOfListedApp: true),
+      ]
+    case .iOS, .macOS, .web: [ProvenKeys()]
     }
   }
 
@@ -196,13 +200,13 @@ struct StandIns: Sendable {
     let keys = Self.keyProtections[chance.next(of: Self.keyProtections.count)]
     let family = Self.platformFamilies[chance.next(of: Self.platformFamilies.count)]
     let release = chance.nextWord()
-    let levels = keys.isEmpty ? [.none] : Self.levels(of: family)
+    let proofs = keys.isEmpty ? [ProvenKeys()] : Self.proofs(of: family)
     return BindingStanding(
       isActive: false, keyProtections: keys, holdsProfileTouchID: keys.isEmpty,
       baseline: family.releases.map { releases in
         DomainStateBaseline(domainState: domainState, osMajorVersion: releases.major(by: release))
       },
-      platformFamily: family, provenKeys: ProvenKeys(all: levels[chance.next(of: levels.count)]))
+      platformFamily: family, provenKeys: proofs[chance.next(of: proofs.count)])
   }
 
   /// - Parameters:
@@ -237,6 +241,7 @@ extension BindingRecord {
       for key in keys {
         standing.keyProtections.insert(key.protection)
         standing.provenKeys[key.protection] = key.attestation?.level ?? .none
+        if key.attestation?.isOfListedApp == true { standing.provenKeys.ofListedApps.insert(key.protection) }
       }
     case .profileTouchID:
       standing.holdsProfileTouchID = true

@@ -29,7 +29,7 @@ import TouchstonePolicy
       .biometryLockout: ["R4"], .domainStateRequired: ["R27"], .noUsableFactor: ["R31", "R38"],
       .passcodeLocked: ["R13"], .gestureLocked: ["R13"], .passcodeDisabled: ["R13"], .gestureDisabled: ["R13"],
       .factorNotOffered: ["R17", "R31"], .platformNotServed: ["R27", "R38"], .platformDiffers: ["R38"],
-      .levelTooLow: ["R42"],
+      .levelTooLow: ["R38", "R42"], .appNotProven: ["R38"],
     ]
     var reasons: Set<Denial.Reason> = []
     let faults = Worlds.all.filter { world in

@@ -56,22 +56,25 @@ struct PlatformFamilyTests {
   }
 
   // R38
-  @Test(arguments: [("android", false), ("web", false), ("macos", true)])
-  func aPlatformWithoutDomainStateIsRefusedByName(_ platform: String, _ isServed: Bool) async throws {
+  @Test(arguments: [("android", "LEVEL_TOO_LOW"), ("web", "PLATFORM_NOT_SERVED"), ("macos", nil)])
+  func aPlatformWithoutDomainStateIsRefusedByName(_ platform: String, _ reason: String?) async throws {
     var phone = TestPhone()
     phone.posture.platform = platform
-    if !isServed { phone.posture.domainState = [] }
+    if reason != nil { phone.posture.domainState = [] }
     phone = try await service.bind(phone)
     let opened = try await service.begin(phone, policy: "payment", transaction: .dinner)
-    #expect(opened.denial?.reason == (isServed ? nil : "PLATFORM_NOT_SERVED"))
+    #expect(opened.denial?.reason == reason)
     // Nor on bytes of the app's own that it calls a domain state.
     phone.posture.domainState = Array("made up".utf8)
     let denial = try await service.begin(phone, policy: "payment", transaction: .dinner).denial
-    #expect(denial?.reason == (isServed ? nil : "PLATFORM_NOT_SERVED"))
-    let text = "This can't be done on this kind of device yet. Please continue another way."
-    #expect(denial?.message?.text == (isServed ? nil : text))
-    #expect((denial?.detail.isEmpty ?? true) == isServed)
-    if !isServed { #expect(try await service.submit(phone, service.begin(phone)).outcome == .succeeded) }
+    #expect(denial?.reason == reason)
+    let texts = [
+      "PLATFORM_NOT_SERVED": "This can't be done on this kind of device yet. Please continue another way.",
+      "LEVEL_TOO_LOW": "To be used for this, this device needs to be set up again. Please continue another way.",
+    ]
+    #expect(denial?.message?.text == reason.flatMap { texts[$0] })
+    #expect((denial?.detail.isEmpty ?? true) == (reason == nil))
+    if reason != nil { #expect(try await service.submit(phone, service.begin(phone)).outcome == .succeeded) }
   }
 
   // R27: made-up bytes meet no policy that requires a domain state, and become no baseline.

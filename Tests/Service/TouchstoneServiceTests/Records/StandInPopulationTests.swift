@@ -47,8 +47,12 @@ struct StandInPopulationTests {
   }
 
   /// What can be proven of a key that is bound on these devices (R42 to R44).
-  private static let levels: [PlatformFamily: [ProofLevel]] = [
-    .iOS: [.none], .macOS: [.none], .android: [.none, .tee, .strongbox], .web: [.none],
+  private static let proofs: [PlatformFamily: [ProvenKeys]] = [
+    .iOS: [ProvenKeys()], .macOS: [ProvenKeys()], .web: [ProvenKeys()],
+    .android: [
+      ProvenKeys(), ProvenKeys(all: .tee), ProvenKeys(all: .tee, areOfListedApp: true), ProvenKeys(all: .strongbox),
+      ProvenKeys(all: .strongbox, areOfListedApp: true),
+    ],
   ]
 
   private static let probes: [DevicePosture] = {
@@ -115,12 +119,12 @@ struct StandInPopulationTests {
         for (first, second) in biometry.flatMap({ first in deviceOwner.map { (first, $0) } }) {
           var keys: KeyProtections = []
           for protection in [first, second].compactMap(\.self) { keys.insert(protection) }
-          for level in keys.isEmpty ? [.none] : Self.levels[platform.family]! {
+          for proof in keys.isEmpty ? [ProvenKeys()] : Self.proofs[platform.family]! {
             bindings.append(
               BindingStanding(
                 isActive: true, keyProtections: keys, holdsProfileTouchID: keys.isEmpty,
                 baseline: .recorded(from: posture), platformFamily: platform.family,
-                provenKeys: ProvenKeys(all: level)))
+                provenKeys: proof))
           }
         }
       }
@@ -168,8 +172,8 @@ struct StandInPopulationTests {
       let majors = Self.releases.filter { $0.key.family == family }.flatMap(\.value)
       if let baseline { #expect(majors.contains(baseline.osMajorVersion), "\(family) \(baseline.osMajorVersion)") }
       #expect(account.binding.keyProtections.isEmpty == account.binding.holdsProfileTouchID)
-      let levels = account.binding.keyProtections.isEmpty ? [.none] : Self.levels[family]!
-      #expect(levels.map(ProvenKeys.init).contains(account.binding.provenKeys))
+      let proofs = account.binding.keyProtections.isEmpty ? [ProvenKeys()] : Self.proofs[family]!
+      #expect(proofs.contains(account.binding.provenKeys))
 
       let settings = account.profile.settings
       #expect(settings.violation() == nil)

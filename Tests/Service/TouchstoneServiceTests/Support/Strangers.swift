@@ -16,6 +16,8 @@ extension TestService {
 
   /// Under any system of which a phone with this one says no more than that its fingers changed.
   ///
+  /// Nothing is proven of its keys, as of those that the tests bind.
+  ///
   /// - Parameter keys: of the fingers enrolled unless given; none: it is bound by a ProfileTouchID.
   func unknownBindingID(
     _ prefix: String = "nobody", of family: PlatformFamily = .iOS, by keys: KeyProtections = [.biometryCurrentSet],
@@ -23,7 +25,7 @@ extension TestService {
   ) -> String {
     name(prefix) { standIns, id in
       let binding = standIns.standing(ofUnknownBinding: id, in: Self.applicationID)
-      return binding.keyProtections == keys && binding.platformFamily == family
+      return binding.keyProtections == keys && binding.provenKeys == ProvenKeys() && binding.platformFamily == family
         && binding.baseline.map { $0.osMajorVersion >= osMajorVersion } != false
         && has(
           secrets, standIns.standing(of: record(ProfileRecord.standInID(forUnknownBinding: id)), hasSecret: false))

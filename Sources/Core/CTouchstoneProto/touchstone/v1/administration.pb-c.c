@@ -1845,7 +1845,7 @@ const ProtobufCMessageDescriptor touchstone__v1__explain_evaluation_request__des
   (ProtobufCMessageInit) touchstone__v1__explain_evaluation_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__explain_evaluation_response__field_descriptors[3] =
+static const ProtobufCFieldDescriptor touchstone__v1__explain_evaluation_response__field_descriptors[5] =
 {
   {
     "answer",
@@ -1883,16 +1883,42 @@ static const ProtobufCFieldDescriptor touchstone__v1__explain_evaluation_respons
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "attestation_level",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__ExplainEvaluationResponse, attestation_level),
+    &touchstone__v1__attestation_level__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "asked_attestation_level",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__ExplainEvaluationResponse, asked_attestation_level),
+    &touchstone__v1__attestation_level__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__explain_evaluation_response__field_indices_by_name[] = {
   0,   /* field[0] = answer */
+  4,   /* field[4] = asked_attestation_level */
+  3,   /* field[3] = attestation_level */
   2,   /* field[2] = posture */
   1,   /* field[1] = trace */
 };
 static const ProtobufCIntRange touchstone__v1__explain_evaluation_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__explain_evaluation_response__descriptor =
 {
@@ -1902,7 +1928,7 @@ const ProtobufCMessageDescriptor touchstone__v1__explain_evaluation_response__de
   "Touchstone__V1__ExplainEvaluationResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__ExplainEvaluationResponse),
-  3,
+  5,
   touchstone__v1__explain_evaluation_response__field_descriptors,
   touchstone__v1__explain_evaluation_response__field_indices_by_name,
   1,  touchstone__v1__explain_evaluation_response__number_ranges,

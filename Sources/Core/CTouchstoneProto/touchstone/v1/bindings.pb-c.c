@@ -1242,7 +1242,7 @@ const ProtobufCMessageDescriptor touchstone__v1__key_attestation__facts_entry__d
   (ProtobufCMessageInit) touchstone__v1__key_attestation__facts_entry__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__key_attestation__field_descriptors[2] =
+static const ProtobufCFieldDescriptor touchstone__v1__key_attestation__field_descriptors[3] =
 {
   {
     "level",
@@ -1268,15 +1268,28 @@ static const ProtobufCFieldDescriptor touchstone__v1__key_attestation__field_des
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "app_listed",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__KeyAttestation, app_listed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__key_attestation__field_indices_by_name[] = {
+  2,   /* field[2] = app_listed */
   1,   /* field[1] = facts */
   0,   /* field[0] = level */
 };
 static const ProtobufCIntRange touchstone__v1__key_attestation__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__key_attestation__descriptor =
 {
@@ -1286,7 +1299,7 @@ const ProtobufCMessageDescriptor touchstone__v1__key_attestation__descriptor =
   "Touchstone__V1__KeyAttestation",
   "touchstone.v1",
   sizeof(Touchstone__V1__KeyAttestation),
-  2,
+  3,
   touchstone__v1__key_attestation__field_descriptors,
   touchstone__v1__key_attestation__field_indices_by_name,
   1,  touchstone__v1__key_attestation__number_ranges,

@@ -242,6 +242,8 @@ extension V1.ExplainEvaluationResponse: MappedMessage {
     mapper.field(&value.answer, &c.answer)
     mapper.repeated(&value.trace, &c.trace, &c.n_trace)
     mapper.field(&value.posture, &c.posture)
+    mapper.field(&value.attestationLevel, &c.attestation_level)
+    mapper.field(&value.askedAttestationLevel, &c.asked_attestation_level)
   }
 }
 

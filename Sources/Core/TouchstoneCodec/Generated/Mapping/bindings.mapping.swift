@@ -80,6 +80,7 @@ extension V1.KeyAttestation: MappedMessage {
   static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
     mapper.field(&value.level, &c.level)
     mapper.repeated(&value.facts, as: V1.KeyAttestation.FactsEntry.self, &c.facts, &c.n_facts)
+    mapper.field(&value.appListed, &c.app_listed)
   }
 }
 

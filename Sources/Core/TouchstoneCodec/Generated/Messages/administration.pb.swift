@@ -245,11 +245,21 @@ extension V1 {
     public var trace: [RuleTrace]
     /// The posture that the service used, if the request had none.
     public var posture: SeenPosture?
+    /// What is proven of the binding's keys; unspecified if the request names no binding.
+    public var attestationLevel: AttestationLevel
+    /// What the policy asks for of this kind of device (minimum_attestation); NONE: nothing. `trace` says of each factor whether its
+    /// key reaches it (R42).
+    public var askedAttestationLevel: AttestationLevel
 
-    public init(answer: BeginEvaluationResponse? = nil, trace: [RuleTrace] = [], posture: SeenPosture? = nil) {
+    public init(
+      answer: BeginEvaluationResponse? = nil, trace: [RuleTrace] = [], posture: SeenPosture? = nil,
+      attestationLevel: AttestationLevel = .unspecified, askedAttestationLevel: AttestationLevel = .unspecified
+    ) {
       self.answer = answer
       self.trace = trace
       self.posture = posture
+      self.attestationLevel = attestationLevel
+      self.askedAttestationLevel = askedAttestationLevel
     }
   }
 

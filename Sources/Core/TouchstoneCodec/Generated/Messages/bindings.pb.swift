@@ -169,10 +169,13 @@ extension V1 {
     public var level: AttestationLevel
     /// "os_patch_level", "boot_state", "package" and others of docs/ATTESTATION.md. Empty at the level NONE.
     public var facts: [String: String]
+    /// The proof names an app that the application listed then (packages), with its signer. Payments on Android need it.
+    public var appListed: Bool
 
-    public init(level: AttestationLevel = .unspecified, facts: [String: String] = [:]) {
+    public init(level: AttestationLevel = .unspecified, facts: [String: String] = [:], appListed: Bool = false) {
       self.level = level
       self.facts = facts
+      self.appListed = appListed
     }
   }
 

@@ -194,9 +194,9 @@ extension V1 {
   ///   BIOMETRY_NOT_ENROLLED   -7
   ///   BIOMETRY_LOCKOUT        -8        -1 before iOS 9; ends with a success of device owner or passcode, or UnlockDevice
   ///   DOMAIN_STATE_REQUIRED   -6        the policy or a new binding requires a domain state, and the device gives none
-  ///   PLATFORM_NOT_SERVED     -6        a payment, or a policy that requires a domain state, on android or web. They have no
-  ///                                     domain state, and this version verifies neither attested keys nor passkeys, which
-  ///                                     could replace it. No update of the device helps
+  ///   PLATFORM_NOT_SERVED     -6        a payment on web, or another policy that requires a domain state on android or web. They
+  ///                                     have none, and nothing that this version serves takes its place there. No update of the
+  ///                                     device helps
   ///   PLATFORM_DIFFERS        -6        the posture's platform family (ios and ipados; macos; android; web) differs from the
   ///                                     binding's; bind the device anew
   ///   PASSCODE_LOCKED         -1        `retryAfter` is set
@@ -205,8 +205,10 @@ extension V1 {
   ///   GESTURE_DISABLED        -1        likewise
   ///   FACTOR_NOT_OFFERED      -6        the factor is switched off or not set; the answer does not say which
   ///   NO_USABLE_FACTOR        -6        the binding has no credential that the policy accepts
-  ///   LEVEL_TOO_LOW           -6        less is proven of the binding's keys than the policy asks for (minimum_attestation);
-  ///                                     bind the device anew, with an attestation
+  ///   LEVEL_TOO_LOW           -6        less is proven of the binding's keys than the policy asks for (minimum_attestation), or
+  ///                                     than a payment needs on android (TEE); bind the device anew, with an attestation
+  ///   APP_NOT_PROVEN          -6        a payment on android: the application listed no packages when the device was bound, so that
+  ///                                     nobody knows whose app the key is of; list them, and bind the device anew
   ///   WRONG_SECRET            -1        only in SecretService: `oldSecret` was wrong, and counted
   public struct Denial: WireMessage {
     public var laError: LAError

@@ -346,10 +346,19 @@ struct  Touchstone__V1__ExplainEvaluationResponse
    * The posture that the service used, if the request had none.
    */
   Touchstone__V1__SeenPosture *posture;
+  /*
+   * What is proven of the binding's keys; unspecified if the request names no binding.
+   */
+  Touchstone__V1__AttestationLevel attestation_level;
+  /*
+   * What the policy asks for of this kind of device (minimum_attestation); NONE: nothing. `trace` says of each factor whether its
+   * key reaches it (R42).
+   */
+  Touchstone__V1__AttestationLevel asked_attestation_level;
 };
 #define TOUCHSTONE__V1__EXPLAIN_EVALUATION_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__explain_evaluation_response__descriptor) \
-    , NULL, 0,NULL, NULL }
+    , NULL, 0,NULL, NULL, TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED, TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED }
 
 
 struct  Touchstone__V1__RuleTrace

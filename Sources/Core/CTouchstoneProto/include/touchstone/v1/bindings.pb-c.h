@@ -218,10 +218,14 @@ struct  Touchstone__V1__KeyAttestation
    */
   size_t n_facts;
   Touchstone__V1__KeyAttestation__FactsEntry **facts;
+  /*
+   * The proof names an app that the application listed then (packages), with its signer. Payments on Android need it.
+   */
+  protobuf_c_boolean app_listed;
 };
 #define TOUCHSTONE__V1__KEY_ATTESTATION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__key_attestation__descriptor) \
-    , TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED, 0,NULL }
+    , TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED, 0,NULL, 0 }
 
 
 struct  Touchstone__V1__BeginBindingRequest
