@@ -206,7 +206,8 @@ let package = Package(
       "Service", "TouchstoneServer",
       [
         "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto", "TouchstoneCodec",
-        "TouchstoneAttestation", "TouchstoneClient", "DispatchRPC", "StoreConformance", "TestSupport",
+        "TouchstoneAttestation", "TouchstoneClient", "TouchstoneService", "DispatchRPC", "StoreConformance",
+        "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(

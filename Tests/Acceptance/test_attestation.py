@@ -4,12 +4,14 @@ import hashlib
 import json
 import os
 import signal
+import time
 
 import grpc
 import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 from google.rpc import error_details_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from support.android import (
     BIOMETRIC,
@@ -27,7 +29,7 @@ from support.caller import COFFEE, new_caller, passcode
 from support.configuration import check_complaints
 from support.errors import check_refusal, detail, refused, violated_fields
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone, new_key
-from support.stubs import bindings_pb2, evaluation_pb2, types_pb2
+from support.stubs import administration_pb2, bindings_pb2, evaluation_pb2, types_pb2
 
 INVALID_ARGUMENT = grpc.StatusCode.INVALID_ARGUMENT
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
@@ -653,6 +655,76 @@ def test_a_revoked_certificate_proves_nothing(server, caller, maker, tmp_path, w
     revoked.write_text(json.dumps({"entries": {}}))
     server.reload()
     bind(caller, phone, begun=begun)
+
+
+def aged_trust(maker, tmp_path, days, **settings):
+    """A configuration whose list of revoked certificates was fetched so many days ago."""
+    revoked = tmp_path / "revoked.json"
+    revoked.write_text('{"entries": {}}')
+    fetched = time.time() - days * 86_400
+    os.utime(revoked, (fetched, fetched))
+    roots = {"android": str(maker.write_roots(tmp_path / "roots.pem"))}
+    return {"attestation": {"roots": roots, "revoked": {"android": str(revoked)}, **settings}}
+
+
+def trust_event(caller):
+    """Waits for it: the log line comes first."""
+    request = administration_pb2.WatchEventsRequest(filter=administration_pb2.EventFilter(kinds=["trust."]))
+    watch = caller.administration.WatchEvents(request, timeout=30)
+    event = next(answer.event for answer in watch)
+    watch.cancel()
+    assert event.kind == "trust.too_old"
+    return event.details
+
+
+def test_a_list_that_is_too_old(start, maker, tmp_path):
+    """R45: it is said and told; logins go on, and no new key is bound by a proof, if that is configured."""
+    server = start(configuration=aged_trust(maker, tmp_path, 0, when_too_old="refuse"))
+    caller, bound, phone = new_caller(server), AndroidPhone(maker), AndroidPhone(maker)
+    bind(caller, bound)
+    begun = caller.begin_binding(phone, "bob")
+
+    server.write_configuration(aged_trust(maker, tmp_path, 8, when_too_old="refuse"))
+    server.process.send_signal(signal.SIGHUP)
+    assert "attestation.revoked.android" in server.next_error("trust data is too old")
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="TRUST_DATA_TOO_OLD"):
+        bind(caller, phone, begun=begun)
+    assert last_event(caller) == ("binding.refused", {"reason": "TRUST_DATA_TOO_OLD"})
+    told = trust_event(caller)
+    assert (told["setting"], told["attested_bindings"]) == ("attestation.revoked.android", "refused")
+    assert caller.login(bound).outcome == SUCCEEDED
+    bare = AndroidPhone(maker)
+    asked = caller.begin_binding(bare, "carol")
+    bind(caller, bare, bare.hardware_keys(asked.signing_input), asked)
+    health = health_pb2_grpc.HealthStub(server.channel()).Check(health_pb2.HealthCheckRequest(), timeout=20)
+    assert health.status == health_pb2.HealthCheckResponse.SERVING
+
+    # Fetched anew, and read again.
+    server.write_configuration(aged_trust(maker, tmp_path, 0, when_too_old="refuse"))
+    server.process.send_signal(signal.SIGHUP)
+    assert "attestation.revoked.android" in server.next_error("trust data is recent again")
+    bind(caller, phone, begun=begun)
+
+
+def test_a_list_that_is_too_old_is_otherwise_a_warning_alone(start, maker, tmp_path):
+    server = start(configuration=aged_trust(maker, tmp_path, 8))
+    assert "attestation.revoked.android" in server.next_error("trust data is too old")
+    caller = new_caller(server)
+    bind(caller, AndroidPhone(maker))
+    told = trust_event(caller)
+    assert told["attested_bindings"] == "accepted"
+
+
+def test_how_old_a_list_may_be_is_a_setting(start, maker, tmp_path):
+    configuration = aged_trust(maker, tmp_path, 8, when_too_old="refuse")
+    configuration["attestation"]["revoked"]["maximum_age"] = "9d"
+    bind(new_caller(start(configuration=configuration)), AndroidPhone(maker))
+    for settings, complaint in [
+        ("{revoked: {‸maximum_age: 1d}}", "no effect"),
+        ("{roots: {android: x, maximum_age: ‸1w}}", "an age such as"),
+        ("{when_too_old: ‸stop}", "warn"),
+    ]:
+        check_complaints(tmp_path / "touchstone.yaml", f"attestation: {settings}\n", complaint)
 
 
 def test_trust_that_is_gone_from_the_configuration_is_refused(start, maker, tmp_path):

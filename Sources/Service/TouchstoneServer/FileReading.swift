@@ -2,6 +2,7 @@
 
 internal import FilePermissions
 internal import Glibc
+internal import TouchstonePolicy
 internal import TouchstoneStore
 
 package struct FileError: Error {
@@ -25,9 +26,15 @@ package enum FileTrust {
   case ownersOnly
 }
 
-/// Reads regular files only: a pipe could block the process.
 package func readFile(_ path: String, maximumBytes: Int, from trust: FileTrust = .anybody) throws(FileError) -> [UInt8]
 {
+  try readDatedFile(path, maximumBytes: maximumBytes, from: trust).bytes
+}
+
+/// Reads regular files only: a pipe could block the process.
+func readDatedFile(
+  _ path: String, maximumBytes: Int, from trust: FileTrust
+) throws(FileError) -> (bytes: [UInt8], writtenAt: UnixTime) {
   let file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
   guard file >= 0 else { throw FileError(errorNumber: errno) }
   defer { close(file) }
@@ -47,8 +54,13 @@ package func readFile(_ path: String, maximumBytes: Int, from trust: FileTrust =
     count += step
   }
   guard count <= maximumBytes else { throw FileError(message: "is larger than \(maximumBytes) bytes") }
-  return Array(bytes.prefix(count))
+  let seconds = min(max(Int64(status.st_mtim.tv_sec), knownSeconds.lowerBound), knownSeconds.upperBound)
+  let writtenAt = UnixTime(seconds: seconds)
+  return (Array(bytes.prefix(count)), writtenAt)
 }
+
+/// The years 1970 to 9999. A file may bear any time, and no sum of this one and an age overflows.
+private let knownSeconds: ClosedRange<Int64> = 0...253_402_300_799
 
 /// Checks the file, and every directory on its path and on the path to which links lead. Files of a read-only mount, such as
 /// a ConfigMap, are protected. If there is no file, reading it reports that.

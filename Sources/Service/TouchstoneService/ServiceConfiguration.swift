@@ -78,6 +78,36 @@ package struct AndroidTrust: Sendable {
   package var roots: [Certificate]?
   /// Of certificates that prove nothing any more, as `RevocationList` has them.
   package var revokedSerialNumbers: Set<String> = []
+  /// Of what was read from files.
+  package var dates: [TrustDate] = []
+  /// While any of it is too old, no proof is judged, and no key is bound by one.
+  package var refusesWhenTooOld = false
 
   package init() {}
+
+  func isRefused(at now: UnixTime) -> Bool {
+    refusesWhenTooOld && dates.contains { $0.isTooOld(at: now) }
+  }
+}
+
+/// How old trust data is, and may be (R45).
+package struct TrustDate: Sendable, Hashable {
+  /// The setting that names the file.
+  package var setting: String
+  /// When the file was written: neither PEM nor Google's list states a date.
+  package var writtenAt: UnixTime
+  package var maximumAge: Duration
+
+  /// A file from further ahead has a wrong date, and its age is unknown.
+  package static let toleratedLead = Duration.seconds(86_400)
+
+  package init(setting: String, writtenAt: UnixTime, maximumAge: Duration) {
+    self.setting = setting
+    self.writtenAt = writtenAt
+    self.maximumAge = maximumAge
+  }
+
+  package func isTooOld(at now: UnixTime) -> Bool {
+    writtenAt + maximumAge < now || writtenAt > now + Self.toleratedLead
+  }
 }

@@ -68,7 +68,8 @@ extension V1 {
     /// profile was erased since BeginBinding; if it had no record then, another profile's erasure can void the ticket, too),
     /// DEVICE_BOUND_TO_ANOTHER_PROFILE, TOO_MANY_BINDINGS (16 for each profile, default), BeginBinding's denial for the
     /// device's present posture, ATTESTATION_REQUIRED (the application's configuration requires a chain for each key), or
-    /// ATTESTATION_CONTRADICTS_PROTECTION (a key's certificate says that something else unlocks it).
+    /// ATTESTATION_CONTRADICTS_PROTECTION (a key's certificate says that something else unlocks it), TRUST_DATA_TOO_OLD (the service's
+    /// roots or its list of revoked certificates; its operator renews them, and the ticket serves again).
     /// RESOURCE_EXHAUSTED: too many attestations, of this caller or in total, wait for their turns.
     package static let completeBinding = WireMethod<CompleteBindingRequest, CompleteBindingResponse>(
       path: "/touchstone.v1.BindingService/CompleteBinding", kind: .unary, idempotency: .unknown)

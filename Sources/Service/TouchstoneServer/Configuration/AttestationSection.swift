@@ -2,6 +2,7 @@
 
 internal import SettingFiles
 internal import TouchstoneAttestation
+internal import TouchstonePolicy
 internal import TouchstoneService
 
 struct AttestationFiles: Hashable {
@@ -10,14 +11,21 @@ struct AttestationFiles: Hashable {
   var androidRoots: String?
   /// Google's list of revoked certificates; `nil`: none is compared.
   var androidRevoked: String?
+  /// Roots change once in years.
+  var rootsMaximumAge = Duration.seconds(365 * 86_400)
+  /// Google's list is to be fetched daily; a week of failures is one that nobody noticed.
+  var revokedMaximumAge = Duration.seconds(7 * 86_400)
+  var refusesWhenTooOld = false
 
   enum Key: String, CaseIterable {
     case roots
     case revoked
+    case whenTooOld = "when_too_old"
   }
 
-  enum PlatformKey: String, CaseIterable {
+  enum FileKey: String, CaseIterable {
     case android
+    case maximumAge = "maximum_age"
   }
 
   static let rootsSetting = "attestation.roots.android"
@@ -32,32 +40,53 @@ struct AttestationFiles: Hashable {
   init(_ node: YAMLNode, with reader: inout SettingReader) {
     for entry in reader.mapping(node, "attestation", of: Key.allCases.map(\.rawValue)) ?? [] {
       let name = "attestation.\(entry.key.name)"
-      let files = reader.mapping(entry.value, name, of: PlatformKey.allCases.map(\.rawValue)) ?? []
-      for file in files {
-        switch Key(rawValue: entry.key.name) {
-        case .roots: androidRoots = reader.path(file.value, Self.rootsSetting)
-        case .revoked: androidRevoked = reader.path(file.value, Self.revokedSetting)
-        case nil: break
+      switch Key(rawValue: entry.key.name) {
+      case .roots:
+        Self.readFiles(entry.value, name, &androidRoots, Self.rootsSetting, &rootsMaximumAge, with: &reader)
+      case .revoked:
+        Self.readFiles(entry.value, name, &androidRevoked, Self.revokedSetting, &revokedMaximumAge, with: &reader)
+      case .whenTooOld:
+        if let refuses = reader.word(entry.value, name, among: [("warn", false), ("refuse", true)]) {
+          refusesWhenTooOld = refuses
         }
+      case nil: break
+      }
+    }
+  }
+
+  private static func readFiles(
+    _ node: YAMLNode, _ name: String, _ path: inout String?, _ setting: String, _ maximumAge: inout Duration,
+    with reader: inout SettingReader
+  ) {
+    let entries = reader.mapping(node, name, of: FileKey.allCases.map(\.rawValue)) ?? []
+    for entry in entries {
+      switch FileKey(rawValue: entry.key.name) {
+      case .android: path = reader.path(entry.value, setting)
+      case .maximumAge:
+        if let age = RetentionSettings.readAge(entry.value, "\(name).maximum_age", with: &reader) { maximumAge = age }
+        if entries.count == 1 { reader.refuse(entry.key.place, "\(name).maximum_age has no effect: \(name) names no file") }
+      case nil: break
       }
     }
   }
 
   /// Write access to the file would allow to bind any key as a proven one.
-  fileprivate static func roots(in path: String) throws(FileError) -> [Certificate] {
-    let bytes = try readFile(path, maximumBytes: maximumRootsBytes, from: .ownersOnly)
+  fileprivate static func roots(in path: String) throws(FileError) -> (value: [Certificate], writtenAt: UnixTime) {
+    let file = try readDatedFile(path, maximumBytes: maximumRootsBytes, from: .ownersOnly)
     do throws(ProofError) {
-      return try Certificate.readPEM(String(decoding: bytes, as: UTF8.self))
+      return (try Certificate.readPEM(String(decoding: file.bytes, as: UTF8.self)), file.writtenAt)
     } catch {
       throw FileError(message: "has no roots: \(error.detail)")
     }
   }
 
   /// Write access to the file would bring back keys that became known.
-  fileprivate static func revokedSerialNumbers(in path: String) throws(FileError) -> Set<String> {
-    let bytes = try readFile(path, maximumBytes: maximumRevokedBytes, from: .ownersOnly)
+  fileprivate static func revokedSerialNumbers(
+    in path: String
+  ) throws(FileError) -> (value: Set<String>, writtenAt: UnixTime) {
+    let file = try readDatedFile(path, maximumBytes: maximumRevokedBytes, from: .ownersOnly)
     do {
-      return try RevocationList(json: bytes).serialNumbers
+      return (try RevocationList(json: file.bytes).serialNumbers, file.writtenAt)
     } catch {
       throw FileError(message: "is not the JSON of a list of revoked certificates: \(error)")
     }
@@ -67,10 +96,23 @@ struct AttestationFiles: Hashable {
 extension ProcessConfiguration {
   func loadAndroidTrust() throws(Failure) -> AndroidTrust {
     var trust = AndroidTrust()
-    trust.roots = try load(attestation.androidRoots, of: AttestationFiles.rootsSetting, AttestationFiles.roots)
-    trust.revokedSerialNumbers =
-      try load(attestation.androidRevoked, of: AttestationFiles.revokedSetting, AttestationFiles.revokedSerialNumbers)
-      ?? []
+    trust.refusesWhenTooOld = attestation.refusesWhenTooOld
+    let roots = try load(attestation.androidRoots, of: AttestationFiles.rootsSetting, AttestationFiles.roots)
+    if let roots {
+      trust.roots = roots.value
+      trust.dates.append(
+        TrustDate(
+          setting: AttestationFiles.rootsSetting, writtenAt: roots.writtenAt, maximumAge: attestation.rootsMaximumAge))
+    }
+    let revoked = try load(
+      attestation.androidRevoked, of: AttestationFiles.revokedSetting, AttestationFiles.revokedSerialNumbers)
+    if let revoked {
+      trust.revokedSerialNumbers = revoked.value
+      trust.dates.append(
+        TrustDate(
+          setting: AttestationFiles.revokedSetting, writtenAt: revoked.writtenAt,
+          maximumAge: attestation.revokedMaximumAge))
+    }
     return trust
   }
 

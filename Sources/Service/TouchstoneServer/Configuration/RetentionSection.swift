@@ -26,7 +26,7 @@ package struct RetentionSettings: Hashable {
     var archive: String?
     for entry in entries {
       switch Key(rawValue: entry.key.name) {
-      case .events: age = Self.readAge(entry.value, with: &reader)
+      case .events: age = Self.readAge(entry.value, "retention.events", with: &reader)
       case .archive: archive = reader.path(entry.value, "retention.archive")
       case nil: break
       }
@@ -43,10 +43,10 @@ package struct RetentionSettings: Hashable {
     self.archive = archive
   }
 
-  private static func readAge(_ node: YAMLNode, with reader: inout SettingReader) -> Duration? {
-    guard let text = reader.text(node, "retention.events") else { return nil }
+  static func readAge(_ node: YAMLNode, _ name: String, with reader: inout SettingReader) -> Duration? {
+    guard let text = reader.text(node, name) else { return nil }
     guard let age = age(text) else {
-      reader.refuse(node.place, "retention.events must be \(form), from 1s to 36525d")
+      reader.refuse(node.place, "\(name) must be \(form), from 1s to 36525d")
       return nil
     }
     return age

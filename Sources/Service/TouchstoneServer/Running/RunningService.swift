@@ -27,6 +27,7 @@ package final class RunningService: Sendable {
   private let archiving: Archiving?
   private let logVerifying: LogVerifying
   private let clockWatching: ClockWatching?
+  private let trustWatching: TrustWatching
   private let logger: Logger
 
   package static var machineCores: Int { Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
@@ -114,7 +115,9 @@ package final class RunningService: Sendable {
       addresses: addresses, listeners: listeners, tls: tls, tlsSettings: configuration.tls, service: service,
       server: server, store: opened, namedApplications: named, auditKeyring: auditKeyring,
       accountSigning: accountSigning, sweeping: sweeping,
-      archiving: archiving, pepperCheck: keys.pepper.check, logger: logger)
+      archiving: archiving,
+      trustWatching: TrustWatching(configuration.service.androidTrust, store: store, clock: clock, logger: logger),
+      pepperCheck: keys.pepper.check, logger: logger)
   }
 
   /// The target for a call's time: many times a commit's, so that only calls in a queue take longer.
@@ -138,7 +141,7 @@ package final class RunningService: Sendable {
     addresses: [SocketAddress], listeners: [Listener], tls: RPCServerTLS?, tlsSettings: TLSSettings?,
     service: TouchstoneService, server: RPCServer, store: OpenStore, namedApplications: NamedApplications,
     auditKeyring: AuditKeyring, accountSigning: AccountSigning, sweeping: Sweeping, archiving: Archiving?,
-    pepperCheck: [UInt8], logger: Logger
+    trustWatching: TrustWatching, pepperCheck: [UInt8], logger: Logger
   ) {
     self.addresses = addresses
     self.listeners = listeners
@@ -151,6 +154,7 @@ package final class RunningService: Sendable {
     self.logger = logger
     self.pepperCheck = pepperCheck
     self.archiving = archiving
+    self.trustWatching = trustWatching
     self.sweeping = sweeping
     self.auditKeyring = auditKeyring
     self.accountSigning = accountSigning
@@ -184,6 +188,7 @@ package final class RunningService: Sendable {
     }
     service.replaceKeys(keys)
     service.replaceAndroidTrust(androidTrust)
+    trustWatching.replace(androidTrust)
     service.replaceApplications(configuration.service.applications)
     configuration.logWarnings(logger)
     auditKeyring.replace(keys.audit)
@@ -200,6 +205,7 @@ package final class RunningService: Sendable {
     sweeping.cancel()
     logVerifying.cancel()
     clockWatching?.cancel()
+    trustWatching.cancel()
     archiving?.cancel()
     // Before its clients are told to leave, so that load balancers send no new ones.
     service.beginDraining()

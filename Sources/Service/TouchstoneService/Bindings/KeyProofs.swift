@@ -28,12 +28,15 @@ enum KeyProofRefusal: Sendable, Hashable {
   case proof(ProofError)
   /// They are right, and say that something else unlocks the key than the app claims.
   case contradictsProtection
+  /// Nobody knows whether they are revoked by now (R45).
+  case trustTooOld
 
   /// For the event.
   var reason: String {
     switch self {
     case .proof(let error): error.reason.rawValue
     case .contradictsProtection: RequestError.Reason.attestationContradictsProtection
+    case .trustTooOld: RequestError.Reason.trustDataTooOld
     }
   }
 
@@ -43,6 +46,9 @@ enum KeyProofRefusal: Sendable, Hashable {
     switch self {
     case .contradictsProtection:
       error = .failedPrecondition(reason, "\(field): the key is not protected as its protection says")
+    case .trustTooOld:
+      error = .failedPrecondition(
+        reason, "\(field): the service's roots or its list of revoked certificates are too old; its operator renews them")
     case .proof(let proof) where proof.reason.tellsTheSender:
       error = .invalidArgument(field: field, "\(proof.reason.rawValue): \(proof.detail)")
       error.reason = proof.reason.rawValue
@@ -70,6 +76,7 @@ final class KeyProofs: Sendable {
   private struct Trusted: Sendable {
     let anchors: TrustAnchors
     let revoked: Set<String>
+    let source: AndroidTrust
 
     init(_ trust: AndroidTrust) {
       do throws(ProofError) {
@@ -80,6 +87,7 @@ final class KeyProofs: Sendable {
         preconditionFailure("a built-in root: \(error.detail)")
       }
       revoked = trust.revokedSerialNumbers
+      source = trust
     }
   }
 
@@ -135,6 +143,9 @@ final class KeyProofs: Sendable {
     on offered: [OfferedProof], by requirements: AttestationRequirements, signingInput: [UInt8], _ trusted: Trusted,
     at now: UnixTime
   ) -> KeyProofVerdict {
+    if let index = offered.firstIndex(where: { !$0.chain.isEmpty }), trusted.source.isRefused(at: now) {
+      return .refused(index: index, .trustTooOld)
+    }
     let challenge = sha256(signingInput)
     var records: [KeyAttestationRecord?] = []
     for (index, offer) in offered.enumerated() {

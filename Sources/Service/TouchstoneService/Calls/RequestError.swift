@@ -64,6 +64,7 @@ struct RequestError: Error {
     static let possessionNotProven = "POSSESSION_NOT_PROVEN"
     static let attestationRequired = "ATTESTATION_REQUIRED"
     static let attestationContradictsProtection = "ATTESTATION_CONTRADICTS_PROTECTION"
+    static let trustDataTooOld = "TRUST_DATA_TOO_OLD"
     static let evaluationUnknown = "EVALUATION_UNKNOWN"
     static let evaluationExpired = "EVALUATION_EXPIRED"
     static let policyChanged = "POLICY_CHANGED"

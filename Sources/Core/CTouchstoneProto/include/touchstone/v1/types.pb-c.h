@@ -358,7 +358,7 @@ struct  Touchstone__V1__Event
    * .invalidated; binding.created, .revoked, .denied, .refused, .domain_state_accepted; secret.set, .removed,
    * .unlocked, .refused; settings.changed; token.consumed, .revoked, .refused; device.unlocked, .refused;
    * profile.erased, .refused; call.refused. Without an application: events.archived; events.not_archived if archiving goes
-   * on failing; store.restored; clock.behind; log.signed, after which accounts of removed content are signed; log.broken if an
+   * on failing; store.restored; clock.behind; trust.too_old; log.signed, after which accounts of removed content are signed; log.broken if an
    * event is not as it was written.
    */
   char *kind;

@@ -1,0 +1,140 @@
+// Watches how old the roots and lists are by which proofs of keys are judged (R45).
+
+internal import Dispatch
+internal import Logging
+internal import Synchronization
+internal import TouchstonePolicy
+internal import TouchstoneService
+internal import TouchstoneStore
+
+/// Trust data that is too old is an error in the log and an event, and is no failure of the service: logins need none of it.
+final class TrustWatching: Sendable {
+  /// Ages count in days.
+  private static let interval = DispatchTimeInterval.seconds(60)
+
+  private let store: any Store
+  private let clock: ServiceEnvironment.Clock
+  private let logger: Logger
+  private let alarm: Mutex<TrustAlarm>
+  private let queue = DispatchQueue(label: "touchstone.trust-watcher", qos: .utility)
+  /// The queue guards the timer. Cancelling is safe from any thread.
+  private nonisolated(unsafe) let timer: any DispatchSourceTimer
+
+  init(_ trust: AndroidTrust, store: any Store, clock: @escaping ServiceEnvironment.Clock, logger: Logger) {
+    self.store = store
+    self.clock = clock
+    self.logger = logger
+    alarm = Mutex(TrustAlarm(trust))
+    timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.schedule(deadline: .now() + Self.interval, repeating: Self.interval)
+    timer.setEventHandler { [weak self] in self?.check() }
+    timer.activate()
+    queue.async { self.check() }
+  }
+
+  func cancel() {
+    timer.cancel()
+  }
+
+  /// Another configuration was read, and its files with it.
+  func replace(_ trust: AndroidTrust) {
+    queue.async {
+      self.alarm.withLock { $0.replace(trust) }
+      self.check()
+    }
+  }
+
+  private func check() {
+    let now = clock()
+    for step in alarm.withLock({ $0.checked(at: now) }) {
+      switch step {
+      case .tooOld(let date, let isRefused, let isNew):
+        logger.error(
+          """
+          trust data is too old: renew the file, and send SIGHUP\(isRefused ? "; until then no attested key is bound" : "")
+          """, metadata: ["setting": "\(date.setting)", "written": "\(date.age(at: now))", "maximum_age": "\(date.limit)"])
+        if isNew { tell(date, isRefused: isRefused, at: now) }
+      case .renewed(let setting):
+        logger.notice("trust data is recent again", metadata: ["setting": "\(setting)"])
+      }
+    }
+  }
+
+  private func tell(_ date: TrustDate, isRefused: Bool, at now: UnixTime) {
+    store.commit(ChangeSet(events: [.trustTooOld(date, isRefused: isRefused, at: now)])) { [self] result in
+      if case .failure = result { alarm.withLock { $0.notTold(date.setting) } }
+    }
+  }
+}
+
+/// When to say of which trust data that it is too old. Pure.
+struct TrustAlarm: Sendable {
+  enum Step: Sendable, Hashable {
+    /// `isNew`: it is an event, too.
+    case tooOld(TrustDate, isRefused: Bool, isNew: Bool)
+    case renewed(setting: String)
+  }
+
+  /// Often enough for an operator that reads the log.
+  static let reminderInterval = Duration.seconds(86_400)
+
+  private struct Complaint: Sendable {
+    var saidAt: UnixTime
+    var isTold: Bool
+  }
+
+  private var dates: [TrustDate]
+  private var refuses: Bool
+  private var complaints: [String: Complaint] = [:]
+
+  init(_ trust: AndroidTrust) {
+    (dates, refuses) = (trust.dates, trust.refusesWhenTooOld)
+  }
+
+  mutating func replace(_ trust: AndroidTrust) {
+    (dates, refuses) = (trust.dates, trust.refusesWhenTooOld)
+  }
+
+  mutating func checked(at now: UnixTime) -> [Step] {
+    let old = dates.filter { $0.isTooOld(at: now) }
+    let renewed = complaints.keys.filter { setting in !old.contains { $0.setting == setting } }.sorted()
+    for setting in renewed { complaints[setting] = nil }
+    return renewed.map { .renewed(setting: $0) } + old.compactMap { complain(of: $0, at: now) }
+  }
+
+  private mutating func complain(of date: TrustDate, at now: UnixTime) -> Step? {
+    let earlier = complaints[date.setting]
+    // A clock that was set back says it once more, and no flood of times.
+    let isDue = earlier.map { now >= $0.saidAt + Self.reminderInterval || now < $0.saidAt || !$0.isTold } ?? true
+    guard isDue else { return nil }
+    complaints[date.setting] = Complaint(saidAt: now, isTold: true)
+    return .tooOld(date, isRefused: refuses, isNew: earlier?.isTold != true)
+  }
+
+  /// The event could not be appended: the next check tries again.
+  mutating func notTold(_ setting: String) {
+    complaints[setting]?.isTold = false
+  }
+}
+
+extension TrustDate {
+  fileprivate func age(at now: UnixTime) -> String {
+    let seconds = now.seconds - writtenAt.seconds
+    return seconds < 0 ? "in the future" : "\(Duration.seconds(seconds - seconds % 3_600).settingName) ago"
+  }
+
+  fileprivate var limit: String { maximumAge.settingName }
+}
+
+extension EventDraft {
+  fileprivate static func trustTooOld(_ date: TrustDate, isRefused: Bool, at now: UnixTime) -> EventDraft {
+    EventDraft(
+      time: now, kind: "trust.too_old", applicationID: "", caller: "operator",
+      details: [
+        EventDetail(key: "setting", value: date.setting),
+        EventDetail(key: "written_at", value: "\(date.writtenAt.seconds)"),
+        EventDetail(key: "maximum_age", value: date.limit),
+        EventDetail(key: "attested_bindings", value: isRefused ? "refused" : "accepted"),
+      ])
+  }
+}
