@@ -507,6 +507,29 @@ def test_a_policy_names_its_application(tmp_path):
         assert message in checked.stderr
 
 
+def test_a_policys_roots_and_revoked_certificates_count(tmp_path):
+    """As the service that has this configuration would judge."""
+    chain = json.loads((VECTORS / PIXEL).read_text())
+    chain = chain[0] if isinstance(chain, list) else chain
+    certificates = [x509.load_pem_x509_certificate(pem.encode()) for pem in chain["chain_pem"]]
+    (tmp_path / "revoked.json").write_text(json.dumps({"entries": {f"{certificates[1].serial_number:x}": {}}}))
+    (tmp_path / "roots.pem").write_bytes(certificates[0].public_bytes(Encoding.PEM))
+    demands = tmp_path / "policy.yaml"
+    for section, reason in [
+        # Its chain holds; the key itself is not to be bound.
+        ({}, "KEY_UNPROTECTED"),
+        ({"revoked": {"android": str(tmp_path / "revoked.json")}}, "CERTIFICATE_REVOKED"),
+        ({"roots": {"android": str(tmp_path / "roots.pem")}}, "ROOT_UNKNOWN"),
+    ]:
+        demands.write_text(json.dumps({"attestation": section, "applications": {"shop": {}}}))
+        _, found = verdicts("--policy", demands, VECTORS / PIXEL)
+        assert found[0].get("reason") == reason
+    demands.write_text(json.dumps({"attestation": {"roots": {"android": str(tmp_path / "no.pem")}}, "applications": {"shop": {}}}))
+    checked = run("attestation", "check", "--policy", demands, VECTORS / PIXEL)
+    assert (checked.returncode, checked.stdout) == (BAD_CONFIGURATION, "")
+    assert "attestation.roots.android" in checked.stderr
+
+
 def test_all_that_is_wrong_with_a_policy_is_named(tmp_path):
     demands = tmp_path / "policy.yaml"
     demands.write_text("applications:\n  shop:\n    attestation: must\n    app_ids: [shop]\n")

@@ -5,6 +5,7 @@ internal import FoundationEssentials
 internal import SettingFiles
 internal import TouchstoneAttestation
 internal import TouchstoneServer
+internal import TouchstoneService
 
 struct AttestationCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -34,7 +35,8 @@ struct AttestationCommand: ParsableCommand {
 
     @Option(
       help: ArgumentHelp(
-        "A configuration, whose section applications adds an application's demands.", valueName: "file"))
+        "A configuration: an application's demands, and the roots and revoked certificates in force.", valueName: "file"
+      ))
     var policy: String?
 
     @Option(help: ArgumentHelp("The application; needed if --policy has several.", valueName: "name"))
@@ -52,9 +54,11 @@ struct AttestationCommand: ParsableCommand {
 
     func run() throws {
       do throws(Failure) {
+        let read = try policy.map { path throws(Failure) in try ApplicationRequirements.load(path) }
+        let trust = try read?.loadAndroidTrust() ?? AndroidTrust()
         let judge = ProofJudge(
-          anchors: try anchors(), revoked: try revokedSerialNumbers(), requirements: try requirements(),
-          time: try time())
+          anchors: try anchors(trust), revoked: try revokedSerialNumbers().union(trust.revokedSerialNumbers),
+          requirements: try requirements(read), time: try time())
         var verdicts: [ProofVerdict] = []
         for file in files { verdicts += try judge.judgeFile(file) }
         for verdict in verdicts { printLine(json ? verdict.json : verdict.line) }
@@ -64,11 +68,12 @@ struct AttestationCommand: ParsableCommand {
       }
     }
 
-    private func anchors() throws(Failure) -> TrustAnchors {
+    private func anchors(_ trust: AndroidTrust) throws(Failure) -> TrustAnchors {
       var anchors: TrustAnchors
       do throws(ProofError) { anchors = try TrustAnchors.builtIn() } catch {
         preconditionFailure("the built-in roots cannot be read: \(error.detail)")
       }
+      if let roots = trust.roots { anchors.androidHardware = roots }
       for path in roots {
         let text = try readText(path, maximumBytes: ProofJudge.maximumFileBytes)
         do throws(ProofError) { anchors.authenticators += try Certificate.readPEM(text) } catch {
@@ -89,9 +94,8 @@ struct AttestationCommand: ParsableCommand {
       }
     }
 
-    private func requirements() throws(Failure) -> AttestationRequirements? {
-      guard let policy else { return nil }
-      let read = try ApplicationRequirements.load(policy)
+    private func requirements(_ read: ApplicationRequirements?) throws(Failure) -> AttestationRequirements? {
+      guard let policy, let read else { return nil }
       for warning in read.warnings { printError(warning) }
       let names = read.applications.map(\.id)
       if application == nil, names.count != 1 {

@@ -1,13 +1,22 @@
-// The section `applications:` of a file, for a command that judges proofs by it and serves nothing.
+// The sections `applications:` and `attestation:` of a file, for a command that judges proofs by them and serves nothing.
 
 internal import SettingFiles
 package import TouchstoneAttestation
+package import TouchstoneService
 
 package struct ApplicationRequirements {
   /// In the file's order.
   package let applications: [(id: String, requirements: AttestationRequirements)]
   /// "FILE:LINE:COLUMN: warning: MESSAGE"
   package let warnings: [String]
+  private let trustFiles: AttestationFiles
+
+  /// The roots and revoked certificates that the file names.
+  package func loadAndroidTrust() throws(Failure) -> AndroidTrust {
+    var configuration = ProcessConfiguration()
+    configuration.attestation = trustFiles
+    return try configuration.loadAndroidTrust()
+  }
 
   package static func load(_ path: String) throws(Failure) -> ApplicationRequirements {
     let bytes: [UInt8]
@@ -27,13 +36,16 @@ package struct ApplicationRequirements {
   static func parse(_ bytes: [UInt8], of path: String) throws(ConfigurationErrors) -> ApplicationRequirements {
     var reader = SettingReader()
     var section: ApplicationSection?
+    var trustFiles = AttestationFiles()
     do throws(YAMLError) {
       var errors: [YAMLError] = []
       let root = try YAMLNode.parse(bytes, errors: &errors)
       reader.refuse(errors)
       let known = ProcessConfiguration.Key.allCases.map(\.rawValue)
       if let entries = reader.mapping(root, "the configuration", of: known) {
-        if let found = entries.first(where: { $0.key.name == ProcessConfiguration.Key.applications.rawValue }) {
+        func entry(_ key: ProcessConfiguration.Key) -> YAMLEntry? { entries.first { $0.key.name == key.rawValue } }
+        if let found = entry(.attestation) { trustFiles = AttestationFiles(found.value, with: &reader) }
+        if let found = entry(.applications) {
           section = ApplicationSection(found.value, with: &reader)
         } else if reader.errors.isEmpty {
           reader.refuse(root.place, "there is no section applications")
@@ -44,7 +56,7 @@ package struct ApplicationRequirements {
     }
     guard reader.errors.isEmpty, let section else { throw ConfigurationErrors(path, reader.errors) }
     return ApplicationRequirements(
-      applications: section.applications, warnings: reader.warnings(of: path))
+      applications: section.applications, warnings: reader.warnings(of: path), trustFiles: trustFiles)
   }
 }
 

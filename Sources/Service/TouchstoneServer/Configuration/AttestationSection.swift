@@ -64,7 +64,9 @@ struct AttestationFiles: Hashable {
       case .android: path = reader.path(entry.value, setting)
       case .maximumAge:
         if let age = RetentionSettings.readAge(entry.value, "\(name).maximum_age", with: &reader) { maximumAge = age }
-        if entries.count == 1 { reader.refuse(entry.key.place, "\(name).maximum_age has no effect: \(name) names no file") }
+        if entries.count == 1 {
+          reader.refuse(entry.key.place, "\(name).maximum_age has no effect: \(name) names no file")
+        }
       case nil: break
       }
     }

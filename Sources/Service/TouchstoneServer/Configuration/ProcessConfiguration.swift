@@ -79,6 +79,22 @@ extension ProcessConfiguration {
       service.policies += PolicySection(defaults: defaults).read(section.value, with: &reader)
     }
     applyAccess(entries, with: &reader)
+    if let section = entries.first(where: { $0.key.name == Key.applications.rawValue }) {
+      warnOfStrangers(in: section.value, with: &reader)
+    }
+  }
+
+  /// What stands under a misspelt name is in force for nobody, and the application that was meant demands nothing.
+  private func warnOfStrangers(in section: YAMLNode, with reader: inout SettingReader) {
+    guard case .mapping(let entries) = section.content else { return }
+    let named = service.namedApplications
+    let areAllNamed = service.callers?.contains { if case .all = $0.applications { true } else { false } } == false
+    for entry in entries where !named.contains(where: { Identifier.areEqual($0, entry.key.name) }) {
+      let hint = suggestion(for: entry.key.name, among: named)
+      guard areAllNamed || !hint.isEmpty else { continue }
+      reader.warn(
+        entry.key.place, "no caller and no vendor names the application \(entry.key.name.debugDescription)\(hint)")
+    }
   }
 
   /// Callers and TLS are read together, because they depend on each other.

@@ -52,7 +52,8 @@ final class TrustWatching: Sendable {
         logger.error(
           """
           trust data is too old: renew the file, and send SIGHUP\(isRefused ? "; until then no attested key is bound" : "")
-          """, metadata: ["setting": "\(date.setting)", "written": "\(date.age(at: now))", "maximum_age": "\(date.limit)"])
+          """,
+          metadata: ["setting": "\(date.setting)", "written": "\(date.age(at: now))", "maximum_age": "\(date.limit)"])
         if isNew { tell(date, isRefused: isRefused, at: now) }
       case .renewed(let setting):
         logger.notice("trust data is recent again", metadata: ["setting": "\(setting)"])

@@ -48,7 +48,8 @@ enum KeyProofRefusal: Sendable, Hashable {
       error = .failedPrecondition(reason, "\(field): the key is not protected as its protection says")
     case .trustTooOld:
       error = .failedPrecondition(
-        reason, "\(field): the service's roots or its list of revoked certificates are too old; its operator renews them")
+        reason,
+        "\(field): the service's roots or its list of revoked certificates are too old; its operator renews them")
     case .proof(let proof) where proof.reason.tellsTheSender:
       error = .invalidArgument(field: field, "\(proof.reason.rawValue): \(proof.detail)")
       error.reason = proof.reason.rawValue

@@ -27,6 +27,16 @@ final class StoreTurns: Sendable {
       }
     }
 
+    /// How many calls may wait for a turn. One caller alone may have four fifths of them.
+    var waiting: Int {
+      switch self {
+      case .eventReads, .bindingReads, .erasures: StoreTurns.maximumWaiting
+      // A binding that waits holds its request and its certificates, up to 256 KiB; so all of them hold 16 MiB, and have their turns
+      // within a tenth of a second.
+      case .keyProofs: 64
+      }
+    }
+
     /// How many calls of one application have a turn at one time.
     var placesPerApplication: Int {
       switch self {
@@ -39,7 +49,7 @@ final class StoreTurns: Sendable {
 
   typealias Completion<Value> = @Sendable (Result<Value, StoreError>) -> Void
 
-  /// How many calls may wait for a turn. One caller alone may have 409: more than a second of event reads.
+  /// How many calls with small requests may wait for a turn: more than a second of event reads.
   static let maximumWaiting = 512
 
   private let kind: Kind
@@ -49,7 +59,7 @@ final class StoreTurns: Sendable {
     self.kind = kind
     places = Mutex(
       FairPlaces(
-        places: kind.places, placesPerApplication: kind.placesPerApplication, waiting: Self.maximumWaiting))
+        places: kind.places, placesPerApplication: kind.placesPerApplication, waiting: kind.waiting))
   }
 
   /// Runs `work` when it is the caller's turn. The turn lasts until `work` completes. If too many wait, throws

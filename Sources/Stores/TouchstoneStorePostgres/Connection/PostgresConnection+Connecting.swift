@@ -44,14 +44,14 @@ extension PostgresConnection {
 
   /// The socket may be another one after each step.
   private func waitToStep(_ polling: PostgresPollingStatusType) {
-    if !watchSocket(for: polling == PGRES_POLLING_READING ? .reading : .writing) { end("no socket") }
+    if !watchSocket(for: polling == PGRES_POLLING_READING ? .reading : .writing) { end(socketFailure) }
   }
 
   private func setUp() {
     guard let connection else { return }
     guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else { return end(failure) }
     phase = .settingUp
-    guard watchSocket(for: .reading) else { return end("no socket") }
+    guard watchSocket(for: .reading) else { return end(socketFailure) }
     for sql in configuration.setup where PQsendQueryParams(connection, sql, 0, nil, nil, nil, nil, 1) == 0 {
       return end(failure)
     }

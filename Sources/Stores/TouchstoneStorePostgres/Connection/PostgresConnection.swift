@@ -162,7 +162,7 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
   private func setWriting(_ isWriting: Bool) {
     guard isWriting != self.isWriting else { return }
     self.isWriting = isWriting
-    if !watchSocket(for: isWriting ? .both : .reading) { end("no socket") }
+    if !watchSocket(for: isWriting ? .both : .reading) { end(socketFailure) }
   }
 
   /// libpq closes its socket as soon as it finds it dead.
@@ -295,9 +295,19 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
 
   /// Without the connection string, which libpq does not quote.
   var failure: String {
-    guard let connection, let message = PQerrorMessage(connection) else { return "out of memory" }
+    guard let connection else { return "out of memory" }
+    return report(of: connection) ?? "the connection was lost"
+  }
+
+  /// Of a socket that cannot be watched: libpq closed it, and knows why, or the kernel has no room for it.
+  var socketFailure: String {
+    connection.flatMap(report) ?? "its socket cannot be watched"
+  }
+
+  private func report(of connection: OpaquePointer) -> String? {
+    guard let message = PQerrorMessage(connection) else { return "out of memory" }
     // One line, and perhaps a hint on a second line, after a tab.
     let text = String(cString: message).split { $0 == "\n" || $0 == "\t" }.joined(separator: "; ")
-    return text.isEmpty ? "the connection was lost" : text
+    return text.isEmpty ? nil : text
   }
 }

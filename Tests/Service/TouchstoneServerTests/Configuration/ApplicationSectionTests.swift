@@ -169,6 +169,26 @@ struct ApplicationSectionTests {
     #expect(opened[0].contains("keys of software") && opened[0].contains("apps in development"))
   }
 
+  @Test("An application that no caller and no vendor names is warned of")
+  func strangers() throws {
+    func warnings(_ applications: String) throws -> [String] {
+      let file = """
+        callers: [{name: local, methods: [TokenService/*], applications: \(applications)}]
+        vendors: {example: [wallet]}
+        applications: {chekout: {}, wallet: {}, bank: {}}
+        """
+      return try ProcessConfiguration.parse(Array(file.utf8), of: "touchstone.yaml").warnings
+    }
+    #expect(
+      try warnings("[checkout]") == [
+        "touchstone.yaml:3:16: warning: no caller and no vendor names the application \"chekout\" (did you mean \"checkout\"?)",
+        "touchstone.yaml:3:41: warning: no caller and no vendor names the application \"bank\"",
+      ])
+    // Who may name every application may mean this one.
+    #expect(try warnings("\"*\"").isEmpty)
+    #expect(try warnings("[chekout, bank]").isEmpty)
+  }
+
   @Test("A level where a proof may be left out is warned of")
   func levelWithoutDemand() throws {
     let warnings = try Self.read("applications: {shop: {minimum_level: tee}}").warnings

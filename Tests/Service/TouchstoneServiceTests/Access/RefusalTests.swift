@@ -1,9 +1,11 @@
 import DispatchRPC
 import SimulatedPhone
 import StoreModel
+import TestSupport
 import Testing
 import TouchstoneAttestation
 import TouchstoneCodec
+import TouchstoneCrypto
 import TouchstonePolicy
 import TouchstoneStore
 
@@ -99,6 +101,20 @@ struct RefusalTests {
       world.service.service.replaceApplications([application: AttestationRequirements(demand: .required)])
       return await complete(world, phone, ticket: begun, language)
     },
+    Row("BindingService/CompleteBinding", "ATTESTATION_CONTRADICTS_PROTECTION", event: "binding.refused") {
+      world, language in
+      let maker = AndroidMaker()
+      return await complete(world, maker, trusting: try AndroidTrust(maker), language) {
+        $0.authenticators |= AndroidMaker.password
+      }
+    },
+    Row("BindingService/CompleteBinding", "TRUST_DATA_TOO_OLD", event: "binding.refused") { world, language in
+      let maker = AndroidMaker()
+      var trust = try AndroidTrust(maker)
+      trust.refusesWhenTooOld = true
+      trust.dates = [TrustDate(setting: "list", writtenAt: UnixTime(seconds: 0), maximumAge: .seconds(1))]
+      return await complete(world, maker, trusting: trust, language) { _ in }
+    },
     Row("BindingService/GetBinding", nil, tells: false, event: "binding.refused") { world, language in
       await world.call(
         "BindingService/GetBinding", V1.GetBindingRequest(applicationID: application, bindingID: "none"),
@@ -189,6 +205,32 @@ struct RefusalTests {
     await complete(world, phone, ticket: V1.BeginBindingResponse(ticket: ticket), language)
   }
 
+  /// A key that the maker's hardware describes so.
+  private static func complete(
+    _ world: World, _ maker: AndroidMaker, trusting trust: AndroidTrust, _ language: String?,
+    _ change: (inout AndroidMaker.KeyDescription) -> Void
+  ) async -> RPCError {
+    world.service.service.replaceAndroidTrust(trust)
+    var phone = TestPhone()
+    (phone.posture.platform, phone.posture.domainState) = ("android", [])
+    do {
+      let begun = try await world.service.beginBinding(phone)
+      var description = AndroidMaker.KeyDescription(challenge: sha256(begun.signingInput))
+      change(&description)
+      let made = maker.key(description)
+      phone.biometryKey = try #require(SoftwareKey(scalar: made.scalar))
+      var keys = phone.keys(signing: begun.signingInput)
+      keys[0].certificateChain = made.chain
+      return await world.call(
+        "BindingService/CompleteBinding",
+        V1.CompleteBindingRequest(
+          applicationID: application, ticket: begun.ticket, keys: keys, posture: phone.posture), language: language)
+    } catch {
+      Issue.record("\(error)")
+      return RPCError(code: .unknown, message: "")
+    }
+  }
+
   private static func accept(
     _ world: World, _ bindingID: String, _ evidence: V1.AcceptDomainStateRequest.Evidence, _ language: String?
   ) async -> RPCError {
@@ -267,5 +309,13 @@ extension RPCError {
     else { return nil }
     for case .localizedMessage(let message) in status.details { return message }
     return nil
+  }
+}
+
+extension AndroidTrust {
+  /// Of this make alone.
+  init(_ maker: AndroidMaker) throws {
+    self.init()
+    roots = try Certificate.readPEM(String(decoding: maker.rootPEM, as: UTF8.self))
   }
 }

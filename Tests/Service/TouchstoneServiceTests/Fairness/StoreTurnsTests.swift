@@ -1,6 +1,7 @@
 import DispatchRPC
 import StoreConformance
 import StoreModel
+import Synchronization
 import Testing
 import TouchstoneCodec
 import TouchstonePolicy
@@ -104,6 +105,26 @@ struct StoreTurnsTests {
     #expect(calls.count(where: isAnswered) == calls.count - refused.count)
     // All is free again.
     #expect(try !crowd(method, 100).contains(where: isRefused))
+  }
+
+  /// Each holds certificates while it waits.
+  @Test func fewerBindingsWithCertificatesWait() throws {
+    let turns = StoreTurns(.keyProofs)
+    let finish = Mutex<[StoreTurns.Completion<Void>]>([])
+    var placed = 0
+    for number in 0..<StoreTurns.maximumWaiting {
+      do throws(RequestError) {
+        try turns.take(
+          for: Caller(identity: "caller \(number)"), applicationID: "shop \(number)", isWanted: { true },
+          work: { completion in finish.withLock { $0.append(completion) } }, completion: { _ in })
+        placed += 1
+      } catch {
+        #expect(error.code == .resourceExhausted)
+      }
+    }
+    #expect(placed == StoreTurns.Kind.keyProofs.places + StoreTurns.Kind.keyProofs.waiting)
+    #expect(StoreTurns.Kind.keyProofs.waiting * 4 < StoreTurns.maximumWaiting)
+    while let completion = finish.withLock({ $0.popLast() }) { completion(.success(())) }
   }
 
   @Test(arguments: Method.all)

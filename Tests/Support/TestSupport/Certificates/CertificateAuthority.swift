@@ -35,6 +35,8 @@ public final class CertificateAuthority: @unchecked Sendable {
     CertificateAuthority(name, key: .p256, notAfterSeconds, issuer: self)
   }
 
+  public var der: [UInt8] { IssuedCertificate.der(of: certificate) }
+
   public var pem: [UInt8] { PEM.bytes { PEM_write_bio_X509($0, certificate) } }
 
   public func issue(_ request: CertificateRequest, key kind: TestKey.Kind = .p256) -> IssuedCertificate {
@@ -70,7 +72,11 @@ public final class CertificateAuthority: @unchecked Sendable {
     }
     X509_set_issuer_name(certificate, issuer.map { X509_get_subject_name($0.certificate) } ?? subject)
     for (type, value) in request.extensions { add(type, value, to: certificate) }
-    for names in request.alternativeNames { addAlternativeNames(names, to: certificate) }
+    for names in request.alternativeNames { add(NID_subject_alt_name, der: names, to: certificate) }
+    if let (identifier, content) = request.attestation {
+      let type = OBJ_txt2nid(identifier)
+      add(type == NID_undef ? OBJ_create(identifier, nil, nil) : type, der: content, to: certificate)
+    }
     let signer = issuer?.key ?? key
     let isSigned = X509_sign(certificate, signer.pointer, signer.digest) > 0
     precondition(isSigned, "a certificate can be signed")
@@ -84,11 +90,11 @@ public final class CertificateAuthority: @unchecked Sendable {
     precondition(isAdded, "\(value) is an extension's value")
   }
 
-  private static func addAlternativeNames(_ der: [UInt8], to certificate: OpaquePointer) {
+  private static func add(_ type: Int32, der: [UInt8], to certificate: OpaquePointer) {
     let octets = ASN1_OCTET_STRING_new()
     defer { ASN1_OCTET_STRING_free(octets) }
     ASN1_OCTET_STRING_set(octets, der, Int32(der.count))
-    let part = X509_EXTENSION_create_by_NID(nil, NID_subject_alt_name, 0, octets)
+    let part = X509_EXTENSION_create_by_NID(nil, type, 0, octets)
     defer { X509_EXTENSION_free(part) }
     X509_add_ext(certificate, part, -1)
   }
@@ -128,6 +134,8 @@ public struct CertificateRequest: Sendable {
   /// DER of the extension; more than one makes it malformed.
   public var alternativeNames: [[UInt8]] = []
   public var usage: Usage?
+  /// An extension by its object identifier, in dots, and DER.
+  public var attestation: (identifier: String, content: [UInt8])?
   public var isAuthority = false
   /// From now.
   public var notBeforeSeconds = -60
@@ -175,12 +183,19 @@ public struct IssuedCertificate: Sendable {
   /// The certificate, then those between it and the root.
   public let chainPEM: [UInt8]
   public let keyPEM: [UInt8]
+  /// The private key of P-256, 32 bytes; empty of another kind.
+  public let scalar: [UInt8]
 
-  fileprivate init(certificate: OpaquePointer, chain: [UInt8], key: TestKey) {
+  fileprivate static func der(of certificate: OpaquePointer) -> [UInt8] {
     var encoded: UnsafeMutablePointer<UInt8>?
     let count = i2d_X509(certificate, &encoded)
-    der = Array(UnsafeBufferPointer(start: encoded, count: Int(count)))
-    CRYPTO_free(encoded, #file, #line)
+    defer { CRYPTO_free(encoded, #file, #line) }
+    return Array(UnsafeBufferPointer(start: encoded, count: Int(count)))
+  }
+
+  fileprivate init(certificate: OpaquePointer, chain: [UInt8], key: TestKey) {
+    der = Self.der(of: certificate)
+    scalar = key.scalar
     chainPEM = PEM.bytes { PEM_write_bio_X509($0, certificate) } + chain
     keyPEM = PEM.bytes { PEM_write_bio_PrivateKey($0, key.pointer, nil, nil, 0, nil, nil) }
   }

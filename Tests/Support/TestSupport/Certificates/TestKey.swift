@@ -50,6 +50,18 @@ public final class TestKey: @unchecked Sendable {
     }
   }
 
+  var scalar: [UInt8] {
+    guard kind == .p256 else { return [] }
+    var number: OpaquePointer?
+    defer { BN_clear_free(number) }
+    var bytes = [UInt8](repeating: 0, count: 32)
+    let isRead =
+      EVP_PKEY_get_bn_param(pointer, OSSL_PKEY_PARAM_PRIV_KEY, &number) == 1
+      && BN_bn2binpad(number, &bytes, Int32(bytes.count)) == Int32(bytes.count)
+    precondition(isRead, "a key of P-256 has a scalar")
+    return bytes
+  }
+
   private static func generate(_ algorithm: String, _ prepare: (OpaquePointer) -> Int32) -> OpaquePointer {
     let context = EVP_PKEY_CTX_new_from_name(nil, algorithm, nil)!
     defer { EVP_PKEY_CTX_free(context) }
