@@ -19,9 +19,10 @@ package struct AndroidAttestation: Sendable {
   /// - Parameters:
   ///   - time: seconds since 1970.
   ///   - revoked: serial numbers in lower-case hexadecimal digits.
+  ///   - signatures: which of the authorities' need not be verified again; those of this chain are added.
   package static func verify(
     _ chain: CertificateChain, challenge: [UInt8], anchors: TrustAnchors, revoked: Set<String>, at time: Int,
-    _ encoding: ProofEncoding = .strict
+    _ encoding: ProofEncoding = .strict, _ signatures: inout AuthoritySignatures
   ) throws(ProofError) -> AndroidAttestation {
     let isRemotelyProvisioned = chain.certificates.contains {
       // Before 2023 they had no extension, and Google's name alone.
@@ -29,7 +30,7 @@ package struct AndroidAttestation: Sendable {
     }
     let anchor = try chain.anchor(
       among: anchors.androidHardware + anchors.androidSoftware, at: time,
-      isRemotelyProvisioned ? .allButLeaf : .notBefore)
+      isRemotelyProvisioned ? .allButLeaf : .notBefore, &signatures)
     // The root may have been left out of the chain.
     for certificate in chain.certificates + [anchor] where revoked.contains(certificate.serialNumber) {
       throw ProofError(.certificateRevoked, "serial \(certificate.serialNumber)")
@@ -47,6 +48,15 @@ package struct AndroidAttestation: Sendable {
       level: isHardware ? description.level : .selfAttested, description: description,
       subjectPublicKeyInfo: chain.leaf.subjectPublicKeyInfo, isRemotelyProvisioned: isRemotelyProvisioned,
       anchor: anchor)
+  }
+
+  package static func verify(
+    _ chain: CertificateChain, challenge: [UInt8], anchors: TrustAnchors, revoked: Set<String>, at time: Int,
+    _ encoding: ProofEncoding = .strict
+  ) throws(ProofError) -> AndroidAttestation {
+    var signatures = AuthoritySignatures()
+    return try verify(
+      chain, challenge: challenge, anchors: anchors, revoked: revoked, at: time, encoding, &signatures)
   }
 
   private static func description(

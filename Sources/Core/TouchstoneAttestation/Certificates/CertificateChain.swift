@@ -56,16 +56,20 @@ package struct CertificateChain: Sendable {
   /// From the root down, so that no signature is verified but by a key that a trusted one vouches for: the keys of a
   /// chain that was made up cost nothing.
   ///
-  /// - Parameter time: seconds since 1970.
-  func anchor(among anchors: [Certificate], at time: Int, _ times: Times) throws(ProofError) -> Certificate {
+  /// - Parameters:
+  ///   - time: seconds since 1970.
+  ///   - signatures: which need not be verified again. All else is looked at each time.
+  func anchor(
+    among anchors: [Certificate], at time: Int, _ times: Times, _ signatures: inout AuthoritySignatures
+  ) throws(ProofError) -> Certificate {
     for (number, certificate) in certificates.enumerated() {
       guard !certificate.hasUnknownCriticalExtension else {
         throw ProofError(.certificateUnsuitable, "certificate \(number): a critical extension that is not known")
       }
     }
-    let anchor = try anchor(among: anchors)
+    let anchor = try anchor(among: anchors, &signatures)
     for number in certificates.indices.dropFirst().reversed() {
-      try check(number - 1, by: certificates[number])
+      try check(number - 1, by: certificates[number], &signatures)
     }
     for (number, certificate) in certificates.enumerated() where number > 0 || times == .all {
       try checkTime(of: certificate, number, at: time, times)
@@ -73,14 +77,21 @@ package struct CertificateChain: Sendable {
     return anchor
   }
 
-  private func check(_ number: Int, by issuer: Certificate) throws(ProofError) {
+  func anchor(among anchors: [Certificate], at time: Int, _ times: Times) throws(ProofError) -> Certificate {
+    var signatures = AuthoritySignatures()
+    return try anchor(among: anchors, at: time, times, &signatures)
+  }
+
+  private func check(
+    _ number: Int, by issuer: Certificate, _ signatures: inout AuthoritySignatures
+  ) throws(ProofError) {
     guard certificates[number].names(asIssuer: issuer) else {
       throw ProofError(.chainBroken, "certificate \(number): the next one is not its issuer")
     }
     guard Self.mayIssue(issuer, below: number) else {
       throw ProofError(.chainBroken, "certificate \(number + 1): may not issue certificates")
     }
-    guard try certificates[number].isSigned(by: issuer) else {
+    guard try isSigned(number, by: issuer, &signatures) else {
       throw ProofError(.chainBroken, "certificate \(number): its issuer's signature is not valid")
     }
   }
@@ -101,7 +112,21 @@ package struct CertificateChain: Sendable {
     }
   }
 
-  private func anchor(among anchors: [Certificate]) throws(ProofError) -> Certificate {
+  /// A leaf is a key's own, and does not come again.
+  private func isSigned(
+    _ number: Int, by issuer: Certificate, _ signatures: inout AuthoritySignatures
+  ) throws(ProofError) -> Bool {
+    guard number > 0 else { return try certificates[number].isSigned(by: issuer) }
+    let signature = AuthoritySignature(of: certificates[number], by: issuer)
+    if signatures.isKnown(signature) { return true }
+    guard try certificates[number].isSigned(by: issuer) else { return false }
+    signatures.verified.append(signature)
+    return true
+  }
+
+  private func anchor(
+    among anchors: [Certificate], _ signatures: inout AuthoritySignatures
+  ) throws(ProofError) -> Certificate {
     let number = certificates.count - 1
     let last = certificates[number]
     // A trusted certificate may be the leaf's own, as FIDO's metadata has it.
@@ -110,7 +135,7 @@ package struct CertificateChain: Sendable {
     // limits to what it may issue among it, would be the peer's word.
     let count = last.names(asIssuer: last) ? number - 1 : number
     for anchor in anchors where last.names(asIssuer: anchor) && Self.mayIssue(anchor, below: count) {
-      if try last.isSigned(by: anchor) { return anchor }
+      if try isSigned(number, by: anchor, &signatures) { return anchor }
     }
     throw ProofError(number > 0 ? .rootUnknown : .chainIncomplete, "it does not lead to a trusted root")
   }

@@ -73,6 +73,8 @@ final class KeyProofs: Sendable {
   private let turns = StoreTurns(.keyProofs)
   private let executor: any SecretExecutor
   private let applications: Mutex<[String: AttestationRequirements]>
+  /// Of any roots: what they are signed with stays true, and which roots count is looked at each time.
+  private let known = Mutex(KnownSignatures())
 
   private struct Trusted: Sendable {
     let anchors: TrustAnchors
@@ -129,23 +131,28 @@ final class KeyProofs: Sendable {
     for exchange: Exchange<Response>, then body: @escaping @Sendable (KeyProofVerdict) throws(RequestError) -> Void
   ) throws(RequestError) {
     let trusted = trusted.withLock { $0 }
-    try turns.take(for: exchange, applicationID: applicationID) { [executor] completion in
-      executor.run {
+    try turns.take(for: exchange, applicationID: applicationID) { [self] completion in
+      executor.run { [self] in
         completion(
-          .success(
-            Self.verdict(on: offered, by: requirements, signingInput: signingInput, trusted, at: now)))
+          .success(verdict(on: offered, by: requirements, signingInput: signingInput, trusted, at: now)))
       }
     } then: { verdict throws(RequestError) in
       try body(verdict)
     }
   }
 
-  private static func verdict(
+  private func verdict(
     on offered: [OfferedProof], by requirements: AttestationRequirements, signingInput: [UInt8], _ trusted: Trusted,
     at now: UnixTime
   ) -> KeyProofVerdict {
     if let index = offered.firstIndex(where: { !$0.chain.isEmpty }), trusted.source.isRefused(at: now) {
       return .refused(index: index, .trustTooOld)
+    }
+    var signatures = AuthoritySignatures { [self] signature in known.withLock { $0.contains(signature) } }
+    defer {
+      known.withLock { known in
+        for signature in signatures.verified { known.insert(signature) }
+      }
     }
     let challenge = sha256(signingInput)
     var records: [KeyAttestationRecord?] = []
@@ -158,7 +165,7 @@ final class KeyProofs: Sendable {
         let attestation = try AndroidAttestation.verify(
           try CertificateChain(der: offer.chain), challenge: challenge, anchors: trusted.anchors,
           revoked: trusted.revoked,
-          at: Int(now.seconds), requirements.encoding)
+          at: Int(now.seconds), requirements.encoding, &signatures)
         guard attestation.isOf(p256Point: offer.publicKey.x963) else {
           return .refused(index: index, .proof(ProofError(.keyDiffers, "the leaf is of another key")))
         }

@@ -1,0 +1,32 @@
+// Signatures of authorities, which come again: phones of one make share the certificates above their own.
+
+internal import Crypto
+
+/// One signature that is right: that of a certificate, by its bytes, under its issuer's key.
+package struct AuthoritySignature: Sendable, Hashable {
+  private let digest: [UInt8]
+
+  init(of certificate: Certificate, by issuer: Certificate) {
+    let key = issuer.subjectPublicKeyInfo
+    var hash = SHA256()
+    // With its length in front, so that no two pairs are the same bytes.
+    withUnsafeBytes(of: UInt64(key.count).bigEndian) { hash.update(bufferPointer: $0) }
+    hash.update(data: key)
+    hash.update(data: certificate.der)
+    digest = Array(hash.finalize())
+  }
+}
+
+/// What is known of signatures before a chain is judged, and what was found.
+///
+/// A signature that is right stays right. Whether its certificate counts now is another question, of times and revocation, which
+/// is asked each time. A chain is verified from the root down, so that no signature is found whose key nobody trusted vouches for.
+package struct AuthoritySignatures: Sendable {
+  package let isKnown: @Sendable (AuthoritySignature) -> Bool
+  package internal(set) var verified: [AuthoritySignature] = []
+
+  /// Nothing is known unless said otherwise.
+  package init(isKnown: @escaping @Sendable (AuthoritySignature) -> Bool = { _ in false }) {
+    self.isKnown = isKnown
+  }
+}
