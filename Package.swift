@@ -234,8 +234,8 @@ let package = Package(
     .testTarget(
       name: "SimulationTests",
       dependencies: [
-        "TouchstoneService", "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneCrypto",
-        "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel", "TestSupport", crypto,
+        "TouchstoneService", "TouchstoneAttestation", "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore",
+        "TouchstoneCrypto", "DispatchRPC", "SimulatedPhone", "StoreConformance", "StoreModel", "TestSupport", crypto,
         .product(name: "Logging", package: "swift-log"),
       ], path: "Tests/Service/SimulationTests", swiftSettings: settings),
     // grpc's own interoperability tests (Tests/Interop/interop.py): the test service and its client.

@@ -83,12 +83,13 @@ extension V1.CompleteBindingRequest: Request {
       && record.baseline?.domainState ?? [] == posture?.domainState ?? []
   }
 
-  /// Each key signed this very ticket; a ProfileTouchID needs no proof, and is nobody else's.
+  /// Each key signed this very ticket, and nothing vouches for it: only attackers send certificates here. A ProfileTouchID needs no proof, and is nobody else's.
   private func isProven(_ record: BindingRecord, _ handed: HandedTicket, _ moment: Moment) -> Bool {
     switch record.credential {
     case .hardwareKeys(let recorded):
       return recorded.map(\.publicKey) == keys.map(\.publicKey)
         && recorded.map { Int32($0.protection.rawValue) } == keys.map(\.protection.rawValue)
+        && recorded.allSatisfy { $0.attestation == nil }
         && keys.allSatisfy { key in
           guard let signature = moment.world.ledger.signature(key.signature) else { return false }
           return signature.publicKey == key.publicKey && signature.message == handed.signingInput

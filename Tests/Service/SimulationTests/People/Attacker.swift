@@ -1,7 +1,9 @@
 // Somebody on the line: sees every answer and every proof that is sent, has a key of their own, and tries.
 
 import SimulatedPhone
+import TestSupport
 import TouchstoneCodec
+import TouchstoneCrypto
 import TouchstonePolicy
 
 final class Attacker {
@@ -17,7 +19,7 @@ final class Attacker {
   }
 
   func act() {
-    switch chance.below(16) {
+    switch chance.below(17) {
     case 0: guessKey()
     case 1, 2: guessSecret()
     case 3: guessProfileTouchID()
@@ -31,7 +33,8 @@ final class Attacker {
     case 11: enrolBySomebodyElsesKey()
     case 12: abuseToken()
     case 13: changeSecret()
-    case 14: world.hangUp()
+    case 14: attest()
+    case 15: world.hangUp()
     default: garble()
     }
   }
@@ -171,6 +174,30 @@ final class Attacker {
       V1.CompleteBindingRequest(
         applicationID: chance.pick(Names.applications), ticket: enrolment.response.ticket, deviceName: "mine",
         keys: [key], posture: enrolment.phone.posture(in: enrolment.request.applicationID), replaceExisting: true))
+  }
+
+  /// Somebody's ticket, by a key of the attacker's own, and certificates that do not prove it (R44): of hardware that nobody
+  /// knows, of another ticket, or of another key.
+  private func attest() {
+    guard let enrolment = chance.pickAny(people.wallet.enrolments),
+      let other = chance.pickAny(people.wallet.enrolments)
+    else { return }
+    let (input, otherInput) = (enrolment.response.signingInput, other.response.signingInput)
+    let kind = chance.below(3)
+    guard kind != 1 || input != otherInput else { return }
+    let maker = kind == 0 ? World.forger : World.maker
+    let made = maker.key(AndroidMaker.KeyDescription(challenge: sha256(kind == 1 ? otherInput : input)))
+    guard let key = kind == 2 ? ownKey : SoftwareKey(scalar: made.scalar) else { return }
+    var posture = enrolment.phone.posture(in: enrolment.request.applicationID)
+    (posture.platform, posture.domainState) = ("android", [])
+    world.send(
+      V1.CompleteBindingRequest(
+        applicationID: enrolment.request.applicationID, ticket: enrolment.response.ticket, deviceName: "mine",
+        keys: [
+          V1.HardwareKey(
+            publicKey: key.publicKeyX963, protection: .biometryCurrentSet, signature: people.sign(input, with: key),
+            certificateChain: made.chain)
+        ], posture: posture, replaceExisting: true))
   }
 
   /// For another transaction, in another application, or changed.

@@ -25,4 +25,6 @@ enum Mutation: String, CaseIterable, Sendable {
   case lockoutIsLax
   /// One binding more than there may be.
   case bindingLimitIsLax
+  /// A forger's hardware is as good as a maker's.
+  case anyMakerIsTrusted
 }

@@ -7,6 +7,8 @@
 import DispatchRPC
 import Logging
 import StoreModel
+import TestSupport
+import TouchstoneAttestation
 import TouchstoneCodec
 import TouchstoneCrypto
 import TouchstonePolicy
@@ -192,6 +194,19 @@ final class World: @unchecked Sendable {
     return KeyRing(signing: SigningKeys(active: .random()), sealing: SealingKeys(active: sealing), pepper: pepper)
   }()
 
+  /// Whose hardware the services trust, and whose they do not.
+  static let maker = AndroidMaker()
+  static let forger = AndroidMaker()
+
+  private static let roots = (trusted: roots(of: maker), untrusted: roots(of: forger))
+
+  private static func roots(of maker: AndroidMaker) -> [Certificate] {
+    guard let roots = try? Certificate.readPEM(String(decoding: maker.rootPEM, as: UTF8.self)) else {
+      preconditionFailure("a root can be read")
+    }
+    return roots
+  }
+
   /// What the services make of whom they do not know.
   static let standIns = StandIns(pepper: keys.pepper)
 
@@ -203,6 +218,8 @@ final class World: @unchecked Sendable {
     configuration.issuer = Self.issuer
     configuration.policies = plan.servedPolicies
     configuration.enrolment = plan.servedEnrolment
+    configuration.androidTrust.roots = Self.roots.trusted
+    if plan.mutation == .anyMakerIsTrusted { configuration.androidTrust.roots? += Self.roots.untrusted }
     return TouchstoneService(
       configuration: configuration, store: ReplicaStore(world: self, life: life), keys: Self.keys,
       eventLoopCount: eventLoopCount,

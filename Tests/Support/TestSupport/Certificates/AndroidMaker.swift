@@ -2,15 +2,18 @@
 
 /// Certifies keys under a root of its own.
 public final class AndroidMaker: Sendable {
-  private let root = CertificateAuthority("Maker Root")
+  private let root: CertificateAuthority
   private let keystore: CertificateAuthority
+  /// Tests have clocks of their own. That a factory's certificates end does not count.
+  private static let tenYears = 10 * 365 * 86_400
 
   /// How a key is unlocked: Android's HardwareAuthenticatorType.
   public static let password: UInt8 = 1
   public static let biometrics: UInt8 = 2
 
   public init() {
-    keystore = root.intermediate("Maker TEE")
+    root = CertificateAuthority("Maker Root", notBeforeSeconds: -Self.tenYears)
+    keystore = root.intermediate("Maker TEE", notBeforeSeconds: -Self.tenYears)
   }
 
   public var rootPEM: [UInt8] { root.pem }

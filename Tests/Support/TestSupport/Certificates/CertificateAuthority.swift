@@ -11,16 +11,22 @@ public final class CertificateAuthority: @unchecked Sendable {
   /// Between this one and a root: what it issues brings its own certificate along.
   private let isIntermediate: Bool
 
-  public convenience init(_ name: String = "Test Authority", key: TestKey.Kind = .p256, notAfterSeconds: Int = 60 * 60)
-  {
-    self.init(name, key: key, notAfterSeconds, issuer: nil)
+  public convenience init(
+    _ name: String = "Test Authority", key: TestKey.Kind = .p256, notBeforeSeconds: Int = -60,
+    notAfterSeconds: Int = 60 * 60
+  ) {
+    self.init(name, key: key, notBeforeSeconds, notAfterSeconds, issuer: nil)
   }
 
-  private init(_ name: String, key kind: TestKey.Kind, _ notAfterSeconds: Int, issuer: CertificateAuthority?) {
+  private init(
+    _ name: String, key kind: TestKey.Kind, _ notBeforeSeconds: Int, _ notAfterSeconds: Int,
+    issuer: CertificateAuthority?
+  ) {
     key = TestKey.make(kind)
     isIntermediate = issuer != nil
     var request = CertificateRequest(commonName: name)
     request.isAuthority = true
+    request.notBeforeSeconds = notBeforeSeconds
     request.notAfterSeconds = notAfterSeconds
     certificate = Self.make(request, of: key, issuer: issuer.map { ($0.certificate, $0.key) })
   }
@@ -30,9 +36,9 @@ public final class CertificateAuthority: @unchecked Sendable {
   }
 
   public func intermediate(
-    _ name: String = "Test Intermediate", notAfterSeconds: Int = 60 * 60
+    _ name: String = "Test Intermediate", notBeforeSeconds: Int = -60, notAfterSeconds: Int = 60 * 60
   ) -> CertificateAuthority {
-    CertificateAuthority(name, key: .p256, notAfterSeconds, issuer: self)
+    CertificateAuthority(name, key: .p256, notBeforeSeconds, notAfterSeconds, issuer: self)
   }
 
   public var der: [UInt8] { IssuedCertificate.der(of: certificate) }
