@@ -3,10 +3,13 @@
 internal import Crypto
 
 /// One signature that is right: that of a certificate, by its bytes, under its issuer's key.
-package struct AuthoritySignature: Sendable, Hashable {
+package struct AuthoritySignature: Sendable {
+  /// To read one costs more than to verify a signature.
+  package let certificate: Certificate
   private let digest: [UInt8]
 
   init(of certificate: Certificate, by issuer: Certificate) {
+    self.certificate = certificate
     let key = issuer.subjectPublicKeyInfo
     var hash = SHA256()
     // With its length in front, so that no two pairs are the same bytes.
@@ -15,6 +18,11 @@ package struct AuthoritySignature: Sendable, Hashable {
     hash.update(data: certificate.der)
     digest = Array(hash.finalize())
   }
+}
+
+extension AuthoritySignature: Hashable {
+  package static func == (one: Self, other: Self) -> Bool { one.digest == other.digest }
+  package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 }
 
 /// What is known of signatures before a chain is judged, and what was found.

@@ -17,12 +17,19 @@ package struct CertificateChain: Sendable {
     self.certificates = certificates
   }
 
-  package init(der: [[UInt8]]) throws(ProofError) {
+  /// - Parameter known: a certificate with these bytes that was read before.
+  package init(der: [[UInt8]], known: ([UInt8]) -> Certificate? = { _ in nil }) throws(ProofError) {
     guard der.count <= Self.maximumCount else {
       throw ProofError(.chainBroken, "more than \(Self.maximumCount) certificates")
     }
     var certificates: [Certificate] = []
-    for bytes in der { certificates.append(try Certificate(der: bytes)) }
+    for bytes in der {
+      if let certificate = known(bytes) {
+        certificates.append(certificate)
+      } else {
+        certificates.append(try Certificate(der: bytes))
+      }
+    }
     try self.init(certificates)
   }
 

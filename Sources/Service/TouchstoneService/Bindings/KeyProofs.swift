@@ -163,7 +163,7 @@ final class KeyProofs: Sendable {
       }
       do throws(ProofError) {
         let attestation = try AndroidAttestation.verify(
-          try CertificateChain(der: offer.chain), challenge: challenge, anchors: trusted.anchors,
+          try chain(of: offer, trusted), challenge: challenge, anchors: trusted.anchors,
           revoked: trusted.revoked,
           at: Int(now.seconds), requirements.encoding, &signatures)
         guard attestation.isOf(p256Point: offer.publicKey.x963) else {
@@ -179,6 +179,14 @@ final class KeyProofs: Sendable {
       }
     }
     return .proven(records)
+  }
+}
+
+extension KeyProofs {
+  private func chain(of offer: OfferedProof, _ trusted: Trusted) throws(ProofError) -> CertificateChain {
+    try CertificateChain(der: offer.chain) { bytes in
+      known.withLock { $0.certificate(of: bytes) } ?? trusted.anchors.androidHardware.first { $0.der == bytes }
+    }
   }
 }
 

@@ -28,6 +28,8 @@ struct KnownSignaturesTests {
     #expect(known.count == KnownSignatures.maximumCount)
     #expect(!known.contains(found[0]) && !known.contains(found[1]))
     #expect(found.dropFirst(2).allSatisfy(known.contains))
+    #expect(known.certificate(of: found[1].certificate.der) == nil)
+    #expect(found.dropFirst(2).allSatisfy { known.certificate(of: $0.certificate.der) == $0.certificate })
     // One that is there already pushes nobody out.
     known.insert(found[2])
     #expect(known.count == KnownSignatures.maximumCount && known.contains(found[3]))
