@@ -50,7 +50,7 @@ release: $(crypto_mb)/crypto_mb.pc
 endif
 
 # Of Tests/Acceptance, what `make test-store` plays on PostgreSQL: where the store matters.
-store_tests := administration audit binding durability log_verification login payment secrets strangers tokens watch
+store_tests := administration audit binding durability log_verification login passkeys payment secrets strangers tokens watch
 
 # The tests' Python, with the packages of Tests/Acceptance/requirements.txt.
 requirements := Tests/Acceptance/requirements.txt
@@ -261,12 +261,13 @@ lint-scripts: $(python_environment)/linters ## Check the shell scripts and the D
 deps: ## Install the system packages that a build lacks
 	@deploy/install-packages build
 
-$(python_environment)/installed: $(requirements)
+$(python_environment)/installed: $(requirements) $(requirements:.txt=-alone.txt)
 	@deploy/install-packages test
 	@echo "Installing the tests' Python packages into $(python_environment)"
 	@rm -rf $(python_environment)
 	@python3 -m venv $(python_environment)
 	@$(python) -m pip install --quiet --disable-pip-version-check --requirement $<
+	@$(python) -m pip install --quiet --disable-pip-version-check --no-deps --requirement $(requirements:.txt=-alone.txt)
 	@touch $@
 
 $(attestation_peers)/installed: Tests/Attestation/requirements.txt

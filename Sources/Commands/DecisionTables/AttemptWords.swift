@@ -21,6 +21,7 @@ enum RowAttempt: Sendable {
 
   static let vocabulary = [
     "can_evaluate", "right biometry", "wrong biometry", "right device_owner", "right profile_touch_id",
+    "right passkey",
     "right passcode", "wrong gesture", "primary 4m old", "primary 31s ahead", "report -8", "report unknown",
     "admit passcode #1", "settle #1 right", "settle #1 wrong",
   ]
@@ -68,7 +69,8 @@ enum RowAttempt: Sendable {
 
   private static func proof(by factor: Factor, isRight: Bool, _ phrase: Phrase) throws(TableError) -> RowAttempt {
     switch factor {
-    case .biometry, .deviceOwner, .passkey: return .submit(.key(factor: factor, isValid: isRight))
+    case .biometry, .deviceOwner: return .submit(.key(factor: factor, isValid: isRight))
+    case .passkey: return .submit(.passkey(refusal: isRight ? nil : .unknown))
     case .passcode, .gesture: return .secret(factor, isRight: isRight)
     case .primary: throw phrase.unknown("attempt", vocabulary: everyVocabulary)
     }

@@ -109,6 +109,7 @@ extension DecisionRow {
   /// - Parameter standing: at the moment of the attempt.
   fileprivate func trace(_ standing: Standing) -> [RuleTrace] {
     let facts = facts(standing)
+    let policy = policy(in: standing)
     switch attempt {
     case .canEvaluate:
       return policy.explain(
@@ -135,6 +136,7 @@ extension DecisionRow {
 
   /// Both phases, one after the other.
   private func traceSecret(_ factor: Factor, isRight: Bool, _ standing: Standing) -> [RuleTrace] {
+    let policy = policy(in: standing)
     let (admission, rules) = policy.explainAdmission(of: factor, facts(standing))
     guard case .verify(let reservation, let counted) = admission else { return rules }
     var standing = standing

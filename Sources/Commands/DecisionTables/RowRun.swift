@@ -31,6 +31,7 @@ extension DecisionRow {
   }
 
   func play(_ standing: inout Standing) -> Observation {
+    let policy = policy(in: standing)
     switch attempt {
     case .canEvaluate:
       return Observation(
@@ -65,8 +66,14 @@ extension DecisionRow {
     }
   }
 
+  /// As the application has it.
+  func policy(in standing: Standing) -> EvaluationPolicy {
+    standing.servesPasskeys ? policy : policy.withoutPasskeys
+  }
+
   /// Refuses the call, or decides the attempt.
   private func submit(_ login: LoginAge, _ standing: inout Standing) -> Observation {
+    let policy = policy(in: standing)
     let verdict = login.verdict(at: standing.now, within: policy.primaryFreshness)
     if verdict == .inFuture { return Observation(outcome: OutcomeWord.primaryInFuture) }
     guard !policy.asksForNewLogin(after: verdict, in: standing.evaluation) else {
@@ -78,7 +85,7 @@ extension DecisionRow {
   private func admit(
     _ factor: Factor, _ standing: inout Standing
   ) -> (observation: Observation, reservation: SecretAdmission.Reservation?) {
-    switch policy.admitSecret(factor, facts(standing)) {
+    switch policy(in: standing).admitSecret(factor, facts(standing)) {
     case .verify(let reservation, let counted):
       standing[secret: factor] = counted
       var observation = Observation(outcome: OutcomeWord.verify)
@@ -92,7 +99,7 @@ extension DecisionRow {
   }
 
   private func decide(_ attempt: Attempt, _ standing: inout Standing) -> Observation {
-    let decision = policy.decide(AttemptFacts(facts(standing), attempt: attempt))
+    let decision = policy(in: standing).decide(AttemptFacts(facts(standing), attempt: attempt))
     var factor: Factor?
     if case .secret(let tried, _, _) = attempt { factor = tried }
     return keep(decision, of: factor, &standing)

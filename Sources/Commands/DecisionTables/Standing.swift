@@ -33,6 +33,8 @@ struct Standing {
   var device = BiometryStanding()
   var evaluation = EvaluationStanding()
   var token = TokenRow.asIssued
+  /// The application's configuration serves passkeys (R46).
+  var servesPasskeys = false
   /// By the table's numbers.
   var admissions: [UInt32: Admission] = [:]
 

@@ -12,8 +12,8 @@ enum StandingWords {
   static let vocabulary = [
     "then", "failures 4", "locked", "not locked", "no binding", "profile alone", "bearer", "bearer found", "active",
     "revoked",
-    "keys biometry_current_set + device_passcode", "level tee",
-    "level device_passcode tee", "app listed", "no keys", "profile_touch_id", "baseline A", "baseline A 9",
+    "keys biometry_current_set + device_passcode", "level tee", "level device_passcode tee", "app listed", "no keys",
+    "profile_touch_id", "passkey", "passkeys served", "baseline A", "baseline A 9",
     "bound_on android",
     "no baseline", "new evaluation", "evaluation failures 2", "evaluation device_owner_failures 2", "finished",
     "biometry off", "biometry on", "prefers gesture", "prefers nothing", "account #2", "device #2", "evaluation #2",
@@ -87,6 +87,15 @@ enum StandingWords {
           standing.account.binding?.provenKeys.ofListedApps.insert(protection)
         }
       }
+    case ["passkeys", "served"]: { standing, _ in standing.servesPasskeys = true }
+    case ["passkey"]:
+      { standing, _ in
+        standing.servesPasskeys = true
+        standing.account.binding?.holdsPasskey = true
+        standing.account.binding?.keyProtections = []
+        standing.account.binding?.baseline = nil
+        standing.account.binding?.platformFamily = nil
+      }
     case ["no", "baseline"]: { standing, _ in standing.account.binding?.baseline = nil }
     default: nil
     }
@@ -100,7 +109,10 @@ enum StandingWords {
     }
     if let word = phrase.argument(after: "level") {
       let level = try phrase.proofLevel(word)
-      return { standing, _ in standing.account.binding?.provenKeys = ProvenKeys(all: level) }
+      return { standing, _ in
+        standing.account.binding?.provenKeys = ProvenKeys(all: level)
+        standing.account.binding?.passkeyLevel = level
+      }
     }
     if phrase.words.count == 3, phrase.words[0] == "level" {
       let (protection, level) = (try phrase.keyProtection(phrase.words[1]), try phrase.proofLevel(phrase.words[2]))

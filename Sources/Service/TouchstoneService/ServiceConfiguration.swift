@@ -41,10 +41,23 @@ final class PolicyBook: Sendable {
   final class Entry: Sendable {
     let policy: EvaluationPolicy
     let revision: UInt64
+    /// The same for applications that serve none; `nil`: it accepts none.
+    let withoutPasskeys: Entry?
 
-    init(_ policy: EvaluationPolicy) {
+    var acceptsPasskeys: Bool { withoutPasskeys != nil }
+
+    convenience init(_ policy: EvaluationPolicy) {
+      let revision = policy.revision
+      let acceptsPasskeys = policy.factors.contains(.passkey)
+      self.init(
+        policy, revision,
+        withoutPasskeys: acceptsPasskeys ? Entry(policy.withoutPasskeys, revision, withoutPasskeys: nil) : nil)
+    }
+
+    private init(_ policy: EvaluationPolicy, _ revision: UInt64, withoutPasskeys: Entry?) {
       self.policy = policy
-      revision = policy.revision
+      self.revision = revision
+      self.withoutPasskeys = withoutPasskeys
     }
   }
 

@@ -180,7 +180,7 @@ struct RequirementTests {
   ) -> PasskeyRegistration {
     PasskeyRegistration(
       level: level, format: "", anchor: anchor, android: android, credentialID: [], publicKey: [], algorithm: -7,
-      aaguid: model, signCount: 0, isBackupEligible: isBackupEligible)
+      p256Point: nil, aaguid: model, signCount: 0, isBackupEligible: isBackupEligible)
   }
 
   private static func passkeys(

@@ -46,6 +46,24 @@ extension StoreConformance {
       #expect(try await store.bindings() == [binding.stored])
     },
 
+    Check(name: "R46: a passkey is kept, and found by its digest while it is active") { store in
+      let proven = KeyAttestationRecord(level: .tee, facts: [.init(name: "format", value: "apple")])
+      let passkeys = [
+        PasskeyRecord.sample(1), .sample(2).with { $0.attestation = proven },
+        .sample(3).with { ($0.transports, $0.isBackupEligible, $0.algorithm) = ([], true, -257) },
+      ]
+      for (number, passkey) in passkeys.enumerated() {
+        let binding = BindingRecord.sample("b-\(number)", credential: .passkey(passkey)).with { $0.proofCounter = .max }
+        let subject = AttemptSubject.profileTouchID(applicationID: Sample.application, digest: passkey.digest)
+        try await store.commit(.putBinding(binding))
+        #expect(try await store.attemptRecords(for: subject).binding == binding.stored)
+        try await store.commit(.putBinding(binding.stored.revoked()))
+        #expect(try await store.attemptRecords(for: subject).binding == nil)
+      }
+      try await store.commit(.putBinding(.sample("b-8", credential: .passkey(passkeys[0]))))
+      try await expectRefused(.putBinding(.sample("b-9", credential: .passkey(passkeys[0]))), by: store)
+    },
+
     Check(name: "a device that was never seen has version 0") { store async throws in
       #expect(try await store.device(id: "phone-1") == DeviceRecord(deviceID: "phone-1"))
     },

@@ -15,6 +15,22 @@ extension ExpiringKey {
   }
 }
 
+extension PasskeyRecord {
+  /// - Parameter number: two with different ones have different credentials.
+  public static func sample(_ number: UInt8) -> PasskeyRecord {
+    PasskeyRecord(
+      digest: [UInt8](repeating: number, count: 32), credentialID: [UInt8](repeating: number, count: 1_023),
+      algorithm: -7, publicKey: [4] + [UInt8](repeating: number, count: 64), aaguid: [UInt8](repeating: 7, count: 16),
+      isBackupEligible: false, rpID: "shop.example", transports: ["internal", "hybrid"], attestation: nil)
+  }
+
+  func with(_ change: (inout Self) -> Void) -> Self {
+    var copy = self
+    change(&copy)
+    return copy
+  }
+}
+
 extension BindingRecord {
   public static func sample(
     _ bindingID: String, application: String = Sample.application, profile: String = "alice",

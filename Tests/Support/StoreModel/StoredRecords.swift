@@ -153,7 +153,7 @@ public struct StoredRecords: Sendable {
     case .profileTouchID(let applicationID, let digest):
       bindings.values.first {
         !$0.isRevoked && Identifier.areEqual($0.applicationID, applicationID)
-          && $0.credential == .profileTouchID(digest: digest)
+          && $0.credential.digest == digest
       }
     }
   }
@@ -332,8 +332,8 @@ public struct StoredRecords: Sendable {
     let holders = bindings.values.filter { other in
       guard !other.isRevoked, Identifier.areEqual(other.applicationID, record.applicationID) else { return false }
       if Identifier.areEqual(other.deviceID, record.deviceID) { return true }
-      guard case .profileTouchID = record.credential else { return false }
-      return other.credential == record.credential
+      guard let digest = record.credential.digest else { return false }
+      return other.credential.digest == digest
     }
     if holders.count > 1 { throw StoreError(code: .conflict, message: "another active binding holds it") }
   }

@@ -38,7 +38,7 @@ extension DemoStory {
   }
 
   /// The shop's own login, which vouches for Ada.
-  private var passwordLogin: V1.PrimaryAuthentication {
+  var passwordLogin: V1.PrimaryAuthentication {
     V1.PrimaryAuthentication(method: "password", authenticatedAt: clock.timestamp)
   }
 

@@ -5,8 +5,11 @@ internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
 internal import Logging
+internal import SimulatedPhone
+internal import TouchstoneAttestation
 internal import TouchstoneClient
 internal import TouchstoneServer
+internal import TouchstoneService
 
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -36,6 +39,10 @@ struct Demo: ParsableCommand {
     var configuration = ProcessConfiguration()
     configuration.listen = ["127.0.0.1:0"]
     configuration.dataDirectory = directory.path + "/data"
+    configuration.service.applications = [
+      DemoPhone.application: AttestationRequirements(
+        passkeys: PasskeyRequirements(rpID: DemoStory.page.rpID, origins: [DemoStory.page.origin]))
+    ]
     let clock = DemoClock()
     let dataDirectory = configuration.dataDirectory
     let service = try RunningService.start(

@@ -21,14 +21,15 @@ extension DemoStory {
     if let message = answer.denial?.message { narrator.screen(message.text) }
   }
 
+  /// - Parameter keys: `nil`: nobody is named, and no phone is there.
   func begin(
-    _ policy: String, _ keys: Keys, _ transaction: V1.Transaction? = nil
+    _ policy: String, _ keys: Keys?, _ transaction: V1.Transaction? = nil
   ) async throws(WrongAnswer) -> V1.BeginEvaluationResponse {
     let answer = try await call("BeginEvaluation") { client async throws(TouchstoneError) in
       try await client.beginEvaluation(
         V1.BeginEvaluationRequest(
-          applicationID: application, policy: policy, bindingID: keys.bindingID,
-          localizedReason: "Log in to the shop", transaction: transaction, posture: phone.posture))
+          applicationID: application, policy: policy, bindingID: keys?.bindingID ?? "",
+          localizedReason: "Log in to the shop", transaction: transaction, posture: keys.map { _ in phone.posture }))
     }
     try narrator.expect(answer.denial == nil && !answer.evaluation.isEmpty, "an open evaluation of \(policy)")
     let factors = answer.factors.map(\.name).joined(separator: ", ")

@@ -42,6 +42,8 @@ struct DemoStory {
     let newKeys = try await bindAnew(keys)
     try await logIn(newKeys)
 
+    try await passkeyLogsInAndPays()
+
     try await rulesExplainThemselves(newKeys)
     try await auditTells()
   }

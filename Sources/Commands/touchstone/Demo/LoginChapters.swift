@@ -20,9 +20,12 @@ extension DemoStory {
     narrator.call("IntrospectToken", "active, \(introspection.claims?.methods.joined(separator: " + ") ?? "")")
   }
 
+  static let transaction = V1.Transaction(
+    amount: "12.50", currency: "EUR", payee: "Café Weimar", reference: "order-1815")
+
   func pay(_ keys: Keys) async throws(WrongAnswer) {
     narrator.title("Ada pays. The signature covers what she saw; the token serves once.")
-    let transaction = V1.Transaction(amount: "12.50", currency: "EUR", payee: "Café Weimar", reference: "order-1815")
+    let transaction = Self.transaction
     let evaluation = try await begin("payment", keys, transaction)
     let attempt = try phone.attempt(
       evaluation.signingInput, with: keys.biometry, presenting: .finger(DemoPhone.thumb))

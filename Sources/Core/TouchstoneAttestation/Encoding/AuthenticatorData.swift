@@ -49,7 +49,7 @@ package struct AuthenticatorData: Sendable {
     self.bytes = bytes
     rpIDHash = Array(bytes[..<32])
     flags = Flags(rawValue: bytes[32])
-    signCount = bytes[33..<37].reduce(0) { $0 << 8 | UInt32($1) }
+    signCount = Self.signCount(in: bytes) ?? 0
     var position = Self.headBytes
     if flags.contains(.attestedCredential), form != .appAssertion {
       credential = try Self.credential(bytes, &position)
@@ -65,6 +65,12 @@ package struct AuthenticatorData: Sendable {
     guard position == bytes.count else {
       throw ProofError(.malformedAuthenticatorData, "\(bytes.count - position) bytes after its end")
     }
+  }
+
+  /// `nil`: the bytes end before it.
+  package static func signCount(in bytes: [UInt8]) -> UInt32? {
+    guard bytes.count >= headBytes else { return nil }
+    return bytes[33..<headBytes].reduce(0) { $0 << 8 | UInt32($1) }
   }
 
   private static func credential(_ bytes: [UInt8], _ position: inout Int) throws(ProofError) -> AttestedCredential {

@@ -27,23 +27,11 @@ package struct PasskeyAssertion: Sendable {
     authenticatorData: [UInt8], clientData: [UInt8], signature: [UInt8], of credential: Credential,
     _ expected: PasskeyExpectation
   ) throws(ProofError) -> PasskeyAssertion {
-    try expected.check(clientData: clientData, of: .authentication)
-    let data = try AuthenticatorData(authenticatorData)
-    try expected.check(data)
-    let isBackupEligible = data.flags.contains(.backupEligible)
-    guard credential.isBackupEligible.map({ $0 == isBackupEligible }) ?? true else {
-      throw ProofError(.backupFlagsContradict, "BE has changed since the registration")
-    }
-    let key = try COSEKey(credential.publicKey)
-    let message = authenticatorData + Array(SHA256.hash(data: clientData))
-    try key.key.verify(signature, of: message, key.algorithm, "assertion")
-    // Both are zero with authenticators that do not count, Apple's and Google's among them.
-    guard data.signCount > credential.signCount || (data.signCount == 0 && credential.signCount == 0) else {
-      throw ProofError(
-        .counterNotGrown, "the sign count is \(data.signCount), and was \(credential.signCount) before")
-    }
-    return PasskeyAssertion(
-      signCount: data.signCount, isUserVerified: data.flags.contains(.userVerified), isBackupEligible: isBackupEligible)
+    let claim = try PasskeyClaim(authenticatorData: authenticatorData, clientData: clientData, expected)
+    if let isBackupEligible = credential.isBackupEligible { try claim.checkBackup(isEligible: isBackupEligible) }
+    try claim.verify(signature, by: try COSEKey(credential.publicKey))
+    try claim.checkGrowth(from: credential.signCount)
+    return claim.assertion
   }
 
   package var facts: [ProofFact] {
@@ -51,5 +39,43 @@ package struct PasskeyAssertion: Sendable {
       ProofFact("sign_count", "\(signCount)"), ProofFact("user_verified", "\(isUserVerified)"),
       ProofFact("backup_eligible", "\(isBackupEligible)"),
     ]
+  }
+}
+
+/// An assertion as far as it can be judged without its credential: the same for known and unknown ones.
+package struct PasskeyClaim: Sendable {
+  package let assertion: PasskeyAssertion
+  /// What the credential's key signed.
+  package let message: [UInt8]
+
+  package init(
+    authenticatorData: [UInt8], clientData: [UInt8], _ expected: PasskeyExpectation
+  ) throws(ProofError) {
+    try expected.check(clientData: clientData, of: .authentication)
+    let data = try AuthenticatorData(authenticatorData)
+    try expected.check(data)
+    assertion = PasskeyAssertion(
+      signCount: data.signCount, isUserVerified: data.flags.contains(.userVerified),
+      isBackupEligible: data.flags.contains(.backupEligible))
+    message = authenticatorData + Array(SHA256.hash(data: clientData))
+  }
+
+  package func verify(_ signature: [UInt8], by key: COSEKey) throws(ProofError) {
+    try key.key.verify(signature, of: message, key.algorithm, "assertion")
+  }
+
+  /// - Parameter isEligible: as it was registered.
+  package func checkBackup(isEligible: Bool) throws(ProofError) {
+    guard isEligible == assertion.isBackupEligible else {
+      throw ProofError(.backupFlagsContradict, "BE has changed since the registration")
+    }
+  }
+
+  /// - Parameter count: the last sign count.
+  package func checkGrowth(from count: UInt32) throws(ProofError) {
+    // Both are zero with authenticators that do not count, Apple's and Google's among them.
+    guard assertion.signCount > count || (assertion.signCount == 0 && count == 0) else {
+      throw ProofError(.counterNotGrown, "the sign count is \(assertion.signCount), and was \(count) before")
+    }
   }
 }

@@ -13,10 +13,14 @@ package struct PasskeyRegistration: Sendable {
   /// A COSE key, to be stored.
   package let publicKey: [UInt8]
   package let algorithm: Int
+  /// X9.63 of an ES256 key; `nil` for others.
+  package let p256Point: [UInt8]?
   /// The authenticator's model; zeros, where nothing signs it.
   package let aaguid: [UInt8]
   package let signCount: UInt32
   package let isBackupEligible: Bool
+
+  package static let maximumBytes = AttestationObject.maximumBytes
 
   /// - Parameters:
   ///   - revoked: serial numbers of Android's certificates, in lower-case hexadecimal digits.
@@ -43,6 +47,7 @@ package struct PasskeyRegistration: Sendable {
       level: trust.level, format: object.format, anchor: trust.anchor?.subject, android: trust.android,
       credentialID: credential.id,
       publicKey: credential.publicKey, algorithm: key.algorithmNumber,
+      p256Point: key.p256Point,
       // U2F's signature leaves it out.
       aaguid: object.format == "fido-u2f" ? [UInt8](repeating: 0, count: 16) : credential.aaguid,
       signCount: data.signCount, isBackupEligible: data.flags.contains(.backupEligible))

@@ -47,8 +47,10 @@ extension V1 {
   package enum BindingService {
     /// Returns a ticket and a challenge for the device's new key, after the person has logged in by other means. The profile may
     /// be new.
-    /// INVALID_ARGUMENT: application_id, profile_id, device_id, primary, posture.
-    /// FAILED_PRECONDITION: PRIMARY_AUTHENTICATION_TOO_OLD.
+    /// INVALID_ARGUMENT: application_id, profile_id, device_id, primary, posture, passkey.user_name, passkey.display_name.
+    /// FAILED_PRECONDITION: PRIMARY_AUTHENTICATION_TOO_OLD, PASSKEYS_NOT_SERVED (the application's configuration names no relying
+    /// party).
+    /// RESOURCE_EXHAUSTED: for a passkey, as ListBindings.
     package static let beginBinding = WireMethod<BeginBindingRequest, BeginBindingResponse>(
       path: "/touchstone.v1.BindingService/BeginBinding", kind: .unary, idempotency: .idempotent)
 
@@ -63,13 +65,15 @@ extension V1 {
     /// other key's), keys[i].certificate_chain (for another platform than Android, or it does not
     /// prove the key; if it cannot be read or is not served, the reason says so, such as MALFORMED_CERTIFICATE or
     /// UNSUPPORTED_FORMAT of docs/ATTESTATION.md; otherwise only the event names it), profile_touch_id (together with keys),
-    /// profile_touch_id.value.
+    /// profile_touch_id.value, passkey (together with another credential; with a device's ticket; absent with a passkey's; or it is
+    /// not to be accepted, with a reason as for a chain), passkey.attestation_object, passkey.client_data_json, passkey.transports.
     /// FAILED_PRECONDITION: TICKET_INVALID (unknown, tampered with, expired, used, of another caller or application; or the
     /// profile was erased since BeginBinding; if it had no record then, another profile's erasure can void the ticket, too),
     /// DEVICE_BOUND_TO_ANOTHER_PROFILE, TOO_MANY_BINDINGS (16 for each profile, default), BeginBinding's denial for the
     /// device's present posture, ATTESTATION_REQUIRED (the application's configuration requires a chain for each key), or
     /// ATTESTATION_CONTRADICTS_PROTECTION (a key's certificate says that something else unlocks it), TRUST_DATA_TOO_OLD (the service's
-    /// roots or its list of revoked certificates; its operator renews them, and the ticket serves again).
+    /// roots or its list of revoked certificates; its operator renews them, and the ticket serves again); for a passkey,
+    /// ATTESTATION_REQUIRED (its format is "none", and the application requires a proof) or PASSKEYS_NOT_SERVED.
     /// RESOURCE_EXHAUSTED: too many attestations, of this caller or in total, wait for their turns.
     package static let completeBinding = WireMethod<CompleteBindingRequest, CompleteBindingResponse>(
       path: "/touchstone.v1.BindingService/CompleteBinding", kind: .unary, idempotency: .unknown)
@@ -127,7 +131,7 @@ extension V1 {
     /// FAILED_PRECONDITION: PRIMARY_AUTHENTICATION_TOO_OLD (only for primary).
     /// RESOURCE_EXHAUSTED, UNAVAILABLE: also if too many passcodes and gestures of this application or caller wait, if this one
     /// waited 5 seconds for others, or if earlier attempts at the same secret had no verdict for 10 seconds. This attempt was not
-    /// counted then. UNIMPLEMENTED: passkey.
+    /// counted then.
     package static let submitAttempt = WireMethod<SubmitAttemptRequest, SubmitAttemptResponse>(
       path: "/touchstone.v1.EvaluationService/SubmitAttempt", kind: .unary, idempotency: .unknown)
 

@@ -36,6 +36,21 @@ package struct JSONObjectWriter {
     bytes.append(UInt8(ascii: "]"))
   }
 
+  package mutating func write(_ name: StaticString, _ object: JSONObjectWriter) {
+    beginMember(name)
+    bytes += object.finish()
+  }
+
+  package mutating func write(_ name: StaticString, _ objects: [JSONObjectWriter]) {
+    beginMember(name)
+    bytes.append(UInt8(ascii: "["))
+    for (index, object) in objects.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      bytes += object.finish()
+    }
+    bytes.append(UInt8(ascii: "]"))
+  }
+
   package consuming func finish() -> [UInt8] {
     bytes.append(UInt8(ascii: "}"))
     return bytes

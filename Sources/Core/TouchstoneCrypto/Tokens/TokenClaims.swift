@@ -55,6 +55,7 @@ public struct TokenClaims: Sendable, Hashable {
 /// Authentication method references (RFC 8176 section 2).
 public enum AuthenticationMethod {
   public static let hardwareKey = "hwk"
+  public static let proofOfPossession = "pop"
   public static let fingerprint = "fpt"
   public static let face = "face"
   public static let iris = "iris"

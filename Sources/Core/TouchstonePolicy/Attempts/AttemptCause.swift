@@ -8,6 +8,7 @@ public enum AttemptCause: Sendable, Hashable {
   case attemptsSpent
   case signatureInvalid
   case profileTouchIDInvalid
+  case passkeyRefused(PasskeyRefusal)
   case secretWrong
   case primaryAuthenticationTooOld
   /// The binding is revoked or unknown, so every proof is wrong.
@@ -28,11 +29,33 @@ public enum AttemptCause: Sendable, Hashable {
     case .attemptsSpent: "ATTEMPTS_SPENT"
     case .signatureInvalid: "SIGNATURE_INVALID"
     case .profileTouchIDInvalid: "PROFILE_TOUCH_ID_INVALID"
+    case .passkeyRefused(let refusal): refusal.auditName
     case .secretWrong: "WRONG_SECRET"
     case .primaryAuthenticationTooOld: "PRIMARY_AUTHENTICATION_TOO_OLD"
     case .bindingNotActive: "BINDING_NOT_ACTIVE"
     case .reported: "REPORTED"
     case .evaluationFinished: "EVALUATION_FINISHED"
+    }
+  }
+}
+
+/// What is wrong with a passkey's assertion (R46).
+public enum PasskeyRefusal: Sendable, Hashable {
+  /// No active passkey of this application has this credential id.
+  case unknown
+  /// The evaluation names another profile or binding.
+  case ofAnotherSubject
+  /// It is absent where it must identify the person, or of another account.
+  case userHandleDiffers
+  /// A reason of docs/ATTESTATION.md.
+  case proof(reason: String)
+
+  var auditName: String {
+    switch self {
+    case .unknown: "PASSKEY_UNKNOWN"
+    case .ofAnotherSubject: "PASSKEY_OF_ANOTHER"
+    case .userHandleDiffers: "USER_HANDLE_DIFFERS"
+    case .proof(let reason): reason
     }
   }
 }

@@ -43,6 +43,8 @@ struct AttemptRules {
       return decideProof(by: factor, .key, isRight: checkProof(isValid: isValid, &trace), &trace)
     case .profileTouchID(let isValid):
       return decideProof(by: .biometry, .profileTouchID, isRight: checkProof(isValid: isValid, &trace), &trace)
+    case .passkey(let refusal):
+      return decidePasskey(refusal, &trace)
     case .primary(let verdict):
       return decidePrimary(verdict, &trace)
     case .report(let code):
@@ -86,6 +88,24 @@ struct AttemptRules {
     return succeed(by: factor, before)
   }
 
+  /// A wrong one counts in its evaluation alone: no device is known, and nobody guesses a signature (R46).
+  private func decidePasskey(_ refusal: PasskeyRefusal?, _ trace: inout some RuleTracer) -> AttemptDecision {
+    let usability = before.usability(of: .passkey, &trace)
+    switch usability {
+    case .obstructed(let obstacle): return refuse(.passkey, for: obstacle, before)
+    case .outOfPlace, .spent: return anotherFactorRequired(.passkey, cause(usability), before)
+    case .unproven, .suspended, .usable: break
+    }
+    guard checkProof(isValid: refusal == nil, &trace) else {
+      return countFailure(of: .passkey, refusal.map { .passkeyRefused($0) } ?? .bindingNotActive)
+    }
+    guard case .usable = usability else { return anotherFactorRequired(.passkey, cause(usability), before) }
+    guard before.isPasskeyProvenAsAsked(&trace) else {
+      return anotherFactorRequired(.passkey, .denial(.levelTooLow), before)
+    }
+    return succeed(by: .passkey, before)
+  }
+
   /// Judges only the login's age: the service checks that the caller vouches for it.
   private func decidePrimary(_ verdict: PrimaryVerdict, _ trace: inout some RuleTracer) -> AttemptDecision {
     let usability = before.usability(of: .primary, &trace)
@@ -117,7 +137,7 @@ struct AttemptRules {
   /// evaluation counts it.
   private func countFailure(of factor: Factor, _ cause: AttemptCause) -> AttemptDecision {
     var after = before
-    if before.scope == .device && !before.device.isLockedOut {
+    if before.scope == .device && factor != .passkey && !before.device.isLockedOut {
       after.device.consecutiveFailures += 1
       after.device.isLockedOut = after.device.consecutiveFailures >= policy.failuresBeforeLockout
     }
@@ -256,7 +276,8 @@ extension Conditions {
       profile.settings.isEnabled(factor) && profile.secret(for: factor).isSet
         ? rules.attemptsLeft(with: profile.secret(for: factor), at: now) : 0
     case .primary: 0
-    case .biometry, .deviceOwner, .passkey: biometryAttemptsLeft
+    case .passkey: budgetLeft(after: evaluation.failures)
+    case .biometry, .deviceOwner: biometryAttemptsLeft
     }
   }
 }

@@ -63,9 +63,9 @@ struct Conditions {
   private func isSpent(_ factor: Factor) -> Bool {
     guard policy.fallback == .automatic else { return false }
     switch factor {
-    case .biometry: return budgetLeft(after: evaluation.failures) == 0
+    case .biometry, .passkey: return budgetLeft(after: evaluation.failures) == 0
     case .deviceOwner: return budgetLeft(after: evaluation.deviceOwnerFailures) == 0
-    case .passcode, .gesture, .passkey, .primary: return false
+    case .passcode, .gesture, .primary: return false
     }
   }
 
@@ -98,6 +98,8 @@ struct Conditions {
       trace.record("R31", false, "the evaluation names no \(scope == .profile ? "device" : "profile")")
       return .outOfPlace(factor.isSecret ? .factorNotOffered : .noUsableFactor)
     }
+    // It is in no device that the service knows.
+    if factor == .passkey { return usabilityOfPasskey(&trace) }
     if let obstacle = platformObstacle(&trace) { return .obstructed(obstacle) }
     if let oldest = policy.minimumOSVersion {
       guard trace.check("R2", posture.runs(atLeast: oldest), "needs \(oldest.text), runs \(posture.systemText)") else {
@@ -115,23 +117,47 @@ struct Conditions {
     case .biometry, .deviceOwner: return usabilityOfKeys(for: factor, by: credential, &trace)
     case .passcode, .gesture: return usabilityOfSecret(factor, &trace)
     case .primary: return .usable
-    case .passkey: return .outOfPlace(.noUsableFactor)
+    case .passkey: preconditionFailure("decided above")
     }
   }
 
-  /// An evaluation without a binding has no device, and one without a subject accepts only the ProfileTouchID.
+  /// A named profile may have one, whether it is known or not (R37), and the bearer of one names its profile by it.
+  private func usabilityOfPasskey(_ trace: inout some RuleTracer) -> Usability {
+    guard !isSpent(.passkey) else {
+      trace.record("R9", false, "its \(policy.attemptsPerEvaluation) attempts of this evaluation are spent")
+      return .spent
+    }
+    let holdsPasskey = scope != .device || binding?.holdsPasskey != false
+    guard trace.check("R46", holdsPasskey, "the binding is \(holdsPasskey ? "a" : "no") passkey") else {
+      return .unproven(.noUsableFactor)
+    }
+    // In the other scopes, no passkey is known before its proof.
+    guard scope == .device, binding != nil else { return .usable }
+    return isPasskeyProvenAsAsked(&trace) ? .usable : .unproven(.levelTooLow)
+  }
+
+  /// As `isProvenAsAsked`, for a passkey that is known.
+  func isPasskeyProvenAsAsked(_ trace: inout some RuleTracer) -> Bool {
+    guard policy.minimumAttestation > .none else { return true }
+    let level = binding?.passkeyLevel ?? .none
+    // Authenticators are asked for what they can reach, as browsers' keys are.
+    let asked = policy.minimumAttestation.asked(of: .web)
+    return trace.check("R42", level >= asked, "the level is \(level.name), and \(policy.name) asks for \(asked.name)")
+  }
+
+  /// An evaluation without a binding has no device, and one without a subject accepts only what identifies its bearer.
   private func isInScope(_ factor: Factor) -> Bool {
     switch scope {
     case .device: factor == .biometry || binding?.isFoundByProfileTouchID != true
     case .profile: !factor.isProvenByDeviceKey
-    case .bearer: factor == .biometry
+    case .bearer: factor == .biometry || factor == .passkey
     }
   }
 
   /// The first check of a posture, because the rules of another platform would judge it wrongly (R38).
   ///
-  /// A payment depends on a domain state, or on a key that hardware vouches for. On a platform without either, bytes that the app
-  /// sends instead do not count, and this version does not serve a passkey, which could replace it.
+  /// A payment by a key depends on a domain state, or on a key that hardware vouches for. On a platform without either, bytes that
+  /// the app sends instead do not count.
   private func platformObstacle(_ trace: inout some RuleTracer) -> Denial? {
     let family = posture.platform.family
     if let bound = binding?.platformFamily, bound != family {

@@ -33,17 +33,21 @@ public struct BindingStanding: Sendable, Hashable {
     case device = 1
     /// Only a profile: without a known device no biometrics can prove anything, or lock.
     case profile
-    /// None: a ProfileTouchID will identify the profile.
+    /// None: a ProfileTouchID or a passkey will identify the profile.
     case bearer
   }
 
   public var scope: Scope
   /// False if revoked or unknown: every proof then counts as wrong (R37).
   public var isActive: Bool
-  /// The protections of its hardware keys; empty for a ProfileTouchID.
+  /// The protections of its hardware keys; empty for a ProfileTouchID or a passkey.
   public var keyProtections: KeyProtections
   public var provenKeys: ProvenKeys
   public var holdsProfileTouchID: Bool
+  /// The binding is a passkey (R46).
+  public var holdsPasskey = false
+  /// What is proven of the passkey (R42), also of one that an evaluation for a profile, or for nobody, has found.
+  public var passkeyLevel = ProofLevel.none
   public var baseline: DomainStateBaseline?
   /// The platform of the bound device; `nil`: unknown, and any posture is accepted.
   public var platformFamily: PlatformFamily?
@@ -66,7 +70,7 @@ public struct BindingStanding: Sendable, Hashable {
   /// For the evaluation of a profile without a device.
   public static let absent = BindingStanding(
     scope: .profile, isActive: true, keyProtections: [], holdsProfileTouchID: false, baseline: nil)
-  /// For an evaluation without a subject, until a ProfileTouchID identifies one.
+  /// For an evaluation without a subject, until a ProfileTouchID or a passkey identifies one.
   public static let bearer = BindingStanding(
     scope: .bearer, isActive: false, keyProtections: [], holdsProfileTouchID: true, baseline: nil)
 }

@@ -114,7 +114,7 @@ extension EvaluationPolicy {
 
 extension Factor {
   /// By a signature over the evaluation's content, as a payment needs (R38).
-  fileprivate var isProvenByKey: Bool {
+  var isProvenByKey: Bool {
     switch self {
     case .biometry, .deviceOwner, .passkey: true
     case .passcode, .gesture, .primary: false

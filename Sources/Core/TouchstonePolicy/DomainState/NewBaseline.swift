@@ -14,7 +14,9 @@ extension AttemptRules {
     switch factor {
     case .biometry: false
     case .deviceOwner: binding.proof(of: .deviceOwner, by: .key, under: policy) == .unlockedByPasscode
-    case .passcode, .gesture, .passkey, .primary: true
+    // An added finger may unlock it.
+    case .passkey: false
+    case .passcode, .gesture, .primary: true
     }
   }
 }

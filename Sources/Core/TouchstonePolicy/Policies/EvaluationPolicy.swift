@@ -25,6 +25,13 @@ extension EvaluationPolicy {
     }
   }
 
+  /// The policy for an application whose configuration serves no passkeys (R46).
+  public var withoutPasskeys: EvaluationPolicy {
+    var policy = self
+    policy.factors.removeAll { $0 == .passkey }
+    return policy
+  }
+
   /// Required exactly for payments (R38).
   public var requiresTransaction: Bool { purpose == .payment }
 }
@@ -37,7 +44,7 @@ extension EvaluationPolicy {
       tokenLifetime: .seconds(300)),
     deviceOwnerAuthentication,
     EvaluationPolicy(
-      name: "login", purpose: .login, factors: [.biometry, .deviceOwner, .gesture, .passcode],
+      name: "login", purpose: .login, factors: [.biometry, .deviceOwner, .passkey, .gesture, .passcode],
       tokenLifetime: .seconds(300)),
     payment,
   ]
@@ -54,7 +61,7 @@ extension EvaluationPolicy {
 
   private static var payment: EvaluationPolicy {
     var policy = EvaluationPolicy(
-      name: "payment", purpose: .payment, factors: [.biometry, .deviceOwner],
+      name: "payment", purpose: .payment, factors: [.biometry, .deviceOwner, .passkey],
       tokenLifetime: .seconds(120))
     policy.requiresDomainState = true
     return policy

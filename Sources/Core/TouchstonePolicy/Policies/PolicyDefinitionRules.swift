@@ -91,10 +91,9 @@ struct DefinitionReview {
   }
 
   private func refusal(of factor: Factor, after earlier: [Factor]) -> String? {
-    if factor == .passkey { return "is not served by this version" }
     if earlier.contains(factor) { return "appears twice" }
-    if isPayment == true && !factor.isProvenByDeviceKey {
-      return "cannot pay: only a device's key signs the transaction (biometry, device_owner)"
+    if isPayment == true && !factor.isProvenByKey {
+      return "cannot pay: only a key signs the transaction (biometry, device_owner, passkey)"
     }
     if earlier.contains(.primary) { return "comes after primary, which is offered only if nothing else is left" }
     return nil

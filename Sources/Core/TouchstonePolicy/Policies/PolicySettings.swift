@@ -76,6 +76,7 @@ extension PolicySetting {
   ]
 
   private static let biometrics = [Factor.biometry, .deviceOwner]
+  private static let keys = biometrics + [.passkey]
 
   static let purpose = PolicySetting(
     "purpose", \.purpose, .word(), at: 1, example: "payment",
@@ -114,7 +115,7 @@ extension PolicySetting {
     get: { $0.requiredKeyProtection }, set: { $0.requiredKeyProtection = $1 }, judge: { $0.judgeKeyProtection() })
 
   static let minimumAttestation = PolicySetting(
-    "minimum_attestation", \.minimumAttestation, .word(), at: 16, of: biometrics, example: "tee",
+    "minimum_attestation", \.minimumAttestation, .word(), at: 16, of: keys, example: "tee",
     get: { $0.minimumAttestation }, set: { $0.minimumAttestation = $1 })
 
   static let domainState = PolicySetting(

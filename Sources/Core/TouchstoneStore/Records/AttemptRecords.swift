@@ -5,7 +5,7 @@ public enum AttemptSubject: Sendable, Hashable {
   case binding(applicationID: String, bindingID: String)
   /// No device is known.
   case profile(applicationID: String, profileID: String)
-  /// The profile whose active binding holds the ProfileTouchID with this digest (R30).
+  /// The profile whose active binding holds the ProfileTouchID (R30) or the passkey (R46) with this digest.
   case profileTouchID(applicationID: String, digest: [UInt8])
 }
 

@@ -10,14 +10,61 @@ extension DomainStateBaseline {
 }
 
 extension CredentialRecord {
-  /// Exactly one of the two columns is set.
+  /// One of the two columns is set; for a passkey, both are.
   public init?(hardwareKeys: [UInt8]?, profileTouchID: [UInt8]?) {
-    if let profileTouchID {
-      self = .profileTouchID(digest: profileTouchID)
-    } else if let hardwareKeys, let keys = [HardwareKeyRecord](encoded: hardwareKeys) {
+    switch (hardwareKeys, profileTouchID) {
+    case (let passkey?, let digest?):
+      guard let passkey = PasskeyRecord(encoded: passkey, digest: digest) else { return nil }
+      self = .passkey(passkey)
+    case (nil, let digest?):
+      self = .profileTouchID(digest: digest)
+    case (let keys?, nil):
+      guard let keys = [HardwareKeyRecord](encoded: keys) else { return nil }
       self = .hardwareKeys(keys)
-    } else {
+    case (nil, nil):
       return nil
+    }
+  }
+}
+
+/// The algorithm (four bytes, big-endian), one byte of flags, then credential id, public key, AAGUID, relying party and each
+/// transport, each with its length in front; an attestation, if the flag says so, stands before the transports.
+extension PasskeyRecord {
+  private static var backupEligibleFlag: UInt8 { 0x01 }
+  private static var attestedFlag: UInt8 { 0x80 }
+
+  public var encoded: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(bigEndian: UInt32(bitPattern: algorithm))
+    bytes.append(
+      (isBackupEligible ? Self.backupEligibleFlag : 0) | (attestation == nil ? 0 : Self.attestedFlag))
+    for part in [credentialID, publicKey, aaguid] {
+      bytes.append(bigEndian: UInt32(part.count))
+      bytes += part
+    }
+    bytes.append(lengthPrefixed: rpID)
+    bytes += attestation?.encoded ?? []
+    for transport in transports { bytes.append(lengthPrefixed: transport) }
+    return bytes
+  }
+
+  public init?(encoded: [UInt8], digest: [UInt8]) {
+    var rest = encoded[...]
+    guard let algorithm = rest.popLength(), let flags = rest.popFirst(), let credentialID = rest.popBytes(),
+      let publicKey = rest.popBytes(), let aaguid = rest.popBytes(), let rpID = rest.popLengthPrefixed()
+    else { return nil }
+    var attestation: KeyAttestationRecord?
+    if flags & Self.attestedFlag != 0 {
+      attestation = KeyAttestationRecord(popping: &rest)
+      guard attestation != nil else { return nil }
+    }
+    self.init(
+      digest: digest, credentialID: credentialID, algorithm: Int32(bitPattern: UInt32(algorithm)),
+      publicKey: publicKey, aaguid: aaguid, isBackupEligible: flags & Self.backupEligibleFlag != 0, rpID: rpID,
+      transports: [], attestation: attestation)
+    while !rest.isEmpty {
+      guard let transport = rest.popLengthPrefixed() else { return nil }
+      transports.append(transport)
     }
   }
 }
@@ -126,6 +173,13 @@ extension ArraySlice<UInt8> {
     guard count >= 4 else { return nil }
     defer { removeFirst(4) }
     return prefix(4).reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  /// With their length in front.
+  fileprivate mutating func popBytes() -> [UInt8]? {
+    guard let length = popLength(), count >= length else { return nil }
+    defer { removeFirst(length) }
+    return [UInt8](prefix(length))
   }
 
   fileprivate mutating func popLengthPrefixed() -> String? {

@@ -188,6 +188,7 @@ extension ColumnWriter {
       switch binding.credential {
       case .hardwareKeys(let keys): (keys.encoded, nil)
       case .profileTouchID(let digest): (nil, digest)
+      case .passkey(let passkey): (passkey.encoded, passkey.digest)
       }
     return bind(binding.bindingID).bind(binding.applicationID).bind(binding.profileID).bind(binding.deviceID)
       .bind(binding.deviceName).bind(binding.biometryType.rawValue).bind(credential.keys).bind(credential.digest)

@@ -97,16 +97,62 @@ public struct KeyAttestationRecord: Sendable, Hashable {
   }
 }
 
+/// A passkey as it was registered (R46). Its sign count stands in the binding.
+public struct PasskeyRecord: Sendable, Hashable {
+  /// SHA-256 of `credentialID`, by which it is found.
+  public var digest: [UInt8]
+  public var credentialID: [UInt8]
+  /// COSE's number.
+  public var algorithm: Int32
+  /// X9.63 for ES256, as of hardware keys; a COSE key for other algorithms.
+  public var publicKey: [UInt8]
+  /// The authenticator's model, 16 bytes.
+  public var aaguid: [UInt8]
+  public var isBackupEligible: Bool
+  /// The relying party at that time.
+  public var rpID: String
+  public var transports: [String]
+  /// `nil`: nobody vouches for the key.
+  public var attestation: KeyAttestationRecord?
+
+  public init(
+    digest: [UInt8], credentialID: [UInt8], algorithm: Int32, publicKey: [UInt8], aaguid: [UInt8],
+    isBackupEligible: Bool, rpID: String, transports: [String], attestation: KeyAttestationRecord?
+  ) {
+    self.digest = digest
+    self.credentialID = credentialID
+    self.algorithm = algorithm
+    self.publicKey = publicKey
+    self.aaguid = aaguid
+    self.isBackupEligible = isBackupEligible
+    self.rpID = rpID
+    self.transports = transports
+    self.attestation = attestation
+  }
+}
+
 public enum CredentialRecord: Sendable, Hashable {
   case hardwareKeys([HardwareKeyRecord])
   /// HMAC-SHA-256 under the service's pepper, 32 bytes (R30).
   case profileTouchID(digest: [UInt8])
+  case passkey(PasskeyRecord)
+
+  /// What one active binding of an application may have, and is found by; `nil`: hardware keys are found by the binding alone.
+  /// Digests of ProfileTouchIDs are keyed, so none is equal to a passkey's.
+  public var digest: [UInt8]? {
+    switch self {
+    case .hardwareKeys: nil
+    case .profileTouchID(let digest): digest
+    case .passkey(let passkey): passkey.digest
+    }
+  }
 
   /// R42
   public var proofLevel: ProofLevel {
     switch self {
     case .hardwareKeys(let keys): .ofBinding(keys.lazy.map { $0.attestation?.level ?? .none })
     case .profileTouchID: .none
+    case .passkey(let passkey): passkey.attestation?.level ?? .none
     }
   }
 }

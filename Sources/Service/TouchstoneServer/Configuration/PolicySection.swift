@@ -93,12 +93,10 @@ private final class YAMLSetting: SettingSource {
     reader.list(node, name)?.map { Self.readRung($0, with: &reader) }
   }
 
-  private static let factors = Factor.allCases.filter { $0 != .passkey }.map { ($0.settingName, $0) }
+  private static let factors = Factor.allCases.map { ($0.settingName, $0) }
 
   private static func readFactor(_ node: YAMLNode, with reader: inout SettingReader) -> Setting<Factor> {
-    // Known, but never suggested: the rules say why.
-    if case .scalar(Factor.passkey.settingName) = node.content { return .value(.passkey) }
-    return Setting(reader.word(node, "a factor", among: factors))
+    Setting(reader.word(node, "a factor", among: factors))
   }
 
   private static func readRung(

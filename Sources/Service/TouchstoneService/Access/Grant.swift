@@ -41,8 +41,8 @@ struct Grant: Sendable {
     }
   }
 
-  /// One each of binding, device, profile, token and evaluation.
-  static let mostChanges = 5
+  /// One each of binding, device, profile, token and evaluation, and a passkey's sign count.
+  static let mostChanges = 6
 
   /// The success depends on the standings of binding, device and profile, so all must still be as they were read. A record
   /// that the decision replaces is compared when it is written.
@@ -102,8 +102,10 @@ extension Change {
 extension AttemptProof {
   /// The claim `att`: what is proven of the keys, if one of them proves the person.
   fileprivate func attestation(of credential: CredentialRecord?) -> String? {
-    guard case .key = self, let level = credential?.proofLevel, level > .none else { return nil }
-    return level.name
+    switch self {
+    case .key, .passkey: credential.map(\.proofLevel).flatMap { $0 > .none ? $0.name : nil }
+    case .profileTouchID, .secret, .primary, .report: nil
+    }
   }
 
   /// The claim `amr` (RFC 8176): the proof, and what unlocked it on the device.
@@ -120,6 +122,8 @@ extension AttemptProof {
     case .key: [AuthenticationMethod.hardwareKey, AuthenticationMethod.userPresence]
     // A ProfileTouchID is a bearer identifier, not a key.
     case .profileTouchID: biometryType.map { [$0.authenticationMethod] } ?? []
+    // Whether it is in hardware, and what unlocked it, only its authenticator knows.
+    case .passkey: [AuthenticationMethod.proofOfPossession, AuthenticationMethod.userPresence]
     case .secret: [AuthenticationMethod.pin]
     case .primary(let login): [login.authenticationMethod]
     case .report: []

@@ -24,6 +24,7 @@ extension TouchstoneService {
   @Sendable private func beginBinding(
     _ request: V1.BeginBindingRequest, _ exchange: Exchange<V1.BeginBindingResponse>
   ) throws(RequestError) {
+    if let passkey = request.passkey { return try beginPasskey(passkey, request, exchange) }
     let now = clock()
     var validator = RequestValidator()
     validator.application(request.applicationID)
@@ -35,11 +36,7 @@ extension TouchstoneService {
     try validator.finish()
 
     guard configuration.enrolment.primaryVerdict(authenticatedAt: authenticatedAt, now: now) == .fresh else {
-      let reason = RequestError.Reason.primaryAuthenticationTooOld
-      return deny(request, exchange, reason) { () throws(RequestError) in
-        throw .failedPrecondition(
-          reason, "the person must log in again before a device is bound", .primaryAuthenticationTooOld)
-      }
+      return denyOldLogin(request, exchange)
     }
     if let denial = configuration.enrolment.preflight(posture: posture) {
       return deny(request, exchange, denial.reason.rawValue) {
@@ -61,6 +58,14 @@ extension TouchstoneService {
     }
   }
 
+  func denyOldLogin(_ request: V1.BeginBindingRequest, _ exchange: Exchange<V1.BeginBindingResponse>) {
+    let reason = RequestError.Reason.primaryAuthenticationTooOld
+    deny(request, exchange, reason) { () throws(RequestError) in
+      throw .failedPrecondition(
+        reason, "the person must log in again before a device is bound", .primaryAuthenticationTooOld)
+    }
+  }
+
   func ticketHolder<Response>(
     _ profileID: String, of applicationID: String, for exchange: Exchange<Response>,
     then body: @escaping @Sendable (HolderRecords) -> Void
@@ -68,7 +73,7 @@ extension TouchstoneService {
     store.holderRecords(applicationID: applicationID, profileID: profileID, completion: exchange.then(body))
   }
 
-  private func deny(
+  func deny(
     _ request: V1.BeginBindingRequest, _ exchange: Exchange<V1.BeginBindingResponse>, _ reason: String,
     _ outcome: @escaping @Sendable () throws(RequestError) -> Void
   ) {

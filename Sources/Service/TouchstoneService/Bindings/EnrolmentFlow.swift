@@ -24,6 +24,7 @@ struct EnrolmentFlow: Sendable {
     /// One or two.
     case keys([OfferedKey])
     case profileTouchID([UInt8])
+    case passkey(OfferedPasskey)
 
     var keys: [OfferedKey] {
       if case .keys(let keys) = self { keys } else { [] }
@@ -56,7 +57,7 @@ struct EnrolmentFlow: Sendable {
     validator.application(request.applicationID)
     validator.opaque(request.ticket, "ticket", count: ticketBytes)
     validator.text(request.deviceName, "device_name", bytes: deviceNameBytes)
-    let posture = validator.posture(request.posture)
+    let posture = validator.posture(request.posture, isOptional: request.passkey != nil)
     let credential = offeredCredential(request, on: posture.platform, &validator)
     try validator.finish()
     guard
@@ -68,6 +69,11 @@ struct EnrolmentFlow: Sendable {
     }
     let flow = EnrolmentFlow(
       service: service, exchange: exchange, request: request, ticket: ticket, posture: posture, credential: credential)
+    if case .passkey(let passkey) = credential {
+      guard ticket.isForPasskey else { return flow.refuse(.ofAnotherTicket("passkey", "a device's")) }
+      return try flow.judge(passkey)
+    }
+    guard !ticket.isForPasskey else { return flow.refuse(.ofAnotherTicket("passkey", "a passkey's")) }
     // What held when the ticket was given may not hold now; and a device that is locked has no baseline to give (R24).
     if let denial = service.configuration.enrolment.preflight(posture: posture) {
       return flow.refuse(
@@ -77,6 +83,7 @@ struct EnrolmentFlow: Sendable {
     switch credential {
     case .keys: flow.verifyPossession()
     case .profileTouchID(let value): flow.requireUnguessable(value)
+    case .passkey: preconditionFailure("judged above")
     }
   }
 
@@ -87,6 +94,12 @@ struct EnrolmentFlow: Sendable {
   private static func offeredCredential(
     _ request: V1.CompleteBindingRequest, on platform: Platform, _ validator: inout RequestValidator
   ) -> OfferedCredential {
+    if let passkey = request.passkey {
+      if !request.keys.isEmpty || request.profileTouchID != nil {
+        validator.refuse(RequestValidator.passkeyField, "is taken instead of other credentials, not beside them")
+      }
+      return .passkey(validator.passkey(passkey))
+    }
     guard let profileTouchID = request.profileTouchID else {
       return .keys(offeredKeys(request, on: platform, &validator))
     }
@@ -196,7 +209,7 @@ struct EnrolmentFlow: Sendable {
   /// The event names the ticket's profile, which must still exist when the event is written.
   ///
   /// - Parameter reason: for the event, where the caller is not told as much.
-  private func refuse(_ error: RequestError, reason: String? = nil) {
+  func refuse(_ error: RequestError, reason: String? = nil) {
     exchange.deciding { round in refuse(error, reason: reason, in: round) }
   }
 
@@ -253,7 +266,7 @@ struct EnrolmentFlow: Sendable {
         .deviceNotSetUp))
   }
 
-  private var requirements: AttestationRequirements { service.keyProofs.requirements(of: request.applicationID) }
+  var requirements: AttestationRequirements { service.keyProofs.requirements(of: request.applicationID) }
 
   /// After possession, so that nobody makes the service judge the certificates of another one's phone.
   private func verifyAttestations() throws(RequestError) {
@@ -318,12 +331,15 @@ struct EnrolmentFlow: Sendable {
     return service.pepper.digest(ofProfileTouchID: value)
   }
 
+  /// Whether the ticket serves still.
+  func isOpen(_ records: EnrolmentRecords) -> Bool {
+    !records.isTicketUsed && Self.isInTime(ticket, service) && ticket.holder.isThere(in: records.holder)
+  }
+
   /// - Parameter holder: the active binding that has the ProfileTouchID already.
   private func decide(_ records: EnrolmentRecords, holder: BindingRecord?, in round: DecisionRound) {
     // Asked again in each round: verifying and conflicts take time.
-    guard !records.isTicketUsed, Self.isInTime(ticket, service), ticket.holder.isThere(in: records.holder) else {
-      return refuse(.ticketInvalid)
-    }
+    guard isOpen(records) else { return refuse(.ticketInvalid) }
     let decision = service.configuration.enrolment.decide(
       EnrolmentFacts(
         profileID: ticket.profileID, deviceProfileID: records.deviceBinding?.profileID,
@@ -343,10 +359,7 @@ struct EnrolmentFlow: Sendable {
           RequestError.Reason.deviceBoundToAnotherProfile,
           "the device speaks for another profile; replace_existing replaces it", .deviceBoundToAnotherProfile))
     case .refuse(.tooManyBindings):
-      refuse(
-        .failedPrecondition(
-          RequestError.Reason.tooManyBindings, "the profile has as many devices as it may have; revoke one first",
-          .tooManyBindings))
+      refuse(.tooManyBindings)
     }
   }
 
@@ -424,8 +437,15 @@ extension EnrolmentRecords {
 
 extension RequestError {
   /// One answer for unknown, tampered, expired, used and another caller's or application's ticket.
-  fileprivate static let ticketInvalid = RequestError.failedPrecondition(
+  static let ticketInvalid = RequestError.failedPrecondition(
     Reason.ticketInvalid, "the ticket is not valid, has expired or was used", .requestEnded)
+
+  static let tooManyBindings = RequestError.failedPrecondition(
+    Reason.tooManyBindings, "the profile has as many devices as it may have; revoke one first", .tooManyBindings)
+
+  fileprivate static func ofAnotherTicket(_ field: String, _ kind: String) -> RequestError {
+    .invalidArgument(field: field, "the ticket is \(kind)")
+  }
 
   /// By which refusals are counted.
   fileprivate var told: String { reason ?? message }

@@ -50,6 +50,10 @@ enum KeyProofRefusal: Sendable, Hashable {
       error = .failedPrecondition(
         reason,
         "\(field): the service's roots or its list of revoked certificates are too old; its operator renews them")
+    case .proof(let proof) where proof.reason == .attestationRequired:
+      error = .failedPrecondition(reason, "the application requires an attestation of each key")
+    case .proof(let proof) where proof.reason == .passkeysNotServed:
+      error = .passkeysNotServed
     case .proof(let proof) where proof.reason.tellsTheSender:
       error = .invalidArgument(field: field, "\(proof.reason.rawValue): \(proof.detail)")
       error.reason = proof.reason.rawValue
@@ -76,12 +80,12 @@ final class KeyProofs: Sendable {
   /// Of any roots: what they are signed with stays true, and which roots count is looked at each time.
   private let known = Mutex(KnownSignatures())
 
-  private struct Trusted: Sendable {
+  struct Trusted: Sendable {
     let anchors: TrustAnchors
     let revoked: Set<String>
     let source: AndroidTrust
 
-    init(_ trust: AndroidTrust) {
+    fileprivate init(_ trust: AndroidTrust) {
       do throws(ProofError) {
         var anchors = try TrustAnchors.builtIn()
         if let roots = trust.roots { anchors.androidHardware = roots }
@@ -116,6 +120,16 @@ final class KeyProofs: Sendable {
     return found.value
   }
 
+  /// `nil`: the application serves none.
+  func passkeys(of applicationID: String) -> PasskeyRequirements? {
+    applications.withLock { applications in
+      guard !applications.isEmpty, let index = applications.index(forKey: applicationID),
+        Identifier.areEqual(applications[index].key, applicationID)
+      else { return nil }
+      return applications[index].value.passkeys
+    }
+  }
+
   /// For all proofs that are judged later.
   func replace(_ trust: AndroidTrust) {
     let replacement = Trusted(trust)
@@ -130,12 +144,20 @@ final class KeyProofs: Sendable {
     applicationID: String,
     for exchange: Exchange<Response>, then body: @escaping @Sendable (KeyProofVerdict) throws(RequestError) -> Void
   ) throws(RequestError) {
+    try inTurn(for: exchange, applicationID: applicationID) { [self] trusted in
+      verdict(on: offered, by: requirements, signingInput: signingInput, trusted, at: now)
+    } then: { verdict throws(RequestError) in
+      try body(verdict)
+    }
+  }
+
+  func inTurn<Response, Verdict: Sendable>(
+    for exchange: Exchange<Response>, applicationID: String, judge: @escaping @Sendable (Trusted) -> Verdict,
+    then body: @escaping @Sendable (Verdict) throws(RequestError) -> Void
+  ) throws(RequestError) {
     let trusted = trusted.withLock { $0 }
-    try turns.take(for: exchange, applicationID: applicationID) { [self] completion in
-      executor.run { [self] in
-        completion(
-          .success(verdict(on: offered, by: requirements, signingInput: signingInput, trusted, at: now)))
-      }
+    try turns.take(for: exchange, applicationID: applicationID) { [executor] completion in
+      executor.run { completion(.success(judge(trusted))) }
     } then: { verdict throws(RequestError) in
       try body(verdict)
     }
@@ -191,7 +213,7 @@ extension KeyProofs {
 }
 
 extension ProofLevel {
-  fileprivate init(_ level: AttestationLevel) {
+  init(_ level: AttestationLevel) {
     self =
       switch level {
       case .none: .none

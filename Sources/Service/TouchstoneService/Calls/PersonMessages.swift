@@ -24,7 +24,7 @@ extension Denial.Reason {
   fileprivate var developerText: String {
     switch self {
     case .platformNotServed:
-      "this platform has no domain state, and nothing that this version serves takes its place here"
+      "this platform has no domain state, and nothing that this version serves takes its place here; a passkey can pay"
     case .platformDiffers: "posture.platform is of another family than the binding's; bind the device anew"
     case .levelTooLow:
       "less is proven of the binding's keys than the policy asks for (minimum_attestation), or than a payment needs on a "

@@ -63,6 +63,9 @@ struct RequestError: Error {
     /// Used in events. The caller's answer names the field.
     static let possessionNotProven = "POSSESSION_NOT_PROVEN"
     static let attestationRequired = "ATTESTATION_REQUIRED"
+    static let passkeysNotServed = "PASSKEYS_NOT_SERVED"
+    /// Used in events. The caller's answer names the field.
+    static let passkeyInUse = "PASSKEY_IN_USE"
     static let attestationContradictsProtection = "ATTESTATION_CONTRADICTS_PROTECTION"
     static let trustDataTooOld = "TRUST_DATA_TOO_OLD"
     static let evaluationUnknown = "EVALUATION_UNKNOWN"

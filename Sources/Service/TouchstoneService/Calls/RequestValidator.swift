@@ -3,6 +3,7 @@
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
+internal import TouchstoneStore
 
 /// Collects violations while it translates; `finish` refuses the request if there were any.
 ///
@@ -63,6 +64,9 @@ struct RequestValidator {
   /// Validates the id of a device that is to be bound. Existing bindings keep ids that this refuses.
   mutating func deviceID(_ text: String, of profileID: String, _ field: @autoclosure FieldPath) {
     if let reason = Identifier.violation(in: text) { return refuse(field(), reason) }
+    if text.utf8.starts(with: PasskeyRecord.deviceIDPrefix.utf8) {
+      return refuse(field(), "begins with \(PasskeyRecord.deviceIDPrefix), as only the service's own ids do")
+    }
     if let reason = DeviceID.violation(in: text, profileID: profileID) {
       refuse(field(), "\(reason); send a random UUID that the app makes at its first start and keeps")
     }
@@ -93,8 +97,12 @@ struct RequestValidator {
   static let maximumDomainStateBytes = 256
   static let maximumModelBytes = 64
 
-  mutating func posture(_ message: V1.DevicePosture?, _ field: String = "posture") -> DevicePosture {
+  /// - Parameter isOptional: a passkey may come without one.
+  mutating func posture(
+    _ message: V1.DevicePosture?, _ field: String = "posture", isOptional: Bool = false
+  ) -> DevicePosture {
     guard let message else {
+      if isOptional { return .ofPasskeyClient }
       refuse(field, "is required")
       return DevicePosture.empty
     }

@@ -25,6 +25,11 @@ final class VerificationBatch {
     completions.append(completion)
   }
 
+  /// For a check of another kind. `completion` runs on the event loop.
+  func run(_ check: @escaping @Sendable () -> Bool, on loop: some CallLoop, completion: @escaping Completion) {
+    workers.run(check, on: loop, completion: completion)
+  }
+
   /// Verifies the collected signatures, in part here and in part on idle cores.
   func flush(on loop: some CallLoop) {
     // A completion may add a check, so this repeats until none is left.
@@ -70,6 +75,16 @@ final class VerificationWorkers: Sendable {
     let results = verifier.verify(Array(checks[parts[0]]))
     release()
     for (completion, result) in zip(completions[parts[0]], results) { completion(result) }
+  }
+
+  /// On another thread, however idle the cores are: on the event loop, one check of a costly algorithm would delay every call.
+  func run(
+    _ check: @escaping @Sendable () -> Bool, on loop: some CallLoop, completion: @escaping VerificationBatch.Completion
+  ) {
+    queue.async {
+      let isValid = check()
+      loop.execute { completion(isValid) }
+    }
   }
 
   /// Reserves at least the caller's own thread, and more if cores are idle.

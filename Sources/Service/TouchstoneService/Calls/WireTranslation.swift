@@ -117,6 +117,12 @@ extension V1.Binding {
       }
     case .profileTouchID:
       credential = .profileTouchID
+    case .passkey(let passkey):
+      credential = .passkey
+      if let attestation = passkey.attestation { keyAttestations = [V1.KeyAttestation(attestation)] }
+      self.passkey = V1.Passkey(
+        credentialID: passkey.credentialID, algorithm: passkey.algorithm, aaguid: passkey.aaguid,
+        backupEligible: passkey.isBackupEligible, transports: passkey.transports)
     }
   }
 }

@@ -51,8 +51,8 @@ final class AttemptFlow: Sendable {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.opaque(request.evaluation, "evaluation", count: sealedBytes)
-    let posture = validator.posture(request.posture)
-    let proof = try validator.proof(request.attempt, of: service)
+    let posture = validator.posture(request.posture, isOptional: request.attempt?.isByPasskey == true)
+    let proof = validator.proof(request.attempt, of: service)
     try validator.finish()
     guard let proof else { preconditionFailure("a request without a proof was refused above") }
 
@@ -60,16 +60,18 @@ final class AttemptFlow: Sendable {
       let evaluation = service.keys.sealer.openEvaluation(
         request.evaluation, for: exchange.caller, applicationID: request.applicationID)
     else { return refuseContext(nil, request.applicationID, exchange, service: service) }
-    guard let entry = service.policies[evaluation.policyName], entry.revision == evaluation.policyRevision,
+    guard let entry = service.policy(named: evaluation.policyName, for: request.applicationID),
+      entry.revision == evaluation.policyRevision,
       evaluation.key.isInTime(at: service.clock(), lifetime: entry.policy.evaluationLifetime)
     else { return refuseContext(evaluation, request.applicationID, exchange, service: service) }
 
     let flow = AttemptFlow(
       service: service, exchange: exchange, applicationID: request.applicationID, entry: entry,
       evaluation: evaluation, proof: proof, posture: posture, deviceModel: request.posture?.deviceModel ?? "")
-    if case .secret(let secret) = proof {
-      SecretAttempt(flow: flow, secret: secret).start()
-    } else {
+    switch proof {
+    case .secret(let secret): SecretAttempt(flow: flow, secret: secret).start()
+    case .passkey(let assertion): PasskeyAttempt(assertion, in: flow).start()
+    case .key, .profileTouchID, .primary, .report:
       exchange.deciding { round in flow.decide(isValid: nil, in: round) }
     }
   }
@@ -134,8 +136,8 @@ final class AttemptFlow: Sendable {
         decide(subject, login, in: round)
       case .report(let code):
         conclude(subject, .report(code), in: round)
-      case .secret:
-        preconditionFailure("a secret has phases of its own")
+      case .secret, .passkey:
+        preconditionFailure("a secret and a passkey have flows of their own")
       }
     }
   }
@@ -159,7 +161,7 @@ final class AttemptFlow: Sendable {
   }
 
   /// A stored key does not import if the store was damaged.
-  private func imported<Key>(
+  func imported<Key>(
     _ bytes: [UInt8], _ read: ([UInt8]) throws(CryptoError) -> Key
   ) throws(RequestError) -> Key {
     do throws(CryptoError) {
@@ -192,7 +194,7 @@ final class AttemptFlow: Sendable {
 
   // MARK: Decide and commit
 
-  private func conclude(_ subject: Subject, _ attempt: Attempt, in round: DecisionRound) {
+  func conclude(_ subject: Subject, _ attempt: Attempt, in round: DecisionRound) {
     guard !isOutdated else { return refuseContext() }
     let now = service.clock()
     let decision = policy.decide(AttemptFacts(subject.facts(posture: posture, now: now), attempt: attempt))
@@ -215,7 +217,8 @@ final class AttemptFlow: Sendable {
     let changes = changes(attempt, grant)
     let event = event(attempt, grant)
     let seen = SeenPosture(posture, deviceModel: deviceModel, seenAt: now, isProven: grant != nil && proof.isByKey)
-    let note = subject.note(of: seen, as: evaluation.subject)
+    // A passkey is used on any device: what that one is like says nothing of the next.
+    let note = proof.assertion == nil ? subject.note(of: seen, as: evaluation.subject) : nil
     guard grant == nil else {
       return service.commit(
         ChangeSet(changes: note.map { changes + $0.changes } ?? changes, events: [event]), in: round, for: exchange
@@ -241,6 +244,11 @@ final class AttemptFlow: Sendable {
     if let grant {
       changes += grant.changes(
         subject, decision, provenFamily: proof.isByKey ? posture.platform.family : nil, at: attempt.time)
+      if let assertion = proof.assertion, let binding = subject.binding,
+        let change = PasskeyAttempt.counterChange(assertion, binding)
+      {
+        changes.append(change)
+      }
     } else {
       // A failure counts on the device only while the binding is active (R10).
       changes += nameRequirements(of: subject)
@@ -359,6 +367,16 @@ extension AttemptProof {
 
   fileprivate var isByKey: Bool {
     if case .key = self { true } else { false }
+  }
+
+  fileprivate var assertion: OfferedAssertion? {
+    if case .passkey(let assertion) = self { assertion } else { nil }
+  }
+}
+
+extension V1.SubmitAttemptRequest.Attempt {
+  fileprivate var isByPasskey: Bool {
+    if case .passkey = self { true } else { false }
   }
 }
 

@@ -10,6 +10,7 @@ enum AttemptProof: Sendable {
   case key(factor: Factor, signature: KeySignature)
   /// By its digest: the identifier itself is needed no more (R30).
   case profileTouchID(digest: [UInt8])
+  case passkey(OfferedAssertion)
   case secret(OfferedSecret)
   case primary(PrimaryLogin)
   case report(LAErrorCode?)
@@ -20,6 +21,7 @@ enum AttemptProof: Sendable {
     case .key(let factor, _): factor
     case .secret(let secret): secret.kind
     case .profileTouchID: .biometry
+    case .passkey: .passkey
     case .primary: .primary
     case .report: nil
     }
@@ -55,7 +57,7 @@ extension RequestValidator {
   /// `nil` where something is wrong with it.
   mutating func proof(
     _ attempt: V1.SubmitAttemptRequest.Attempt?, of service: TouchstoneService
-  ) throws(RequestError) -> AttemptProof? {
+  ) -> AttemptProof? {
     switch attempt {
     case .key(let key):
       return proof(key)
@@ -74,8 +76,8 @@ extension RequestValidator {
     case .report(let report):
       if report.laError == .unspecified { refuse("report.la_error", "is required") }
       return .report(LAErrorCode(rawValue: report.laError.rawValue))
-    case .passkey:
-      throw RequestError(code: .unimplemented, message: "attempt: passkeys are not served by this version")
+    case .passkey(let proof):
+      return .passkey(assertion(proof, "passkey"))
     case nil:
       refuse("attempt", "is required")
       return nil

@@ -17,9 +17,17 @@ extension TouchstoneService {
     register(Service.invalidateEvaluation, in: &methods, handler: invalidateEvaluation)
   }
 
+  /// As it is for this application; `nil`: it is not configured.
+  func policy(named name: String, for applicationID: String) -> PolicyBook.Entry? {
+    guard let entry = policies[name], let withoutPasskeys = entry.withoutPasskeys else { return policies[name] }
+    return keyProofs.passkeys(of: applicationID) == nil ? withoutPasskeys : entry
+  }
+
   /// `nil`, and a violation, where it is not configured.
-  private func policy(named name: String, with validator: inout RequestValidator) -> PolicyBook.Entry? {
-    let entry = policies[name]
+  private func policy(
+    named name: String, for applicationID: String, with validator: inout RequestValidator
+  ) -> PolicyBook.Entry? {
+    let entry = policy(named: name, for: applicationID)
     if entry == nil { validator.refuse("policy", name.isEmpty ? "is required" : "is not configured") }
     return entry
   }
@@ -31,9 +39,9 @@ extension TouchstoneService {
   ) throws(RequestError) {
     var validator = RequestValidator()
     validator.application(request.applicationID)
-    let entry = policy(named: request.policy, with: &validator)
+    let entry = policy(named: request.policy, for: request.applicationID, with: &validator)
     validator.subject(bindingID: request.bindingID, profileID: request.profileID)
-    let posture = validator.posture(request.posture)
+    let posture = validator.posture(request.posture, isOptional: entry?.acceptsPasskeys == true)
     try validator.finish()
     guard let entry else { preconditionFailure("a request without a policy was refused above") }
 
@@ -111,14 +119,16 @@ extension TouchstoneService {
   ) throws(RequestError) -> OpeningTerms {
     var validator = RequestValidator(prefix: prefix, after: violations)
     validator.application(request.applicationID)
-    let entry = policy(named: request.policy, with: &validator)
+    let entry = policy(named: request.policy, for: request.applicationID, with: &validator)
     validator.subject(bindingID: request.bindingID, profileID: request.profileID)
     validator.text(
       request.localizedReason, "localized_reason", bytes: (showsPrompt ? 1 : 0)...Self.maximumReasonBytes)
     validator.text(request.fallbackTitle?.text ?? "", "fallback_title.text", bytes: Self.titleBytes)
     validator.text(request.cancelTitle?.text ?? "", "cancel_title.text", bytes: Self.titleBytes)
     let transaction = validator.transaction(request.transaction, for: entry?.policy)
-    let posture = isPostureKnown ? .empty : validator.posture(request.posture)
+    let posture =
+      isPostureKnown
+      ? .empty : validator.posture(request.posture, isOptional: entry?.acceptsPasskeys == true)
     try validator.finish()
     guard let entry else { preconditionFailure("a request without a policy was refused above") }
 
@@ -167,6 +177,9 @@ extension TouchstoneService {
       evaluation, for: exchange.caller, applicationID: terms.applicationID, at: now)
     response.signingInput = evaluation.signingInput(applicationID: terms.applicationID, policy: policy)
     response.expiresAt = V1.Timestamp(key.expiresAt)
+    if preflight.factors.contains(.passkey), let passkeys = keyProofs.passkeys(of: terms.applicationID) {
+      response.passkeyOptions = PasskeyOptions.request(signingInput: response.signingInput, passkeys, for: policy)
+    }
     return response
   }
 

@@ -37,6 +37,15 @@ extension TouchstoneService {
     at now: UnixTime, in round: DecisionRound
   ) throws(RequestError) {
     try binding(bindingID, of: terms.applicationID, for: exchange) { [self] binding in
+      guard binding.passkey == nil else {
+        // It has no device, and so no posture.
+        var terms = terms
+        terms.posture = .ofPasskeyClient
+        return subject(terms.subject, of: terms.applicationID, evaluation: nil, for: exchange) {
+          [self, terms] subject in
+          explain(terms, for: subject, exchange, at: now)
+        }
+      }
       guard let seen = binding.lastSeen else {
         let event = EventDraft.binding(
           .refused, binding, reason: RequestError.Reason.notFound, caller: exchange.caller, time: clock())

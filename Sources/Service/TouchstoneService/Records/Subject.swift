@@ -83,7 +83,9 @@ struct Subject: Sendable {
   /// All facts that the rules read, except the attempt.
   func facts(posture: DevicePosture, now: UnixTime) -> AdmissionFacts {
     AdmissionFacts(
-      posture: posture, binding: bindingStanding, device: device.biometry, profile: profileStanding,
+      posture: posture, binding: bindingStanding,
+      // Until a proof succeeds, an evaluation that names no device shows none.
+      device: bindingStanding.scope == .device ? device.biometry : BiometryStanding(), profile: profileStanding,
       evaluation: evaluation?.standing ?? EvaluationStanding(), now: now)
   }
 
@@ -95,6 +97,15 @@ struct Subject: Sendable {
       return PostureNote(seen: seen, bindingID: nil)
     }
     return PostureNote(seen: seen, bindingID: binding.value.bindingID)
+  }
+
+  /// The named profile, with the records of a passkey of its own.
+  func speaking(by passkey: AttemptRecords) -> Subject {
+    var subject = self
+    subject.records = AttemptRecords(
+      binding: passkey.binding, device: passkey.device, profile: passkey.profile, evaluation: evaluation)
+    subject.bindingStanding.passkeyLevel = passkey.binding?.credential.proofLevel ?? .none
+    return subject
   }
 
   /// Conditions for an event that names the subject. A known subject must still exist: after its erasure, the event
@@ -172,6 +183,9 @@ struct StandIns: Sendable {
   private static let secrets: [[Factor]] = [[.passcode], [.gesture], [.passcode, .gesture], []]
   private static let secretsOfAsked: [[Factor]] = secrets.map { $0.isEmpty ? [.passcode] : $0 }
 
+  /// Few authenticators vouch for their passkeys.
+  private static let passkeyLevels: [ProofLevel] = [.none, .none, .none, .tee]
+
   /// Draws from a digest, eight bits at a time.
   private struct Chance {
     private var bits: UInt64
@@ -195,8 +209,19 @@ struct StandIns: Sendable {
   /// If the platform has domain states, the stand-in's baseline is one that no phone has. A guessed domain state never
   /// equals it. It is another one in each application: an id that is known in one is unknown in the others, so ids that
   /// answer alike in two would be unknown in both.
-  func standing(ofUnknownBinding bindingID: String, in applicationID: String) -> BindingStanding {
+  ///
+  /// - Parameter servesPasskeys: a part of the bindings there are passkeys, so a part of the unknown ones is.
+  func standing(
+    ofUnknownBinding bindingID: String, in applicationID: String, servesPasskeys: Bool = false
+  ) -> BindingStanding {
     var chance = Chance(bindingKinds.digest(of: applicationID + ProfileRecord.standInID(forUnknownBinding: bindingID)))
+    if servesPasskeys, chance.next(of: 4) == 0 {
+      var passkey = BindingStanding(
+        isActive: false, keyProtections: [], holdsProfileTouchID: false, baseline: nil, platformFamily: nil)
+      passkey.holdsPasskey = true
+      passkey.passkeyLevel = Self.passkeyLevels[chance.next(of: Self.passkeyLevels.count)]
+      return passkey
+    }
     let keys = Self.keyProtections[chance.next(of: Self.keyProtections.count)]
     let family = Self.platformFamilies[chance.next(of: Self.platformFamilies.count)]
     let release = chance.nextWord()
@@ -245,6 +270,9 @@ extension BindingRecord {
       }
     case .profileTouchID:
       standing.holdsProfileTouchID = true
+    case .passkey(let passkey):
+      standing.holdsPasskey = true
+      standing.passkeyLevel = passkey.attestation?.level ?? .none
     }
     return standing
   }
@@ -303,8 +331,10 @@ extension TouchstoneService {
       store.attemptRecords(
         for: .binding(applicationID: applicationID, bindingID: bindingID), vendor: vendor(of: applicationID),
         evaluation: evaluation,
-        completion: exchange.then { [standIns] records throws(RequestError) in
-          try body(Subject(records, ofBinding: bindingID, standIns))
+        completion: exchange.then { [standIns, keyProofs] records throws(RequestError) in
+          try body(
+            Subject(
+              records, ofBinding: bindingID, standIns, servesPasskeys: keyProofs.passkeys(of: applicationID) != nil))
         })
     case .profile(let profileID):
       person(profileID, of: applicationID, evaluation: evaluation, for: exchange, then: body)
@@ -325,7 +355,8 @@ extension TouchstoneService {
       let records = try store.attemptRecordsAtHand(
         ofBinding: bindingID, applicationID: applicationID, vendor: vendor(of: applicationID))
       guard let records else { return nil }
-      return Subject(records, ofBinding: bindingID, standIns)
+      return Subject(
+        records, ofBinding: bindingID, standIns, servesPasskeys: keyProofs.passkeys(of: applicationID) != nil)
     } catch {
       throw exchange.logged(error)
     }
@@ -350,7 +381,11 @@ extension TouchstoneService {
 }
 
 extension Subject {
-  fileprivate init(_ records: AttemptRecords, ofBinding bindingID: String, _ standIns: StandIns) {
+  /// - Parameter servesPasskeys: asked only for an unknown binding.
+  fileprivate init(
+    _ records: AttemptRecords, ofBinding bindingID: String, _ standIns: StandIns,
+    servesPasskeys: @autoclosure () -> Bool
+  ) {
     if let binding = records.sharedBinding {
       self.init(
         records: records, matchesNoSecret: binding.value.isRevoked, profileID: binding.value.profileID,
@@ -359,7 +394,8 @@ extension Subject {
     } else {
       self.init(
         records: records, matchesNoSecret: true, profileID: nil,
-        bindingStanding: standIns.standing(ofUnknownBinding: bindingID, in: records.profile.applicationID),
+        bindingStanding: standIns.standing(
+          ofUnknownBinding: bindingID, in: records.profile.applicationID, servesPasskeys: servesPasskeys()),
         profileStanding: standIns.standing(of: records.profile, hasSecret: false))
     }
   }
@@ -386,6 +422,17 @@ extension Subject {
     self.init(
       records: records, matchesNoSecret: false, profileID: records.sharedBinding?.value.profileID,
       bindingStanding: found ?? .bearer, profileStanding: records.profile.standing)
+  }
+
+  /// In an evaluation that names nobody. Until its proof succeeds, a known passkey shows no more of its profile than an unknown
+  /// one (R37).
+  init(ofPasskeyBearer records: AttemptRecords) {
+    var standing = BindingStanding.bearer
+    standing.isActive = records.sharedBinding != nil
+    standing.passkeyLevel = records.sharedBinding?.value.credential.proofLevel ?? .none
+    self.init(
+      records: records, matchesNoSecret: false, profileID: records.sharedBinding?.value.profileID,
+      bindingStanding: standing, profileStanding: ProfileRecord.placeholder(in: "").standing)
   }
 
   /// For an evaluation that names no profile, before the person is identified. Reads nothing.

@@ -52,7 +52,7 @@ enum Schema {
       posture BYTEA,
       proof_counter BIGINT NOT NULL DEFAULT 0,
       version BIGINT NOT NULL,
-      CHECK ((hardware_keys IS NULL) <> (profile_touch_id IS NULL))
+      CHECK (hardware_keys IS NOT NULL OR profile_touch_id IS NOT NULL)
     ) \(roomForUpdates)
     """,
     "CREATE INDEX bindings_of_profile ON bindings (application_id, profile_id, binding_id)",

@@ -229,12 +229,12 @@ final class BatchWriter {
     if let holderOfDevice, holderOfDevice != ByteString(binding.bindingID) {
       return "the device has another active binding"
     }
-    guard case .profileTouchID(let digest) = binding.credential else { return nil }
+    guard let digest = binding.credential.digest else { return nil }
     let holderOfDigest = holder(
       at: try reader.activeBinding(applicationID: binding.applicationID, profileTouchID: digest), after: earlier
-    ) { ByteString($0.applicationID) == application && $0.credential == binding.credential }
+    ) { ByteString($0.applicationID) == application && $0.credential.digest == digest }
     if let holderOfDigest, holderOfDigest != ByteString(binding.bindingID) {
-      return "the ProfileTouchID has another active binding"
+      return "the ProfileTouchID or passkey has another active binding"
     }
     return nil
   }

@@ -27,6 +27,9 @@ enum Schema {
   /// before in the start that finds it.
   static let version: Int64 = 1
 
+  /// Of a binding, `hardware_keys` or `profile_touch_id` is set; of a passkey both are, as its key and as the digest that it
+  /// is found by.
+  ///
   /// Everything that expires has its expiry in front of its key: inserts append, and sweeping drops a range.
   ///
   /// Where sweeping has come to stands in `sweep_mark`, as keys before it may have had a row. `lineage` is another one in
@@ -59,7 +62,7 @@ enum Schema {
       device_lock_count INTEGER NOT NULL,
       created_at INTEGER NOT NULL,
       version INTEGER NOT NULL,
-      CHECK ((hardware_keys IS NULL) <> (profile_touch_id IS NULL))
+      CHECK (hardware_keys IS NOT NULL OR profile_touch_id IS NOT NULL)
     ) STRICT;
     CREATE INDEX bindings_of_profile ON bindings (application_id, profile_id, binding_id);
     CREATE INDEX active_bindings_of_profile ON bindings (application_id, profile_id, binding_id) WHERE NOT is_revoked;

@@ -127,7 +127,8 @@ extension Attempt {
     case .profileTouchID(isValid: true): .biometry
     case .secret(let factor, _, isRight: true): factor
     case .primary(.fresh): .primary
-    case .key, .profileTouchID, .secret, .primary, .report: nil
+    case .passkey(refusal: nil): .passkey
+    case .key, .profileTouchID, .passkey, .secret, .primary, .report: nil
     }
   }
 
@@ -137,7 +138,8 @@ extension Attempt {
     case .profileTouchID(isValid: true): .profileTouchID(isValid: false)
     case .secret(let factor, let reservation, isRight: true): .secret(factor, reservation, isRight: false)
     case .primary(.fresh): .primary(.tooOld)
-    case .key, .profileTouchID, .secret, .primary, .report: nil
+    case .passkey(refusal: nil): .passkey(refusal: .unknown)
+    case .key, .profileTouchID, .passkey, .secret, .primary, .report: nil
     }
   }
 }

@@ -75,6 +75,7 @@ import TouchstonePolicy
         "R31 yes device_owner: the binding can prove it to this policy",
         "R17 yes device_owner: unlocking by biometrics is switched on",
         "R25 no device_owner: the domain state is changed",
+        "R46 no passkey: the binding is no passkey",
         "R17 no gesture: is off, and not set",
         "R17 yes passcode: is on, and set",
         "R13 no passcode: locked for 1m after 5 failures",

@@ -39,7 +39,7 @@ struct Contradiction: Sendable, CustomTestStringConvertible {
     Contradiction("factors is required", login) { $0.factors = .absent },
     Contradiction("factors must name at least one", login) { $0.factors = .value([]) },
     Contradiction("factors[1] biometry appears twice", .smallest(.login, [.biometry, .biometry])),
-    Contradiction("factors[0] passkey is not served", .smallest(.login, [.passkey, .biometry])),
+    Contradiction("factors[1] passkey appears twice", .smallest(.login, [.passkey, .passkey])),
     Contradiction("factors[1] device_owner comes after primary", .smallest(.login, [.primary, .deviceOwner])),
     Contradiction("factors[1] passcode cannot pay", .smallest(.payment, [.biometry, .passcode])),
     Contradiction("factors[1] gesture cannot pay", .smallest(.payment, [.biometry, .gesture])),

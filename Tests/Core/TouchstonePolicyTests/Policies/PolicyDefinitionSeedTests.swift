@@ -133,15 +133,22 @@ private struct Applicant {
     posture: DevicePosture(
       platform: .iOS, osVersion: OSVersion(100), biometryType: .touchID, isBiometryAvailable: true,
       isBiometryEnrolled: true, isBiometryLockedOut: false, isPasscodeSet: true, domainState: [1]),
-    binding: BindingStanding(
-      isActive: true, keyProtections: [.biometryCurrentSet, .devicePasscode], holdsProfileTouchID: false,
-      baseline: DomainStateBaseline(domainState: [1], osMajorVersion: 100), platformFamily: .iOS,
-      provenKeys: ProvenKeys(all: .app)),
+    binding: Self.binding,
     device: BiometryStanding(),
     profile: ProfileStanding(
       settings: UnlockSettings(isGestureEnabled: true, isPasscodeEnabled: true),
       passcode: SecretStanding(isSet: true), gesture: SecretStanding(isSet: true)),
     evaluation: EvaluationStanding(), now: UnixTime(seconds: 1_000_000))
+
+  /// One with every kind of credential, which no device has.
+  private static let binding: BindingStanding = {
+    var binding = BindingStanding(
+      isActive: true, keyProtections: [.biometryCurrentSet, .devicePasscode], holdsProfileTouchID: false,
+      baseline: DomainStateBaseline(domainState: [1], osMajorVersion: 100), platformFamily: .iOS,
+      provenKeys: ProvenKeys(all: .app))
+    (binding.holdsPasskey, binding.passkeyLevel) = (true, .tee)
+    return binding
+  }()
 
   init(policy: EvaluationPolicy) {
     self.policy = policy
@@ -162,7 +169,7 @@ private struct Applicant {
     switch factor {
     case .biometry, .deviceOwner: return .key(factor: factor, isValid: true)
     case .primary: return .primary(.fresh)
-    case .passkey: return nil
+    case .passkey: return .passkey(refusal: nil)
     case .passcode, .gesture:
       guard case .verify(let reservation, _) = policy.admitSecret(factor, facts) else { return nil }
       return .secret(factor, reservation, isRight: true)

@@ -59,8 +59,10 @@ extension Setting where Value == PolicyDefinition.Rung {
 @Suite("Policy definitions") struct PolicyDefinitionTests {
   @Test("what is not written is as in the built-in policies")
   func defaults() throws {
-    let login = try PolicyDefinition.smallest(.login, [.biometry, .deviceOwner, .gesture, .passcode]).policy()
-    let payment = try PolicyDefinition.smallest(.payment, [.biometry, .deviceOwner]).policy()
+    let login = try PolicyDefinition.smallest(
+      .login, [.biometry, .deviceOwner, .passkey, .gesture, .passcode]
+    ).policy()
+    let payment = try PolicyDefinition.smallest(.payment, [.biometry, .deviceOwner, .passkey]).policy()
     for var policy in [login, payment] {
       #expect(policy.name == "mine")
       policy.name = policy.purpose.settingName

@@ -58,7 +58,7 @@ struct PolicyRevisionTests {
     let revisions = (EvaluationPolicy.builtIn + [Self.everythingSet]).map(\.revision)
     #expect(
       revisions == [
-        0x5bd6_d82f_6fa3_d719, 0x2312_f9c0_914b_a01f, 0xc468_ca8c_e19b_1ade, 0x1d2d_804c_531f_a15e,
+        0x5bd6_d82f_6fa3_d719, 0x2312_f9c0_914b_a01f, 0x5dbc_fbfa_ab4a_ba52, 0x323c_015d_da2a_7c2e,
         0xd897_c47e_fd92_5e84,
       ])
   }

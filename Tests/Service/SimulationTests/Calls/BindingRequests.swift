@@ -102,6 +102,8 @@ extension V1.CompleteBindingRequest: Request {
         !other.isRevoked && Identifier.areEqual(other.applicationID, applicationID)
           && other.credential == record.credential && !Identifier.areEqual(other.deviceID, handed.deviceID)
       }
+    // No phone here has one.
+    case .passkey: return false
     }
   }
 

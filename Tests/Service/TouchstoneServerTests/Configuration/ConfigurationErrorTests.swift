@@ -131,9 +131,6 @@ struct ConfigurationErrorTests {
       "a factor that is a list", "policies:\n  mine: {purpose: login, factors: [‸[biometry]]}",
       "a factor must be one of"),
     BadFile(
-      "a factor that is not served", "policies:\n  mine: {purpose: login, factors: [biometry, ‸passkey]}",
-      "passkey is not served by this version"),
-    BadFile(
       "a factor behind primary",
       "policies:\n  mine:\n    purpose: login\n    factors:\n      - primary\n      - ‸device_owner",
       "factors[1] device_owner comes after primary"),

@@ -88,7 +88,7 @@ struct StandInPopulationTests {
 
   // MARK: Who is asked about
 
-  private func unknown(seed: UInt64) throws -> Set<Account> {
+  private func unknown(seed: UInt64, servesPasskeys: Bool = false) throws -> Set<Account> {
     var generator = SeededGenerator(seed: seed)
     let pepper = try Pepper(bytes: (0..<Pepper.byteCount).map { _ in UInt8.random(in: 0...255, using: &generator) })
     let standIns = StandIns(pepper: pepper)
@@ -97,14 +97,21 @@ struct StandInPopulationTests {
         let id = "unknown \(seed) \(number)"
         let record = ProfileRecord(applicationID: "bank", profileID: ProfileRecord.standInID(forUnknownBinding: id))
         return Account(
-          standIns.standing(ofUnknownBinding: id, in: "bank"), standIns.standing(of: record, hasSecret: false))
+          standIns.standing(ofUnknownBinding: id, in: "bank", servesPasskeys: servesPasskeys),
+          standIns.standing(of: record, hasSecret: false))
       })
   }
 
   /// All that can be bound, as CompleteBinding does it, with secrets and settings as SecretService sets them.
-  private func known() -> Set<Account> {
-    let (bindings, profiles) = (bindings(), profiles())
+  private func known(servesPasskeys: Bool) -> Set<Account> {
+    let (bindings, profiles) = (bindings() + (servesPasskeys ? Self.passkeys : []), profiles())
     return Set(bindings.flatMap { binding in profiles.map { Account(binding, $0) } })
+  }
+
+  private static let passkeys = [ProofLevel.none, .selfAttested, .tee, .strongbox].map { level in
+    var passkey = BindingStanding(isActive: true, keyProtections: [], holdsProfileTouchID: false, baseline: nil)
+    (passkey.holdsPasskey, passkey.passkeyLevel) = (true, level)
+    return passkey
   }
 
   private func bindings() -> [BindingStanding] {
@@ -152,11 +159,14 @@ struct StandInPopulationTests {
 
   // MARK: None stands out
 
-  @Test func noAnswerIsForUnknownOnesAlone() throws {
-    let known = known()
-    let unknown = try Self.seeds.reduce(into: Set<Account>()) { $0.formUnion(try self.unknown(seed: $1)) }
+  @Test(arguments: [false, true]) func noAnswerIsForUnknownOnesAlone(servesPasskeys: Bool) throws {
+    let known = known(servesPasskeys: servesPasskeys)
+    let unknown = try Self.seeds.reduce(into: Set<Account>()) {
+      $0.formUnion(try self.unknown(seed: $1, servesPasskeys: servesPasskeys))
+    }
+    #expect(unknown.contains { $0.binding.holdsPasskey } == servesPasskeys)
     for probe in Self.probes {
-      for policy in Self.policies {
+      for policy in servesPasskeys ? Self.policies : Self.policies.map(\.withoutPasskeys) {
         let alone = answers(unknown, to: probe, under: policy).subtracting(answers(known, to: probe, under: policy))
         #expect(alone.isEmpty, "\(policy.name), \(probe.platform) \(probe.osVersion.text): \(alone)")
       }

@@ -187,6 +187,51 @@ void   touchstone__v1__binding__free_unpacked
   assert(message->base.descriptor == &touchstone__v1__binding__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   touchstone__v1__passkey__init
+                     (Touchstone__V1__Passkey         *message)
+{
+  static const Touchstone__V1__Passkey init_value = TOUCHSTONE__V1__PASSKEY__INIT;
+  *message = init_value;
+}
+size_t touchstone__v1__passkey__get_packed_size
+                     (const Touchstone__V1__Passkey *message)
+{
+  assert(message->base.descriptor == &touchstone__v1__passkey__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t touchstone__v1__passkey__pack
+                     (const Touchstone__V1__Passkey *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &touchstone__v1__passkey__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t touchstone__v1__passkey__pack_to_buffer
+                     (const Touchstone__V1__Passkey *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &touchstone__v1__passkey__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Touchstone__V1__Passkey *
+       touchstone__v1__passkey__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Touchstone__V1__Passkey *)
+     protobuf_c_message_unpack (&touchstone__v1__passkey__descriptor,
+                                allocator, len, data);
+}
+void   touchstone__v1__passkey__free_unpacked
+                     (Touchstone__V1__Passkey *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &touchstone__v1__passkey__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   touchstone__v1__key_attestation__facts_entry__init
                      (Touchstone__V1__KeyAttestation__FactsEntry         *message)
 {
@@ -283,6 +328,51 @@ void   touchstone__v1__begin_binding_request__free_unpacked
   assert(message->base.descriptor == &touchstone__v1__begin_binding_request__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   touchstone__v1__new_passkey__init
+                     (Touchstone__V1__NewPasskey         *message)
+{
+  static const Touchstone__V1__NewPasskey init_value = TOUCHSTONE__V1__NEW_PASSKEY__INIT;
+  *message = init_value;
+}
+size_t touchstone__v1__new_passkey__get_packed_size
+                     (const Touchstone__V1__NewPasskey *message)
+{
+  assert(message->base.descriptor == &touchstone__v1__new_passkey__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t touchstone__v1__new_passkey__pack
+                     (const Touchstone__V1__NewPasskey *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &touchstone__v1__new_passkey__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t touchstone__v1__new_passkey__pack_to_buffer
+                     (const Touchstone__V1__NewPasskey *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &touchstone__v1__new_passkey__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Touchstone__V1__NewPasskey *
+       touchstone__v1__new_passkey__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Touchstone__V1__NewPasskey *)
+     protobuf_c_message_unpack (&touchstone__v1__new_passkey__descriptor,
+                                allocator, len, data);
+}
+void   touchstone__v1__new_passkey__free_unpacked
+                     (Touchstone__V1__NewPasskey *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &touchstone__v1__new_passkey__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   touchstone__v1__begin_binding_response__init
                      (Touchstone__V1__BeginBindingResponse         *message)
 {
@@ -371,6 +461,51 @@ void   touchstone__v1__complete_binding_request__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &touchstone__v1__complete_binding_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   touchstone__v1__passkey_registration__init
+                     (Touchstone__V1__PasskeyRegistration         *message)
+{
+  static const Touchstone__V1__PasskeyRegistration init_value = TOUCHSTONE__V1__PASSKEY_REGISTRATION__INIT;
+  *message = init_value;
+}
+size_t touchstone__v1__passkey_registration__get_packed_size
+                     (const Touchstone__V1__PasskeyRegistration *message)
+{
+  assert(message->base.descriptor == &touchstone__v1__passkey_registration__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t touchstone__v1__passkey_registration__pack
+                     (const Touchstone__V1__PasskeyRegistration *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &touchstone__v1__passkey_registration__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t touchstone__v1__passkey_registration__pack_to_buffer
+                     (const Touchstone__V1__PasskeyRegistration *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &touchstone__v1__passkey_registration__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Touchstone__V1__PasskeyRegistration *
+       touchstone__v1__passkey_registration__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Touchstone__V1__PasskeyRegistration *)
+     protobuf_c_message_unpack (&touchstone__v1__passkey_registration__descriptor,
+                                allocator, len, data);
+}
+void   touchstone__v1__passkey_registration__free_unpacked
+                     (Touchstone__V1__PasskeyRegistration *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &touchstone__v1__passkey_registration__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   touchstone__v1__complete_binding_response__init
@@ -970,7 +1105,7 @@ const ProtobufCMessageDescriptor touchstone__v1__profile_touch_id__descriptor =
   (ProtobufCMessageInit) touchstone__v1__profile_touch_id__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__binding__field_descriptors[15] =
+static const ProtobufCFieldDescriptor touchstone__v1__binding__field_descriptors[16] =
 {
   {
     "binding_id",
@@ -1141,6 +1276,18 @@ static const ProtobufCFieldDescriptor touchstone__v1__binding__field_descriptors
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "passkey",
+    15,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__Binding, passkey),
+    &touchstone__v1__passkey__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "key_algorithms",
     20,
     PROTOBUF_C_LABEL_REPEATED,
@@ -1163,9 +1310,10 @@ static const unsigned touchstone__v1__binding__field_indices_by_name[] = {
   3,   /* field[3] = device_id */
   4,   /* field[4] = device_name */
   8,   /* field[8] = domain_state_recorded */
-  14,   /* field[14] = key_algorithms */
+  15,   /* field[15] = key_algorithms */
   13,   /* field[13] = key_attestations */
   10,   /* field[10] = last_used_at */
+  14,   /* field[14] = passkey */
   2,   /* field[2] = profile_id */
   6,   /* field[6] = protections */
   7,   /* field[7] = state */
@@ -1173,8 +1321,8 @@ static const unsigned touchstone__v1__binding__field_indices_by_name[] = {
 static const ProtobufCIntRange touchstone__v1__binding__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 20, 14 },
-  { 0, 15 }
+  { 20, 15 },
+  { 0, 16 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__binding__descriptor =
 {
@@ -1184,11 +1332,101 @@ const ProtobufCMessageDescriptor touchstone__v1__binding__descriptor =
   "Touchstone__V1__Binding",
   "touchstone.v1",
   sizeof(Touchstone__V1__Binding),
-  15,
+  16,
   touchstone__v1__binding__field_descriptors,
   touchstone__v1__binding__field_indices_by_name,
   2,  touchstone__v1__binding__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__binding__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor touchstone__v1__passkey__field_descriptors[5] =
+{
+  {
+    "credential_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__Passkey, credential_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "algorithm",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__Passkey, algorithm),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "aaguid",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__Passkey, aaguid),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "backup_eligible",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__Passkey, backup_eligible),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "transports",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Touchstone__V1__Passkey, n_transports),
+    offsetof(Touchstone__V1__Passkey, transports),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__passkey__field_indices_by_name[] = {
+  2,   /* field[2] = aaguid */
+  1,   /* field[1] = algorithm */
+  3,   /* field[3] = backup_eligible */
+  0,   /* field[0] = credential_id */
+  4,   /* field[4] = transports */
+};
+static const ProtobufCIntRange touchstone__v1__passkey__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor touchstone__v1__passkey__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "touchstone.v1.Passkey",
+  "Passkey",
+  "Touchstone__V1__Passkey",
+  "touchstone.v1",
+  sizeof(Touchstone__V1__Passkey),
+  5,
+  touchstone__v1__passkey__field_descriptors,
+  touchstone__v1__passkey__field_indices_by_name,
+  1,  touchstone__v1__passkey__number_ranges,
+  (ProtobufCMessageInit) touchstone__v1__passkey__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor touchstone__v1__key_attestation__facts_entry__field_descriptors[2] =
@@ -1306,7 +1544,7 @@ const ProtobufCMessageDescriptor touchstone__v1__key_attestation__descriptor =
   (ProtobufCMessageInit) touchstone__v1__key_attestation__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__begin_binding_request__field_descriptors[5] =
+static const ProtobufCFieldDescriptor touchstone__v1__begin_binding_request__field_descriptors[6] =
 {
   {
     "application_id",
@@ -1368,10 +1606,23 @@ static const ProtobufCFieldDescriptor touchstone__v1__begin_binding_request__fie
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "passkey",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__BeginBindingRequest, passkey),
+    &touchstone__v1__new_passkey__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__begin_binding_request__field_indices_by_name[] = {
   0,   /* field[0] = application_id */
   2,   /* field[2] = device_id */
+  5,   /* field[5] = passkey */
   4,   /* field[4] = posture */
   3,   /* field[3] = primary */
   1,   /* field[1] = profile_id */
@@ -1379,7 +1630,7 @@ static const unsigned touchstone__v1__begin_binding_request__field_indices_by_na
 static const ProtobufCIntRange touchstone__v1__begin_binding_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__begin_binding_request__descriptor =
 {
@@ -1389,14 +1640,65 @@ const ProtobufCMessageDescriptor touchstone__v1__begin_binding_request__descript
   "Touchstone__V1__BeginBindingRequest",
   "touchstone.v1",
   sizeof(Touchstone__V1__BeginBindingRequest),
-  5,
+  6,
   touchstone__v1__begin_binding_request__field_descriptors,
   touchstone__v1__begin_binding_request__field_indices_by_name,
   1,  touchstone__v1__begin_binding_request__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__begin_binding_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__begin_binding_response__field_descriptors[5] =
+static const ProtobufCFieldDescriptor touchstone__v1__new_passkey__field_descriptors[2] =
+{
+  {
+    "user_name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__NewPasskey, user_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "display_name",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__NewPasskey, display_name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__new_passkey__field_indices_by_name[] = {
+  1,   /* field[1] = display_name */
+  0,   /* field[0] = user_name */
+};
+static const ProtobufCIntRange touchstone__v1__new_passkey__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor touchstone__v1__new_passkey__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "touchstone.v1.NewPasskey",
+  "NewPasskey",
+  "Touchstone__V1__NewPasskey",
+  "touchstone.v1",
+  sizeof(Touchstone__V1__NewPasskey),
+  2,
+  touchstone__v1__new_passkey__field_descriptors,
+  touchstone__v1__new_passkey__field_indices_by_name,
+  1,  touchstone__v1__new_passkey__number_ranges,
+  (ProtobufCMessageInit) touchstone__v1__new_passkey__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor touchstone__v1__begin_binding_response__field_descriptors[6] =
 {
   {
     "ticket",
@@ -1458,18 +1760,31 @@ static const ProtobufCFieldDescriptor touchstone__v1__begin_binding_response__fi
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "passkey_options",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__BeginBindingResponse, passkey_options),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__begin_binding_response__field_indices_by_name[] = {
   1,   /* field[1] = challenge */
   4,   /* field[4] = denial */
   3,   /* field[3] = expires_at */
+  5,   /* field[5] = passkey_options */
   2,   /* field[2] = signing_input */
   0,   /* field[0] = ticket */
 };
 static const ProtobufCIntRange touchstone__v1__begin_binding_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__begin_binding_response__descriptor =
 {
@@ -1479,14 +1794,14 @@ const ProtobufCMessageDescriptor touchstone__v1__begin_binding_response__descrip
   "Touchstone__V1__BeginBindingResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__BeginBindingResponse),
-  5,
+  6,
   touchstone__v1__begin_binding_response__field_descriptors,
   touchstone__v1__begin_binding_response__field_indices_by_name,
   1,  touchstone__v1__begin_binding_response__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__begin_binding_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__complete_binding_request__field_descriptors[7] =
+static const ProtobufCFieldDescriptor touchstone__v1__complete_binding_request__field_descriptors[8] =
 {
   {
     "application_id",
@@ -1572,20 +1887,34 @@ static const ProtobufCFieldDescriptor touchstone__v1__complete_binding_request__
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "passkey",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__CompleteBindingRequest, passkey),
+    &touchstone__v1__passkey_registration__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__complete_binding_request__field_indices_by_name[] = {
   0,   /* field[0] = application_id */
   2,   /* field[2] = device_name */
   3,   /* field[3] = keys */
+  7,   /* field[7] = passkey */
   5,   /* field[5] = posture */
   4,   /* field[4] = profile_touch_id */
   6,   /* field[6] = replace_existing */
   1,   /* field[1] = ticket */
 };
-static const ProtobufCIntRange touchstone__v1__complete_binding_request__number_ranges[1 + 1] =
+static const ProtobufCIntRange touchstone__v1__complete_binding_request__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 9, 7 },
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__complete_binding_request__descriptor =
 {
@@ -1595,11 +1924,75 @@ const ProtobufCMessageDescriptor touchstone__v1__complete_binding_request__descr
   "Touchstone__V1__CompleteBindingRequest",
   "touchstone.v1",
   sizeof(Touchstone__V1__CompleteBindingRequest),
-  7,
+  8,
   touchstone__v1__complete_binding_request__field_descriptors,
   touchstone__v1__complete_binding_request__field_indices_by_name,
-  1,  touchstone__v1__complete_binding_request__number_ranges,
+  2,  touchstone__v1__complete_binding_request__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__complete_binding_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor touchstone__v1__passkey_registration__field_descriptors[3] =
+{
+  {
+    "attestation_object",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__PasskeyRegistration, attestation_object),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "client_data_json",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__PasskeyRegistration, client_data_json),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "transports",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Touchstone__V1__PasskeyRegistration, n_transports),
+    offsetof(Touchstone__V1__PasskeyRegistration, transports),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__passkey_registration__field_indices_by_name[] = {
+  0,   /* field[0] = attestation_object */
+  1,   /* field[1] = client_data_json */
+  2,   /* field[2] = transports */
+};
+static const ProtobufCIntRange touchstone__v1__passkey_registration__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor touchstone__v1__passkey_registration__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "touchstone.v1.PasskeyRegistration",
+  "PasskeyRegistration",
+  "Touchstone__V1__PasskeyRegistration",
+  "touchstone.v1",
+  sizeof(Touchstone__V1__PasskeyRegistration),
+  3,
+  touchstone__v1__passkey_registration__field_descriptors,
+  touchstone__v1__passkey_registration__field_indices_by_name,
+  1,  touchstone__v1__passkey_registration__number_ranges,
+  (ProtobufCMessageInit) touchstone__v1__passkey_registration__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor touchstone__v1__complete_binding_response__field_descriptors[2] =

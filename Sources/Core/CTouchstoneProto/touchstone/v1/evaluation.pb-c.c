@@ -972,7 +972,7 @@ const ProtobufCMessageDescriptor touchstone__v1__begin_evaluation_request__descr
   (ProtobufCMessageInit) touchstone__v1__begin_evaluation_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__begin_evaluation_response__field_descriptors[8] =
+static const ProtobufCFieldDescriptor touchstone__v1__begin_evaluation_response__field_descriptors[9] =
 {
   {
     "evaluation",
@@ -1070,6 +1070,18 @@ static const ProtobufCFieldDescriptor touchstone__v1__begin_evaluation_response_
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "passkey_options",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__BeginEvaluationResponse, passkey_options),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__begin_evaluation_response__field_indices_by_name[] = {
   7,   /* field[7] = advisories */
@@ -1078,6 +1090,7 @@ static const unsigned touchstone__v1__begin_evaluation_response__field_indices_b
   0,   /* field[0] = evaluation */
   2,   /* field[2] = expires_at */
   3,   /* field[3] = factors */
+  8,   /* field[8] = passkey_options */
   4,   /* field[4] = presentation */
   1,   /* field[1] = signing_input */
 };
@@ -1085,7 +1098,7 @@ static const ProtobufCIntRange touchstone__v1__begin_evaluation_response__number
 {
   { 1, 0 },
   { 3, 1 },
-  { 0, 8 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__begin_evaluation_response__descriptor =
 {
@@ -1095,7 +1108,7 @@ const ProtobufCMessageDescriptor touchstone__v1__begin_evaluation_response__desc
   "Touchstone__V1__BeginEvaluationResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__BeginEvaluationResponse),
-  8,
+  9,
   touchstone__v1__begin_evaluation_response__field_descriptors,
   touchstone__v1__begin_evaluation_response__field_indices_by_name,
   2,  touchstone__v1__begin_evaluation_response__number_ranges,

@@ -66,7 +66,24 @@ extension V1.Binding: MappedMessage {
     mapper.field(&value.biometryType, &c.biometry_type)
     mapper.field(&value.attestationLevel, &c.attestation_level)
     mapper.repeated(&value.keyAttestations, &c.key_attestations, &c.n_key_attestations)
+    mapper.field(&value.passkey, &c.passkey)
     mapper.repeated(&value.keyAlgorithms, &c.key_algorithms, &c.n_key_algorithms)
+  }
+}
+
+extension V1.Passkey: MappedMessage {
+  static var empty: Self { Self() }
+
+  static func initialize(_ c: UnsafeMutablePointer<Touchstone__V1__Passkey>) {
+    touchstone__v1__passkey__init(c)
+  }
+
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.field(&value.credentialID, &c.credential_id)
+    mapper.field(&value.algorithm, &c.algorithm)
+    mapper.field(&value.aaguid, &c.aaguid)
+    mapper.field(&value.backupEligible, &c.backup_eligible)
+    mapper.repeated(&value.transports, &c.transports, &c.n_transports)
   }
 }
 
@@ -110,6 +127,20 @@ extension V1.BeginBindingRequest: MappedMessage {
     mapper.field(&value.deviceID, &c.device_id)
     mapper.field(&value.primary, &c.primary)
     mapper.field(&value.posture, &c.posture)
+    mapper.field(&value.passkey, &c.passkey)
+  }
+}
+
+extension V1.NewPasskey: MappedMessage {
+  static var empty: Self { Self() }
+
+  static func initialize(_ c: UnsafeMutablePointer<Touchstone__V1__NewPasskey>) {
+    touchstone__v1__new_passkey__init(c)
+  }
+
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.field(&value.userName, &c.user_name)
+    mapper.field(&value.displayName, &c.display_name)
   }
 }
 
@@ -126,6 +157,7 @@ extension V1.BeginBindingResponse: MappedMessage {
     mapper.field(&value.signingInput, &c.signing_input)
     mapper.field(&value.expiresAt, &c.expires_at)
     mapper.field(&value.denial, &c.denial)
+    mapper.field(&value.passkeyOptions, &c.passkey_options)
   }
 }
 
@@ -144,6 +176,21 @@ extension V1.CompleteBindingRequest: MappedMessage {
     mapper.field(&value.profileTouchID, &c.profile_touch_id)
     mapper.field(&value.posture, &c.posture)
     mapper.field(&value.replaceExisting, &c.replace_existing)
+    mapper.field(&value.passkey, &c.passkey)
+  }
+}
+
+extension V1.PasskeyRegistration: MappedMessage {
+  static var empty: Self { Self() }
+
+  static func initialize(_ c: UnsafeMutablePointer<Touchstone__V1__PasskeyRegistration>) {
+    touchstone__v1__passkey_registration__init(c)
+  }
+
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.field(&value.attestationObject, &c.attestation_object)
+    mapper.field(&value.clientDataJSON, &c.client_data_json)
+    mapper.repeated(&value.transports, &c.transports, &c.n_transports)
   }
 }
 

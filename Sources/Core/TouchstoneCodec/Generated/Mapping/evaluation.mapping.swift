@@ -71,6 +71,7 @@ extension V1.BeginEvaluationResponse: MappedMessage {
     mapper.field(&value.domainState, &c.domain_state)
     mapper.field(&value.denial, &c.denial)
     mapper.repeated(&value.advisories, &c.advisories, &c.n_advisories)
+    mapper.field(&value.passkeyOptions, &c.passkey_options)
   }
 }
 

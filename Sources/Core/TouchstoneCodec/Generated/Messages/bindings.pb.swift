@@ -111,7 +111,7 @@ extension V1 {
     public var bindingID: String
     public var applicationID: String
     public var profileID: String
-    /// Do not publish this id either: see BeginBindingRequest.
+    /// Do not publish this id either: see BeginBindingRequest. Of a passkey: "passkey:" and a digest of its credential id.
     public var deviceID: String
     public var deviceName: String
     public var credential: CredentialKind
@@ -123,8 +123,10 @@ extension V1 {
     public var biometryType: BiometryType
     /// Of the key for which the least was proven. NONE without keys.
     public var attestationLevel: AttestationLevel
-    /// In the order of protections; empty if no key is attested.
+    /// In the order of protections; empty if no key is attested. A passkey has at most one.
     public var keyAttestations: [KeyAttestation]
+    /// Set for CREDENTIAL_KIND_PASSKEY.
+    public var passkey: Passkey?
     /// In the order of protections: the keys that each attempt is signed with.
     public var keyAlgorithms: [KeyAlgorithm]
 
@@ -134,7 +136,7 @@ extension V1 {
       state: BindingState = .unspecified, domainStateRecorded: Bool = false, createdAt: Timestamp? = nil,
       lastUsedAt: Timestamp? = nil, biometryType: BiometryType = .unspecified,
       attestationLevel: AttestationLevel = .unspecified, keyAttestations: [KeyAttestation] = [],
-      keyAlgorithms: [KeyAlgorithm] = []
+      passkey: Passkey? = nil, keyAlgorithms: [KeyAlgorithm] = []
     ) {
       self.bindingID = bindingID
       self.applicationID = applicationID
@@ -150,7 +152,33 @@ extension V1 {
       self.biometryType = biometryType
       self.attestationLevel = attestationLevel
       self.keyAttestations = keyAttestations
+      self.passkey = passkey
       self.keyAlgorithms = keyAlgorithms
+    }
+  }
+
+  /// A passkey, as its authenticator described it when it was registered.
+  public struct Passkey: WireMessage {
+    /// As PublicKeyCredential.rawId. A page passes it to PublicKeyCredential.signalUnknownCredential after a revocation.
+    public var credentialID: [UInt8]
+    /// COSE's number: -7 ES256, -35 ES384, -8 EdDSA (Ed25519), -257 RS256.
+    public var algorithm: Int32
+    /// The authenticator's model, 16 bytes; zeros if it does not say. Only a certificate proves it (`keyAttestations`).
+    public var aaguid: [UInt8]
+    /// It may be copied to the person's other devices. Never changes.
+    public var backupEligible: Bool
+    /// "internal", "hybrid", "usb" and others, as the client sent them.
+    public var transports: [String]
+
+    public init(
+      credentialID: [UInt8] = [], algorithm: Int32 = 0, aaguid: [UInt8] = [], backupEligible: Bool = false,
+      transports: [String] = []
+    ) {
+      self.credentialID = credentialID
+      self.algorithm = algorithm
+      self.aaguid = aaguid
+      self.backupEligible = backupEligible
+      self.transports = transports
     }
   }
 
@@ -196,17 +224,34 @@ extension V1 {
     /// binding in that application. Only attestation will prove which phone it is.
     public var deviceID: String
     public var primary: PrimaryAuthentication?
+    /// Required; for a passkey it may be absent, and is not looked at.
     public var posture: DevicePosture?
+    /// A passkey is to be registered. It has no device: `deviceID` is empty then.
+    public var passkey: NewPasskey?
 
     public init(
       applicationID: String = "", profileID: String = "", deviceID: String = "", primary: PrimaryAuthentication? = nil,
-      posture: DevicePosture? = nil
+      posture: DevicePosture? = nil, passkey: NewPasskey? = nil
     ) {
       self.applicationID = applicationID
       self.profileID = profileID
       self.deviceID = deviceID
       self.primary = primary
       self.posture = posture
+      self.passkey = passkey
+    }
+  }
+
+  /// What the authenticator's dialogue shows, and what it keeps beside the passkey.
+  public struct NewPasskey: WireMessage {
+    /// Required, 1 to 256 bytes: the account's name, such as an e-mail address. An authenticator may cut it off after 64.
+    public var userName: String
+    /// The person's name, at most 256 bytes. Empty: `userName`.
+    public var displayName: String
+
+    public init(userName: String = "", displayName: String = "") {
+      self.userName = userName
+      self.displayName = displayName
     }
   }
 
@@ -218,7 +263,7 @@ extension V1 {
     /// 32 random bytes, to tell tickets apart in a log. Do not sign them: the device signs `signingInput`, which contains
     /// them.
     public var challenge: [UInt8]
-    /// The exact bytes for each new key to sign (ECDSA P-256 over SHA-256).
+    /// The exact bytes for each new key to sign (ECDSA P-256 over SHA-256). A passkey's challenge is their SHA-256.
     public var signingInput: [UInt8]
     /// In two minutes (default).
     public var expiresAt: Timestamp?
@@ -226,16 +271,20 @@ extension V1 {
     /// BIOMETRY_NOT_ENROLLED, BIOMETRY_LOCKOUT, DOMAIN_STATE_REQUIRED (the posture of an iPhone, iPad or Mac with iOS 9 or
     /// later has none).
     public var denial: Denial?
+    /// For a passkey: PublicKeyCredentialCreationOptionsJSON (WebAuthn Level 3), which PublicKeyCredential.parseCreationOptionsFromJSON
+    /// and Android's Credential Manager take as it is. It excludes the authenticators that hold a passkey of the profile already.
+    public var passkeyOptions: String
 
     public init(
       ticket: [UInt8] = [], challenge: [UInt8] = [], signingInput: [UInt8] = [], expiresAt: Timestamp? = nil,
-      denial: Denial? = nil
+      denial: Denial? = nil, passkeyOptions: String = ""
     ) {
       self.ticket = ticket
       self.challenge = challenge
       self.signingInput = signingInput
       self.expiresAt = expiresAt
       self.denial = denial
+      self.passkeyOptions = passkeyOptions
     }
   }
 
@@ -243,19 +292,23 @@ extension V1 {
   public struct CompleteBindingRequest: WireMessage {
     public var applicationID: String
     public var ticket: [UInt8]
-    /// At most 128 bytes.
+    /// At most 128 bytes. A passkey's name, as the person calls it.
     public var deviceName: String
-    /// One or two keys (one for biometrics, one for the device owner), or a ProfileTouchID.
+    /// One or two keys (one for biometrics, one for the device owner), or a ProfileTouchID, or a passkey.
     public var keys: [HardwareKey]
     public var profileTouchID: ProfileTouchID?
+    /// Required; for a passkey it may be absent, and is not looked at.
     public var posture: DevicePosture?
     /// A device acts for one profile in an application. True revokes its binding to another profile. The same profile's binding
     /// is replaced in any case.
     public var replaceExisting: Bool
+    /// Instead of keys, with the ticket of a passkey.
+    public var passkey: PasskeyRegistration?
 
     public init(
       applicationID: String = "", ticket: [UInt8] = [], deviceName: String = "", keys: [HardwareKey] = [],
-      profileTouchID: ProfileTouchID? = nil, posture: DevicePosture? = nil, replaceExisting: Bool = false
+      profileTouchID: ProfileTouchID? = nil, posture: DevicePosture? = nil, replaceExisting: Bool = false,
+      passkey: PasskeyRegistration? = nil
     ) {
       self.applicationID = applicationID
       self.ticket = ticket
@@ -264,6 +317,23 @@ extension V1 {
       self.profileTouchID = profileTouchID
       self.posture = posture
       self.replaceExisting = replaceExisting
+      self.passkey = passkey
+    }
+  }
+
+  /// What navigator.credentials.create returned, or Android's Credential Manager.
+  public struct PasskeyRegistration: WireMessage {
+    /// response.attestationObject, 1 to 65,536 bytes.
+    public var attestationObject: [UInt8]
+    /// response.clientDataJSON, 1 to 4,096 bytes, as it is.
+    public var clientDataJSON: [UInt8]
+    /// response.getTransports(): at most 8, of 1 to 32 visible ASCII characters.
+    public var transports: [String]
+
+    public init(attestationObject: [UInt8] = [], clientDataJSON: [UInt8] = [], transports: [String] = []) {
+      self.attestationObject = attestationObject
+      self.clientDataJSON = clientDataJSON
+      self.transports = transports
     }
   }
 

@@ -115,8 +115,8 @@ extension V1 {
   public struct BeginEvaluationRequest: WireMessage {
     public var applicationID: String
     public var policy: String
-    /// The device that shows the prompt. Empty if only `profileID` is known. If both are empty, only a ProfileTouchID can succeed,
-    /// because it identifies its profile by itself.
+    /// The device that shows the prompt, or one passkey. Empty if only `profileID` is known. If both are empty, only a ProfileTouchID
+    /// or a passkey can succeed, because each identifies its profile by itself.
     public var bindingID: String
     /// Required, 1 to 512 bytes: the reason that the prompt shows.
     public var localizedReason: String
@@ -126,6 +126,7 @@ extension V1 {
     public var cancelTitle: Title?
     /// Required by policies for payment, refused by all others.
     public var transaction: Transaction?
+    /// Required, unless the policy accepts passkeys and the application serves them. An absent one serves passkeys and secrets only.
     public var posture: DevicePosture?
     /// Instead of `bindingID`, for a person without a bound device: passcode, gesture, passkey or primary.
     public var profileID: String
@@ -165,11 +166,16 @@ extension V1 {
     public var denial: Denial?
     /// As in CanEvaluatePolicyResponse.
     public var advisories: [String]
+    /// Set if factors has FACTOR_PASSKEY: PublicKeyCredentialRequestOptionsJSON (WebAuthn Level 3), which
+    /// PublicKeyCredential.parseRequestOptionsFromJSON and Android's Credential Manager take as it is. It names no credential, so that
+    /// it is the same for known and unknown profiles: the authenticator offers the passkeys that it has. Its challenge is the SHA-256
+    /// of `signingInput`.
+    public var passkeyOptions: String
 
     public init(
       evaluation: [UInt8] = [], signingInput: [UInt8] = [], expiresAt: Timestamp? = nil, factors: [Factor] = [],
       presentation: Presentation? = nil, domainState: DomainStateVerdict = .unspecified, denial: Denial? = nil,
-      advisories: [String] = []
+      advisories: [String] = [], passkeyOptions: String = ""
     ) {
       self.evaluation = evaluation
       self.signingInput = signingInput
@@ -179,6 +185,7 @@ extension V1 {
       self.domainState = domainState
       self.denial = denial
       self.advisories = advisories
+      self.passkeyOptions = passkeyOptions
     }
   }
 
@@ -232,12 +239,18 @@ extension V1 {
     }
   }
 
-  /// A WebAuthn assertion, as navigator.credentials.get returned it.
+  /// A WebAuthn assertion, as navigator.credentials.get returned it, or Android's Credential Manager. Content that is not as it must
+  /// be counts as a wrong proof, in its evaluation alone, and the event names what is wrong with it.
   public struct PasskeyProof: WireMessage {
+    /// rawId, 1 to 1,023 bytes.
     public var credentialID: [UInt8]
+    /// response.authenticatorData, 37 to 4,096 bytes.
     public var authenticatorData: [UInt8]
+    /// response.clientDataJSON, 1 to 4,096 bytes, as it is.
     public var clientDataJSON: [UInt8]
+    /// response.signature, 8 to 1,024 bytes.
     public var signature: [UInt8]
+    /// response.userHandle, at most 64 bytes. Required if the evaluation names neither a binding nor a profile.
     public var userHandle: [UInt8]
 
     public init(
@@ -279,7 +292,7 @@ extension V1 {
     public var applicationID: String
     public var evaluation: [UInt8]
     public var attempt: Attempt?
-    /// The posture at this moment. The service compares its `domainState`.
+    /// The posture at this moment. The service compares its `domainState`. For a passkey it may be absent.
     public var posture: DevicePosture?
 
     public init(

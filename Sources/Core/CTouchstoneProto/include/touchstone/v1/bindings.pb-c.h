@@ -21,11 +21,14 @@ typedef struct Touchstone__V1__PrimaryAuthentication Touchstone__V1__PrimaryAuth
 typedef struct Touchstone__V1__HardwareKey Touchstone__V1__HardwareKey;
 typedef struct Touchstone__V1__ProfileTouchId Touchstone__V1__ProfileTouchId;
 typedef struct Touchstone__V1__Binding Touchstone__V1__Binding;
+typedef struct Touchstone__V1__Passkey Touchstone__V1__Passkey;
 typedef struct Touchstone__V1__KeyAttestation Touchstone__V1__KeyAttestation;
 typedef struct Touchstone__V1__KeyAttestation__FactsEntry Touchstone__V1__KeyAttestation__FactsEntry;
 typedef struct Touchstone__V1__BeginBindingRequest Touchstone__V1__BeginBindingRequest;
+typedef struct Touchstone__V1__NewPasskey Touchstone__V1__NewPasskey;
 typedef struct Touchstone__V1__BeginBindingResponse Touchstone__V1__BeginBindingResponse;
 typedef struct Touchstone__V1__CompleteBindingRequest Touchstone__V1__CompleteBindingRequest;
+typedef struct Touchstone__V1__PasskeyRegistration Touchstone__V1__PasskeyRegistration;
 typedef struct Touchstone__V1__CompleteBindingResponse Touchstone__V1__CompleteBindingResponse;
 typedef struct Touchstone__V1__GetBindingRequest Touchstone__V1__GetBindingRequest;
 typedef struct Touchstone__V1__GetBindingResponse Touchstone__V1__GetBindingResponse;
@@ -163,7 +166,7 @@ struct  Touchstone__V1__Binding
   char *application_id;
   char *profile_id;
   /*
-   * Do not publish this id either: see BeginBindingRequest.
+   * Do not publish this id either: see BeginBindingRequest. Of a passkey: "passkey:" and a digest of its credential id.
    */
   char *device_id;
   char *device_name;
@@ -180,10 +183,14 @@ struct  Touchstone__V1__Binding
    */
   Touchstone__V1__AttestationLevel attestation_level;
   /*
-   * In the order of protections; empty if no key is attested.
+   * In the order of protections; empty if no key is attested. A passkey has at most one.
    */
   size_t n_key_attestations;
   Touchstone__V1__KeyAttestation **key_attestations;
+  /*
+   * Set for CREDENTIAL_KIND_PASSKEY.
+   */
+  Touchstone__V1__Passkey *passkey;
   /*
    * In the order of protections: the keys that each attempt is signed with.
    */
@@ -192,7 +199,40 @@ struct  Touchstone__V1__Binding
 };
 #define TOUCHSTONE__V1__BINDING__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__binding__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, TOUCHSTONE__V1__CREDENTIAL_KIND__CREDENTIAL_KIND_UNSPECIFIED, 0,NULL, TOUCHSTONE__V1__BINDING_STATE__BINDING_STATE_UNSPECIFIED, 0, NULL, NULL, TOUCHSTONE__V1__BIOMETRY_TYPE__BIOMETRY_TYPE_UNSPECIFIED, TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED, 0,NULL, 0,NULL }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, TOUCHSTONE__V1__CREDENTIAL_KIND__CREDENTIAL_KIND_UNSPECIFIED, 0,NULL, TOUCHSTONE__V1__BINDING_STATE__BINDING_STATE_UNSPECIFIED, 0, NULL, NULL, TOUCHSTONE__V1__BIOMETRY_TYPE__BIOMETRY_TYPE_UNSPECIFIED, TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED, 0,NULL, NULL, 0,NULL }
+
+
+/*
+ * A passkey, as its authenticator described it when it was registered.
+ */
+struct  Touchstone__V1__Passkey
+{
+  ProtobufCMessage base;
+  /*
+   * As PublicKeyCredential.rawId. A page passes it to PublicKeyCredential.signalUnknownCredential after a revocation.
+   */
+  ProtobufCBinaryData credential_id;
+  /*
+   * COSE's number: -7 ES256, -35 ES384, -8 EdDSA (Ed25519), -257 RS256.
+   */
+  int32_t algorithm;
+  /*
+   * The authenticator's model, 16 bytes; zeros if it does not say. Only a certificate proves it (key_attestations).
+   */
+  ProtobufCBinaryData aaguid;
+  /*
+   * It may be copied to the person's other devices. Never changes.
+   */
+  protobuf_c_boolean backup_eligible;
+  /*
+   * "internal", "hybrid", "usb" and others, as the client sent them.
+   */
+  size_t n_transports;
+  char **transports;
+};
+#define TOUCHSTONE__V1__PASSKEY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__passkey__descriptor) \
+    , {0,NULL}, 0, {0,NULL}, 0, 0,NULL }
 
 
 struct  Touchstone__V1__KeyAttestation__FactsEntry
@@ -248,11 +288,38 @@ struct  Touchstone__V1__BeginBindingRequest
    */
   char *device_id;
   Touchstone__V1__PrimaryAuthentication *primary;
+  /*
+   * Required; for a passkey it may be absent, and is not looked at.
+   */
   Touchstone__V1__DevicePosture *posture;
+  /*
+   * A passkey is to be registered. It has no device: device_id is empty then.
+   */
+  Touchstone__V1__NewPasskey *passkey;
 };
 #define TOUCHSTONE__V1__BEGIN_BINDING_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__begin_binding_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, NULL, NULL }
+
+
+/*
+ * What the authenticator's dialogue shows, and what it keeps beside the passkey.
+ */
+struct  Touchstone__V1__NewPasskey
+{
+  ProtobufCMessage base;
+  /*
+   * Required, 1 to 256 bytes: the account's name, such as an e-mail address. An authenticator may cut it off after 64.
+   */
+  char *user_name;
+  /*
+   * The person's name, at most 256 bytes. Empty: user_name.
+   */
+  char *display_name;
+};
+#define TOUCHSTONE__V1__NEW_PASSKEY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__new_passkey__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
 struct  Touchstone__V1__BeginBindingResponse
@@ -269,7 +336,7 @@ struct  Touchstone__V1__BeginBindingResponse
    */
   ProtobufCBinaryData challenge;
   /*
-   * The exact bytes for each new key to sign (ECDSA P-256 over SHA-256).
+   * The exact bytes for each new key to sign (ECDSA P-256 over SHA-256). A passkey's challenge is their SHA-256.
    */
   ProtobufCBinaryData signing_input;
   /*
@@ -282,10 +349,15 @@ struct  Touchstone__V1__BeginBindingResponse
    * later has none).
    */
   Touchstone__V1__Denial *denial;
+  /*
+   * For a passkey: PublicKeyCredentialCreationOptionsJSON (WebAuthn Level 3), which PublicKeyCredential.parseCreationOptionsFromJSON
+   * and Android's Credential Manager take as it is. It excludes the authenticators that hold a passkey of the profile already.
+   */
+  char *passkey_options;
 };
 #define TOUCHSTONE__V1__BEGIN_BINDING_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__begin_binding_response__descriptor) \
-    , {0,NULL}, {0,NULL}, {0,NULL}, NULL, NULL }
+    , {0,NULL}, {0,NULL}, {0,NULL}, NULL, NULL, (char *)protobuf_c_empty_string }
 
 
 struct  Touchstone__V1__CompleteBindingRequest
@@ -294,25 +366,57 @@ struct  Touchstone__V1__CompleteBindingRequest
   char *application_id;
   ProtobufCBinaryData ticket;
   /*
-   * At most 128 bytes.
+   * At most 128 bytes. A passkey's name, as the person calls it.
    */
   char *device_name;
   /*
-   * One or two keys (one for biometrics, one for the device owner), or a ProfileTouchID.
+   * One or two keys (one for biometrics, one for the device owner), or a ProfileTouchID, or a passkey.
    */
   size_t n_keys;
   Touchstone__V1__HardwareKey **keys;
   Touchstone__V1__ProfileTouchId *profile_touch_id;
+  /*
+   * Required; for a passkey it may be absent, and is not looked at.
+   */
   Touchstone__V1__DevicePosture *posture;
   /*
    * A device acts for one profile in an application. True revokes its binding to another profile. The same profile's binding
    * is replaced in any case.
    */
   protobuf_c_boolean replace_existing;
+  /*
+   * Instead of keys, with the ticket of a passkey.
+   */
+  Touchstone__V1__PasskeyRegistration *passkey;
 };
 #define TOUCHSTONE__V1__COMPLETE_BINDING_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__complete_binding_request__descriptor) \
-    , (char *)protobuf_c_empty_string, {0,NULL}, (char *)protobuf_c_empty_string, 0,NULL, NULL, NULL, 0 }
+    , (char *)protobuf_c_empty_string, {0,NULL}, (char *)protobuf_c_empty_string, 0,NULL, NULL, NULL, 0, NULL }
+
+
+/*
+ * What navigator.credentials.create returned, or Android's Credential Manager.
+ */
+struct  Touchstone__V1__PasskeyRegistration
+{
+  ProtobufCMessage base;
+  /*
+   * response.attestationObject, 1 to 65,536 bytes.
+   */
+  ProtobufCBinaryData attestation_object;
+  /*
+   * response.clientDataJSON, 1 to 4,096 bytes, as it is.
+   */
+  ProtobufCBinaryData client_data_json;
+  /*
+   * response.getTransports(): at most 8, of 1 to 32 visible ASCII characters.
+   */
+  size_t n_transports;
+  char **transports;
+};
+#define TOUCHSTONE__V1__PASSKEY_REGISTRATION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__passkey_registration__descriptor) \
+    , {0,NULL}, {0,NULL}, 0,NULL }
 
 
 struct  Touchstone__V1__CompleteBindingResponse
@@ -533,6 +637,25 @@ Touchstone__V1__Binding *
 void   touchstone__v1__binding__free_unpacked
                      (Touchstone__V1__Binding *message,
                       ProtobufCAllocator *allocator);
+/* Touchstone__V1__Passkey methods */
+void   touchstone__v1__passkey__init
+                     (Touchstone__V1__Passkey         *message);
+size_t touchstone__v1__passkey__get_packed_size
+                     (const Touchstone__V1__Passkey   *message);
+size_t touchstone__v1__passkey__pack
+                     (const Touchstone__V1__Passkey   *message,
+                      uint8_t             *out);
+size_t touchstone__v1__passkey__pack_to_buffer
+                     (const Touchstone__V1__Passkey   *message,
+                      ProtobufCBuffer     *buffer);
+Touchstone__V1__Passkey *
+       touchstone__v1__passkey__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   touchstone__v1__passkey__free_unpacked
+                     (Touchstone__V1__Passkey *message,
+                      ProtobufCAllocator *allocator);
 /* Touchstone__V1__KeyAttestation__FactsEntry methods */
 void   touchstone__v1__key_attestation__facts_entry__init
                      (Touchstone__V1__KeyAttestation__FactsEntry         *message);
@@ -574,6 +697,25 @@ Touchstone__V1__BeginBindingRequest *
 void   touchstone__v1__begin_binding_request__free_unpacked
                      (Touchstone__V1__BeginBindingRequest *message,
                       ProtobufCAllocator *allocator);
+/* Touchstone__V1__NewPasskey methods */
+void   touchstone__v1__new_passkey__init
+                     (Touchstone__V1__NewPasskey         *message);
+size_t touchstone__v1__new_passkey__get_packed_size
+                     (const Touchstone__V1__NewPasskey   *message);
+size_t touchstone__v1__new_passkey__pack
+                     (const Touchstone__V1__NewPasskey   *message,
+                      uint8_t             *out);
+size_t touchstone__v1__new_passkey__pack_to_buffer
+                     (const Touchstone__V1__NewPasskey   *message,
+                      ProtobufCBuffer     *buffer);
+Touchstone__V1__NewPasskey *
+       touchstone__v1__new_passkey__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   touchstone__v1__new_passkey__free_unpacked
+                     (Touchstone__V1__NewPasskey *message,
+                      ProtobufCAllocator *allocator);
 /* Touchstone__V1__BeginBindingResponse methods */
 void   touchstone__v1__begin_binding_response__init
                      (Touchstone__V1__BeginBindingResponse         *message);
@@ -611,6 +753,25 @@ Touchstone__V1__CompleteBindingRequest *
                       const uint8_t       *data);
 void   touchstone__v1__complete_binding_request__free_unpacked
                      (Touchstone__V1__CompleteBindingRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Touchstone__V1__PasskeyRegistration methods */
+void   touchstone__v1__passkey_registration__init
+                     (Touchstone__V1__PasskeyRegistration         *message);
+size_t touchstone__v1__passkey_registration__get_packed_size
+                     (const Touchstone__V1__PasskeyRegistration   *message);
+size_t touchstone__v1__passkey_registration__pack
+                     (const Touchstone__V1__PasskeyRegistration   *message,
+                      uint8_t             *out);
+size_t touchstone__v1__passkey_registration__pack_to_buffer
+                     (const Touchstone__V1__PasskeyRegistration   *message,
+                      ProtobufCBuffer     *buffer);
+Touchstone__V1__PasskeyRegistration *
+       touchstone__v1__passkey_registration__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   touchstone__v1__passkey_registration__free_unpacked
+                     (Touchstone__V1__PasskeyRegistration *message,
                       ProtobufCAllocator *allocator);
 /* Touchstone__V1__CompleteBindingResponse methods */
 void   touchstone__v1__complete_binding_response__init
@@ -797,6 +958,9 @@ typedef void (*Touchstone__V1__ProfileTouchId_Closure)
 typedef void (*Touchstone__V1__Binding_Closure)
                  (const Touchstone__V1__Binding *message,
                   void *closure_data);
+typedef void (*Touchstone__V1__Passkey_Closure)
+                 (const Touchstone__V1__Passkey *message,
+                  void *closure_data);
 typedef void (*Touchstone__V1__KeyAttestation__FactsEntry_Closure)
                  (const Touchstone__V1__KeyAttestation__FactsEntry *message,
                   void *closure_data);
@@ -806,11 +970,17 @@ typedef void (*Touchstone__V1__KeyAttestation_Closure)
 typedef void (*Touchstone__V1__BeginBindingRequest_Closure)
                  (const Touchstone__V1__BeginBindingRequest *message,
                   void *closure_data);
+typedef void (*Touchstone__V1__NewPasskey_Closure)
+                 (const Touchstone__V1__NewPasskey *message,
+                  void *closure_data);
 typedef void (*Touchstone__V1__BeginBindingResponse_Closure)
                  (const Touchstone__V1__BeginBindingResponse *message,
                   void *closure_data);
 typedef void (*Touchstone__V1__CompleteBindingRequest_Closure)
                  (const Touchstone__V1__CompleteBindingRequest *message,
+                  void *closure_data);
+typedef void (*Touchstone__V1__PasskeyRegistration_Closure)
+                 (const Touchstone__V1__PasskeyRegistration *message,
                   void *closure_data);
 typedef void (*Touchstone__V1__CompleteBindingResponse_Closure)
                  (const Touchstone__V1__CompleteBindingResponse *message,
@@ -919,11 +1089,14 @@ extern const ProtobufCMessageDescriptor touchstone__v1__primary_authentication__
 extern const ProtobufCMessageDescriptor touchstone__v1__hardware_key__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__profile_touch_id__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__binding__descriptor;
+extern const ProtobufCMessageDescriptor touchstone__v1__passkey__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__key_attestation__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__key_attestation__facts_entry__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__begin_binding_request__descriptor;
+extern const ProtobufCMessageDescriptor touchstone__v1__new_passkey__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__begin_binding_response__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__complete_binding_request__descriptor;
+extern const ProtobufCMessageDescriptor touchstone__v1__passkey_registration__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__complete_binding_response__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__get_binding_request__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__get_binding_response__descriptor;

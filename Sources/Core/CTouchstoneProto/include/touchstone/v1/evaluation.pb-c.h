@@ -179,8 +179,8 @@ struct  Touchstone__V1__BeginEvaluationRequest
   char *application_id;
   char *policy;
   /*
-   * The device that shows the prompt. Empty if only profile_id is known. If both are empty, only a ProfileTouchID can succeed,
-   * because it identifies its profile by itself.
+   * The device that shows the prompt, or one passkey. Empty if only profile_id is known. If both are empty, only a ProfileTouchID
+   * or a passkey can succeed, because each identifies its profile by itself.
    */
   char *binding_id;
   /*
@@ -199,6 +199,9 @@ struct  Touchstone__V1__BeginEvaluationRequest
    * Required by policies for payment, refused by all others.
    */
   Touchstone__V1__Transaction *transaction;
+  /*
+   * Required, unless the policy accepts passkeys and the application serves them. An absent one serves passkeys and secrets only.
+   */
   Touchstone__V1__DevicePosture *posture;
   /*
    * Instead of binding_id, for a person without a bound device: passcode, gesture, passkey or primary.
@@ -243,10 +246,17 @@ struct  Touchstone__V1__BeginEvaluationResponse
    */
   size_t n_advisories;
   char **advisories;
+  /*
+   * Set if factors has FACTOR_PASSKEY: PublicKeyCredentialRequestOptionsJSON (WebAuthn Level 3), which
+   * PublicKeyCredential.parseRequestOptionsFromJSON and Android's Credential Manager take as it is. It names no credential, so that
+   * it is the same for known and unknown profiles: the authenticator offers the passkeys that it has. Its challenge is the SHA-256
+   * of signing_input.
+   */
+  char *passkey_options;
 };
 #define TOUCHSTONE__V1__BEGIN_EVALUATION_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__begin_evaluation_response__descriptor) \
-    , {0,NULL}, {0,NULL}, NULL, 0,NULL, NULL, TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNSPECIFIED, NULL, 0,NULL }
+    , {0,NULL}, {0,NULL}, NULL, 0,NULL, NULL, TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNSPECIFIED, NULL, 0,NULL, (char *)protobuf_c_empty_string }
 
 
 struct  Touchstone__V1__KeyProof
@@ -325,15 +335,31 @@ struct  Touchstone__V1__GestureProof
 
 
 /*
- * A WebAuthn assertion, as navigator.credentials.get returned it.
+ * A WebAuthn assertion, as navigator.credentials.get returned it, or Android's Credential Manager. Content that is not as it must
+ * be counts as a wrong proof, in its evaluation alone, and the event names what is wrong with it.
  */
 struct  Touchstone__V1__PasskeyProof
 {
   ProtobufCMessage base;
+  /*
+   * rawId, 1 to 1,023 bytes.
+   */
   ProtobufCBinaryData credential_id;
+  /*
+   * response.authenticatorData, 37 to 4,096 bytes.
+   */
   ProtobufCBinaryData authenticator_data;
+  /*
+   * response.clientDataJSON, 1 to 4,096 bytes, as it is.
+   */
   ProtobufCBinaryData client_data_json;
+  /*
+   * response.signature, 8 to 1,024 bytes.
+   */
   ProtobufCBinaryData signature;
+  /*
+   * response.userHandle, at most 64 bytes. Required if the evaluation names neither a binding nor a profile.
+   */
   ProtobufCBinaryData user_handle;
 };
 #define TOUCHSTONE__V1__PASSKEY_PROOF__INIT \
@@ -376,7 +402,7 @@ struct  Touchstone__V1__SubmitAttemptRequest
   char *application_id;
   ProtobufCBinaryData evaluation;
   /*
-   * The posture at this moment. The service compares its domain_state.
+   * The posture at this moment. The service compares its domain_state. For a passkey it may be absent.
    */
   Touchstone__V1__DevicePosture *posture;
   Touchstone__V1__SubmitAttemptRequest__AttemptCase attempt_case;

@@ -59,7 +59,7 @@ typedef enum _Touchstone__V1__AttestationLevel {
    */
   TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_APP = 3,
   /*
-   * Android's trusted execution environment.
+   * Android's trusted execution environment; a passkey whose certificates lead to a trusted root.
    */
   TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_TEE = 4,
   /*
@@ -261,8 +261,8 @@ struct  Touchstone__V1__LocalizedText
  *   BIOMETRY_NOT_ENROLLED   -7
  *   BIOMETRY_LOCKOUT        -8        -1 before iOS 9; ends with a success of device owner or passcode, or UnlockDevice
  *   DOMAIN_STATE_REQUIRED   -6        the policy or a new binding requires a domain state, and the device gives none
- *   PLATFORM_NOT_SERVED     -6        a payment on web, or another policy that requires a domain state on android or web. They
- *                                     have none, and nothing that this version serves takes its place there. No update of the
+ *   PLATFORM_NOT_SERVED     -6        a payment by a key on web, or another policy that requires a domain state on android or web.
+ *                                     They have none, and nothing takes its place there; a passkey can pay. No update of the
  *                                     device helps
  *   PLATFORM_DIFFERS        -6        the posture's platform family (ios and ipados; macos; android; web) differs from the
  *                                     binding's; bind the device anew
@@ -379,7 +379,7 @@ struct  Touchstone__V1__Event
    * "la_error": the code in the caller's answer.
    * "reason": a word of the service's own: in binding.revoked REPLACED, in device.unlocked BOUND_ANEW. An attempt's reason may say
    * more than its answer did: a denial's reason, SIGNATURE_INVALID, PROFILE_TOUCH_ID_INVALID, WRONG_SECRET, BINDING_NOT_ACTIVE
-   * (revoked or unknown), DOMAIN_STATE_ and the verdict, ATTEMPTS_SPENT, REPORTED (by the device), EVALUATION_UNKNOWN,
+   * (revoked or unknown), PASSKEY_UNKNOWN, PASSKEY_OF_ANOTHER, USER_HANDLE_DIFFERS and others of a passkey (docs/ATTESTATION.md), DOMAIN_STATE_ and the verdict, ATTEMPTS_SPENT, REPORTED (by the device), EVALUATION_UNKNOWN,
    * EVALUATION_EXPIRED, EVALUATION_FINISHED, POLICY_CHANGED.
    * "transaction": for a payment's approval, its refusals and its token's uses, the SHA-256 of the transaction in base64url, as in
    * the token's claim txn.

@@ -1,0 +1,182 @@
+// CompleteBinding for a passkey: judge its registration (WebAuthn Level 3 §7.1), decide, commit (R46).
+
+internal import DispatchRPC
+internal import TouchstoneAttestation
+internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// A registration, as the client sent it.
+struct OfferedPasskey: Sendable {
+  var attestationObject: [UInt8]
+  var clientData: [UInt8]
+  var transports: [String]
+}
+
+/// What a registration came to.
+enum PasskeyVerdict: Sendable {
+  case proven(PasskeyRecord, signCount: UInt32)
+  case refused(KeyProofRefusal)
+}
+
+extension RequestValidator {
+  static let passkeyField = "passkey"
+  private static let attestationObjectBytes = 1...PasskeyRegistration.maximumBytes
+  static let clientDataBytes = 1...PasskeyExpectation.maximumClientDataBytes
+  /// WebAuthn knows six; browsers pass unknown ones on.
+  private static let maximumTransports = 8
+  private static let transportBytes = 1...32
+
+  mutating func passkey(_ registration: V1.PasskeyRegistration) -> OfferedPasskey {
+    let field = Self.passkeyField
+    opaque(registration.attestationObject, "\(field).attestation_object", count: Self.attestationObjectBytes)
+    opaque(registration.clientDataJSON, "\(field).client_data_json", count: Self.clientDataBytes)
+    if registration.transports.count > Self.maximumTransports {
+      refuse("\(field).transports", "must be at most \(Self.maximumTransports), are \(registration.transports.count)")
+    }
+    for (index, transport) in registration.transports.enumerated().prefix(Self.maximumTransports)
+    where !Self.transportBytes.contains(transport.utf8.count) || !transport.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) {
+      refuse("\(field).transports[\(index)]", "must be 1 to 32 visible ASCII characters")
+    }
+    return OfferedPasskey(
+      attestationObject: registration.attestationObject, clientData: registration.clientDataJSON,
+      transports: registration.transports)
+  }
+}
+
+extension EnrolmentFlow {
+  // MARK: Judge
+
+  /// By a worker, in the caller's turn: a statement's certificates cost as much as a dozen calls.
+  func judge(_ passkey: OfferedPasskey) throws(RequestError) {
+    let requirements = requirements
+    guard requirements.passkeys != nil else { return refuse(.passkeysNotServed) }
+    try service.keyProofs.judge(
+      passkey, by: requirements, signingInput: ticket.signingInput(applicationID: request.applicationID),
+      at: service.clock(), applicationID: request.applicationID, for: exchange
+    ) { verdict in
+      switch verdict {
+      case .proven(let passkey, let signCount):
+        exchange.deciding { round in read(for: passkey, signCount: signCount, in: round) }
+      case .refused(let refusal):
+        refuse(refusal.error(field: RequestValidator.passkeyField), reason: refusal.reason)
+      }
+    }
+  }
+
+  // MARK: Decide and commit
+
+  private func read(for passkey: PasskeyRecord, signCount: UInt32, in round: DecisionRound) {
+    service.store.enrolmentRecords(
+      applicationID: request.applicationID, profileID: ticket.profileID, deviceID: passkey.deviceID,
+      vendor: service.vendor(of: request.applicationID), ticket: ticket.key,
+      completion: exchange.then { records in decide(records, passkey, signCount: signCount, in: round) })
+  }
+
+  private func decide(
+    _ records: EnrolmentRecords, _ passkey: PasskeyRecord, signCount: UInt32, in round: DecisionRound
+  ) {
+    guard isOpen(records) else { return refuse(.ticketInvalid) }
+    // One account has a credential (§7.1 step 26). The answer is that to any proof that is not accepted: whoever knows another
+    // one's credential id learns nothing.
+    guard records.deviceBinding == nil else {
+      let refusal = ProofError(.keyDiffers, "the credential is registered already")
+      return refuse(
+        KeyProofRefusal.proof(refusal).error(field: RequestValidator.passkeyField),
+        reason: RequestError.Reason.passkeyInUse)
+    }
+    let decision = service.configuration.enrolment.decide(
+      EnrolmentFacts(
+        profileID: ticket.profileID, deviceProfileID: nil, activeBindingCount: records.activeBindingCount,
+        replaceExisting: false))
+    guard case .bind = decision else { return refuse(.tooManyBindings) }
+    bind(records, passkey, signCount: signCount, in: round)
+  }
+
+  private func bind(
+    _ records: EnrolmentRecords, _ passkey: PasskeyRecord, signCount: UInt32, in round: DecisionRound
+  ) {
+    let now = service.clock()
+    // It may be used on any platform, and has no domain state.
+    let binding = BindingRecord(
+      bindingID: Base64URL.encode(service.randomness.uniqueID().bytes), applicationID: request.applicationID,
+      profileID: ticket.profileID, deviceID: passkey.deviceID, deviceName: request.deviceName,
+      biometryType: .unspecified, credential: .passkey(passkey), isRevoked: false, baseline: nil, platformFamily: nil,
+      createdAt: now, lastUsedAt: nil, proofCounter: signCount, version: 0)
+    var changeSet = ChangeSet(
+      changes: [
+        .useTicket(ticket.key), ticket.holder.requirement(in: records.holder), .putProfile(records.profile.written()),
+        .putBinding(binding),
+      ],
+      events: [.binding(.created, binding, caller: exchange.caller, time: now)])
+    changeSet.compare(records.device, in: round)
+    service.commit(changeSet, in: round, for: exchange) {
+      exchange.answer(V1.CompleteBindingResponse(binding: V1.Binding(binding)))
+    }
+  }
+}
+
+// MARK: - Judging
+
+extension KeyProofs {
+  /// Judges in the caller's turn, and runs `body` on the call's event loop.
+  ///
+  /// - Parameter signingInput: of the ticket; the challenge is its hash (R47).
+  func judge<Response>(
+    _ offered: OfferedPasskey, by requirements: AttestationRequirements, signingInput: [UInt8], at now: UnixTime,
+    applicationID: String, for exchange: Exchange<Response>,
+    then body: @escaping @Sendable (PasskeyVerdict) throws(RequestError) -> Void
+  ) throws(RequestError) {
+    try inTurn(for: exchange, applicationID: applicationID) { trusted in
+      do throws(ProofError) {
+        let registration = try PasskeyRegistration.verify(
+          attestationObject: offered.attestationObject, clientData: offered.clientData,
+          try requirements.passkey(challenge: PasskeyOptions.challenge(signingInput)), anchors: trusted.anchors,
+          revoked: trusted.revoked, at: Int(now.seconds))
+        // Of these proofs alone, the list and the roots have an age (R45).
+        guard registration.android == nil || !trusted.source.isRefused(at: now) else { return .refused(.trustTooOld) }
+        try Self.checkKey(of: registration)
+        let level = try requirements.level(of: registration)
+        return .proven(
+          PasskeyRecord(registration, at: level, rpID: requirements.passkeys?.rpID ?? "", offered.transports),
+          signCount: registration.signCount)
+      } catch {
+        return .refused(.proof(error))
+      }
+    } then: { verdict throws(RequestError) in
+      try body(verdict)
+    }
+  }
+
+  /// RSA of 4,096 bits has 526 bytes. Longer keys would make each login of theirs costly.
+  private static let maximumKeyBytes = 640
+
+  private static func checkKey(of registration: PasskeyRegistration) throws(ProofError) {
+    guard PasskeyOptions.algorithms.contains(registration.algorithm) else {
+      throw ProofError(.unsupportedAlgorithm, "COSE algorithm \(registration.algorithm) was not offered")
+    }
+    guard registration.publicKey.count <= maximumKeyBytes else {
+      throw ProofError(
+        .unsupportedAlgorithm, "a key of \(registration.publicKey.count) bytes, more than \(maximumKeyBytes)")
+    }
+  }
+}
+
+extension PasskeyRecord {
+  fileprivate init(
+    _ registration: PasskeyRegistration, at level: AttestationLevel, rpID: String, _ transports: [String]
+  ) {
+    var attestation: KeyAttestationRecord?
+    if level > .none {
+      attestation = KeyAttestationRecord(
+        level: ProofLevel(level),
+        facts: registration.facts.map { KeyAttestationRecord.Fact(name: $0.name, value: $0.value) })
+    }
+    self.init(
+      digest: Self.digest(ofCredentialID: registration.credentialID), credentialID: registration.credentialID,
+      algorithm: Int32(registration.algorithm), publicKey: registration.p256Point ?? registration.publicKey,
+      aaguid: registration.aaguid, isBackupEligible: registration.isBackupEligible, rpID: rpID,
+      transports: transports, attestation: attestation)
+  }
+}

@@ -1,0 +1,76 @@
+// BeginBinding for a passkey: the ticket, and the options that the browser's dialogue needs (R46).
+
+internal import DispatchRPC
+internal import TouchstoneAttestation
+internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension SealedTicket {
+  /// A device's ticket names it; a passkey has none.
+  var isForPasskey: Bool { deviceID.isEmpty }
+}
+
+extension TouchstoneService {
+  /// An e-mail address has up to 254 bytes. Authenticators may cut it off after 64 (WebAuthn Level 3 §6.4.1).
+  private static let nameBytes = 256
+
+  func beginPasskey(
+    _ passkey: V1.NewPasskey, _ request: V1.BeginBindingRequest, _ exchange: Exchange<V1.BeginBindingResponse>
+  ) throws(RequestError) {
+    let now = clock()
+    var validator = RequestValidator()
+    validator.application(request.applicationID)
+    validator.identifier(request.profileID, "profile_id")
+    if !request.deviceID.isEmpty { validator.refuse("device_id", "is not taken for a passkey, which has no device") }
+    validator.text(passkey.userName, "passkey.user_name", bytes: 1...Self.nameBytes)
+    validator.text(passkey.displayName, "passkey.display_name", bytes: 0...Self.nameBytes)
+    let authenticatedAt = validator.authenticationTime(
+      request.primary, "primary", under: configuration.enrolment, at: now)
+    try validator.finish()
+
+    guard configuration.enrolment.primaryVerdict(authenticatedAt: authenticatedAt, now: now) == .fresh else {
+      return denyOldLogin(request, exchange)
+    }
+    let requirements = keyProofs.requirements(of: request.applicationID)
+    guard let passkeys = requirements.passkeys else {
+      return deny(request, exchange, RequestError.Reason.passkeysNotServed) { () throws(RequestError) in
+        throw .passkeysNotServed
+      }
+    }
+    try bindingTurns.take(for: exchange, applicationID: request.applicationID) { [store, configuration] completion in
+      store.bindings(
+        applicationID: request.applicationID, profileID: request.profileID, includingRevoked: false, after: nil,
+        limit: configuration.enrolment.maximumBindingsPerProfile, completion: completion)
+    } then: { [self] bindings in
+      let present = bindings.compactMap(\.passkey).filter { $0.rpID == passkeys.rpID }
+      ticketHolder(request.profileID, of: request.applicationID, for: exchange) { [self] records in
+        let lifetime = configuration.enrolment.ticketLifetime
+        let ticket = SealedTicket(
+          key: newKey(expiresAt: now + lifetime), challenge: randomness.bytes(Self.challengeBytes),
+          profileID: request.profileID, deviceID: "", holder: SealedTicket.Holder(records))
+        let signingInput = ticket.signingInput(applicationID: request.applicationID)
+        exchange.answer(
+          V1.BeginBindingResponse(
+            ticket: keys.sealer.seal(ticket, for: exchange.caller, applicationID: request.applicationID, at: now),
+            challenge: ticket.challenge, signingInput: signingInput,
+            expiresAt: V1.Timestamp(ticket.key.expiresAt),
+            passkeyOptions: PasskeyOptions.creation(
+              of: passkey, userHandle: pepper.userHandle(of: request.profileID, in: request.applicationID),
+              signingInput: signingInput, excluding: present, requirements, passkeys, lifetime: lifetime)))
+      }
+    }
+  }
+}
+
+extension BindingRecord {
+  var passkey: PasskeyRecord? {
+    if case .passkey(let passkey) = credential { passkey } else { nil }
+  }
+}
+
+extension RequestError {
+  static let passkeysNotServed = RequestError.failedPrecondition(
+    Reason.passkeysNotServed, "the application's configuration names no relying party for passkeys", .deviceNotSetUp)
+}

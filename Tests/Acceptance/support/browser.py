@@ -1,0 +1,89 @@
+"""Chromium without a window, driven over the pipes of its DevTools protocol, with an authenticator that it simulates."""
+
+import itertools
+import json
+import os
+import shutil
+import subprocess
+
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+
+#: Chromium reads commands from the first and writes to the second (--remote-debugging-pipe).
+COMMANDS, ANSWERS = 3, 4
+
+
+class Browser:
+    """One page. A message that does not come ends the test by the browser's own end: it is started with a time limit."""
+
+    LIFETIME_SECONDS = 60
+
+    def __init__(self, directory):
+        theirs, self.commands = os.pipe()
+        answers, theirs_too = os.pipe()
+        flags = f"--headless --no-sandbox --disable-gpu --remote-debugging-pipe --user-data-dir={directory}"
+        pipes = f"{COMMANDS}<&{theirs} {ANSWERS}>&{theirs_too}"
+        self.process = subprocess.Popen(
+            ["bash", "-c", f"exec timeout {self.LIFETIME_SECONDS} {CHROMIUM} {flags} about:blank {pipes}"],
+            pass_fds=(theirs, theirs_too),
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(theirs)
+        os.close(theirs_too)
+        self.answers = os.fdopen(answers, "rb", buffering=0)
+        self.received = b""
+        self.numbers = itertools.count(1)
+        self.session = None
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+        os.close(self.commands)
+        self.answers.close()
+
+    def call(self, method, **params):
+        number = next(self.numbers)
+        message = {"id": number, "method": method, "params": params}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.commands, json.dumps(message).encode() + b"\0")
+        answer = self.next(lambda message: message.get("id") == number)
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    def next(self, is_wanted):
+        """The next message of that kind; others before it are dropped."""
+        while True:
+            while b"\0" not in self.received:
+                read = self.answers.read(65_536)
+                assert read, "Chromium has ended"
+                self.received += read
+            message, self.received = self.received.split(b"\0", 1)
+            message = json.loads(message)
+            if is_wanted(message):
+                return message
+
+    def open(self, url):
+        self.call("Page.enable")
+        self.call("Page.navigate", url=url)
+        self.next(lambda message: message.get("method") == "Page.loadEventFired")
+
+    def run(self, script):
+        """The value of an expression, or of its promise."""
+        answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, userGesture=True, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]["exception"]["description"]
+        return answer["result"].get("value")
+
+    def add_authenticator(self, **options):
+        """One in the machine, which verifies its user and touches itself, unless said otherwise."""
+        self.call("WebAuthn.enable")
+        usual = {
+            "protocol": "ctap2",
+            "transport": "internal",
+            "hasResidentKey": True,
+            "hasUserVerification": True,
+            "isUserVerified": True,
+            "automaticPresenceSimulation": True,
+        }
+        return self.call("WebAuthn.addVirtualAuthenticator", options=usual | options)["authenticatorId"]
