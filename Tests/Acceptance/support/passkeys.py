@@ -87,7 +87,8 @@ class Passkey:
 
     def client_data(self, kind, challenge, changes):
         data = {"type": kind, "challenge": challenge, "origin": self.origin, "crossOrigin": False} | changes
-        return json.dumps({name: value for name, value in data.items() if value is not None}).encode()
+        # Without white space, as browsers write it.
+        return json.dumps(data, separators=(",", ":")).encode()
 
     def authenticator_data(self, *, flags=None, rp_id=None, sign_count=None, credential=b""):
         if sign_count is None:
