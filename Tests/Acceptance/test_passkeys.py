@@ -238,6 +238,8 @@ def test_the_authenticators_own_signature_is_a_level(shop):
     assert binding.key_attestations[0].facts["format"] == "packed"
     token = shop.login(passkey).token
     assert jwt.decode(token, options={"verify_signature": False})["att"] == "self"
+    explained = shop.caller.explain(shop.caller.beginning(Phone(), binding_id=binding.binding_id))
+    assert explained.attestation_level == types_pb2.ATTESTATION_LEVEL_SELF_ATTESTED
 
 
 # Logging in

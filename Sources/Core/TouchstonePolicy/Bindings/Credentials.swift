@@ -65,7 +65,14 @@ extension BindingStanding {
 
   /// Of all credentials.
   public var proofLevel: ProofLevel {
-    holdsProfileTouchID ? .none : .ofBinding(keyProtections.map { provenKeys[$0] })
+    if holdsPasskey { return passkeyLevel }
+    return holdsProfileTouchID ? .none : .ofBinding(keyProtections.map { provenKeys[$0] })
+  }
+
+  /// What a policy asks of this kind of credential (R42).
+  public func askedLevel(by policy: EvaluationPolicy) -> ProofLevel {
+    // Authenticators are asked for what they can reach, as browsers' keys are.
+    policy.minimumAttestation.asked(of: holdsPasskey ? .web : platformFamily)
   }
 }
 

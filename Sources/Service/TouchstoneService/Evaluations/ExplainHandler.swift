@@ -84,7 +84,6 @@ extension TouchstoneService {
         trace: trace.map { V1.RuleTrace(rule: $0.rule, passed: $0.passed, detail: $0.detail) }, posture: seen,
         attestationLevel: isOfBinding ? V1.AttestationLevel(facts.binding.proofLevel) : .unspecified,
         askedAttestationLevel: isOfBinding
-          ? V1.AttestationLevel(terms.policy.minimumAttestation.asked(of: facts.binding.platformFamily)) : .unspecified)
-    )
+          ? V1.AttestationLevel(facts.binding.askedLevel(by: terms.policy)) : .unspecified))
   }
 }
