@@ -24,6 +24,7 @@ from support.android import (
     STRONGBOX,
     AndroidPhone,
     Maker,
+    certificate_that_spells_its_curve_out,
 )
 from support.caller import COFFEE, new_caller, passcode
 from support.configuration import check_complaints
@@ -748,6 +749,16 @@ def test_trust_that_is_gone_from_the_configuration_is_refused(start, maker, tmp_
     begun = caller.begin_binding(phone, "alice")
     with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="ATTESTATION_REQUIRED"):
         bind(caller, phone, phone.hardware_keys(begun.signing_input), begun)
+
+
+def test_a_curve_that_is_spelled_out_is_refused_before_its_key_is_read(caller, phone):
+    """Reading one of the peer's own making takes 100 ms, in the threads that verify everybody's passcodes."""
+    begun = caller.begin_binding(phone, "alice")
+    keys = phone.hardware_keys(begun.signing_input)
+    keys[0].certificate_chain.append(certificate_that_spells_its_curve_out())
+    with refused(INVALID_ARGUMENT, reason="UNSUPPORTED_ALGORITHM"):
+        bind(caller, phone, keys, begun)
+    bind(caller, phone, begun=begun)
 
 
 def test_a_list_that_cannot_be_read_changes_nothing(server, caller, maker, tmp_path):

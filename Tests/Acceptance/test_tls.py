@@ -7,6 +7,8 @@ import queue
 import re
 import shutil
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -15,6 +17,7 @@ from pathlib import Path
 import grpc
 import pytest
 
+from support.android import certificate_that_spells_its_curve_out
 from support.caller import new_caller, passcode
 from support.certificates import Authority
 from support.configuration import BAD_CONFIGURATION, MARK, check_complaints
@@ -177,6 +180,23 @@ def test_who_is_not_let_in_is_an_event_and_a_line_of_the_log(start, installed, t
     assert {(event.caller, *sorted(event.details.items())) for event in listed} == {
         ("unknown", ("peer", "tls"), ("reason", "CERTIFICATE_REFUSED"))
     }
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_strangers_curve_that_is_spelled_out_is_never_read(start, installed, tmp_path, version):
+    """Reading one of the stranger's own making takes an event loop 100 ms, and a chain has room for fifty."""
+    server = start(configuration=installed.configuration())
+    stranger = installed.authority.issue("stranger", common_name="Support Desk")
+    chain = tmp_path / "chain.pem"
+    chain.write_bytes(stranger.pem + ssl.DER_cert_to_PEM_cert(certificate_that_spells_its_curve_out()).encode())
+    context = ssl.create_default_context(cadata=installed.authority.pem.decode())
+    context.minimum_version = context.maximum_version = version
+    context.set_alpn_protocols(["h2"])
+    context.load_cert_chain(chain, stranger.key_file)
+    host, port = server.address.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), 20) as connection, pytest.raises(ssl.SSLError, match="(?i)decode.error"):
+        # By TLS 1.3 the client's part is over before the server has read its certificates.
+        context.wrap_socket(connection, server_hostname="localhost").recv()
 
 
 def test_a_forged_certificate_is_not_let_in_where_none_would_be(start, installed, tmp_path):

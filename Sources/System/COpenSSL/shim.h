@@ -10,6 +10,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
+#include <string.h>
 #include <openssl/x509v3.h>
 
 static const uint64_t copenssl_no_compression = SSL_OP_NO_COMPRESSION;
@@ -36,6 +37,21 @@ static inline void copenssl_set_read_ahead(SSL_CTX *context) {
 
 static inline void copenssl_set_max_certificate_bytes(SSL_CTX *context, long bytes) {
   SSL_CTX_set_max_cert_list(context, bytes);
+}
+
+// Whether a key in DER spells its elliptic curve out, or is of SM2, which may. OpenSSL 3 reads keys together with their
+// certificates, and takes a square root for each compressed point: modulo a prime of the sender's choice (k * 2^600 + 1) that is
+// 100 ms. What follows the algorithm must be the curve's name; only the content of an identifier has a single encoding.
+static inline int copenssl_spells_curve_out(const void *bytes, size_t count) {
+  static const unsigned char elliptic_curve[] = {0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01};
+  static const unsigned char sm2[] = {0x2A, 0x81, 0x1C, 0xCF, 0x55, 0x01, 0x82, 0x2D};
+  static const unsigned char object_identifier = 0x06;
+  const unsigned char *next = bytes, *end = next + count;
+  for (; end - next > (long)sizeof elliptic_curve; next++) {
+    if (memcmp(next, elliptic_curve, sizeof elliptic_curve) == 0 && next[sizeof elliptic_curve] != object_identifier) return 1;
+    if (memcmp(next, sm2, sizeof sm2) == 0) return 1;
+  }
+  return 0;
 }
 
 static inline void copenssl_set_session_cache_mode(SSL_CTX *context, long mode) {

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from .phone import BIOMETRY, DEVICE_OWNER, Phone, new_key
+from .phone import BIOMETRY, DEVICE_OWNER, P256_ORDER, Phone, new_key
 
 KEY_DESCRIPTION = x509.ObjectIdentifier("1.3.6.1.4.1.11129.2.1.17")
 #: In certificates that were made over the network, for weeks; its content is CBOR: {1: 1}.
@@ -60,6 +60,31 @@ def tagged(number, value):
     if number < 31:
         return tlv([0xA0 | number], value)
     return tlv([0xBF, 0x80 | number >> 7, number & 0x7F], value)
+
+
+def certificate_that_spells_its_curve_out():
+    """DER, of a key on P-256 by its numbers instead of its name: as a peer would have to send a curve of its own making.
+    Nobody's signature is on it."""
+
+    def identifier(hexadecimal):
+        return tlv([0x06], bytes.fromhex(hexadecimal))
+
+    prime = 2**256 - 2**224 + 2**192 + 2**96 - 1
+    b = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
+    base = b"\x03" + bytes.fromhex("6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296")
+    curve = sequence(
+        integer(1),
+        sequence(identifier("2a8648ce3d0101"), integer(prime)),
+        sequence(octets((prime - 3).to_bytes(32)), octets(b.to_bytes(32))),
+        octets(base),
+        integer(P256_ORDER),
+    )
+    key = sequence(sequence(identifier("2a8648ce3d0201"), curve), tlv([0x03], b"\0" + base))
+    name = _name("Peer").public_bytes()
+    validity = sequence(tlv([0x17], b"200101000000Z"), tlv([0x17], b"400101000000Z"))
+    algorithm = sequence(identifier("2a8648ce3d040302"))
+    content = sequence(tagged(0, integer(2)), integer(1), algorithm, name, validity, name, key)
+    return sequence(content, algorithm, tlv([0x03], b"\0" + sequence(integer(1), integer(1))))
 
 
 @dataclasses.dataclass

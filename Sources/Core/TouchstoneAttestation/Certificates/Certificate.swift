@@ -24,6 +24,7 @@ package struct Certificate: Sendable {
     guard der.count <= Self.maximumBytes else {
       throw ProofError(.malformedCertificate, "\(der.count) bytes, more than \(Self.maximumBytes)")
     }
+    try PublicKey.requireNamedCurve(in: der)
     let pointer = der.withUnsafeBufferPointer { buffer in
       var next = buffer.baseAddress
       let certificate = d2i_X509(nil, &next, buffer.count)

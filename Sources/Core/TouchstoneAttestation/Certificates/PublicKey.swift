@@ -31,6 +31,7 @@ package struct PublicKey: Sendable {
 
   /// - Parameter subjectPublicKeyInfo: DER (RFC 5280 §4.1.2.7), of a key that OpenSSL knows.
   init(subjectPublicKeyInfo bytes: [UInt8]) throws(ProofError) {
+    try Self.requireNamedCurve(in: bytes)
     let pointer = bytes.withUnsafeBufferPointer { buffer in
       var next = buffer.baseAddress
       let key = d2i_PUBKEY(nil, &next, buffer.count)
@@ -61,6 +62,13 @@ package struct PublicKey: Sendable {
       [1, 3, 101, 113],
     ]
     return kinds.contains(kind)
+  }
+
+  /// Before OpenSSL reads a key, or a certificate with its key: reading alone may cost it 100 ms.
+  static func requireNamedCurve(in der: [UInt8]) throws(ProofError) {
+    guard der.withUnsafeBytes({ copenssl_spells_curve_out($0.baseAddress, $0.count) }) == 0 else {
+      throw ProofError(.unsupportedAlgorithm, "a curve that is spelt out")
+    }
   }
 
   /// Greater ones cost a verification milliseconds, and no authenticator has them.

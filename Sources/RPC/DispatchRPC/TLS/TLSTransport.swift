@@ -336,6 +336,7 @@ extension TLSTransport {
 
   static func installCallbacks(in context: OpaquePointer) {
     SSL_CTX_set_msg_callback(context) { isSent, _, type, bytes, count, ssl, _ in
+      if isSent == 0, type == SSL3_RT_HANDSHAKE, let bytes { TLSTransport.refuseCostlyCertificates(in: bytes, count) }
       guard isSent == 0, let transport = TLSTransport.of(ssl), transport.state == .established else { return }
       // TLS 1.2 says a record's type in its header; TLS 1.3 says there "application data" of all, and the type within.
       guard type == SSL3_RT_HEADER || type == SSL3_RT_INNER_CONTENT_TYPE, count > 0 else { return }
@@ -345,6 +346,17 @@ extension TLSTransport {
       // Without this, OpenSSL would still process the bytes that it has already read.
       if transport.budget.isExceeded { SSL_set_shutdown(ssl, SSL_RECEIVED_SHUTDOWN) }
     }
+  }
+
+  private static let handshakeHeaderBytes = 4
+
+  /// OpenSSL has the whole message and has not read it yet. A peer needs no certificate that anybody vouches for to send one.
+  private static func refuseCostlyCertificates(in message: UnsafeRawPointer, _ count: Int) {
+    guard count > handshakeHeaderBytes, Int32(message.load(as: UInt8.self)) == SSL3_MT_CERTIFICATE,
+      copenssl_spells_curve_out(message, count) != 0
+    else { return }
+    // The callback has no way to refuse: an empty list with bytes after it ends the handshake (decode_error).
+    memset(UnsafeMutableRawPointer(mutating: message) + handshakeHeaderBytes, 0, count - handshakeHeaderBytes)
   }
 
   /// A new session of a client's; keeping the reference is said with 1.
