@@ -340,7 +340,7 @@ def test_an_oversized_chain_is_not_read(caller, phone, chain, field):
 
 
 def test_a_chain_is_androids(caller, phone):
-    """R43: Apple's proof is not served yet, and no other takes its place."""
+    """R43: Apple's platforms have App Attest."""
     for platform in ("ios", "macos", "web"):
         phone.platform = platform
         phone.domain_state = b"" if platform == "web" else b"fingers"
@@ -781,8 +781,10 @@ def test_roots_that_cannot_be_used(tmp_path):
     (tmp_path / "open.pem").write_text("anyone's")
     (tmp_path / "open.pem").chmod(0o666)
     for name, complaint in [("empty.pem", "no roots"), ("open.pem", "chmod"), ("absent.pem", "cannot be read")]:
-        check_complaints(
-            tmp_path / "touchstone.yaml", f"attestation: {{roots: {{android: ‸{tmp_path / name}}}}}\n", complaint
-        )
+        for platform in ("android", "apple"):
+            check_complaints(
+                tmp_path / "touchstone.yaml", f"attestation: {{roots: {{{platform}: ‸{tmp_path / name}}}}}\n", complaint
+            )
     check_complaints(tmp_path / "touchstone.yaml", "attestation: {‸root: x}\n", "root")
-    check_complaints(tmp_path / "touchstone.yaml", "attestation: {roots: {‸apple: x}}\n", "apple")
+    check_complaints(tmp_path / "touchstone.yaml", "attestation: {roots: {‸web: x}}\n", "web")
+    check_complaints(tmp_path / "touchstone.yaml", "attestation: {revoked: {‸apple: x}}\n", "apple")

@@ -8,7 +8,9 @@ import grpc
 import jwt
 import pytest
 
+from support.apple import APP_ID, Apple, ApplePhone
 from support.caller import Caller, gesture, new_caller, new_profile_id, passcode
+from support.errors import check_refusal
 from support.phone import Phone
 from support.replicas import Load, Replicas
 from support.server import run, run_to_end
@@ -171,6 +173,48 @@ def test_a_token_of_one_is_consumed_once_on_both(callers):
         answers = at_once_on_all([(each.tokens.ConsumeToken, request) for each in callers for _ in range(4)])
         assert [answer.consumed for answer in answers].count(True) == 1
         assert not any(each.introspect(token).active for each in callers)
+
+
+def test_of_two_assertions_with_one_counter_one_is_taken(new_replicas, tmp_path):
+    """R43: two processes verify both before either is stored. The other is not counted, and the next counter serves."""
+    apple = Apple()
+    configuration = {
+        "attestation": {"roots": {"apple": str(apple.write_roots(tmp_path / "apple.pem"))}},
+        "applications": {"shop": {"attestation": "required", "app_ids": [APP_ID]}},
+    }
+    for _ in range(2):
+        new_replicas.start(configuration=configuration)
+    callers = [Caller(server.channel(), "shop") for server in new_replicas.servers]
+    phone = ApplePhone(apple)
+    begun = callers[0].begin_binding(phone, new_profile_id())
+    request = callers[0].completion(phone, begun)
+    request.app_attest.CopyFrom(phone.attestation(begun, request.keys))
+    phone.binding = callers[0].bindings.CompleteBinding(request).binding
+    for counter in range(1, ROUNDS + 1):
+        calls = []
+        for caller in callers:
+            opened = caller.begin(phone)
+            request = caller.attempt(phone, opened)
+            request.app_assertion = phone.word_for_attempt(opened, request, counter=counter)
+            calls.append(caller.evaluations.SubmitAttempt.future(request, timeout=PATIENCE_SECONDS))
+        errors = [error for error in (call.exception() for call in calls) if error]
+        assert len(errors) == 1
+        check_refusal(errors[0], grpc.StatusCode.FAILED_PRECONDITION, reason="APP_ASSERTION_NOT_ACCEPTED")
+    for caller in callers:
+        stored = caller.get_binding(phone.binding.binding_id)
+        assert (stored.attestation_level, stored.app_attest.counter) == (types_pb2.ATTESTATION_LEVEL_APP, ROUNDS)
+    # Two bindings anew by one counter: the ticket of the other serves again.
+    requests = []
+    for caller in callers:
+        begun = caller.begin_binding(phone, phone.binding.profile_id)
+        request = caller.completion(phone, begun)
+        request.app_attest.CopyFrom(phone.word_for_binding(begun, request.keys, counter=ROUNDS + 1))
+        requests.append((caller.bindings.CompleteBinding, request))
+    calls = [method.future(request, timeout=PATIENCE_SECONDS) for method, request in requests]
+    errors = [error for error in (call.exception() for call in calls) if error]
+    assert len(errors) == 1
+    check_refusal(errors[0], grpc.StatusCode.INVALID_ARGUMENT, field="app_attest.assertion")
+    assert len(callers[0].list_bindings(phone.binding.profile_id).bindings) == 1
 
 
 # What is taken away

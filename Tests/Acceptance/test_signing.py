@@ -8,12 +8,14 @@ import struct
 import jwt
 import pytest
 
+from support.apple import client_data_of_attempt, client_data_of_binding, posture_bytes
 from support.caller import COFFEE
 from support.phone import Phone
-from support.stubs import PROTOS
+from support.stubs import PROTOS, bindings_pb2, evaluation_pb2, types_pb2
 
 VECTORS = json.loads((PROTOS.parent / "Tests" / "Vectors" / "signing.json").read_text(encoding="utf-8"))
 CHALLENGE_BYTES = 32
+HardwareKey, DevicePosture = bindings_pb2.HardwareKey, types_pb2.DevicePosture
 PURPOSES = {"login": b"\x01", "payment": b"\x02"}
 
 
@@ -62,6 +64,36 @@ def test_vectors_of_evaluations(vector):
         transaction,
     )
     assert signed.hex() == vector["signing_input"]
+
+
+def posture(vector):
+    fields = dict(vector["posture"])
+    canonical_bytes = fields.pop("canonical_bytes")
+    message = DevicePosture(**{**fields, "domain_state": bytes.fromhex(fields["domain_state"])})
+    assert posture_bytes(message).hex() == canonical_bytes
+    return message
+
+
+@pytest.mark.parametrize("vector", VECTORS["app_attest_bindings"], ids=range(len(VECTORS["app_attest_bindings"])))
+def test_vectors_of_what_an_app_vouches_for_in_a_binding(vector):
+    keys = [
+        HardwareKey(
+            public_key=bytes.fromhex(key["public_key"]),
+            ml_dsa_65_public_key=bytes.fromhex(key.get("ml_dsa_65_public_key", "")),
+            protection=key["protection"],
+        )
+        for key in vector["keys"]
+    ]
+    data = client_data_of_binding(bytes.fromhex(vector["signing_input"]), posture(vector), keys)
+    assert (data.hex(), hashlib.sha256(data).hexdigest()) == (vector["client_data"], vector["client_data_hash"])
+
+
+@pytest.mark.parametrize("vector", VECTORS["app_attest_attempts"], ids=range(len(VECTORS["app_attest_attempts"])))
+def test_vectors_of_what_an_app_vouches_for_in_an_attempt(vector):
+    signatures = {name: bytes.fromhex(vector.get(name, "")) for name in ("signature", "ml_dsa_65_signature")}
+    key = evaluation_pb2.KeyProof(**signatures)
+    data = client_data_of_attempt(bytes.fromhex(vector["signing_input"]), key, posture(vector))
+    assert (data.hex(), hashlib.sha256(data).hexdigest()) == (vector["client_data"], vector["client_data_hash"])
 
 
 def test_an_app_takes_a_bindings_signing_input_apart(caller):

@@ -435,8 +435,9 @@ def test_the_example_is_right(tmp_path, installed):
     """With files where it has them."""
     example = (ROOT / "deploy/touchstone.example.yaml").read_text()
     installed.authority.file.rename(tmp_path / "clients.pem")
-    root = ROOT / "Sources/Core/TouchstoneAttestation/Roots/google-hardware-p384-2025.pem"
-    shutil.copy(root, tmp_path / "android-roots.pem")
+    roots = ROOT / "Sources/Core/TouchstoneAttestation/Roots"
+    shutil.copy(roots / "google-hardware-p384-2025.pem", tmp_path / "android-roots.pem")
+    shutil.copy(roots / "apple-app-attestation-root-ca.pem", tmp_path / "apple-app-attest-root.pem")
     (tmp_path / "android-revoked.json").write_text('{"entries": {}}')
     path = tmp_path / "touchstone.yaml"
     path.write_text(example.replace("/etc/touchstone/", f"{tmp_path}/"))

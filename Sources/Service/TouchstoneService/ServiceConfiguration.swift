@@ -85,21 +85,28 @@ final class PolicyBook: Sendable {
   }
 }
 
-/// Which certificates of Android's hardware are trusted.
+/// Which certificates of phones' keys are trusted.
 package struct AndroidTrust: Sendable {
-  /// What a chain must lead to; `nil`: Google's roots.
+  /// What a chain of Android's hardware must lead to; `nil`: Google's roots.
   package var roots: [Certificate]?
+  /// What an attestation of App Attest must lead to; `nil`: Apple's root.
+  package var appAttestRoots: [Certificate]?
   /// Of certificates that prove nothing any more, as `RevocationList` has them.
   package var revokedSerialNumbers: Set<String> = []
-  /// Of what was read from files.
+  /// Of what was read from files for Android.
   package var dates: [TrustDate] = []
-  /// While any of it is too old, no proof is judged, and no key is bound by one.
+  package var appAttestDates: [TrustDate] = []
+  /// While any of it is too old, no proof of its platform is judged, and no key is bound by one.
   package var refusesWhenTooOld = false
 
   package init() {}
 
   func isRefused(at now: UnixTime) -> Bool {
     refusesWhenTooOld && dates.contains { $0.isTooOld(at: now) }
+  }
+
+  func isAppAttestRefused(at now: UnixTime) -> Bool {
+    refusesWhenTooOld && appAttestDates.contains { $0.isTooOld(at: now) }
   }
 }
 

@@ -80,7 +80,7 @@ def certificate_that_spells_its_curve_out():
         integer(P256_ORDER),
     )
     key = sequence(sequence(identifier("2a8648ce3d0201"), curve), tlv([0x03], b"\0" + base))
-    name = _name("Peer").public_bytes()
+    name = common_name("Peer").public_bytes()
     validity = sequence(tlv([0x17], b"200101000000Z"), tlv([0x17], b"400101000000Z"))
     algorithm = sequence(identifier("2a8648ce3d040302"))
     content = sequence(tagged(0, integer(2)), integer(1), algorithm, name, validity, name, key)
@@ -150,13 +150,13 @@ class Maker:
 
     def __init__(self, name="Maker"):
         self._root_key, self.keystore_key = new_key(), new_key()
-        self._root_name, self.keystore_name = _name(f"{name} Root"), _name(f"{name} TEE")
-        self.root = _sign(self._root_name, self._root_name, self._root_key, self._root_key, is_authority=True)
+        self._root_name, self.keystore_name = common_name(f"{name} Root"), common_name(f"{name} TEE")
+        self.root = certificate(self._root_name, self._root_name, self._root_key, self._root_key, is_authority=True)
         self.keystore = self.keystore_with()
 
     def keystore_with(self, *extensions, days=3650):
         """The phone's certificate, with more in it, or over in so many days."""
-        return _sign(
+        return certificate(
             self.keystore_name,
             self._root_name,
             self.keystore_key,
@@ -173,8 +173,8 @@ class Maker:
 
     def leaf(self, key, description, issuer_key=None, issuer_name=None, is_authority=False):
         extensions = [] if description is None else [(KEY_DESCRIPTION, description.der)]
-        name = _name("Android Keystore Key")
-        return _sign(
+        name = common_name("Android Keystore Key")
+        return certificate(
             name,
             issuer_name or self.keystore_name,
             key,
@@ -214,11 +214,11 @@ class AndroidPhone(Phone):
         return keys
 
 
-def _name(text):
+def common_name(text):
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
 
 
-def _sign(subject, issuer, key, issuer_key, *, is_authority=False, extensions=(), days=3650):
+def certificate(subject, issuer, key, issuer_key, *, is_authority=False, extensions=(), days=3650):
     now = datetime.datetime.now(datetime.UTC)
     builder = (
         x509.CertificateBuilder()

@@ -152,11 +152,13 @@ struct RequirementTests {
   }
 
   @Test func assertionsAreOfTheAppsThatAreNamedNow() {
-    let assertion = AppAssertion(counter: 1)
     let requirements = AttestationRequirements(appIDs: ["T.app"])
-    #expect(throws: Never.self) { try requirements.check(assertion, of: "T.app") }
+    #expect(throws: Never.self) { try requirements.checkAppAttestKey(of: "T.app", in: .production) }
     #expect(throws: ProofError(.applicationDiffers, "the assertion is of another app")) {
-      try requirements.check(assertion, of: "T.other")
+      try requirements.checkAppAttestKey(of: "T.other", in: .production)
+    }
+    #expect(throws: ProofError(.environmentDiffers, "the key was attested in another environment")) {
+      try requirements.checkAppAttestKey(of: "T.app", in: .development)
     }
   }
 

@@ -215,7 +215,7 @@ struct MoveTests {
     }
     #expect(bindings.contains { $0.lastSeen?.isProven == true } && bindings.contains { $0.lastSeen == nil })
     #expect(bindings.contains { $0.deviceLockCount > 0 } && bindings.contains { $0.platformFamily == .android })
-    #expect(bindings.contains { $0.proofCounter > 0 })
+    #expect(bindings.contains { $0.proofCounter > 0 } && bindings.contains { $0.appAttest != nil })
     #expect(bindings.contains(where: \.isRevoked) && bindings.contains { $0.lastUsedAt != nil })
     #expect(devices.contains { $0.lockCount > 0 } && devices.contains { $0.biometry.consecutiveFailures > 0 })
   }
@@ -282,6 +282,7 @@ struct MoveTests {
         $0.deviceLockCount = chance.next() % 3
         $0.lastSeen = chance.pick([nil, .sample(), .sample(isProven: true)])
         $0.proofCounter = chance.pick([0, 7])
+        $0.appAttest = chance.pick([nil, .sample])
       }
       var device = DeviceRecord.sample("phone of b-\(number)", failures: UInt32(chance.next() % 7))
       device.lockCount = chance.next() % 3

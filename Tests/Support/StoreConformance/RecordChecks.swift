@@ -164,6 +164,16 @@ extension StoreConformance {
           == DeviceRecord(deviceID: DeviceRecord.standInID(forRevokedBinding: "b-1")))
     },
 
+    // R43
+    Check(name: "a binding's App Attest key is kept with its receipt") { store in
+      let binding = BindingRecord.sample("b-1").with { ($0.appAttest, $0.proofCounter) = (.sample, 4) }
+      try await store.commit(.putBinding(binding))
+      // Twice: the first may ask the disk and the second memory.
+      for _ in 0..<2 { #expect(try await store.attemptRecords(bindingID: "b-1").binding == binding.stored) }
+      try await store.commit(.putBinding(binding.stored.revoked()))
+      #expect(try await store.attemptRecords(bindingID: "b-1").binding == binding.stored.revoked().stored)
+    },
+
     Check(name: "the posture that a binding was last seen with is kept, and changes no version") { store in
       let (first, second) = (SeenPosture.sample(), SeenPosture.sample(osVersion: OSVersion(18), isProven: true))
       let binding = BindingRecord.sample("b-1").with { $0.lastSeen = first }

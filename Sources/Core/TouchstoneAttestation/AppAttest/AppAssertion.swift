@@ -4,7 +4,13 @@ internal import Crypto
 
 package struct AppAssertion: Sendable {
   /// The greatest so far, to be stored.
-  package let counter: UInt32
+  package var counter: UInt32 { data.signCount }
+  /// ECDSA P-256 over SHA-256, DER.
+  package let signature: [UInt8]
+  private let data: AuthenticatorData
+
+  /// An assertion takes some 150.
+  package static let maximumBytes = 4_096
 
   package struct Expectation: Sendable {
     package var appID: String
@@ -22,20 +28,44 @@ package struct AppAssertion: Sendable {
   }
 
   package static func verify(_ bytes: [UInt8], _ expected: Expectation) throws(ProofError) -> AppAssertion {
+    let assertion = try AppAssertion(bytes)
+    try assertion.verify(by: expected.publicKey, over: expected.clientDataHash)
+    try assertion.check(appID: expected.appID, previousCounter: expected.previousCounter)
+    return assertion
+  }
+
+  // MARK: Step by step, for a caller that verifies signatures itself
+
+  package init(_ bytes: [UInt8]) throws(ProofError) {
+    guard bytes.count <= Self.maximumBytes else {
+      throw ProofError(.malformedCBOR, "\(bytes.count) bytes, more than \(Self.maximumBytes)")
+    }
     guard
       let map = try CBORReader.read(bytes).map, let signature = map["signature"]?.bytes,
       let authenticatorData = map["authenticatorData"]?.bytes
     else { throw ProofError(.malformedStatement, "signature or authenticatorData is missing") }
-    let data = try AuthenticatorData(authenticatorData, as: .appAssertion)
-    let nonce = Array(SHA256.hash(data: authenticatorData + expected.clientDataHash))
-    try PublicKey(p256Point: expected.publicKey).verify(signature, of: nonce, .ecdsa(.sha256), "assertion")
-    guard data.rpIDHash == Array(SHA256.hash(data: Array(expected.appID.utf8))) else {
+    self.signature = signature
+    data = try AuthenticatorData(authenticatorData, as: .appAssertion)
+  }
+
+  /// What the key signs: a hash, which the signature's algorithm hashes again.
+  package func signedMessage(over clientDataHash: [UInt8]) -> [UInt8] {
+    Array(SHA256.hash(data: data.bytes + clientDataHash))
+  }
+
+  /// - Parameter publicKey: 04 ‖ x ‖ y on P-256.
+  package func verify(by publicKey: [UInt8], over clientDataHash: [UInt8]) throws(ProofError) {
+    try PublicKey(p256Point: publicKey)
+      .verify(signature, of: signedMessage(over: clientDataHash), .ecdsa(.sha256), "assertion")
+  }
+
+  /// - Parameter previousCounter: `nil`: it is compared elsewhere.
+  package func check(appID: String, previousCounter: UInt32?) throws(ProofError) {
+    guard data.rpIDHash == Array(SHA256.hash(data: Array(appID.utf8))) else {
       throw ProofError(.applicationDiffers, "the assertion is of another app")
     }
-    guard data.signCount > expected.previousCounter else {
-      throw ProofError(
-        .counterNotGrown, "the counter is \(data.signCount), and was \(expected.previousCounter) before")
+    guard previousCounter.map({ counter > $0 }) ?? true else {
+      throw ProofError(.counterNotGrown, "the counter is \(counter), and was \(previousCounter ?? 0) before")
     }
-    return AppAssertion(counter: data.signCount)
   }
 }

@@ -84,13 +84,15 @@ package struct AppAttestation: Sendable {
   }
 
   package var facts: [ProofFact] {
-    var facts = [
-      ProofFact("environment", environment.rawValue), ProofFact("key_id", Base64.text(keyID)),
-      ProofFact("receipt_bytes", "\(receipt.count)"),
-    ]
+    var facts = Self.facts(ofKey: keyID, environment) + [ProofFact("receipt_bytes", "\(receipt.count)")]
     if let appVersion { facts.append(ProofFact("app_version", appVersion)) }
     if let category { facts.append(ProofFact("app_category", category.name)) }
     return facts
+  }
+
+  /// What is known of a key also when it vouches by an assertion.
+  package static func facts(ofKey keyID: [UInt8], _ environment: AppAttestEnvironment) -> [ProofFact] {
+    [ProofFact("environment", environment.rawValue), ProofFact("key_id", Base64.text(keyID))]
   }
 }
 

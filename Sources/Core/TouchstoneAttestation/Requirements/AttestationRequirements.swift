@@ -104,8 +104,7 @@ extension AttestationRequirements {
 
   /// Its app and environment were expected of it.
   package func level(of attestation: AppAttestation) throws(ProofError) -> AttestationLevel {
-    guard demand != .none else { return .none }
-    return try reached(.app, ofAtMost: .app)
+    try levelOfAppAttestKey()
   }
 
   package func level(of attestation: AndroidAttestation) throws(ProofError) -> AttestationLevel {
@@ -133,11 +132,23 @@ extension AttestationRequirements {
     return try accept(registration, at: level)
   }
 
-  /// An app may have been taken from the list since its key was attested.
-  package func check(_ assertion: AppAssertion, of appID: String) throws(ProofError) {
-    guard demand == .none || appIDs.contains(appID) else {
-      throw ProofError(.applicationDiffers, "the assertion is of another app")
+  /// App and environment may have been taken from the lists since the key was attested.
+  ///
+  /// - Parameter environment: `nil`: it is not known.
+  package func checkAppAttestKey(
+    of appID: String, in environment: AppAttestEnvironment?
+  ) throws(ProofError) {
+    guard demand != .none else { return }
+    guard appIDs.contains(appID) else { throw ProofError(.applicationDiffers, "the assertion is of another app") }
+    guard environment.map(environments.contains) ?? true else {
+      throw ProofError(.environmentDiffers, "the key was attested in another environment")
     }
+  }
+
+  /// Of a key that vouches by an assertion: no more than when it was attested.
+  package func levelOfAppAttestKey() throws(ProofError) -> AttestationLevel {
+    guard demand != .none else { return .none }
+    return try reached(.app, ofAtMost: .app)
   }
 
   package func check(_ assertion: PasskeyAssertion) throws(ProofError) {

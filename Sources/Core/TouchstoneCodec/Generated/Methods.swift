@@ -64,13 +64,15 @@ extension V1 {
     /// keys[i].signature and keys[i].ml_dsa_65_signature (does not prove possession), keys[i].ml_dsa_65_public_key (no such key, or the
     /// other key's), keys[i].certificate_chain (for another platform than Android, or it does not
     /// prove the key; if it cannot be read or is not served, the reason says so, such as MALFORMED_CERTIFICATE or
-    /// UNSUPPORTED_FORMAT of docs/ATTESTATION.md; otherwise only the event names it), profile_touch_id (together with keys),
-    /// profile_touch_id.value, passkey (together with another credential; with a device's ticket; absent with a passkey's; or it is
-    /// not to be accepted, with a reason as for a chain), passkey.attestation_object, passkey.client_data_json, passkey.transports.
+    /// UNSUPPORTED_FORMAT of docs/ATTESTATION.md; otherwise only the event names it), app_attest (for another platform than iOS,
+    /// iPadOS and macOS, or beside profile_touch_id or passkey, or without exactly one of attestation and assertion), app_attest.key_id,
+    /// app_attest.attestation and app_attest.assertion (it does not vouch for the keys, with a reason as a chain's),
+    /// profile_touch_id (together with keys), profile_touch_id.value, passkey (together with another credential; with a device's ticket;
+    /// absent with a passkey's; or it is not to be accepted, with a reason as for a chain), passkey.attestation_object, passkey.client_data_json, passkey.transports.
     /// FAILED_PRECONDITION: TICKET_INVALID (unknown, tampered with, expired, used, of another caller or application; or the
     /// profile was erased since BeginBinding; if it had no record then, another profile's erasure can void the ticket, too),
     /// DEVICE_BOUND_TO_ANOTHER_PROFILE, TOO_MANY_BINDINGS (16 for each profile, default), BeginBinding's denial for the
-    /// device's present posture, ATTESTATION_REQUIRED (the application's configuration requires a chain for each key), or
+    /// device's present posture, ATTESTATION_REQUIRED (the application's configuration requires app_attest or a chain for each key), or
     /// ATTESTATION_CONTRADICTS_PROTECTION (a key's certificate says that something else unlocks it), TRUST_DATA_TOO_OLD (the service's
     /// roots or its list of revoked certificates; its operator renews them, and the ticket serves again); for a passkey,
     /// ATTESTATION_REQUIRED (its format is "none", and the application requires a proof) or PASSKEYS_NOT_SERVED.
@@ -128,7 +130,8 @@ extension V1 {
     /// Makes one attempt, or takes the device's report of one. Its effect is durable before the answer. Only one of several
     /// parallel identical attempts succeeds.
     /// INVALID_ARGUMENT: application_id, evaluation, attempt (absent), posture, and the attempt's own fields.
-    /// FAILED_PRECONDITION: PRIMARY_AUTHENTICATION_TOO_OLD (only for primary).
+    /// FAILED_PRECONDITION: PRIMARY_AUTHENTICATION_TOO_OLD (only for primary); for key alone APP_ASSERTION_NOT_ACCEPTED
+    /// (app_assertion is wrong or late: send the attempt again with a new one) and APP_ASSERTION_REQUIRED (the policy demands one).
     /// RESOURCE_EXHAUSTED, UNAVAILABLE: also if too many passcodes and gestures of this application or caller wait, if this one
     /// waited 5 seconds for others, or if earlier attempts at the same secret had no verdict for 10 seconds. This attempt was not
     /// counted then.

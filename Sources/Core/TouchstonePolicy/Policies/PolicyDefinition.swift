@@ -52,6 +52,13 @@ extension PolicyDefinition {
     }
   }
 
+  public enum AppAssertion: UInt8, Sendable, Hashable, CaseIterable {
+    /// A key's attempt on Apple's platforms needs one (R43).
+    case required = 1
+    /// One that comes must hold.
+    case accepted = 0
+  }
+
   public enum DomainState: UInt8, Sendable, Hashable, CaseIterable {
     /// Devices without one are refused (R27).
     case required = 1

@@ -42,6 +42,15 @@ extension ProofLevel: SettingWord {
   public var settingName: String { name }
 }
 
+extension PolicyDefinition.AppAssertion: SettingWord {
+  public var settingName: String {
+    switch self {
+    case .required: "required"
+    case .accepted: "accepted"
+    }
+  }
+}
+
 extension PolicyDefinition.DomainState: SettingWord {
   public var settingName: String {
     switch self {

@@ -23,6 +23,8 @@ public struct EvaluationPolicy: Sendable, Hashable {
   public var minimumAttestation = ProofLevel.none
   /// The oldest iOS or iPadOS on which the policy is offered, beside the needs of each factor (R2). `nil`: none.
   public var minimumOSVersion: OSVersion?
+  /// Takes the attempts of keys on Apple's platforms with an assertion of their app alone (R43).
+  public var requiresAppAssertion = false
   /// Refuses devices that cannot give a domain state (R27).
   public var requiresDomainState = false
   /// How long an evaluation stays open (R34).
@@ -55,6 +57,7 @@ public struct PolicyDefinition: Sendable, Hashable {
   public var primaryFreshness: Setting<Duration> = .absent
   public var keyProtection: Setting<KeyProtection> = .absent
   public var minimumAttestation: Setting<ProofLevel> = .absent
+  public var appAssertion: Setting<AppAssertion> = .absent
   public var domainState: Setting<DomainState> = .absent
   public var minimumOS: Setting<OSVersion> = .absent
   public var evaluationLifetime: Setting<Duration> = .absent
@@ -71,8 +74,8 @@ public struct PolicyDefinition: Sendable, Hashable {
 extension PolicySetting {
   /// In the order in which they are shown.
   public static let all = [
-    purpose, factors, attempts, lockoutAfter, ladder, primaryFreshness, keyProtection, minimumAttestation, domainState,
-    minimumOS, evaluationLifetime, token, fallback, fallbackTitle, cancelTitle,
+    purpose, factors, attempts, lockoutAfter, ladder, primaryFreshness, keyProtection, minimumAttestation, appAssertion,
+    domainState, minimumOS, evaluationLifetime, token, fallback, fallbackTitle, cancelTitle,
   ]
 
   private static let biometrics = [Factor.biometry, .deviceOwner]
@@ -117,6 +120,10 @@ extension PolicySetting {
   static let minimumAttestation = PolicySetting(
     "minimum_attestation", \.minimumAttestation, .word(), at: 16, of: keys, example: "tee",
     get: { $0.minimumAttestation }, set: { $0.minimumAttestation = $1 })
+
+  static let appAssertion = PolicySetting(
+    "app_assertion", \.appAssertion, .word(), at: 17, of: biometrics,
+    get: { $0.requiresAppAssertion ? .required : .accepted }, set: { $0.requiresAppAssertion = $1 == .required })
 
   static let domainState = PolicySetting(
     "domain_state", \.domainState, .word(), at: 7, of: biometrics, mayBeIdle: true, example: "required",

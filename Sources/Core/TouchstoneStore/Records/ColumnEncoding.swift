@@ -146,6 +146,27 @@ extension KeyAttestationRecord {
   }
 }
 
+/// Key id, public key, app, environment and receipt, each with its length in front: four bytes, big-endian.
+extension AppAttestRecord {
+  public var encoded: [UInt8] {
+    var bytes: [UInt8] = []
+    for field in [keyID, publicKey, [UInt8](appID.utf8), [UInt8](environment.utf8), receipt] {
+      bytes.append(bigEndian: UInt32(field.count))
+      bytes += field
+    }
+    return bytes
+  }
+
+  public init?(encoded: [UInt8]) {
+    var rest = encoded[...]
+    guard let keyID = rest.popLengthPrefixedBytes(), let publicKey = rest.popLengthPrefixedBytes(),
+      let appID = rest.popLengthPrefixed(), let environment = rest.popLengthPrefixed(),
+      let receipt = rest.popLengthPrefixedBytes(), rest.isEmpty
+    else { return nil }
+    self.init(keyID: keyID, publicKey: publicKey, appID: appID, environment: environment, receipt: receipt)
+  }
+}
+
 /// Key and value in turn, each with its length in front: four bytes, big-endian.
 extension [EventDetail] {
   public var encoded: [UInt8] {
@@ -183,9 +204,13 @@ extension ArraySlice<UInt8> {
   }
 
   fileprivate mutating func popLengthPrefixed() -> String? {
+    popLengthPrefixedBytes().map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  fileprivate mutating func popLengthPrefixedBytes() -> [UInt8]? {
     let length = prefix(4).reduce(0) { $0 << 8 | Int($1) }
     guard count >= 4 + length else { return nil }
     defer { removeFirst(4 + length) }
-    return String(decoding: dropFirst(4).prefix(length), as: UTF8.self)
+    return [UInt8](dropFirst(4).prefix(length))
   }
 }

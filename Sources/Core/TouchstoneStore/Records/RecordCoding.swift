@@ -8,7 +8,8 @@ extension BindingRecord {
   /// What `bind` takes. Last use, posture and counter have their own ways into a store.
   package static let boundColumns = Columns([
     "binding_id", "application_id", "profile_id", "device_id", "device_name", "biometry_type", "hardware_keys",
-    "profile_touch_id", "is_revoked", "baseline", "baseline_os_major", "platform_family", "device_lock_count",
+    "profile_touch_id", "app_attest", "is_revoked", "baseline", "baseline_os_major", "platform_family",
+    "device_lock_count",
     "created_at",
   ])
   package static let columns = boundColumns + ["last_used_at", "posture", "proof_counter", "version"]
@@ -20,11 +21,21 @@ extension BindingRecord {
       deviceName: row.text(), biometryType: try row.choice("biometry_type"),
       credential: try row.value(
         CredentialRecord(hardwareKeys: row.optionalBlob(), profileTouchID: row.optionalBlob()), "hardware_keys"),
+      appAttest: try AppAttestRecord(optional: &row),
       isRevoked: row.boolean(),
       baseline: DomainStateBaseline(domainState: row.optionalBlob(), osMajorVersion: row.optionalInteger()),
       platformFamily: try row.optionalChoice("platform_family"), deviceLockCount: row.version(),
       createdAt: row.time(), lastUsedAt: row.optionalTime(), lastSeen: try SeenPosture(optional: &row),
       proofCounter: row.count(), version: row.version())
+  }
+}
+
+extension AppAttestRecord {
+  /// `nil`: NULL.
+  @inlinable
+  public init?<Row: ColumnReader>(optional row: inout Row) throws(Row.Failure) {
+    guard let bytes = row.optionalBlob() else { return nil }
+    self = try row.value(AppAttestRecord(encoded: bytes), "app_attest")
   }
 }
 
@@ -192,6 +203,7 @@ extension ColumnWriter {
       }
     return bind(binding.bindingID).bind(binding.applicationID).bind(binding.profileID).bind(binding.deviceID)
       .bind(binding.deviceName).bind(binding.biometryType.rawValue).bind(credential.keys).bind(credential.digest)
+      .bind(binding.appAttest?.encoded)
       .bind(binding.isRevoked).bind(binding.baseline?.domainState).bind(binding.baseline?.osMajorVersion)
       .bind(binding.platformFamily?.rawValue).bind(binding.deviceLockCount).bind(binding.createdAt)
   }

@@ -131,6 +131,28 @@ public struct PasskeyRecord: Sendable, Hashable {
   }
 }
 
+/// An App Attest key, which vouched for a binding's keys (R43). Its counter is the binding's `proofCounter`.
+public struct AppAttestRecord: Sendable, Hashable {
+  /// The SHA-256 of the public key.
+  public var keyID: [UInt8]
+  /// X9.63 uncompressed, 65 bytes.
+  public var publicKey: [UInt8]
+  /// "TEAMID.bundle"
+  public var appID: String
+  /// "production" or "development"
+  public var environment: String
+  /// For Apple's service of risk metrics. At most 16 KiB.
+  public var receipt: [UInt8]
+
+  public init(keyID: [UInt8], publicKey: [UInt8], appID: String, environment: String, receipt: [UInt8]) {
+    self.keyID = keyID
+    self.publicKey = publicKey
+    self.appID = appID
+    self.environment = environment
+    self.receipt = receipt
+  }
+}
+
 public enum CredentialRecord: Sendable, Hashable {
   case hardwareKeys([HardwareKeyRecord])
   /// HMAC-SHA-256 under the service's pepper, 32 bytes (R30).
@@ -166,6 +188,8 @@ public struct BindingRecord: Sendable, Hashable {
   public var deviceName: String
   public var biometryType: BiometryType
   public var credential: CredentialRecord
+  /// `nil`: no App Attest key vouches for the keys.
+  public var appAttest: AppAttestRecord?
   public var isRevoked: Bool
   /// `nil`: none was given when the binding completed (R24).
   public var baseline: DomainStateBaseline?
@@ -186,8 +210,9 @@ public struct BindingRecord: Sendable, Hashable {
 
   public init(
     bindingID: String, applicationID: String, profileID: String, deviceID: String, deviceName: String,
-    biometryType: BiometryType, credential: CredentialRecord, isRevoked: Bool, baseline: DomainStateBaseline?,
-    platformFamily: PlatformFamily?, deviceLockCount: UInt64 = 0, createdAt: UnixTime, lastUsedAt: UnixTime?,
+    biometryType: BiometryType, credential: CredentialRecord, appAttest: AppAttestRecord? = nil, isRevoked: Bool,
+    baseline: DomainStateBaseline?, platformFamily: PlatformFamily?, deviceLockCount: UInt64 = 0, createdAt: UnixTime,
+    lastUsedAt: UnixTime?,
     lastSeen: SeenPosture? = nil, proofCounter: UInt32 = 0, version: RecordVersion
   ) {
     self.bindingID = bindingID
@@ -197,6 +222,7 @@ public struct BindingRecord: Sendable, Hashable {
     self.deviceName = deviceName
     self.biometryType = biometryType
     self.credential = credential
+    self.appAttest = appAttest
     self.isRevoked = isRevoked
     self.baseline = baseline
     self.platformFamily = platformFamily

@@ -9,6 +9,8 @@ struct AttestationFiles: Hashable {
   /// Certificates in PEM, which take the place of the built-in ones, so that a root that was withdrawn can be left out; `nil`:
   /// Google's, which are built in.
   var androidRoots: String?
+  /// The same in place of Apple's, for App Attest.
+  var appleRoots: String?
   /// Google's list of revoked certificates; `nil`: none is compared.
   var androidRevoked: String?
   /// Roots change once in years.
@@ -25,10 +27,12 @@ struct AttestationFiles: Hashable {
 
   enum FileKey: String, CaseIterable {
     case android
+    case apple
     case maximumAge = "maximum_age"
   }
 
   static let rootsSetting = "attestation.roots.android"
+  static let appleRootsSetting = "attestation.roots.apple"
   static let revokedSetting = "attestation.revoked.android"
   /// Google has five roots, of two kilobytes each.
   private static let maximumRootsBytes = 1 << 20
@@ -42,9 +46,13 @@ struct AttestationFiles: Hashable {
       let name = "attestation.\(entry.key.name)"
       switch Key(rawValue: entry.key.name) {
       case .roots:
-        Self.readFiles(entry.value, name, &androidRoots, Self.rootsSetting, &rootsMaximumAge, with: &reader)
+        Self.readFiles(
+          entry.value, name, [.android: \.androidRoots, .apple: \.appleRoots], \.rootsMaximumAge, into: &self,
+          with: &reader)
       case .revoked:
-        Self.readFiles(entry.value, name, &androidRevoked, Self.revokedSetting, &revokedMaximumAge, with: &reader)
+        // Apple publishes no list.
+        Self.readFiles(
+          entry.value, name, [.android: \.androidRevoked], \.revokedMaximumAge, into: &self, with: &reader)
       case .whenTooOld:
         if let refuses = reader.word(entry.value, name, among: [("warn", false), ("refuse", true)]) {
           refusesWhenTooOld = refuses
@@ -55,18 +63,21 @@ struct AttestationFiles: Hashable {
   }
 
   private static func readFiles(
-    _ node: YAMLNode, _ name: String, _ path: inout String?, _ setting: String, _ maximumAge: inout Duration,
-    with reader: inout SettingReader
+    _ node: YAMLNode, _ name: String, _ paths: [FileKey: WritableKeyPath<Self, String?>],
+    _ maximumAge: WritableKeyPath<Self, Duration>, into files: inout Self, with reader: inout SettingReader
   ) {
-    let entries = reader.mapping(node, name, of: FileKey.allCases.map(\.rawValue)) ?? []
+    let keys = FileKey.allCases.filter { $0 == .maximumAge || paths[$0] != nil }
+    let entries = reader.mapping(node, name, of: keys.map(\.rawValue)) ?? []
     for entry in entries {
+      let setting = "\(name).\(entry.key.name)"
       switch FileKey(rawValue: entry.key.name) {
-      case .android: path = reader.path(entry.value, setting)
       case .maximumAge:
-        if let age = RetentionSettings.readAge(entry.value, "\(name).maximum_age", with: &reader) { maximumAge = age }
+        if let age = RetentionSettings.readAge(entry.value, setting, with: &reader) { files[keyPath: maximumAge] = age }
         if entries.count == 1 {
-          reader.refuse(entry.key.place, "\(name).maximum_age has no effect: \(name) names no file")
+          reader.refuse(entry.key.place, "\(setting) has no effect: \(name) names no file")
         }
+      case let platform?:
+        if let path = paths[platform] { files[keyPath: path] = reader.path(entry.value, setting) }
       case nil: break
       }
     }
@@ -105,6 +116,15 @@ extension ProcessConfiguration {
       trust.dates.append(
         TrustDate(
           setting: AttestationFiles.rootsSetting, writtenAt: roots.writtenAt, maximumAge: attestation.rootsMaximumAge))
+    }
+    let appleRoots = try load(
+      attestation.appleRoots, of: AttestationFiles.appleRootsSetting, AttestationFiles.roots)
+    if let appleRoots {
+      trust.appAttestRoots = appleRoots.value
+      trust.appAttestDates.append(
+        TrustDate(
+          setting: AttestationFiles.appleRootsSetting, writtenAt: appleRoots.writtenAt,
+          maximumAge: attestation.rootsMaximumAge))
     }
     let revoked = try load(
       attestation.androidRevoked, of: AttestationFiles.revokedSetting, AttestationFiles.revokedSerialNumbers)

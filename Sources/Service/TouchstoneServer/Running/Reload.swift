@@ -65,6 +65,10 @@ extension Reload {
         "Google's roots are trusted"
       ),
       (
+        "setting \(AttestationFiles.appleRootsSetting)", before.appleRoots != nil && after.appleRoots == nil,
+        "Apple's root is trusted"
+      ),
+      (
         "setting \(AttestationFiles.revokedSetting)", before.androidRevoked != nil && after.androidRevoked == nil,
         "revoked certificates count"
       ),

@@ -89,11 +89,11 @@ struct TrustAlarm: Sendable {
   private var complaints: [String: Complaint] = [:]
 
   init(_ trust: AndroidTrust) {
-    (dates, refuses) = (trust.dates, trust.refusesWhenTooOld)
+    (dates, refuses) = (trust.dates + trust.appAttestDates, trust.refusesWhenTooOld)
   }
 
   mutating func replace(_ trust: AndroidTrust) {
-    (dates, refuses) = (trust.dates, trust.refusesWhenTooOld)
+    (dates, refuses) = (trust.dates + trust.appAttestDates, trust.refusesWhenTooOld)
   }
 
   mutating func checked(at now: UnixTime) -> [Step] {

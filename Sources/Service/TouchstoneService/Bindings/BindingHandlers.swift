@@ -151,7 +151,7 @@ extension TouchstoneService {
     _ request: V1.GetBindingRequest, _ exchange: Exchange<V1.GetBindingResponse>
   ) throws(RequestError) {
     try binding(request.bindingID, of: request.applicationID, for: exchange) { binding in
-      exchange.answer(V1.GetBindingResponse(binding: V1.Binding(binding)))
+      exchange.answer(V1.GetBindingResponse(binding: V1.Binding.whole(binding)))
     }
   }
 

@@ -17,8 +17,26 @@ struct EnrolmentFlow: Sendable {
   let ticket: SealedTicket
   let posture: DevicePosture
   let credential: OfferedCredential
+  /// `nil`: the app does not vouch for the keys.
+  let appAttest: AppAttestProof?
   /// What was proven of each key; empty if none is attested.
   private var attestations: [KeyAttestationRecord?] = []
+  /// `nil`: no App Attest key vouches for the keys.
+  private var vouched: VouchedKeys?
+
+  struct AppAttestProof: Sendable {
+    var keyID: [UInt8]
+    var kind: Kind
+    var bytes: [UInt8]
+
+    enum Kind: String, Sendable {
+      case attestation
+      /// By the key that vouched for the device's present binding in the application.
+      case assertion
+    }
+
+    var field: String { "app_attest.\(kind.rawValue)" }
+  }
 
   enum OfferedCredential: Sendable {
     /// One or two.
@@ -46,6 +64,11 @@ struct EnrolmentFlow: Sendable {
   /// One for biometrics, one for the device owner.
   private static let maximumKeys = 2
   private static let certificateBytes = 1...Certificate.maximumBytes
+  /// A SHA-256.
+  private static let appAttestKeyIDBytes = 32...32
+  /// Apple's have some 6,000. A request has room for twice as much.
+  private static let appAttestationBytes = 1...32_768
+  private static let appAssertionBytes = 1...AppAssertion.maximumBytes
 
   // MARK: Open
 
@@ -59,6 +82,7 @@ struct EnrolmentFlow: Sendable {
     validator.text(request.deviceName, "device_name", bytes: deviceNameBytes)
     let posture = validator.posture(request.posture, isOptional: request.passkey != nil)
     let credential = offeredCredential(request, on: posture.platform, &validator)
+    let appAttest = appAttestProof(request, on: posture.platform, &validator)
     try validator.finish()
     guard
       let ticket = service.keys.sealer.openTicket(
@@ -68,7 +92,8 @@ struct EnrolmentFlow: Sendable {
       return refuseTicket(applicationID: request.applicationID, exchange, service: service)
     }
     let flow = EnrolmentFlow(
-      service: service, exchange: exchange, request: request, ticket: ticket, posture: posture, credential: credential)
+      service: service, exchange: exchange, request: request, ticket: ticket, posture: posture, credential: credential,
+      appAttest: appAttest)
     if case .passkey(let passkey) = credential {
       guard ticket.isForPasskey else { return flow.refuse(.ofAnotherTicket("passkey", "a device's")) }
       return try flow.judge(passkey)
@@ -177,6 +202,31 @@ struct EnrolmentFlow: Sendable {
     }
   }
 
+  private static func appAttestProof(
+    _ request: V1.CompleteBindingRequest, on platform: Platform, _ validator: inout RequestValidator
+  ) -> AppAttestProof? {
+    guard let offered = request.appAttest else { return nil }
+    guard platform.hasAppAttest else {
+      validator.refuse("app_attest", "is Apple's, and the posture is of another platform")
+      return nil
+    }
+    guard request.profileTouchID == nil, request.passkey == nil else {
+      validator.refuse("app_attest", "vouches for keys, and there is none beside profile_touch_id or passkey")
+      return nil
+    }
+    validator.opaque(offered.keyID, "app_attest.key_id", count: appAttestKeyIDBytes)
+    guard offered.attestation.isEmpty != offered.assertion.isEmpty else {
+      validator.refuse("app_attest", "must have an attestation or an assertion, and not both")
+      return nil
+    }
+    let isNew = offered.assertion.isEmpty
+    let proof = AppAttestProof(
+      keyID: offered.keyID, kind: isNew ? .attestation : .assertion,
+      bytes: isNew ? offered.attestation : offered.assertion)
+    validator.opaque(proof.bytes, proof.field, count: isNew ? appAttestationBytes : appAssertionBytes)
+    return proof
+  }
+
   /// What does not depend on the certificates' content.
   private static func requireChain(
     _ chain: [[UInt8]], on platform: Platform, _ field: String, _ validator: inout RequestValidator
@@ -255,7 +305,7 @@ struct EnrolmentFlow: Sendable {
 
   /// The application requires a proof of each key, and here is a key without one, or a ProfileTouchID (R42).
   private func lacksAttestation(for requirements: AttestationRequirements) -> Bool {
-    requirements.demand == .required
+    requirements.demand == .required && appAttest == nil
       && (credential.keys.isEmpty || credential.keys.contains(where: \.certificateChain.isEmpty))
   }
 
@@ -273,6 +323,7 @@ struct EnrolmentFlow: Sendable {
     // The configuration may have changed since the call began.
     let requirements = requirements
     if lacksAttestation(for: requirements) { return refuseAsUnattested() }
+    if requirements.demand != .none, let appAttest { return try verify(appAttest, by: requirements) }
     guard requirements.demand != .none, credential.keys.contains(where: { !$0.certificateChain.isEmpty }) else {
       return exchange.deciding(read)
     }
@@ -293,6 +344,62 @@ struct EnrolmentFlow: Sendable {
         refuse(refusal.error(field: "keys[\(index)].certificate_chain"), reason: refusal.reason)
       }
     }
+  }
+
+  private func verify(_ appAttest: AppAttestProof, by requirements: AttestationRequirements) throws(RequestError) {
+    switch appAttest.kind {
+    case .attestation: try judge(appAttest, .attestation(appAttest.bytes), requirements)
+    case .assertion:
+      service.store.enrolmentRecords(
+        applicationID: request.applicationID, profileID: ticket.profileID, deviceID: ticket.deviceID,
+        vendor: service.vendor(of: request.applicationID), ticket: ticket.key,
+        completion: exchange.then { records throws(RequestError) in
+          guard let key = records.deviceBinding?.appAttest else {
+            return refuse(.unknownAppAttestKey, of: appAttest)
+          }
+          try judge(appAttest, .assertion(appAttest.bytes, by: key), requirements)
+        })
+    }
+  }
+
+  private func judge(
+    _ appAttest: AppAttestProof, _ proof: OfferedAppAttest.Proof, _ requirements: AttestationRequirements
+  ) throws(RequestError) {
+    let clientData = BindingClientData(
+      signingInput: ticket.signingInput(applicationID: request.applicationID), posture: PostureTerms(request.posture),
+      keys: credential.keys.map {
+        BindingClientData.Key(
+          publicKey: $0.publicKey.x963, mlDSA65PublicKey: $0.otherHalf?.publicKey.bytes ?? [], protection: $0.protection
+        )
+      })
+    try service.keyProofs.judge(
+      OfferedAppAttest(keyID: appAttest.keyID, proof: proof, clientData: clientData.bytes), by: requirements,
+      at: service.clock(), applicationID: request.applicationID, for: exchange
+    ) { verdict in
+      switch verdict {
+      case .vouched(let vouched):
+        var flow = self
+        flow.attestations = credential.keys.map { _ in vouched.attestation }
+        flow.vouched = vouched
+        exchange.deciding(flow.read)
+      case .refused(let refusal): refuse(refusal, of: appAttest)
+      }
+    }
+  }
+
+  private func refuse(_ refusal: KeyProofRefusal, of appAttest: AppAttestProof) {
+    refuse(refusal.error(field: appAttest.field), reason: refusal.reason)
+  }
+
+  /// Why an assertion does not serve any more, if the device's binding changed since it was verified.
+  private func staleness(of vouched: VouchedKeys, beside binding: BindingRecord?) -> KeyProofRefusal? {
+    guard appAttest?.kind == .assertion else { return nil }
+    guard let binding, binding.appAttest == vouched.appAttest else { return .unknownAppAttestKey }
+    guard vouched.counter > binding.proofCounter else {
+      return .proof(
+        ProofError(.counterNotGrown, "the counter is \(vouched.counter), and was \(binding.proofCounter) before"))
+    }
+    return nil
   }
 
   private static let profileTouchIDField = "profile_touch_id.value"
@@ -340,6 +447,9 @@ struct EnrolmentFlow: Sendable {
   private func decide(_ records: EnrolmentRecords, holder: BindingRecord?, in round: DecisionRound) {
     // Asked again in each round: verifying and conflicts take time.
     guard isOpen(records) else { return refuse(.ticketInvalid) }
+    if let vouched, let appAttest, let refusal = staleness(of: vouched, beside: records.deviceBinding) {
+      return refuse(refusal, of: appAttest)
+    }
     let decision = service.configuration.enrolment.decide(
       EnrolmentFacts(
         profileID: ticket.profileID, deviceProfileID: records.deviceBinding?.profileID,
@@ -372,19 +482,23 @@ struct EnrolmentFlow: Sendable {
       bindingID: Base64URL.encode(service.randomness.uniqueID().bytes), applicationID: request.applicationID,
       profileID: ticket.profileID, deviceID: ticket.deviceID, deviceName: request.deviceName,
       biometryType: posture.biometryType,
-      credential: credentialRecord,
+      credential: credentialRecord, appAttest: vouched?.appAttest,
       isRevoked: false, baseline: .recorded(from: posture), platformFamily: posture.platform.family,
       deviceLockCount: records.lockNumber(for: ticket.profileID, endingLockout: endingLockout, in: round),
       createdAt: now, lastUsedAt: nil,
       lastSeen: SeenPosture(
         posture, deviceModel: request.posture?.deviceModel ?? "", seenAt: now,
-        isProven: !credential.keys.isEmpty), version: 0)
+        isProven: !credential.keys.isEmpty), proofCounter: vouched?.counter ?? 0, version: 0)
     var changeSet = ChangeSet(changes: [
       .useTicket(ticket.key), ticket.holder.requirement(in: records.holder), .putProfile(records.profile.written()),
     ])
     if let existing {
       changeSet.revoke(existing, on: records.device, in: round)
       changeSet.events.append(.binding(.revoked, existing, reason: "REPLACED", caller: exchange.caller, time: now))
+      if let vouched, vouched.appAttest == existing.appAttest {
+        changeSet.changes.append(
+          .raiseProofCounter(bindingID: existing.bindingID, from: existing.proofCounter, to: vouched.counter))
+      }
     }
     changeSet.changes.append(.putBinding(binding))
     changeSet.events.append(.binding(.created, binding, caller: exchange.caller, time: now))

@@ -1,6 +1,7 @@
-// The proofs that a key's hardware made it: certificates that the phone sends when it is bound (R44).
+// The proofs of keys that are bound: certificates by which an Android phone's hardware says that it made a key (R44), and what an
+// iPhone's app says of its keys by App Attest (R43).
 //
-// Judging a chain costs as much as a dozen calls, so it is done in turns and by workers, not on an event loop.
+// Judging a proof costs as much as a dozen calls, so it is done in turns and by workers, not on an event loop.
 
 internal import Synchronization
 internal import TouchstoneAttestation
@@ -14,6 +15,36 @@ struct OfferedProof: Sendable {
   var protection: KeyProtection
   /// DER, leaf first. Empty: the key is not attested.
   var chain: [[UInt8]]
+}
+
+/// What an app of Apple's platforms says of all keys of a binding together.
+struct OfferedAppAttest: Sendable {
+  var keyID: [UInt8]
+  var proof: Proof
+  /// `BindingClientData.bytes`
+  var clientData: [UInt8]
+
+  enum Proof: Sendable {
+    /// Of a new App Attest key.
+    case attestation([UInt8])
+    /// By a key that was attested before.
+    case assertion([UInt8], by: AppAttestRecord)
+  }
+}
+
+/// What an app's word for its keys came to.
+enum AppAttestVerdict: Sendable {
+  case vouched(VouchedKeys)
+  case refused(KeyProofRefusal)
+}
+
+struct VouchedKeys: Sendable {
+  /// The App Attest key, with its receipt.
+  var appAttest: AppAttestRecord
+  /// 0 for a key that was attested now.
+  var counter: UInt32
+  /// Of each of the binding's keys.
+  var attestation: KeyAttestationRecord
 }
 
 /// What the certificates of a binding's keys came to.
@@ -30,6 +61,8 @@ enum KeyProofRefusal: Sendable, Hashable {
   case contradictsProtection
   /// Nobody knows whether they are revoked by now (R45).
   case trustTooOld
+  /// No active binding of the device has the App Attest key.
+  case unknownAppAttestKey
 
   /// For the event.
   var reason: String {
@@ -37,10 +70,11 @@ enum KeyProofRefusal: Sendable, Hashable {
     case .proof(let error): error.reason.rawValue
     case .contradictsProtection: RequestError.Reason.attestationContradictsProtection
     case .trustTooOld: RequestError.Reason.trustDataTooOld
+    case .unknownAppAttestKey: RequestError.Reason.appAttestKeyUnknown
     }
   }
 
-  /// - Parameter field: of the certificates.
+  /// - Parameter field: of the proof.
   func error(field: String) -> RequestError {
     var error: RequestError
     switch self {
@@ -54,13 +88,21 @@ enum KeyProofRefusal: Sendable, Hashable {
       error = .failedPrecondition(reason, "the application requires an attestation of each key")
     case .proof(let proof) where proof.reason == .passkeysNotServed:
       error = .passkeysNotServed
-    case .proof(let proof) where proof.reason.tellsTheSender:
-      error = .invalidArgument(field: field, "\(proof.reason.rawValue): \(proof.detail)")
-      error.reason = proof.reason.rawValue
-    case .proof:
-      error = .invalidArgument(field: field, "does not prove the key")
+    case .proof(let proof): error = .invalidArgument(proof, field: field)
+    case .unknownAppAttestKey: error = .invalidArgument(field: field, RequestError.provesNoKey)
     }
     error.personText = .refusal(.deviceNotSetUp)
+    return error
+  }
+}
+
+extension RequestError {
+  fileprivate static let provesNoKey = "does not prove the key"
+
+  static func invalidArgument(_ proof: ProofError, field: String) -> RequestError {
+    guard proof.reason.tellsTheSender else { return .invalidArgument(field: field, provesNoKey) }
+    var error = RequestError.invalidArgument(field: field, "\(proof.reason.rawValue): \(proof.detail)")
+    error.reason = proof.reason.rawValue
     return error
   }
 }
@@ -89,6 +131,7 @@ final class KeyProofs: Sendable {
       do throws(ProofError) {
         var anchors = try TrustAnchors.builtIn()
         if let roots = trust.roots { anchors.androidHardware = roots }
+        if let roots = trust.appAttestRoots { anchors.appAttest = roots }
         self.anchors = anchors
       } catch {
         preconditionFailure("a built-in root: \(error.detail)")
@@ -151,6 +194,18 @@ final class KeyProofs: Sendable {
     }
   }
 
+  /// The same for App Attest.
+  func judge<Response>(
+    _ offered: OfferedAppAttest, by requirements: AttestationRequirements, at now: UnixTime, applicationID: String,
+    for exchange: Exchange<Response>, then body: @escaping @Sendable (AppAttestVerdict) throws(RequestError) -> Void
+  ) throws(RequestError) {
+    try inTurn(for: exchange, applicationID: applicationID) { trusted in
+      Self.verdict(on: offered, by: requirements, trusted, at: now)
+    } then: { verdict throws(RequestError) in
+      try body(verdict)
+    }
+  }
+
   func inTurn<Response, Verdict: Sendable>(
     for exchange: Exchange<Response>, applicationID: String, judge: @escaping @Sendable (Trusted) -> Verdict,
     then body: @escaping @Sendable (Verdict) throws(RequestError) -> Void
@@ -160,6 +215,39 @@ final class KeyProofs: Sendable {
       executor.run { completion(.success(judge(trusted))) }
     } then: { verdict throws(RequestError) in
       try body(verdict)
+    }
+  }
+
+  private static func verdict(
+    on offered: OfferedAppAttest, by requirements: AttestationRequirements, _ trusted: Trusted, at now: UnixTime
+  ) -> AppAttestVerdict {
+    let clientDataHash = sha256(offered.clientData)
+    do throws(ProofError) {
+      switch offered.proof {
+      case .attestation(let bytes):
+        guard !trusted.source.isAppAttestRefused(at: now) else { return .refused(.trustTooOld) }
+        let attestation = try AppAttestation.verify(
+          bytes, requirements.appAttest(clientDataHash: clientDataHash, keyID: offered.keyID),
+          anchors: trusted.anchors.appAttest, at: Int(now.seconds), requirements.encoding)
+        let record = KeyAttestationRecord(
+          level: ProofLevel(try requirements.level(of: attestation)), app: attestation.appID, attestation.facts)
+        return .vouched(
+          VouchedKeys(appAttest: AppAttestRecord(attestation), counter: 0, attestation: record))
+      case .assertion(let bytes, let key):
+        guard key.keyID == offered.keyID, let environment = AppAttestEnvironment(rawValue: key.environment) else {
+          return .refused(.unknownAppAttestKey)
+        }
+        let assertion = try AppAssertion(bytes)
+        try assertion.verify(by: key.publicKey, over: clientDataHash)
+        try assertion.check(appID: key.appID, previousCounter: nil)
+        try requirements.checkAppAttestKey(of: key.appID, in: environment)
+        let record = KeyAttestationRecord(
+          level: ProofLevel(try requirements.levelOfAppAttestKey()), app: key.appID,
+          AppAttestation.facts(ofKey: key.keyID, environment))
+        return .vouched(VouchedKeys(appAttest: key, counter: assertion.counter, attestation: record))
+      }
+    } catch {
+      return .refused(.proof(error))
     }
   }
 
@@ -247,5 +335,19 @@ extension KeyAttestationRecord {
     self.init(
       level: ProofLevel(level), isOfListedApp: isOfListedApp,
       facts: attestation.facts.map { Fact(name: $0.name, value: $0.value) })
+  }
+
+  fileprivate init(level: ProofLevel, app appID: String, _ facts: [ProofFact]) {
+    self.init(
+      level: level,
+      facts: [Fact(name: "app_id", value: appID)] + facts.map { Fact(name: $0.name, value: $0.value) })
+  }
+}
+
+extension AppAttestRecord {
+  fileprivate init(_ attestation: AppAttestation) {
+    self.init(
+      keyID: attestation.keyID, publicKey: attestation.publicKey, appID: attestation.appID,
+      environment: attestation.environment.rawValue, receipt: attestation.receipt)
   }
 }

@@ -68,6 +68,10 @@ struct RequestError: Error {
     static let passkeyInUse = "PASSKEY_IN_USE"
     static let attestationContradictsProtection = "ATTESTATION_CONTRADICTS_PROTECTION"
     static let trustDataTooOld = "TRUST_DATA_TOO_OLD"
+    /// Used in events.
+    static let appAttestKeyUnknown = "APP_ATTEST_KEY_UNKNOWN"
+    static let appAssertionRequired = "APP_ASSERTION_REQUIRED"
+    static let appAssertionNotAccepted = "APP_ASSERTION_NOT_ACCEPTED"
     static let evaluationUnknown = "EVALUATION_UNKNOWN"
     static let evaluationExpired = "EVALUATION_EXPIRED"
     static let policyChanged = "POLICY_CHANGED"

@@ -124,7 +124,36 @@ extension V1.Binding {
         credentialID: passkey.credentialID, algorithm: passkey.algorithm, aaguid: passkey.aaguid,
         backupEligible: passkey.isBackupEligible, transports: passkey.transports)
     }
+    appAttest = record.appAttest.map {
+      V1.AppAttestKey(
+        keyID: $0.keyID, appID: $0.appID, environment: $0.environment, counter: record.proofCounter)
+    }
   }
+
+  /// With what is too large for lists.
+  static func whole(_ record: BindingRecord) -> V1.Binding {
+    var binding = V1.Binding(record)
+    binding.appAttest?.receipt = record.appAttest?.receipt ?? []
+    return binding
+  }
+}
+
+extension PostureTerms {
+  /// As it was sent. A request without a posture was refused.
+  init(_ message: V1.DevicePosture?) {
+    let message = message ?? V1.DevicePosture()
+    self.init(
+      platform: message.platform, osVersion: message.osVersion, deviceModel: message.deviceModel,
+      biometryType: UInt8(truncatingIfNeeded: message.biometryType.rawValue),
+      isBiometryAvailable: message.biometryAvailable, isBiometryEnrolled: message.biometryEnrolled,
+      isBiometryLockedOut: message.biometryLockedOut, isPasscodeSet: message.passcodeSet,
+      domainState: message.domainState)
+  }
+}
+
+extension Platform {
+  /// DCAppAttestService exists there.
+  var hasAppAttest: Bool { family == .iOS || family == .macOS }
 }
 
 extension V1.AttestationLevel {

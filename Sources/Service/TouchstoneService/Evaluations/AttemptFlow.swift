@@ -4,6 +4,7 @@
 // Grant.swift.
 
 internal import DispatchRPC
+internal import TouchstoneAttestation
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
@@ -20,11 +21,13 @@ final class AttemptFlow: Sendable {
   let proof: AttemptProof
   let posture: DevicePosture
   private let deviceModel: String
+  /// `nil`: the app does not vouch for the attempt.
+  let appAssertion: OfferedAppAssertion?
 
   private init(
     service: TouchstoneService, exchange: Exchange<V1.SubmitAttemptResponse>, applicationID: String,
     entry: PolicyBook.Entry, evaluation: SealedEvaluation, proof: AttemptProof, posture: DevicePosture,
-    deviceModel: String
+    deviceModel: String, appAssertion: OfferedAppAssertion?
   ) {
     self.service = service
     self.exchange = exchange
@@ -34,6 +37,7 @@ final class AttemptFlow: Sendable {
     self.proof = proof
     self.posture = posture
     self.deviceModel = deviceModel
+    self.appAssertion = appAssertion
   }
 
   var policy: EvaluationPolicy {
@@ -53,7 +57,9 @@ final class AttemptFlow: Sendable {
     validator.opaque(request.evaluation, "evaluation", count: sealedBytes)
     let posture = validator.posture(request.posture, isOptional: request.attempt?.isByPasskey == true)
     let proof = validator.proof(request.attempt, of: service)
+    validator.appAssertion(of: request, on: posture.platform)
     try validator.finish()
+    let appAssertion = try OfferedAppAssertion(request, of: service)
     guard let proof else { preconditionFailure("a request without a proof was refused above") }
 
     guard
@@ -67,7 +73,8 @@ final class AttemptFlow: Sendable {
 
     let flow = AttemptFlow(
       service: service, exchange: exchange, applicationID: request.applicationID, entry: entry,
-      evaluation: evaluation, proof: proof, posture: posture, deviceModel: request.posture?.deviceModel ?? "")
+      evaluation: evaluation, proof: proof, posture: posture, deviceModel: request.posture?.deviceModel ?? "",
+      appAssertion: appAssertion)
     switch proof {
     case .secret(let secret): SecretAttempt(flow: flow, secret: secret).start()
     case .passkey(let assertion): PasskeyAttempt(assertion, in: flow).start()
@@ -129,7 +136,13 @@ final class AttemptFlow: Sendable {
         guard isValid == nil, subject.evaluation?.standing.isFinished != true else {
           return conclude(subject, .key(factor: factor, isValid: isValid ?? false), in: round)
         }
-        try verify(signature, by: factor, subject, in: round)
+        guard let appAssertion else {
+          if lacksAppAssertion { return refuseForLackOfAppAssertion(subject, in: round) }
+          return try verify(signature, by: factor, subject, in: round)
+        }
+        try verify(appAssertion, beside: signature, subject, in: round) { [self] () throws(RequestError) in
+          try verify(signature, by: factor, subject, in: round)
+        }
       case .profileTouchID(let digest):
         conclude(subject, .profileTouchID(isValid: subject.holds(profileTouchIDDigest: digest)), in: round)
       case .primary(let login):
@@ -214,6 +227,9 @@ final class AttemptFlow: Sendable {
   ) {
     let (subject, decision, now) = (attempt.subject, attempt.decision, attempt.time)
     let grant = decision.outcome == .succeeded ? Grant(to: subject, by: self, at: now) : nil
+    if grant != nil, isLate(appAssertion, after: subject.sharedBinding) {
+      return refuseAssertion(because: ProofError.Reason.counterNotGrown.rawValue, of: subject, in: round)
+    }
     let changes = changes(attempt, grant)
     let event = event(attempt, grant)
     let seen = SeenPosture(posture, deviceModel: deviceModel, seenAt: now, isProven: grant != nil && proof.isByKey)
@@ -249,6 +265,7 @@ final class AttemptFlow: Sendable {
       {
         changes.append(change)
       }
+      changes += counterChanges(of: subject)
     } else {
       // A failure counts on the device only while the binding is active (R10).
       changes += nameRequirements(of: subject)
@@ -272,7 +289,7 @@ final class AttemptFlow: Sendable {
       EventDraft.EvaluationKind(decision.outcome), policy: policy.name, applicationID: applicationID,
       subject: attempt.subject, reason: decision.cause?.auditName, code: decision.laError, factor: proof.factor,
       isCounted: isLockoutCounted(decision), transaction: evaluation.transaction, tokenID: grant?.singleUseTokenID,
-      caller: exchange.caller, time: attempt.time)
+      isVouchedByApp: grant != nil && appAssertion != nil, caller: exchange.caller, time: attempt.time)
   }
 
   func nameRequirements(of subject: Subject) -> [Change] {

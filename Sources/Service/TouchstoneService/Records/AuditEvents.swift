@@ -36,11 +36,12 @@ extension EventDraft {
   ///   - code: what the caller was told.
   ///   - transaction: what is, or was, to be approved.
   ///   - tokenID: of the token that was issued, where its use is an event.
+  ///   - isVouchedByApp: whether an App Attest key's assertion was verified.
   ///   - isCounted: of a lockout: whether it counted, and so locked, or was refused while it was locked.
   static func evaluation(
     _ kind: EvaluationKind, policy: String, applicationID: String, subject: Subject?, reason: String? = nil,
     code: LAErrorCode? = nil, factor: Factor? = nil, isCounted: Bool? = nil, transaction: Transaction? = nil,
-    tokenID: String? = nil, caller: Caller, time: UnixTime
+    tokenID: String? = nil, isVouchedByApp: Bool = false, caller: Caller, time: UnixTime
   ) -> EventDraft {
     var details = [EventDetail(key: "policy", value: policy)]
     if let factor { details.append(EventDetail(key: "factor", value: factor.auditName)) }
@@ -48,6 +49,7 @@ extension EventDraft {
     if let code { details.append(EventDetail(key: "la_error", value: "\(code.rawValue)")) }
     if let transaction { details.append(.transaction(digest: transaction.digest)) }
     if let tokenID { details.append(.tokenID(tokenID)) }
+    if isVouchedByApp { details.append(EventDetail(key: "app_assertion", value: "verified")) }
     if let isCounted { details.append(EventDetail(key: "counted", value: isCounted ? "yes" : "no")) }
     let binding = subject?.sharedBinding
     return EventDraft(

@@ -176,7 +176,8 @@ struct StandIns: Sendable {
         ProvenKeys(), ProvenKeys(), ProvenKeys(all: .tee), ProvenKeys(all: .tee, areOfListedApp: true),
         ProvenKeys(all: .strongbox), ProvenKeys(all: .strongbox, areOfListedApp: true),
       ]
-    case .iOS, .macOS, .web: [ProvenKeys()]
+    case .iOS, .macOS: [ProvenKeys(), ProvenKeys(all: .app)]
+    case .web: [ProvenKeys()]
     }
   }
 

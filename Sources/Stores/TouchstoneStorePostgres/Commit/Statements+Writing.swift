@@ -78,16 +78,18 @@ extension Statement {
   static let touchBinding = required(
     "touch_binding", "UPDATE bindings SET last_used_at = $3 WHERE binding_id = $1 AND version = $2 RETURNING 1")
   static let insertBinding = Statement(
-    "insert_binding", "INSERT INTO bindings (\(BindingRecord.columns)) VALUES (\(placeholders(1...17)), 1)")
+    "insert_binding",
+    "INSERT INTO bindings (\(BindingRecord.columns)) VALUES (\(placeholders(1...BindingRecord.columns.count - 1)), 1)")
   /// The record, and the version at which it was read.
   static let updateBinding = required(
     "update_binding",
     """
-    UPDATE bindings SET application_id = $2, profile_id = $3, device_id = $4, device_name = $5, biometry_type = $6,
-      hardware_keys = $7, profile_touch_id = $8, is_revoked = $9, baseline = $10, baseline_os_major = $11,
-      platform_family = $12, device_lock_count = $13, created_at = $14, last_used_at = greatest(last_used_at, $15),
-      posture = coalesce(posture, $16), proof_counter = greatest(proof_counter, $17), version = version + 1
-    WHERE binding_id = $1 AND version = $18 RETURNING 1
+    UPDATE bindings SET
+      \(BindingRecord.boundColumns.names.enumerated().dropFirst().map { "\($1) = $\($0 + 1)" }.joined(separator: ", ")),
+      last_used_at = greatest(last_used_at, $\(BindingRecord.boundColumns.count + 1)),
+      posture = coalesce(posture, $\(BindingRecord.boundColumns.count + 2)),
+      proof_counter = greatest(proof_counter, $\(BindingRecord.boundColumns.count + 3)), version = version + 1
+    WHERE binding_id = $1 AND version = $\(BindingRecord.boundColumns.count + 4) RETURNING 1
     """)
   /// Id, posture.
   static let notePosture = Statement("note_posture", "UPDATE bindings SET posture = $2 WHERE binding_id = $1")

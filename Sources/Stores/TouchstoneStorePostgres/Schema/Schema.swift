@@ -42,6 +42,7 @@ enum Schema {
       biometry_type BIGINT NOT NULL,
       hardware_keys BYTEA,
       profile_touch_id BYTEA,
+      app_attest BYTEA,
       is_revoked BOOLEAN NOT NULL,
       baseline BYTEA,
       baseline_os_major BIGINT,

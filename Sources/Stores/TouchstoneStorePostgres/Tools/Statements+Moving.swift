@@ -88,6 +88,7 @@ extension MovedTable {
 
   private static let byteColumns: Set = [
     "binding_id", "application_id", "profile_id", "device_id", "device_name", "hardware_keys", "profile_touch_id",
+    "app_attest",
     "baseline", "posture", "passcode_verifier", "gesture_verifier", "id", "approved_transaction", "hash", "digest",
     "salt", "kind",
     "caller", "details",

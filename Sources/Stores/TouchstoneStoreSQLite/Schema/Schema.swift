@@ -55,6 +55,7 @@ enum Schema {
       biometry_type INTEGER NOT NULL,
       hardware_keys BLOB,
       profile_touch_id BLOB,
+      app_attest BLOB,
       is_revoked INTEGER NOT NULL,
       baseline BLOB,
       baseline_os_major INTEGER,

@@ -61,6 +61,7 @@ private struct Author {
     definition.primaryFreshness = optional { $0.seconds(1...3_600) }
     definition.keyProtection = optional { $0.one(of: KeyProtection.allCases) }
     definition.minimumAttestation = optional { $0.one(of: ProofLevel.allCases) }
+    definition.appAssertion = optional { $0.one(of: PolicyDefinition.AppAssertion.allCases) }
     definition.domainState = optional { $0.one(of: PolicyDefinition.DomainState.allCases) }
     definition.minimumOS = optional { OSVersion(UInt32(clamping: $0.number(1...99)), 3) }
     definition.evaluationLifetime = optional { $0.seconds(1...3_600) }

@@ -79,6 +79,7 @@ extension Setting where Value == PolicyDefinition.Rung {
       $0.primaryFreshness = .value(.seconds(90))
       $0.keyProtection = .value(.biometryCurrentSet)
       $0.minimumAttestation = .value(.tee)
+      $0.appAssertion = .value(.required)
       $0.domainState = .value(.required)
       $0.minimumOS = .value(OSVersion(11, 2))
       $0.evaluationLifetime = .value(.seconds(30))
@@ -96,6 +97,7 @@ extension Setting where Value == PolicyDefinition.Rung {
     expected.primaryFreshness = .seconds(90)
     expected.requiredKeyProtection = .biometryCurrentSet
     expected.minimumAttestation = .tee
+    expected.requiresAppAssertion = true
     expected.requiresDomainState = true
     expected.minimumOSVersion = OSVersion(11, 2)
     expected.evaluationLifetime = .seconds(30)

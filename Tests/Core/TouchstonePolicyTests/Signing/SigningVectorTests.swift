@@ -8,6 +8,42 @@ import TouchstonePolicy
 private struct SigningVectors: Decodable {
   var bindings: [Binding]
   var evaluations: [Evaluation]
+  var appAttestBindings: [AppAttestBinding]
+  var appAttestAttempts: [AppAttestAttempt]
+
+  struct Posture: Decodable {
+    var platform: String
+    var osVersion: String
+    var deviceModel: String
+    var biometryType: UInt8
+    var biometryAvailable: Bool
+    var biometryEnrolled: Bool
+    var biometryLockedOut: Bool
+    var passcodeSet: Bool
+    var domainState: String
+    var canonicalBytes: String
+  }
+
+  struct Key: Decodable {
+    var publicKey: String
+    var mlDsa65PublicKey: String?
+    var protection: UInt8
+  }
+
+  struct AppAttestBinding: Decodable {
+    var signingInput: String
+    var posture: Posture
+    var keys: [Key]
+    var clientData: String
+  }
+
+  struct AppAttestAttempt: Decodable {
+    var signingInput: String
+    var signature: String
+    var mlDsa65Signature: String?
+    var posture: Posture
+    var clientData: String
+  }
 
   struct Binding: Decodable {
     var challenge: String
@@ -77,5 +113,36 @@ private struct SigningVectors: Decodable {
         policyName: vector.policy, purpose: vector.purpose == "payment" ? .payment : .login, transaction: transaction)
       #expect(terms.signingInput == Self.bytes(vector.signingInput))
     }
+  }
+
+  @Test("R43: what an app vouches for when its device is bound, and in an attempt")
+  func appAttest() throws {
+    let vectors = try SigningVectors.load()
+    #expect((vectors.appAttestBindings.count, vectors.appAttestAttempts.count) == (2, 2))
+    for vector in vectors.appAttestBindings {
+      let keys = try vector.keys.map {
+        BindingClientData.Key(
+          publicKey: Self.bytes($0.publicKey), mlDSA65PublicKey: Self.bytes($0.mlDsa65PublicKey ?? ""),
+          protection: try #require(KeyProtection(rawValue: $0.protection)))
+      }
+      let data = BindingClientData(
+        signingInput: Self.bytes(vector.signingInput), posture: Self.terms(vector.posture), keys: keys)
+      #expect(data.posture.canonicalBytes == Self.bytes(vector.posture.canonicalBytes))
+      #expect(data.bytes == Self.bytes(vector.clientData))
+    }
+    for vector in vectors.appAttestAttempts {
+      let data = AttemptClientData(
+        signingInput: Self.bytes(vector.signingInput), signature: Self.bytes(vector.signature),
+        mlDSA65Signature: Self.bytes(vector.mlDsa65Signature ?? ""), posture: Self.terms(vector.posture))
+      #expect(data.bytes == Self.bytes(vector.clientData))
+    }
+  }
+
+  private static func terms(_ posture: SigningVectors.Posture) -> PostureTerms {
+    PostureTerms(
+      platform: posture.platform, osVersion: posture.osVersion, deviceModel: posture.deviceModel,
+      biometryType: posture.biometryType, isBiometryAvailable: posture.biometryAvailable,
+      isBiometryEnrolled: posture.biometryEnrolled, isBiometryLockedOut: posture.biometryLockedOut,
+      isPasscodeSet: posture.passcodeSet, domainState: bytes(posture.domainState))
   }
 }

@@ -46,12 +46,16 @@ struct RefusalTests {
     var tellsThePerson: Bool
     /// The kind of the event that it leaves.
     var event: String
+    /// It may say more than the caller's answer.
+    var eventReason: String
     var make: Make
 
     init(
-      _ method: String, _ reason: String?, tells: Bool = true, event: String, make: @escaping Make
+      _ method: String, _ reason: String?, tells: Bool = true, event: String, because eventReason: String? = nil,
+      make: @escaping Make
     ) {
       (self.method, self.reason, tellsThePerson, self.event, self.make) = (method, reason, tells, event, make)
+      self.eventReason = eventReason ?? reason ?? "NOT_FOUND"
     }
   }
 
@@ -69,6 +73,35 @@ struct RefusalTests {
         V1.SubmitAttemptRequest(
           applicationID: application, evaluation: opened.evaluation,
           attempt: .primary(world.service.primary(.seconds(61))), posture: .healthy), language: language)
+    },
+    // The app sends the attempt again by itself: the person is told nothing.
+    Row(
+      "EvaluationService/SubmitAttempt", "APP_ASSERTION_NOT_ACCEPTED", tells: false, event: "evaluation.refused",
+      because: "APP_ATTEST_KEY_UNKNOWN"
+    ) { world, language in
+      let opened = try await world.service.begin(world.phone)
+      let assertion: [UInt8] =
+        [0xA2, 0x69] + "signature".utf8 + [0x41, 0, 0x71] + "authenticatorData".utf8 + [0x58, 37]
+        + [UInt8](repeating: 0, count: 37)
+      return await world.call(
+        "EvaluationService/SubmitAttempt",
+        V1.SubmitAttemptRequest(
+          applicationID: application, evaluation: opened.evaluation,
+          attempt: .key(V1.KeyProof(signature: [UInt8](repeating: 1, count: 64), factor: .biometry)), posture: .healthy,
+          appAssertion: assertion), language: language)
+    },
+    Row("EvaluationService/SubmitAttempt", "APP_ASSERTION_REQUIRED", tells: false, event: "evaluation.refused") {
+      world, language in
+      var policy = EvaluationPolicy(name: "vouched", purpose: .login, factors: [.biometry], tokenLifetime: nil)
+      policy.requiresAppAssertion = true
+      world.service.replacePolicies([policy])
+      let opened = try await world.service.begin(world.phone, policy: "vouched")
+      return await world.call(
+        "EvaluationService/SubmitAttempt",
+        V1.SubmitAttemptRequest(
+          applicationID: application, evaluation: opened.evaluation,
+          attempt: .key(V1.KeyProof(signature: [UInt8](repeating: 1, count: 64), factor: .biometry)), posture: .healthy),
+        language: language)
     },
     Row("BindingService/BeginBinding", "PRIMARY_AUTHENTICATION_TOO_OLD", event: "binding.denied") { world, language in
       await world.call(
@@ -261,7 +294,7 @@ struct RefusalTests {
       #expect(error.fields.isEmpty)
       #expect(error.personMessage?.locale == (row.tellsThePerson ? locale : nil), "\(row.method) \(error.reason ?? "")")
       #expect(world.service.events.last?.kind == row.event, "\(row.method)")
-      #expect(world.service.events.last?.details.first { $0.key == "reason" }?.value == row.reason ?? "NOT_FOUND")
+      #expect(world.service.events.last?.details.first { $0.key == "reason" }?.value == row.eventReason)
     }
   }
 
@@ -273,7 +306,8 @@ struct RefusalTests {
       reasons.isSuperset(of: [
         Reason.primaryAuthenticationTooOld, Reason.ticketInvalid, Reason.deviceBoundToAnotherProfile,
         Reason.tooManyBindings, Reason.bindingRevoked, Reason.tokenInvalid, Reason.tokenOfAnotherProfile,
-        Reason.tokenByBiometrics, Reason.tokenTooOld, Reason.attestationRequired,
+        Reason.tokenByBiometrics, Reason.tokenTooOld, Reason.attestationRequired, Reason.appAssertionNotAccepted,
+        Reason.appAssertionRequired,
       ]))
   }
 

@@ -48,7 +48,7 @@ struct StandInPopulationTests {
 
   /// What can be proven of a key that is bound on these devices (R42 to R44).
   private static let proofs: [PlatformFamily: [ProvenKeys]] = [
-    .iOS: [ProvenKeys()], .macOS: [ProvenKeys()], .web: [ProvenKeys()],
+    .iOS: [ProvenKeys(), ProvenKeys(all: .app)], .macOS: [ProvenKeys(), ProvenKeys(all: .app)], .web: [ProvenKeys()],
     .android: [
       ProvenKeys(), ProvenKeys(all: .tee), ProvenKeys(all: .tee, areOfListedApp: true), ProvenKeys(all: .strongbox),
       ProvenKeys(all: .strongbox, areOfListedApp: true),

@@ -97,6 +97,51 @@ void   touchstone__v1__hardware_key__free_unpacked
   assert(message->base.descriptor == &touchstone__v1__hardware_key__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   touchstone__v1__app_attest__init
+                     (Touchstone__V1__AppAttest         *message)
+{
+  static const Touchstone__V1__AppAttest init_value = TOUCHSTONE__V1__APP_ATTEST__INIT;
+  *message = init_value;
+}
+size_t touchstone__v1__app_attest__get_packed_size
+                     (const Touchstone__V1__AppAttest *message)
+{
+  assert(message->base.descriptor == &touchstone__v1__app_attest__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t touchstone__v1__app_attest__pack
+                     (const Touchstone__V1__AppAttest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &touchstone__v1__app_attest__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t touchstone__v1__app_attest__pack_to_buffer
+                     (const Touchstone__V1__AppAttest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &touchstone__v1__app_attest__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Touchstone__V1__AppAttest *
+       touchstone__v1__app_attest__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Touchstone__V1__AppAttest *)
+     protobuf_c_message_unpack (&touchstone__v1__app_attest__descriptor,
+                                allocator, len, data);
+}
+void   touchstone__v1__app_attest__free_unpacked
+                     (Touchstone__V1__AppAttest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &touchstone__v1__app_attest__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   touchstone__v1__profile_touch_id__init
                      (Touchstone__V1__ProfileTouchId         *message)
 {
@@ -230,6 +275,51 @@ void   touchstone__v1__passkey__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &touchstone__v1__passkey__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   touchstone__v1__app_attest_key__init
+                     (Touchstone__V1__AppAttestKey         *message)
+{
+  static const Touchstone__V1__AppAttestKey init_value = TOUCHSTONE__V1__APP_ATTEST_KEY__INIT;
+  *message = init_value;
+}
+size_t touchstone__v1__app_attest_key__get_packed_size
+                     (const Touchstone__V1__AppAttestKey *message)
+{
+  assert(message->base.descriptor == &touchstone__v1__app_attest_key__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t touchstone__v1__app_attest_key__pack
+                     (const Touchstone__V1__AppAttestKey *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &touchstone__v1__app_attest_key__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t touchstone__v1__app_attest_key__pack_to_buffer
+                     (const Touchstone__V1__AppAttestKey *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &touchstone__v1__app_attest_key__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Touchstone__V1__AppAttestKey *
+       touchstone__v1__app_attest_key__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Touchstone__V1__AppAttestKey *)
+     protobuf_c_message_unpack (&touchstone__v1__app_attest_key__descriptor,
+                                allocator, len, data);
+}
+void   touchstone__v1__app_attest_key__free_unpacked
+                     (Touchstone__V1__AppAttestKey *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &touchstone__v1__app_attest_key__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   touchstone__v1__key_attestation__facts_entry__init
@@ -1067,6 +1157,70 @@ const ProtobufCMessageDescriptor touchstone__v1__hardware_key__descriptor =
   (ProtobufCMessageInit) touchstone__v1__hardware_key__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor touchstone__v1__app_attest__field_descriptors[3] =
+{
+  {
+    "key_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__AppAttest, key_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "attestation",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__AppAttest, attestation),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "assertion",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__AppAttest, assertion),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__app_attest__field_indices_by_name[] = {
+  2,   /* field[2] = assertion */
+  1,   /* field[1] = attestation */
+  0,   /* field[0] = key_id */
+};
+static const ProtobufCIntRange touchstone__v1__app_attest__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor touchstone__v1__app_attest__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "touchstone.v1.AppAttest",
+  "AppAttest",
+  "Touchstone__V1__AppAttest",
+  "touchstone.v1",
+  sizeof(Touchstone__V1__AppAttest),
+  3,
+  touchstone__v1__app_attest__field_descriptors,
+  touchstone__v1__app_attest__field_indices_by_name,
+  1,  touchstone__v1__app_attest__number_ranges,
+  (ProtobufCMessageInit) touchstone__v1__app_attest__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor touchstone__v1__profile_touch_id__field_descriptors[1] =
 {
   {
@@ -1105,7 +1259,7 @@ const ProtobufCMessageDescriptor touchstone__v1__profile_touch_id__descriptor =
   (ProtobufCMessageInit) touchstone__v1__profile_touch_id__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__binding__field_descriptors[16] =
+static const ProtobufCFieldDescriptor touchstone__v1__binding__field_descriptors[17] =
 {
   {
     "binding_id",
@@ -1288,6 +1442,18 @@ static const ProtobufCFieldDescriptor touchstone__v1__binding__field_descriptors
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "app_attest",
+    18,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__Binding, app_attest),
+    &touchstone__v1__app_attest_key__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "key_algorithms",
     20,
     PROTOBUF_C_LABEL_REPEATED,
@@ -1301,6 +1467,7 @@ static const ProtobufCFieldDescriptor touchstone__v1__binding__field_descriptors
   },
 };
 static const unsigned touchstone__v1__binding__field_indices_by_name[] = {
+  15,   /* field[15] = app_attest */
   1,   /* field[1] = application_id */
   12,   /* field[12] = attestation_level */
   0,   /* field[0] = binding_id */
@@ -1310,7 +1477,7 @@ static const unsigned touchstone__v1__binding__field_indices_by_name[] = {
   3,   /* field[3] = device_id */
   4,   /* field[4] = device_name */
   8,   /* field[8] = domain_state_recorded */
-  15,   /* field[15] = key_algorithms */
+  16,   /* field[16] = key_algorithms */
   13,   /* field[13] = key_attestations */
   10,   /* field[10] = last_used_at */
   14,   /* field[14] = passkey */
@@ -1318,11 +1485,12 @@ static const unsigned touchstone__v1__binding__field_indices_by_name[] = {
   6,   /* field[6] = protections */
   7,   /* field[7] = state */
 };
-static const ProtobufCIntRange touchstone__v1__binding__number_ranges[2 + 1] =
+static const ProtobufCIntRange touchstone__v1__binding__number_ranges[3 + 1] =
 {
   { 1, 0 },
-  { 20, 15 },
-  { 0, 16 }
+  { 18, 15 },
+  { 20, 16 },
+  { 0, 17 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__binding__descriptor =
 {
@@ -1332,10 +1500,10 @@ const ProtobufCMessageDescriptor touchstone__v1__binding__descriptor =
   "Touchstone__V1__Binding",
   "touchstone.v1",
   sizeof(Touchstone__V1__Binding),
-  16,
+  17,
   touchstone__v1__binding__field_descriptors,
   touchstone__v1__binding__field_indices_by_name,
-  2,  touchstone__v1__binding__number_ranges,
+  3,  touchstone__v1__binding__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__binding__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -1427,6 +1595,96 @@ const ProtobufCMessageDescriptor touchstone__v1__passkey__descriptor =
   touchstone__v1__passkey__field_indices_by_name,
   1,  touchstone__v1__passkey__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__passkey__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor touchstone__v1__app_attest_key__field_descriptors[5] =
+{
+  {
+    "key_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__AppAttestKey, key_id),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "app_id",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__AppAttestKey, app_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "environment",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__AppAttestKey, environment),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "counter",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__AppAttestKey, counter),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "receipt",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__AppAttestKey, receipt),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__app_attest_key__field_indices_by_name[] = {
+  1,   /* field[1] = app_id */
+  3,   /* field[3] = counter */
+  2,   /* field[2] = environment */
+  0,   /* field[0] = key_id */
+  4,   /* field[4] = receipt */
+};
+static const ProtobufCIntRange touchstone__v1__app_attest_key__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor touchstone__v1__app_attest_key__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "touchstone.v1.AppAttestKey",
+  "AppAttestKey",
+  "Touchstone__V1__AppAttestKey",
+  "touchstone.v1",
+  sizeof(Touchstone__V1__AppAttestKey),
+  5,
+  touchstone__v1__app_attest_key__field_descriptors,
+  touchstone__v1__app_attest_key__field_indices_by_name,
+  1,  touchstone__v1__app_attest_key__number_ranges,
+  (ProtobufCMessageInit) touchstone__v1__app_attest_key__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor touchstone__v1__key_attestation__facts_entry__field_descriptors[2] =
@@ -1801,7 +2059,7 @@ const ProtobufCMessageDescriptor touchstone__v1__begin_binding_response__descrip
   (ProtobufCMessageInit) touchstone__v1__begin_binding_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__complete_binding_request__field_descriptors[8] =
+static const ProtobufCFieldDescriptor touchstone__v1__complete_binding_request__field_descriptors[9] =
 {
   {
     "application_id",
@@ -1888,6 +2146,18 @@ static const ProtobufCFieldDescriptor touchstone__v1__complete_binding_request__
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "app_attest",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__CompleteBindingRequest, app_attest),
+    &touchstone__v1__app_attest__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "passkey",
     9,
     PROTOBUF_C_LABEL_NONE,
@@ -1901,20 +2171,20 @@ static const ProtobufCFieldDescriptor touchstone__v1__complete_binding_request__
   },
 };
 static const unsigned touchstone__v1__complete_binding_request__field_indices_by_name[] = {
+  7,   /* field[7] = app_attest */
   0,   /* field[0] = application_id */
   2,   /* field[2] = device_name */
   3,   /* field[3] = keys */
-  7,   /* field[7] = passkey */
+  8,   /* field[8] = passkey */
   5,   /* field[5] = posture */
   4,   /* field[4] = profile_touch_id */
   6,   /* field[6] = replace_existing */
   1,   /* field[1] = ticket */
 };
-static const ProtobufCIntRange touchstone__v1__complete_binding_request__number_ranges[2 + 1] =
+static const ProtobufCIntRange touchstone__v1__complete_binding_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 9, 7 },
-  { 0, 8 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__complete_binding_request__descriptor =
 {
@@ -1924,10 +2194,10 @@ const ProtobufCMessageDescriptor touchstone__v1__complete_binding_request__descr
   "Touchstone__V1__CompleteBindingRequest",
   "touchstone.v1",
   sizeof(Touchstone__V1__CompleteBindingRequest),
-  8,
+  9,
   touchstone__v1__complete_binding_request__field_descriptors,
   touchstone__v1__complete_binding_request__field_indices_by_name,
-  2,  touchstone__v1__complete_binding_request__number_ranges,
+  1,  touchstone__v1__complete_binding_request__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__complete_binding_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -1421,7 +1421,7 @@ const ProtobufCMessageDescriptor touchstone__v1__device_report__descriptor =
   (ProtobufCMessageInit) touchstone__v1__device_report__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__submit_attempt_request__field_descriptors[10] =
+static const ProtobufCFieldDescriptor touchstone__v1__submit_attempt_request__field_descriptors[11] =
 {
   {
     "application_id",
@@ -1543,8 +1543,21 @@ static const ProtobufCFieldDescriptor touchstone__v1__submit_attempt_request__fi
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "app_assertion",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__SubmitAttemptRequest, app_assertion),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__submit_attempt_request__field_indices_by_name[] = {
+  10,   /* field[10] = app_assertion */
   0,   /* field[0] = application_id */
   1,   /* field[1] = evaluation */
   5,   /* field[5] = gesture */
@@ -1559,7 +1572,7 @@ static const unsigned touchstone__v1__submit_attempt_request__field_indices_by_n
 static const ProtobufCIntRange touchstone__v1__submit_attempt_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 10 }
+  { 0, 11 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__submit_attempt_request__descriptor =
 {
@@ -1569,7 +1582,7 @@ const ProtobufCMessageDescriptor touchstone__v1__submit_attempt_request__descrip
   "Touchstone__V1__SubmitAttemptRequest",
   "touchstone.v1",
   sizeof(Touchstone__V1__SubmitAttemptRequest),
-  10,
+  11,
   touchstone__v1__submit_attempt_request__field_descriptors,
   touchstone__v1__submit_attempt_request__field_indices_by_name,
   1,  touchstone__v1__submit_attempt_request__number_ranges,

@@ -32,6 +32,20 @@ extension V1.HardwareKey: MappedMessage {
   }
 }
 
+extension V1.AppAttest: MappedMessage {
+  static var empty: Self { Self() }
+
+  static func initialize(_ c: UnsafeMutablePointer<Touchstone__V1__AppAttest>) {
+    touchstone__v1__app_attest__init(c)
+  }
+
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.field(&value.keyID, &c.key_id)
+    mapper.field(&value.attestation, &c.attestation)
+    mapper.field(&value.assertion, &c.assertion)
+  }
+}
+
 extension V1.ProfileTouchID: MappedMessage {
   static var empty: Self { Self() }
 
@@ -67,6 +81,7 @@ extension V1.Binding: MappedMessage {
     mapper.field(&value.attestationLevel, &c.attestation_level)
     mapper.repeated(&value.keyAttestations, &c.key_attestations, &c.n_key_attestations)
     mapper.field(&value.passkey, &c.passkey)
+    mapper.field(&value.appAttest, &c.app_attest)
     mapper.repeated(&value.keyAlgorithms, &c.key_algorithms, &c.n_key_algorithms)
   }
 }
@@ -84,6 +99,22 @@ extension V1.Passkey: MappedMessage {
     mapper.field(&value.aaguid, &c.aaguid)
     mapper.field(&value.backupEligible, &c.backup_eligible)
     mapper.repeated(&value.transports, &c.transports, &c.n_transports)
+  }
+}
+
+extension V1.AppAttestKey: MappedMessage {
+  static var empty: Self { Self() }
+
+  static func initialize(_ c: UnsafeMutablePointer<Touchstone__V1__AppAttestKey>) {
+    touchstone__v1__app_attest_key__init(c)
+  }
+
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.field(&value.keyID, &c.key_id)
+    mapper.field(&value.appID, &c.app_id)
+    mapper.field(&value.environment, &c.environment)
+    mapper.field(&value.counter, &c.counter)
+    mapper.field(&value.receipt, &c.receipt)
   }
 }
 
@@ -177,6 +208,7 @@ extension V1.CompleteBindingRequest: MappedMessage {
     mapper.field(&value.posture, &c.posture)
     mapper.field(&value.replaceExisting, &c.replace_existing)
     mapper.field(&value.passkey, &c.passkey)
+    mapper.field(&value.appAttest, &c.app_attest)
   }
 }
 

@@ -165,6 +165,7 @@ extension V1.SubmitAttemptRequest: MappedMessage {
     mapper.field(&value.evaluation, &c.evaluation)
     mapper.oneOf(&value.attempt, &c)
     mapper.field(&value.posture, &c.posture)
+    mapper.field(&value.appAssertion, &c.app_assertion)
   }
 }
 

@@ -95,6 +95,24 @@ extension V1 {
     }
   }
 
+  /// iOS, iPadOS, macOS: the app's word for the new keys by App Attest (DCAppAttestService). The clientDataHash of either is over the
+  /// ticket's `signingInput`, the posture and the keys with their protections, as docs/SIGNING.md says.
+  public struct AppAttest: WireMessage {
+    /// The key's id in bytes: 32, the SHA-256 of its public key.
+    public var keyID: [UInt8]
+    /// The result of attestKey, for a new App Attest key: 1 to 32,768 bytes.
+    public var attestation: [UInt8]
+    /// Instead of attestation: the result of generateAssertion by the App Attest key that vouched for this device's present binding
+    /// in this application. 1 to 4,096 bytes.
+    public var assertion: [UInt8]
+
+    public init(keyID: [UInt8] = [], attestation: [UInt8] = [], assertion: [UInt8] = []) {
+      self.keyID = keyID
+      self.attestation = attestation
+      self.assertion = assertion
+    }
+  }
+
   public struct ProfileTouchID: WireMessage {
     /// The device's own identifier for this account: 16 to 128 unpredictable bytes, kept in its keychain. Refused if
     /// it is evidently guessable (one repeated byte, a counter, text that contains the profile's or the device's id), or if
@@ -127,6 +145,8 @@ extension V1 {
     public var keyAttestations: [KeyAttestation]
     /// Set for CREDENTIAL_KIND_PASSKEY.
     public var passkey: Passkey?
+    /// The App Attest key that vouched for the keys; absent if none did.
+    public var appAttest: AppAttestKey?
     /// In the order of protections: the keys that each attempt is signed with.
     public var keyAlgorithms: [KeyAlgorithm]
 
@@ -136,7 +156,7 @@ extension V1 {
       state: BindingState = .unspecified, domainStateRecorded: Bool = false, createdAt: Timestamp? = nil,
       lastUsedAt: Timestamp? = nil, biometryType: BiometryType = .unspecified,
       attestationLevel: AttestationLevel = .unspecified, keyAttestations: [KeyAttestation] = [],
-      passkey: Passkey? = nil, keyAlgorithms: [KeyAlgorithm] = []
+      passkey: Passkey? = nil, appAttest: AppAttestKey? = nil, keyAlgorithms: [KeyAlgorithm] = []
     ) {
       self.bindingID = bindingID
       self.applicationID = applicationID
@@ -153,6 +173,7 @@ extension V1 {
       self.attestationLevel = attestationLevel
       self.keyAttestations = keyAttestations
       self.passkey = passkey
+      self.appAttest = appAttest
       self.keyAlgorithms = keyAlgorithms
     }
   }
@@ -179,6 +200,29 @@ extension V1 {
       self.aaguid = aaguid
       self.backupEligible = backupEligible
       self.transports = transports
+    }
+  }
+
+  /// An App Attest key of a binding.
+  public struct AppAttestKey: WireMessage {
+    public var keyID: [UInt8]
+    /// "TEAMID.bundle"
+    public var appID: String
+    /// "production" or "development"
+    public var environment: String
+    /// The greatest of its assertions so far; 0 without one.
+    public var counter: UInt32
+    /// From the attestation, for Apple's service of risk metrics. GetBinding alone returns it.
+    public var receipt: [UInt8]
+
+    public init(
+      keyID: [UInt8] = [], appID: String = "", environment: String = "", counter: UInt32 = 0, receipt: [UInt8] = []
+    ) {
+      self.keyID = keyID
+      self.appID = appID
+      self.environment = environment
+      self.counter = counter
+      self.receipt = receipt
     }
   }
 
@@ -304,11 +348,13 @@ extension V1 {
     public var replaceExisting: Bool
     /// Instead of keys, with the ticket of a passkey.
     public var passkey: PasskeyRegistration?
+    /// Absent: the app does not vouch for the keys.
+    public var appAttest: AppAttest?
 
     public init(
       applicationID: String = "", ticket: [UInt8] = [], deviceName: String = "", keys: [HardwareKey] = [],
       profileTouchID: ProfileTouchID? = nil, posture: DevicePosture? = nil, replaceExisting: Bool = false,
-      passkey: PasskeyRegistration? = nil
+      passkey: PasskeyRegistration? = nil, appAttest: AppAttest? = nil
     ) {
       self.applicationID = applicationID
       self.ticket = ticket
@@ -318,6 +364,7 @@ extension V1 {
       self.posture = posture
       self.replaceExisting = replaceExisting
       self.passkey = passkey
+      self.appAttest = appAttest
     }
   }
 

@@ -294,14 +294,20 @@ extension V1 {
     public var attempt: Attempt?
     /// The posture at this moment. The service compares its `domainState`. For a passkey it may be absent.
     public var posture: DevicePosture?
+    /// Beside key: an assertion by the App Attest key that vouched for the binding (generateAssertion), over `signingInput`, the key's
+    /// signature and the posture, as docs/SIGNING.md says. 1 to 4,096 bytes. Empty: the app does not vouch for the attempt. One that is
+    /// wrong or late is FAILED_PRECONDITION, APP_ASSERTION_NOT_ACCEPTED, and nothing is counted: send the attempt again with a new one.
+    public var appAssertion: [UInt8]
 
     public init(
-      applicationID: String = "", evaluation: [UInt8] = [], attempt: Attempt? = nil, posture: DevicePosture? = nil
+      applicationID: String = "", evaluation: [UInt8] = [], attempt: Attempt? = nil, posture: DevicePosture? = nil,
+      appAssertion: [UInt8] = []
     ) {
       self.applicationID = applicationID
       self.evaluation = evaluation
       self.attempt = attempt
       self.posture = posture
+      self.appAssertion = appAssertion
     }
   }
 

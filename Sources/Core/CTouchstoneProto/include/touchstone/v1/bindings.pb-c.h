@@ -19,9 +19,11 @@ PROTOBUF_C__BEGIN_DECLS
 
 typedef struct Touchstone__V1__PrimaryAuthentication Touchstone__V1__PrimaryAuthentication;
 typedef struct Touchstone__V1__HardwareKey Touchstone__V1__HardwareKey;
+typedef struct Touchstone__V1__AppAttest Touchstone__V1__AppAttest;
 typedef struct Touchstone__V1__ProfileTouchId Touchstone__V1__ProfileTouchId;
 typedef struct Touchstone__V1__Binding Touchstone__V1__Binding;
 typedef struct Touchstone__V1__Passkey Touchstone__V1__Passkey;
+typedef struct Touchstone__V1__AppAttestKey Touchstone__V1__AppAttestKey;
 typedef struct Touchstone__V1__KeyAttestation Touchstone__V1__KeyAttestation;
 typedef struct Touchstone__V1__KeyAttestation__FactsEntry Touchstone__V1__KeyAttestation__FactsEntry;
 typedef struct Touchstone__V1__BeginBindingRequest Touchstone__V1__BeginBindingRequest;
@@ -141,6 +143,32 @@ struct  Touchstone__V1__HardwareKey
     , {0,NULL}, TOUCHSTONE__V1__KEY_PROTECTION__KEY_PROTECTION_UNSPECIFIED, {0,NULL}, 0,NULL, {0,NULL}, {0,NULL} }
 
 
+/*
+ * iOS, iPadOS, macOS: the app's word for the new keys by App Attest (DCAppAttestService). The clientDataHash of either is over the
+ * ticket's signing_input, the posture and the keys with their protections, as docs/SIGNING.md says.
+ */
+struct  Touchstone__V1__AppAttest
+{
+  ProtobufCMessage base;
+  /*
+   * The key's id in bytes: 32, the SHA-256 of its public key.
+   */
+  ProtobufCBinaryData key_id;
+  /*
+   * The result of attestKey, for a new App Attest key: 1 to 32,768 bytes.
+   */
+  ProtobufCBinaryData attestation;
+  /*
+   * Instead of attestation: the result of generateAssertion by the App Attest key that vouched for this device's present binding
+   * in this application. 1 to 4,096 bytes.
+   */
+  ProtobufCBinaryData assertion;
+};
+#define TOUCHSTONE__V1__APP_ATTEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__app_attest__descriptor) \
+    , {0,NULL}, {0,NULL}, {0,NULL} }
+
+
 struct  Touchstone__V1__ProfileTouchId
 {
   ProtobufCMessage base;
@@ -192,6 +220,10 @@ struct  Touchstone__V1__Binding
    */
   Touchstone__V1__Passkey *passkey;
   /*
+   * The App Attest key that vouched for the keys; absent if none did.
+   */
+  Touchstone__V1__AppAttestKey *app_attest;
+  /*
    * In the order of protections: the keys that each attempt is signed with.
    */
   size_t n_key_algorithms;
@@ -199,7 +231,7 @@ struct  Touchstone__V1__Binding
 };
 #define TOUCHSTONE__V1__BINDING__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__binding__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, TOUCHSTONE__V1__CREDENTIAL_KIND__CREDENTIAL_KIND_UNSPECIFIED, 0,NULL, TOUCHSTONE__V1__BINDING_STATE__BINDING_STATE_UNSPECIFIED, 0, NULL, NULL, TOUCHSTONE__V1__BIOMETRY_TYPE__BIOMETRY_TYPE_UNSPECIFIED, TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED, 0,NULL, NULL, 0,NULL }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, TOUCHSTONE__V1__CREDENTIAL_KIND__CREDENTIAL_KIND_UNSPECIFIED, 0,NULL, TOUCHSTONE__V1__BINDING_STATE__BINDING_STATE_UNSPECIFIED, 0, NULL, NULL, TOUCHSTONE__V1__BIOMETRY_TYPE__BIOMETRY_TYPE_UNSPECIFIED, TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED, 0,NULL, NULL, NULL, 0,NULL }
 
 
 /*
@@ -233,6 +265,35 @@ struct  Touchstone__V1__Passkey
 #define TOUCHSTONE__V1__PASSKEY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__passkey__descriptor) \
     , {0,NULL}, 0, {0,NULL}, 0, 0,NULL }
+
+
+/*
+ * An App Attest key of a binding.
+ */
+struct  Touchstone__V1__AppAttestKey
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData key_id;
+  /*
+   * "TEAMID.bundle"
+   */
+  char *app_id;
+  /*
+   * "production" or "development"
+   */
+  char *environment;
+  /*
+   * The greatest of its assertions so far; 0 without one.
+   */
+  uint32_t counter;
+  /*
+   * From the attestation, for Apple's service of risk metrics. GetBinding alone returns it.
+   */
+  ProtobufCBinaryData receipt;
+};
+#define TOUCHSTONE__V1__APP_ATTEST_KEY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__app_attest_key__descriptor) \
+    , {0,NULL}, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, {0,NULL} }
 
 
 struct  Touchstone__V1__KeyAttestation__FactsEntry
@@ -388,10 +449,14 @@ struct  Touchstone__V1__CompleteBindingRequest
    * Instead of keys, with the ticket of a passkey.
    */
   Touchstone__V1__PasskeyRegistration *passkey;
+  /*
+   * Absent: the app does not vouch for the keys.
+   */
+  Touchstone__V1__AppAttest *app_attest;
 };
 #define TOUCHSTONE__V1__COMPLETE_BINDING_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__complete_binding_request__descriptor) \
-    , (char *)protobuf_c_empty_string, {0,NULL}, (char *)protobuf_c_empty_string, 0,NULL, NULL, NULL, 0, NULL }
+    , (char *)protobuf_c_empty_string, {0,NULL}, (char *)protobuf_c_empty_string, 0,NULL, NULL, NULL, 0, NULL, NULL }
 
 
 /*
@@ -599,6 +664,25 @@ Touchstone__V1__HardwareKey *
 void   touchstone__v1__hardware_key__free_unpacked
                      (Touchstone__V1__HardwareKey *message,
                       ProtobufCAllocator *allocator);
+/* Touchstone__V1__AppAttest methods */
+void   touchstone__v1__app_attest__init
+                     (Touchstone__V1__AppAttest         *message);
+size_t touchstone__v1__app_attest__get_packed_size
+                     (const Touchstone__V1__AppAttest   *message);
+size_t touchstone__v1__app_attest__pack
+                     (const Touchstone__V1__AppAttest   *message,
+                      uint8_t             *out);
+size_t touchstone__v1__app_attest__pack_to_buffer
+                     (const Touchstone__V1__AppAttest   *message,
+                      ProtobufCBuffer     *buffer);
+Touchstone__V1__AppAttest *
+       touchstone__v1__app_attest__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   touchstone__v1__app_attest__free_unpacked
+                     (Touchstone__V1__AppAttest *message,
+                      ProtobufCAllocator *allocator);
 /* Touchstone__V1__ProfileTouchId methods */
 void   touchstone__v1__profile_touch_id__init
                      (Touchstone__V1__ProfileTouchId         *message);
@@ -655,6 +739,25 @@ Touchstone__V1__Passkey *
                       const uint8_t       *data);
 void   touchstone__v1__passkey__free_unpacked
                      (Touchstone__V1__Passkey *message,
+                      ProtobufCAllocator *allocator);
+/* Touchstone__V1__AppAttestKey methods */
+void   touchstone__v1__app_attest_key__init
+                     (Touchstone__V1__AppAttestKey         *message);
+size_t touchstone__v1__app_attest_key__get_packed_size
+                     (const Touchstone__V1__AppAttestKey   *message);
+size_t touchstone__v1__app_attest_key__pack
+                     (const Touchstone__V1__AppAttestKey   *message,
+                      uint8_t             *out);
+size_t touchstone__v1__app_attest_key__pack_to_buffer
+                     (const Touchstone__V1__AppAttestKey   *message,
+                      ProtobufCBuffer     *buffer);
+Touchstone__V1__AppAttestKey *
+       touchstone__v1__app_attest_key__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   touchstone__v1__app_attest_key__free_unpacked
+                     (Touchstone__V1__AppAttestKey *message,
                       ProtobufCAllocator *allocator);
 /* Touchstone__V1__KeyAttestation__FactsEntry methods */
 void   touchstone__v1__key_attestation__facts_entry__init
@@ -952,6 +1055,9 @@ typedef void (*Touchstone__V1__PrimaryAuthentication_Closure)
 typedef void (*Touchstone__V1__HardwareKey_Closure)
                  (const Touchstone__V1__HardwareKey *message,
                   void *closure_data);
+typedef void (*Touchstone__V1__AppAttest_Closure)
+                 (const Touchstone__V1__AppAttest *message,
+                  void *closure_data);
 typedef void (*Touchstone__V1__ProfileTouchId_Closure)
                  (const Touchstone__V1__ProfileTouchId *message,
                   void *closure_data);
@@ -960,6 +1066,9 @@ typedef void (*Touchstone__V1__Binding_Closure)
                   void *closure_data);
 typedef void (*Touchstone__V1__Passkey_Closure)
                  (const Touchstone__V1__Passkey *message,
+                  void *closure_data);
+typedef void (*Touchstone__V1__AppAttestKey_Closure)
+                 (const Touchstone__V1__AppAttestKey *message,
                   void *closure_data);
 typedef void (*Touchstone__V1__KeyAttestation__FactsEntry_Closure)
                  (const Touchstone__V1__KeyAttestation__FactsEntry *message,
@@ -1087,9 +1196,11 @@ extern const ProtobufCEnumDescriptor    touchstone__v1__credential_kind__descrip
 extern const ProtobufCEnumDescriptor    touchstone__v1__key_algorithm__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__primary_authentication__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__hardware_key__descriptor;
+extern const ProtobufCMessageDescriptor touchstone__v1__app_attest__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__profile_touch_id__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__binding__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__passkey__descriptor;
+extern const ProtobufCMessageDescriptor touchstone__v1__app_attest_key__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__key_attestation__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__key_attestation__facts_entry__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__begin_binding_request__descriptor;

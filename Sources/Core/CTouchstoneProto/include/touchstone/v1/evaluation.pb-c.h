@@ -405,6 +405,12 @@ struct  Touchstone__V1__SubmitAttemptRequest
    * The posture at this moment. The service compares its domain_state. For a passkey it may be absent.
    */
   Touchstone__V1__DevicePosture *posture;
+  /*
+   * Beside key: an assertion by the App Attest key that vouched for the binding (generateAssertion), over signing_input, the key's
+   * signature and the posture, as docs/SIGNING.md says. 1 to 4,096 bytes. Empty: the app does not vouch for the attempt. One that is
+   * wrong or late is FAILED_PRECONDITION, APP_ASSERTION_NOT_ACCEPTED, and nothing is counted: send the attempt again with a new one.
+   */
+  ProtobufCBinaryData app_assertion;
   Touchstone__V1__SubmitAttemptRequest__AttemptCase attempt_case;
   union {
     Touchstone__V1__KeyProof *key;
@@ -421,7 +427,7 @@ struct  Touchstone__V1__SubmitAttemptRequest
 };
 #define TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__submit_attempt_request__descriptor) \
-    , (char *)protobuf_c_empty_string, {0,NULL}, NULL, TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__ATTEMPT__NOT_SET, {0} }
+    , (char *)protobuf_c_empty_string, {0,NULL}, NULL, {0,NULL}, TOUCHSTONE__V1__SUBMIT_ATTEMPT_REQUEST__ATTEMPT__NOT_SET, {0} }
 
 
 struct  Touchstone__V1__SubmitAttemptResponse

@@ -379,12 +379,14 @@ struct  Touchstone__V1__Event
    * "la_error": the code in the caller's answer.
    * "reason": a word of the service's own: in binding.revoked REPLACED, in device.unlocked BOUND_ANEW. An attempt's reason may say
    * more than its answer did: a denial's reason, SIGNATURE_INVALID, PROFILE_TOUCH_ID_INVALID, WRONG_SECRET, BINDING_NOT_ACTIVE
-   * (revoked or unknown), PASSKEY_UNKNOWN, PASSKEY_OF_ANOTHER, USER_HANDLE_DIFFERS and others of a passkey (docs/ATTESTATION.md), DOMAIN_STATE_ and the verdict, ATTEMPTS_SPENT, REPORTED (by the device), EVALUATION_UNKNOWN,
-   * EVALUATION_EXPIRED, EVALUATION_FINISHED, POLICY_CHANGED.
+   * (revoked or unknown), PASSKEY_UNKNOWN, PASSKEY_OF_ANOTHER, USER_HANDLE_DIFFERS and others of a passkey (docs/ATTESTATION.md),
+   * DOMAIN_STATE_ and the verdict, ATTEMPTS_SPENT, REPORTED (by the device), EVALUATION_UNKNOWN, EVALUATION_EXPIRED,
+   * EVALUATION_FINISHED, POLICY_CHANGED; of an app's assertion APP_ATTEST_KEY_UNKNOWN and reasons of docs/ATTESTATION.md.
    * "transaction": for a payment's approval, its refusals and its token's uses, the SHA-256 of the transaction in base64url, as in
    * the token's claim txn.
    * "token_id": the claim jti, if a token is used or revoked, or if one that serves once was issued.
    * "stated_reason": the text in RevokeBinding, UnlockDevice, UnlockSecret or EraseProfile. No other detail has it.
+   * "app_assertion", for evaluation.succeeded: "verified" if the app vouched for the attempt by App Attest.
    * "counted", for evaluation.locked_out: "yes" for the attempt that locked, "no" for those during the lock.
    * For profile.erased, at most 64 events each: "erased_events", their number; "erased_sequences", their sequences in decimal with
    * commas between them; "erased_digests", the first 16 bytes of each former content's digest, in hexadecimal and in the same order.
