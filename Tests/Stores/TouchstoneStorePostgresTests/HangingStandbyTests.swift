@@ -89,7 +89,8 @@ struct HangingStandbyTests {
       let end = clock.now + options.callTimeout
       var count = 0
       while count < stores.count, clock.now < end { count = try Int(server.execute(together, at: uri)[0]) ?? 0 }
-      #expect(count == stores.count)
+      // On a slow machine, the commit that timed out above may be waiting for its confirmation beside them.
+      #expect(count >= stores.count)
       try server.setStandbys("", at: uri)
     }
   }
