@@ -59,15 +59,16 @@ struct LayoutTests {
 
   @Test("No folder is a heap: at most ten under Sources, and at most 20 Swift files directly in any")
   func heaps() throws {
-    let sources = try FileManager.default.subpathsOfDirectory(
-      atPath: PackageTree.root.appending(path: "Sources").path())
-    let folders = Dictionary(grouping: sources.filter { $0.hasSuffix(".swift") }) {
-      $0.split(separator: "/").dropLast().joined(separator: "/")
-    }
-    for (folder, files) in folders where !folder.contains("/Generated") {
-      #expect(files.count <= 20, "\(folder)")
-    }
     #expect(try PackageTree.entries(of: "Sources").count <= 10)
+    for top in ["Sources", "Tests"] {
+      let paths = try FileManager.default.subpathsOfDirectory(atPath: PackageTree.root.appending(path: top).path())
+      let folders = Dictionary(grouping: paths.filter { $0.hasSuffix(".swift") }) {
+        $0.split(separator: "/").dropLast().joined(separator: "/")
+      }
+      for (folder, files) in folders where !folder.contains("/Generated") {
+        #expect(files.count <= 20, "\(top)/\(folder)")
+      }
+    }
   }
 
   /// One that hangs up spoils Dispatch's notes of all (`SocketWatch` says how); epoll instances do not.

@@ -19,6 +19,7 @@ package struct Verdict: Sendable {
   }
 
   package var outcome: Outcome
+  /// Why it is not valid; if it is, what the client was the limit of beside stalls of the service.
   package var reasons: [String]
 
   /// Later than this for one call in a hundred, and the client's lateness would be taken for the service's.
@@ -35,8 +36,8 @@ package struct Verdict: Sendable {
     if !misses.isEmpty {
       (outcome, reasons) = (.missed, misses + limits)
     } else if limits.isEmpty || !report.stalls.isEmpty {
-      // A service that stands still is not the client's limit: its answers then come all at once.
-      (outcome, reasons) = (.valid, [])
+      // A service that stands still is not the client's limit: its answers then come all at once. The limits stay in the report.
+      (outcome, reasons) = (.valid, limits)
     } else {
       (outcome, reasons) = (.clientLimited, limits)
     }

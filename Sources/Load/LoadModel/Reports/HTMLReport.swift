@@ -43,7 +43,9 @@ extension LoadReport {
 
   private var verdictText: String {
     switch verdict {
-    case .valid: objectives.isEmpty ? "The run is valid." : "The run is valid and meets its objectives."
+    case .valid:
+      (objectives.isEmpty ? "The run is valid" : "The run is valid and meets its objectives")
+        + (reasons.isEmpty ? "." : ", but \(reasons.joined(separator: "; ")).")
     case .missed: "Missed: \(reasons.joined(separator: "; "))."
     case .clientLimited: "The client was the limit: \(reasons.joined(separator: "; "))."
     }

@@ -105,7 +105,7 @@ extension LoadReport {
 
   private var verdictRows: [String] {
     switch verdict {
-    case .valid: ["", "valid"]
+    case .valid: ["", reasons.isEmpty ? "valid" : "valid, but " + reasons.joined(separator: "; ")]
     case .missed: ["", "missed: " + reasons.joined(separator: "; ")]
     case .clientLimited: ["", "the client was the limit: " + reasons.joined(separator: "; ")]
     }

@@ -14,7 +14,6 @@ struct ResultCode: RawRepresentable, Sendable, Hashable {
   static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
   static let notADatabase = ResultCode(rawValue: SQLITE_NOTADB)
   static let readOnly = ResultCode(rawValue: SQLITE_READONLY)
-  static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
   static let ioError = ResultCode(rawValue: SQLITE_IOERR)
   // Extended ones are macros that Swift does not see.
   static let ioErrorWrite = ResultCode(rawValue: SQLITE_IOERR | 3 << 8)

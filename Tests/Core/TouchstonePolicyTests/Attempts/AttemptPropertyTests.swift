@@ -188,8 +188,9 @@ private struct RandomWalk {
     if evaluations[index].isFinished && Bool.random(using: &random) { evaluations[index] = EvaluationStanding() }
 
     let facts = AttemptFacts(
-      posture: phones.randomElement(using: &random)!, binding: bindings[bindingIndex],
-      device: device, profile: .none, evaluation: evaluations[index], now: .noon,
+      AdmissionFacts(
+        posture: phones.randomElement(using: &random)!, binding: bindings[bindingIndex],
+        device: device, profile: .none, evaluation: evaluations[index], now: .noon),
       attempt: AttemptPropertyTests.attempts.randomElement(using: &random)!)
     let decision = policy.decide(facts)
     defer {

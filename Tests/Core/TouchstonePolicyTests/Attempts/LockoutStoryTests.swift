@@ -18,10 +18,10 @@ private struct Phone {
   mutating func submit(
     _ attempt: String, _ policy: String, as account: String = "shop", in evaluation: inout EvaluationStanding
   ) -> AttemptDecision {
-    let facts = AttemptFacts(
+    let facts = AdmissionFacts(
       posture: posture, binding: bindings[account]!, device: device, profile: .none,
-      evaluation: evaluation, now: .noon, attempt: Attempt(words: attempt))
-    let decision = EvaluationPolicy(words: policy).decide(facts)
+      evaluation: evaluation, now: .noon)
+    let decision = EvaluationPolicy(words: policy).decide(AttemptFacts(facts, attempt: Attempt(words: attempt)))
     device = decision.device ?? device
     evaluation = decision.evaluation ?? evaluation
     return decision
