@@ -20,7 +20,7 @@ import service
 from service import CORES, DURATION, Service
 
 from support.abuse import Abuser  # noqa: E402
-from test_abuse import ABUSES  # noqa: E402
+from test_abuse import ABUSES, FRAMES_PER_SECOND  # noqa: E402
 
 #: Pairs of a run alone and a run beside the abuser.
 ROUNDS = 5
@@ -31,7 +31,7 @@ def abuse_for_ever(address, count):
     os.nice(19)
     for abuse in itertools.cycle(ABUSES):
         abuser = Abuser(address, acknowledges=abuse.acknowledges)
-        abuser.flood(abuse.frames(), abuse.limit)
+        abuser.flood(abuse.frames(), abuse.limit, FRAMES_PER_SECOND)
         abuser.close()
         count.value += 1
 

@@ -1,6 +1,7 @@
 import TestSupport
 import StoreConformance
 import Testing
+import TouchstoneStore
 
 @testable import TouchstoneStorePostgres
 
@@ -78,6 +79,27 @@ struct QueryPlanTests {
       let conditions = plan.filter { $0.contains("Index Cond") && $0.contains("application_id") }
       #expect(conditions.allSatisfy { $0.contains("profile_id = ") }, "\(plan)")
       #expect(!plan.contains { $0.contains("Seq Scan") && !$0.contains("sweep_mark") }, "\(plan)")
+    }
+  }
+
+  /// Whether the server planned for the values or for all, and whether it knew how many rows there are.
+  @Test(arguments: ["force_custom_plan", "force_generic_plan"], ["", "ANALYZE;"])
+  func aSweepFindsWhatItDeletesByKey(_ mode: String, _ statistics: String) async throws {
+    try await withDatabase { uri in
+      _ = try await PostgresMigration.run(uri: uri, options: .small)
+      let plan = try PostgresServer.shared.get().execute(
+        """
+        INSERT INTO evaluations (spread, expires_at, id, failures, device_owner_failures, is_finished, version)
+        SELECT n % \(UniqueID.spreadCount), n, convert_to(n::TEXT, 'UTF8'), 0, 0, TRUE, 1 FROM generate_series(1, 20000) n;
+        \(SessionSetup.plansByIndex);
+        SET plan_cache_mode = \(mode);
+        \(statistics)
+        PREPARE kept (BIGINT, BIGINT) AS \(Statement.deleteExpiredRecords[0].sql);
+        EXPLAIN EXECUTE kept (20000, 60);
+        """, at: uri)
+      #expect(!plan.contains { $0.contains("Seq Scan") || $0.contains("Join Filter") }, "\(plan)")
+      let conditions = plan.filter { $0.contains("Index Cond") && $0.contains("id = ") }
+      #expect(conditions.count == 1, "\(plan)")
     }
   }
 

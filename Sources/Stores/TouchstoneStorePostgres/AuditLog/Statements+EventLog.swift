@@ -75,7 +75,7 @@ extension Statement {
     "select_events_beyond",
     """
     SELECT COALESCE(
-      (SELECT min(sequence) FROM events WHERE sequence > (SELECT sequence FROM event_chain)),
+      (SELECT min(sequence) FROM events WHERE sequence > (SELECT sequence FROM event_chain WHERE only_row = 1)),
       (SELECT min(sequence) FROM events WHERE sequence < 1))
     """)
 
@@ -115,7 +115,7 @@ extension Statement {
       UPDATE event_archive SET sequence = $3, hash = $4
       WHERE sequence = $1 AND hash = $2 AND $1 < $3
         AND EXISTS (SELECT 1 FROM events WHERE events.sequence = $3 AND events.hash = $4)
-        AND $3 + 2 <= (SELECT sequence FROM event_chain)
+        AND $3 + 2 <= (SELECT sequence FROM event_chain WHERE only_row = 1)
         AND claimant = $5
       RETURNING 1)
     SELECT count(*) FROM dropped

@@ -33,9 +33,10 @@ extension Statement {
       """)
   }
 
-  /// Removes only keys before the mark, which the same transaction raised.
+  /// Removes only keys before the mark, which the same transaction raised. The mark is read by its key: reading it without an index
+  /// counts as so expensive in these sessions (`SessionSetup.plansByIndex`) that the rest of a plan would be chosen blindly.
   static let deleteExpiredRecords = ["evaluations", "tokens", "used_tickets"].map {
-    deleteExpired(from: $0, before: "least($1, (SELECT swept_before FROM sweep_mark))")
+    deleteExpired(from: $0, before: "least($1, (SELECT swept_before FROM sweep_mark WHERE only_row = 1))")
   }
   static let deleteExpiredCommitMarks = deleteExpired(from: "commit_marks", before: sweptBefore)
 

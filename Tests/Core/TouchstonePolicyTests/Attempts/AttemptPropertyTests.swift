@@ -54,7 +54,7 @@ import TouchstonePolicy
     let failures = forEach { world, facts, _ in
       guard let wrong = facts.attempt.madeWrong else { return true }
       var inactive = facts
-      inactive.binding.isActive = false
+      inactive.admission.binding.isActive = false
       var active = facts
       active.attempt = wrong
       var (one, other) = (world.policy.decide(inactive), world.policy.decide(active))

@@ -20,6 +20,15 @@ import TouchstonePolicy
     }
   }
 
+  @Test("the author of these definitions writes every setting")
+  func complete() {
+    var author = Author(seed: 1, isWild: true)
+    let neverWritten = (1...500).reduce(into: Set(author.write().unwrittenSettings)) { names, _ in
+      names.formIntersection(author.write().unwrittenSettings)
+    }
+    #expect(neverWritten.isEmpty, "\(neverWritten)")
+  }
+
   @Test("every factor of a policy can be offered, and succeeds", arguments: 1...8 as ClosedRange<UInt64>)
   func reachable(seed: UInt64) {
     var author = Author(seed: seed, isWild: false)

@@ -18,6 +18,11 @@ extension PolicyDefinition {
     return definition
   }
 
+  /// The names of the properties that have no value.
+  var unwrittenSettings: [String] {
+    Mirror(reflecting: self).children.filter { "\($0.value)" == "absent" }.compactMap(\.label)
+  }
+
   /// Each as "ladder[1].lock is shorter …"; the name's begin with a blank. Empty for a policy.
   var complaints: [String] {
     do throws(PolicyDefects) {
@@ -72,7 +77,7 @@ extension Setting where Value == PolicyDefinition.Rung {
 
   @Test("everything that is written holds")
   func everything() throws {
-    let policy = try PolicyDefinition.smallest(.login, [.biometry, .passcode, .primary]).with {
+    let definition = PolicyDefinition.smallest(.login, [.biometry, .passcode, .primary]).with {
       $0.attempts = .value(2)
       $0.lockoutAfter = .value(4)
       $0.ladder = .value([.lock(3, 60), .disable(6)])
@@ -86,7 +91,10 @@ extension Setting where Value == PolicyDefinition.Rung {
       $0.token = .value(.issued(lifetime: .value(.seconds(45)), isSingleUse: .value(true)))
       $0.fallback = .value(.automatic)
       $0.cancelTitle = .value("Not now")
-    }.policy()
+    }
+    // Its title would contradict the automatic fallback.
+    #expect(definition.unwrittenSettings == ["fallbackTitle"])
+    let policy = try definition.policy()
     var expected = EvaluationPolicy(
       name: "mine", purpose: .login, factors: [.biometry, .passcode, .primary], tokenLifetime: .seconds(45))
     expected.attemptsPerEvaluation = 2

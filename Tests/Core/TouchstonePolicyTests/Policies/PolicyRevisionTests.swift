@@ -48,6 +48,25 @@ struct PolicyRevisionTests {
     #expect(Set(revisions + [policy.revision]).count == Self.changes.count + 1)
   }
 
+  // R36: a setting that the list above lacks would otherwise go unnoticed.
+  @Test func everySettingIsAmongTheChanges() {
+    let policies = Self.changes.map { change in
+      var policy = EvaluationPolicy.builtIn[0]
+      change(&policy)
+      return policy
+    }
+    for setting in PolicySetting.all {
+      for part in setting.digests {
+        let values = policies.map { policy in
+          var digest = PolicyDigest()
+          part.add(policy, &digest)
+          return digest.value
+        }
+        #expect(Set(values).count > 1, "\(setting.key), place \(part.place)")
+      }
+    }
+  }
+
   // R36: replicas and restarts must agree, so the value is pinned.
   @Test func theSameSettingsHaveTheSameRevisionEverywhere() {
     let policy = EvaluationPolicy(name: "a", purpose: .login, factors: [], tokenLifetime: nil)

@@ -203,7 +203,8 @@ extension V1.SubmitAttemptRequest: Request {
     world.require(isSuccess || answer.token.isEmpty, "R11", "a token without a success")
     world.require(isSuccess || answer.profileID.isEmpty, "R37", "a profile without a success")
     world.require(isSuccess == (answer.message == nil), "R20", "a success with a message, or a refusal without")
-    world.require(["en", "zh-Hans"].contains(answer.message?.locale ?? "en"), "R20", "a message in another language")
+    let isOurs = answer.message.map { message in Language.allCases.contains { $0.tag == message.locale } } ?? true
+    world.require(isOurs, "R20", "a message in another language")
     // A code that nobody knows is answered without one (R21).
     let hasCode = answer.laError != .unspecified
     if isSuccess { world.require(!hasCode, "R19", "a success with an error") }
