@@ -36,15 +36,15 @@ public final class ConnectionPool<Connection: PooledConnection>: Sendable {
     core.start()
   }
 
-  /// What is named and was before keeps its connections. What is named no longer takes no more leases, and its connections
-  /// close when theirs are returned.
+  /// Endpoints in both lists keep their connections. An endpoint that is missing from the new list takes no more leases; its
+  /// connections close when their leases return.
   ///
   /// - Parameter endpoints: in the order to prefer.
   public func replaceEndpoints(_ endpoints: [EndpointID]) {
     core.replaceEndpoints(endpoints)
   }
 
-  /// Requests wait no longer for endpoints, where none is known, unless they wait for whatever comes.
+  /// If no endpoint is known, fails the requests that wait, except those that wait until the pool is ready.
   /// - Parameter reason: for people.
   public func endpointsNotFound(reason: String) {
     core.endpointsNotFound(reason: reason)

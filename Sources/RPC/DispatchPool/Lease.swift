@@ -24,7 +24,7 @@ public struct Lease<Connection: PooledConnection>: Sendable {
   }
 }
 
-/// What a lease is made of, the same for every type of connection, so that no call pays for generic metadata.
+/// The part of a lease that is the same for every type of connection, so that no call pays for generic metadata.
 final class LeaseToken: Sendable {
   let connection: any PooledConnection
   private let id: ConnectionID

@@ -25,7 +25,7 @@ extension PoolStateMachine {
     if let due = nextAttempt { wake(at: due, into: &action) }
   }
 
-  /// Where one more connection should go; `nil`: there are enough, or none can be made now.
+  /// Returns the endpoint for one more connection; `nil` if there are enough, or if none can be opened now.
   private func wantedEndpoint(now: MonotonicTime) -> Int? {
     guard configuration.balancing == .pickFirst else { return growing(group.listedEndpoints) }
     if let chosen = group.chosen { return growing(chosen..<chosen + 1) }

@@ -13,7 +13,7 @@ struct PoolStateMachine {
     case drained
   }
 
-  /// What is known of the endpoints.
+  /// How far the endpoints are known.
   enum Resolution: Equatable {
     /// They are given once and for all.
     case fixed
@@ -32,7 +32,7 @@ struct PoolStateMachine {
   var group: ConnectionGroup
   var queue = RequestQueue()
   var lastFailure = "never connected"
-  /// What a connection that is not ready is taken to carry: as much as the latest one that is.
+  /// The capacity that is assumed for a connection that is not ready: that of the latest one that became ready.
   var expectedCapacity: Int
   /// When the interval ends in which outcomes are counted; `nil` while there is nothing to judge.
   var intervalEnd: MonotonicTime?

@@ -83,7 +83,8 @@ public final class RPCClientCall: @unchecked Sendable {
     self.slot = slot
   }
 
-  /// From any thread. The call fails with CANCELLED and the server hears of it, unless it already ended.
+  /// Fails the call with CANCELLED, and resets its stream if the server has it. Does nothing after the call's end.
+  /// From any thread.
   public func cancel() {
     slot.execute { $0.cancel(self) }
   }

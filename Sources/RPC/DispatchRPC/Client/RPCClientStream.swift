@@ -102,10 +102,10 @@ public final class RPCClientStream: @unchecked Sendable {
   /// The bytes that a message counts for while it waits.
   public static func cost(of message: [UInt8]) -> Int { MessageOutbox.cost(of: message) }
 
-  /// After `finishSending`, and after the call's end, it does nothing. Where too much waits already
-  /// (`maxBufferedRequestBytesPerStream`) the call fails with RESOURCE_EXHAUSTED.
+  /// Does nothing after `finishSending`, and after the call's end. If too much waits already
+  /// (`maxBufferedRequestBytesPerStream`), the call fails with RESOURCE_EXHAUSTED.
   ///
-  /// - Parameter compressed: false for a message that is sent as it is, whatever was said for the stream.
+  /// - Parameter compressed: false sends the message as it is, whatever compression the stream has.
   public func send(_ message: [UInt8], compressed: Bool = true) {
     let isAccepted = quota.reserve(MessageOutbox.cost(of: message))
     onLoop { stream in
@@ -125,7 +125,7 @@ public final class RPCClientStream: @unchecked Sendable {
     }
   }
 
-  /// The call fails with CANCELLED and the server hears of it, unless it already ended.
+  /// Fails the call with CANCELLED, and resets its stream if the server has it. Does nothing after the call's end.
   public func cancel() {
     onLoop { $0.abort(.cancelled) }
   }

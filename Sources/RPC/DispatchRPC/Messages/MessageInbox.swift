@@ -1,7 +1,7 @@
 // The messages of a stream on their way in, no faster than they are asked for. Pure.
 
-/// Takes apart what comes in a stream's DATA. Only as much is taken as messages were asked for; the peer gets the window back
-/// for what was taken and no more. So it holds one message and one window at most, however slow its reader is.
+/// Takes apart the bytes of a stream's DATA, only as many as the requested messages need. The peer gets the window back for
+/// these bytes and no others, so an inbox holds one message and one window at most, however slow its reader is.
 struct MessageInbox {
   private var deframer = MessageDeframer()
   /// Bytes that came and were not requested, from `unreadOffset`.
@@ -72,7 +72,7 @@ struct MessageInbox {
     }
   }
 
-  /// After `next` said that there is one. What was taken out comes back with `reuse`.
+  /// Takes the message that `next` has reported. `reuse` gives its storage back.
   mutating func takeMessage() -> MessageDeframer {
     precondition(demand > 0 && deframer.completeness == .complete, "a message is taken when there is one")
     if demand < .max { demand -= 1 }

@@ -57,13 +57,14 @@ public struct RPCServerConfiguration: Sendable {
   /// Names, values and 32 bytes for each field (RFC 9113 §6.5.2), announced in SETTINGS and enforced per field, so that
   /// HPACK cannot inflate a few bytes into megabytes. 16 KiB leaves room for a token and tracing headers.
   public var maxHeaderListBytes = 16 << 10
-  /// In all. Where there are as many, one on which no call was ever admitted makes room, the oldest first. Callers have all but a
-  /// sixteenth for themselves, and where that is not enough, the caller that has most makes room for one that has at least two
-  /// fewer. Further connections of callers make room as the others do. Idle ones take 9 KB each, over TLS 24: 240 MB.
+  /// The maximum of all connections. At the limit, the oldest connection without an admitted call closes. Callers have all places
+  /// but a sixteenth for themselves; if those are taken, the caller with the most gives one to a caller that has at least two
+  /// fewer. Further connections of callers make room as those without an admitted call do. Idle connections take 9 KB each, over
+  /// TLS 24 KB: 240 MB.
   public var maxConnections = 10_000
   /// From one address, or one IPv6 /64: connections on which no call was ever admitted. The oldest of them makes room for the next.
-  /// Callers behind a proxy share its address, so that those with admitted calls do not count. An eighth of `maxConnections` where
-  /// it is `nil`: it takes eight addresses to reach that, and what a proxy's clients open at once has room.
+  /// Callers behind a proxy share its address, so that those with admitted calls do not count. `nil`: an eighth of
+  /// `maxConnections`, so that it takes eight addresses to fill all, and a proxy's clients have room to connect at once.
   public var maxStrangersPerAddress: Int?
   /// Handlers say which calls they admit (`RPCServerContext.admitted`). Otherwise every call that a handler gets is.
   public var handlersAdmitCalls = false

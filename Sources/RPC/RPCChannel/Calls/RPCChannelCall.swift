@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// A call that was begun, to cancel it.
 public final class RPCChannelCall: Sendable {
-  /// What an attempt waits for.
+  /// The step that an attempt waits for, to cancel it.
   private enum Wait: Sendable {
     case nothing
     case stream(LeaseRequest)

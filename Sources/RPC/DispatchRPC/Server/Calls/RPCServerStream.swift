@@ -67,10 +67,10 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
   /// False while so much waits for the client that a producer should wait for `.writable`.
   public var isWritable: Bool { quota.isWritable }
 
-  /// The headers go out at once, with this; otherwise the first message takes them along. Too late once they are out. What
-  /// does not fit into a header list of 8 KiB is left out.
+  /// Sends the headers at once, with this metadata; without this call the first message takes them along. Does nothing once
+  /// they are sent. Metadata that does not fit into a header list of 8 KiB is left out.
   ///
-  /// - Parameter compression: of the messages that follow, where the client reads it; otherwise they go out as they are.
+  /// - Parameter compression: of the messages that follow, if the client reads it; otherwise they go out as they are.
   public func sendInitialMetadata(_ metadata: Metadata, compression: RPCCompression = .identity) {
     onLoop { $0.submitHead(metadata, compression) }
   }
@@ -152,7 +152,7 @@ extension RPCServerStream {
     deliverMessages()
   }
 
-  /// Outside of nghttp2's callbacks. What a handler asks for while it handles a message is handed over afterwards.
+  /// Runs outside of nghttp2's callbacks. Messages that a handler requests while it handles one are delivered afterwards.
   func deliverMessages() {
     guard !isDelivering else { return }
     isDelivering = true

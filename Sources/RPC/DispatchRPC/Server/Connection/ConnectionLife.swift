@@ -121,7 +121,7 @@ struct ConnectionLife {
     return nil
   }
 
-  // MARK: What happens
+  // MARK: Events
 
   /// Bytes came.
   @inline(__always)
@@ -167,7 +167,7 @@ struct ConnectionLife {
     return .refuseNewStreams
   }
 
-  /// The connection ends then, however many calls still run. Of two graces the one that ends first counts.
+  /// Ends the connection at `time`, however many calls still run. The earlier of two times counts.
   mutating func end(at time: MonotonicTime) {
     graceEnds = min(graceEnds, time)
   }
