@@ -24,7 +24,7 @@ extension ProfileErasure {
   /// It rises by one before the erasure looks for what it removes.
   package var markID: String { ProfileRecord.erasureMarkID(forProfile: profileID) }
 
-  /// What marks must be at least after these records were removed, ordered by the mark's id.
+  /// Returns the lowest versions that marks may have after these records were removed, ordered by the mark's id.
   package static func lowestMarks(
     afterRemoving records: [(profileID: String, version: RecordVersion)]
   ) -> [(markID: String, version: RecordVersion)] {

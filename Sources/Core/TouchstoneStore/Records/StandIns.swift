@@ -1,4 +1,4 @@
-// Where attempts on unknown subjects are counted, so that these look like known ones (R37).
+// The records that count attempts on unknown subjects, so that these look like known ones (R37).
 
 public import TouchstonePolicy
 

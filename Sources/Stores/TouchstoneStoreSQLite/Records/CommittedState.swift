@@ -1,4 +1,4 @@
-// What is committed, as far as memory holds it: read on every path, written by the writer alone.
+// The committed records that memory holds: read on every path, written by the writer alone.
 
 internal import Synchronization
 internal import TouchstonePolicy
@@ -160,7 +160,7 @@ final class CommittedState: Sendable {
   }
 }
 
-/// What a batch has changed so far; committed state once its transaction is.
+/// The changes of a batch so far. They become committed state with the batch's transaction.
 struct BatchEffects {
   /// `nil`: erased.
   var bindings: [ByteString: BindingRecord?] = [:]

@@ -80,7 +80,7 @@ final class RecordReader {
     try countActiveBindings.bind(applicationID).bind(profileID).first { row in Int(row.integer()) } ?? 0
   }
 
-  /// Where the vendor has no record of its own, the one that it inherits.
+  /// Returns the vendor's own record; if it has none, the one that it inherits.
   func device(id: String, vendor: Vendor) throws(SQLiteError) -> DeviceRecord? {
     let own = try selectDevice.bind(vendor.storedID(ofDevice: id)).first { row in DeviceRecord(&row) }
     guard own == nil, vendor != .everybody else { return own }

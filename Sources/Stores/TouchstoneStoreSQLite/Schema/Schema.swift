@@ -27,12 +27,11 @@ enum Schema {
   /// before in the start that finds it.
   static let version: Int64 = 1
 
-  /// Of a binding, `hardware_keys` or `profile_touch_id` is set; of a passkey both are, as its key and as the digest that it
-  /// is found by.
+  /// A binding has `hardware_keys` or `profile_touch_id`. A passkey has both: its key, and the digest by which it is found.
   ///
   /// Everything that expires has its expiry in front of its key: inserts append, and sweeping drops a range.
   ///
-  /// Where sweeping has come to stands in `sweep_mark`, as keys before it may have had a row. `lineage` is another one in
+  /// `sweep_mark` has the time up to which was swept, because keys before it may have had a row. `lineage` is another one in
   /// every new database and after each restoration.
   ///
   /// When a binding was last used, and its counter, stand in a table of their own, a row for each: every login writes it, and

@@ -56,7 +56,7 @@ public final class SQLiteMoveSource {
     return counts
   }
 
-  /// The move has ended. Where a crash takes this back, it is still known that it began (`markBeingMoved`).
+  /// Records that the move has ended. If a crash takes this back, the record that it began remains (`markBeingMoved`).
   public func markMoved() throws(StoreOpenError) {
     try reading { () throws(SQLiteError) in
       try connection.execute("PRAGMA synchronous = FULL; PRAGMA application_id = \(Schema.movedApplicationID)")
