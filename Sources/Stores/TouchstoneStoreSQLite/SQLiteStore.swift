@@ -25,7 +25,7 @@ public final class SQLiteStore: Store {
   private let signer: AccountSigner
   private let isClosed = Atomic<Bool>(false)
 
-  /// Opens the directory's store, or makes one: the directory with mode 0700 where it is missing (its parent is not
+  /// Opens the directory's store, or makes one: the directory with mode 0700 if it is missing (its parent is not
   /// made), files with mode 0600. Whatever is wrong, nothing that was there is changed.
   public static func open(
     directory path: String, options: SQLiteStoreOptions = SQLiteStoreOptions()

@@ -45,7 +45,7 @@ public enum PasskeyRefusal: Sendable, Hashable {
   case unknown
   /// The evaluation names another profile or binding.
   case ofAnotherSubject
-  /// It is absent where it must identify the person, or of another account.
+  /// It is absent although it must identify the person, or belongs to another account.
   case userHandleDiffers
   /// A reason of docs/ATTESTATION.md.
   case proof(reason: String)

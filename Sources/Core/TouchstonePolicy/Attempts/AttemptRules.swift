@@ -88,7 +88,7 @@ struct AttemptRules {
     return succeed(by: factor, before)
   }
 
-  /// A wrong one counts in its evaluation alone: no device is known, and nobody guesses a signature (R46).
+  /// A wrong one counts in its evaluation alone: no device is known, and a signature cannot be guessed (R46).
   private func decidePasskey(_ refusal: PasskeyRefusal?, _ trace: inout some RuleTracer) -> AttemptDecision {
     let usability = before.usability(of: .passkey, &trace)
     switch usability {

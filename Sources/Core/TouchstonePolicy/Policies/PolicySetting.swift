@@ -16,7 +16,7 @@ public struct PolicySetting: Sendable {
   /// - Parameters:
   ///   - places: in a revision; one for each digest of the form.
   ///   - factors: the setting has no effect on policies that accept none of these; empty: it has one on all.
-  ///   - mayBeIdle: it may be written where it has no effect.
+  ///   - mayBeIdle: it may be written although it has no effect.
   ///   - get: `nil`: none is in force.
   ///   - judge: the checks that need more than the value.
   init<Written>(
@@ -83,7 +83,7 @@ public struct PolicySetting: Sendable {
     }
   }
 
-  /// As it is in force; `nil` where it has no effect.
+  /// Returns the value in force; `nil` if the setting has no effect.
   public func printed(of policy: EvaluationPolicy) -> PrintedSetting? {
     printing(policy)
   }

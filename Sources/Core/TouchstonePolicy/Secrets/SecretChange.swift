@@ -63,7 +63,7 @@ public struct WrongOldSecret: Sendable, Hashable {
 }
 
 extension SecretRules {
-  /// The verdict on an old secret that was admitted and is wrong, or that is tried where none is set: both are answered
+  /// The verdict on an old secret that was admitted and is wrong, or that is tried although none is set: both are answered
   /// alike (R37).
   public func settleWrongOld(
     _ factor: Factor, _ standing: SecretStanding, _ reservation: SecretAdmission.Reservation, at now: UnixTime

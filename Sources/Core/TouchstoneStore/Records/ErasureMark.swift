@@ -7,7 +7,7 @@ extension ProfileRecord {
   /// stand-in has one.
   package static let erasureMarkPrefix: UInt8 = 4
 
-  /// The id of the record whose version is the profile's erasure mark: 0 where there is none.
+  /// The id of the record whose version is the profile's erasure mark: 0 if there is none.
   ///
   /// Each erasure of the profile, known or not, raises the mark, to no less than the version of any record that it removed.
   /// The profile's next first version is above it.

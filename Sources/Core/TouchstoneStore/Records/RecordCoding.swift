@@ -89,7 +89,7 @@ extension UnlockSettings {
   }
 }
 
-/// A secret stands in its profile's row: its columns begin with its name, and are all NULL where there is none.
+/// A secret stands in its profile's row: its columns begin with its name, and are all NULL if there is none.
 extension SecretRecord {
   public static let columns = [
     "verifier", "set_at", "is_set", "failures", "locked_until", "is_locked_until_set_anew", "in_flight",

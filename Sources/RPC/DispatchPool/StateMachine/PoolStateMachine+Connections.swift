@@ -34,7 +34,8 @@ extension PoolStateMachine {
     return group.counts.connecting == 0 ? next : nil
   }
 
-  /// An endpoint below its minimum or, where more wait than will soon be served, the one with the fewest connections.
+  /// Returns an endpoint below its minimum or, if more requests wait than will soon be served, the one with the fewest
+  /// connections.
   private func growing(_ endpoints: Range<Int>) -> Int? {
     let possible = endpoints.filter(canOpen)
     if let needy = possible.first(where: { group.endpoints[$0].open < configuration.minimumConnections }) {

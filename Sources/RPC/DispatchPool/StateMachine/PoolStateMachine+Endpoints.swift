@@ -3,7 +3,7 @@
 extension PoolStateMachine {
   // MARK: Resolution
 
-  /// A resolution's result, in the order to prefer; empty where there are none. Leases on endpoints that are gone last until
+  /// A resolution's result, in the order to prefer; empty if there are none. Leases on endpoints that are gone last until
   /// they are returned.
   mutating func endpointsReplaced(_ endpoints: [EndpointID], now: MonotonicTime) -> PoolAction {
     var action = PoolAction()

@@ -39,7 +39,7 @@ struct PoolStateMachine {
   /// When the timer is set to fire. It may turn out to be early; it is never late.
   var wakeUp: MonotonicTime?
 
-  /// - Parameter endpoints: in order; `nil` where `endpointsReplaced` will tell.
+  /// - Parameter endpoints: in order; `nil` if they come by `endpointsReplaced`.
   init(configuration: PoolConfiguration, endpoints: [EndpointID]? = [.only]) {
     self.configuration = configuration
     self.group = ConnectionGroup(endpoints: endpoints ?? [], backoff: configuration.backoff)

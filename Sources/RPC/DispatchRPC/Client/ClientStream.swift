@@ -7,7 +7,7 @@ final class ClientStream {
   var request = OutgoingMessage()
   var head = ResponseHead()
   var response = MessageDeframer()
-  /// The messages, where there may be several each way.
+  /// The messages, if there may be several each way.
   let streaming: RPCClientStream?
   /// Its HEADERS are with the socket or on their way: the server may have seen the call.
   var isSent = false

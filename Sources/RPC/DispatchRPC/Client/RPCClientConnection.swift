@@ -48,8 +48,8 @@ public final class RPCClientConnection: Sendable {
     return call
   }
 
-  /// Begins a call with several messages in at least one direction. All four kinds can be made with it: where one message
-  /// is enough, send one and finish, or ask for one more than the one expected.
+  /// Begins a call with several messages in at least one direction. All four kinds can be made with it: if one
+  /// message is enough, send one and finish, or request one more than the one expected.
   ///
   /// - Parameter path: `/package.Service/Method`.
   /// - Parameter deadline: as in `RPCClientRequest`.

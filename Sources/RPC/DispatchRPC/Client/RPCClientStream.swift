@@ -2,7 +2,7 @@
 
 /// An event of a call. The caller gets them on the connection's event loop, one after the other.
 public enum RPCClientStreamEvent {
-  /// The server's initial metadata; not where it answers with nothing but a status.
+  /// The server's initial metadata; absent if the server answers with nothing but a status.
   case initialMetadata(Metadata)
   /// One of those asked for with `request`; the bytes are valid until the handler returns.
   case message(UnsafeRawBufferPointer)

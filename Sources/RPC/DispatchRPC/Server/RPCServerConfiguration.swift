@@ -72,7 +72,7 @@ public struct RPCServerConfiguration: Sendable {
   /// streams does not buy more work, and what waits for a store or a worker counts, unless it waits for its turn
   /// (`RPCServerCall.startWaiting`). More calls get `overloadError` at once.
   public var maxRunningCallsPerLoop = 4_096
-  /// Calls are refused early rather than served late. All are taken up, to the limit above, where it is `nil`.
+  /// Calls are refused early rather than served late. `nil`: all are taken up, to the limit above.
   public var shedding: Shedding? = Shedding()
   /// The answer to calls for which there is no room, except those of `grpc.health.v1`, which are always served. Its metadata may
   /// bring details with RetryInfo.
@@ -104,13 +104,13 @@ public struct RPCServerConfiguration: Sendable {
   /// From an answer to the peer having taken it, or from a stream's end to the peer taking some of what was sent before; also
   /// how long a socket may take nothing. A stream that has not ended may be read as slowly as its handler allows.
   public var responseTimeout = Duration.seconds(30)
-  /// A connection without a call is asked to leave after this, 10 % more or less: it may be one that stalls in the middle of a
-  /// frame.
+  /// After this time without a call, 10 % more or less, the client is told to leave: the connection may have stalled in the
+  /// middle of a frame.
   public var idleTimeout = Duration.seconds(15 * 60)
-  /// A connection is asked to leave at this age, 10 % more or less, so that clients come to see new servers (gRFC A9). Never
-  /// where it is `nil`.
+  /// At this age, 10 % more or less, the client is told to leave, so that clients come to use new servers (gRFC A9).
+  /// `nil`: never.
   public var maxConnectionAge: Duration?
-  /// From then to its end, whatever calls still run. As long as they take where it is `nil`.
+  /// From then to its end, whatever calls still run. `nil`: as long as they take.
   public var maxConnectionAgeGrace: Duration?
   /// From the end of a client's certificate, or of the trust in it, to the end of its connection, for the calls that run.
   public var certificateGrace = Duration.seconds(10)

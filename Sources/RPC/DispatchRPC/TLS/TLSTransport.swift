@@ -350,7 +350,8 @@ extension TLSTransport {
 
   private static let handshakeHeaderBytes = 4
 
-  /// OpenSSL has the whole message and has not read it yet. A peer needs no certificate that anybody vouches for to send one.
+  /// OpenSSL has the whole message and has not read it yet. A peer can send one without a certificate that an authority
+  /// vouches for.
   private static func refuseCostlyCertificates(in message: UnsafeRawPointer, _ count: Int) {
     guard count > handshakeHeaderBytes, Int32(message.load(as: UInt8.self)) == SSL3_MT_CERTIFICATE,
       copenssl_spells_curve_out(message, count) != 0

@@ -59,7 +59,7 @@ public final class RPCChannelStream: Sendable {
       commit()
     }
 
-    /// Ends it where no attempt runs: one that does ends the stream itself, by its last event and after all others.
+    /// Ends the stream if no attempt runs: a running attempt ends it itself, by its last event and after all others.
     mutating func abandon() -> Abandoned? {
       guard case .waiting(let request) = phase else { return nil }
       end()

@@ -1,4 +1,4 @@
-// How a method's calls are made where one attempt is not enough: retries and hedging (gRFC A6), and what bounds them.
+// How a method's calls are made if one attempt is not enough: retries and hedging (gRFC A6), and their bounds.
 
 public import DispatchRPC
 

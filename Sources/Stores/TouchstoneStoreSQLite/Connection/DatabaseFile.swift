@@ -78,7 +78,7 @@ enum DatabaseFile {
       unlink(path)
       throw StoreOpenError(error, path: path)
     }
-    // Empty where there is one: `requireNoLogIsLeft`.
+    // Empty if there is one: `requireNoLogIsLeft`.
     unlink(directory.writeAheadLogPath)
     try directory.publishNewDatabase()
   }

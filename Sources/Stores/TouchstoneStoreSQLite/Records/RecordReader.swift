@@ -106,14 +106,14 @@ final class RecordReader {
       erasureMark: try profile(ProfileRecord.erasureMarkID(forProfile: profileID)))
   }
 
-  /// Finished, where it may have been swept.
+  /// Finished if it may have been swept.
   func evaluation(_ key: ExpiringKey) throws(SQLiteError) -> EvaluationRecord? {
     let evaluation = try selectEvaluation.bind(key).first { row in EvaluationRecord(key: key, &row) }
     guard try isSwept(key) else { return evaluation }
     return .swept(key)
   }
 
-  /// Revoked, where it may have been swept.
+  /// Revoked if it may have been swept.
   func token(_ key: ExpiringKey) throws(SQLiteError) -> TokenRecord? {
     let token = try selectToken.bind(key)
       .first { row throws(SQLiteError) in try TokenRecord(key: key, &row) }

@@ -6,13 +6,13 @@ internal import TouchstonePolicy
 
 /// Holds the directory's lock until it is released. Confined to one task.
 public final class SQLiteMoveSource {
-  /// For who reads the file meanwhile: longer than a page of events takes, and no backup is waited for.
+  /// For other readers of the file: longer than a page of events takes. The move does not wait for a backup.
   private static let maximumWaitMilliseconds: Int32 = 2_000
 
   private let directory: DataDirectory
   private let connection: SQLiteConnection
 
-  /// Fails where a service has the directory, where there is no database in it, or where its database is not whole.
+  /// Fails if a service has the directory, if there is no database in it, or if its database is not whole.
   public init(directory path: String) throws(StoreOpenError) {
     let database = "\(path)/\(DataDirectory.databaseName)"
     try DatabaseFile.inspectHeader(path: database, isWritten: false, isMoved: true)

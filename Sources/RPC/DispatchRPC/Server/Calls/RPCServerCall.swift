@@ -11,7 +11,7 @@ public final class RPCServerCall: RPCServerContext, EventLoopJob, @unchecked Sen
 
   /// Metadata that does not fit into header lists of 8 KiB each is left out.
   ///
-  /// - Parameter compression: where the client reads it; otherwise the answer goes out as it is.
+  /// - Parameter compression: used if the client reads it; otherwise the answer goes out as it is.
   public func respond(
     _ message: [UInt8], initialMetadata: Metadata = Metadata(), trailingMetadata: Metadata = Metadata(),
     compression: RPCCompression = .identity
