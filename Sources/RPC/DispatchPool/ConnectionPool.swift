@@ -17,9 +17,10 @@ public final class ConnectionPool<Connection: PooledConnection>: Sendable {
     core = PoolCore(configuration: configuration, endpoints: endpoints, resolve: {}, makeConnection: makeConnection)
   }
 
-  /// A pool whose endpoints are found out. Opens nothing yet, and asks for nothing.
-  /// - Parameter resolve: find out, then call `replaceEndpoints` or `endpointsNotFound`. Called at the first request, and
-  ///   whenever a connection is lost: how often to look is for the other side to say. Runs on a queue of the pool's.
+  /// A pool whose endpoints a resolver finds. Opens nothing yet, and resolves nothing.
+  /// - Parameter resolve: finds the endpoints, then calls `replaceEndpoints` or `endpointsNotFound`. Called at the first
+  ///   request, and whenever a connection is lost: the resolver itself bounds how often it looks. Runs on a queue of the
+  ///   pool's.
   public init(
     configuration: PoolConfiguration, resolve: @escaping @Sendable () -> Void,
     makeConnection: @escaping ConnectionFactory

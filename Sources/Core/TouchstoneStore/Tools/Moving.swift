@@ -66,7 +66,7 @@ package struct MoveTarget: Sendable, Hashable {
 
 /// The source of a move: no process writes to it meanwhile.
 package protocol MoveSource {
-  /// Verifies the whole log, to know before the move that it is worth one.
+  /// Verifies the whole log before the move, because a broken log is not moved.
   func verifyLog() throws(StoreOpenError) -> AuditLogVerification
   func marks() throws(StoreOpenError) -> MovedMarks
   func counts() throws(StoreOpenError) -> MovedCounts

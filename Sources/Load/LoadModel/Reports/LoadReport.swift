@@ -366,7 +366,7 @@ extension LoadReport {
   package var json: String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // Nothing in a report is infinite, the only thing that JSON could not say.
+    // No number in a report is infinite, which JSON could not express.
     guard let data = try? encoder.encode(self) else { preconditionFailure("a report has a number that JSON lacks") }
     return String(decoding: data, as: UTF8.self)
   }

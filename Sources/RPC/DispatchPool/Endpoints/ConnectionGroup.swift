@@ -20,7 +20,7 @@ struct ConnectionGroup {
     var leased = 0
     /// When it began to connect or, from then on, became ready.
     fileprivate(set) var began: MonotonicTime
-    /// As `markIdle` was told; means nothing while there are leases.
+    /// The time of `markIdle`; means nothing while there are leases.
     fileprivate(set) var idleSince: MonotonicTime
 
     var hasRoom: Bool { leased < capacity }

@@ -16,7 +16,7 @@ public enum RPCClientStreamEvent {
 /// One running call on a client connection. All of it may be called from any thread; what several threads send leaves in no
 /// particular order.
 ///
-/// Nothing is lost by being slow: the server may send no more than the stream's window beyond what was asked for, and a
+/// Nothing is lost by being slow: the server may send no more than the stream's window beyond the requested messages, and a
 /// producer that waits while `isWritable` is false has little in memory that the server has not taken.
 public final class RPCClientStream: @unchecked Sendable {
   // Sendable because: `quota` is atomic, the other constants are constant, the rest is touched only on the loop.
@@ -28,9 +28,9 @@ public final class RPCClientStream: @unchecked Sendable {
 
   private enum State {
     case running
-    /// How it ended is told once all that came before is read.
+    /// The result is delivered once all that came before is read.
     case serverEnded(Result<Metadata, RPCError>)
-    /// To be told next.
+    /// The error is delivered next.
     case failed(RPCError)
     case over
   }
@@ -41,7 +41,7 @@ public final class RPCClientStream: @unchecked Sendable {
   let compression: RPCCompression
   let quota: SendQuota
 
-  /// On the loop only, as all below. `nil` once the end was told.
+  /// On the loop only, as all below. `nil` once the end was delivered.
   private(set) var events: EventHandler?
   private var state = State.running
   /// `nil` before the call has begun, and once nghttp2 is done with it.
@@ -50,7 +50,7 @@ public final class RPCClientStream: @unchecked Sendable {
   private var inbox = MessageInbox()
   /// The connection's, from the beginning of the call.
   private var unread: UnreadBudget?
-  /// As was last told to `unread`.
+  /// The bytes that `unread` last counted for this stream.
   private(set) var unreadBytes = 0
   var outbox = MessageOutbox()
   private(set) lazy var buffers = loop.local(WireBuffers.self)

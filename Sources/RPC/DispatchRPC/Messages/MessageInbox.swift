@@ -40,7 +40,7 @@ struct MessageInbox {
     isEnded = true
   }
 
-  /// The bytes taken since it was last asked: their window is to be given back.
+  /// Returns the bytes taken since the last call: their window is to be given back.
   mutating func collectTaken() -> Int {
     defer { taken = 0 }
     return taken
@@ -49,11 +49,11 @@ struct MessageInbox {
   enum Next: Equatable {
     /// `takeMessage()` has it.
     case message
-    /// Nothing will follow; said once.
+    /// Nothing will follow; returned once.
     case end
     /// The peer ended in the middle of a message.
     case truncated
-    /// Until more is asked for, or comes.
+    /// There is none until more is requested, or comes.
     case nothing
   }
 

@@ -64,17 +64,17 @@ final class CommittedState: Sendable {
     partition(of: key).state.withLock { $0.tokens.lookUp(key) }
   }
 
-  /// 0: there is no such record. `nil`: ask the database.
+  /// 0: there is no such record. `nil`: only the database can answer.
   func version(ofBinding id: ByteString) -> RecordVersion? {
     partition(of: id).state.withLock { $0.bindings.version(of: id) }
   }
 
-  /// 0: there is no such record. `nil`: ask the database.
+  /// 0: there is no such record. `nil`: only the database can answer.
   func version(of device: DeviceKey) -> RecordVersion? {
     partition(of: device).state.withLock { $0.devices.version(of: device) }
   }
 
-  /// 0: there is no such record. `nil`: ask the database.
+  /// 0: there is no such record. `nil`: only the database can answer.
   func version(of profile: ProfileKey) -> RecordVersion? {
     partition(of: profile).state.withLock { $0.profiles.version(of: profile) }
   }

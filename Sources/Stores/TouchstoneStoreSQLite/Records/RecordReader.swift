@@ -135,7 +135,7 @@ final class RecordReader {
     return time
   }
 
-  /// To be asked after the row was: a sweep that comes in between moves the mark, too.
+  /// Call it after reading the row: a sweep that comes in between moves the mark, too.
   private func isSwept(_ key: ExpiringKey) throws(SQLiteError) -> Bool {
     try key.expiresAt < sweptBefore()
   }

@@ -6,7 +6,7 @@ internal import TouchstoneStore
 enum Schema {
   /// "Tchs" in ASCII, in the file's header: what tells our database from another application's.
   static let applicationID: Int64 = 0x5463_6873
-  /// "Tchb": another store has its state and may serve it, and it has not been said which of them goes on.
+  /// "Tchb": another store has its state and may serve it, and no file records yet which of them goes on.
   static let beingMovedApplicationID: Int64 = 0x5463_6862
   /// "Tchm": its state is another store's now (`SQLiteMoveSource`).
   static let movedApplicationID: Int64 = 0x5463_686D
@@ -201,7 +201,7 @@ enum Schema {
     ) STRICT;
     """
 
-  /// The application in a `DeviceRecord.standInID(forUnknownBinding:applicationID:)`. A query must say it as the index does.
+  /// The application in a `DeviceRecord.standInID(forUnknownBinding:applicationID:)`. A query must have it as the index does.
   static let applicationOfStandInDevice = "substr(device_id, 2, instr(substr(device_id, 2), char(1)) - 1)"
 
   private static func secretColumns(_ name: String) -> String {
@@ -221,7 +221,7 @@ enum Schema {
       """)
   }
 
-  /// A condition on an event. A query must say it as the index does.
+  /// A condition on an event. A query must have it as the index does.
   static let isArchiving = "kind = '\(ArchivedEvents.eventKind)'"
 
   static func version(of connection: SQLiteConnection) throws(SQLiteError) -> Int64 {

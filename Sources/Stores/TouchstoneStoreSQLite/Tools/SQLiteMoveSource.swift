@@ -20,7 +20,7 @@ public final class SQLiteMoveSource {
     connection = try DatabaseFile.open(in: directory, virtualFileSystem: nil, isMoved: true)
   }
 
-  /// Verifies the whole log, to know before the move that it is worth one.
+  /// Verifies the whole log before the move, because a broken log is not moved.
   public func verifyLog() throws(StoreOpenError) -> AuditLogVerification {
     try reading { () throws(SQLiteError) in try SQLiteAuditLog.verify(directory.databasePath, .readOnly) }
   }

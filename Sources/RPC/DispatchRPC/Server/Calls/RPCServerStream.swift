@@ -13,9 +13,9 @@ public enum RPCServerStreamEvent {
 /// One running call with several messages in at least one direction. End it exactly once with `finish`, `respond` or `fail`.
 /// All of it may be called from any thread; what several threads send arrives in no particular order.
 ///
-/// Nothing is lost by being slow: the client may send no more than the stream's window beyond what was asked for, and a
-/// handler that waits while `isWritable` is false has little in memory that the client has not taken. Its cancellation is
-/// told as that of unary calls, by `onCancel`; no event follows it.
+/// Nothing is lost by being slow: the client may send no more than the stream's window beyond the requested messages, and a
+/// handler that waits while `isWritable` is false has little in memory that the client has not taken. `onCancel` reports a
+/// cancellation, as for unary calls; no event follows it.
 public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
   // Sendable because: `quota` is atomic, the rest is touched only on the event loop.
 

@@ -82,7 +82,7 @@ struct ConnectionLife {
   // MARK: Time
 
   enum OnTime: Equatable {
-    /// Perform this, and ask again.
+    /// Perform this, and call again.
     case step(Step)
     /// Nothing is due before then, unless something happens.
     case wait(until: MonotonicTime)
