@@ -153,7 +153,8 @@ extension StoreOpenError {
     StoreOpenError(
       code: .locked,
       message: "\(path): another process reads it (a backup, a verification), so that it cannot be marked as moved"
-        + "\(isServed ? "; it was not moved, and can be served from" : ""): run the same again when nobody reads it")
+        + "\(isServed ? "; it was not moved, and can be served from" : ""): run the same again when no other process "
+        + "reads it")
   }
 }
 
