@@ -55,7 +55,7 @@ extension TokenFacts {
   /// Neither consumed nor revoked. If a token that serves once has lost its row, it was used and forgotten.
   private var isUnused: Bool { servesOnce ? state == .issued : state == nil }
 
-  /// A token that a secret proved ends with that secret (R32).
+  /// A token without a binding that a secret proved ends with that secret (R32).
   fileprivate var isHolderActive: Bool {
     switch holder {
     case .erased: false
