@@ -212,7 +212,7 @@ def test_a_move_that_a_reader_is_in_the_way_of_leaves_the_directory_served_and_t
     with contextlib.closing(sqlite3.connect(f"file:{database(directory)}?mode=ro", uri=True)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM events").fetchone()
-        assert_refused(move(directory, uri), LOCKED, says="run the same again when nobody reads it")
+        assert_refused(move(directory, uri), LOCKED, says="run the same again when no other process reads it")
         assert_refused(
             run_to_end(directory, arguments=["--store", uri]), OTHER_SCHEMA, says="migrate --from DIRECTORY --to URI"
         )

@@ -13,7 +13,7 @@ extension SimulatedPhone {
       self.patch = patch
     }
 
-    /// "9.3", or "9.3.5" where there is a patch.
+    /// "9.3", or "9.3.5" if there is a patch.
     public var description: String {
       patch == 0 ? "\(major).\(minor)" : "\(major).\(minor).\(patch)"
     }

@@ -7,7 +7,7 @@ extension SimulatedPhone {
     case passcode
   }
 
-  /// What a person presents to the sensor.
+  /// The finger, face or passcode that a person presents.
   public enum Presentation: Sendable, Hashable {
     /// A finger by its name: "right thumb".
     case finger(String)
@@ -23,7 +23,7 @@ extension SimulatedPhone {
     }
   }
 
-  /// What a person does at a prompt.
+  /// An action of a person at a prompt.
   public enum PersonAction: Sendable, Hashable {
     case present(Presentation)
     case tapCancel

@@ -1,4 +1,4 @@
-// Where a phone's secrets come from: the system, or a seed, so that a failing run can be repeated.
+// The source of a phone's secrets: the system, or a seed, so that a failing run can be repeated.
 
 package enum PhoneRandomness: RandomNumberGenerator {
   case system

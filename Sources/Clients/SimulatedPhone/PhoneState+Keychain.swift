@@ -64,7 +64,7 @@ extension PhoneState {
     return .success(record.data)
   }
 
-  /// What must still be proven before the item opens; `nil`: nothing, or there is no such item.
+  /// Returns the policy that must still succeed before the item opens; `nil`: none, or there is no such item.
   func demand(of id: Item.ID, after authentications: [Phone.Authentication]) -> Phone.Policy? {
     keychain[id].flatMap { record in
       record.accessGuard.demand(after: proven(by: authentications, to: record.application)).map(Phone.Policy.init)

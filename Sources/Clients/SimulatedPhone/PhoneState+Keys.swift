@@ -45,7 +45,7 @@ extension PhoneState {
     return .success(record.key)
   }
 
-  /// What must still be proven before the key signs; `nil`: nothing, or there is no such key.
+  /// Returns the policy that must still succeed before the key signs; `nil`: none, or there is no such key.
   func demand(of key: Phone.Key, after authentications: [Phone.Authentication]) -> Phone.Policy? {
     keys[key.publicKeyX963].flatMap { record in
       record.accessGuard.demand(after: proven(by: authentications, to: record.application)).map(Phone.Policy.init)

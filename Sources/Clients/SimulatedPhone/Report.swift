@@ -13,7 +13,7 @@ extension SimulatedPhone {
     case broken
   }
 
-  /// What an app can learn by LocalAuthentication, and no more: it omits a lock that the OS does not report.
+  /// The facts that LocalAuthentication gives an app, and no more: a lock that the OS does not report is missing.
   public struct Report: Sendable, Hashable {
     /// Always "ios".
     public var platform: String

@@ -261,7 +261,7 @@ extension SimulatedPhone {
     try read { state, _ in state.open(key, after: authentications) }.get()
   }
 
-  /// What must still be proven before the key signs; `nil`: nothing, or there is no such key.
+  /// Returns the policy that must still succeed before the key signs; `nil`: none, or there is no such key.
   public func demand(of key: Key, after authentications: [Authentication]) -> Policy? {
     read { state, _ in state.demand(of: key, after: authentications) }
   }
@@ -269,7 +269,7 @@ extension SimulatedPhone {
 
 // Access controls without a key or an item.
 extension SimulatedPhone {
-  /// What must still be proven before something behind `accessControl` opens to `application`; `nil`: nothing.
+  /// Returns the policy that must still succeed before `accessControl` opens to `application`; `nil`: none.
   public func demand(
     of accessControl: AccessControl, after authentications: [Authentication], application: String
   ) -> Policy? {
@@ -309,7 +309,7 @@ extension SimulatedPhone {
     try read { state, _ in state.open(item.id, after: authentications) }.get()
   }
 
-  /// What must still be proven before the item opens; `nil`: nothing, or there is no such item.
+  /// Returns the policy that must still succeed before the item opens; `nil`: none, or there is no such item.
   public func demand(of item: KeychainItem, after authentications: [Authentication]) -> Policy? {
     read { state, _ in state.demand(of: item.id, after: authentications) }
   }

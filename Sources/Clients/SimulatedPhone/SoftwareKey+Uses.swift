@@ -1,4 +1,4 @@
-// What a P-256 key does besides signing messages: signatures of digests, agreement, encryption to it (ECIES), each byte
+// The uses of a P-256 key besides signing messages: signatures of digests, agreement, encryption to it (ECIES), each byte
 // for byte as Apple's keys do it.
 
 internal import Crypto

@@ -97,7 +97,7 @@ enum OutcomeWord {
   /// `introspect_token`.
   static let active = "ACTIVE"
   static let inactive = "INACTIVE"
-  /// `consume_token`, where it is not refused.
+  /// `consume_token`, if it is not refused.
   static let consumed = "CONSUMED"
   /// `complete_binding`.
   static let bound = "BOUND"

@@ -1,4 +1,4 @@
-// Pieces of a line that know their place.
+// Pieces of a line, with their places.
 
 /// A part of one line. The slice's base is the whole line, which gives its column.
 struct SourceText: Sendable {

@@ -9,7 +9,7 @@ struct Standing {
     /// `nil`: none exists yet.
     var binding: BindingStanding?
     var profile = ProfileStanding.none
-    /// Where attempts at an old secret that is not set are counted: by passcode or gesture.
+    /// The counts of attempts at an old secret that is not set: by passcode or gesture.
     var standIns: [Factor: SecretStanding] = [:]
 
     /// The default of a table: an active binding with a key of the enrolled fingers, completed on this phone under the

@@ -1,4 +1,4 @@
-// What other services do with a token: IntrospectToken, ConsumeToken and RevokeToken, played against the rules.
+// The uses of a token by other services: IntrospectToken, ConsumeToken and RevokeToken, played against the rules.
 
 import TouchstonePolicy
 
@@ -98,7 +98,7 @@ extension TokenAttempt {
     amount: "12.50", currency: "CNY", payee: "Noodle House", reference: "order-1")
 }
 
-/// What was written down about the token of a row.
+/// The stored state of a row's token.
 enum TokenRow: Sendable {
   /// As a success leaves it.
   case asIssued

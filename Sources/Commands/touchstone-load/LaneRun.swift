@@ -126,7 +126,7 @@ final class LaneRun: @unchecked Sendable {
   private func isDrained(_ now: Duration) -> Bool {
     guard ledger.outstanding > 0 else { return true }
     guard nextCheck <= now else { return false }
-    // What came while this thread had no core is read after its timer: that silence was not the service's.
+    // Answers that came while this thread had no core are read after its timer: that silence was not the service's.
     let isLate = now - nextCheck > workload.patience / 2
     nextCheck = now + Self.tick
     return !isLate && ledger.isSilent(now: now, patience: workload.patience)

@@ -1,4 +1,4 @@
-// What a run looks like while it goes on.
+// Shows a run while it goes on.
 
 internal import Glibc
 internal import LoadModel

@@ -12,7 +12,7 @@ final class LoadLane: TaskExecutor, Sendable {
   /// A call takes about three jobs. With four jobs between two starts, a client that is too slow sends late rather than
   /// leave answers unread.
   private static let jobsPerStart = 4
-  /// So many tasks start while no job waits.
+  /// The number of tasks that may start while no job waits.
   private static let maximumStarts = 16
 
   let number: Int

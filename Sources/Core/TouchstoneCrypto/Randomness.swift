@@ -1,4 +1,4 @@
-// Where random bytes come from: the kernel, or a seed if a simulation must be repeatable.
+// Random bytes: from the kernel, or from a seed if a simulation must be repeatable.
 
 /// A source of random bytes.
 ///

@@ -28,7 +28,7 @@ public protocol Store: Sendable {
     ofBinding bindingID: String, applicationID: String, vendor: Vendor
   ) throws(StoreError) -> AttemptRecords?
 
-  /// What a binding ticket for the profile depends on.
+  /// The records on which a binding ticket for the profile depends.
   func holderRecords(applicationID: String, profileID: String, completion: @escaping Completion<HolderRecords>)
 
   /// Everything that completing a binding depends on. `ticket`: the key that `Change.useTicket` will use.
@@ -55,7 +55,7 @@ public protocol Store: Sendable {
   func events(
     matching filter: EventFilter, afterSequence: UInt64, limit: Int, completion: @escaping Completion<EventPage>)
 
-  /// Where the audit log ends: a verification needs it to find events that are missing at the end (R41).
+  /// The end of the audit log: a verification needs it to find events that are missing at the end (R41).
   func eventChainHead(completion: @escaping Completion<EventChain.Head>)
 
   /// The event before the first kept one: the last that was archived and dropped, or `genesis`.
@@ -175,7 +175,7 @@ public struct EventPage: Sendable, Hashable {
   /// the read ended before that, the last event that it visited; else the log's end at the read, which may be before
   /// `afterSequence`.
   public var through: UInt64
-  /// Where the log ended at the read.
+  /// The end of the log at the read.
   public var end: UInt64
   /// Events up to this one were archived and dropped: those after `afterSequence` are missing here.
   public var start: UInt64
@@ -248,7 +248,7 @@ public struct StoreError: Error, Sendable, Hashable {
     case corrupt
   }
 
-  /// What the operator must do before the store works again, in words.
+  /// The operator's action without which the store does not work again.
   public enum Remedy: UInt8, Sendable, Hashable {
     case checkDiskAndRestart
     case restart

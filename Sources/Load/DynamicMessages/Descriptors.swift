@@ -1,4 +1,4 @@
-// What .proto files say, read from their descriptors (google/protobuf/descriptor.proto).
+// The contents of .proto files, read from their descriptors (google/protobuf/descriptor.proto).
 
 /// A file, as reflection and `protoc --descriptor_set_out` deliver it.
 package struct FileDescriptor: Sendable {

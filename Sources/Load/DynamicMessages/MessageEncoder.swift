@@ -18,7 +18,7 @@ extension DescriptorPool {
   }
 }
 
-/// Where a value is in its text.
+/// The path of a value in its text, for errors.
 struct JSONPath {
   private var text = "$"
   fileprivate(set) var depth = 0

@@ -10,7 +10,7 @@ package enum CallOutcome: Hashable, Sendable {
   case timedOut
 }
 
-/// What the callers of a load do, again and again.
+/// The calls that the callers of a load make, again and again.
 package protocol Workload: Sendable {
   /// One call, from its first request to its last answer. A call may be several requests, such as a login.
   ///
@@ -71,7 +71,7 @@ package struct CallCounts: Hashable, Sendable {
     unsent += other.unsent
   }
 
-  /// What the service answered wrongly or not at all.
+  /// Calls that the service answered wrongly or not at all.
   package var errors: Int { wrong + failed + timedOut + unfinished }
   package var isComplete: Bool { due == succeeded + errors + unsent }
 }

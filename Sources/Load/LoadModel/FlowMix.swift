@@ -21,7 +21,7 @@ package struct FlowMix: Sendable {
   package static let single = FlowMix([Flow(name: "all")])
 
   package let flows: [Flow]
-  /// Where the next flow's part begins, as a fraction of 2⁶⁴.
+  /// The end of each flow's part, where the next one begins, as a fraction of 2⁶⁴.
   private let ends: [UInt64]
 
   /// 2⁶⁴ divided by the plastic number, and by its square.

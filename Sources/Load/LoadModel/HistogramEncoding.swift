@@ -153,7 +153,7 @@ extension [UInt8] {
 }
 
 extension ArraySlice<UInt8> {
-  /// What `zlibStored` was made of.
+  /// Returns the bytes from which `zlibStored` was made.
   fileprivate func storedContent() throws(HistogramDecodingError) -> [UInt8] {
     var rest = dropFirst(2)
     var content: [UInt8] = []

@@ -14,7 +14,7 @@ package struct LatencyHistogram: Sendable {
 
   /// A longer latency counts as one hour.
   static let maximumMicroseconds = 3_600_000_000
-  /// Each covers one microsecond. So many give three digits.
+  /// Each covers one microsecond. This number gives three digits.
   private static let fineBucketCount = 2_048
   private static let doublingBucketCount = fineBucketCount / 2
 

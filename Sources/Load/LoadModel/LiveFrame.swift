@@ -30,7 +30,7 @@ package struct LiveFrame: Sendable {
     return recent.isEmpty ? 0 : recent.reduce(0, +) / Double(recent.count)
   }
 
-  /// What is in flight at this moment is no error yet.
+  /// Without the calls in flight, which may still succeed.
   private var errors: Int { counts.wrong + counts.failed + counts.timedOut }
   private var pending: Int { counts.due - counts.succeeded - errors }
 

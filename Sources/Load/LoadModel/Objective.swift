@@ -1,4 +1,4 @@
-// What a run has to reach: `--slo 'p99<20ms,errors<0.1%,rate>5000'`.
+// The conditions that a run has to meet: `--slo 'p99<20ms,errors<0.1%,rate>5000'`.
 
 /// One condition on a run.
 package struct Objective: Hashable, Sendable {

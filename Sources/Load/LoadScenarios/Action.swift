@@ -1,4 +1,4 @@
-// What a simulated person can do, as moves that the service must answer in a certain way.
+// The actions of a simulated person, as moves that the service must answer in a certain way.
 
 /// Actions by their names in scenarios.
 package enum Action: String, CaseIterable, Sendable {

@@ -1,4 +1,4 @@
-// What a simulated phone's backend requests, and what it is answered: without messages, so that a test can play both.
+// The requests of a simulated phone's backend, and their answers: without messages, so that a test can play both.
 
 package enum PhoneRequest: Hashable, Sendable {
   package enum Purpose: String, Hashable, Sendable {

@@ -1,4 +1,4 @@
-// What the people of a load do: flows of actions, with weights and think times.
+// The flows of the people in a load: actions, with weights and think times.
 
 package import LoadModel
 

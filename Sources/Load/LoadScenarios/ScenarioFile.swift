@@ -3,7 +3,7 @@
 internal import LoadModel
 internal import SettingFiles
 
-/// What is wrong with a scenario's file: "FILE:LINE:COLUMN: MESSAGE".
+/// A fault in a scenario's file: "FILE:LINE:COLUMN: MESSAGE".
 package struct ScenarioError: Error, CustomStringConvertible {
   package let description: String
 }

@@ -1,6 +1,6 @@
-// Whether a token says what it has to say. All tokens are checked, so this costs about a microsecond.
+// Checks a token's claims. The load checks all tokens, at about a microsecond each.
 
-/// What a token has to claim (docs/TOKENS.md).
+/// The claims that a token must have (docs/TOKENS.md).
 package struct TokenExpectation: Hashable, Sendable {
   package var purpose: PhoneRequest.Purpose
   package var application: String

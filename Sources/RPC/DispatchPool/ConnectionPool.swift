@@ -17,9 +17,10 @@ public final class ConnectionPool<Connection: PooledConnection>: Sendable {
     core = PoolCore(configuration: configuration, endpoints: endpoints, resolve: {}, makeConnection: makeConnection)
   }
 
-  /// A pool whose endpoints are found out. Opens nothing yet, and asks for nothing.
-  /// - Parameter resolve: find out, then call `replaceEndpoints` or `endpointsNotFound`. Called at the first request, and
-  ///   whenever a connection is lost: how often to look is for the other side to say. Runs on a queue of the pool's.
+  /// A pool whose endpoints a resolver finds. Opens nothing yet, and resolves nothing.
+  /// - Parameter resolve: finds the endpoints, then calls `replaceEndpoints` or `endpointsNotFound`. Called at the first
+  ///   request, and whenever a connection is lost: the resolver itself bounds how often it looks. Runs on a queue of the
+  ///   pool's.
   public init(
     configuration: PoolConfiguration, resolve: @escaping @Sendable () -> Void,
     makeConnection: @escaping ConnectionFactory
@@ -36,15 +37,15 @@ public final class ConnectionPool<Connection: PooledConnection>: Sendable {
     core.start()
   }
 
-  /// What is named and was before keeps its connections. What is named no longer takes no more leases, and its connections
-  /// close when theirs are returned.
+  /// Endpoints in both lists keep their connections. An endpoint that is missing from the new list takes no more leases; its
+  /// connections close when their leases return.
   ///
   /// - Parameter endpoints: in the order to prefer.
   public func replaceEndpoints(_ endpoints: [EndpointID]) {
     core.replaceEndpoints(endpoints)
   }
 
-  /// Requests wait no longer for endpoints, where none is known, unless they wait for whatever comes.
+  /// If no endpoint is known, fails the requests that wait, except those that wait until the pool is ready.
   /// - Parameter reason: for people.
   public func endpointsNotFound(reason: String) {
     core.endpointsNotFound(reason: reason)

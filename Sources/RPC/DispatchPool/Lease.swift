@@ -18,13 +18,13 @@ public struct Lease<Connection: PooledConnection>: Sendable {
   /// Call exactly once. A second call is a bug of the caller, and so is dropping the lease without a call: both trap in
   /// debug, and in release they leave the pool's count right.
   ///
-  /// - Parameter outcome: what the lease's use says of the endpoint.
+  /// - Parameter outcome: the result of the lease's use, which counts for the endpoint.
   public func release(_ outcome: LeaseOutcome = .unknown) {
     token.release(outcome)
   }
 }
 
-/// What a lease is made of, the same for every type of connection, so that no call pays for generic metadata.
+/// The part of a lease that is the same for every type of connection, so that no call pays for generic metadata.
 final class LeaseToken: Sendable {
   let connection: any PooledConnection
   private let id: ConnectionID

@@ -8,7 +8,8 @@ public struct PoolConfiguration: Sendable, Hashable {
   public var maximumConnections: Int
   /// Requests that may wait for a lease; the next one is refused, since waiting longer only adds to the overload.
   public var maximumWaiting: Int
-  /// What a connection is taken to carry before the first one has said so; decides how many are opened for a burst.
+  /// The capacity that the pool assumes for a connection until the first one has reported its own. It decides how many
+  /// connections a burst opens.
   public var assumedCapacity: Int
   /// A connection beyond the minimum closes after this long without a lease.
   public var idleTimeout: Duration

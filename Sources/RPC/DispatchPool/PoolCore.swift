@@ -95,7 +95,7 @@ final class PoolCore: Sendable {
 // MARK: - The funnel
 
 extension PoolCore {
-  /// What stands behind the machine's names.
+  /// The state machine, with the connections and completions that its ids stand for.
   private struct State {
     var machine: PoolStateMachine
     /// By slot. A connection is entered before it is told to connect, so before it can be granted.

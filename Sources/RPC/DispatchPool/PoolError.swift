@@ -1,6 +1,6 @@
 /// Why a request got no lease. In every case nothing was sent anywhere.
 public enum PoolError: Error, Sendable, Hashable {
-  /// Its deadline came first. `lastFailure`: why the last attempt to connect failed, where nothing is connected.
+  /// Its deadline came first. `lastFailure`: why the last attempt to connect failed, if nothing is connected.
   case timedOut(lastFailure: String?)
   /// Nothing is connected, the next attempt is some time away, and the request would not wait for it.
   case unreachable(lastFailure: String)

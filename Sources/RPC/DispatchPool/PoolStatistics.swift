@@ -23,7 +23,7 @@ public struct EndpointStatistics: Sendable, Hashable {
   /// False: a resolution no longer names it, and its last connections are about to close.
   public var isListed = true
   public var connecting = 0
-  /// Connections that take new leases, where the endpoint is not ejected.
+  /// Connections that take new leases, unless the endpoint is ejected.
   public var serving = 0
   public var goingAway = 0
   public var closing = 0
@@ -31,7 +31,7 @@ public struct EndpointStatistics: Sendable, Hashable {
   public var consecutiveFailures = 0
   /// As an outlier: it takes no new leases.
   public var isEjected = false
-  /// Why it was last lost or not connected; `nil` where it is connected, or nothing was tried.
+  /// Why it was last lost or not connected; `nil` if it is connected, or nothing was tried.
   public var lastFailure: String?
 
   public init(endpoint: EndpointID) {

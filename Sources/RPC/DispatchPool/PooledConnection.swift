@@ -1,4 +1,4 @@
-// What the pool asks of a connection, and what a connection tells the pool.
+// The protocol between the pool and its connections.
 
 /// A connection that carries `capacity` leases at a time: 1 for PostgreSQL, SETTINGS_MAX_CONCURRENT_STREAMS for HTTP/2.
 ///
@@ -26,7 +26,6 @@ public struct ConnectionID: Sendable, Hashable, CustomStringConvertible {
   let slot: Int
   /// Counts the connections that the pool has opened; never reused.
   let number: UInt64
-  /// Where it goes.
   public let endpoint: EndpointID
 
   init(slot: Int, number: UInt64, endpoint: EndpointID = .only) {

@@ -1,4 +1,4 @@
-// What a channel's calls share: the pool, the addresses behind it, the loops below it, the tokens and the counts.
+// The parts that a channel's calls share: the pool, the addresses behind it, the loops below it, the tokens and the counts.
 
 internal import Dispatch
 internal import DispatchPool
@@ -122,7 +122,7 @@ extension RPCError {
     }
   }
 
-  /// What the call ends with, where attempts before this one failed: the last of these is not lost.
+  /// Returns the error with which the call ends. A passed deadline names the failure of the attempt before it, too.
   func after(_ earlier: RPCError?) -> RPCError {
     guard let earlier, code == .deadlineExceeded, progress < .answered else { return self }
     var error = self

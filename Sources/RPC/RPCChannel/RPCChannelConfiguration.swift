@@ -1,4 +1,4 @@
-// What a channel is told once.
+// The settings of a channel, fixed when it is made.
 
 public import DispatchPool
 public import DispatchRPC
@@ -6,7 +6,7 @@ public import DispatchRPC
 public struct RPCChannelConfiguration: Sendable {
   /// How calls are spread over the target's addresses.
   public var balancing = PoolBalancing.pickFirst
-  /// So that not all of many clients begin with the same one.
+  /// Shuffles the addresses of each resolution, so that many clients do not all begin with the same one.
   public var shufflesEndpoints = false
   /// Addresses that fail more than others are left alone for a while; `nil`: none is. Not with `pickFirst`.
   public var outliers: OutlierConfiguration?
@@ -14,8 +14,7 @@ public struct RPCChannelConfiguration: Sendable {
   public var resolutionInterval = Duration.seconds(30)
   /// To each address in use, kept open from the first call on.
   public var minimumConnections = 1
-  /// To each address. More are opened when every stream of those that are there is taken; what is idle beyond the minimum
-  /// closes again.
+  /// To each address. The channel opens more when every stream is taken; idle connections beyond the minimum close again.
   public var maximumConnections = 8
   /// Without a call, for a connection beyond the minimum.
   public var idleTimeout = Duration.seconds(60)

@@ -20,6 +20,6 @@ public struct RPCChannelStatistics: Sendable, Hashable {
   public var attempts: Int
   public var retries: Int
   public var hedges: Int
-  /// Left of `RPCRetryThrottling`'s, where there is one.
+  /// The tokens left of `RPCRetryThrottling`'s; `nil` without one.
   public var retryTokens: Double?
 }

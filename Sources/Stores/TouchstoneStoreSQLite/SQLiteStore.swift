@@ -8,9 +8,9 @@ public import TouchstoneStore
 
 /// Every answer is durable: write-ahead log, an fsync at each commit, and waiting commits share one.
 ///
-/// Bindings, devices, profiles, evaluations and tokens that were used lately are answered from memory, inside of the call. What
-/// memory does not know is read on the caller's thread, in tens of microseconds; lists are read on a queue of their own.
-/// Commits are answered on a queue of the store's.
+/// Bindings, devices, profiles, evaluations and tokens that were used lately are answered from memory, inside of the call. Other
+/// records are read on the caller's thread, in tens of microseconds; lists are read on a queue of their own. Commits are
+/// answered on a queue of the store's.
 public final class SQLiteStore: Store {
   public let lineage: Lineage
   private let directory: DataDirectory
@@ -25,7 +25,7 @@ public final class SQLiteStore: Store {
   private let signer: AccountSigner
   private let isClosed = Atomic<Bool>(false)
 
-  /// Opens the directory's store, or makes one: the directory with mode 0700 where it is missing (its parent is not
+  /// Opens the directory's store, or makes one: the directory with mode 0700 if it is missing (its parent is not
   /// made), files with mode 0600. Whatever is wrong, nothing that was there is changed.
   public static func open(
     directory path: String, options: SQLiteStoreOptions = SQLiteStoreOptions()

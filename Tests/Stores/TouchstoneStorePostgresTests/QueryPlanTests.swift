@@ -98,7 +98,7 @@ struct QueryPlanTests {
         EXPLAIN EXECUTE kept (20000, 60);
         """, at: uri)
       #expect(!plan.contains { $0.contains("Seq Scan") || $0.contains("Join Filter") }, "\(plan)")
-      let conditions = plan.filter { $0.contains("Index Cond") && $0.contains("id = ") }
+      let conditions = plan.filter { $0.contains("Index Cond") && $0.contains("id = x.id") }
       #expect(conditions.count == 1, "\(plan)")
     }
   }

@@ -74,7 +74,7 @@ struct Destination: ParsableArguments {
     return RPCClientTLS.Identity(certificateChainFile: tlsCertificate, privateKeyFile: tlsKey)
   }
 
-  /// The first line. From a file, since everybody on the machine sees a process's arguments.
+  /// The first line. From a file, since every user of the machine sees a process's arguments.
   private static func readKey(_ path: String) throws(LoadError) -> String {
     guard let text = TextFile.read(path) else { throw .unreadable(path) }
     return String(text.prefix { $0 != "\n" })

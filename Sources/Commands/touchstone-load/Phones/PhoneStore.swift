@@ -1,4 +1,4 @@
-// The file of `--phones`: read and written as a whole, and closed to everybody but its owner.
+// The file of `--phones`: read and written as a whole, and closed to all users but its owner.
 
 internal import Glibc
 internal import LoadScenarios

@@ -3,7 +3,7 @@
 internal import LoadScenarios
 internal import TouchstoneClient
 
-/// So many that each types once a second.
+/// The typists: each types once a second.
 struct Typists: Sendable {
   private static let application = Scenario.defaultApplication
   private static let posture = V1.DevicePosture(platform: "web", osVersion: "17.4")

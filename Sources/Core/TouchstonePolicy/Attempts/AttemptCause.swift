@@ -39,13 +39,13 @@ public enum AttemptCause: Sendable, Hashable {
   }
 }
 
-/// What is wrong with a passkey's assertion (R46).
+/// The fault of a passkey's assertion (R46).
 public enum PasskeyRefusal: Sendable, Hashable {
   /// No active passkey of this application has this credential id.
   case unknown
   /// The evaluation names another profile or binding.
   case ofAnotherSubject
-  /// It is absent where it must identify the person, or of another account.
+  /// It is absent although it must identify the person, or belongs to another account.
   case userHandleDiffers
   /// A reason of docs/ATTESTATION.md.
   case proof(reason: String)
@@ -61,7 +61,7 @@ public enum PasskeyRefusal: Sendable, Hashable {
 }
 
 extension AttemptRules {
-  /// What keeps a right proof from succeeding; `nil` if nothing does.
+  /// Returns the cause that keeps a right proof from succeeding; `nil` if there is none.
   func cause(_ usability: Conditions.Usability) -> AttemptCause? {
     switch usability {
     case .usable: nil

@@ -88,7 +88,7 @@ struct AttemptRules {
     return succeed(by: factor, before)
   }
 
-  /// A wrong one counts in its evaluation alone: no device is known, and nobody guesses a signature (R46).
+  /// A wrong one counts in its evaluation alone: no device is known, and a signature cannot be guessed (R46).
   private func decidePasskey(_ refusal: PasskeyRefusal?, _ trace: inout some RuleTracer) -> AttemptDecision {
     let usability = before.usability(of: .passkey, &trace)
     switch usability {
@@ -154,8 +154,8 @@ struct AttemptRules {
     return decision(outcome, .authenticationFailed, by: factor, cause, after)
   }
 
-  /// What is left of the budget for this factor's failures. If biometrics fall back to device owner, that factor has
-  /// its own budget (R9).
+  /// Counts a failure by this factor, and returns the rest of its budget. If biometrics fall back to device owner, that
+  /// factor has its own budget (R9).
   private func countInEvaluation(_ factor: Factor, _ after: inout Conditions) -> UInt32 {
     if policy.fallback == .automatic && factor == .deviceOwner {
       after.evaluation.deviceOwnerFailures += 1

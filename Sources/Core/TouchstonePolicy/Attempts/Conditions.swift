@@ -37,8 +37,8 @@ struct Conditions {
 
   // MARK: Biometrics of the device
 
-  /// By the count stored here, by the device's own report, or because the count is beyond this policy's limit although
-  /// a more patient policy left the device open.
+  /// Closes biometrics alone (R4). The reason is the count stored here, the device's own report, or a count beyond this
+  /// policy's limit although a more patient policy left the device open.
   var isBiometryLockedOut: Bool {
     device.isLockedOut || posture.isBiometryLockedOut || device.consecutiveFailures >= policy.failuresBeforeLockout
   }
@@ -121,7 +121,8 @@ struct Conditions {
     }
   }
 
-  /// A named profile may have one, whether it is known or not (R37), and the bearer of one names its profile by it.
+  /// A named profile may have a passkey, whether the profile is known or not (R37). Without a subject, the passkey names its
+  /// profile.
   private func usabilityOfPasskey(_ trace: inout some RuleTracer) -> Usability {
     guard !isSpent(.passkey) else {
       trace.record("R9", false, "its \(policy.attemptsPerEvaluation) attempts of this evaluation are spent")

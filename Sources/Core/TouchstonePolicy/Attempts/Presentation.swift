@@ -1,6 +1,6 @@
 // How the device draws the prompt (R18).
 
-/// What the device shows together with the reason.
+/// The titles and buttons that the device shows together with the reason.
 public struct Presentation: Sendable, Hashable {
   public enum FallbackTitle: Sendable, Hashable {
     /// The button is never shown.

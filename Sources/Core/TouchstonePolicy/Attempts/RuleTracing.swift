@@ -1,5 +1,5 @@
-// How a decision explains itself: each check passes its result to a tracer, which keeps it or not. So the trace comes
-// from the code that decides, and costs nothing without a request for it.
+// Explains decisions: each check passes its result to a tracer, which keeps it or not. The trace therefore comes from the
+// code that decides, and costs nothing unless it is requested.
 
 /// One evaluated rule and its result.
 public struct RuleTrace: Sendable, Hashable {

@@ -25,7 +25,7 @@ public struct DomainStateBaseline: Sendable, Hashable {
   }
 }
 
-/// What the rules need from the binding that an evaluation names.
+/// The facts about the binding that an evaluation names, as far as the rules need them.
 public struct BindingStanding: Sendable, Hashable {
   /// The subject that the evaluation names.
   public enum Scope: UInt8, Sendable, Hashable {
@@ -46,7 +46,7 @@ public struct BindingStanding: Sendable, Hashable {
   public var holdsProfileTouchID: Bool
   /// The binding is a passkey (R46).
   public var holdsPasskey = false
-  /// What is proven of the passkey (R42), also of one that an evaluation for a profile, or for nobody, has found.
+  /// The level that is proven of the passkey (R42), also if an evaluation for a profile, or without a subject, found it.
   public var passkeyLevel = ProofLevel.none
   public var baseline: DomainStateBaseline?
   /// The platform of the bound device; `nil`: unknown, and any posture is accepted.
@@ -75,7 +75,7 @@ public struct BindingStanding: Sendable, Hashable {
     scope: .bearer, isActive: false, keyProtections: [], holdsProfileTouchID: true, baseline: nil)
 }
 
-/// What the store keeps of an evaluation after its first attempt; before that, it keeps nothing (R34).
+/// The state of an evaluation that the store keeps from its first attempt on; before that, it keeps nothing (R34).
 public struct EvaluationStanding: Sendable, Hashable {
   /// Wrong attempts in this evaluation, including those by device owner unless they have their own budget.
   public var failures: UInt32

@@ -1,4 +1,5 @@
-// What a binding can prove, by the protection of its keys (R31), and which credentials a policy accepts at all (R38).
+// The factors that a binding can prove, by the protection of its keys (R31), and the credentials that a policy accepts at
+// all (R38).
 
 /// The credential for biometry or device owner.
 enum DeviceCredential {
@@ -28,7 +29,7 @@ extension KeyProtection {
 }
 
 extension BindingStanding {
-  /// What protects a binding's proof.
+  /// The protection of a binding's proof.
   enum Proof {
     /// The binding holds no fitting credential.
     case none
@@ -37,8 +38,8 @@ extension BindingStanding {
     case unlockedByPasscode
   }
 
-  /// What would protect a proof of the factor by this binding. Does not check that the binding is active: that would
-  /// tell unknown bindings from known ones (R37).
+  /// Returns the protection that a proof of the factor by this binding would have. Does not check that the binding is active:
+  /// that would tell unknown bindings from known ones (R37).
   func proof(of factor: Factor, by credential: DeviceCredential?, under policy: EvaluationPolicy) -> Proof {
     if factor == .biometry && holdsProfileTouchID && credential != .key {
       return policy.acceptsProfileTouchID ? .unlockedByBiometrics : .none
@@ -57,19 +58,20 @@ extension BindingStanding {
     return proof
   }
 
-  /// What is proven of the credential for the factor (R42). A ProfileTouchID is not a key, and nothing is proven of it.
+  /// Returns the level that is proven of the credential for the factor (R42). A ProfileTouchID is not a key, and nothing is
+  /// proven of it.
   func proofLevel(of factor: Factor, by credential: DeviceCredential?) -> ProofLevel {
     if factor == .biometry && holdsProfileTouchID && credential != .key { return .none }
     return .ofBinding(keyProtections.filter { $0.factor == factor }.map { provenKeys[$0] })
   }
 
-  /// Of all credentials.
+  /// The lowest level among all credentials.
   public var proofLevel: ProofLevel {
     if holdsPasskey { return passkeyLevel }
     return holdsProfileTouchID ? .none : .ofBinding(keyProtections.map { provenKeys[$0] })
   }
 
-  /// What a policy asks of this kind of credential (R42).
+  /// Returns the level that a policy requires of this kind of credential (R42).
   public func askedLevel(by policy: EvaluationPolicy) -> ProofLevel {
     // Authenticators are asked for what they can reach, as browsers' keys are.
     policy.minimumAttestation.asked(of: holdsPasskey ? .web : platformFamily)

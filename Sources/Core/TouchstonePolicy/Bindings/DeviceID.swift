@@ -10,7 +10,7 @@ public enum DeviceID {
   /// 16 random hexadecimal digits have 64 bits; chance series in them cost up to about 8. A MAC address has 48 at most.
   public static let fewestBits = 50.0
 
-  /// The app may have chosen badly: short or evidently guessable ids are refused.
+  /// Returns the fault of an id that is short or evidently guessable, because the app may have chosen badly (R30).
   public static func violation(in id: String, profileID: String) -> String? {
     guard id.unicodeScalars.count >= fewestCharacters else { return "has fewer than \(fewestCharacters) characters" }
     let bytes = Array(id.utf8)

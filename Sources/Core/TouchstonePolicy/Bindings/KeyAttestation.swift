@@ -1,10 +1,10 @@
-// What is proven of a binding's key, and by whom (R42).
+// How far a binding's key is proven, and which party vouches for it (R42).
 
 /// From least to most.
 public enum ProofLevel: UInt8, Sendable, Hashable, Comparable, CaseIterable {
-  /// Nobody but the app says how the key is protected.
+  /// Only the app states how the key is protected.
   case none = 1
-  /// The key itself says it.
+  /// The key itself states it.
   case selfAttested
   /// A genuine app on a genuine Apple device.
   case app
@@ -31,12 +31,12 @@ public enum ProofLevel: UInt8, Sendable, Hashable, Comparable, CaseIterable {
 
   public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 
-  /// What a policy that asks for this level asks of hardware keys of these devices: no more than they can reach.
+  /// Returns the level that a policy with this level requires of hardware keys on these devices: no more than they can reach.
   public func asked(of family: PlatformFamily?) -> ProofLevel {
     min(self, family?.highestLevel ?? .strongbox)
   }
 
-  /// Of a binding whose keys are proven so: the least counts, because each of its keys logs in.
+  /// Returns the level of a binding with these keys: the lowest counts, because each of the keys logs in.
   public static func ofBinding(_ keys: some Sequence<ProofLevel>) -> ProofLevel { keys.min() ?? .none }
 }
 
@@ -60,17 +60,17 @@ extension PlatformFamily {
   }
 }
 
-/// What is proven of one binding's keys, by their protections: few bytes, because every preflight passes them on.
+/// The levels of one binding's keys, by their protections: few bytes, because every preflight passes them on.
 public struct ProvenKeys: Sendable, Hashable {
   /// Four bits each.
   private var bits: UInt16 = 0
-  /// Keys whose proof names an app that the application lists, with its signer. What else that app says of a key then counts: that
-  /// it dies when another finger is enrolled is in no proof of Android's.
+  /// Keys whose proof names an app that the application lists, with its signer. The app's own statement that such a key dies
+  /// when another finger is enrolled then counts, because no proof of Android's contains it.
   public var ofListedApps: KeyProtections = []
 
   public init() {}
 
-  /// The same of every key.
+  /// The same level for every key.
   public init(all level: ProofLevel, areOfListedApp: Bool = false) {
     for protection in KeyProtection.allCases {
       self[protection] = level
@@ -78,7 +78,7 @@ public struct ProvenKeys: Sendable, Hashable {
     }
   }
 
-  /// Of the key with this protection.
+  /// The level of the key with this protection.
   public subscript(protection: KeyProtection) -> ProofLevel {
     get { ProofLevel(rawValue: UInt8(bits >> Self.shift(protection) & Self.mask) + ProofLevel.none.rawValue) ?? .none }
     set {

@@ -22,8 +22,8 @@ extension DomainStateVerdict {
 }
 
 extension DomainStateBaseline {
-  /// What to record when a binding completes (R24); `nil` if the device gave no domain state, or if its system has
-  /// none, whatever it sent.
+  /// Returns the baseline to record when a binding completes (R24); `nil` if the device gave no domain state, or if its
+  /// system has none, whatever the app sent.
   public static func recorded(from posture: DevicePosture) -> DomainStateBaseline? {
     guard posture.hasDomainState, !posture.domainState.isEmpty else { return nil }
     return DomainStateBaseline(

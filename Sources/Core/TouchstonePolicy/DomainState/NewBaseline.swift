@@ -3,7 +3,7 @@
 // Biometrics are no evidence, because they may be the added ones. Nor is a key that they unlock.
 
 extension AttemptRules {
-  /// What to record after a success by this factor; `nil` if nothing changes.
+  /// Returns the baseline to record after a success by this factor; `nil` if nothing changes.
   func newBaseline(after factor: Factor) -> DomainStateBaseline? {
     guard before.scope == .device, isEvidence(factor) else { return nil }
     guard let given = DomainStateBaseline.recorded(from: before.posture) else { return nil }

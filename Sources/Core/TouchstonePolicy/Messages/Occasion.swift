@@ -1,4 +1,4 @@
-// What a text for a person can say (R20), independent of the language.
+// The statements that a text for a person can make (R20), independent of the language.
 
 /// One statement. The device's sensor is known separately.
 enum Occasion: Sendable, Hashable, CaseIterable {
@@ -58,7 +58,7 @@ enum Occasion: Sendable, Hashable, CaseIterable {
   case busy
 }
 
-/// What the message's last sentence suggests.
+/// The suggestion in the message's last sentence.
 enum FollowUp: Sendable, Hashable {
   /// Nothing: the statement is enough.
   case nothing

@@ -1,6 +1,6 @@
 // How a message is put together in any language.
 
-/// What a message depends on besides its occasion.
+/// The facts besides its occasion on which a message depends.
 struct MessageContext: Sendable, Hashable {
   /// `nil`: waiting does not help.
   var retryAfter: Duration?

@@ -36,10 +36,10 @@ public enum Advisory: String, Sendable, Hashable, CaseIterable {
 }
 
 extension Advisory {
-  /// What a profile's owner should know in time: on one of the phones, a biometric lockout or a changed finger would
-  /// leave only a new binding. Each phone is judged alone, because another phone's keys neither end a lockout here nor
-  /// replace a key. A lost phone does not count: its replacement is bound in any case. Nor does a passkey, which has neither a
-  /// lockout nor a domain state here.
+  /// Returns the advisory that a profile's owner needs in time (R12): on one of the phones, a biometric lockout or a changed
+  /// finger would leave only a new binding. Each phone is judged alone, because another phone's keys neither end a lockout
+  /// here nor replace a key. A lost phone does not count: its replacement is bound in any case. Nor does a passkey, which has
+  /// neither a lockout nor a domain state here.
   ///
   /// - Parameter bindings: the active bindings that the answer is about.
   public static func ofRecovery(bindings: [BindingStanding], profile: ProfileStanding) -> [Advisory] {

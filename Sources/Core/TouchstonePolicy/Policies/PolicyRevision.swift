@@ -16,7 +16,7 @@ extension EvaluationPolicy {
 
 /// Fowler, Noll and Vo's hash (RFC 9923).
 struct PolicyDigest {
-  /// Whether a setting adds nothing where it has its default, so that an update that brings the setting leaves the revisions
+  /// Whether a setting adds nothing while it has its default, so that an update that brings the setting leaves the revisions
   /// of existing policies as they are. The first ones are older than this rule.
   static func isOptional(_ place: Int) -> Bool { place > 15 }
 
@@ -30,7 +30,7 @@ struct PolicyDigest {
     for shift in stride(from: 0, to: 64, by: 8) { add(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }
   }
 
-  /// In microseconds; more than any of them where there is none.
+  /// In microseconds; `nil` counts as more than any of them.
   mutating func add(_ duration: Duration?) {
     add(duration.map { UInt64(bitPattern: $0.wholeMicroseconds) } ?? .max)
   }

@@ -5,8 +5,8 @@ public struct PolicySetting: Sendable {
   public let key: String
   /// A value as decision tables write it; `nil`: no decision of a table rests on the setting.
   public let example: String?
-  /// What it adds to a revision, by places (R36). A place belongs to one setting for ever: other places would void all open
-  /// evaluations when the service is updated.
+  /// The setting's parts of a revision, by places (R36). A place belongs to one setting for ever: other places would void all
+  /// open evaluations when the service is updated.
   let digests: [(place: Int, add: Digest)]
   let judge: @Sendable (inout DefinitionReview) -> Void
   let apply: @Sendable (PolicyDefinition, inout EvaluationPolicy) throws(UnreadableSetting) -> Void
@@ -16,9 +16,9 @@ public struct PolicySetting: Sendable {
   /// - Parameters:
   ///   - places: in a revision; one for each digest of the form.
   ///   - factors: the setting has no effect on policies that accept none of these; empty: it has one on all.
-  ///   - mayBeIdle: it may be written where it has no effect.
+  ///   - mayBeIdle: it may be written although it has no effect.
   ///   - get: `nil`: none is in force.
-  ///   - judge: what the form cannot judge alone.
+  ///   - judge: the checks that need more than the value.
   init<Written>(
     _ key: String, _ field: any WritableKeyPath<PolicyDefinition, Setting<Written>> & Sendable,
     _ form: SettingForm<Written>, at places: Int..., of factors: [Factor] = [], mayBeIdle: Bool = false,
@@ -64,7 +64,7 @@ public struct PolicySetting: Sendable {
     all.first { $0.key == key }
   }
 
-  /// What the source cannot read, it reports itself.
+  /// Reads the setting's value. The source itself reports a value that it cannot read.
   public func read(_ source: any SettingSource, into definition: inout PolicyDefinition) {
     reading(source, &definition)
   }
@@ -83,7 +83,7 @@ public struct PolicySetting: Sendable {
     }
   }
 
-  /// As it is in force; `nil` where it has no effect.
+  /// Returns the value in force; `nil` if the setting has no effect.
   public func printed(of policy: EvaluationPolicy) -> PrintedSetting? {
     printing(policy)
   }

@@ -19,7 +19,7 @@ public struct EvaluationPolicy: Sendable, Hashable {
   public var presentation = Titles()
   /// `nil`: any protection serves (R31).
   public var requiredKeyProtection: KeyProtection?
-  /// What must be proven of a device's credential, as far as its platform reaches it (R42).
+  /// The level that must be proven of a device's credential, as far as its platform reaches it (R42).
   public var minimumAttestation = ProofLevel.none
   /// The oldest iOS or iPadOS on which the policy is offered, beside the needs of each factor (R2). `nil`: none.
   public var minimumOSVersion: OSVersion?

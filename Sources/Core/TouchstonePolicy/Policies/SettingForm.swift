@@ -5,7 +5,7 @@ struct SettingForm<Value: Sendable & Hashable>: Sendable {
   typealias Digest = @Sendable (Value?, inout PolicyDigest) -> Void
 
   let read: @Sendable (any SettingSource) -> Value?
-  /// What is wrong with a value, in words that follow the setting's name; `nil` if nothing is.
+  /// Returns the fault of a value, in words that follow the setting's name; `nil` if there is none.
   var violation: @Sendable (Value) -> String? = { _ in nil }
   let print: @Sendable (Value) -> PrintedSetting
   /// One, except for values whose parts have their own places in the revision.

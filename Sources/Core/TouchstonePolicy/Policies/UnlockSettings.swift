@@ -52,7 +52,7 @@ public struct UnlockSettings: Sendable, Hashable {
   }
 }
 
-/// What the rules need from a profile.
+/// The facts about a profile that the rules need.
 public struct ProfileStanding: Sendable, Hashable {
   public var settings: UnlockSettings
   public var passcode: SecretStanding

@@ -18,7 +18,7 @@ public struct Ladder: Sendable, Hashable {
   }
 
   /// Strictly rising; at least one. A rung's effect holds for every failure up to the next rung, and the last rung's
-  /// for all beyond it. So failures that a laxer ladder counted skip no rung.
+  /// for all beyond it: failures that a laxer ladder counted skip no rung.
   public let rungs: [Rung]
 
   /// The most guesses in a row that a ladder may leave before it locks: NIST SP 800-63B, 5.2.2.

@@ -3,7 +3,7 @@
 
 /// Phase one: whether the secret may be verified.
 public enum SecretAdmission: Sendable, Hashable {
-  /// What phase two needs from this admission.
+  /// The facts of this admission that phase two needs.
   public struct Reservation: Sendable, Hashable {
     public var generation: UInt64
     /// The count including this attempt.

@@ -37,8 +37,8 @@ public enum SecretChangeRefusal: Sendable, Hashable {
   case primaryInFuture
 }
 
-/// Where attempts at a secret of a named profile are counted, in an evaluation and as an old secret (`SecretChange.verify`). If
-/// none is set, a stand-in counts them and nothing is right, so that they look the same (R37). A secret that is set and
+/// The count of attempts at a secret of a named profile, in an evaluation and as an old secret (`SecretChange.verify`). If no
+/// secret is set, a stand-in counts the attempts and none is right, so that they look the same (R37). A secret that is set and
 /// switched off counts them itself: otherwise a guess in an evaluation would show by the count of the next old secret.
 public struct SecretCount: Sendable, Hashable {
   /// The profile has the secret; otherwise its stand-in counts.
@@ -54,7 +54,7 @@ public struct SecretCount: Sendable, Hashable {
   }
 }
 
-/// What a wrong old secret comes to.
+/// The result of a wrong old secret.
 public struct WrongOldSecret: Sendable, Hashable {
   public var standing: SecretStanding
   public var attemptsLeft: UInt32
@@ -63,7 +63,7 @@ public struct WrongOldSecret: Sendable, Hashable {
 }
 
 extension SecretRules {
-  /// The verdict on an old secret that was admitted and is wrong, or that is tried where none is set: both are answered
+  /// The verdict on an old secret that was admitted and is wrong, or that is tried although none is set: both are answered
   /// alike (R37).
   public func settleWrongOld(
     _ factor: Factor, _ standing: SecretStanding, _ reservation: SecretAdmission.Reservation, at now: UnixTime

@@ -52,6 +52,8 @@ public struct SecretRules: Sendable {
     case refuse(Denial)
   }
 
+  /// Counts the attempt before its secret is verified (R14).
+  ///
   /// - Parameter factor: passcode or gesture, for the reason of a refusal.
   public func admit(_ factor: Factor, _ standing: SecretStanding, at now: UnixTime) -> Admission {
     guard standing.isSet else { return .refuse(.factorNotOffered) }

@@ -1,8 +1,8 @@
-// What a genuine app vouches for with its App Attest key (R43): `clientDataHash` is the SHA-256 of these bytes.
+// The bytes that a genuine app vouches for with its App Attest key (R43): `clientDataHash` is their SHA-256.
 //
 // The encoding is that of the signed messages. The app builds these bytes itself.
 
-/// What a device reports about itself, as its app sent it.
+/// A device's report about itself, as its app sent it.
 public struct PostureTerms: Sendable, Hashable {
   public var platform: String
   public var osVersion: String
@@ -46,7 +46,7 @@ public struct PostureTerms: Sendable, Hashable {
   }
 }
 
-/// What an app vouches for when its device is bound.
+/// The data that an app vouches for when its device is bound.
 public struct BindingClientData: Sendable {
   /// ``BindingTerms/signingInput`` of the ticket.
   public var signingInput: [UInt8]
@@ -90,7 +90,7 @@ public struct BindingClientData: Sendable {
   }
 }
 
-/// What an app vouches for in an attempt.
+/// The data that an app vouches for in an attempt.
 public struct AttemptClientData: Sendable {
   /// ``EvaluationTerms/signingInput``
   public var signingInput: [UInt8]

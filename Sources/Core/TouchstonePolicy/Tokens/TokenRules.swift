@@ -1,7 +1,6 @@
-// What a token is worth now: as proof (R32, R40), and to be used up (R39).
+// Decides whether a token serves now: as proof (R32, R40), and to be consumed (R39).
 
-/// What was written down about a token. A token that serves once has a row from its issue on, any other one from its
-/// revocation on.
+/// The state in a token's row. A token that serves once has a row from its issue on, any other one from its revocation on.
 public enum TokenState: UInt8, Sendable, Hashable {
   case issued = 1
   case consumed
@@ -21,7 +20,7 @@ public struct TokenFacts: Sendable, Hashable {
   public var transaction: [UInt8]
   public var holder: Holder
 
-  /// What the token lives and dies with.
+  /// The binding or the profile on which the token depends.
   public enum Holder: Sendable, Hashable {
     /// The binding or the profile that it was issued on is gone, also where another one has its id.
     case erased
@@ -53,10 +52,10 @@ extension TokenFacts {
   /// what became of it (R39).
   public var isRevocable: Bool { state != .revoked && state != .consumed }
 
-  /// Neither consumed nor revoked. Where the row of a token that serves once is gone, the token was used and forgotten.
+  /// Neither consumed nor revoked. If a token that serves once has lost its row, it was used and forgotten.
   private var isUnused: Bool { servesOnce ? state == .issued : state == nil }
 
-  /// What a secret proved ends with that secret (R32).
+  /// A token without a binding that a secret proved ends with that secret (R32).
   fileprivate var isHolderActive: Bool {
     switch holder {
     case .erased: false

@@ -4,7 +4,7 @@ package import TouchstonePolicy
 
 /// All events after `start` and up to `end`, as an archive file has them.
 public struct ArchivedEvents: Sendable, Hashable {
-  /// Where the kept log began at the read.
+  /// The event before the first kept one at the read.
   public var start: EventChain.Head
   public var end: EventChain.Head
   /// Up to this event the log says of no archived event that it was erased since the read: otherwise the file may hold

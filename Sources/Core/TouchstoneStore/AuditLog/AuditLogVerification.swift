@@ -7,7 +7,7 @@ public struct AuditLogVerification: Sendable, Hashable {
   public var verifiedCount: UInt64
   /// How many events lost their content to an erasure.
   public var erasedCount: UInt64
-  /// Where the log ends. Note it elsewhere: an attacker who can rewrite the whole log cannot rewrite the note.
+  /// The end of the log. Note it elsewhere: an attacker with write access to the whole log cannot change the note.
   public var head: EventChain.Head
   /// The archived events that erasures account for: see `EventChainVerifier.take(accounts:)`.
   public var earlierAccounts: [AccountedErasure] = []

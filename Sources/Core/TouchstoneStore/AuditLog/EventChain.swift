@@ -11,7 +11,7 @@ internal import TouchstonePolicy
 ///
 /// A value: keep a copy of `head` to take back appended events.
 public struct EventChain: Sendable {
-  /// Where a chain ends: the last event's number and hash.
+  /// The end of a chain: the last event's number and hash.
   public struct Head: Sendable, Hashable {
     /// 0 if there is no event yet.
     public var sequence: UInt64

@@ -8,7 +8,7 @@ package struct EventLogReading: Sendable {
   /// Events of one page: a millisecond or two, for which other readers of lists wait.
   package static let eventsPerPage = 512
 
-  /// Where the log ended when the reading began.
+  /// The end of the log when the reading began.
   package let head: EventChain.Head
   /// The event before the reading's first one.
   private let beginning: UInt64

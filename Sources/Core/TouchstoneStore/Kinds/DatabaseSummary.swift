@@ -1,4 +1,4 @@
-// What is in a database file, after all of it was read and found whole.
+// Summarizes a database file, after all of it was read and found whole.
 
 /// The contents of a backup, or of a database that was restored from one.
 public struct DatabaseSummary: Sendable, Hashable {

@@ -1,10 +1,10 @@
-// What commands and a start ask of a store beside serving. Each store's target has its kind; TouchstoneServer's registry
-// lists the kinds.
+// The operations of a store beside serving, for commands and for a start. Each store's target has its kind;
+// TouchstoneServer's registry lists the kinds.
 
 package import TouchstonePolicy
 
-/// Whether a database is in a data directory or on a server decides what else can be asked: `DirectoryStoreKind`,
-/// `ServerStoreKind`.
+/// The operations of all kinds. A database in a data directory has those of `DirectoryStoreKind`, too, and one on a server
+/// those of `ServerStoreKind`.
 package protocol StoreKind: Sendable {
   /// As settings have it: "sqlite".
   var name: String { get }
@@ -103,7 +103,7 @@ package struct OpenStore: Sendable {
   package typealias ClockDifference = @Sendable (@escaping @Sendable (Result<Duration, StoreError>) -> Void) -> Void
 
   package let store: any Store
-  /// What the store wrote, if this process makes the commits.
+  /// The counts of the store's writes, if this process makes the commits.
   package let statistics: (@Sendable () -> StoreStatistics)?
   /// By how much this machine's clock is ahead of the database's, if that is another clock.
   package let clockDifference: ClockDifference?
@@ -117,7 +117,7 @@ package struct OpenStore: Sendable {
   }
 }
 
-/// What was done, or would be, to a server's tables.
+/// A change of a server's tables, made or only planned.
 package struct SchemaChange: Sendable, Hashable {
   /// The tables' version afterwards.
   package var version: Int64

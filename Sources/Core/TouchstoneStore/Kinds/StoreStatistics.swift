@@ -1,4 +1,4 @@
-// What a store did since it was opened.
+// The counts of a store's work since it was opened.
 
 public struct StoreStatistics: Sendable, Hashable {
   /// Change sets that became durable.

@@ -1,4 +1,4 @@
-// What the parts of an erasure erased and found.
+// The events that the parts of an erasure erased, and the fault that they found.
 
 /// A value, so that a repeated transaction begins with the same one.
 package struct ErasureFindings: Sendable {

@@ -7,7 +7,7 @@ extension ProfileRecord {
   /// stand-in has one.
   package static let erasureMarkPrefix: UInt8 = 4
 
-  /// The id of the record whose version is the profile's erasure mark: 0 where there is none.
+  /// The id of the record whose version is the profile's erasure mark: 0 if there is none.
   ///
   /// Each erasure of the profile, known or not, raises the mark, to no less than the version of any record that it removed.
   /// The profile's next first version is above it.
@@ -24,7 +24,7 @@ extension ProfileErasure {
   /// It rises by one before the erasure looks for what it removes.
   package var markID: String { ProfileRecord.erasureMarkID(forProfile: profileID) }
 
-  /// What marks must be at least after these records were removed, ordered by the mark's id.
+  /// Returns the lowest versions that marks may have after these records were removed, ordered by the mark's id.
   package static func lowestMarks(
     afterRemoving records: [(profileID: String, version: RecordVersion)]
   ) -> [(markID: String, version: RecordVersion)] {

@@ -2,7 +2,7 @@
 
 public import TouchstonePolicy
 
-/// What `Change.eraseProfile` removes:
+/// An erasure of a profile. `Change.eraseProfile` removes:
 ///
 /// - the content of every event that names the profile. Sequence, content digest and hash stay, so that the chain still verifies.
 ///   No transaction takes more than about `maximumEventsPerTransaction` of them, so that other commits come in between;
@@ -13,7 +13,7 @@ public import TouchstonePolicy
 ///
 /// Each transaction that takes a content, and the first one, appends the events that account for its part
 /// (`accounts(ofErased:)`): without them, a removed content is tampering. The devices stay, because applications share them (R8).
-/// So do tokens, which name no person and expire.
+/// Tokens stay, too, because they name no person and expire.
 public struct ProfileErasure: Sendable, Hashable {
   public let applicationID: String
   public let profileID: String

@@ -5,7 +5,7 @@
 public import TouchstonePolicy
 
 extension BindingRecord {
-  /// What `bind` takes. Last use, posture and counter have their own ways into a store.
+  /// The columns that `bind` writes. A store writes last use, posture and counter in other ways.
   package static let boundColumns = Columns([
     "binding_id", "application_id", "profile_id", "device_id", "device_name", "biometry_type", "hardware_keys",
     "profile_touch_id", "app_attest", "is_revoked", "baseline", "baseline_os_major", "platform_family",
@@ -89,7 +89,7 @@ extension UnlockSettings {
   }
 }
 
-/// A secret stands in its profile's row: its columns begin with its name, and are all NULL where there is none.
+/// A secret stands in its profile's row: its columns begin with its name, and are all NULL if there is none.
 extension SecretRecord {
   public static let columns = [
     "verifier", "set_at", "is_set", "failures", "locked_until", "is_locked_until_set_anew", "in_flight",
@@ -134,14 +134,14 @@ extension EvaluationRecord {
         failures: row.count(), deviceOwnerFailures: row.count(), isFinished: row.boolean()), version: row.version())
   }
 
-  /// What may have been swept counts as finished.
+  /// Returns the record of an evaluation that may have been swept: it counts as finished.
   package static func swept(_ key: ExpiringKey) -> EvaluationRecord {
     EvaluationRecord(key: key, standing: EvaluationStanding(isFinished: true))
   }
 }
 
 extension TokenRecord {
-  /// What may have been swept counts as revoked.
+  /// Returns the record of a token that may have been swept: it counts as revoked.
   package static func swept(_ key: ExpiringKey) -> TokenRecord {
     TokenRecord(key: key, state: .revoked, transaction: [], version: 0)
   }

@@ -58,7 +58,7 @@ public struct HardwareKeyRecord: Sendable, Hashable {
   /// A hybrid key's other half (R48), 1,952 bytes; `nil`: P-256 alone.
   public var mlDSA65PublicKey: [UInt8]?
   public var protection: KeyProtection
-  /// `nil`: nobody vouches for the key.
+  /// `nil`: the key has no attestation.
   public var attestation: KeyAttestationRecord?
 
   public init(
@@ -72,14 +72,14 @@ public struct HardwareKeyRecord: Sendable, Hashable {
   }
 }
 
-/// What was proven of a key when it was bound (R42).
+/// The proof of a key, from when it was bound (R42).
 public struct KeyAttestationRecord: Sendable, Hashable {
   public var level: ProofLevel
   /// It names an app that the application listed then, with its signer.
   public var isOfListedApp: Bool
   public var facts: [Fact]
 
-  /// One thing that the proof said.
+  /// One statement of the proof.
   public struct Fact: Sendable, Hashable {
     public var name: String
     public var value: String
@@ -112,7 +112,7 @@ public struct PasskeyRecord: Sendable, Hashable {
   /// The relying party at that time.
   public var rpID: String
   public var transports: [String]
-  /// `nil`: nobody vouches for the key.
+  /// `nil`: the key has no attestation.
   public var attestation: KeyAttestationRecord?
 
   public init(
@@ -159,8 +159,8 @@ public enum CredentialRecord: Sendable, Hashable {
   case profileTouchID(digest: [UInt8])
   case passkey(PasskeyRecord)
 
-  /// What one active binding of an application may have, and is found by; `nil`: hardware keys are found by the binding alone.
-  /// Digests of ProfileTouchIDs are keyed, so none is equal to a passkey's.
+  /// The digest that only one active binding of an application may have, and by which it is found; `nil`: hardware keys are
+  /// found by the binding alone. Digests of ProfileTouchIDs are keyed, so none is equal to a passkey's.
   public var digest: [UInt8]? {
     switch self {
     case .hardwareKeys: nil

@@ -1,4 +1,4 @@
-// Where attempts on unknown subjects are counted, so that these look like known ones (R37).
+// The records that count attempts on unknown subjects, so that these look like known ones (R37).
 
 public import TouchstonePolicy
 
@@ -146,7 +146,7 @@ extension BindingRecord {
   }
 }
 
-/// Which records count the attempts on a subject: its own, a stand-in, or, where none is known, a placeholder.
+/// Which records count the attempts on a subject: its own, a stand-in, or, if none is known, a placeholder.
 package struct CountingRecords: Sendable, Hashable {
   /// The device's. A stand-in and a placeholder belong to no vendor.
   package let vendor: Vendor

@@ -4,8 +4,8 @@ public import TouchstonePolicy
 
 /// A store's line of history, chosen at random when it is made, and again when it is restored from a backup.
 ///
-/// After a restoration, the uses since the backup are unknown. So everything that was issued in another line is void:
-/// otherwise it would serve a second time (R28, R35, R39). This needs no clock, and delays nothing that is issued
+/// After a restoration, the uses since the backup are unknown. Everything that was issued in another line is therefore
+/// void: otherwise it would serve a second time (R28, R35, R39). This needs no clock, and delays nothing that is issued
 /// afterwards. The key of everything that expires carries the lineage; the store only remembers its present one.
 public struct Lineage: RawRepresentable, Sendable, Hashable {
   public let rawValue: UInt32

@@ -66,7 +66,7 @@ package struct MoveTarget: Sendable, Hashable {
 
 /// The source of a move: no process writes to it meanwhile.
 package protocol MoveSource {
-  /// Verifies the whole log, to know before the move that it is worth one.
+  /// Verifies the whole log before the move, because a broken log is not moved.
   func verifyLog() throws(StoreOpenError) -> AuditLogVerification
   func marks() throws(StoreOpenError) -> MovedMarks
   func counts() throws(StoreOpenError) -> MovedCounts
@@ -79,7 +79,7 @@ package protocol MoveSource {
   /// From now on no process serves from here, durably: a token that is used there would be unused here. Only a move to
   /// the same target continues it. If this fails, everything is as before.
   func markBeingMoved(to target: MoveTarget) throws(StoreOpenError)
-  /// The move has ended. Where a crash takes this back, it is still known that it began (`markBeingMoved`).
+  /// Records that the move has ended. If a crash takes this back, the record that it began remains (`markBeingMoved`).
   func markMoved() throws(StoreOpenError)
 }
 

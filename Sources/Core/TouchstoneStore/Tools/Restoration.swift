@@ -2,7 +2,7 @@
 
 package import TouchstonePolicy
 
-/// Where its audit log ended at the backup, and where it ends after the restoration.
+/// The ends of a store's audit log: at the backup, and after the restoration.
 public struct Restoration: Sendable, Hashable {
   /// Events after this one are lost.
   public var last: EventChain.Head

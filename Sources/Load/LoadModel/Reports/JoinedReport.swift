@@ -8,8 +8,8 @@ package struct JoinError: Error, CustomStringConvertible {
 extension LoadReport {
   /// Sums all counts and histograms, and takes percentiles of the sums. Windows are added to those that were closest in time.
   ///
-  /// What the client took is summed where that says something of all clients, and otherwise the worst of them. The verdict
-  /// is not made yet.
+  /// The clients' CPU time and delayed calls are summed; for their shares and lags the largest value counts. The verdict is not
+  /// made yet.
   ///
   /// - Precondition: there is a report.
   package init(joining reports: [LoadReport]) throws(JoinError) {

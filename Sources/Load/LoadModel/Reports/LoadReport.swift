@@ -1,4 +1,4 @@
-// What a run found: one value, from which all forms of the report are made.
+// The report of a run: one value, from which all its forms are made.
 
 internal import FoundationEssentials
 
@@ -183,7 +183,7 @@ package struct LoadReport: Codable, Sendable, CountedByClass {
     }
   }
 
-  /// What the client itself took.
+  /// The client's own use of its machine, and its delays.
   package struct ClientEntry: Codable, Sendable {
     package var cpuSeconds: Double
     /// Shares of all cores that the client may use, and of the busiest thread that sends; 1 is all of it.
@@ -366,7 +366,7 @@ extension LoadReport {
   package var json: String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // Nothing in a report is infinite, the only thing that JSON could not say.
+    // No number in a report is infinite, which JSON could not express.
     guard let data = try? encoder.encode(self) else { preconditionFailure("a report has a number that JSON lacks") }
     return String(decoding: data, as: UTF8.self)
   }
@@ -429,7 +429,7 @@ extension LoadReport.ClientEntry {
   }
 }
 
-/// What the client took of its machine, from the start of the warm-up to the end of the measured part.
+/// The client's use of its machine, from the start of the warm-up to the end of the measured part.
 package struct ClientUse: Sendable {
   package var cpuSeconds: Double
   package var cpuShare: Double

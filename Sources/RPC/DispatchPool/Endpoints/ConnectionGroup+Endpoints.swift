@@ -3,7 +3,8 @@
 extension ConnectionGroup {
   var listedEndpoints: Range<Int> { 0..<listed }
 
-  /// What is named again stays as it is. What is not is no longer listed, and forgotten where it has no connections.
+  /// Endpoints that are named again stay as they are. The others are no longer listed; those without connections are
+  /// forgotten.
   mutating func replaceEndpoints(with ids: [EndpointID]) {
     var known: [EndpointID: Endpoint] = [:]
     for endpoint in endpoints { known[endpoint.id] = endpoint }

@@ -20,7 +20,7 @@ struct ConnectionGroup {
     var leased = 0
     /// When it began to connect or, from then on, became ready.
     fileprivate(set) var began: MonotonicTime
-    /// As `markIdle` was told; means nothing while there are leases.
+    /// The time of `markIdle`; means nothing while there are leases.
     fileprivate(set) var idleSince: MonotonicTime
 
     var hasRoom: Bool { leased < capacity }
@@ -32,7 +32,7 @@ struct ConnectionGroup {
   var endpoints: [Endpoint]
   /// How many endpoints the latest resolution named.
   var listed: Int
-  /// Where the next pick begins to look, among those listed.
+  /// The place among the listed endpoints at which the next pick begins to look.
   var cursor = 0
   /// With `PoolBalancing.pickFirst`: the endpoint that leases are taken from; `nil` while none is connected.
   var chosen: Int?

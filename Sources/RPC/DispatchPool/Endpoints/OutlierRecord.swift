@@ -14,7 +14,7 @@ public struct OutlierConfiguration: Sendable, Hashable {
   /// For the first ejection. Each further one lasts longer by as much; each interval without one takes one off.
   public var baseEjectionTime: Duration
   public var maximumEjectionTime: Duration
-  /// So many of the endpoints are ejected at one time. (A50 lets the last ejection go over it; here none does.)
+  /// The largest share of the endpoints that is ejected at one time. (A50 lets the last ejection exceed it; here none does.)
   public var maximumEjectedPercentage: Int
 
   /// - Precondition: counts and durations are positive, percentages in 0...100.

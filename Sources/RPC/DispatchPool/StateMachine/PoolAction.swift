@@ -1,4 +1,4 @@
-/// What the shell must do after a transition of `PoolStateMachine`, in any order.
+/// The work for the shell after a transition of `PoolStateMachine`, in any order.
 struct PoolAction: Equatable {
   /// For the request that the event was about.
   enum Request: Equatable {

@@ -25,7 +25,7 @@ extension PoolStateMachine {
     if let due = nextAttempt { wake(at: due, into: &action) }
   }
 
-  /// Where one more connection should go; `nil`: there are enough, or none can be made now.
+  /// Returns the endpoint for one more connection; `nil` if there are enough, or if none can be opened now.
   private func wantedEndpoint(now: MonotonicTime) -> Int? {
     guard configuration.balancing == .pickFirst else { return growing(group.listedEndpoints) }
     if let chosen = group.chosen { return growing(chosen..<chosen + 1) }
@@ -34,7 +34,8 @@ extension PoolStateMachine {
     return group.counts.connecting == 0 ? next : nil
   }
 
-  /// An endpoint below its minimum or, where more wait than will soon be served, the one with the fewest connections.
+  /// Returns an endpoint below its minimum or, if more requests wait than will soon be served, the one with the fewest
+  /// connections.
   private func growing(_ endpoints: Range<Int>) -> Int? {
     let possible = endpoints.filter(canOpen)
     if let needy = possible.first(where: { group.endpoints[$0].open < configuration.minimumConnections }) {

@@ -3,7 +3,7 @@
 extension PoolStateMachine {
   // MARK: Resolution
 
-  /// A resolution's result, in the order to prefer; empty where there are none. Leases on endpoints that are gone last until
+  /// A resolution's result, in the order to prefer; empty if there are none. Leases on endpoints that are gone last until
   /// they are returned.
   mutating func endpointsReplaced(_ endpoints: [EndpointID], now: MonotonicTime) -> PoolAction {
     var action = PoolAction()
@@ -20,7 +20,7 @@ extension PoolStateMachine {
     return action
   }
 
-  /// A resolution failed. What is known stays; where nothing is, requests that would not wait hear why.
+  /// A resolution failed. Known endpoints stay. If there are none, requests that would not wait fail with the reason.
   mutating func endpointsNotFound(reason: String) -> PoolAction {
     var action = PoolAction()
     guard group.listed == 0, resolution != .fixed else { return action }

@@ -15,8 +15,8 @@ extension PoolStateMachine {
     if resolution == .awaited { action.asksForEndpoints = true }
   }
 
-  /// No request is served from here on. What has no lease closes now, what has one when it returns, all at `deadline`.
-  /// The earliest of several deadlines counts.
+  /// Serves no further request. Connections without a lease close now, the others when their lease returns, all of them at
+  /// `deadline`. The earliest of several deadlines counts.
   mutating func drainRequested(deadline: MonotonicTime?, now: MonotonicTime) -> PoolAction {
     var action = PoolAction()
     switch life {
@@ -45,7 +45,7 @@ extension PoolStateMachine {
     }
   }
 
-  /// Closes what a drain could not wait for, and does not wait for it to have closed.
+  /// Closes the connections that a drain could not wait for, and ends the drain before they have closed.
   mutating func closeUndrained(now: MonotonicTime, into action: inout PoolAction) {
     guard case .draining(let deadline?) = life, deadline <= now else { return }
     for connection in group.members where connection.phase == .goingAway { close(connection.id, into: &action) }

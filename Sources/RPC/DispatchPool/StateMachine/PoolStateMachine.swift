@@ -1,6 +1,6 @@
 /// The pool's decisions. Every event is a function and answers with what to do about it.
 ///
-/// A value without clock, chance, I/O or lock: `now` and `jitter` (uniform in -1...1, spreads the back-off) are told.
+/// A value without clock, chance, I/O or lock: `now` and `jitter` (uniform in -1...1, spreads the back-off) are arguments.
 /// Between events this holds: while a request waits, no connection that may be used has room. No request is overtaken.
 ///
 /// Events of a connection that has closed are ignored: they were under way when it did.
@@ -13,7 +13,7 @@ struct PoolStateMachine {
     case drained
   }
 
-  /// What is known of the endpoints.
+  /// How far the endpoints are known.
   enum Resolution: Equatable {
     /// They are given once and for all.
     case fixed
@@ -32,14 +32,14 @@ struct PoolStateMachine {
   var group: ConnectionGroup
   var queue = RequestQueue()
   var lastFailure = "never connected"
-  /// What a connection that is not ready is taken to carry: as much as the latest one that is.
+  /// The capacity that is assumed for a connection that is not ready: that of the latest one that became ready.
   var expectedCapacity: Int
   /// When the interval ends in which outcomes are counted; `nil` while there is nothing to judge.
   var intervalEnd: MonotonicTime?
   /// When the timer is set to fire. It may turn out to be early; it is never late.
   var wakeUp: MonotonicTime?
 
-  /// - Parameter endpoints: in order; `nil` where `endpointsReplaced` will tell.
+  /// - Parameter endpoints: in order; `nil` if they come by `endpointsReplaced`.
   init(configuration: PoolConfiguration, endpoints: [EndpointID]? = [.only]) {
     self.configuration = configuration
     self.group = ConnectionGroup(endpoints: endpoints ?? [], backoff: configuration.backoff)

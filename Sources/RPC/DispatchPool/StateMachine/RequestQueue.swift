@@ -9,8 +9,8 @@ struct RequestID: Hashable, Comparable {
 
 /// Requests that wait for a lease, first come, first served.
 ///
-/// An array in order of arrival. What leaves from the middle stays behind as a gap until gaps outnumber requests, so
-/// that every operation is cheap: append and take the first O(1), cancel O(log n), all amortised.
+/// An array in order of arrival. A request that leaves from the middle leaves a gap until gaps outnumber requests, so that
+/// every operation is cheap: append and take the first O(1), cancel O(log n), all amortised.
 struct RequestQueue {
   struct Request: Equatable {
     let id: RequestID
@@ -27,7 +27,7 @@ struct RequestQueue {
   private static let toleratedGaps = 32
 
   private(set) var entries: [Entry] = []
-  /// Where the first one that waits stands; what lies before it has left.
+  /// The place of the first request that waits; those before it have left.
   private var head = 0
   private var nextNumber: UInt64 = 0
   private(set) var count = 0

@@ -85,7 +85,7 @@ enum ClientCallbacks {
     return 0
   }
 
-  /// nghttp2 closes the stream after it. Where it was not for the headers themselves, the call may be tried elsewhere.
+  /// nghttp2 then closes the stream. Unless the headers themselves caused the failure, the call may be tried elsewhere.
   private static let onFrameNotSent: nghttp2_on_frame_not_send_callback = { _, frame, code, userData in
     let header = frame!.pointee.hd
     guard header.type == NGHTTP2_HEADERS.rawValue, code == NGHTTP2_ERR_FRAME_SIZE_ERROR.rawValue else { return 0 }

@@ -213,7 +213,7 @@ extension ClientConnection {
     if let id = call.streamID { fail(stream: id, .cancelled) }
   }
 
-  /// Ends a call here, if it still runs, and tells the server.
+  /// Ends a call here, if it still runs, and resets its stream.
   func fail(stream id: Int32, _ error: RPCError) {
     if let stream = streams[id] { fail(stream, id, error) }
   }
@@ -266,7 +266,7 @@ extension ClientConnection {
     fail(stream, id, Self.deadlineExceeded)
   }
 
-  /// Ends the call here and tells the server.
+  /// Ends the call here and resets its stream.
   func fail(_ stream: ClientStream, _ id: Int32, _ error: RPCError) {
     guard !stream.isComplete else { return }
     stream.endsReceiving(unread)

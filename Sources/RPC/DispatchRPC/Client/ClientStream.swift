@@ -7,7 +7,7 @@ final class ClientStream {
   var request = OutgoingMessage()
   var head = ResponseHead()
   var response = MessageDeframer()
-  /// The messages, where there may be several each way.
+  /// The messages, if there may be several each way.
   let streaming: RPCClientStream?
   /// Its HEADERS are with the socket or on their way: the server may have seen the call.
   var isSent = false
@@ -35,8 +35,8 @@ final class ClientStream {
     try response.append(bytes, limit: limit)
   }
 
-  /// Its message goes to the caller, or nowhere; where that was said before, it changes nothing. What a stream holds is its
-  /// own to count, until it is read.
+  /// Takes the response off the connection's unread bytes: its message goes to the caller, or is dropped. A second call
+  /// changes nothing. A call with several messages counts its unread bytes itself, until they are read.
   func endsReceiving(_ unread: UnreadBudget) {
     count(0, unread)
   }
@@ -48,7 +48,7 @@ final class ClientStream {
 
   var isComplete: Bool { completion == nil && streaming?.isRunning != true }
 
-  /// The first result counts. The caller hears of it outside of nghttp2's callbacks.
+  /// The first result counts. The completion runs outside of nghttp2's callbacks.
   func complete(_ result: Result<RPCResponse, RPCError>, on loop: EventLoop) {
     guard let completion else { return }
     self.completion = nil
@@ -63,7 +63,7 @@ final class ClientStream {
     complete(.failure(error), on: loop)
   }
 
-  /// With what the response's head says of the call's progress.
+  /// Returns the error with the call's progress as the response's head shows it.
   func marked(_ error: RPCError) -> RPCError {
     guard error.progress == .sent, head.hasBegunAnswer else { return error }
     var error = error

@@ -42,7 +42,7 @@ public struct RPCClientConfiguration: Sendable {
   public var keepalive: Keepalive?
   /// Servers may compress what they answer (`grpc-accept-encoding`). One that does it unasked breaks the protocol.
   public var acceptsCompression = false
-  /// Plaintext where it is `nil`.
+  /// `nil`: plaintext.
   public var tls: RPCClientTLS?
 
   public init() {}

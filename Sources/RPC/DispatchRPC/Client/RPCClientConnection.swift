@@ -48,8 +48,8 @@ public final class RPCClientConnection: Sendable {
     return call
   }
 
-  /// Begins a call with several messages in at least one direction. All four kinds can be made with it: where one message
-  /// is enough, send one and finish, or ask for one more than the one expected.
+  /// Begins a call with several messages in at least one direction. All four kinds can be made with it: if one
+  /// message is enough, send one and finish, or request one more than the one expected.
   ///
   /// - Parameter path: `/package.Service/Method`.
   /// - Parameter deadline: as in `RPCClientRequest`.
@@ -83,7 +83,8 @@ public final class RPCClientCall: @unchecked Sendable {
     self.slot = slot
   }
 
-  /// From any thread. The call fails with CANCELLED and the server hears of it, unless it already ended.
+  /// Fails the call with CANCELLED, and resets its stream if the server has it. Does nothing after the call's end.
+  /// From any thread.
   public func cancel() {
     slot.execute { $0.cancel(self) }
   }

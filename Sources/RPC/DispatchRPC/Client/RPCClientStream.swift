@@ -2,7 +2,7 @@
 
 /// An event of a call. The caller gets them on the connection's event loop, one after the other.
 public enum RPCClientStreamEvent {
-  /// The server's initial metadata; not where it answers with nothing but a status.
+  /// The server's initial metadata; absent if the server answers with nothing but a status.
   case initialMetadata(Metadata)
   /// One of those asked for with `request`; the bytes are valid until the handler returns.
   case message(UnsafeRawBufferPointer)
@@ -16,7 +16,7 @@ public enum RPCClientStreamEvent {
 /// One running call on a client connection. All of it may be called from any thread; what several threads send leaves in no
 /// particular order.
 ///
-/// Nothing is lost by being slow: the server may send no more than the stream's window beyond what was asked for, and a
+/// Nothing is lost by being slow: the server may send no more than the stream's window beyond the requested messages, and a
 /// producer that waits while `isWritable` is false has little in memory that the server has not taken.
 public final class RPCClientStream: @unchecked Sendable {
   // Sendable because: `quota` is atomic, the other constants are constant, the rest is touched only on the loop.
@@ -28,9 +28,9 @@ public final class RPCClientStream: @unchecked Sendable {
 
   private enum State {
     case running
-    /// How it ended is told once all that came before is read.
+    /// The result is delivered once all that came before is read.
     case serverEnded(Result<Metadata, RPCError>)
-    /// To be told next.
+    /// The error is delivered next.
     case failed(RPCError)
     case over
   }
@@ -41,7 +41,7 @@ public final class RPCClientStream: @unchecked Sendable {
   let compression: RPCCompression
   let quota: SendQuota
 
-  /// On the loop only, as all below. `nil` once the end was told.
+  /// On the loop only, as all below. `nil` once the end was delivered.
   private(set) var events: EventHandler?
   private var state = State.running
   /// `nil` before the call has begun, and once nghttp2 is done with it.
@@ -50,7 +50,7 @@ public final class RPCClientStream: @unchecked Sendable {
   private var inbox = MessageInbox()
   /// The connection's, from the beginning of the call.
   private var unread: UnreadBudget?
-  /// As was last told to `unread`.
+  /// The bytes that `unread` last counted for this stream.
   private(set) var unreadBytes = 0
   var outbox = MessageOutbox()
   private(set) lazy var buffers = loop.local(WireBuffers.self)
@@ -102,10 +102,10 @@ public final class RPCClientStream: @unchecked Sendable {
   /// The bytes that a message counts for while it waits.
   public static func cost(of message: [UInt8]) -> Int { MessageOutbox.cost(of: message) }
 
-  /// After `finishSending`, and after the call's end, it does nothing. Where too much waits already
-  /// (`maxBufferedRequestBytesPerStream`) the call fails with RESOURCE_EXHAUSTED.
+  /// Does nothing after `finishSending`, and after the call's end. If too much waits already
+  /// (`maxBufferedRequestBytesPerStream`), the call fails with RESOURCE_EXHAUSTED.
   ///
-  /// - Parameter compressed: false for a message that is sent as it is, whatever was said for the stream.
+  /// - Parameter compressed: false sends the message as it is, whatever compression the stream has.
   public func send(_ message: [UInt8], compressed: Bool = true) {
     let isAccepted = quota.reserve(MessageOutbox.cost(of: message))
     onLoop { stream in
@@ -125,7 +125,7 @@ public final class RPCClientStream: @unchecked Sendable {
     }
   }
 
-  /// The call fails with CANCELLED and the server hears of it, unless it already ended.
+  /// Fails the call with CANCELLED, and resets its stream if the server has it. Does nothing after the call's end.
   public func cancel() {
     onLoop { $0.abort(.cancelled) }
   }

@@ -1,6 +1,6 @@
 // Every frame that comes, by its header: nghttp2 passes over some without reporting them. Pure.
 
-/// Follows a client's bytes from frame to frame (RFC 9113 §4.1). What the frames say is nghttp2's to check.
+/// Follows a client's bytes from frame to frame (RFC 9113 §4.1). nghttp2 checks the contents of the frames.
 struct FrameScanner {
   struct Header: Equatable {
     var length: Int

@@ -1,7 +1,7 @@
 // The first part of a connection, before any byte of HTTP/2: the transport's handshake, in turns with those of other connections.
 
 extension HTTP2Connection {
-  /// Once the socket is connected. What is submitted until then leaves afterwards.
+  /// Called once the socket is connected. Frames that were submitted before leave after the handshake.
   final func beginHandshake() {
     if transport.isEncrypted { scheduleHandshake() } else { open() }
   }

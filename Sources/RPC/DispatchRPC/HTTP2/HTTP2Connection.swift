@@ -67,7 +67,7 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
   /// The transport is ready for HTTP/2.
   func didHandshake() {}
 
-  /// The peer was told why, as far as that is possible.
+  /// The peer gets the reason, as far as that is possible.
   func handshakeFailed(_ reason: String) {
     close(reason)
   }
@@ -173,7 +173,7 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
     if readiness.contains(.readable), transport.hasUnreadInput { scheduleAnotherRead() }
   }
 
-  /// epoll does not know what the transport holds.
+  /// epoll does not report bytes that the transport holds.
   private func scheduleAnotherRead() {
     LoopConfined(self, on: loop).execute { $0.readAgain() }
   }

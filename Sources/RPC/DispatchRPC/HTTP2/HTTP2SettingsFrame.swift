@@ -1,4 +1,4 @@
-// Changes what a SETTINGS frame of ours says on its way out, where nghttp2 itself is to believe something else.
+// Changes the values in a SETTINGS frame of ours on its way out, if nghttp2 itself must use others.
 
 import CNGHTTP2
 

@@ -50,8 +50,8 @@ struct HeaderBlock {
     for entry in metadata.entries { add(entry) }
   }
 
-  /// As much of the metadata as the whole list has room for. Where that is not all, the error's details go first: they
-  /// are the largest as a rule, and the status says the same in short.
+  /// Adds as much metadata as the list limit allows. If not all of it fits, the error's details are dropped first: they are
+  /// the largest as a rule, and the status has the same in short.
   mutating func add(_ metadata: Metadata, listLimitBytes limit: Int) {
     let fitsWhole = metadata.entries.reduce(listBytes) { $0 + Self.listBytes(of: $1) } <= limit
     for entry in metadata.entries where fitsWhole || entry.name != "grpc-status-details-bin" {

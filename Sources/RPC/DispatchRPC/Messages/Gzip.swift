@@ -26,7 +26,7 @@ final class Gzip {
     return try inflater!.inflate(message, limit: min(limit, Self.largestBytes))
   }
 
-  /// `nil` where it would not be shorter.
+  /// `nil` if it would not be shorter.
   func deflate(_ message: [UInt8]) -> [UInt8]? {
     guard (2...Self.largestBytes).contains(message.count) else { return nil }
     if deflater == nil { deflater = Deflater() }

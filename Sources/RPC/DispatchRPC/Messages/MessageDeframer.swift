@@ -9,7 +9,7 @@ struct MessageDeframer {
   enum Fault: Error, Equatable {
     /// More than the limit; the length is what the prefix says.
     case tooLarge(Int)
-    /// A second message, where only one may be.
+    /// A second message, although only one is allowed.
     case extraMessage
     /// The first byte is neither 0 nor 1.
     case malformedFlag

@@ -1,7 +1,7 @@
 // The messages of a stream on their way in, no faster than they are asked for. Pure.
 
-/// Takes apart what comes in a stream's DATA. Only as much is taken as messages were asked for; the peer gets the window back
-/// for what was taken and no more. So it holds one message and one window at most, however slow its reader is.
+/// Takes apart the bytes of a stream's DATA, only as many as the requested messages need. The peer gets the window back for
+/// these bytes and no others, so an inbox holds one message and one window at most, however slow its reader is.
 struct MessageInbox {
   private var deframer = MessageDeframer()
   /// Bytes that came and were not requested, from `unreadOffset`.
@@ -40,7 +40,7 @@ struct MessageInbox {
     isEnded = true
   }
 
-  /// The bytes taken since it was last asked: their window is to be given back.
+  /// Returns the bytes taken since the last call: their window is to be given back.
   mutating func collectTaken() -> Int {
     defer { taken = 0 }
     return taken
@@ -49,11 +49,11 @@ struct MessageInbox {
   enum Next: Equatable {
     /// `takeMessage()` has it.
     case message
-    /// Nothing will follow; said once.
+    /// Nothing will follow; returned once.
     case end
     /// The peer ended in the middle of a message.
     case truncated
-    /// Until more is asked for, or comes.
+    /// There is none until more is requested, or comes.
     case nothing
   }
 
@@ -72,7 +72,7 @@ struct MessageInbox {
     }
   }
 
-  /// After `next` said that there is one. What was taken out comes back with `reuse`.
+  /// Takes the message that `next` has reported. `reuse` gives its storage back.
   mutating func takeMessage() -> MessageDeframer {
     precondition(demand > 0 && deframer.completeness == .complete, "a message is taken when there is one")
     if demand < .max { demand -= 1 }

@@ -58,7 +58,7 @@ public final class RPCServer: Sendable {
   /// up, so never call it on an event loop.
   ///
   /// - Parameter port: 0 for a free one.
-  /// - Parameter tls: plaintext where it is `nil`.
+  /// - Parameter tls: `nil`: plaintext.
   /// - Returns: the address with the real port. Connections are accepted from now on.
   @discardableResult
   public func listen(host: String, port: UInt16, tls: RPCServerTLS? = nil) throws(RPCServerError) -> SocketAddress {

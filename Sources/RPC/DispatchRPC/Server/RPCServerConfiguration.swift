@@ -57,13 +57,14 @@ public struct RPCServerConfiguration: Sendable {
   /// Names, values and 32 bytes for each field (RFC 9113 §6.5.2), announced in SETTINGS and enforced per field, so that
   /// HPACK cannot inflate a few bytes into megabytes. 16 KiB leaves room for a token and tracing headers.
   public var maxHeaderListBytes = 16 << 10
-  /// In all. Where there are as many, one on which no call was ever admitted makes room, the oldest first. Callers have all but a
-  /// sixteenth for themselves, and where that is not enough, the caller that has most makes room for one that has at least two
-  /// fewer. Further connections of callers make room as the others do. Idle ones take 9 KB each, over TLS 24: 240 MB.
+  /// The maximum of all connections. At the limit, the oldest connection without an admitted call closes. Callers have all places
+  /// but a sixteenth for themselves; if those are taken, the caller with the most gives one to a caller that has at least two
+  /// fewer. Further connections of callers make room as those without an admitted call do. Idle connections take 9 KB each, over
+  /// TLS 24 KB: 240 MB.
   public var maxConnections = 10_000
   /// From one address, or one IPv6 /64: connections on which no call was ever admitted. The oldest of them makes room for the next.
-  /// Callers behind a proxy share its address, so that those with admitted calls do not count. An eighth of `maxConnections` where
-  /// it is `nil`: it takes eight addresses to reach that, and what a proxy's clients open at once has room.
+  /// Callers behind a proxy share its address, so that those with admitted calls do not count. `nil`: an eighth of
+  /// `maxConnections`, so that it takes eight addresses to fill all, and a proxy's clients have room to connect at once.
   public var maxStrangersPerAddress: Int?
   /// Handlers say which calls they admit (`RPCServerContext.admitted`). Otherwise every call that a handler gets is.
   public var handlersAdmitCalls = false
@@ -71,7 +72,7 @@ public struct RPCServerConfiguration: Sendable {
   /// streams does not buy more work, and what waits for a store or a worker counts, unless it waits for its turn
   /// (`RPCServerCall.startWaiting`). More calls get `overloadError` at once.
   public var maxRunningCallsPerLoop = 4_096
-  /// Calls are refused early rather than served late. All are taken up, to the limit above, where it is `nil`.
+  /// Calls are refused early rather than served late. `nil`: all are taken up, to the limit above.
   public var shedding: Shedding? = Shedding()
   /// The answer to calls for which there is no room, except those of `grpc.health.v1`, which are always served. Its metadata may
   /// bring details with RetryInfo.
@@ -103,13 +104,13 @@ public struct RPCServerConfiguration: Sendable {
   /// From an answer to the peer having taken it, or from a stream's end to the peer taking some of what was sent before; also
   /// how long a socket may take nothing. A stream that has not ended may be read as slowly as its handler allows.
   public var responseTimeout = Duration.seconds(30)
-  /// A connection without a call is asked to leave after this, 10 % more or less: it may be one that stalls in the middle of a
-  /// frame.
+  /// After this time without a call, 10 % more or less, the client is told to leave: the connection may have stalled in the
+  /// middle of a frame.
   public var idleTimeout = Duration.seconds(15 * 60)
-  /// A connection is asked to leave at this age, 10 % more or less, so that clients come to see new servers (gRFC A9). Never
-  /// where it is `nil`.
+  /// At this age, 10 % more or less, the client is told to leave, so that clients come to use new servers (gRFC A9).
+  /// `nil`: never.
   public var maxConnectionAge: Duration?
-  /// From then to its end, whatever calls still run. As long as they take where it is `nil`.
+  /// From then to its end, whatever calls still run. `nil`: as long as they take.
   public var maxConnectionAgeGrace: Duration?
   /// From the end of a client's certificate, or of the trust in it, to the end of its connection, for the calls that run.
   public var certificateGrace = Duration.seconds(10)

@@ -11,7 +11,7 @@ extension ServerLoop {
     return fitsRound()
   }
 
-  /// By its handler. A unary call; those that are answered whatever the load tell nothing of it.
+  /// The handler has answered a unary call. Calls that are answered whatever the load show nothing about it.
   func callAnswered(begun time: MonotonicTime, to route: Int?) {
     if let route, routes[route].isEssential { return }
     runningLimit?.answered(callBegan: time, now: loop.now)

@@ -96,7 +96,7 @@ final class ListeningSocket {
     return .accepted(socket, peer: peer)
   }
 
-  /// Connections that died while they waited show as various errors (accept(2)); the next readiness tells of others.
+  /// Connections that died while they waited show as various errors (accept(2)); the next readiness reports others.
   private static func failure(_ code: Int32) -> Accepted {
     switch code {
     case EMFILE, ENFILE, ENOBUFS, ENOMEM: .outOfResources

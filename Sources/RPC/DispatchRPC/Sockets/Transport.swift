@@ -33,7 +33,7 @@ protocol Transport: AnyObject {
   var isEncrypted: Bool { get }
   /// A client's whose chain was verified, once the handshake is done.
   var peerCertificate: RPCPeerCertificate? { get }
-  /// How long that certificate is still good for, by the wall clock; `nil` where there is none.
+  /// How long that certificate is still good for, by the wall clock; `nil` if there is none.
   var certificateValidity: Duration? { get }
   /// The authorities of now would vouch for that certificate, or there is none.
   var isTrusted: Bool { get }

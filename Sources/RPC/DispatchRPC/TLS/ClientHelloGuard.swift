@@ -1,4 +1,4 @@
-// How long a client may say its ClientHello is.
+// Bounds the length that a client may announce for its ClientHello.
 
 /// Looks over what a client sends before it encrypts. OpenSSL believes a length of up to 128 KiB and reserves as much when it has
 /// seen four bytes: a thousand such clients would cost 170 MB. Pure.

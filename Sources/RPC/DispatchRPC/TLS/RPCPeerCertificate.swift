@@ -9,7 +9,7 @@ public struct RPCPeerCertificate: Hashable, Sendable {
   public var uris: [String]
   /// Subject alternative names of the kind DNS, in lower case. Printable ASCII.
   public var dnsNames: [String]
-  /// The subject's common name; `nil` where there is none or several. UTF-8 without control characters.
+  /// The subject's common name; `nil` if there is none or several. UTF-8 without control characters.
   public var commonName: String?
   /// There are subject alternative names, of whatever kind, and whether or not they are plain text: the common name is then no
   /// more than a description (RFC 9525, section 2).

@@ -1,6 +1,6 @@
 // Why certificates and keys cannot be used.
 
-/// Names the file where one is at fault, and never what a file says.
+/// An error that names the file at fault, if there is one, and never quotes a file.
 public struct RPCTLSError: Error, Hashable, Sendable, CustomStringConvertible {
   public var file: String?
   public var reason: String

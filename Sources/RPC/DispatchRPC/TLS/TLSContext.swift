@@ -78,7 +78,7 @@ final class TLSContext: @unchecked Sendable {
     // Sessions are in the clients' tickets; a server keeps none. One ticket each: connections are few and long.
     copenssl_set_session_cache_mode(context.pointer, Int(SSL_SESS_CACHE_OFF))
     SSL_CTX_set_num_tickets(context.pointer, 1)
-    // A ticket's session is refused where this differs, whatever keys it was sealed with.
+    // A ticket's session is refused if this differs, whatever keys it was sealed with.
     SSL_CTX_set_session_id_context(context.pointer, session, sessionContextBytes)
     SSL_CTX_set_session_ticket_cb(context.pointer, noteSession, refuseExpiredSession, nil)
     SSL_CTX_set_client_hello_cb(context.pointer, requireALPN, nil)

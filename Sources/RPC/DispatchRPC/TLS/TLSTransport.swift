@@ -168,7 +168,7 @@ final class TLSTransport: Transport {
       }
       count += part
       budget.received(part)
-      // Asking once more would only tell so.
+      // Another read would only return "would block".
       if isSocketEmpty && SSL_has_pending(ssl) == 0 { return received(count, then: .wouldBlock) }
     }
     wasFull = true
@@ -338,7 +338,7 @@ extension TLSTransport {
     SSL_CTX_set_msg_callback(context) { isSent, _, type, bytes, count, ssl, _ in
       if isSent == 0, type == SSL3_RT_HANDSHAKE, let bytes { TLSTransport.refuseCostlyCertificates(in: bytes, count) }
       guard isSent == 0, let transport = TLSTransport.of(ssl), transport.state == .established else { return }
-      // TLS 1.2 says a record's type in its header; TLS 1.3 says there "application data" of all, and the type within.
+      // TLS 1.2 has a record's type in its header; TLS 1.3 has "application data" there for all, and the type within.
       guard type == SSL3_RT_HEADER || type == SSL3_RT_INNER_CONTENT_TYPE, count > 0 else { return }
       let recordType = bytes?.load(as: UInt8.self)
       guard recordType.map(Int32.init) != SSL3_RT_APPLICATION_DATA else { return }
@@ -350,7 +350,8 @@ extension TLSTransport {
 
   private static let handshakeHeaderBytes = 4
 
-  /// OpenSSL has the whole message and has not read it yet. A peer needs no certificate that anybody vouches for to send one.
+  /// OpenSSL has the whole message and has not read it yet. A peer can send one without a certificate that an authority
+  /// vouches for.
   private static func refuseCostlyCertificates(in message: UnsafeRawPointer, _ count: Int) {
     guard count > handshakeHeaderBytes, Int32(message.load(as: UInt8.self)) == SSL3_MT_CERTIFICATE,
       copenssl_spells_curve_out(message, count) != 0
@@ -359,7 +360,7 @@ extension TLSTransport {
     memset(UnsafeMutableRawPointer(mutating: message) + handshakeHeaderBytes, 0, count - handshakeHeaderBytes)
   }
 
-  /// A new session of a client's; keeping the reference is said with 1.
+  /// Takes a client's new session; returns 1 if it keeps the reference.
   static let keepSession: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = { ssl, session in
     guard let session, let transport = TLSTransport.of(ssl), let sessions = transport.context.sessions else { return 0 }
     sessions.put(session, for: transport.sessionKey)

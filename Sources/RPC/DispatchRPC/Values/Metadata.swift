@@ -70,7 +70,7 @@ extension Metadata: ExpressibleByArrayLiteral {
 }
 
 extension Metadata {
-  /// Takes a header as it came off the wire. What is not application metadata, or not well-formed, is dropped: it is the
+  /// Adds a header as it came off the wire. Drops a header that is no application metadata, or not well-formed: it is the
   /// peer's mistake, and nothing here depends on it.
   mutating func appendReceived(name: String, value: UnsafeRawBufferPointer) {
     guard Self.isAllowed(name) else { return }

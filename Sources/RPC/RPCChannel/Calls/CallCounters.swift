@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What a channel's calls came to, counted by all threads.
+/// The counts of a channel's calls, to which all threads add.
 final class CallCounters: Sendable {
   let calls = Atomic(0)
   let attempts = Atomic(0)

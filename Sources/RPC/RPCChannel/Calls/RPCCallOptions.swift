@@ -1,6 +1,6 @@
 public import DispatchRPC
 
-/// What one call says of itself. What is `nil` is as the method's policy has it.
+/// Options of one call. A `nil` option takes its value from the method's policy.
 public struct RPCCallOptions: Sendable {
   public var timeout: Duration?
   /// Beside `timeout`: the earlier one counts. It covers all waits and attempts.

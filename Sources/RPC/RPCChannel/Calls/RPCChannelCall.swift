@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// A call that was begun, to cancel it.
 public final class RPCChannelCall: Sendable {
-  /// What an attempt waits for.
+  /// The step that an attempt waits for, to cancel it.
   private enum Wait: Sendable {
     case nothing
     case stream(LeaseRequest)
@@ -88,8 +88,8 @@ public final class RPCChannelCall: Sendable {
     }
   }
 
-  /// The call ends with CANCELLED, unless it ends otherwise at the same time. The server is told. A call that has not begun
-  /// ends as soon as it begins.
+  /// Ends the call with CANCELLED, unless it ends otherwise at the same time, and resets its stream if a server has it. A call
+  /// that has not begun ends as soon as it begins.
   public func cancel() {
     finish(.failure(.cancelledHere))
   }
@@ -188,7 +188,7 @@ extension RPCChannelCall {
 // MARK: - What follows a failure
 
 extension RPCChannelCall {
-  /// The pool has said that there is nowhere to send it: that is not repeated at once, whatever was not sent.
+  /// The pool has nowhere to send the call: it is not repeated at once, although nothing was sent.
   private func hasNoStream(_ error: RPCError, number: Int) {
     failed(error, AttemptFailure(code: error.code), number: number)
   }

@@ -59,7 +59,7 @@ public final class RPCChannelStream: Sendable {
       commit()
     }
 
-    /// Ends it where no attempt runs: one that does ends the stream itself, by its last event and after all others.
+    /// Ends the stream if no attempt runs: a running attempt ends it itself, by its last event and after all others.
     mutating func abandon() -> Abandoned? {
       guard case .waiting(let request) = phase else { return nil }
       end()
@@ -121,10 +121,10 @@ public final class RPCChannelStream: Sendable {
     state.withLock(\.stream)?.messageWasCompressed ?? false
   }
 
-  /// After `finishSending`, and after the call's end, it does nothing. Where too much waits already
-  /// (`RPCClientConfiguration.maxBufferedRequestBytesPerStream`) the call fails with RESOURCE_EXHAUSTED.
+  /// Does nothing after `finishSending`, and after the call's end. If too much waits already
+  /// (`RPCClientConfiguration.maxBufferedRequestBytesPerStream`), the call fails with RESOURCE_EXHAUSTED.
   ///
-  /// - Parameter compressed: false for a message that is sent as it is, whatever was said for the stream.
+  /// - Parameter compressed: false sends the message as it is, whatever compression the stream has.
   public func send(_ message: [UInt8], compressed: Bool = true) {
     let refused = state.withLock { state -> Abandoned? in
       guard !state.buffer.isFinished else { return nil }
@@ -155,7 +155,7 @@ public final class RPCChannelStream: Sendable {
     }
   }
 
-  /// The call fails with CANCELLED and the server hears of it, unless it already ended.
+  /// Fails the call with CANCELLED, and resets its stream if a server has it. Does nothing after the call's end.
   public func cancel() {
     let (running, abandoned) = state.withLock { state in
       state.isCancelled = true
@@ -298,7 +298,7 @@ extension RPCChannelStream {
     tell(.end(.failure(error)))
   }
 
-  /// Its end, as the last that its caller hears of it.
+  /// Passes an event to the caller. The call's end is the last one.
   private func tell(_ event: RPCClientStreamEvent) {
     if case .end(.failure) = event { core.counters.failures.add(1, ordering: .relaxed) }
     events(self, event)

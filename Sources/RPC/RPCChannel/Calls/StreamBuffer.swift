@@ -1,4 +1,4 @@
-// What a stream has sent, kept to be sent again for as long as it may be retried. Pure.
+// The messages that a stream has sent, kept to be sent again for as long as it may be retried. Pure.
 
 internal import DispatchRPC
 

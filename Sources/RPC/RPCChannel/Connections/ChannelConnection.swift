@@ -1,4 +1,4 @@
-// What the pool pools: an HTTP/2 connection to one of the target's addresses.
+// The channel's pooled connection: HTTP/2 to one of the target's addresses.
 
 internal import DispatchPool
 internal import DispatchRPC
@@ -39,7 +39,7 @@ final class ChannelConnection: PooledConnection {
 }
 
 extension LeaseOutcome {
-  /// What an attempt says of its endpoint. What a caller did wrong, or gave up, says nothing against it.
+  /// The result that counts for the endpoint. A caller's mistake or cancellation does not count against it.
   init(_ error: RPCError) {
     guard error.progress >= .sent else {
       self = .unknown

@@ -14,7 +14,7 @@ struct KeepalivePacing: Equatable {
 
   /// gRFC A8: GOAWAY with "too_many_pings".
   ///
-  /// - Parameter interval: as the connection had it that the server ended. Of several at once one counts.
+  /// - Parameter interval: that of the connection that the server ended. If it ended several at once, only one counts.
   mutating func tooManyPings(at interval: Duration) {
     guard let current = keepalive?.interval, interval >= current, current < Self.longestInterval else { return }
     keepalive?.interval = min(current * 2, Self.longestInterval)

@@ -1,4 +1,4 @@
-// What a target's name says (grpc/grpc doc/naming.md). Pure.
+// The parts of a target's name (grpc/grpc doc/naming.md). Pure.
 
 internal import DispatchRPC
 

@@ -63,7 +63,7 @@ final class Resolver: Sendable {
     }
   }
 
-  /// What of the names is known now; an error where it is nothing.
+  /// Returns the endpoints that the names resolve to now; throws if there are none.
   private static func endpoints(of target: ChannelTarget) throws(TargetError) -> [ChannelEndpoint] {
     var endpoints: [ChannelEndpoint] = []
     var reasons: [String] = []

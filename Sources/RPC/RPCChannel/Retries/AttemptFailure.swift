@@ -1,4 +1,4 @@
-// What a failed attempt says for the decision about another one. Pure.
+// The facts of a failed attempt that decide about another one. Pure.
 
 internal import DispatchRPC
 

@@ -1,8 +1,8 @@
-// How a method's calls are made where one attempt is not enough: retries and hedging (gRFC A6), and what bounds them.
+// How a method's calls are made if one attempt is not enough: retries and hedging (gRFC A6), and their bounds.
 
 public import DispatchRPC
 
-/// What holds for all calls of a method, where the call itself does not say otherwise.
+/// The settings of all calls of a method, unless the call has its own.
 public struct RPCMethodPolicy: Sendable, Hashable {
   /// From the call to its answer, with all waits and attempts. `nil`: for ever.
   public var timeout: Duration?
@@ -18,8 +18,8 @@ public struct RPCMethodPolicy: Sendable, Hashable {
   }
 }
 
-/// How often a call is tried. What surely never reached the server's application is sent again in any case (A6,
-/// "transparent retries").
+/// The number of tries. A call that certainly did not reach the server's application is always sent again, within bounds
+/// (A6, "transparent retries").
 public enum RPCAttempts: Sendable, Hashable {
   case once
   /// One after the other. Only for calls that may happen twice.

@@ -52,7 +52,7 @@ struct RetryStateMachine {
     }
   }
 
-  /// What never left is sent again; what left and was not processed, once.
+  /// A call that never left is sent again, up to `mostUnsent` times; a call that left and was not processed, once.
   private mutating func isRepeatedTransparently(_ failure: AttemptFailure) -> Bool {
     switch failure.progress {
     case .unsent where unsent < Self.mostUnsent:

@@ -4,15 +4,15 @@ internal import Glibc
 internal import TouchstoneStore
 
 enum DatabaseFile {
-  /// Up to this size all of it is checked at start, in well under 0.1 s; beyond, the tables' definitions. Of
-  /// the audit log always all, or the latest part.
+  /// Up to this size a start checks the whole file, in well under 0.1 s; beyond it, only the tables' definitions. It checks
+  /// the audit log in either case, all of it or the latest part.
   static let fullCheckMaximumBytes: Int64 = 32 << 20
 
-  /// A connection to the directory's database, which is made first where there is none.
+  /// Opens a connection to the directory's database, and makes the database first if there is none.
   ///
   /// - Parameters:
   ///   - isMoved: for the move that may have been cut short, and for nothing else.
-  ///   - noteAccounts: takes what was found of the audit log's accounts.
+  ///   - noteAccounts: takes the findings about the audit log's accounts.
   static func open(
     in directory: DataDirectory, virtualFileSystem: String?, isMoved: Bool = false,
     noteAccounts: (AccountReview) -> Void = { _ in }
@@ -78,7 +78,7 @@ enum DatabaseFile {
       unlink(path)
       throw StoreOpenError(error, path: path)
     }
-    // Empty where there is one: `requireNoLogIsLeft`.
+    // Empty if there is one: `requireNoLogIsLeft`.
     unlink(directory.writeAheadLogPath)
     try directory.publishNewDatabase()
   }

@@ -11,7 +11,7 @@ final class NewFile {
   private let descriptor: FileDescriptor
   private var isPublished = false
 
-  /// A write that the system had accepted failed later. The system tells that only once.
+  /// A write that the system had accepted failed later. The system reports that only once.
   private var failure: StoreOpenError?
 
   /// Fails if there is something at `finalPath`.

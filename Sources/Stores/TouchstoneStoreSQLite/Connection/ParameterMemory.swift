@@ -1,4 +1,4 @@
-// Where a statement keeps the texts and blobs that are bound to it.
+// The memory in which a statement keeps the texts and blobs that are bound to it.
 
 internal import CSQLite
 

@@ -26,7 +26,7 @@ struct ResultCode: RawRepresentable, Sendable, Hashable {
 /// A call of SQLite that failed.
 struct SQLiteError: Error, Sendable, Hashable {
   let code: ResultCode
-  /// With the system's own reason, where there is one.
+  /// With the system's own reason, if there is one.
   let message: String
 
   /// For the log.

@@ -123,7 +123,7 @@ final class SQLiteConnection {
 
   func error(_ code: ResultCode) -> SQLiteError {
     let message = String(cString: sqlite3_errmsg(pointer))
-    // The number tells of the latest system call that failed on one of the files. With other codes that was another one.
+    // The number is that of the latest system call that failed on one of the files. With other codes that was another one.
     let reason = code.primary == .ioError ? csqlite_last_errno(pointer) : 0
     return SQLiteError(
       code: code, message: reason == 0 ? message : "\(message) (\(String(cString: strerror(reason))))")

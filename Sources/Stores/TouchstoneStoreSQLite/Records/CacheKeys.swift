@@ -1,9 +1,9 @@
-// What records in memory are found by: identifiers by their bytes, hashed once.
+// The keys of records in memory: identifiers by their bytes, hashed once.
 
 internal import Glibc
 internal import TouchstoneStore
 
-/// What `CommittedState` looks records up by.
+/// A key by which `CommittedState` looks records up.
 protocol CacheKey: Hashable, Sendable {
   /// A hash of the bytes. It picks the partition, and then the place in it.
   var byteHash: Int { get }

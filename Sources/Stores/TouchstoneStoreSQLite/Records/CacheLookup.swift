@@ -1,4 +1,4 @@
-// What a cache can say of a record, and what it needs to know of one.
+// The result of a look-up in a cache, and the version that the cache needs of each record.
 
 internal import TouchstonePolicy
 internal import TouchstoneStore
@@ -7,7 +7,7 @@ enum CacheLookup<Record> {
   case present(Record)
   /// The database has no such record.
   case absent
-  /// Ask the database.
+  /// Only the database can answer.
   case unknown
 
   init(_ record: Record?) {
@@ -16,7 +16,7 @@ enum CacheLookup<Record> {
 }
 
 extension CacheLookup where Record: VersionedRecord {
-  /// 0: there is no such record. `nil`: ask the database.
+  /// 0: there is no such record. `nil`: only the database can answer.
   var version: RecordVersion? {
     switch self {
     case .present(let record): record.version

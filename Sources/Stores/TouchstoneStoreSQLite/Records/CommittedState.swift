@@ -1,4 +1,4 @@
-// What is committed, as far as memory holds it: read on every path, written by the writer alone.
+// The committed records that memory holds: read on every path, written by the writer alone.
 
 internal import Synchronization
 internal import TouchstonePolicy
@@ -64,17 +64,17 @@ final class CommittedState: Sendable {
     partition(of: key).state.withLock { $0.tokens.lookUp(key) }
   }
 
-  /// 0: there is no such record. `nil`: ask the database.
+  /// 0: there is no such record. `nil`: only the database can answer.
   func version(ofBinding id: ByteString) -> RecordVersion? {
     partition(of: id).state.withLock { $0.bindings.version(of: id) }
   }
 
-  /// 0: there is no such record. `nil`: ask the database.
+  /// 0: there is no such record. `nil`: only the database can answer.
   func version(of device: DeviceKey) -> RecordVersion? {
     partition(of: device).state.withLock { $0.devices.version(of: device) }
   }
 
-  /// 0: there is no such record. `nil`: ask the database.
+  /// 0: there is no such record. `nil`: only the database can answer.
   func version(of profile: ProfileKey) -> RecordVersion? {
     partition(of: profile).state.withLock { $0.profiles.version(of: profile) }
   }
@@ -160,7 +160,7 @@ final class CommittedState: Sendable {
   }
 }
 
-/// What a batch has changed so far; committed state once its transaction is.
+/// The changes of a batch so far. They become committed state with the batch's transaction.
 struct BatchEffects {
   /// `nil`: erased.
   var bindings: [ByteString: BindingRecord?] = [:]

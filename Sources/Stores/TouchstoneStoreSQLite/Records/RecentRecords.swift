@@ -1,10 +1,10 @@
-// Bindings, devices and profiles in memory: what was used lately, at most so many.
+// Bindings, devices and profiles in memory: a bounded number of those that were used lately.
 
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// Two generations: what is used moves to the young one; when that is full the old one is dropped whole. So what was
-/// used lately stays, and neither a list nor a time has to be kept for each record.
+/// Two generations: a record that is used moves to the young one; when that is full the old one is dropped whole. Records
+/// that were used lately therefore stay, and neither a list nor a time has to be kept for each of them.
 ///
 /// A value without a lock. It holds exactly what is committed: `publish` comes from the writer after a commit; what a
 /// reader found is taken by `fill` only if nothing was published since that reader began.
@@ -30,7 +30,7 @@ struct RecentRecords<Key: Hashable & Sendable, Record: VersionedRecord> {
     return CacheLookup(known)
   }
 
-  /// 0: there is no such record. `nil`: ask the database.
+  /// 0: there is no such record. `nil`: only the database can answer.
   func version(of id: Key) -> RecordVersion? {
     (young[id] ?? old[id]).map { $0?.value.version ?? 0 }
   }
@@ -69,7 +69,7 @@ struct RecentRecords<Key: Hashable & Sendable, Record: VersionedRecord> {
 }
 
 extension SharedRecord {
-  /// What others hold stays as it is.
+  /// Returns a changed copy: readers may still hold this record.
   fileprivate func changed(by change: (inout Record) -> Void) -> SharedRecord {
     var record = value
     change(&record)

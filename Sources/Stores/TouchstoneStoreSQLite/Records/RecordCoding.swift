@@ -1,4 +1,4 @@
-// Columns ⇄ records, where this store has a way of its own.
+// Columns ⇄ records, as far as this store has a way of its own.
 
 internal import TouchstonePolicy
 internal import TouchstoneStore

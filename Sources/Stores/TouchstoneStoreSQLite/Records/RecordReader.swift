@@ -80,7 +80,7 @@ final class RecordReader {
     try countActiveBindings.bind(applicationID).bind(profileID).first { row in Int(row.integer()) } ?? 0
   }
 
-  /// Where the vendor has no record of its own, the one that it inherits.
+  /// Returns the vendor's own record; if it has none, the one that it inherits.
   func device(id: String, vendor: Vendor) throws(SQLiteError) -> DeviceRecord? {
     let own = try selectDevice.bind(vendor.storedID(ofDevice: id)).first { row in DeviceRecord(&row) }
     guard own == nil, vendor != .everybody else { return own }
@@ -106,14 +106,14 @@ final class RecordReader {
       erasureMark: try profile(ProfileRecord.erasureMarkID(forProfile: profileID)))
   }
 
-  /// Finished, where it may have been swept.
+  /// Finished if it may have been swept.
   func evaluation(_ key: ExpiringKey) throws(SQLiteError) -> EvaluationRecord? {
     let evaluation = try selectEvaluation.bind(key).first { row in EvaluationRecord(key: key, &row) }
     guard try isSwept(key) else { return evaluation }
     return .swept(key)
   }
 
-  /// Revoked, where it may have been swept.
+  /// Revoked if it may have been swept.
   func token(_ key: ExpiringKey) throws(SQLiteError) -> TokenRecord? {
     let token = try selectToken.bind(key)
       .first { row throws(SQLiteError) in try TokenRecord(key: key, &row) }
@@ -135,7 +135,7 @@ final class RecordReader {
     return time
   }
 
-  /// To be asked after the row was: a sweep that comes in between moves the mark, too.
+  /// Call it after reading the row: a sweep that comes in between moves the mark, too.
   private func isSwept(_ key: ExpiringKey) throws(SQLiteError) -> Bool {
     try key.expiresAt < sweptBefore()
   }

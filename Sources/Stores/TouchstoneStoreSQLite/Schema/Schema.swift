@@ -6,7 +6,7 @@ internal import TouchstoneStore
 enum Schema {
   /// "Tchs" in ASCII, in the file's header: what tells our database from another application's.
   static let applicationID: Int64 = 0x5463_6873
-  /// "Tchb": another store has its state and may serve it, and it has not been said which of them goes on.
+  /// "Tchb": another store has its state and may serve it, and no file records yet which of them goes on.
   static let beingMovedApplicationID: Int64 = 0x5463_6862
   /// "Tchm": its state is another store's now (`SQLiteMoveSource`).
   static let movedApplicationID: Int64 = 0x5463_686D
@@ -27,12 +27,11 @@ enum Schema {
   /// before in the start that finds it.
   static let version: Int64 = 1
 
-  /// Of a binding, `hardware_keys` or `profile_touch_id` is set; of a passkey both are, as its key and as the digest that it
-  /// is found by.
+  /// A binding has `hardware_keys` or `profile_touch_id`. A passkey has both: its key, and the digest by which it is found.
   ///
   /// Everything that expires has its expiry in front of its key: inserts append, and sweeping drops a range.
   ///
-  /// Where sweeping has come to stands in `sweep_mark`, as keys before it may have had a row. `lineage` is another one in
+  /// `sweep_mark` has the time up to which was swept, because keys before it may have had a row. `lineage` is another one in
   /// every new database and after each restoration.
   ///
   /// When a binding was last used, and its counter, stand in a table of their own, a row for each: every login writes it, and
@@ -202,7 +201,7 @@ enum Schema {
     ) STRICT;
     """
 
-  /// The application in a `DeviceRecord.standInID(forUnknownBinding:applicationID:)`. A query must say it as the index does.
+  /// The application in a `DeviceRecord.standInID(forUnknownBinding:applicationID:)`. A query must have it as the index does.
   static let applicationOfStandInDevice = "substr(device_id, 2, instr(substr(device_id, 2), char(1)) - 1)"
 
   private static func secretColumns(_ name: String) -> String {
@@ -222,7 +221,7 @@ enum Schema {
       """)
   }
 
-  /// A condition on an event. A query must say it as the index does.
+  /// A condition on an event. A query must have it as the index does.
   static let isArchiving = "kind = '\(ArchivedEvents.eventKind)'"
 
   static func version(of connection: SQLiteConnection) throws(SQLiteError) -> Int64 {

@@ -11,8 +11,8 @@ public enum SQLiteBackup {
   private static let pagesPerSynchronization: Int32 = 4_096
 
   /// Writes the directory's database to a new file, as it is at one moment: all that was answered before the call is in
-  /// it. A service may run meanwhile; its lock is not asked for. What was written is read again and verified as a whole
-  /// before it gets its name.
+  /// it. A service may run meanwhile: this does not take its lock. The new file is read again and verified as a whole before
+  /// it gets its name.
   ///
   /// The keys are no part of it.
   public static func write(directory: String, to file: String) throws(StoreOpenError) -> DatabaseSummary {
@@ -33,7 +33,7 @@ public enum SQLiteBackup {
     do throws(SQLiteError) {
       let source = try SQLiteConnection(path: path, access: access)
       let destination = try SQLiteConnection(path: copy.path, access: .readWrite)
-      // Where this ends early, the whole file goes.
+      // SQLite needs no journal and no fsync: if the copy ends early, the whole file is removed.
       try destination.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
       var pages: Int32 = 0
       try source.copy(to: destination) { step in

@@ -6,13 +6,13 @@ internal import TouchstonePolicy
 
 /// Holds the directory's lock until it is released. Confined to one task.
 public final class SQLiteMoveSource {
-  /// For who reads the file meanwhile: longer than a page of events takes, and no backup is waited for.
+  /// For other readers of the file: longer than a page of events takes. The move does not wait for a backup.
   private static let maximumWaitMilliseconds: Int32 = 2_000
 
   private let directory: DataDirectory
   private let connection: SQLiteConnection
 
-  /// Fails where a service has the directory, where there is no database in it, or where its database is not whole.
+  /// Fails if a service has the directory, if there is no database in it, or if its database is not whole.
   public init(directory path: String) throws(StoreOpenError) {
     let database = "\(path)/\(DataDirectory.databaseName)"
     try DatabaseFile.inspectHeader(path: database, isWritten: false, isMoved: true)
@@ -20,7 +20,7 @@ public final class SQLiteMoveSource {
     connection = try DatabaseFile.open(in: directory, virtualFileSystem: nil, isMoved: true)
   }
 
-  /// Verifies the whole log, to know before the move that it is worth one.
+  /// Verifies the whole log before the move, because a broken log is not moved.
   public func verifyLog() throws(StoreOpenError) -> AuditLogVerification {
     try reading { () throws(SQLiteError) in try SQLiteAuditLog.verify(directory.databasePath, .readOnly) }
   }
@@ -56,7 +56,7 @@ public final class SQLiteMoveSource {
     return counts
   }
 
-  /// The move has ended. Where a crash takes this back, it is still known that it began (`markBeingMoved`).
+  /// Records that the move has ended. If a crash takes this back, the record that it began remains (`markBeingMoved`).
   public func markMoved() throws(StoreOpenError) {
     try reading { () throws(SQLiteError) in
       try connection.execute("PRAGMA synchronous = FULL; PRAGMA application_id = \(Schema.movedApplicationID)")
@@ -153,7 +153,8 @@ extension StoreOpenError {
     StoreOpenError(
       code: .locked,
       message: "\(path): another process reads it (a backup, a verification), so that it cannot be marked as moved"
-        + "\(isServed ? "; it was not moved, and can be served from" : ""): run the same again when nobody reads it")
+        + "\(isServed ? "; it was not moved, and can be served from" : ""): run the same again when no other process "
+        + "reads it")
   }
 }
 

@@ -17,7 +17,7 @@ public enum SQLiteRestoration {
     defer { withExtendedLifetime(directory) {} }
     let connection = try DatabaseFile.open(in: directory, virtualFileSystem: nil)
     do throws(SQLiteError) {
-      // However large: where another moment's write-ahead log lay beside the file, SQLite has put its pages into it.
+      // However large: if another moment's write-ahead log lay beside the file, SQLite has put its pages into the file.
       try DatabaseFile.checkPages(connection)
       try connection.execute("PRAGMA synchronous = FULL; BEGIN IMMEDIATE")
       let restoration = try begin(on: connection, at: now)

@@ -11,7 +11,7 @@ public final class RPCServerCall: RPCServerContext, EventLoopJob, @unchecked Sen
 
   /// Metadata that does not fit into header lists of 8 KiB each is left out.
   ///
-  /// - Parameter compression: where the client reads it; otherwise the answer goes out as it is.
+  /// - Parameter compression: used if the client reads it; otherwise the answer goes out as it is.
   public func respond(
     _ message: [UInt8], initialMetadata: Metadata = Metadata(), trailingMetadata: Metadata = Metadata(),
     compression: RPCCompression = .identity
@@ -25,8 +25,8 @@ public final class RPCServerCall: RPCServerContext, EventLoopJob, @unchecked Sen
   }
 
   /// From now until `stopWaiting` the handler only waits for its turn, in a queue that its owner bounds and keeps fair. The
-  /// call takes no room from others meanwhile (`RPCServerConfiguration.maxRunningCallsPerLoop`), and the time of its answer says
-  /// nothing of their handlers. Otherwise one client whose calls wait would have all others refused. From any thread.
+  /// call takes no room from others meanwhile (`RPCServerConfiguration.maxRunningCallsPerLoop`), and that limit
+  /// does not measure the time of its answer. Otherwise one client whose calls wait would have all others refused. From any thread.
   public func startWaiting() { noteWaiting() }
 
   public func stopWaiting() { noteTurn() }

@@ -147,14 +147,14 @@ public class RPCServerContext: @unchecked Sendable {
 // MARK: - On the event loop only
 
 extension RPCServerContext {
-  /// The server ends the call. True when it is for the server to answer; false when the handler's answer is on its way.
+  /// Ends the call for the server. Returns true if the server must answer, false if the handler's answer is on its way.
   final func expire(_ reason: RPCCancellation) -> Bool {
     guard !mark(.answered).contains(.answered) else { return false }
     cancel(reason)
     return true
   }
 
-  /// The stream is gone, or about to be forgotten. The handler hears of it outside of nghttp2's callbacks.
+  /// The stream is gone, or about to be forgotten. The cancel handler runs outside of nghttp2's callbacks.
   final func cancel(_ reason: RPCCancellation) {
     guard cancellation == nil, stream != nil else { return }
     cancellation = reason

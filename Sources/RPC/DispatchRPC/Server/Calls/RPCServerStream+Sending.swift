@@ -34,7 +34,7 @@ extension RPCServerStream {
     resumeBody()
   }
 
-  /// The handler's end. What was sent before arrives before.
+  /// Ends the call for its handler. Messages that the handler sent before arrive first.
   func finish(_ ending: Ending) {
     guard stream != nil else { return }
     if case .success = ending, hasOneAnswer, answers == 0 {
@@ -45,8 +45,8 @@ extension RPCServerStream {
     }
   }
 
-  /// The server's end, for a reason that is the client's or the handler's fault. What has not begun is not sent. An end of the
-  /// handler's that is still on its way from another thread comes too late: it may rely on what is not sent.
+  /// Ends the call for the server, by the client's or the handler's fault. Messages that have not begun to leave are dropped.
+  /// A handler's end that is still on its way from another thread comes too late, because it may rely on those messages.
   func abort(_ code: RPCCode, _ message: String) {
     guard stream != nil else { return }
     _ = expire(.refused)

@@ -13,9 +13,9 @@ public enum RPCServerStreamEvent {
 /// One running call with several messages in at least one direction. End it exactly once with `finish`, `respond` or `fail`.
 /// All of it may be called from any thread; what several threads send arrives in no particular order.
 ///
-/// Nothing is lost by being slow: the client may send no more than the stream's window beyond what was asked for, and a
-/// handler that waits while `isWritable` is false has little in memory that the client has not taken. Its cancellation is
-/// told as that of unary calls, by `onCancel`; no event follows it.
+/// Nothing is lost by being slow: the client may send no more than the stream's window beyond the requested messages, and a
+/// handler that waits while `isWritable` is false has little in memory that the client has not taken. `onCancel` reports a
+/// cancellation, as for unary calls; no event follows it.
 public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
   // Sendable because: `quota` is atomic, the rest is touched only on the event loop.
 
@@ -67,10 +67,10 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
   /// False while so much waits for the client that a producer should wait for `.writable`.
   public var isWritable: Bool { quota.isWritable }
 
-  /// The headers go out at once, with this; otherwise the first message takes them along. Too late once they are out. What
-  /// does not fit into a header list of 8 KiB is left out.
+  /// Sends the headers at once, with this metadata; without this call the first message takes them along. Does nothing once
+  /// they are sent. Metadata that does not fit into a header list of 8 KiB is left out.
   ///
-  /// - Parameter compression: of the messages that follow, where the client reads it; otherwise they go out as they are.
+  /// - Parameter compression: of the messages that follow, if the client reads it; otherwise they go out as they are.
   public func sendInitialMetadata(_ metadata: Metadata, compression: RPCCompression = .identity) {
     onLoop { $0.submitHead(metadata, compression) }
   }
@@ -152,7 +152,7 @@ extension RPCServerStream {
     deliverMessages()
   }
 
-  /// Outside of nghttp2's callbacks. What a handler asks for while it handles a message is handed over afterwards.
+  /// Runs outside of nghttp2's callbacks. Messages that a handler requests while it handles one are delivered afterwards.
   func deliverMessages() {
     guard !isDelivering else { return }
     isDelivering = true

@@ -29,7 +29,7 @@ struct RequestHead {
   /// The encoding of messages that are marked as compressed; `nil` for one that we do not know.
   private(set) var compression: RPCCompression? = .identity
   private(set) var acceptsGzip = false
-  /// The client says what it makes of compression, and so is told what we do.
+  /// The client names encodings, so the answer names ours.
   private(set) var namesEncodings = false
   private(set) var metadata = EncodedMetadata()
   /// As RFC 9113 §6.5.2 counts it; all that came, kept or not.

@@ -9,7 +9,7 @@ struct ServerStream {
     case ready
     /// The handler has it.
     case running
-    /// Answered, or a stream's end said; nghttp2 is sending.
+    /// The call was answered, or its stream's end given; nghttp2 is sending.
     case answered
   }
 

@@ -82,7 +82,7 @@ struct ConnectionLife {
   // MARK: Time
 
   enum OnTime: Equatable {
-    /// Perform this, and ask again.
+    /// Perform this, and call again.
     case step(Step)
     /// Nothing is due before then, unless something happens.
     case wait(until: MonotonicTime)
@@ -121,7 +121,7 @@ struct ConnectionLife {
     return nil
   }
 
-  // MARK: What happens
+  // MARK: Events
 
   /// Bytes came.
   @inline(__always)
@@ -167,7 +167,7 @@ struct ConnectionLife {
     return .refuseNewStreams
   }
 
-  /// The connection ends then, however many calls still run. Of two graces the one that ends first counts.
+  /// Ends the connection at `time`, however many calls still run. The earlier of two times counts.
   mutating func end(at time: MonotonicTime) {
     graceEnds = min(graceEnds, time)
   }

@@ -104,7 +104,7 @@ extension ServerConnection {
     take(life.certificateIsValid(for: validity, at: loop.now))
   }
 
-  // MARK: What stalls
+  // MARK: Stalls
 
   private func endWhatStalls() {
     let (configuration, now) = (server.configuration, loop.now)

@@ -1,4 +1,4 @@
-// Requests that no handler sees: what the client is told instead.
+// Requests that no handler sees, and the server's answers to them.
 
 extension ServerConnection {
   func refuseForOverload(_ stream: Stream) {

@@ -3,7 +3,7 @@
 import CNGHTTP2
 import Synchronization
 
-/// Confined to its event loop. What happens on the wire comes here; the parts decide, and the extensions act:
+/// Confined to its event loop. It receives the events on the wire; the parts decide, and the extensions act:
 ///
 /// - `ServerCallbacks` brings nghttp2's events, `+Requests` takes them, `+Refusals` answers those that no handler sees;
 /// - `+Dispatch`, `+Inflating` and `+Streaming` bring requests to their handlers, `+Answers` takes their answers to nghttp2;
@@ -97,7 +97,7 @@ final class ServerConnection: HTTP2Connection {
   /// The caller of the first call that was admitted. From any thread.
   var caller: String? { hasAdmittedCall.load(ordering: .acquiring) ? firstCaller : nil }
 
-  // MARK: What the bytes below bring
+  // MARK: Events of the transport
 
   override func didHandshake() {
     peer.isEncrypted = transport.isEncrypted
@@ -151,7 +151,7 @@ final class ServerConnection: HTTP2Connection {
     }
   }
 
-  // MARK: What the client may not do
+  // MARK: Offences of the client
 
   func record(_ event: AbuseMonitor.Event) {
     punish(conduct.record(event, at: loop.now))
@@ -161,7 +161,7 @@ final class ServerConnection: HTTP2Connection {
     if let offence { terminate(offence.code, offence.reason) }
   }
 
-  // MARK: What the connection holds
+  // MARK: Buffered bytes
 
   func metadataBytesChanged(by count: Int) {
     buffered.metadata += count

@@ -1,7 +1,7 @@
 // Frames that cost the server more than the client: counted per connection, pure; time is an argument.
 
-/// Token buckets: how many at once, and how many a second after that. Where honest clients send frames in answer to ours, ours
-/// earn them more, so that a flood stands out however busy a connection is.
+/// Token buckets: how many frames at once, and how many a second after that. Honest clients send some frames in answer to ours:
+/// ours earn a client more tokens for these, so that a flood stands out however busy a connection is.
 public struct AbuseLimits: Hashable, Sendable {
   public struct Bucket: Hashable, Sendable {
     public var burst: Int

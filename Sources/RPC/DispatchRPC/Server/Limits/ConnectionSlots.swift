@@ -2,8 +2,7 @@
 
 /// A connection is a stranger's until a call on it was admitted. Strangers of one address (or of one IPv6 /64) may have only so many
 /// places, since holding one costs them nothing; connections whose calls were admitted do not count there, as many callers may come
-/// by one proxy. Where a limit is reached the stranger that came first goes, so that a new caller always gets the time to make
-/// its first call.
+/// by one proxy. At a limit the stranger that came first goes, so that a new caller always gets the time to make its first call.
 ///
 /// Callers may have all places but a sixteenth, which stays for those that come. When they have as many, the caller that has most
 /// gives one to a caller that has at least two fewer. The other connections of callers are served, and may have to make room as

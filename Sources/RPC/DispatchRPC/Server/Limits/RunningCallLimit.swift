@@ -26,8 +26,8 @@ struct RunningCallLimit {
     limit = greatestLimit
   }
 
-  /// A handler has answered the call that began then. An answer in the round that the call began in waited for nothing: it
-  /// says nothing of the queue.
+  /// A handler has answered the call that began then. An answer in the round in which the call began waited for
+  /// nothing, so it shows nothing about the queue.
   mutating func answered(callBegan began: MonotonicTime, now: MonotonicTime) {
     guard began < now else { return }
     let started = intervalBegan ?? now.nanoseconds
