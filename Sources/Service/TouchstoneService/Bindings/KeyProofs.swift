@@ -83,7 +83,7 @@ enum KeyProofRefusal: Sendable, Hashable {
     case .trustTooOld:
       error = .failedPrecondition(
         reason,
-        "\(field): the service's roots or its list of revoked certificates are too old; its operator renews them")
+        "\(field): the service's roots, revoked certificates or metadata are too old; its operator renews them")
     case .proof(let proof) where proof.reason == .attestationRequired:
       error = .failedPrecondition(reason, "the application requires an attestation of each key")
     case .proof(let proof) where proof.reason == .passkeysNotServed:
@@ -129,10 +129,7 @@ final class KeyProofs: Sendable {
 
     fileprivate init(_ trust: AndroidTrust) {
       do throws(ProofError) {
-        var anchors = try TrustAnchors.builtIn()
-        if let roots = trust.roots { anchors.androidHardware = roots }
-        if let roots = trust.appAttestRoots { anchors.appAttest = roots }
-        self.anchors = anchors
+        anchors = try trust.anchors()
       } catch {
         preconditionFailure("a built-in root: \(error.detail)")
       }
@@ -172,6 +169,9 @@ final class KeyProofs: Sendable {
       return applications[index].value.passkeys
     }
   }
+
+  /// The present one.
+  var trust: AndroidTrust { trusted.withLock { $0.source } }
 
   /// For all proofs that are judged later.
   func replace(_ trust: AndroidTrust) {
