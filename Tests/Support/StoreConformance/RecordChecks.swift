@@ -51,6 +51,7 @@ extension StoreConformance {
       let passkeys = [
         PasskeyRecord.sample(1), .sample(2).with { $0.attestation = proven },
         .sample(3).with { ($0.transports, $0.isBackupEligible, $0.algorithm) = ([], true, -257) },
+        .sample(4).with { ($0.isBackupEligible, $0.isBackedUp) = (true, true) },
       ]
       for (number, passkey) in passkeys.enumerated() {
         let binding = BindingRecord.sample("b-\(number)", credential: .passkey(passkey)).with { $0.proofCounter = .max }

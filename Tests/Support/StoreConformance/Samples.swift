@@ -21,7 +21,8 @@ extension PasskeyRecord {
     PasskeyRecord(
       digest: [UInt8](repeating: number, count: 32), credentialID: [UInt8](repeating: number, count: 1_023),
       algorithm: -7, publicKey: [4] + [UInt8](repeating: number, count: 64), aaguid: [UInt8](repeating: 7, count: 16),
-      isBackupEligible: false, rpID: "shop.example", transports: ["internal", "hybrid"], attestation: nil)
+      isBackupEligible: false, isBackedUp: false, rpID: "shop.example", transports: ["internal", "hybrid"],
+      attestation: nil)
   }
 
   func with(_ change: (inout Self) -> Void) -> Self {

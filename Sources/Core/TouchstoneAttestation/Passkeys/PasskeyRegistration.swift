@@ -19,6 +19,7 @@ package struct PasskeyRegistration: Sendable {
   package let aaguid: [UInt8]
   package let signCount: UInt32
   package let isBackupEligible: Bool
+  package let isBackedUp: Bool
   /// The authenticator's name by the metadata, whose certificates lead to one of its model's roots; `nil`: none is proven.
   package var model: String?
 
@@ -57,7 +58,8 @@ package struct PasskeyRegistration: Sendable {
       p256Point: key.p256Point,
       // U2F's signature leaves it out.
       aaguid: object.format == "fido-u2f" ? [UInt8](repeating: 0, count: 16) : credential.aaguid,
-      signCount: data.signCount, isBackupEligible: data.flags.contains(.backupEligible), model: trust.model?.name)
+      signCount: data.signCount, isBackupEligible: data.flags.contains(.backupEligible),
+      isBackedUp: data.flags.contains(.backedUp), model: trust.model?.name)
   }
 
   package var facts: [ProofFact] {

@@ -48,6 +48,8 @@ public struct BindingStanding: Sendable, Hashable {
   public var holdsPasskey = false
   /// What is proven of the passkey (R42), also of one that an evaluation for a profile, or for nobody, has found.
   public var passkeyLevel = ProofLevel.none
+  /// Whether the passkey cannot be copied to other devices; likewise of one that was found.
+  public var isPasskeyDeviceBound = false
   public var baseline: DomainStateBaseline?
   /// The platform of the bound device; `nil`: unknown, and any posture is accepted.
   public var platformFamily: PlatformFamily?

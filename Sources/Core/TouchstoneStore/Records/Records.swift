@@ -97,7 +97,7 @@ public struct KeyAttestationRecord: Sendable, Hashable {
   }
 }
 
-/// A passkey as it was registered (R46). Its sign count stands in the binding.
+/// A passkey as it was registered, but for its state of backup (R46). Its sign count stands in the binding.
 public struct PasskeyRecord: Sendable, Hashable {
   /// SHA-256 of `credentialID`, by which it is found.
   public var digest: [UInt8]
@@ -108,7 +108,10 @@ public struct PasskeyRecord: Sendable, Hashable {
   public var publicKey: [UInt8]
   /// The authenticator's model, 16 bytes.
   public var aaguid: [UInt8]
+  /// It may be copied to other devices. Never changes.
   public var isBackupEligible: Bool
+  /// There was a copy of it, at the latest login.
+  public var isBackedUp: Bool
   /// The relying party at that time.
   public var rpID: String
   public var transports: [String]
@@ -117,7 +120,7 @@ public struct PasskeyRecord: Sendable, Hashable {
 
   public init(
     digest: [UInt8], credentialID: [UInt8], algorithm: Int32, publicKey: [UInt8], aaguid: [UInt8],
-    isBackupEligible: Bool, rpID: String, transports: [String], attestation: KeyAttestationRecord?
+    isBackupEligible: Bool, isBackedUp: Bool, rpID: String, transports: [String], attestation: KeyAttestationRecord?
   ) {
     self.digest = digest
     self.credentialID = credentialID
@@ -125,6 +128,7 @@ public struct PasskeyRecord: Sendable, Hashable {
     self.publicKey = publicKey
     self.aaguid = aaguid
     self.isBackupEligible = isBackupEligible
+    self.isBackedUp = isBackedUp
     self.rpID = rpID
     self.transports = transports
     self.attestation = attestation

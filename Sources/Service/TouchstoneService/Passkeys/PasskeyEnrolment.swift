@@ -179,7 +179,7 @@ extension PasskeyRecord {
     self.init(
       digest: Self.digest(ofCredentialID: registration.credentialID), credentialID: registration.credentialID,
       algorithm: Int32(registration.algorithm), publicKey: registration.p256Point ?? registration.publicKey,
-      aaguid: registration.aaguid, isBackupEligible: registration.isBackupEligible, rpID: rpID,
-      transports: transports, attestation: attestation)
+      aaguid: registration.aaguid, isBackupEligible: registration.isBackupEligible,
+      isBackedUp: registration.isBackedUp, rpID: rpID, transports: transports, attestation: attestation)
   }
 }
