@@ -150,11 +150,11 @@ extension KeyAttestationRecord {
   }
 }
 
-/// Key id, public key, app, environment and receipt, each with its length in front: four bytes, big-endian.
+/// Key id, public key, app and environment, each with its length in front: four bytes, big-endian.
 extension AppAttestRecord {
   public var encoded: [UInt8] {
     var bytes: [UInt8] = []
-    for field in [keyID, publicKey, [UInt8](appID.utf8), [UInt8](environment.utf8), receipt] {
+    for field in [keyID, publicKey, [UInt8](appID.utf8), [UInt8](environment.utf8)] {
       bytes.append(bigEndian: UInt32(field.count))
       bytes += field
     }
@@ -164,10 +164,9 @@ extension AppAttestRecord {
   public init?(encoded: [UInt8]) {
     var rest = encoded[...]
     guard let keyID = rest.popLengthPrefixedBytes(), let publicKey = rest.popLengthPrefixedBytes(),
-      let appID = rest.popLengthPrefixed(), let environment = rest.popLengthPrefixed(),
-      let receipt = rest.popLengthPrefixedBytes(), rest.isEmpty
+      let appID = rest.popLengthPrefixed(), let environment = rest.popLengthPrefixed(), rest.isEmpty
     else { return nil }
-    self.init(keyID: keyID, publicKey: publicKey, appID: appID, environment: environment, receipt: receipt)
+    self.init(keyID: keyID, publicKey: publicKey, appID: appID, environment: environment)
   }
 }
 

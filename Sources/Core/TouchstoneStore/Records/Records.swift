@@ -135,7 +135,8 @@ public struct PasskeyRecord: Sendable, Hashable {
   }
 }
 
-/// An App Attest key, which vouched for a binding's keys (R43). Its counter is the binding's `proofCounter`.
+/// An App Attest key, which vouched for a binding's keys (R43). Its counter is the binding's `proofCounter`, and its receipt
+/// stands apart (`Store.receipt`), because each login reads its binding.
 public struct AppAttestRecord: Sendable, Hashable {
   /// The SHA-256 of the public key.
   public var keyID: [UInt8]
@@ -145,15 +146,12 @@ public struct AppAttestRecord: Sendable, Hashable {
   public var appID: String
   /// "production" or "development"
   public var environment: String
-  /// For Apple's service of risk metrics. At most 16 KiB.
-  public var receipt: [UInt8]
 
-  public init(keyID: [UInt8], publicKey: [UInt8], appID: String, environment: String, receipt: [UInt8]) {
+  public init(keyID: [UInt8], publicKey: [UInt8], appID: String, environment: String) {
     self.keyID = keyID
     self.publicKey = publicKey
     self.appID = appID
     self.environment = environment
-    self.receipt = receipt
   }
 }
 

@@ -39,8 +39,9 @@ enum AppAttestVerdict: Sendable {
 }
 
 struct VouchedKeys: Sendable {
-  /// The App Attest key, with its receipt.
   var appAttest: AppAttestRecord
+  /// Of a key that was attested now; `nil`: the binding that is replaced has it.
+  var receipt: [UInt8]?
   /// 0 for a key that was attested now.
   var counter: UInt32
   /// Of each of the binding's keys.
@@ -232,7 +233,8 @@ final class KeyProofs: Sendable {
         let record = KeyAttestationRecord(
           level: ProofLevel(try requirements.level(of: attestation)), app: attestation.appID, attestation.facts)
         return .vouched(
-          VouchedKeys(appAttest: AppAttestRecord(attestation), counter: 0, attestation: record))
+          VouchedKeys(
+            appAttest: AppAttestRecord(attestation), receipt: attestation.receipt, counter: 0, attestation: record))
       case .assertion(let bytes, let key):
         guard key.keyID == offered.keyID, let environment = AppAttestEnvironment(rawValue: key.environment) else {
           return .refused(.unknownAppAttestKey)
@@ -348,6 +350,6 @@ extension AppAttestRecord {
   fileprivate init(_ attestation: AppAttestation) {
     self.init(
       keyID: attestation.keyID, publicKey: attestation.publicKey, appID: attestation.appID,
-      environment: attestation.environment.rawValue, receipt: attestation.receipt)
+      environment: attestation.environment.rawValue)
   }
 }

@@ -130,12 +130,6 @@ extension V1.Binding {
     }
   }
 
-  /// With what is too large for lists.
-  static func whole(_ record: BindingRecord) -> V1.Binding {
-    var binding = V1.Binding(record)
-    binding.appAttest?.receipt = record.appAttest?.receipt ?? []
-    return binding
-  }
 }
 
 extension PostureTerms {
