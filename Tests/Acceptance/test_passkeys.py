@@ -704,6 +704,28 @@ def test_another_origin_after_a_reload(server, shop, passkey):
     assert shop.login(passkey).outcome == SUCCEEDED
 
 
+def test_related_origins_are_those_that_are_listed(start):
+    """WebAuthn Level 3 §5.11: a site of another domain, for the same relying party. The list decides; nothing is fetched."""
+    related = "https://shop.example.de"
+    shop = serving(start, passkeys={"origins": [ORIGIN, related]})
+    passkey = Passkey(origin=related)
+    shop.register(passkey)
+    for origin in (related, ORIGIN):
+        passkey.origin = origin
+        assert shop.login(passkey).outcome == SUCCEEDED
+    # Not what is below a listed one, above it, on another port, or spelled otherwise.
+    for origin in [
+        "https://www.shop.example.de",
+        "https://example.de",
+        f"{related}:444",
+        f"{related}/",
+        related.replace("https", "http"),
+        related.upper(),
+    ]:
+        passkey.origin = origin
+        check_wrong(shop, shop.login(passkey), "ORIGIN_DIFFERS")
+
+
 # Other people's authenticators and verifiers
 
 
