@@ -324,6 +324,8 @@ def test_a_key_once_attested_vouches_for_later_keys(shop, phone):
     assert [proven.level for proven in second.key_attestations] == [APP, APP]
     assert dict(second.key_attestations[0].facts)["key_id"] == dict(first.key_attestations[0].facts)["key_id"]
     stored = shop.get_binding(second.binding_id).app_attest
+    # The revoked one has it no more.
+    assert shop.get_binding(first.binding_id).app_attest.receipt == b""
     assert (stored.counter, stored.receipt, stored.key_id) == (1, first.app_attest.receipt, first.app_attest.key_id)
     assert [event.kind for event in shop.events()][-2:] == ["binding.revoked", "binding.created"]
     # Also for another person's, on the same phone; and the counter goes on.

@@ -30,7 +30,7 @@ from support.caller import COFFEE, new_caller, passcode
 from support.configuration import check_complaints
 from support.errors import check_refusal, detail, refused, violated_fields
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone, new_key
-from support.stubs import administration_pb2, bindings_pb2, evaluation_pb2, types_pb2
+from support.stubs import bindings_pb2, evaluation_pb2, types_pb2
 
 INVALID_ARGUMENT = grpc.StatusCode.INVALID_ARGUMENT
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
@@ -668,16 +668,6 @@ def aged_trust(maker, tmp_path, days, **settings):
     return {"attestation": {"roots": roots, "revoked": {"android": str(revoked)}, **settings}}
 
 
-def trust_event(caller):
-    """Waits for it: the log line comes first."""
-    request = administration_pb2.WatchEventsRequest(filter=administration_pb2.EventFilter(kinds=["trust."]))
-    watch = caller.administration.WatchEvents(request, timeout=30)
-    event = next(answer.event for answer in watch)
-    watch.cancel()
-    assert event.kind == "trust.too_old"
-    return event.details
-
-
 def test_a_list_that_is_too_old(start, maker, tmp_path):
     """R45: it is said and told; logins go on, and no new key is bound by a proof, if that is configured."""
     server = start(configuration=aged_trust(maker, tmp_path, 0, when_too_old="refuse"))
@@ -691,7 +681,7 @@ def test_a_list_that_is_too_old(start, maker, tmp_path):
     with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="TRUST_DATA_TOO_OLD"):
         bind(caller, phone, begun=begun)
     assert last_event(caller) == ("binding.refused", {"reason": "TRUST_DATA_TOO_OLD"})
-    told = trust_event(caller)
+    told = caller.next_event("trust.too_old").details
     assert (told["setting"], told["attested_bindings"]) == ("attestation.revoked.android", "refused")
     assert caller.login(bound).outcome == SUCCEEDED
     bare = AndroidPhone(maker)
@@ -712,7 +702,7 @@ def test_a_list_that_is_too_old_is_otherwise_a_warning_alone(start, maker, tmp_p
     assert "attestation.revoked.android" in server.next_error("trust data is too old")
     caller = new_caller(server)
     bind(caller, AndroidPhone(maker))
-    told = trust_event(caller)
+    told = caller.next_event("trust.too_old").details
     assert told["attested_bindings"] == "accepted"
 
 

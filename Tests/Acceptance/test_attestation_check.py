@@ -524,6 +524,11 @@ def test_a_policys_roots_and_revoked_certificates_count(tmp_path):
         demands.write_text(json.dumps({"attestation": section, "applications": {"shop": {}}}))
         _, found = verdicts("--policy", demands, VECTORS / PIXEL)
         assert found[0].get("reason") == reason
+    # Apple's, too.
+    settings = {"attestation": {"roots": {"apple": str(tmp_path / "roots.pem")}}, "applications": {"shop": {}}}
+    demands.write_text(json.dumps(settings))
+    _, found = verdicts("--policy", demands, VECTORS / IPHONE)
+    assert found[0].get("reason") == "ROOT_UNKNOWN"
     demands.write_text(json.dumps({"attestation": {"roots": {"android": str(tmp_path / "no.pem")}}, "applications": {"shop": {}}}))
     checked = run("attestation", "check", "--policy", demands, VECTORS / PIXEL)
     assert (checked.returncode, checked.stdout) == (BAD_CONFIGURATION, "")

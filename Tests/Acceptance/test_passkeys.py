@@ -366,6 +366,56 @@ def test_a_synced_passkey_stays_one(shop):
     assert shop.login(passkey, changes={"flags": UP | UV | BE | BS}).outcome == SUCCEEDED
 
 
+def test_whether_there_is_a_copy_is_as_of_the_latest_login(shop):
+    passkey = Passkey(flags=UP | UV | BE | BS)
+    binding = shop.register(passkey)
+
+    def backed_up():
+        return shop.caller.get_binding(binding.binding_id).passkey.backed_up
+
+    assert binding.passkey.backed_up and backed_up()
+    assert shop.login(passkey, changes={"flags": UP | UV | BE}).outcome == SUCCEEDED
+    assert not backed_up()
+    # A wrong one says nothing.
+    check_wrong(shop, shop.login(passkey, changes={"signed": b"other"}), "SIGNATURE_INVALID")
+    assert not backed_up()
+    assert shop.login(passkey).outcome == SUCCEEDED
+    assert backed_up()
+    # It is written beside the sign count.
+    assert shop.login(passkey, binding_id=binding.binding_id).outcome == SUCCEEDED
+    check_wrong(shop, shop.login(passkey, changes={"sign_count": passkey.sign_count}), "COUNTER_NOT_GROWN")
+
+
+def test_a_policy_takes_device_bound_ones_alone(start):
+    policies = {"bound": {"purpose": "login", "factors": ["passkey"], "passkeys": "device_bound"}}
+    shop = PasskeyCaller(new_caller(start(configuration=served(APP) | {"policies": policies}), APP))
+    copied, bound = Passkey(flags=UP | UV | BE), Passkey()
+    shop.register(copied)
+    shop.register(bound)
+    assert shop.login(bound, "bound").outcome == SUCCEEDED
+    assert shop.login(bound, "bound", binding_id=bound.binding.binding_id).outcome == SUCCEEDED
+
+    denial = shop.begin("bound", binding_id=copied.binding.binding_id).denial
+    assert (denial.reason, denial.la_error) == ("KEY_NOT_DEVICE_BOUND", types_pb2.LA_ERROR_BIOMETRY_NOT_AVAILABLE)
+    assert denial.message.text.startswith("For this, you need a passkey that stays on one device")
+    answer = shop.login(copied, "bound", profile_id="alice")
+    assert (answer.outcome, answer.token) == (evaluation_pb2.OUTCOME_FACTOR_REQUIRED, "")
+    assert last_event(shop) == ("evaluation.factor_required", "KEY_NOT_DEVICE_BOUND")
+    # One that says of itself that it cannot be copied is a wrong proof.
+    check_wrong(shop, shop.login(copied, "bound", changes={"flags": UP | UV}), "BACKUP_FLAGS_CONTRADICT")
+    assert shop.login(copied).outcome == SUCCEEDED
+
+    explained = shop.caller.evaluations.ExplainEvaluation(
+        evaluation_pb2.ExplainEvaluationRequest(
+            begin=evaluation_pb2.BeginEvaluationRequest(
+                application_id=APP, policy="bound", binding_id=copied.binding.binding_id
+            )
+        )
+    )
+    assert explained.answer.denial.reason == "KEY_NOT_DEVICE_BOUND"
+    assert any(row.rule == "R46" and not row.passed and "copied" in row.detail for row in explained.trace)
+
+
 def test_device_bound_ones_alone(start):
     shop = serving(start, passkeys={"device_bound": True})
     begun = shop.begin_registration()
@@ -652,6 +702,28 @@ def test_another_origin_after_a_reload(server, shop, passkey):
     server.reload(served(APP, passkeys={"origins": [ORIGIN, app]}))
     passkey.origin = app
     assert shop.login(passkey).outcome == SUCCEEDED
+
+
+def test_related_origins_are_those_that_are_listed(start):
+    """WebAuthn Level 3 §5.11: a site of another domain, for the same relying party. The list decides; nothing is fetched."""
+    related = "https://shop.example.de"
+    shop = serving(start, passkeys={"origins": [ORIGIN, related]})
+    passkey = Passkey(origin=related)
+    shop.register(passkey)
+    for origin in (related, ORIGIN):
+        passkey.origin = origin
+        assert shop.login(passkey).outcome == SUCCEEDED
+    # Not what is below a listed one, above it, on another port, or spelled otherwise.
+    for origin in [
+        "https://www.shop.example.de",
+        "https://example.de",
+        f"{related}:444",
+        f"{related}/",
+        related.replace("https", "http"),
+        related.upper(),
+    ]:
+        passkey.origin = origin
+        check_wrong(shop, shop.login(passkey), "ORIGIN_DIFFERS")
 
 
 # Other people's authenticators and verifiers

@@ -19,8 +19,8 @@ struct FuzzTarget: Sendable, CustomTestStringConvertible {
   var testDescription: String { name }
 
   static let all = [
-    codec, serverBytes, serverDialogue, clientBytes, headerValues, gzip, certificates, attestation, tokens,
-    sealed, decisionTables,
+    codec, serverBytes, serverDialogue, clientBytes, headerValues, gzip, certificates, attestation, proofs,
+    tokens, sealed, decisionTables,
   ]
 }
 

@@ -232,6 +232,76 @@ def attestation():
         yield format + "-key", bytes([0]) + url(found["expected_public_key_cose_b64u"])
     pair = case("webauthn/yubico-real-pairs.json", "yubico-real-YubiKey5")["authentication"]
     yield "assertion", bytes([4]) + url(pair["authenticatorData_b64u"]) + url(pair["credential_public_key_cose_b64u"])
+    yield "metadata", bytes([5]) + metadata(leaf)
+    head = {"alg": "RS256", "typ": "JWT", "x5c": [certificate_text(leaf)]}
+    parts = [json.dumps(head).encode(), metadata(leaf), bytes(256)]
+    yield "signed-metadata", bytes([6]) + b".".join(base64.urlsafe_b64encode(part).rstrip(b"=") for part in parts)
+
+
+def certificate_text(certificate):
+    return base64.b64encode(certificate.public_bytes(serialization.Encoding.DER)).decode()
+
+
+def metadata(root):
+    """FIDO's, with one model."""
+    certificate = certificate_text(root)
+    reports = [{"status": "FIDO_CERTIFIED_L1"}, {"status": "ATTESTATION_KEY_COMPROMISE", "certificate": certificate}]
+    statement = {
+        "description": "Key", "keyProtection": ["hardware", "secure_element"],
+        "attestationRootCertificates": [certificate],
+    }
+    entry = {"aaguid": "00010203-0405-0607-0809-0a0b0c0d0e0f", "metadataStatement": statement, "statusReports": reports}
+    u2f = {"attestationCertificateKeyIdentifiers": ["00" * 20], "statusReports": []}
+    return json.dumps({"no": 7, "nextUpdate": "2026-12-01", "entries": [entry, u2f]}).encode()
+
+
+def proofs():
+    """As ProofTarget has it: a byte for the request, then its message with proofs of Tests/Vectors."""
+    vectors = ROOT / "Tests/Vectors/attestation"
+    types = message_types()
+    complete, submit = (types[f"touchstone.v1.{name}Request"] for name in ("CompleteBinding", "SubmitAttempt"))
+
+    def cases(file):
+        return json.loads((vectors / file).read_text())
+
+    def url(text):
+        return base64.urlsafe_b64decode(text + "==")
+
+    def seed(kind, message):
+        return bytes([kind]) + message.SerializeToString(deterministic=True)
+
+    chain = [
+        x509.load_pem_x509_certificate(pem.encode()).public_bytes(serialization.Encoding.DER)
+        for pem in cases("android/keyatt-tegu-sdk36-TEE_EC_2026_ROOT.json")["chain_pem"]
+    ]
+    yield "chain", seed(0, complete(keys=[{"certificate_chain": chain}]))
+    kayak = cases("appattest/webauthn4j-kayak-2020.json")
+    word = {"key_id": base64.b64decode(kayak["key_id_b64"]), "attestation": base64.b64decode(kayak["attestation_b64"])}
+    yield "app-attestation", seed(0, complete(app_attest=word))
+    assertion = base64.b64decode(kayak["assertions"][0]["assertion_b64"])
+    yield "app-assertion", seed(1, submit(app_assertion=assertion))
+    yield "binding-assertion", seed(0, complete(app_attest={"key_id": word["key_id"], "assertion": assertion}))
+    for name in ["dell_xps_13", "apple_passkey", "from_yubikey_firefox"]:
+        found = next(
+            one for one in cases("webauthn/pywebauthn-registrations.json")
+            if one["id"] == f"pywebauthn-verify_attestation_{name}"
+        )["registration"]
+        passkey = {
+            "attestation_object": url(found["attestationObject_b64u"]), "client_data_json": url(found["clientDataJSON_b64u"]),
+            "transports": ["usb"],
+        }
+        yield name, seed(0, complete(passkey=passkey))
+    client = b'{"type":"webauthn.create","challenge":"","origin":"http://localhost","crossOrigin":false}'
+    yield "plain", seed(0, complete(passkey=passkey | {"client_data_json": client}))
+    pair = next(one for one in cases("webauthn/yubico-real-pairs.json") if one["id"] == "yubico-real-YubiKey5")
+    found = pair["authentication"]
+    proof = {
+        "credential_id": bytes(32), "authenticator_data": url(found["authenticatorData_b64u"]),
+        "client_data_json": url(found["clientDataJSON_b64u"]), "signature": url(found["signature_b64u"]),
+        "user_handle": url(found["credential_public_key_cose_b64u"]),
+    }
+    yield "passkey", seed(1, submit(passkey=proof))
+    yield "plain-passkey", seed(1, submit(passkey=proof | {"client_data_json": client.replace(b"create", b"get")}))
 
 
 def tokens():
@@ -256,7 +326,7 @@ def decision_tables():
 TARGETS = {
     "codec": codec, "server-bytes": server_bytes, "server-dialogue": server_dialogue, "client-bytes": client_bytes,
     "header-values": header_values, "gzip": gzip_, "certificates": certificates, "attestation": attestation,
-    "tokens": tokens, "sealed": sealed, "decision-tables": decision_tables,
+    "proofs": proofs, "tokens": tokens, "sealed": sealed, "decision-tables": decision_tables,
 }
 
 

@@ -13,7 +13,7 @@ enum StandingWords {
     "then", "failures 4", "locked", "not locked", "no binding", "profile alone", "bearer", "bearer found", "active",
     "revoked",
     "keys biometry_current_set + device_passcode", "level tee", "level device_passcode tee", "app listed", "no keys",
-    "profile_touch_id", "passkey", "passkeys served", "baseline A", "baseline A 9",
+    "profile_touch_id", "passkey", "passkey device_bound", "passkeys served", "baseline A", "baseline A 9",
     "bound_on android",
     "no baseline", "new evaluation", "evaluation failures 2", "evaluation device_owner_failures 2", "finished",
     "biometry off", "biometry on", "prefers gesture", "prefers nothing", "account #2", "device #2", "evaluation #2",
@@ -96,6 +96,7 @@ enum StandingWords {
         standing.account.binding?.baseline = nil
         standing.account.binding?.platformFamily = nil
       }
+    case ["passkey", "device_bound"]: { standing, _ in standing.account.binding?.isPasskeyDeviceBound = true }
     case ["no", "baseline"]: { standing, _ in standing.account.binding?.baseline = nil }
     default: nil
     }

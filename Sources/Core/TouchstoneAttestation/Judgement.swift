@@ -104,6 +104,7 @@ package struct ProofError: Error, Hashable {
     case passkeysNotServed = "PASSKEYS_NOT_SERVED"
     case keyNotDeviceBound = "KEY_NOT_DEVICE_BOUND"
     case authenticatorNotAllowed = "AUTHENTICATOR_NOT_ALLOWED"
+    case authenticatorRevoked = "AUTHENTICATOR_REVOKED"
 
     /// The bytes cannot be read.
     package var isMalformed: Bool {

@@ -43,6 +43,9 @@ public protocol Store: Sendable {
   /// The active binding of this device in this application, of any profile.
   func activeBinding(applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>)
 
+  /// Of the binding's App Attest key; empty if it has none.
+  func receipt(ofBinding id: String, completion: @escaping Completion<[UInt8]>)
+
   func token(_ key: ExpiringKey, completion: @escaping Completion<TokenRecord?>)
 
   /// Ordered by binding id. `after`: the last id of the previous page, or `nil`.

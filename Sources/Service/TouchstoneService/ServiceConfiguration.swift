@@ -85,28 +85,45 @@ final class PolicyBook: Sendable {
   }
 }
 
-/// Which certificates of phones' keys are trusted.
+/// Which certificates of keys are trusted: of phones', and of authenticators'.
 package struct AndroidTrust: Sendable {
   /// What a chain of Android's hardware must lead to; `nil`: Google's roots.
   package var roots: [Certificate]?
   /// What an attestation of App Attest must lead to; `nil`: Apple's root.
   package var appAttestRoots: [Certificate]?
+  /// What authenticators' certificates must lead to, if the metadata does not have the model; empty: no root beside it.
+  package var authenticatorRoots: [Certificate] = []
+  /// FIDO's; `nil`: no model of authenticators is known.
+  package var metadata: AuthenticatorMetadata?
   /// Of certificates that prove nothing any more, as `RevocationList` has them.
   package var revokedSerialNumbers: Set<String> = []
   /// Of what was read from files for Android.
   package var dates: [TrustDate] = []
   package var appAttestDates: [TrustDate] = []
+  package var authenticatorDates: [TrustDate] = []
   /// While any of it is too old, no proof of its platform is judged, and no key is bound by one.
   package var refusesWhenTooOld = false
 
   package init() {}
 
-  func isRefused(at now: UnixTime) -> Bool {
+  package var allDates: [TrustDate] { dates + appAttestDates + authenticatorDates }
+
+  func isRefused(at now: UnixTime) -> Bool { isRefused(dates, at: now) }
+  func isAppAttestRefused(at now: UnixTime) -> Bool { isRefused(appAttestDates, at: now) }
+  func areAuthenticatorsRefused(at now: UnixTime) -> Bool { isRefused(authenticatorDates, at: now) }
+
+  private func isRefused(_ dates: [TrustDate], at now: UnixTime) -> Bool {
     refusesWhenTooOld && dates.contains { $0.isTooOld(at: now) }
   }
 
-  func isAppAttestRefused(at now: UnixTime) -> Bool {
-    refusesWhenTooOld && appAttestDates.contains { $0.isTooOld(at: now) }
+  /// The built-in roots, and what takes their place or comes beside them.
+  package func anchors() throws(ProofError) -> TrustAnchors {
+    var anchors = try TrustAnchors.builtIn()
+    if let roots { anchors.androidHardware = roots }
+    if let appAttestRoots { anchors.appAttest = appAttestRoots }
+    anchors.authenticators = authenticatorRoots
+    anchors.metadata = metadata
+    return anchors
   }
 }
 
@@ -114,20 +131,31 @@ package struct AndroidTrust: Sendable {
 package struct TrustDate: Sendable, Hashable {
   /// The setting that names the file.
   package var setting: String
-  /// When the file was written: neither PEM nor Google's list states a date.
-  package var writtenAt: UnixTime
+  package var origin: Origin
   package var maximumAge: Duration
+
+  package enum Origin: Sendable, Hashable {
+    /// When the file was written: neither PEM nor Google's list states a date.
+    case written(UnixTime)
+    /// When the next publication was due, as FIDO's metadata says itself. It may be late by the age.
+    case due(UnixTime)
+  }
 
   /// A file from further ahead has a wrong date, and its age is unknown.
   package static let toleratedLead = Duration.seconds(86_400)
+  /// FIDO announces the next one for a month later at most.
+  package static let toleratedNotice = Duration.seconds(100 * 86_400)
 
-  package init(setting: String, writtenAt: UnixTime, maximumAge: Duration) {
+  package init(setting: String, _ origin: Origin, maximumAge: Duration) {
     self.setting = setting
-    self.writtenAt = writtenAt
+    self.origin = origin
     self.maximumAge = maximumAge
   }
 
   package func isTooOld(at now: UnixTime) -> Bool {
-    writtenAt + maximumAge < now || writtenAt > now + Self.toleratedLead
+    switch origin {
+    case .written(let time): time + maximumAge < now || time > now + Self.toleratedLead
+    case .due(let time): time + maximumAge < now || time > now + Self.toleratedNotice
+    }
   }
 }

@@ -129,6 +129,9 @@ public final class TouchstoneService: Sendable {
 
   // MARK: Attestation
 
+  /// The number of FIDO's metadata in force; `nil`: there is none.
+  package var metadataNumber: Int? { keyProofs.trust.metadata?.number }
+
   /// For all keys that are bound later; bound ones stay proven.
   package func replaceAndroidTrust(_ trust: AndroidTrust) {
     keyProofs.replace(trust)

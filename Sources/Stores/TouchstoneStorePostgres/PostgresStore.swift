@@ -174,6 +174,12 @@ public final class PostgresStore: Store {
     }
   }
 
+  public func receipt(ofBinding id: String, completion: @escaping Completion<[UInt8]>) {
+    read([StatementCall(.selectReceipt).bind(id)], completion) { results throws(PostgresError) in
+      try results[0].map { row in row.blob() }.first ?? []
+    }
+  }
+
   public func token(_ key: ExpiringKey, completion: @escaping Completion<TokenRecord?>) {
     read([StatementCall(.selectToken).bind(key)], completion) { results throws(PostgresError) in
       try results[0].only { row throws(PostgresError) in try RecordQueries.token(key, &row) }

@@ -134,6 +134,12 @@ public final class SQLiteStore: Store {
     }
   }
 
+  public func receipt(ofBinding id: String, completion: @escaping Completion<[UInt8]>) {
+    answer(completion) { () throws(StoreError) in
+      try readers.read { reader throws(SQLiteError) in try reader.receipt(ofBinding: id) }
+    }
+  }
+
   public func token(_ key: ExpiringKey, completion: @escaping Completion<TokenRecord?>) {
     answer(completion) { () throws(StoreError) in
       switch committed.token(key) {

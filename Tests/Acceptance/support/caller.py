@@ -302,6 +302,14 @@ class Caller:
         """All of this application."""
         return self.list_events(administration_pb2.EventFilter(application_id=self.application_id))
 
+    def next_event(self, kind):
+        """The first one of this kind: waits for it, because the log has its line first."""
+        request = administration_pb2.WatchEventsRequest(filter=administration_pb2.EventFilter(kinds=[kind]))
+        watch = self.administration.WatchEvents(request, timeout=30)
+        event = next(answer.event for answer in watch)
+        watch.cancel()
+        return event
+
     def list_events(self, event_filter=None, *, after=0, page_size=1000):
         """All that there are, page by page."""
         request = administration_pb2.ListEventsRequest(filter=event_filter, after_sequence=after, page_size=page_size)

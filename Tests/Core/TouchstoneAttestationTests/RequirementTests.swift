@@ -182,7 +182,7 @@ struct RequirementTests {
   ) -> PasskeyRegistration {
     PasskeyRegistration(
       level: level, format: "", anchor: anchor, android: android, credentialID: [], publicKey: [], algorithm: -7,
-      p256Point: nil, aaguid: model, signCount: 0, isBackupEligible: isBackupEligible)
+      p256Point: nil, aaguid: model, signCount: 0, isBackupEligible: isBackupEligible, isBackedUp: false)
   }
 
   private static func passkeys(
@@ -226,7 +226,7 @@ struct RequirementTests {
     expect(.keyNotDeviceBound) { try Self.passkeys(.accepted, deviceBound: true).level(of: copied) }
     expect(.keyNotDeviceBound) { try Self.passkeys(.none, deviceBound: true).level(of: copied) }
     #expect(try Self.passkeys(.accepted).level(of: copied) == .none)
-    let login = PasskeyAssertion(signCount: 0, isUserVerified: true, isBackupEligible: true)
+    let login = PasskeyAssertion(signCount: 0, isUserVerified: true, isBackupEligible: true, isBackedUp: false)
     expect(.keyNotDeviceBound) {
       try Self.passkeys(.accepted, deviceBound: true).check(login)
       return .none

@@ -1,17 +1,19 @@
 import TouchstoneAttestation
 
-/// The proofs that phones send: the first byte chooses the kind, the rest is its bytes.
+/// The proofs that phones send, and FIDO's metadata: the first byte chooses the kind, the rest is its bytes.
 extension FuzzTarget {
   static let attestation = FuzzTarget("attestation", maximumBytes: 8_192) { input in
     guard let kind = input.first else { return }
     let bytes = Array(input.dropFirst())
     do throws(ProofError) {
-      switch kind % 5 {
+      switch kind % 7 {
       case 0: try read(bytes)
       case 1: try appAttest(bytes)
       case 2: try android(bytes)
       case 3: try registration(bytes)
-      default: try authentication(bytes)
+      case 4: try authentication(bytes)
+      case 5: _ = try AuthenticatorMetadata(payload: bytes)
+      default: try signedMetadata(bytes)
       }
     } catch {
       require(!error.detail.isEmpty, "a refusal says what is wrong")
@@ -51,6 +53,11 @@ extension FuzzTarget {
   private static func registration(_ bytes: [UInt8]) throws(ProofError) {
     _ = try PasskeyRegistration.verify(
       attestationObject: bytes, clientData: registered, expectation, anchors: anchors, revoked: [], at: time)
+  }
+
+  private static func signedMetadata(_ bytes: [UInt8]) throws(ProofError) {
+    _ = try AuthenticatorMetadata.read(bytes, roots: try AuthenticatorMetadata.builtInRoots(), at: time)
+    fatalError("no publication of FIDO's is a seed")
   }
 
   private static func authentication(_ bytes: [UInt8]) throws(ProofError) {

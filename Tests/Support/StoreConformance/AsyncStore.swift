@@ -56,6 +56,10 @@ extension Store {
     try await result { activeBinding(applicationID: applicationID, deviceID: deviceID, completion: $0) }
   }
 
+  public func receipt(ofBinding id: String) async throws(StoreError) -> [UInt8] {
+    try await result { receipt(ofBinding: id, completion: $0) }
+  }
+
   public func token(_ key: ExpiringKey) async throws(StoreError) -> TokenRecord? {
     try await result { token(key, completion: $0) }
   }

@@ -11,19 +11,24 @@ extension StoreConformance {
       try await store.commit(.putProfile(.sample(settings: .sample, passcode: .sample())))
       try await store.commit(
         .putBinding(.sample("b-1", device: "phone-1")), .putDevice(.sample("phone-1", failures: 2)),
-        .putBinding(.sample("b-2", device: "phone-2", isRevoked: true)))
+        .putBinding(.sample("b-2", device: "phone-2", isRevoked: true)), .putReceipt(bindingID: "b-1", [1]),
+        .putReceipt(bindingID: "b-2", [2]))
       for (profile, application) in others {
         let device = "\(profile) in \(application)"
         try await store.commit(
           .putProfile(.sample(profile, application: application, passcode: .sample())),
-          .putBinding(.sample(device, application: application, profile: profile, device: device)))
+          .putBinding(.sample(device, application: application, profile: profile, device: device)),
+          .putReceipt(bindingID: device, [3]))
       }
       try await store.commit(.eraseProfile(.alice))
 
       #expect(try await store.profile() == ProfileRecord(applicationID: Sample.application, profileID: "alice"))
       #expect(try await store.bindings(includingRevoked: true) == [])
       #expect(try await store.activeBinding(deviceID: "phone-1") == nil)
-      for id in ["b-1", "b-2"] { #expect(try await store.attemptRecords(bindingID: id).binding == nil) }
+      for id in ["b-1", "b-2"] {
+        #expect(try await store.attemptRecords(bindingID: id).binding == nil)
+        #expect(try await store.receipt(ofBinding: id) == [])
+      }
       let enrolment = try await store.enrolmentRecords(deviceID: "phone-1")
       #expect(enrolment.activeBindingCount == 0)
       #expect(enrolment.deviceBinding == nil)
@@ -32,6 +37,7 @@ extension StoreConformance {
       for (profile, application) in others {
         #expect(try await store.profile(profile, applicationID: application).passcode != nil)
         #expect(try await store.bindings(applicationID: application, profileID: profile).count == 1)
+        #expect(try await store.receipt(ofBinding: "\(profile) in \(application)") == [3])
       }
     },
 

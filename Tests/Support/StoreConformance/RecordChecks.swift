@@ -51,6 +51,7 @@ extension StoreConformance {
       let passkeys = [
         PasskeyRecord.sample(1), .sample(2).with { $0.attestation = proven },
         .sample(3).with { ($0.transports, $0.isBackupEligible, $0.algorithm) = ([], true, -257) },
+        .sample(4).with { ($0.isBackupEligible, $0.isBackedUp) = (true, true) },
       ]
       for (number, passkey) in passkeys.enumerated() {
         let binding = BindingRecord.sample("b-\(number)", credential: .passkey(passkey)).with { $0.proofCounter = .max }
@@ -165,13 +166,40 @@ extension StoreConformance {
     },
 
     // R43
-    Check(name: "a binding's App Attest key is kept with its receipt") { store in
+    Check(name: "a binding's App Attest key is kept, and its receipt apart from it") { store in
       let binding = BindingRecord.sample("b-1").with { ($0.appAttest, $0.proofCounter) = (.sample, 4) }
-      try await store.commit(.putBinding(binding))
+      let receipt = AppAttestRecord.sampleReceipt
+      try await store.commit(.putBinding(binding), .putReceipt(bindingID: "b-1", receipt))
       // Twice: the first may ask the disk and the second memory.
       for _ in 0..<2 { #expect(try await store.attemptRecords(bindingID: "b-1").binding == binding.stored) }
+      #expect(try await store.receipt(ofBinding: "b-1") == receipt)
+      #expect(try await store.receipt(ofBinding: "b-2") == [])
       try await store.commit(.putBinding(binding.stored.revoked()))
       #expect(try await store.attemptRecords(bindingID: "b-1").binding == binding.stored.revoked().stored)
+      #expect(try await store.receipt(ofBinding: "b-1") == receipt)
+    },
+
+    // R43
+    Check(name: "a receipt goes over to the next binding, with the change set or not at all") { store in
+      let first = BindingRecord.sample("b-1").with { $0.appAttest = .sample }
+      let second = BindingRecord.sample("b-2").with { $0.appAttest = .sample }
+      try await store.commit(.putBinding(first), .putReceipt(bindingID: "b-1", [1, 2, 3]))
+      let replacement = [
+        Change.putBinding(first.stored.revoked()), .putBinding(second), .moveReceipt(from: "b-1", to: "b-2"),
+      ]
+      let refusal = await errorCode {
+        try await store.commit(replacement + [.requireDevice(id: "x", vendor: .everybody, version: 7)])
+      }
+      #expect(refusal == .conflict)
+      #expect(try await store.receipt(ofBinding: "b-1") == [1, 2, 3])
+      try await store.commit(replacement)
+      #expect(try await store.receipt(ofBinding: "b-1") == [])
+      #expect(try await store.receipt(ofBinding: "b-2") == [1, 2, 3])
+      // One that there is none of.
+      let third = BindingRecord.sample("b-3")
+      try await store.commit(
+        .putBinding(second.stored.revoked()), .putBinding(third), .moveReceipt(from: "b-1", to: "b-3"))
+      #expect(try await store.receipt(ofBinding: "b-3") == [])
     },
 
     Check(name: "the posture that a binding was last seen with is kept, and changes no version") { store in

@@ -21,7 +21,8 @@ extension PasskeyRecord {
     PasskeyRecord(
       digest: [UInt8](repeating: number, count: 32), credentialID: [UInt8](repeating: number, count: 1_023),
       algorithm: -7, publicKey: [4] + [UInt8](repeating: number, count: 64), aaguid: [UInt8](repeating: 7, count: 16),
-      isBackupEligible: false, rpID: "shop.example", transports: ["internal", "hybrid"], attestation: nil)
+      isBackupEligible: false, isBackedUp: false, rpID: "shop.example", transports: ["internal", "hybrid"],
+      attestation: nil)
   }
 
   func with(_ change: (inout Self) -> Void) -> Self {
@@ -65,7 +66,9 @@ extension BindingRecord {
 extension AppAttestRecord {
   public static let sample = AppAttestRecord(
     keyID: [UInt8](repeating: 7, count: 32), publicKey: [4] + [UInt8](repeating: 8, count: 64),
-    appID: "A1B2C3D4E5.org.example.shop", environment: "production", receipt: [UInt8](repeating: 9, count: 16_384))
+    appID: "A1B2C3D4E5.org.example.shop", environment: "production")
+  /// As long as one may be.
+  public static let sampleReceipt = [UInt8](repeating: 9, count: 16_384)
 }
 
 extension SeenPosture {

@@ -10,6 +10,7 @@ public enum StoreWork: String, Sendable {
   case enrolment = "an enrolment's records"
   case device = "a device"
   case activeBinding = "a device's binding"
+  case receipt = "a binding's receipt"
   case token = "a token"
   case bindings
   case events
@@ -62,6 +63,10 @@ extension ModelStore {
     applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>
   ) {
     read(.activeBinding, completion) { $0.activeBinding(applicationID, onDevice: deviceID) }
+  }
+
+  public func receipt(ofBinding id: String, completion: @escaping Completion<[UInt8]>) {
+    read(.receipt, completion) { $0.receipt(ofBinding: id) }
   }
 
   public func token(_ key: ExpiringKey, completion: @escaping Completion<TokenRecord?>) {

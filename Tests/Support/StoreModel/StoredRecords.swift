@@ -18,6 +18,7 @@ public struct StoredRecords: Sendable {
   }
 
   public private(set) var bindings: [Name: BindingRecord] = [:]
+  private var receipts: [Name: [UInt8]] = [:]
   public private(set) var devices: [Name: DeviceRecord] = [:]
   public private(set) var profiles: [ProfileName: ProfileRecord] = [:]
   public private(set) var events: [EventRecord] = []
@@ -45,6 +46,8 @@ public struct StoredRecords: Sendable {
   // MARK: Reading
 
   public func binding(_ id: String) -> BindingRecord? { bindings[Array(id.utf8)] }
+
+  public func receipt(ofBinding id: String) -> [UInt8] { receipts[Array(id.utf8)] ?? [] }
 
   public func device(_ id: String, of vendor: Vendor = .everybody) -> DeviceRecord {
     devices[Array(vendor.storedID(ofDevice: id).utf8)] ?? devices[Array(id.utf8)]?.inherited(by: vendor)
@@ -243,7 +246,7 @@ public struct StoredRecords: Sendable {
       case .requireProfile(let applicationID, let profileID, let version):
         profile(applicationID, profileID).version == version
       case .requireToken(let key, let version): !isSwept(key) && (tokens[key]?.version ?? 0) == version
-      case .notePosture, .eraseProfile: true
+      case .notePosture, .putReceipt, .moveReceipt, .eraseProfile: true
       }
     if case .eraseProfile = change { try requireAuditKey() }
     if !isAsRead { throw StoreError(code: .conflict, message: "not as it was read") }
@@ -284,6 +287,10 @@ public struct StoredRecords: Sendable {
       bindings[Array(id.utf8)]?.lastSeen = posture
     case .raiseProofCounter(let id, _, let counter):
       bindings[Array(id.utf8)]?.proofCounter = counter
+    case .putReceipt(let id, let receipt):
+      receipts[Array(id.utf8)] = receipt
+    case .moveReceipt(let id, let newID):
+      if let receipt = receipts.removeValue(forKey: Array(id.utf8)) { receipts[Array(newID.utf8)] = receipt }
     case .eraseProfile(let erasure):
       erase(erasure)
     case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken:
@@ -296,6 +303,7 @@ public struct StoredRecords: Sendable {
     var profileIDs = [erasure.profileID, ProfileRecord.standInID(forProfile: erasure.profileID)]
     for binding in bindings {
       self.bindings[Array(binding.bindingID.utf8)] = nil
+      receipts[Array(binding.bindingID.utf8)] = nil
       let standIns = [
         DeviceRecord.standInID(forUnknownBinding: binding.bindingID, applicationID: erasure.applicationID),
         DeviceRecord.standInID(forRevokedBinding: binding.bindingID),

@@ -29,14 +29,22 @@ struct AttestationCommand: ParsableCommand {
       help: ArgumentHelp("Certificates in PEM that passkeys' authenticators must lead to.", valueName: "file"))
     var roots: [String] = []
 
+    @Option(help: ArgumentHelp("FIDO's metadata, by which authenticators' models are judged.", valueName: "file"))
+    var metadata: String?
+
+    @Option(
+      name: .customLong("metadata-root"),
+      help: ArgumentHelp("Certificates in PEM that the signer of --metadata must lead to.", valueName: "file"))
+    var metadataRoot: String?
+
     @Option(
       help: ArgumentHelp("Google's list of revoked certificates, as JSON, beside each case's own.", valueName: "file"))
     var revoked: String?
 
     @Option(
       help: ArgumentHelp(
-        "A configuration: an application's demands, and the roots and revoked certificates in force.", valueName: "file"
-      ))
+        "A configuration: an application's demands, and the roots, revoked certificates and metadata in force.",
+        valueName: "file"))
     var policy: String?
 
     @Option(help: ArgumentHelp("The application; needed if --policy has several.", valueName: "name"))
@@ -50,6 +58,7 @@ struct AttestationCommand: ParsableCommand {
 
     func validate() throws {
       if application != nil, policy == nil { throw ValidationError("--application needs --policy") }
+      if metadataRoot != nil, metadata == nil { throw ValidationError("--metadata-root needs --metadata") }
     }
 
     func run() throws {
@@ -70,17 +79,35 @@ struct AttestationCommand: ParsableCommand {
 
     private func anchors(_ trust: AndroidTrust) throws(Failure) -> TrustAnchors {
       var anchors: TrustAnchors
-      do throws(ProofError) { anchors = try TrustAnchors.builtIn() } catch {
+      do throws(ProofError) { anchors = try trust.anchors() } catch {
         preconditionFailure("the built-in roots cannot be read: \(error.detail)")
       }
-      if let roots = trust.roots { anchors.androidHardware = roots }
-      for path in roots {
-        let text = try readText(path, maximumBytes: ProofJudge.maximumFileBytes)
-        do throws(ProofError) { anchors.authenticators += try Certificate.readPEM(text) } catch {
-          throw Failure(kind: .corruptData, message: "\(path): \(error.detail)")
-        }
-      }
+      for path in roots { anchors.authenticators += try certificates(path) }
+      if let metadata { anchors.metadata = try readMetadata(metadata) }
       return anchors
+    }
+
+    private func certificates(_ path: String) throws(Failure) -> [Certificate] {
+      let text = try readText(path, maximumBytes: ProofJudge.maximumFileBytes)
+      do throws(ProofError) { return try Certificate.readPEM(text) } catch {
+        throw Failure(kind: .corruptData, message: "\(path): \(error.detail)")
+      }
+    }
+
+    private func readMetadata(_ path: String) throws(Failure) -> AuthenticatorMetadata {
+      let text = try readText(path, maximumBytes: AuthenticatorMetadata.maximumBytes)
+      let named = try metadataRoot.map { path throws(Failure) in try certificates(path) }
+      let now = try time() ?? Int(Date.now.timeIntervalSince1970)
+      do throws(ProofError) {
+        guard let named else {
+          return try .read(Array(text.utf8), roots: try AuthenticatorMetadata.builtInRoots(), at: now)
+        }
+        return try .read(Array(text.utf8), roots: named, at: now)
+      } catch {
+        throw Failure(
+          kind: .corruptData,
+          message: "\(path): not FIDO's metadata, signed: \(error.reason.rawValue): \(error.detail)")
+      }
     }
 
     private func revokedSerialNumbers() throws(Failure) -> Set<String> {

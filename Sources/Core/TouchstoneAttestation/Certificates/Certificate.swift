@@ -177,6 +177,12 @@ package struct Certificate: Sendable {
     return purposes.contains { (try? ASN1ObjectIdentifier(derEncoded: $0.node)).map { "\($0)" } == oid }
   }
 
+  /// Whether it is a site's, by its alternative names and without their wildcards.
+  func isOf(host: String) -> Bool {
+    let flags = UInt32(X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT)
+    return X509_check_host(x509.pointer, host, host.utf8.count, flags, nil) == 1
+  }
+
   // MARK: Checks
 
   /// Also where its start cannot be read: -2, and 1 where it comes later.

@@ -73,6 +73,11 @@ package struct AuthenticatorData: Sendable {
     return bytes[33..<headBytes].reduce(0) { $0 << 8 | UInt32($1) }
   }
 
+  /// None, if the bytes end before them.
+  package static func flags(in bytes: [UInt8]) -> Flags {
+    bytes.count >= headBytes ? Flags(rawValue: bytes[32]) : []
+  }
+
   private static func credential(_ bytes: [UInt8], _ position: inout Int) throws(ProofError) -> AttestedCredential {
     guard bytes.count >= position + 18 else {
       throw ProofError(.malformedAuthenticatorData, "the credential ends early")

@@ -28,17 +28,20 @@ package enum Base64 {
   }
 
   /// Without padding, as WebAuthn writes it; `nil`: it is not.
-  package static func bytes(url text: String) -> [UInt8]? {
-    var plain = ""
-    for character in text.utf8 {
+  package static func bytes(url text: String) -> [UInt8]? { bytes(url: text.utf8) }
+
+  static func bytes(url text: some Collection<UInt8>) -> [UInt8]? {
+    var plain: [UInt8] = []
+    plain.reserveCapacity(text.count + 3)
+    for character in text {
       switch character {
-      case UInt8(ascii: "-"): plain += "+"
-      case UInt8(ascii: "_"): plain += "/"
+      case UInt8(ascii: "-"): plain.append(UInt8(ascii: "+"))
+      case UInt8(ascii: "_"): plain.append(UInt8(ascii: "/"))
       case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): return nil
-      default: plain.unicodeScalars.append(Unicode.Scalar(character))
+      default: plain.append(character)
       }
     }
-    plain += String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)
-    return Data(base64Encoded: plain).map(Array.init)
+    plain += [UInt8](repeating: UInt8(ascii: "="), count: (4 - plain.count % 4) % 4)
+    return Data(base64Encoded: Data(plain)).map(Array.init)
   }
 }

@@ -20,12 +20,23 @@ struct AttestationStatement {
     var anchor: Certificate?
     /// Of android-key.
     var android: AndroidAttestation?
+    /// By the metadata, of a path to one of its roots.
+    var model: AuthenticatorModel?
   }
 
   /// What packed, tpm and android-key sign.
   var message: [UInt8] { data.bytes + clientDataHash }
 
   func trust(format: String) throws(ProofError) -> Trust {
+    let trust = try judge(format)
+    // Nothing proves the model. An authenticator that calls itself one that is not to be trusted is refused all the same.
+    if trust.model == nil, format != "fido-u2f" {
+      try anchors.metadata?.model(credential.aaguid)?.checkStatus(of: [])
+    }
+    return trust
+  }
+
+  private func judge(_ format: String) throws(ProofError) -> Trust {
     switch format {
     case "none":
       guard fields.isEmpty else { throw ProofError(.malformedStatement, "attStmt of \"none\" is not empty") }
@@ -51,9 +62,19 @@ struct AttestationStatement {
 
   func chain() throws(ProofError) -> CertificateChain { try CertificateChain(x5c: fields["x5c"]) }
 
-  /// Of packed, fido-u2f and tpm: a root is asked for where any is known.
-  func authenticatorTrust(_ chain: CertificateChain) throws(ProofError) -> Trust {
+  /// Of packed, fido-u2f and tpm: a root is asked for where any is known. That of another model does not serve.
+  ///
+  /// - Parameter aaguid: `nil`: nothing signs it.
+  func authenticatorTrust(_ chain: CertificateChain, of aaguid: [UInt8]?) throws(ProofError) -> Trust {
+    if let model = try anchors.metadata?.model(aaguid, chain) {
+      let anchor = try chain.anchor(among: model.roots, at: time, .all)
+      try model.checkStatus(of: chain.certificates + [anchor])
+      return Trust(level: model.keepsKeysInHardware ? .tee : .selfAttested, anchor: anchor, model: model)
+    }
     guard !anchors.authenticators.isEmpty else {
+      guard anchors.metadata == nil else {
+        throw ProofError(.rootUnknown, "the metadata does not have the authenticator's model")
+      }
       return Trust(level: .selfAttested)
     }
     return Trust(level: .tee, anchor: try chain.anchor(among: anchors.authenticators, at: time, .all))
@@ -102,7 +123,7 @@ struct AttestationStatement {
       chain.leaf.subjectAttribute(NID_organizationName) != nil, chain.leaf.subjectAttribute(NID_commonName) != nil,
       chain.leaf.subjectAttribute(NID_organizationalUnitName) == "Authenticator Attestation"
     else { throw ProofError(.certificateUnsuitable, "the leaf's subject is not an authenticator's") }
-    return try authenticatorTrust(chain)
+    return try authenticatorTrust(chain, of: credential.aaguid)
   }
 
   // MARK: fido-u2f (§8.6)
@@ -119,7 +140,7 @@ struct AttestationStatement {
       throw ProofError(.certificateUnsuitable, "the leaf's key is not on P-256")
     }
     try PublicKey(p256Point: leafPoint).verify(signature, of: message, .ecdsa(.sha256), "attestation")
-    return try authenticatorTrust(chain)
+    return try authenticatorTrust(chain, of: nil)
   }
 
   // MARK: apple (§8.8)

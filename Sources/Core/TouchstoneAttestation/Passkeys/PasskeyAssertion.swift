@@ -7,6 +7,8 @@ package struct PasskeyAssertion: Sendable {
   package let signCount: UInt32
   package let isUserVerified: Bool
   package let isBackupEligible: Bool
+  /// To be stored.
+  package let isBackedUp: Bool
 
   /// A credential as it was registered.
   package struct Credential: Sendable {
@@ -37,7 +39,7 @@ package struct PasskeyAssertion: Sendable {
   package var facts: [ProofFact] {
     [
       ProofFact("sign_count", "\(signCount)"), ProofFact("user_verified", "\(isUserVerified)"),
-      ProofFact("backup_eligible", "\(isBackupEligible)"),
+      ProofFact("backup_eligible", "\(isBackupEligible)"), ProofFact("backed_up", "\(isBackedUp)"),
     ]
   }
 }
@@ -56,7 +58,7 @@ package struct PasskeyClaim: Sendable {
     try expected.check(data)
     assertion = PasskeyAssertion(
       signCount: data.signCount, isUserVerified: data.flags.contains(.userVerified),
-      isBackupEligible: data.flags.contains(.backupEligible))
+      isBackupEligible: data.flags.contains(.backupEligible), isBackedUp: data.flags.contains(.backedUp))
     message = authenticatorData + Array(SHA256.hash(data: clientData))
   }
 

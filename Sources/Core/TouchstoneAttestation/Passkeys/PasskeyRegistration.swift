@@ -19,6 +19,14 @@ package struct PasskeyRegistration: Sendable {
   package let aaguid: [UInt8]
   package let signCount: UInt32
   package let isBackupEligible: Bool
+  package let isBackedUp: Bool
+  /// The authenticator's name by the metadata, whose certificates lead to one of its model's roots; `nil`: none is proven.
+  package var model: String?
+
+  /// Whether its level rests on roots of authenticators, from the metadata or beside it.
+  package var restsOnAuthenticatorRoots: Bool { anchor != nil && Self.formatsOfAuthenticators.contains(format) }
+
+  private static let formatsOfAuthenticators: Set<String> = ["packed", "fido-u2f", "tpm"]
 
   package static let maximumBytes = AttestationObject.maximumBytes
 
@@ -50,7 +58,8 @@ package struct PasskeyRegistration: Sendable {
       p256Point: key.p256Point,
       // U2F's signature leaves it out.
       aaguid: object.format == "fido-u2f" ? [UInt8](repeating: 0, count: 16) : credential.aaguid,
-      signCount: data.signCount, isBackupEligible: data.flags.contains(.backupEligible))
+      signCount: data.signCount, isBackupEligible: data.flags.contains(.backupEligible),
+      isBackedUp: data.flags.contains(.backedUp), model: trust.model?.name)
   }
 
   package var facts: [ProofFact] {
@@ -60,6 +69,7 @@ package struct PasskeyRegistration: Sendable {
       ProofFact("sign_count", "\(signCount)"), ProofFact("backup_eligible", "\(isBackupEligible)"),
     ]
     if let anchor { facts.append(ProofFact("root", anchor)) }
+    if let model { facts.append(ProofFact("model", model)) }
     return facts
   }
 }

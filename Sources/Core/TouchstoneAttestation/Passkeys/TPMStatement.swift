@@ -19,7 +19,7 @@ extension AttestationStatement {
     try chain.leaf.publicKey().verify(signature, of: certInfo, algorithm, "attestation")
     try checkLeaf(chain.leaf)
     try checkIdentityKey(chain.leaf)
-    return try authenticatorTrust(chain)
+    return try authenticatorTrust(chain, of: credential.aaguid)
   }
 
   /// §8.3.1.

@@ -100,8 +100,8 @@ struct AttemptRules {
       return countFailure(of: .passkey, refusal.map { .passkeyRefused($0) } ?? .bindingNotActive)
     }
     guard case .usable = usability else { return anotherFactorRequired(.passkey, cause(usability), before) }
-    guard before.isPasskeyProvenAsAsked(&trace) else {
-      return anotherFactorRequired(.passkey, .denial(.levelTooLow), before)
+    if let obstacle = before.passkeyObstacle(&trace) {
+      return anotherFactorRequired(.passkey, .denial(obstacle.reason), before)
     }
     return succeed(by: .passkey, before)
   }
@@ -180,7 +180,7 @@ struct AttemptRules {
       refusal.outcome = policy.fallback == .automatic && after.canGoOn ? .factorRequired : .lockedOut
     case .osTooOld, .passcodeNotSet, .biometryNotAvailable, .biometryNotEnrolled, .domainStateRequired,
       .platformNotServed, .platformDiffers,
-      .noUsableFactor, .levelTooLow, .appNotProven, .factorNotOffered:
+      .noUsableFactor, .levelTooLow, .appNotProven, .keyNotDeviceBound, .factorNotOffered:
       break
     }
     return refusal

@@ -134,11 +134,20 @@ struct Conditions {
     }
     // In the other scopes, no passkey is known before its proof.
     guard scope == .device, binding != nil else { return .usable }
-    return isPasskeyProvenAsAsked(&trace) ? .usable : .unproven(.levelTooLow)
+    return passkeyObstacle(&trace).map { .unproven($0) } ?? .usable
+  }
+
+  /// What a passkey lacks that is known.
+  func passkeyObstacle(_ trace: inout some RuleTracer) -> Denial? {
+    guard isPasskeyProvenAsAsked(&trace) else { return .levelTooLow }
+    guard policy.requiresDeviceBoundPasskeys else { return nil }
+    let isBound = binding?.isPasskeyDeviceBound == true
+    return trace.check("R46", isBound, "the passkey \(isBound ? "cannot" : "may") be copied to other devices")
+      ? nil : .keyNotDeviceBound
   }
 
   /// As `isProvenAsAsked`, for a passkey that is known.
-  func isPasskeyProvenAsAsked(_ trace: inout some RuleTracer) -> Bool {
+  private func isPasskeyProvenAsAsked(_ trace: inout some RuleTracer) -> Bool {
     guard policy.minimumAttestation > .none else { return true }
     let level = binding?.passkeyLevel ?? .none
     // Authenticators are asked for what they can reach, as browsers' keys are.

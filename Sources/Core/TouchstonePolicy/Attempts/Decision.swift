@@ -24,6 +24,8 @@ public struct Denial: Sendable, Hashable {
     case levelTooLow = "LEVEL_TOO_LOW"
     /// The proof of the binding's keys was not compared with the application's apps (R38).
     case appNotProven = "APP_NOT_PROVEN"
+    /// The passkey may be copied to other devices, and the policy takes none of these (R46).
+    case keyNotDeviceBound = "KEY_NOT_DEVICE_BOUND"
     case passcodeLocked = "PASSCODE_LOCKED"
     case gestureLocked = "GESTURE_LOCKED"
     case passcodeDisabled = "PASSCODE_DISABLED"

@@ -56,6 +56,7 @@ extension Denial {
   static let noUsableFactor = Denial(code: .biometryNotAvailable, reason: .noUsableFactor)
   static let levelTooLow = Denial(code: .biometryNotAvailable, reason: .levelTooLow)
   static let appNotProven = Denial(code: .biometryNotAvailable, reason: .appNotProven)
+  static let keyNotDeviceBound = Denial(code: .biometryNotAvailable, reason: .keyNotDeviceBound)
 
   /// Before iOS 9 there is no -8 (R3).
   static func biometryLockout(on posture: DevicePosture) -> Denial {

@@ -48,6 +48,8 @@ public struct BindingStanding: Sendable, Hashable {
   public var holdsPasskey = false
   /// The level that is proven of the passkey (R42), also if an evaluation for a profile, or without a subject, found it.
   public var passkeyLevel = ProofLevel.none
+  /// Whether the passkey cannot be copied to other devices; likewise of one that was found.
+  public var isPasskeyDeviceBound = false
   public var baseline: DomainStateBaseline?
   /// The platform of the bound device; `nil`: unknown, and any posture is accepted.
   public var platformFamily: PlatformFamily?

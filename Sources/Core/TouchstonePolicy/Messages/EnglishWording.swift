@@ -20,6 +20,8 @@ struct EnglishWording: Wording {
     case .kindOfDeviceDiffers: return "This device doesn't match the one that was set up. Please set it up again."
     case .noWayYet: return "This device isn't ready to confirm that it's you."
     case .deviceNotProven: return "To be used for this, this device needs to be set up again."
+    case .passkeyNotSuited:
+      return "For this, you need a passkey that stays on one device, such as a security key."
     case .wayNotOffered: return "This way isn't available right now."
 
     case .passcodePaused: return "To keep your account safe, your passcode is paused for now."

@@ -13,6 +13,7 @@ enum Occasion: Sendable, Hashable, CaseIterable {
   case kindOfDeviceDiffers
   case noWayYet
   case deviceNotProven
+  case passkeyNotSuited
   case wayNotOffered
 
   // About a secret that the service verifies.
@@ -92,7 +93,7 @@ extension Occasion {
     case .otherWayNeeded, .otherWayChosen, .wayNotOffered:
       factor == tried ?? .biometry
     case .deviceNotSuited, .kindOfDeviceNotServed, .kindOfDeviceDiffers, .noWayYet, .deviceNotProven,
-      .biometryNotRecognized,
+      .passkeyNotSuited, .biometryNotRecognized,
       .deviceOwnerNotConfirmed, .passcodeDidNotMatch,
       .gestureDidNotMatch, .passkeyDidNotMatch, .canceled, .interrupted, .canceledByApp, .requestEnded,
       .companionOutOfReach, .didNotFit, .cannotBeShownNow, .unexpected, .signInTooOld, .deviceOfAnotherAccount,
@@ -113,7 +114,7 @@ extension Occasion {
     case .biometryGaveUp, .deviceOwnerGaveUp, .unexpected:
       .otherWaysOrStartAgain
     case .updateNeeded, .biometryNotAvailable, .biometryPaused, .deviceNotSuited, .kindOfDeviceNotServed, .noWayYet,
-      .deviceNotProven, .wayNotOffered,
+      .deviceNotProven, .passkeyNotSuited, .wayNotOffered,
       .biometryChanged, .biometryChangedWithUpdate, .otherWayChosen, .otherWayNeeded:
       .otherWaysOrAnother
     case .devicePasscodeMissing, .biometryNotEnrolled, .passcodePaused, .gesturePaused, .passcodeDisabled,
@@ -142,6 +143,7 @@ extension Occasion {
     case .platformDiffers: self = .kindOfDeviceDiffers
     case .noUsableFactor: self = .noWayYet
     case .levelTooLow, .appNotProven: self = .deviceNotProven
+    case .keyNotDeviceBound: self = .passkeyNotSuited
     case .passcodeLocked: self = .passcodePaused
     case .gestureLocked: self = .gesturePaused
     case .passcodeDisabled: self = .passcodeDisabled

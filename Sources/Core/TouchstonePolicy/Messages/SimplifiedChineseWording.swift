@@ -19,6 +19,7 @@ struct SimplifiedChineseWording: Wording {
     case .kindOfDeviceDiffers: return "此设备与当初设置的设备不符。请重新设置。"
     case .noWayYet: return "此设备还不能确认是你本人。"
     case .deviceNotProven: return "此设备需要重新设置，才能用于此操作。"
+    case .passkeyNotSuited: return "此操作需要只保存在一台设备上的通行密钥，例如安全密钥。"
     case .wayNotOffered: return "目前无法使用这种方式。"
 
     case .passcodePaused: return "为保护你的账户安全，密码已暂时停用。"

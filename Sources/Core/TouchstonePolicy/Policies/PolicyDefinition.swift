@@ -59,6 +59,12 @@ extension PolicyDefinition {
     case accepted = 0
   }
 
+  public enum Passkeys: UInt8, Sendable, Hashable, CaseIterable {
+    /// Those that cannot be copied to other devices (R46).
+    case deviceBound = 1
+    case any = 0
+  }
+
   public enum DomainState: UInt8, Sendable, Hashable, CaseIterable {
     /// Devices without one are refused (R27).
     case required = 1

@@ -51,6 +51,15 @@ extension PolicyDefinition.AppAssertion: SettingWord {
   }
 }
 
+extension PolicyDefinition.Passkeys: SettingWord {
+  public var settingName: String {
+    switch self {
+    case .deviceBound: "device_bound"
+    case .any: "any"
+    }
+  }
+}
+
 extension PolicyDefinition.DomainState: SettingWord {
   public var settingName: String {
     switch self {

@@ -25,6 +25,8 @@ public struct EvaluationPolicy: Sendable, Hashable {
   public var minimumOSVersion: OSVersion?
   /// Takes the attempts of keys on Apple's platforms with an assertion of their app alone (R43).
   public var requiresAppAssertion = false
+  /// Takes only passkeys that cannot be copied to other devices (R46).
+  public var requiresDeviceBoundPasskeys = false
   /// Refuses devices that cannot give a domain state (R27).
   public var requiresDomainState = false
   /// How long an evaluation stays open (R34).
@@ -58,6 +60,7 @@ public struct PolicyDefinition: Sendable, Hashable {
   public var keyProtection: Setting<KeyProtection> = .absent
   public var minimumAttestation: Setting<ProofLevel> = .absent
   public var appAssertion: Setting<AppAssertion> = .absent
+  public var passkeys: Setting<Passkeys> = .absent
   public var domainState: Setting<DomainState> = .absent
   public var minimumOS: Setting<OSVersion> = .absent
   public var evaluationLifetime: Setting<Duration> = .absent
@@ -75,7 +78,7 @@ extension PolicySetting {
   /// In the order in which they are shown.
   public static let all = [
     purpose, factors, attempts, lockoutAfter, ladder, primaryFreshness, keyProtection, minimumAttestation, appAssertion,
-    domainState, minimumOS, evaluationLifetime, token, fallback, fallbackTitle, cancelTitle,
+    passkeys, domainState, minimumOS, evaluationLifetime, token, fallback, fallbackTitle, cancelTitle,
   ]
 
   private static let biometrics = [Factor.biometry, .deviceOwner]
@@ -124,6 +127,11 @@ extension PolicySetting {
   static let appAssertion = PolicySetting(
     "app_assertion", \.appAssertion, .word(), at: 17, of: biometrics,
     get: { $0.requiresAppAssertion ? .required : .accepted }, set: { $0.requiresAppAssertion = $1 == .required })
+
+  static let passkeys = PolicySetting(
+    "passkeys", \.passkeys, .word(), at: 18, of: [.passkey], example: "device_bound",
+    get: { $0.requiresDeviceBoundPasskeys ? .deviceBound : .any },
+    set: { $0.requiresDeviceBoundPasskeys = $1 == .deviceBound })
 
   static let domainState = PolicySetting(
     "domain_state", \.domainState, .word(), at: 7, of: biometrics, mayBeIdle: true, example: "required",

@@ -35,6 +35,11 @@ public enum Change: Sendable, Hashable {
   /// The binding's `proofCounter` must still be `from`; sets it to `to`, which is greater, and keeps the version. In a change set
   /// that touches or puts the binding.
   case raiseProofCounter(bindingID: String, from: UInt32, to: UInt32)
+  /// Keeps the receipt of a binding's App Attest key, at most 16 KiB for Apple's service of risk metrics. In a change set that
+  /// puts the binding; it goes when the binding is erased.
+  case putReceipt(bindingID: String, [UInt8])
+  /// Gives a binding's receipt, if it has one, to another one, in a change set that puts both.
+  case moveReceipt(from: String, to: String)
   /// The binding must still be at this version.
   case requireBinding(id: String, version: RecordVersion)
   /// No binding of this id may be in this application; one of another application does not count.

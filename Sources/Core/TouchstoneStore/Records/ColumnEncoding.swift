@@ -31,13 +31,17 @@ extension CredentialRecord {
 /// transport, each with its length in front; an attestation, if the flag says so, stands before the transports.
 extension PasskeyRecord {
   private static var backupEligibleFlag: UInt8 { 0x01 }
+  private static var backedUpFlag: UInt8 { 0x02 }
   private static var attestedFlag: UInt8 { 0x80 }
 
   public var encoded: [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(bigEndian: UInt32(bitPattern: algorithm))
-    bytes.append(
-      (isBackupEligible ? Self.backupEligibleFlag : 0) | (attestation == nil ? 0 : Self.attestedFlag))
+    var flags: UInt8 = 0
+    if isBackupEligible { flags |= Self.backupEligibleFlag }
+    if isBackedUp { flags |= Self.backedUpFlag }
+    if attestation != nil { flags |= Self.attestedFlag }
+    bytes.append(flags)
     for part in [credentialID, publicKey, aaguid] {
       bytes.append(bigEndian: UInt32(part.count))
       bytes += part
@@ -60,8 +64,8 @@ extension PasskeyRecord {
     }
     self.init(
       digest: digest, credentialID: credentialID, algorithm: Int32(bitPattern: UInt32(algorithm)),
-      publicKey: publicKey, aaguid: aaguid, isBackupEligible: flags & Self.backupEligibleFlag != 0, rpID: rpID,
-      transports: [], attestation: attestation)
+      publicKey: publicKey, aaguid: aaguid, isBackupEligible: flags & Self.backupEligibleFlag != 0,
+      isBackedUp: flags & Self.backedUpFlag != 0, rpID: rpID, transports: [], attestation: attestation)
     while !rest.isEmpty {
       guard let transport = rest.popLengthPrefixed() else { return nil }
       transports.append(transport)
@@ -146,11 +150,11 @@ extension KeyAttestationRecord {
   }
 }
 
-/// Key id, public key, app, environment and receipt, each with its length in front: four bytes, big-endian.
+/// Key id, public key, app and environment, each with its length in front: four bytes, big-endian.
 extension AppAttestRecord {
   public var encoded: [UInt8] {
     var bytes: [UInt8] = []
-    for field in [keyID, publicKey, [UInt8](appID.utf8), [UInt8](environment.utf8), receipt] {
+    for field in [keyID, publicKey, [UInt8](appID.utf8), [UInt8](environment.utf8)] {
       bytes.append(bigEndian: UInt32(field.count))
       bytes += field
     }
@@ -160,10 +164,9 @@ extension AppAttestRecord {
   public init?(encoded: [UInt8]) {
     var rest = encoded[...]
     guard let keyID = rest.popLengthPrefixedBytes(), let publicKey = rest.popLengthPrefixedBytes(),
-      let appID = rest.popLengthPrefixed(), let environment = rest.popLengthPrefixed(),
-      let receipt = rest.popLengthPrefixedBytes(), rest.isEmpty
+      let appID = rest.popLengthPrefixed(), let environment = rest.popLengthPrefixed(), rest.isEmpty
     else { return nil }
-    self.init(keyID: keyID, publicKey: publicKey, appID: appID, environment: environment, receipt: receipt)
+    self.init(keyID: keyID, publicKey: publicKey, appID: appID, environment: environment)
   }
 }
 

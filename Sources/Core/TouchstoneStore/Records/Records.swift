@@ -97,7 +97,7 @@ public struct KeyAttestationRecord: Sendable, Hashable {
   }
 }
 
-/// A passkey as it was registered (R46). Its sign count stands in the binding.
+/// A passkey as it was registered, but for its state of backup (R46). Its sign count stands in the binding.
 public struct PasskeyRecord: Sendable, Hashable {
   /// SHA-256 of `credentialID`, by which it is found.
   public var digest: [UInt8]
@@ -108,7 +108,10 @@ public struct PasskeyRecord: Sendable, Hashable {
   public var publicKey: [UInt8]
   /// The authenticator's model, 16 bytes.
   public var aaguid: [UInt8]
+  /// It may be copied to other devices. Never changes.
   public var isBackupEligible: Bool
+  /// There was a copy of it, at the latest login.
+  public var isBackedUp: Bool
   /// The relying party at that time.
   public var rpID: String
   public var transports: [String]
@@ -117,7 +120,7 @@ public struct PasskeyRecord: Sendable, Hashable {
 
   public init(
     digest: [UInt8], credentialID: [UInt8], algorithm: Int32, publicKey: [UInt8], aaguid: [UInt8],
-    isBackupEligible: Bool, rpID: String, transports: [String], attestation: KeyAttestationRecord?
+    isBackupEligible: Bool, isBackedUp: Bool, rpID: String, transports: [String], attestation: KeyAttestationRecord?
   ) {
     self.digest = digest
     self.credentialID = credentialID
@@ -125,13 +128,15 @@ public struct PasskeyRecord: Sendable, Hashable {
     self.publicKey = publicKey
     self.aaguid = aaguid
     self.isBackupEligible = isBackupEligible
+    self.isBackedUp = isBackedUp
     self.rpID = rpID
     self.transports = transports
     self.attestation = attestation
   }
 }
 
-/// An App Attest key, which vouched for a binding's keys (R43). Its counter is the binding's `proofCounter`.
+/// An App Attest key, which vouched for a binding's keys (R43). Its counter is the binding's `proofCounter`, and its receipt
+/// stands apart (`Store.receipt`), because each login reads its binding.
 public struct AppAttestRecord: Sendable, Hashable {
   /// The SHA-256 of the public key.
   public var keyID: [UInt8]
@@ -141,15 +146,12 @@ public struct AppAttestRecord: Sendable, Hashable {
   public var appID: String
   /// "production" or "development"
   public var environment: String
-  /// For Apple's service of risk metrics. At most 16 KiB.
-  public var receipt: [UInt8]
 
-  public init(keyID: [UInt8], publicKey: [UInt8], appID: String, environment: String, receipt: [UInt8]) {
+  public init(keyID: [UInt8], publicKey: [UInt8], appID: String, environment: String) {
     self.keyID = keyID
     self.publicKey = publicKey
     self.appID = appID
     self.environment = environment
-    self.receipt = receipt
   }
 }
 

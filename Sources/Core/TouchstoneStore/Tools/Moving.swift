@@ -5,6 +5,7 @@ package import TouchstonePolicy
 /// The tables that move row by row, by their names in every store.
 package enum MovedTable: String, Sendable, Hashable, CaseIterable {
   case bindings
+  case receipts = "app_attest_receipts"
   case devices
   case profiles
   case evaluations
@@ -16,6 +17,7 @@ package enum MovedTable: String, Sendable, Hashable, CaseIterable {
 /// A row as it is, with its version.
 package enum MovedRow: Sendable, Hashable {
   case binding(BindingRecord)
+  case receipt(bindingID: String, [UInt8])
   /// `standInUntil`: when a stand-in may be forgotten.
   case device(DeviceRecord, standInUntil: UnixTime?)
   case profile(ProfileRecord, standInUntil: UnixTime?)

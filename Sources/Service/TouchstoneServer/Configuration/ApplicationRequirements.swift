@@ -11,7 +11,7 @@ package struct ApplicationRequirements {
   package let warnings: [String]
   private let trustFiles: AttestationFiles
 
-  /// The roots and revoked certificates that the file names.
+  /// The roots, revoked certificates and metadata that the file names.
   package func loadAndroidTrust() throws(Failure) -> AndroidTrust {
     var configuration = ProcessConfiguration()
     configuration.attestation = trustFiles

@@ -1,9 +1,10 @@
-// `attestation:` of the configuration: which certificates of phones' keys are trusted.
+// `attestation:` of the configuration: which certificates of phones' and authenticators' keys are trusted.
 
 internal import SettingFiles
 internal import TouchstoneAttestation
 internal import TouchstonePolicy
 internal import TouchstoneService
+internal import TouchstoneStore
 
 struct AttestationFiles: Hashable {
   /// Certificates in PEM, which take the place of the built-in ones, so that a root that was withdrawn can be left out; `nil`:
@@ -11,29 +12,43 @@ struct AttestationFiles: Hashable {
   var androidRoots: String?
   /// The same in place of Apple's, for App Attest.
   var appleRoots: String?
+  /// What authenticators' certificates lead to, if the metadata does not have their model; `nil`: nothing.
+  var authenticatorRoots: String?
+  /// What the signer of FIDO's metadata leads to, in place of GlobalSign's roots, which are built in.
+  var metadataRoots: String?
   /// Google's list of revoked certificates; `nil`: none is compared.
   var androidRevoked: String?
+  /// FIDO's metadata of authenticators' models; `nil`: none is known.
+  var metadata: String?
   /// Roots change once in years.
   var rootsMaximumAge = Duration.seconds(365 * 86_400)
   /// Google's list is to be fetched daily; a week of failures is one that nobody noticed.
   var revokedMaximumAge = Duration.seconds(7 * 86_400)
+  /// After the day for which the next one was announced.
+  var metadataMaximumAge = Duration.seconds(7 * 86_400)
   var refusesWhenTooOld = false
 
   enum Key: String, CaseIterable {
     case roots
     case revoked
+    case metadata
     case whenTooOld = "when_too_old"
   }
 
   enum FileKey: String, CaseIterable {
     case android
     case apple
+    case authenticators
+    case fido
     case maximumAge = "maximum_age"
   }
 
   static let rootsSetting = "attestation.roots.android"
   static let appleRootsSetting = "attestation.roots.apple"
+  static let authenticatorRootsSetting = "attestation.roots.authenticators"
+  static let metadataRootsSetting = "attestation.roots.fido"
   static let revokedSetting = "attestation.revoked.android"
+  static let metadataSetting = "attestation.metadata.fido"
   /// Google has five roots, of two kilobytes each.
   private static let maximumRootsBytes = 1 << 20
   /// Google's list has some thousand entries of a hundred bytes.
@@ -47,18 +62,26 @@ struct AttestationFiles: Hashable {
       switch Key(rawValue: entry.key.name) {
       case .roots:
         Self.readFiles(
-          entry.value, name, [.android: \.androidRoots, .apple: \.appleRoots], \.rootsMaximumAge, into: &self,
-          with: &reader)
+          entry.value, name,
+          [
+            .android: \.androidRoots, .apple: \.appleRoots, .authenticators: \.authenticatorRoots,
+            .fido: \.metadataRoots,
+          ], \.rootsMaximumAge, into: &self, with: &reader)
       case .revoked:
         // Apple publishes no list.
         Self.readFiles(
           entry.value, name, [.android: \.androidRevoked], \.revokedMaximumAge, into: &self, with: &reader)
+      case .metadata:
+        Self.readFiles(entry.value, name, [.fido: \.metadata], \.metadataMaximumAge, into: &self, with: &reader)
       case .whenTooOld:
         if let refuses = reader.word(entry.value, name, among: [("warn", false), ("refuse", true)]) {
           refusesWhenTooOld = refuses
         }
       case nil: break
       }
+    }
+    if metadataRoots != nil, metadata == nil {
+      reader.refuse(node.place, "\(Self.metadataRootsSetting) has no effect: there is no \(Self.metadataSetting)")
     }
   }
 
@@ -104,38 +127,68 @@ struct AttestationFiles: Hashable {
       throw FileError(message: "is not the JSON of a list of revoked certificates: \(error)")
     }
   }
+
+  /// Its signature protects what it says, and write access would bring an old one back.
+  fileprivate static func metadata(
+    in path: String, roots: [Certificate]?, at now: UnixTime
+  ) throws(FileError) -> AuthenticatorMetadata {
+    let bytes = try readFile(path, maximumBytes: AuthenticatorMetadata.maximumBytes, from: .ownersOnly)
+    do throws(ProofError) {
+      guard let roots else {
+        return try .read(bytes, roots: try AuthenticatorMetadata.builtInRoots(), at: Int(now.seconds))
+      }
+      return try .read(bytes, roots: roots, at: Int(now.seconds))
+    } catch {
+      throw FileError(message: "is not FIDO's metadata, signed: \(error.reason.rawValue): \(error.detail)")
+    }
+  }
 }
 
 extension ProcessConfiguration {
-  func loadAndroidTrust() throws(Failure) -> AndroidTrust {
+  func loadAndroidTrust(at now: UnixTime = systemTime()) throws(Failure) -> AndroidTrust {
     var trust = AndroidTrust()
     trust.refusesWhenTooOld = attestation.refusesWhenTooOld
-    let roots = try load(attestation.androidRoots, of: AttestationFiles.rootsSetting, AttestationFiles.roots)
-    if let roots {
-      trust.roots = roots.value
-      trust.dates.append(
-        TrustDate(
-          setting: AttestationFiles.rootsSetting, writtenAt: roots.writtenAt, maximumAge: attestation.rootsMaximumAge))
-    }
-    let appleRoots = try load(
-      attestation.appleRoots, of: AttestationFiles.appleRootsSetting, AttestationFiles.roots)
-    if let appleRoots {
-      trust.appAttestRoots = appleRoots.value
-      trust.appAttestDates.append(
-        TrustDate(
-          setting: AttestationFiles.appleRootsSetting, writtenAt: appleRoots.writtenAt,
-          maximumAge: attestation.rootsMaximumAge))
-    }
+    trust.roots = try loadRoots(attestation.androidRoots, AttestationFiles.rootsSetting, &trust.dates)
+    trust.appAttestRoots = try loadRoots(
+      attestation.appleRoots, AttestationFiles.appleRootsSetting, &trust.appAttestDates)
+    trust.authenticatorRoots =
+      try loadRoots(
+        attestation.authenticatorRoots, AttestationFiles.authenticatorRootsSetting, &trust.authenticatorDates) ?? []
     let revoked = try load(
       attestation.androidRevoked, of: AttestationFiles.revokedSetting, AttestationFiles.revokedSerialNumbers)
     if let revoked {
       trust.revokedSerialNumbers = revoked.value
       trust.dates.append(
         TrustDate(
-          setting: AttestationFiles.revokedSetting, writtenAt: revoked.writtenAt,
+          setting: AttestationFiles.revokedSetting, .written(revoked.writtenAt),
           maximumAge: attestation.revokedMaximumAge))
     }
+    try loadMetadata(into: &trust, at: now)
     return trust
+  }
+
+  /// `nil`: the setting is not there.
+  private func loadRoots(
+    _ path: String?, _ setting: String, _ dates: inout [TrustDate]
+  ) throws(Failure) -> [Certificate]? {
+    guard let roots = try load(path, of: setting, AttestationFiles.roots) else { return nil }
+    dates.append(TrustDate(setting: setting, .written(roots.writtenAt), maximumAge: attestation.rootsMaximumAge))
+    return roots.value
+  }
+
+  /// Its own date counts, and not its file's: a copy of an old one is old.
+  private func loadMetadata(into trust: inout AndroidTrust, at now: UnixTime) throws(Failure) {
+    let roots = try loadRoots(
+      attestation.metadataRoots, AttestationFiles.metadataRootsSetting, &trust.authenticatorDates)
+    let metadata = try load(attestation.metadata, of: AttestationFiles.metadataSetting) { path throws(FileError) in
+      try AttestationFiles.metadata(in: path, roots: roots, at: now)
+    }
+    guard let metadata else { return }
+    trust.metadata = metadata
+    trust.authenticatorDates.append(
+      TrustDate(
+        setting: AttestationFiles.metadataSetting, .due(UnixTime(seconds: Int64(metadata.nextUpdate))),
+        maximumAge: attestation.metadataMaximumAge))
   }
 
   private func load<Value>(

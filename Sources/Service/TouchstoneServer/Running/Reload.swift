@@ -72,6 +72,18 @@ extension Reload {
         "setting \(AttestationFiles.revokedSetting)", before.androidRevoked != nil && after.androidRevoked == nil,
         "revoked certificates count"
       ),
+      (
+        "setting \(AttestationFiles.metadataSetting)", before.metadata != nil && after.metadata == nil,
+        "revoked authenticators count"
+      ),
+      (
+        "setting \(AttestationFiles.authenticatorRootsSetting)",
+        before.authenticatorRoots != nil && after.authenticatorRoots == nil, "their certificates prove nothing"
+      ),
+      (
+        "setting \(AttestationFiles.metadataRootsSetting)", before.metadataRoots != nil && after.metadataRoots == nil,
+        "GlobalSign's roots are trusted"
+      ),
     ]
     for (name, isGone, consequence) in vanished where isGone {
       throw Failure(

@@ -3,6 +3,7 @@
 package import DispatchRPC
 internal import Glibc
 package import Logging
+internal import TouchstoneAttestation
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
@@ -46,7 +47,7 @@ package final class RunningService: Sendable {
     }
     let tls = try configuration.loadTLS()
     var configuration = configuration
-    configuration.service.androidTrust = try configuration.loadAndroidTrust()
+    configuration.service.androidTrust = try configuration.loadAndroidTrust(at: clock())
     configuration.logWarnings(logger)
     let descriptors = DescriptorLimit.raised()
     let named = NamedApplications(configuration.service.namedApplications)
@@ -174,6 +175,7 @@ package final class RunningService: Sendable {
       try listener.require(callers: callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
     }
     let androidTrust = try configuration.loadAndroidTrust()
+    try androidTrust.requireMetadata(noOlderThan: service.metadataNumber)
     let keys = try configuration.keySource.load()
     guard Pepper.areEqual(keys.pepper.check, pepperCheck) else {
       throw Failure(
@@ -231,6 +233,19 @@ extension RPCServer {
       // By number, because a name may have another address by now.
       try listen(host: listener.address.host, port: port, tls: listener.isEncrypted ? tls : nil)
     }
+  }
+}
+
+extension AndroidTrust {
+  /// An older one would bring back models that became known as revoked.
+  fileprivate func requireMetadata(noOlderThan number: Int?) throws(Failure) {
+    guard let metadata, let number, metadata.number < number else { return }
+    throw Failure(
+      kind: .badConfiguration,
+      message: """
+        \(AttestationFiles.metadataSetting) has number \(metadata.number), and number \(number) is in force: fetch the newest, or \
+        restart the service if this is meant
+        """)
   }
 }
 

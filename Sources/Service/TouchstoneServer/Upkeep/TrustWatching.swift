@@ -53,7 +53,9 @@ final class TrustWatching: Sendable {
           """
           trust data is too old: renew the file, and send SIGHUP\(isRefused ? "; until then no attested key is bound" : "")
           """,
-          metadata: ["setting": "\(date.setting)", "written": "\(date.age(at: now))", "maximum_age": "\(date.limit)"])
+          metadata: [
+            "setting": "\(date.setting)", "\(date.originName)": "\(date.age(at: now))", "maximum_age": "\(date.limit)",
+          ])
         if isNew { tell(date, isRefused: isRefused, at: now) }
       case .renewed(let setting):
         logger.notice("trust data is recent again", metadata: ["setting": "\(setting)"])
@@ -89,11 +91,11 @@ struct TrustAlarm: Sendable {
   private var complaints: [String: Complaint] = [:]
 
   init(_ trust: AndroidTrust) {
-    (dates, refuses) = (trust.dates + trust.appAttestDates, trust.refusesWhenTooOld)
+    (dates, refuses) = (trust.allDates, trust.refusesWhenTooOld)
   }
 
   mutating func replace(_ trust: AndroidTrust) {
-    (dates, refuses) = (trust.dates + trust.appAttestDates, trust.refusesWhenTooOld)
+    (dates, refuses) = (trust.allDates, trust.refusesWhenTooOld)
   }
 
   mutating func checked(at now: UnixTime) -> [Step] {
@@ -119,8 +121,28 @@ struct TrustAlarm: Sendable {
 }
 
 extension TrustDate {
+  fileprivate var originName: String {
+    switch origin {
+    case .written: "written"
+    case .due: "next_update"
+    }
+  }
+
+  fileprivate var eventKey: String {
+    switch origin {
+    case .written: "written_at"
+    case .due: "next_update"
+    }
+  }
+
+  fileprivate var originTime: UnixTime {
+    switch origin {
+    case .written(let time), .due(let time): time
+    }
+  }
+
   fileprivate func age(at now: UnixTime) -> String {
-    let seconds = now.seconds - writtenAt.seconds
+    let seconds = now.seconds - originTime.seconds
     return seconds < 0 ? "in the future" : "\(Duration.seconds(seconds - seconds % 3_600).settingName) ago"
   }
 
@@ -133,7 +155,7 @@ extension EventDraft {
       time: now, kind: "trust.too_old", applicationID: "", caller: "operator",
       details: [
         EventDetail(key: "setting", value: date.setting),
-        EventDetail(key: "written_at", value: "\(date.writtenAt.seconds)"),
+        EventDetail(key: date.eventKey, value: "\(date.originTime.seconds)"),
         EventDetail(key: "maximum_age", value: date.limit),
         EventDetail(key: "attested_bindings", value: isRefused ? "refused" : "accepted"),
       ])

@@ -47,15 +47,18 @@ struct Grant: Sendable {
   /// The success depends on the standings of binding, device and profile, so all must still be as they were read. A record
   /// that the decision replaces is compared when it is written.
   ///
-  /// - Parameter provenFamily: the family in a posture that came with a proof by the device's key. A success of another factor
-  ///   proves nothing about the device.
+  /// - Parameters:
+  ///   - provenFamily: the family in a posture that came with a proof by the device's key. A success of another factor proves
+  ///     nothing about the device.
+  ///   - assertion: of a passkey; `nil`: another factor succeeded.
   func changes(
-    _ subject: Subject, _ decision: AttemptDecision, provenFamily: PlatformFamily?, at now: UnixTime
+    _ subject: Subject, _ decision: AttemptDecision, provenFamily: PlatformFamily?, _ assertion: OfferedAssertion?,
+    at now: UnixTime
   ) -> [Change] {
     var changes: [Change] = []
     changes.reserveCapacity(Self.mostChanges)
     if let binding = subject.binding {
-      changes.append(change(of: binding, decision, provenFamily, at: now))
+      changes.append(change(of: binding, decision, provenFamily, assertion, at: now))
       if decision.device == nil {
         let device = subject.device
         changes.append(.requireDevice(id: device.deviceID, vendor: device.vendor, version: device.version))
@@ -67,10 +70,12 @@ struct Grant: Sendable {
   }
 
   private func change(
-    of binding: BindingRecord, _ decision: AttemptDecision, _ provenFamily: PlatformFamily?, at now: UnixTime
+    of binding: BindingRecord, _ decision: AttemptDecision, _ provenFamily: PlatformFamily?,
+    _ assertion: OfferedAssertion?, at now: UnixTime
   ) -> Change {
     let learnsFamily = binding.platformFamily == nil && provenFamily != nil
-    guard decision.baseline != nil || learnsFamily else {
+    let backup = assertion.flatMap { PasskeyAttempt.newBackup($0, binding) }
+    guard decision.baseline != nil || learnsFamily || backup != nil else {
       return .touchBinding(id: binding.bindingID, version: binding.version, lastUsedAt: now)
     }
     var binding = binding
@@ -78,6 +83,8 @@ struct Grant: Sendable {
     if let baseline = decision.baseline { binding.baseline = baseline }
     // R38: the binding has no recorded family.
     if learnsFamily { binding.platformFamily = provenFamily }
+    // R46
+    if let backup { binding.credential = .passkey(backup) }
     binding.lastUsedAt = now
     return .putBinding(binding)
   }

@@ -150,8 +150,16 @@ extension TouchstoneService {
   @Sendable private func getBinding(
     _ request: V1.GetBindingRequest, _ exchange: Exchange<V1.GetBindingResponse>
   ) throws(RequestError) {
-    try binding(request.bindingID, of: request.applicationID, for: exchange) { binding in
-      exchange.answer(V1.GetBindingResponse(binding: V1.Binding.whole(binding)))
+    try binding(request.bindingID, of: request.applicationID, for: exchange) { [store] binding in
+      let shown = V1.Binding(binding)
+      guard binding.appAttest != nil else { return exchange.answer(V1.GetBindingResponse(binding: shown)) }
+      store.receipt(
+        ofBinding: binding.bindingID,
+        completion: exchange.then { receipt in
+          var shown = shown
+          shown.appAttest?.receipt = receipt
+          exchange.answer(V1.GetBindingResponse(binding: shown))
+        })
     }
   }
 

@@ -501,6 +501,11 @@ struct EnrolmentFlow: Sendable {
       }
     }
     changeSet.changes.append(.putBinding(binding))
+    if let receipt = vouched?.receipt {
+      changeSet.changes.append(.putReceipt(bindingID: binding.bindingID, receipt))
+    } else if vouched != nil, let existing {
+      changeSet.changes.append(.moveReceipt(from: existing.bindingID, to: binding.bindingID))
+    }
     changeSet.events.append(.binding(.created, binding, caller: exchange.caller, time: now))
     if endingLockout {
       var device = records.device

@@ -39,8 +39,9 @@ enum AppAttestVerdict: Sendable {
 }
 
 struct VouchedKeys: Sendable {
-  /// The App Attest key, with its receipt.
   var appAttest: AppAttestRecord
+  /// Of a key that was attested now; `nil`: the binding that is replaced has it.
+  var receipt: [UInt8]?
   /// 0 for a key that was attested now.
   var counter: UInt32
   /// Of each of the binding's keys.
@@ -83,7 +84,7 @@ enum KeyProofRefusal: Sendable, Hashable {
     case .trustTooOld:
       error = .failedPrecondition(
         reason,
-        "\(field): the service's roots or its list of revoked certificates are too old; its operator renews them")
+        "\(field): the service's roots, revoked certificates or metadata are too old; its operator renews them")
     case .proof(let proof) where proof.reason == .attestationRequired:
       error = .failedPrecondition(reason, "the application requires an attestation of each key")
     case .proof(let proof) where proof.reason == .passkeysNotServed:
@@ -129,10 +130,7 @@ final class KeyProofs: Sendable {
 
     fileprivate init(_ trust: AndroidTrust) {
       do throws(ProofError) {
-        var anchors = try TrustAnchors.builtIn()
-        if let roots = trust.roots { anchors.androidHardware = roots }
-        if let roots = trust.appAttestRoots { anchors.appAttest = roots }
-        self.anchors = anchors
+        anchors = try trust.anchors()
       } catch {
         preconditionFailure("a built-in root: \(error.detail)")
       }
@@ -172,6 +170,9 @@ final class KeyProofs: Sendable {
       return applications[index].value.passkeys
     }
   }
+
+  /// The present one.
+  var trust: AndroidTrust { trusted.withLock { $0.source } }
 
   /// For all proofs that are judged later.
   func replace(_ trust: AndroidTrust) {
@@ -232,7 +233,8 @@ final class KeyProofs: Sendable {
         let record = KeyAttestationRecord(
           level: ProofLevel(try requirements.level(of: attestation)), app: attestation.appID, attestation.facts)
         return .vouched(
-          VouchedKeys(appAttest: AppAttestRecord(attestation), counter: 0, attestation: record))
+          VouchedKeys(
+            appAttest: AppAttestRecord(attestation), receipt: attestation.receipt, counter: 0, attestation: record))
       case .assertion(let bytes, let key):
         guard key.keyID == offered.keyID, let environment = AppAttestEnvironment(rawValue: key.environment) else {
           return .refused(.unknownAppAttestKey)
@@ -348,6 +350,6 @@ extension AppAttestRecord {
   fileprivate init(_ attestation: AppAttestation) {
     self.init(
       keyID: attestation.keyID, publicKey: attestation.publicKey, appID: attestation.appID,
-      environment: attestation.environment.rawValue, receipt: attestation.receipt)
+      environment: attestation.environment.rawValue)
   }
 }

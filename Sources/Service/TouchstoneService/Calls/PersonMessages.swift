@@ -32,6 +32,8 @@ extension Denial.Reason {
     case .appNotProven:
       "a payment on a platform without domain state needs keys whose attestation was compared with the application's packages; "
         + "configure them (applications.*.packages), and bind the device anew"
+    case .keyNotDeviceBound:
+      "the policy takes passkeys that cannot be copied to other devices (passkeys: device_bound): register one of a security key"
     default: ""
     }
   }

@@ -122,7 +122,7 @@ extension V1.Binding {
       if let attestation = passkey.attestation { keyAttestations = [V1.KeyAttestation(attestation)] }
       self.passkey = V1.Passkey(
         credentialID: passkey.credentialID, algorithm: passkey.algorithm, aaguid: passkey.aaguid,
-        backupEligible: passkey.isBackupEligible, transports: passkey.transports)
+        backupEligible: passkey.isBackupEligible, transports: passkey.transports, backedUp: passkey.isBackedUp)
     }
     appAttest = record.appAttest.map {
       V1.AppAttestKey(
@@ -130,12 +130,6 @@ extension V1.Binding {
     }
   }
 
-  /// With what is too large for lists.
-  static func whole(_ record: BindingRecord) -> V1.Binding {
-    var binding = V1.Binding(record)
-    binding.appAttest?.receipt = record.appAttest?.receipt ?? []
-    return binding
-  }
 }
 
 extension PostureTerms {

@@ -258,9 +258,10 @@ final class AttemptFlow: Sendable {
     var changes = secretChanges(attempt) + attempt.returned
     changes.reserveCapacity(Grant.mostChanges)
     if let grant {
+      let assertion = proof.assertion
       changes += grant.changes(
-        subject, decision, provenFamily: proof.isByKey ? posture.platform.family : nil, at: attempt.time)
-      if let assertion = proof.assertion, let binding = subject.binding,
+        subject, decision, provenFamily: proof.isByKey ? posture.platform.family : nil, assertion, at: attempt.time)
+      if let assertion, let binding = subject.binding,
         let change = PasskeyAttempt.counterChange(assertion, binding)
       {
         changes.append(change)

@@ -220,4 +220,12 @@ extension PasskeyAttempt {
     }
     return .raiseProofCounter(bindingID: binding.bindingID, from: binding.proofCounter, to: count)
   }
+
+  /// The passkey with another state of backup; `nil`: it is as it was.
+  static func newBackup(_ assertion: OfferedAssertion, _ binding: BindingRecord) -> PasskeyRecord? {
+    let isBackedUp = AuthenticatorData.flags(in: assertion.authenticatorData).contains(.backedUp)
+    guard var passkey = binding.passkey, passkey.isBackedUp != isBackedUp else { return nil }
+    passkey.isBackedUp = isBackedUp
+    return passkey
+  }
 }

@@ -135,7 +135,10 @@ extension KeyProofs {
           try requirements.passkey(challenge: PasskeyOptions.challenge(signingInput)), anchors: trusted.anchors,
           revoked: trusted.revoked, at: Int(now.seconds))
         // Of these proofs alone, the list and the roots have an age (R45).
-        guard registration.android == nil || !trusted.source.isRefused(at: now) else { return .refused(.trustTooOld) }
+        guard
+          registration.android == nil || !trusted.source.isRefused(at: now),
+          !registration.restsOnAuthenticatorRoots || !trusted.source.areAuthenticatorsRefused(at: now)
+        else { return .refused(.trustTooOld) }
         try Self.checkKey(of: registration)
         let level = try requirements.level(of: registration)
         return .proven(
@@ -176,7 +179,7 @@ extension PasskeyRecord {
     self.init(
       digest: Self.digest(ofCredentialID: registration.credentialID), credentialID: registration.credentialID,
       algorithm: Int32(registration.algorithm), publicKey: registration.p256Point ?? registration.publicKey,
-      aaguid: registration.aaguid, isBackupEligible: registration.isBackupEligible, rpID: rpID,
-      transports: transports, attestation: attestation)
+      aaguid: registration.aaguid, isBackupEligible: registration.isBackupEligible,
+      isBackedUp: registration.isBackedUp, rpID: rpID, transports: transports, attestation: attestation)
   }
 }

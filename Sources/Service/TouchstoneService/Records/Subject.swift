@@ -104,7 +104,7 @@ struct Subject: Sendable {
     var subject = self
     subject.records = AttemptRecords(
       binding: passkey.binding, device: passkey.device, profile: passkey.profile, evaluation: evaluation)
-    subject.bindingStanding.passkeyLevel = passkey.binding?.credential.proofLevel ?? .none
+    subject.bindingStanding.show(passkey.binding?.passkey)
     return subject
   }
 
@@ -221,6 +221,8 @@ struct StandIns: Sendable {
         isActive: false, keyProtections: [], holdsProfileTouchID: false, baseline: nil, platformFamily: nil)
       passkey.holdsPasskey = true
       passkey.passkeyLevel = Self.passkeyLevels[chance.next(of: Self.passkeyLevels.count)]
+      // Most are of phones and browsers, which copy them.
+      passkey.isPasskeyDeviceBound = chance.next(of: 4) == 0
       return passkey
     }
     let keys = Self.keyProtections[chance.next(of: Self.keyProtections.count)]
@@ -257,6 +259,15 @@ struct StandIns: Sendable {
   }
 }
 
+extension BindingStanding {
+  /// What a policy may ask of a passkey that is known; `nil`: there is none.
+  fileprivate mutating func show(_ passkey: PasskeyRecord?) {
+    guard let passkey else { return }
+    passkeyLevel = passkey.attestation?.level ?? .none
+    isPasskeyDeviceBound = !passkey.isBackupEligible
+  }
+}
+
 extension BindingRecord {
   var standing: BindingStanding {
     var standing = BindingStanding(
@@ -273,7 +284,7 @@ extension BindingRecord {
       standing.holdsProfileTouchID = true
     case .passkey(let passkey):
       standing.holdsPasskey = true
-      standing.passkeyLevel = passkey.attestation?.level ?? .none
+      standing.show(passkey)
     }
     return standing
   }
@@ -430,7 +441,7 @@ extension Subject {
   init(ofPasskeyBearer records: AttemptRecords) {
     var standing = BindingStanding.bearer
     standing.isActive = records.sharedBinding != nil
-    standing.passkeyLevel = records.sharedBinding?.value.credential.proofLevel ?? .none
+    standing.show(records.binding?.passkey)
     self.init(
       records: records, matchesNoSecret: false, profileID: records.sharedBinding?.value.profileID,
       bindingStanding: standing, profileStanding: ProfileRecord.placeholder(in: "").standing)

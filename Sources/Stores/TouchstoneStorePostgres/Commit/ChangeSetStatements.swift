@@ -143,6 +143,10 @@ struct ChangeSetStatements {
       calls.append(isRequiredByNote(subject) ? call.bind(versions[subject]?.read ?? 0) : call)
     case .raiseProofCounter(let id, let from, let to):
       calls.append(StatementCall(.raiseProofCounter).bind(id).bind(from).bind(to))
+    case .putReceipt(let id, let receipt):
+      calls.append(StatementCall(.putReceipt).bind(id).bind(receipt))
+    case .moveReceipt(let id, let newID):
+      calls.append(StatementCall(.moveReceipt).bind(id).bind(newID))
     case .requireBinding where isRequiredByNote(subject): break
     case .requireBinding, .requireDevice, .requireProfile, .requireToken:
       if let versions = versions[subject], !versions.isPut { require(subject, at: versions.read) }
@@ -208,8 +212,8 @@ struct ChangeSetStatements {
   private static func subject(of change: Change) -> Subject? {
     switch change {
     case .putBinding(let binding): .binding([UInt8](binding.bindingID.utf8))
-    case .touchBinding(let id, _, _), .notePosture(let id, _), .raiseProofCounter(let id, _, _),
-      .requireBinding(let id, _):
+    case .touchBinding(let id, _, _), .notePosture(let id, _), .raiseProofCounter(let id, _, _), .putReceipt(let id, _),
+      .moveReceipt(_, let id), .requireBinding(let id, _):
       .binding([UInt8](id.utf8))
     case .putDevice(let device): .device([UInt8](device.storedID.utf8))
     case .requireDevice(let id, let vendor, _): .device([UInt8](vendor.storedID(ofDevice: id).utf8))
@@ -236,7 +240,7 @@ extension Change {
     case .touchBinding(_, let version, _), .requireBinding(_, let version), .requireDevice(_, _, let version),
       .requireProfile(_, _, let version), .requireToken(_, let version):
       version
-    case .notePosture, .raiseProofCounter, .useTicket, .requireNoBinding, .eraseProfile: nil
+    case .notePosture, .raiseProofCounter, .putReceipt, .moveReceipt, .useTicket, .requireNoBinding, .eraseProfile: nil
     }
   }
 
@@ -245,8 +249,8 @@ extension Change {
     case .putBinding, .putDevice, .putProfile, .putEvaluation, .putToken: true
     // Touching a binding compares its version, too.
     case .touchBinding: true
-    case .notePosture, .raiseProofCounter, .useTicket, .requireBinding, .requireNoBinding, .requireDevice,
-      .requireProfile, .requireToken, .eraseProfile:
+    case .notePosture, .raiseProofCounter, .putReceipt, .moveReceipt, .useTicket, .requireBinding, .requireNoBinding,
+      .requireDevice, .requireProfile, .requireToken, .eraseProfile:
       false
     }
   }

@@ -60,8 +60,9 @@ struct CommitBatch {
       version > 0 || id.utf8.first != ProfileRecord.erasureMarkPrefix ? .profile : nil
     case .putEvaluation(let evaluation): evaluation.version == 0 ? .evaluation : nil
     case .putToken(let token): token.version == 0 ? .token : nil
-    case .putBinding, .putDevice, .putProfile, .useTicket, .requireBinding, .requireNoBinding, .requireToken,
-      .eraseProfile:
+    case .putBinding, .putDevice, .putProfile, .putReceipt, .moveReceipt, .useTicket, .requireBinding,
+      .requireNoBinding,
+      .requireToken, .eraseProfile:
       nil
     }
   }

@@ -131,12 +131,20 @@ extension Statement {
       DELETE FROM bindings WHERE binding_id IN (
         SELECT binding_id FROM bindings
         WHERE application_id = $1 AND profile_id = $2 AND binding_id > $3 AND is_revoked ORDER BY binding_id LIMIT $4)
-      RETURNING binding_id)
+      RETURNING binding_id),
+    \(deletionOfReceipts)
     SELECT binding_id FROM removed ORDER BY binding_id
     """)
   static let deleteBindingsOfProfile = Statement(
     "delete_bindings_of_profile",
-    "DELETE FROM bindings WHERE application_id = $1 AND profile_id = $2 RETURNING binding_id")
+    """
+    WITH removed AS (DELETE FROM bindings WHERE application_id = $1 AND profile_id = $2 RETURNING binding_id),
+    \(deletionOfReceipts)
+    SELECT binding_id FROM removed
+    """)
+  /// Of removed bindings, in the same statement.
+  private static let deletionOfReceipts =
+    "receipts AS (DELETE FROM app_attest_receipts WHERE binding_id IN (SELECT binding_id FROM removed))"
   /// A missing mark, as a record. A commit that depends on the mark comes before the erasure, which then finds its writes, or
   /// finds another mark.
   static let beginErasure = raiseErasureMark("begin_erasure", to: "profiles.version + 1")

@@ -103,6 +103,17 @@ extension Statement {
     "raise_proof_counter",
     "UPDATE bindings SET proof_counter = $3 WHERE binding_id = $1 AND proof_counter = $2 RETURNING 1")
 
+  /// Binding id, receipt.
+  static let putReceipt = Statement(
+    "put_receipt",
+    """
+    INSERT INTO app_attest_receipts (binding_id, receipt) VALUES ($1, $2)
+    ON CONFLICT (binding_id) DO UPDATE SET receipt = excluded.receipt
+    """)
+  /// The id of the binding that has it, and of the one that gets it, which is new.
+  static let moveReceipt = Statement(
+    "move_receipt", "UPDATE app_attest_receipts SET binding_id = $2 WHERE binding_id = $1")
+
   static let insertDevice = Statement(
     "insert_device", "INSERT INTO devices (\(DeviceRecord.boundColumns), version) VALUES (\(placeholders(1...5)), 1)")
   static let updateDevice = required(
@@ -174,8 +185,8 @@ extension Statement {
     """
 
   static let writing = [
-    touchBinding, insertBinding, updateBinding, notePosture, noteRequiredPosture, raiseProofCounter, insertDevice,
-    updateDevice,
+    touchBinding, insertBinding, updateBinding, notePosture, noteRequiredPosture, raiseProofCounter, putReceipt,
+    moveReceipt, insertDevice, updateDevice,
     insertProfile, updateProfile, insertEvaluation, updateEvaluation, insertToken, updateToken, useTicket, finish,
     finishUnflushed,
   ]

@@ -95,6 +95,8 @@ extension Statement {
   static let selectActiveBinding = Statement(
     "select_active_binding",
     "SELECT \(BindingRecord.columns) FROM bindings WHERE application_id = $1 AND device_id = $2 AND NOT is_revoked")
+  static let selectReceipt = Statement(
+    "select_receipt", "SELECT receipt FROM app_attest_receipts WHERE binding_id = $1")
   static let countActiveBindings = Statement(
     "count_active_bindings",
     "SELECT count(*) FROM bindings WHERE application_id = $1 AND profile_id = $2 AND NOT is_revoked")
@@ -130,6 +132,6 @@ extension Statement {
 
   static let reading = [
     attemptsOfBindings, attemptOfProfile, attemptOfProfileTouchID, selectDevice, selectProfile, selectActiveBinding,
-    countActiveBindings, selectTicket, selectToken, selectBindings, selectActiveBindings, selectLineage,
+    selectReceipt, countActiveBindings, selectTicket, selectToken, selectBindings, selectActiveBindings, selectLineage,
   ]
 }

@@ -66,6 +66,13 @@ enum Schema {
     CREATE UNIQUE INDEX active_profile_touch_id ON bindings (application_id, profile_touch_id)
     WHERE NOT is_revoked AND profile_touch_id IS NOT NULL
     """,
+    // Of a few bindings some kilobytes, which GetBinding alone reads.
+    """
+    CREATE TABLE app_attest_receipts (
+      binding_id BYTEA PRIMARY KEY,
+      receipt BYTEA NOT NULL
+    )
+    """,
     """
     CREATE TABLE devices (
       device_id BYTEA PRIMARY KEY,

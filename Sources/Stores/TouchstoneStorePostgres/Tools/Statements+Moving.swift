@@ -69,6 +69,7 @@ extension MovedTable {
     let columns =
       switch self {
       case .bindings: BindingRecord.columns
+      case .receipts: Columns(["binding_id", "receipt"])
       case .devices: DeviceRecord.boundColumns + ["version"]
       case .profiles: ProfileRecord.boundColumns + ["version"]
       case .evaluations: key + EvaluationRecord.columns.names
@@ -88,8 +89,8 @@ extension MovedTable {
 
   private static let byteColumns: Set = [
     "binding_id", "application_id", "profile_id", "device_id", "device_name", "hardware_keys", "profile_touch_id",
-    "app_attest",
-    "baseline", "posture", "passcode_verifier", "gesture_verifier", "id", "approved_transaction", "hash", "digest",
+    "app_attest", "receipt", "baseline", "posture", "passcode_verifier", "gesture_verifier", "id",
+    "approved_transaction", "hash", "digest",
     "salt", "kind",
     "caller", "details",
   ]
@@ -101,6 +102,7 @@ extension StatementCall {
     let none = StatementCall(Statement(nil, ""))
     switch row {
     case .binding(let binding): self = none.bind(whole: binding).bind(binding.version)
+    case .receipt(let bindingID, let receipt): self = none.bind(bindingID).bind(receipt)
     case .device(let device, let standInUntil):
       self = none.bind(device, standInUntil: standInUntil).bind(device.version)
     case .profile(let profile, let standInUntil):

@@ -201,7 +201,7 @@ final class BatchWriter {
       mismatch("profile", try self.version(ofProfile: profileID, applicationID: applicationID), version)
     case .requireToken(let key, let version):
       mismatch("token", try self.version(ofToken: key), version)
-    case .notePosture, .eraseProfile:
+    case .notePosture, .putReceipt, .moveReceipt, .eraseProfile:
       nil
     }
   }
@@ -360,6 +360,10 @@ final class BatchWriter {
       } else {
         effects.bindings[key]??.proofCounter = counter
       }
+    case .putReceipt(let id, let receipt):
+      try statements.putReceipt.bind(id).bind(receipt).run()
+    case .moveReceipt(let id, let newID):
+      try statements.moveReceipt.bind(id).bind(newID).run()
     case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken, .eraseProfile:
       break
     }
@@ -429,8 +433,9 @@ extension Change {
     case .useTicket(let key): key
     // Whether it was revoked is forgotten.
     case .requireToken(let key, _): key
-    case .putBinding, .putDevice, .putProfile, .touchBinding, .notePosture, .raiseProofCounter, .requireBinding,
-      .requireNoBinding, .requireDevice, .requireProfile, .eraseProfile:
+    case .putBinding, .putDevice, .putProfile, .touchBinding, .notePosture, .raiseProofCounter, .putReceipt,
+      .moveReceipt,
+      .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .eraseProfile:
       nil
     }
   }

@@ -39,6 +39,7 @@ final class ProfileEraser {
 
   private let deleteUses: Statement
   private let deletePostures: Statement
+  private let deleteReceipts: Statement
   private let deleteBindings: Statement
   private let deleteProfile: Statement
   private let deleteDevice: Statement
@@ -49,6 +50,8 @@ final class ProfileEraser {
     let ofItsBinding = "binding_number IN (SELECT number FROM bindings WHERE \(ofProfile))"
     deleteUses = try prepare("DELETE FROM binding_uses WHERE \(ofItsBinding)")
     deletePostures = try prepare("DELETE FROM binding_postures WHERE \(ofItsBinding)")
+    deleteReceipts = try prepare(
+      "DELETE FROM app_attest_receipts WHERE binding_id IN (SELECT binding_id FROM bindings WHERE \(ofProfile))")
     deleteBindings = try prepare("DELETE FROM bindings WHERE \(ofProfile) RETURNING binding_id")
     deleteProfile = try prepare("DELETE FROM profiles WHERE \(ofProfile) RETURNING version")
     deleteDevice = try prepare("DELETE FROM devices WHERE device_id = ? RETURNING version")
@@ -57,7 +60,7 @@ final class ProfileEraser {
   /// Removes everything of the profile except its events.
   func removeRecords(of erasure: ProfileErasure) throws(SQLiteError) -> Removed {
     var removed = Removed()
-    for delete in [deleteUses, deletePostures] {
+    for delete in [deleteUses, deletePostures, deleteReceipts] {
       try delete.bind(erasure.applicationID).bind(erasure.profileID).run()
     }
     deleteBindings.bind(erasure.applicationID).bind(erasure.profileID)

@@ -16,6 +16,10 @@ final class WriteStatements {
   let useTicket: Statement
   /// Binding id, posture.
   let notePosture: Statement
+  /// Binding id, receipt.
+  let putReceipt: Statement
+  /// The id of the binding that has it, and of the one that gets it.
+  let moveReceipt: Statement
   private let putFirstPosture: Statement
   private let putBinding: Statement
   private let addUse: Statement
@@ -47,6 +51,8 @@ final class WriteStatements {
     }
     notePosture = try notingPosture("INSERT OR REPLACE")
     putFirstPosture = try notingPosture("INSERT OR IGNORE")
+    putReceipt = try prepare("INSERT OR REPLACE INTO app_attest_receipts VALUES (?, ?)")
+    moveReceipt = try prepare("UPDATE OR REPLACE app_attest_receipts SET binding_id = ?2 WHERE binding_id = ?1")
     addUse = try prepare(
       "INSERT OR IGNORE INTO binding_uses (binding_number) SELECT number FROM bindings WHERE binding_id = ?")
     useTicket = try prepare("INSERT OR IGNORE INTO used_tickets (expires_at, id) VALUES (?, ?)")

@@ -11,6 +11,7 @@ final class RecordReader {
   private let selectActivePage: Statement
   private let selectPage: Statement
   private let countActiveBindings: Statement
+  private let selectReceipt: Statement
   private let selectDevice: Statement
   private let selectProfile: Statement
   private let selectErasureMark: Statement
@@ -40,6 +41,7 @@ final class RecordReader {
     selectActivePage = try prepare(Self.activePage)
     selectPage = try prepare(Self.page)
     countActiveBindings = try prepare(Self.activeCount)
+    selectReceipt = try prepare("SELECT receipt FROM app_attest_receipts WHERE binding_id = ?")
     selectDevice = try prepare("SELECT \(DeviceRecord.columns) FROM devices WHERE device_id = ?")
     selectErasureMark = try prepare("SELECT version FROM erasure_marks WHERE application_id = ? AND mark_id = ?")
     selectProfile = try prepare(
@@ -78,6 +80,11 @@ final class RecordReader {
 
   func activeBindingCount(applicationID: String, profileID: String) throws(SQLiteError) -> Int {
     try countActiveBindings.bind(applicationID).bind(profileID).first { row in Int(row.integer()) } ?? 0
+  }
+
+  /// Returns the receipt of a binding's App Attest key; empty if it has none.
+  func receipt(ofBinding id: String) throws(SQLiteError) -> [UInt8] {
+    try selectReceipt.bind(id).first { row in row.blob() } ?? []
   }
 
   /// Returns the vendor's own record; if it has none, the one that it inherits.

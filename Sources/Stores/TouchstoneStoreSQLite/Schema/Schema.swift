@@ -38,6 +38,8 @@ enum Schema {
   /// rows of ten bytes keep the pages that logins dirty few. Few logins write `binding_postures` (`SeenPosture`); the other ones have
   /// fewer pages to write.
   ///
+  /// `app_attest_receipts` has kilobytes for a binding, which GetBinding alone reads.
+  ///
   /// `active_bindings_of_profile` spares a query for active bindings the revoked ones, which stay. `archivings` gives a
   /// start the latest one, however long the log is. `stand_in_counts` has a row for each application and `StandInKind`.
   ///
@@ -79,6 +81,11 @@ enum Schema {
     CREATE TABLE binding_postures (
       binding_number INTEGER PRIMARY KEY,
       posture BLOB NOT NULL
+    ) STRICT;
+
+    CREATE TABLE app_attest_receipts (
+      binding_id TEXT PRIMARY KEY,
+      receipt BLOB NOT NULL
     ) STRICT;
 
     CREATE TABLE devices (

@@ -175,6 +175,7 @@ extension MovedTable {
     switch self {
     case .bindings:
       "SELECT \(BindingRecord.columns) FROM \(BindingRecord.joined)"
+    case .receipts: "SELECT binding_id, receipt FROM app_attest_receipts"
     case .devices: "SELECT \(DeviceRecord.columns), stand_in_until FROM devices"
     case .profiles:
       """
@@ -191,6 +192,7 @@ extension MovedTable {
   fileprivate func decode(_ row: inout Row) throws(SQLiteError) -> MovedRow {
     switch self {
     case .bindings: return .binding(try BindingRecord(&row))
+    case .receipts: return .receipt(bindingID: row.text(), row.blob())
     case .devices:
       let device = DeviceRecord(&row)
       return .device(device, standInUntil: row.optionalTime())

@@ -30,6 +30,7 @@ import TouchstonePolicy
       .passcodeLocked: ["R13"], .gestureLocked: ["R13"], .passcodeDisabled: ["R13"], .gestureDisabled: ["R13"],
       .factorNotOffered: ["R17", "R31"], .platformNotServed: ["R27", "R38"], .platformDiffers: ["R38"],
       .levelTooLow: ["R38", "R42"], .appNotProven: ["R38"],
+      .keyNotDeviceBound: ["R46"],
     ]
     var reasons: Set<Denial.Reason> = []
     let faults = Worlds.all.filter { world in

@@ -113,6 +113,7 @@ struct Contradiction: Sendable, CustomTestStringConvertible {
     },
     Contradiction("minimum_attestation has no effect", secret) { $0.minimumAttestation = .value(.tee) },
     Contradiction("app_assertion has no effect", secret) { $0.appAssertion = .value(.required) },
+    Contradiction("passkeys has no effect", secret) { $0.passkeys = .value(.deviceBound) },
     Contradiction("domain_state has no effect", secret) { $0.domainState = .value(.required) },
     Contradiction("domain_state must be required for payments", payment) { $0.domainState = .value(.compared) },
     Contradiction("minimum_os must be a version from 1 to 99", login) { $0.minimumOS = .value(OSVersion(0, 9)) },

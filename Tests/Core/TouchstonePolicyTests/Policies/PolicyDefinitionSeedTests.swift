@@ -71,6 +71,7 @@ private struct Author {
     definition.keyProtection = optional { $0.one(of: KeyProtection.allCases) }
     definition.minimumAttestation = optional { $0.one(of: ProofLevel.allCases) }
     definition.appAssertion = optional { $0.one(of: PolicyDefinition.AppAssertion.allCases) }
+    definition.passkeys = optional { $0.one(of: PolicyDefinition.Passkeys.allCases) }
     definition.domainState = optional { $0.one(of: PolicyDefinition.DomainState.allCases) }
     definition.minimumOS = optional { OSVersion(UInt32(clamping: $0.number(1...99)), 3) }
     definition.evaluationLifetime = optional { $0.seconds(1...3_600) }
@@ -156,7 +157,7 @@ private struct Applicant {
       isActive: true, keyProtections: [.biometryCurrentSet, .devicePasscode], holdsProfileTouchID: false,
       baseline: DomainStateBaseline(domainState: [1], osMajorVersion: 100), platformFamily: .iOS,
       provenKeys: ProvenKeys(all: .app))
-    (binding.holdsPasskey, binding.passkeyLevel) = (true, .tee)
+    (binding.holdsPasskey, binding.passkeyLevel, binding.isPasskeyDeviceBound) = (true, .tee, true)
     return binding
   }()
 

@@ -64,7 +64,8 @@ struct Laws {
       require(before.binding(id)?.proofCounter == from && from < to, "R43", "a counter did not grow")
     case .notePosture(_, let seen):
       require(seen.posture.domainState.isEmpty, "R41", "a domain state is kept with a posture")
-    case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken: break
+    case .putReceipt, .moveReceipt, .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken:
+      break
     case .eraseProfile(let erasure): check(erasure)
     }
   }

@@ -18,6 +18,7 @@ struct ExampleTests {
     ("attestation", AttestationFiles.Key.allCases.map(\.rawValue)),
     ("attestation.roots", AttestationFiles.FileKey.allCases.map(\.rawValue)),
     ("attestation.revoked", AttestationFiles.FileKey.allCases.map(\.rawValue)),
+    ("attestation.metadata", AttestationFiles.FileKey.allCases.map(\.rawValue)),
     ("callers", CallerSection.Key.allCases.map(\.rawValue)),
     ("limits", LimitSettings.Key.allCases.map(\.rawValue)),
     ("retention", RetentionSettings.Key.allCases.map(\.rawValue)),

@@ -13,14 +13,14 @@ struct TrustAlarmTests {
     var trust = AndroidTrust()
     trust.refusesWhenTooOld = refuses
     trust.dates = ages.map { setting, age in
-      TrustDate(setting: setting, writtenAt: Self.now + (.zero - age), maximumAge: .seconds(7 * 86_400))
+      TrustDate(setting: setting, .written(Self.now + (.zero - age)), maximumAge: .seconds(7 * 86_400))
     }
     return trust
   }
 
   // R45
   @Test func aFileIsTooOldAfterItsTimeAndNotBefore() {
-    let date = TrustDate(setting: "list", writtenAt: Self.now, maximumAge: Self.day)
+    let date = TrustDate(setting: "list", .written(Self.now), maximumAge: Self.day)
     #expect(!date.isTooOld(at: Self.now))
     #expect(!date.isTooOld(at: Self.now + Self.day))
     #expect(date.isTooOld(at: Self.now + Self.day + .microseconds(1)))
@@ -28,9 +28,18 @@ struct TrustAlarmTests {
 
   // R45: its true age is unknown.
   @Test func aFileFromTheFutureIsTooOld() {
-    let date = TrustDate(setting: "list", writtenAt: Self.now, maximumAge: Self.day)
+    let date = TrustDate(setting: "list", .written(Self.now), maximumAge: Self.day)
     #expect(!date.isTooOld(at: Self.now + (.zero - TrustDate.toleratedLead)))
     #expect(date.isTooOld(at: Self.now + (.zero - TrustDate.toleratedLead) + .microseconds(-1)))
+  }
+
+  // R45: by the day that it states itself.
+  @Test func metadataIsTooOldIfTheNextOneIsLate() {
+    let date = TrustDate(setting: "metadata", .due(Self.now), maximumAge: Self.day)
+    #expect(!date.isTooOld(at: Self.now + (.zero - TrustDate.toleratedNotice)))
+    #expect(date.isTooOld(at: Self.now + (.zero - TrustDate.toleratedNotice) + .microseconds(-1)))
+    #expect(!date.isTooOld(at: Self.now + Self.day))
+    #expect(date.isTooOld(at: Self.now + Self.day + .microseconds(1)))
   }
 
   // R45

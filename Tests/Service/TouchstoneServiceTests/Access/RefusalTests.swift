@@ -145,7 +145,7 @@ struct RefusalTests {
       let maker = AndroidMaker()
       var trust = try AndroidTrust(maker)
       trust.refusesWhenTooOld = true
-      trust.dates = [TrustDate(setting: "list", writtenAt: UnixTime(seconds: 0), maximumAge: .seconds(1))]
+      trust.dates = [TrustDate(setting: "list", .written(UnixTime(seconds: 0)), maximumAge: .seconds(1))]
       return await complete(world, maker, trusting: trust, language) { _ in }
     },
     Row("BindingService/GetBinding", nil, tells: false, event: "binding.refused") { world, language in

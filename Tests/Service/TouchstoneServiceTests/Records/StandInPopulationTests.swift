@@ -37,12 +37,19 @@ struct StandInPopulationTests {
   private static let policies =
     EvaluationPolicy.builtIn + [
       EvaluationPolicy(name: "secrets", purpose: .login, factors: [.passcode, .gesture], tokenLifetime: nil)
-    ] + ProofLevel.allCases.filter { $0 > .none }.map(asking)
+    ] + ProofLevel.allCases.filter { $0 > .none }.map(asking) + [.none, .tee].map(askingForBoundPasskeys)
 
   private static func asking(for level: ProofLevel) -> EvaluationPolicy {
     var policy = EvaluationPolicy(
       name: "proven", purpose: .login, factors: [.biometry, .deviceOwner, .passcode], tokenLifetime: nil)
     policy.minimumAttestation = level
+    return policy
+  }
+
+  private static func askingForBoundPasskeys(_ level: ProofLevel) -> EvaluationPolicy {
+    var policy = EvaluationPolicy(
+      name: "bound", purpose: .login, factors: [.biometry, .passcode, .passkey], tokenLifetime: nil)
+    (policy.minimumAttestation, policy.requiresDeviceBoundPasskeys) = (level, true)
     return policy
   }
 
@@ -108,10 +115,13 @@ struct StandInPopulationTests {
     return Set(bindings.flatMap { binding in profiles.map { Account(binding, $0) } })
   }
 
-  private static let passkeys = [ProofLevel.none, .selfAttested, .tee, .strongbox].map { level in
-    var passkey = BindingStanding(isActive: true, keyProtections: [], holdsProfileTouchID: false, baseline: nil)
-    (passkey.holdsPasskey, passkey.passkeyLevel) = (true, level)
-    return passkey
+  private static let passkeys = [ProofLevel.none, .selfAttested, .tee, .strongbox].flatMap { level in
+    [true, false].map { isDeviceBound in
+      var passkey = BindingStanding(isActive: true, keyProtections: [], holdsProfileTouchID: false, baseline: nil)
+      (passkey.holdsPasskey, passkey.passkeyLevel) = (true, level)
+      passkey.isPasskeyDeviceBound = isDeviceBound
+      return passkey
+    }
   }
 
   private func bindings() -> [BindingStanding] {

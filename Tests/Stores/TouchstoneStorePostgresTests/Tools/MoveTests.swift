@@ -225,6 +225,8 @@ struct MoveTests {
     case .binding(let binding):
       let subject = AttemptSubject.binding(applicationID: binding.applicationID, bindingID: binding.bindingID)
       #expect(try await store.attemptRecords(for: subject, evaluation: nil).binding == binding)
+    case .receipt(let bindingID, let receipt):
+      #expect(try await store.receipt(ofBinding: bindingID) == receipt)
     case .device(let device, _):
       #expect(try await store.device(id: device.deviceID, vendor: device.vendor) == device)
     case .profile(let profile, _):
@@ -287,7 +289,7 @@ struct MoveTests {
       var device = DeviceRecord.sample("phone of b-\(number)", failures: UInt32(chance.next() % 7))
       device.lockCount = chance.next() % 3
       try await store.commit(
-        .putBinding(binding), .putDevice(device),
+        .putBinding(binding), .putReceipt(bindingID: binding.bindingID, [UInt8(number)]), .putDevice(device),
         events: [.sample("binding.created", profile: profile, details: [])])
       if chance.next() % 3 == 0 { try await store.commit(.putBinding(binding.stored.revoked())) }
       if chance.next() % 4 == 0 {
@@ -367,6 +369,7 @@ extension MovedRow {
   fileprivate var table: MovedTable {
     switch self {
     case .binding: .bindings
+    case .receipt: .receipts
     case .device: .devices
     case .profile: .profiles
     case .evaluation: .evaluations

@@ -1507,7 +1507,7 @@ const ProtobufCMessageDescriptor touchstone__v1__binding__descriptor =
   (ProtobufCMessageInit) touchstone__v1__binding__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__passkey__field_descriptors[5] =
+static const ProtobufCFieldDescriptor touchstone__v1__passkey__field_descriptors[6] =
 {
   {
     "credential_id",
@@ -1569,10 +1569,23 @@ static const ProtobufCFieldDescriptor touchstone__v1__passkey__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "backed_up",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__Passkey, backed_up),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__passkey__field_indices_by_name[] = {
   2,   /* field[2] = aaguid */
   1,   /* field[1] = algorithm */
+  5,   /* field[5] = backed_up */
   3,   /* field[3] = backup_eligible */
   0,   /* field[0] = credential_id */
   4,   /* field[4] = transports */
@@ -1580,7 +1593,7 @@ static const unsigned touchstone__v1__passkey__field_indices_by_name[] = {
 static const ProtobufCIntRange touchstone__v1__passkey__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__passkey__descriptor =
 {
@@ -1590,7 +1603,7 @@ const ProtobufCMessageDescriptor touchstone__v1__passkey__descriptor =
   "Touchstone__V1__Passkey",
   "touchstone.v1",
   sizeof(Touchstone__V1__Passkey),
-  5,
+  6,
   touchstone__v1__passkey__field_descriptors,
   touchstone__v1__passkey__field_indices_by_name,
   1,  touchstone__v1__passkey__number_ranges,

@@ -99,6 +99,7 @@ extension V1.Passkey: MappedMessage {
     mapper.field(&value.aaguid, &c.aaguid)
     mapper.field(&value.backupEligible, &c.backup_eligible)
     mapper.repeated(&value.transports, &c.transports, &c.n_transports)
+    mapper.field(&value.backedUp, &c.backed_up)
   }
 }
 

@@ -190,16 +190,19 @@ extension V1 {
     public var backupEligible: Bool
     /// "internal", "hybrid", "usb" and others, as the client sent them.
     public var transports: [String]
+    /// A copy of it existed when it last logged in.
+    public var backedUp: Bool
 
     public init(
       credentialID: [UInt8] = [], algorithm: Int32 = 0, aaguid: [UInt8] = [], backupEligible: Bool = false,
-      transports: [String] = []
+      transports: [String] = [], backedUp: Bool = false
     ) {
       self.credentialID = credentialID
       self.algorithm = algorithm
       self.aaguid = aaguid
       self.backupEligible = backupEligible
       self.transports = transports
+      self.backedUp = backedUp
     }
   }
 

@@ -261,10 +261,14 @@ struct  Touchstone__V1__Passkey
    */
   size_t n_transports;
   char **transports;
+  /*
+   * A copy of it existed when it last logged in.
+   */
+  protobuf_c_boolean backed_up;
 };
 #define TOUCHSTONE__V1__PASSKEY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__passkey__descriptor) \
-    , {0,NULL}, 0, {0,NULL}, 0, 0,NULL }
+    , {0,NULL}, 0, {0,NULL}, 0, 0,NULL, 0 }
 
 
 /*

@@ -276,6 +276,7 @@ struct  Touchstone__V1__LocalizedText
  *                                     than a payment needs on android (TEE); bind the device anew, with an attestation
  *   APP_NOT_PROVEN          -6        a payment on android: the application listed no packages when the device was bound, so that
  *                                     nobody knows whose app the key is of; list them, and bind the device anew
+ *   KEY_NOT_DEVICE_BOUND    -6        the passkey may be copied to other devices, and the policy takes none of these
  *   WRONG_SECRET            -1        only in SecretService: old_secret was wrong, and counted
  */
 struct  Touchstone__V1__Denial
