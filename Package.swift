@@ -212,7 +212,7 @@ let package = Package(
       ]),
     tests(
       "Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", "TestSupport"]),
-    tests("Clients", "SimulatedPhone", [crypto]),
+    tests("Clients", "SimulatedPhone", ["TouchstoneAttestation", crypto]),
     tests("Load", "LoadModel", ["TestSupport"]),
     tests("Load", "DynamicMessages", ["TestSupport"], exclude: ["crosscheck"]),
     tests("Load", "LoadScenarios", ["LoadModel", crypto]),

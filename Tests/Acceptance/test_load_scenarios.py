@@ -88,6 +88,27 @@ def test_the_scenario_of_the_docs_runs(start, write):
     assert bindings_of(server, "shop") > flows["bind"]["due"]
 
 
+PASSKEYS = {"touchstone-load": {"passkeys": {"rp_id": "load.example", "origins": ["https://load.example"]}}}
+
+
+@pytest.mark.parametrize("credential", ["hybrid", "passkey"])
+def test_people_prove_themselves_by_other_credentials(start, write, credential):
+    actions = "[bind, preflight, login, payment, introspect, passcode]"
+    scenario = write(f"credential: {credential}\nflows: [{{actions: {actions}}}, {{actions: login, weight: 5}}]")
+    server = start(configuration={"applications": PASSKEYS})
+    assert_right(run_load(server, "--scenario", scenario, "--rate", 20, "--duration", "2s", *SMALL))
+    bound = [event for event in new_caller(server, "touchstone-load").events() if event.kind == "binding.created"]
+    assert bound
+    assert all(event.device_id.startswith("passkey:") == (credential == "passkey") for event in bound)
+
+
+def test_a_phone_file_has_keys_of_p256_alone(server, write, tmp_path):
+    scenario = write("credential: hybrid\nflows: [{actions: login}]")
+    ended = run_load(server, "--scenario", scenario, "--phones", tmp_path / "phones.json", *SMALL)
+    assert ended.returncode == 64
+    assert "credential: hybrid" in ended.stderr
+
+
 def test_people_think_between_calls_in_a_closed_loop(server, write):
     scenario = write("think: 200ms-400ms\nflows: [{actions: preflight}]")
     ended = run_load(server, "--scenario", scenario, "--duration", "3s", *SMALL)

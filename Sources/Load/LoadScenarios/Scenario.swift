@@ -36,6 +36,7 @@ package struct Scenario: Sendable {
   package var application = Scenario.defaultApplication
   package var loginPolicy = "login"
   package var paymentPolicy = "payment"
+  package var credential = PhoneCredential.p256
   package let flows: [Flow]
   package let mix: FlowMix
 

@@ -13,6 +13,7 @@ extension Scenario {
     case application
     case loginPolicy = "login_policy"
     case paymentPolicy = "payment_policy"
+    case credential
     case think
     case flows
   }
@@ -46,12 +47,16 @@ extension Scenario {
       return nil
     }
     guard let nodes = reader.list(node, "flows", counts: Self.flowCounts) else { return nil }
-    let flows = nodes.compactMap { Flow($0, think: think, with: &reader) }
+    let kinds = PhoneCredential.allCases.map { ($0.rawValue, $0) }
+    let credential =
+      value(.credential).flatMap { reader.word($0, Key.credential.rawValue, among: kinds) } ?? .p256
+    let flows = nodes.compactMap { Flow($0, think: think, credential, with: &reader) }
     for (index, flow) in flows.enumerated() where flows.prefix(index).contains(where: { $0.name == flow.name }) {
       reader.refuse(nodes[min(index, nodes.count - 1)].place, "two flows are named \(flow.name.debugDescription)")
     }
     guard !flows.isEmpty else { return nil }
     self.init(name, flows)
+    self.credential = credential
     application = value(.application).flatMap { reader.name($0, Key.application.rawValue) } ?? application
     loginPolicy = value(.loginPolicy).flatMap { reader.name($0, Key.loginPolicy.rawValue) } ?? loginPolicy
     paymentPolicy = value(.paymentPolicy).flatMap { reader.name($0, Key.paymentPolicy.rawValue) } ?? paymentPolicy
@@ -74,7 +79,9 @@ extension Scenario.Flow {
   private static let weights = 1...1_000_000
 
   /// - Parameter think: unless the flow has its own.
-  fileprivate convenience init?(_ node: YAMLNode, think: ClosedRange<Duration>, with reader: inout SettingReader) {
+  fileprivate convenience init?(
+    _ node: YAMLNode, think: ClosedRange<Duration>, _ credential: PhoneCredential, with reader: inout SettingReader
+  ) {
     guard let entries = reader.mapping(node, "a flow", of: Key.allCases.map(\.rawValue)) else { return nil }
     func value(_ key: Key) -> YAMLNode? { entries.first { $0.key.name == key.rawValue }?.value }
     let name = value(.name).flatMap { reader.name($0, Key.name.rawValue) }
@@ -91,6 +98,9 @@ extension Scenario.Flow {
     } else {
       let nodes = reader.list(node, Key.actions.rawValue, counts: Self.actionCounts) ?? []
       actions = nodes.compactMap { reader.word($0, "an action", among: words) }
+    }
+    for action in actions where !credential.serves(action) {
+      reader.refuse(node.place, "\(action.rawValue) needs phones, and credential is \(credential.rawValue)")
     }
     guard !actions.isEmpty else { return nil }
     self.init(

@@ -37,4 +37,24 @@ struct SimulatedAuthenticatorTests {
     #expect(first.credentialID != second.credentialID)
     #expect(first.userHandle == second.userHandle)
   }
+
+  @Test func aCloneCountsByItself() throws {
+    let authenticator = SimulatedAuthenticator()
+    _ = authenticator.create(for: Self.shop, challenge: [], userHandle: [1])
+    let clone = authenticator.clone()
+    for _ in 0..<2 { _ = authenticator.get(for: Self.shop, challenge: []) }
+    let (own, stolen) = (authenticator.get(for: Self.shop, challenge: []), clone.get(for: Self.shop, challenge: []))
+    #expect(try #require(own).authenticatorData.last == 3)
+    #expect(try #require(stolen).authenticatorData.last == 1)
+    #expect(own?.credentialID == stolen?.credentialID)
+  }
+
+  @Test func anAuthenticatorMayNotCount() throws {
+    let authenticator = SimulatedAuthenticator(isCounting: false, seed: 7)
+    _ = authenticator.create(for: Self.shop, challenge: [], userHandle: [1])
+    for _ in 0..<2 {
+      let assertion = try #require(authenticator.get(for: Self.shop, challenge: []))
+      #expect(assertion.authenticatorData.last == 0)
+    }
+  }
 }

@@ -15,6 +15,7 @@ struct ScenarioFileTests {
       application: shop
       login_policy: unlock
       payment_policy: high_value
+      credential: hybrid
       think: 1s-3s
       flows:
         - {name: checkout, weight: 10, actions: [preflight, login, payment], think: 500ms}
@@ -25,6 +26,7 @@ struct ScenarioFileTests {
     #expect(scenario.application == "shop")
     #expect(scenario.policy(.login) == "unlock")
     #expect(scenario.policy(.payment) == "high_value")
+    #expect(scenario.credential == .hybrid)
     #expect(scenario.flows.map(\.name) == ["checkout", "login", "login+introspect"])
     #expect(scenario.flows.map(\.weight) == [10, 1, 3])
     #expect(scenario.flows[0].actions == [.preflight, .login, .payment])
@@ -39,6 +41,7 @@ struct ScenarioFileTests {
     #expect(scenario.application == "touchstone-load")
     #expect(scenario.policy(.login) == "login")
     #expect(scenario.policy(.payment) == "payment")
+    #expect(scenario.credential == .p256)
     #expect(scenario.flows[0].think.upperBound == .zero)
   }
 
@@ -82,6 +85,14 @@ struct ScenarioFileTests {
       "login_policy: 'a\"b'\nflows: [{actions: login}]",
       "1:15: login_policy must be without control characters, quotes and backslashes"
     ),
+    (
+      "credential: passkeys\nflows: [{actions: login}]",
+      "1:13: credential must be one of p256, hybrid, passkey, not \"passkeys\" (did you mean \"passkey\"?)"
+    ),
+    (
+      "credential: passkey\nflows: [{actions: [login, lockout]}]",
+      "2:19: lockout needs phones, and credential is passkey"
+    ),
     ("think: 1s\nthink: 2s\nflows: [{actions: login}]", "2:1: \"think\" appears twice"),
   ]
 
@@ -112,5 +123,12 @@ struct ScenarioFileTests {
     #expect(try Self.read("flows: [{actions: bind}]").phones(callers: 80, lanes: 2) == [:])
     let flow = try Self.read("flows: [{actions: [login, gesture, lockout]}]").flows[0]
     #expect(flow.share == .exclusive)
+  }
+
+  @Test("A passkey's user handle stands in its options")
+  func userHandle() {
+    #expect(PhoneCredential.userHandle(inOptions: #"{"user":{"id":"-_8","name":"ada"},"rp":{}}"#) == [0xFB, 0xFF])
+    #expect(PhoneCredential.userHandle(inOptions: #"{"user":{"name":"ada"}}"#) == nil)
+    #expect(PhoneCredential.userHandle(inOptions: "") == nil)
   }
 }

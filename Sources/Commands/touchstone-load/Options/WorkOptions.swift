@@ -23,6 +23,11 @@ struct WorkOptions: ParsableArguments {
     if isSeeded, scenario.hasSecrets {
       throw .usage("--seeded has phones without passcodes, and scenario \(scenario.name) needs some with one")
     }
+    if scenario.credential != .p256, isSeeded || phones != nil {
+      throw .usage(
+        "--seeded and --phones have keys of P-256 alone, and scenario \(scenario.name) has "
+          + "credential: \(scenario.credential.rawValue)")
+    }
     return scenario
   }
 

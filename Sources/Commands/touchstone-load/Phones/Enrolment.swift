@@ -5,6 +5,7 @@ internal import TouchstoneClient
 
 struct Enrolment: Sendable {
   let application: String
+  let credential: PhoneCredential
   /// Names what this run binds.
   let run: UInt64
   let client: TouchstoneClient
@@ -46,7 +47,7 @@ struct Enrolment: Sendable {
   private func enrol(_ index: Int, _ share: PhoneShare) async -> Result<LoadPhone, LoadError> {
     let name = "load-\(run)-\(share.rawValue)-\(index)"
     do throws(TouchstoneError) {
-      let phone = try await LoadPhone.bind(application: application, name: name, client)
+      let phone = try await LoadPhone.bind(credential, application: application, name: name, client)
       for secret in secrets(of: share) {
         try await LoadPhone.set(secret, application: application, profileID: name, client)
       }

@@ -1,11 +1,18 @@
-// One simulated phone: its key, its posture and its binding.
+// One simulated phone: what it proves itself by, its posture and its binding.
 
 internal import Glibc
+internal import LoadScenarios
 internal import SimulatedPhone
 internal import TouchstoneClient
 
 struct LoadPhone: Sendable {
-  let key: SoftwareKey
+  enum Key: Sendable {
+    case p256(SoftwareKey)
+    case hybrid(HybridKey)
+    case passkey(SimulatedAuthenticator)
+  }
+
+  let key: Key
   let bindingID: String
   /// `nil`: not known, as of phones that were seeded.
   let profileID: String?
@@ -26,9 +33,30 @@ struct LoadPhone: Sendable {
 
   /// A new phone of a new profile.
   static func bind(
-    application: String, name: String, _ client: TouchstoneClient
+    _ credential: PhoneCredential, application: String, name: String, _ client: TouchstoneClient
   ) async throws(TouchstoneError) -> LoadPhone {
-    let key = SoftwareKey()
+    switch credential {
+    case .p256:
+      let key = SoftwareKey()
+      return try await bind(.p256(key), application: application, name: name, client) { input in
+        V1.HardwareKey(
+          publicKey: key.publicKeyX963, protection: .biometryCurrentSet, signature: key.sign(input))
+      }
+    case .hybrid:
+      let key = HybridKey()
+      return try await bind(.hybrid(key), application: application, name: name, client) { input in
+        V1.HardwareKey(
+          publicKey: key.p256.publicKeyX963, protection: .biometryCurrentSet, signature: key.p256.sign(input),
+          mlDsa65PublicKey: key.mlDSA65PublicKey, mlDsa65Signature: key.signByMLDSA65(input))
+      }
+    case .passkey: return try await register(application: application, name: name, client)
+    }
+  }
+
+  private static func bind(
+    _ key: Key, application: String, name: String, _ client: TouchstoneClient,
+    offering offered: ([UInt8]) -> V1.HardwareKey
+  ) async throws(TouchstoneError) -> LoadPhone {
     let begun = try await client.beginBinding(
       V1.BeginBindingRequest(
         applicationID: application, profileID: name, deviceID: randomDeviceID(), primary: primaryLogin(),
@@ -36,12 +64,66 @@ struct LoadPhone: Sendable {
     let completed = try await client.completeBinding(
       V1.CompleteBindingRequest(
         applicationID: application, ticket: begun.ticket, deviceName: name,
-        keys: [
-          V1.HardwareKey(
-            publicKey: key.publicKeyX963, protection: .biometryCurrentSet, signature: key.sign(begun.signingInput))
-        ], posture: posture))
+        keys: [offered(begun.signingInput)], posture: posture))
+    return try LoadPhone(key, completed, name: name)
+  }
+
+  /// A new passkey of a new profile, on an authenticator of its own.
+  private static func register(
+    application: String, name: String, _ client: TouchstoneClient
+  ) async throws(TouchstoneError) -> LoadPhone {
+    let begun = try await client.beginBinding(
+      V1.BeginBindingRequest(
+        applicationID: application, profileID: name, primary: primaryLogin(),
+        passkey: V1.NewPasskey(userName: name)))
+    guard let handle = PhoneCredential.userHandle(inOptions: begun.passkeyOptions) else {
+      throw TouchstoneError(code: .internalError, message: "no user handle")
+    }
+    // Calls that pass each other are no clones.
+    let authenticator = SimulatedAuthenticator(isCounting: false)
+    let registration = authenticator.create(
+      for: page, challenge: challenge(of: begun.signingInput), userHandle: handle)
+    let completed = try await client.completeBinding(
+      V1.CompleteBindingRequest(
+        applicationID: application, ticket: begun.ticket, deviceName: name,
+        passkey: V1.PasskeyRegistration(
+          attestationObject: registration.attestationObject, clientDataJSON: registration.clientDataJSON)))
+    return try LoadPhone(.passkey(authenticator), completed, name: name)
+  }
+
+  private init(
+    _ key: Key, _ completed: V1.CompleteBindingResponse, name: String
+  ) throws(TouchstoneError) {
     guard let binding = completed.binding else { throw TouchstoneError(code: .internalError, message: "no binding") }
-    return LoadPhone(key: key, bindingID: binding.bindingID, profileID: name)
+    self.init(key: key, bindingID: binding.bindingID, profileID: name)
+  }
+
+  init(key: Key, bindingID: String, profileID: String?) {
+    (self.key, self.bindingID, self.profileID) = (key, bindingID, profileID)
+  }
+
+  private static let page = SimulatedAuthenticator.Page(origin: PhoneCredential.origin, rpID: PhoneCredential.rpID)
+
+  /// R47
+  private static func challenge(of signingInput: [UInt8]) -> [UInt8] { KeyHash.sha256.digest(of: signingInput) }
+
+  /// Proves the person, as the phone's finger or the passkey's authenticator does.
+  func attempt(over signingInput: [UInt8]) -> V1.SubmitAttemptRequest.Attempt {
+    switch key {
+    case .p256(let key): return .key(V1.KeyProof(signature: key.sign(signingInput), factor: .biometry))
+    case .hybrid(let key):
+      return .key(
+        V1.KeyProof(
+          signature: key.p256.sign(signingInput), factor: .biometry, mlDsa65Signature: key.signByMLDSA65(signingInput)))
+    case .passkey(let authenticator):
+      guard let made = authenticator.get(for: Self.page, challenge: Self.challenge(of: signingInput)) else {
+        preconditionFailure("a registered authenticator has a passkey")
+      }
+      return .passkey(
+        V1.PasskeyProof(
+          credentialID: made.credentialID, authenticatorData: made.authenticatorData,
+          clientDataJSON: made.clientDataJSON, signature: made.signature, userHandle: made.userHandle))
+    }
   }
 
   /// Sets a secret of the phone's owner.

@@ -55,7 +55,8 @@ struct PhoneFleet: Sendable {
   ///
   /// - Parameter target: as reports name the service.
   static func gather(
-    _ needs: [PhoneShare: Int], application: String, target: String, keys: PublishedKeys?, store: PhoneStore?,
+    _ needs: [PhoneShare: Int], _ credential: PhoneCredential, application: String, target: String,
+    keys: PublishedKeys?, store: PhoneStore?,
     run: UInt64, _ client: TouchstoneClient
   ) async throws(LoadError) -> PhoneFleet {
     var file = store?.file ?? PhoneFile(application: application, target: target, signingKeys: [])
@@ -65,21 +66,23 @@ struct PhoneFleet: Sendable {
         guard let key = phone.keyBytes.flatMap({ SoftwareKey(scalar: $0) }) else {
           throw store.error("cannot be used: the key of phone \(phone.bindingID) is none of P-256's")
         }
-        phones.append((LoadPhone(key: key, bindingID: phone.bindingID, profileID: phone.profileID), phone.share))
+        phones.append((LoadPhone(key: .p256(key), bindingID: phone.bindingID, profileID: phone.profileID), phone.share))
       }
       try await checkService(of: file, keys, store, target: target, client)
     }
     let missing = file.missing(from: needs)
     guard !missing.isEmpty else { return PhoneFleet(phones, newCount: 0) }
     try store?.reserve()
-    let enrolment = Enrolment(application: application, run: run, client: client)
+    let enrolment = Enrolment(application: application, credential: credential, run: run, client: client)
     let (bound, error) = await enrolment.enrol(missing)
     file.target = target
     file.signingKeys = keys?.ids ?? []
     for (phone, share) in bound {
+      // A file has no other kind.
+      guard case .p256(let key) = phone.key else { continue }
       file.phones.append(
         PhoneFile.Phone(
-          key: phone.key.scalar, bindingID: phone.bindingID, profileID: phone.profileID ?? "", share: share))
+          key: key.scalar, bindingID: phone.bindingID, profileID: phone.profileID ?? "", share: share))
     }
     // If an error ended the binding, the phones that were bound before are kept.
     if !bound.isEmpty { try store?.write(file) }

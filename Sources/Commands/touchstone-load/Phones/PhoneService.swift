@@ -64,7 +64,8 @@ struct PhoneService: LoadedService {
         configuration: access.configuration(
           of: targets[0], connections: settings.connections, callers: settings.closedCallers))
       fleet = try await PhoneFleet.gather(
-        scenario.phones(callers: settings.closedCallers, lanes: settings.threads), application: scenario.application,
+        scenario.phones(callers: settings.closedCallers, lanes: settings.threads), scenario.credential,
+        application: scenario.application,
         target: targets.joined(separator: ","), keys: keys, store: store, run: run, binder)
       await binder.close()
     }

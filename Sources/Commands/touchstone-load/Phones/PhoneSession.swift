@@ -55,7 +55,8 @@ struct PhoneSession {
   private mutating func answer(to request: PhoneRequest) async throws(TouchstoneError) -> PhoneAnswer {
     switch request {
     case .bind:
-      _ = try await LoadPhone.bind(application: scenario.application, name: lane.newName(), client)
+      _ = try await LoadPhone.bind(
+        scenario.credential, application: scenario.application, name: lane.newName(), client)
       return .bound
     case .preflight: return try await preflight()
     case .begin(let purpose): return try await begin(purpose)
@@ -122,12 +123,9 @@ struct PhoneSession {
   }
 
   private func attempt(_ proof: PhoneRequest.Proof) -> V1.SubmitAttemptRequest.Attempt {
-    func signed(by key: SoftwareKey) -> V1.SubmitAttemptRequest.Attempt {
-      .key(V1.KeyProof(signature: key.sign(signingInput), factor: .biometry))
-    }
-    return switch proof {
-    case .finger: signed(by: bound.key)
-    case .wrongFinger: signed(by: Self.strangersKey)
+    switch proof {
+    case .finger: bound.attempt(over: signingInput)
+    case .wrongFinger: .key(V1.KeyProof(signature: Self.strangersKey.sign(signingInput), factor: .biometry))
     case .mismatch: .report(V1.DeviceReport(laError: .authenticationFailed))
     case .passcode: .passcode(LoadPhone.passcode)
     case .gesture: .gesture(LoadPhone.gesture)

@@ -38,7 +38,8 @@ final class PhoneWorkload: LoadedClient {
     }
     let phone = flow.needsPhone ? fleet.phone(number, flow.share) : nil
     var session = PhoneSession(work: self, phone: phone, number: number)
-    return await session.run(flow)
+    // A passkey has no domain state.
+    return await session.run(flow, knowsFinger: scenario.credential != .passkey)
   }
 
   /// A call that was cut off leaves a phone locked or changed, so the next call begins with the recovery.

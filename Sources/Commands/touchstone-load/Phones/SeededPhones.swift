@@ -27,7 +27,7 @@ struct SeededPhones: Sendable {
 
   func random() -> LoadPhone {
     let number = Int.random(in: 0..<count)
-    return LoadPhone(key: keys[number % keys.count], bindingID: Self.bindingID(number), profileID: nil)
+    return LoadPhone(key: .p256(keys[number % keys.count]), bindingID: Self.bindingID(number), profileID: nil)
   }
 
   /// As random as the service's own, and of their length.

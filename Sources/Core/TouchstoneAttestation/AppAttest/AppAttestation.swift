@@ -38,9 +38,20 @@ package struct AppAttestation: Sendable {
   /// Seen: 3 to 4 KB.
   private static let maximumReceiptBytes = 16_384
 
-  /// - Parameter time: seconds since 1970.
   package static func verify(
     _ bytes: [UInt8], _ expected: Expectation, anchors: [Certificate], at time: Int, _ encoding: ProofEncoding = .strict
+  ) throws(ProofError) -> AppAttestation {
+    var signatures = AuthoritySignatures()
+    return try verify(bytes, expected, anchors: anchors, at: time, encoding, known: { _ in nil }, &signatures)
+  }
+
+  /// - Parameters:
+  ///   - time: seconds since 1970.
+  ///   - known: a certificate with these bytes that was read before.
+  ///   - signatures: which need not be verified again. Apple's authority signs by P-384, which costs ten times as much as P-256.
+  package static func verify(
+    _ bytes: [UInt8], _ expected: Expectation, anchors: [Certificate], at time: Int, _ encoding: ProofEncoding,
+    known: ([UInt8]) -> Certificate?, _ signatures: inout AuthoritySignatures
   ) throws(ProofError) -> AppAttestation {
     let object = try AttestationObject(bytes, encoding)
     guard object.format == format else { throw ProofError(.unsupportedFormat, "fmt \"\(object.format)\"") }
@@ -51,8 +62,8 @@ package struct AppAttestation: Sendable {
     guard let credential = data.credential else {
       throw ProofError(.malformedAuthenticatorData, "there is no credential")
     }
-    let chain = try CertificateChain(x5c: object.statement["x5c"])
-    _ = try chain.anchor(among: anchors, at: time, .all)
+    let chain = try CertificateChain(x5c: object.statement["x5c"], known: known)
+    _ = try chain.anchor(among: anchors, at: time, .all, &signatures)
 
     let nonce = SHA256.hash(data: object.authenticatorData + expected.clientDataHash)
     guard areEqual(try AppleNonce.read(chain.leaf), Array(nonce)) else {

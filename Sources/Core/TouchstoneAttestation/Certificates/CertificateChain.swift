@@ -34,14 +34,14 @@ package struct CertificateChain: Sendable {
   }
 
   /// x5c of an attestation statement.
-  init(x5c: CBOR?) throws(ProofError) {
+  init(x5c: CBOR?, known: ([UInt8]) -> Certificate? = { _ in nil }) throws(ProofError) {
     guard let items = x5c?.array else { throw ProofError(.malformedStatement, "x5c") }
     var der: [[UInt8]] = []
     for item in items {
       guard let bytes = item.bytes else { throw ProofError(.malformedStatement, "x5c") }
       der.append(bytes)
     }
-    try self.init(der: der)
+    try self.init(der: der, known: known)
   }
 
   package init(pem: [String]) throws(ProofError) {

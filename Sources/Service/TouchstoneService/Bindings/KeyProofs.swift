@@ -200,8 +200,8 @@ final class KeyProofs: Sendable {
     _ offered: OfferedAppAttest, by requirements: AttestationRequirements, at now: UnixTime, applicationID: String,
     for exchange: Exchange<Response>, then body: @escaping @Sendable (AppAttestVerdict) throws(RequestError) -> Void
   ) throws(RequestError) {
-    try inTurn(for: exchange, applicationID: applicationID) { trusted in
-      Self.verdict(on: offered, by: requirements, trusted, at: now)
+    try inTurn(for: exchange, applicationID: applicationID) { [self] trusted in
+      verdict(on: offered, by: requirements, trusted, at: now)
     } then: { verdict throws(RequestError) in
       try body(verdict)
     }
@@ -219,7 +219,7 @@ final class KeyProofs: Sendable {
     }
   }
 
-  private static func verdict(
+  private func verdict(
     on offered: OfferedAppAttest, by requirements: AttestationRequirements, _ trusted: Trusted, at now: UnixTime
   ) -> AppAttestVerdict {
     let clientDataHash = sha256(offered.clientData)
@@ -227,9 +227,12 @@ final class KeyProofs: Sendable {
       switch offered.proof {
       case .attestation(let bytes):
         guard !trusted.source.isAppAttestRefused(at: now) else { return .refused(.trustTooOld) }
+        var signatures = knownSignatures
+        defer { remember(signatures) }
         let attestation = try AppAttestation.verify(
           bytes, requirements.appAttest(clientDataHash: clientDataHash, keyID: offered.keyID),
-          anchors: trusted.anchors.appAttest, at: Int(now.seconds), requirements.encoding)
+          anchors: trusted.anchors.appAttest, at: Int(now.seconds), requirements.encoding,
+          known: { certificate(of: $0, among: trusted.anchors.appAttest) }, &signatures)
         let record = KeyAttestationRecord(
           level: ProofLevel(try requirements.level(of: attestation)), app: attestation.appID, attestation.facts)
         return .vouched(
@@ -260,12 +263,8 @@ final class KeyProofs: Sendable {
     if let index = offered.firstIndex(where: { !$0.chain.isEmpty }), trusted.source.isRefused(at: now) {
       return .refused(index: index, .trustTooOld)
     }
-    var signatures = AuthoritySignatures { [self] signature in known.withLock { $0.contains(signature) } }
-    defer {
-      known.withLock { known in
-        for signature in signatures.verified { known.insert(signature) }
-      }
-    }
+    var signatures = knownSignatures
+    defer { remember(signatures) }
     let challenge = sha256(signingInput)
     var records: [KeyAttestationRecord?] = []
     for (index, offer) in offered.enumerated() {
@@ -296,8 +295,22 @@ final class KeyProofs: Sendable {
 
 extension KeyProofs {
   private func chain(of offer: OfferedProof, _ trusted: Trusted) throws(ProofError) -> CertificateChain {
-    try CertificateChain(der: offer.chain) { bytes in
-      known.withLock { $0.certificate(of: bytes) } ?? trusted.anchors.androidHardware.first { $0.der == bytes }
+    try CertificateChain(der: offer.chain) { certificate(of: $0, among: trusted.anchors.androidHardware) }
+  }
+
+  /// One that was read before.
+  private func certificate(of bytes: [UInt8], among anchors: [Certificate]) -> Certificate? {
+    known.withLock { $0.certificate(of: bytes) } ?? anchors.first { $0.der == bytes }
+  }
+
+  private var knownSignatures: AuthoritySignatures {
+    AuthoritySignatures { [self] signature in known.withLock { $0.contains(signature) } }
+  }
+
+  /// For the next phones of the same make.
+  private func remember(_ signatures: AuthoritySignatures) {
+    known.withLock { known in
+      for signature in signatures.verified { known.insert(signature) }
     }
   }
 }

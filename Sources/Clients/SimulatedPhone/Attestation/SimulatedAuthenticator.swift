@@ -46,45 +46,60 @@ public final class SimulatedAuthenticator: Sendable {
     var signCount: UInt32 = 0
   }
 
-  /// The latest is the one that its user chooses.
-  private let passkeys = Mutex<[Passkey]>([])
+  private struct Core {
+    var randomness: PhoneRandomness
+    let isCounting: Bool
+    /// The latest is the one that its user chooses.
+    var passkeys: [Passkey] = []
+  }
 
-  public init() {}
+  private let core: Mutex<Core>
+
+  /// - Parameters:
+  ///   - isCounting: `false`: each sign count is zero, as with passkeys that are copied to the person's other devices.
+  ///   - seed: makes credential ids and keys reproducible; `nil`: the system's randomness. Signatures always differ.
+  public init(isCounting: Bool = true, seed: UInt64? = nil) {
+    core = Mutex(Core(randomness: PhoneRandomness(seed: seed), isCounting: isCounting))
+  }
+
+  private init(copying original: SimulatedAuthenticator) {
+    core = Mutex(original.core.withLock { $0 })
+  }
+
+  /// What an attacker has that read out an authenticator: the same passkeys, with sign counts that grow apart from now on.
+  public func clone() -> SimulatedAuthenticator { SimulatedAuthenticator(copying: self) }
 
   /// Makes a passkey on P-256. One of the same user of the same relying party is replaced.
   public func create(for page: Page, challenge: [UInt8], userHandle: [UInt8]) -> Registration {
-    var generator = SystemRandomNumberGenerator()
-    let passkey = Passkey(
-      id: generator.bytes(count: Self.credentialIDBytes), rpID: page.rpID, userHandle: userHandle, key: SoftwareKey())
-    passkeys.withLock { passkeys in
-      passkeys.removeAll { $0.rpID == page.rpID && $0.userHandle == userHandle }
-      passkeys.append(passkey)
+    let passkey = core.withLock { core in
+      let passkey = Passkey(
+        id: core.randomness.bytes(count: Self.credentialIDBytes), rpID: page.rpID, userHandle: userHandle,
+        key: SoftwareKey(using: &core.randomness))
+      core.passkeys.removeAll { $0.rpID == page.rpID && $0.userHandle == userHandle }
+      core.passkeys.append(passkey)
+      return passkey
     }
-    let point = passkey.key.publicKeyX963
-    let coseKey = CBOR.map([
-      (CBOR.integer(1), CBOR.integer(2)), (CBOR.integer(3), CBOR.integer(-7)), (CBOR.integer(-1), CBOR.integer(1)),
-      (CBOR.integer(-2), CBOR.bytes(point[1..<33])), (CBOR.integer(-3), CBOR.bytes(point[33..<65])),
-    ])
-    let credential =
-      [UInt8](repeating: 0, count: Self.aaguidBytes) + [0, UInt8(Self.credentialIDBytes)] + passkey.id + coseKey
-    let data = Self.authenticatorData(of: passkey, flags: Self.userVerified | Self.attestedCredential) + credential
+    let data =
+      AuthenticatorData(
+        rpID: passkey.rpID, flags: Self.userVerified | AuthenticatorData.attestedCredential, counter: 0
+      ).bytes
+      + AuthenticatorData.credential(
+        aaguid: [UInt8](repeating: 0, count: AuthenticatorData.aaguidBytes), id: passkey.id,
+        publicKeyX963: passkey.key.publicKeyX963)
     return Registration(
-      attestationObject: CBOR.map([
-        (CBOR.text("fmt"), CBOR.text("none")), (CBOR.text("attStmt"), CBOR.map([])),
-        (CBOR.text("authData"), CBOR.bytes(data[...])),
-      ]),
+      attestationObject: AuthenticatorData.attestationObject(format: "none", statement: CBOR.map([]), data),
       clientDataJSON: Self.clientData("webauthn.create", challenge, page))
   }
 
   /// Signs with the latest passkey of the relying party; `nil`: there is none.
   public func get(for page: Page, challenge: [UInt8]) -> Assertion? {
-    let chosen = passkeys.withLock { passkeys -> Passkey? in
-      guard let index = passkeys.lastIndex(where: { $0.rpID == page.rpID }) else { return nil }
-      passkeys[index].signCount += 1
-      return passkeys[index]
+    let chosen = core.withLock { core -> Passkey? in
+      guard let index = core.passkeys.lastIndex(where: { $0.rpID == page.rpID }) else { return nil }
+      if core.isCounting { core.passkeys[index].signCount += 1 }
+      return core.passkeys[index]
     }
     guard let chosen else { return nil }
-    let data = Self.authenticatorData(of: chosen, flags: Self.userVerified)
+    let data = AuthenticatorData(rpID: chosen.rpID, flags: Self.userVerified, counter: chosen.signCount).bytes
     let clientData = Self.clientData("webauthn.get", challenge, page)
     return Assertion(
       credentialID: chosen.id, authenticatorData: data, clientDataJSON: clientData,
@@ -92,15 +107,8 @@ public final class SimulatedAuthenticator: Sendable {
   }
 
   private static let credentialIDBytes = 32
-  private static let aaguidBytes = 16
   /// Presence and verification (§6.1).
   private static let userVerified: UInt8 = 0x05
-  private static let attestedCredential: UInt8 = 0x40
-
-  private static func authenticatorData(of passkey: Passkey, flags: UInt8) -> [UInt8] {
-    let count = withUnsafeBytes(of: passkey.signCount.bigEndian) { Array($0) }
-    return Array(SHA256.hash(data: Array(passkey.rpID.utf8))) + [flags] + count
-  }
 
   /// As browsers write it (§5.8.1.1).
   private static func clientData(_ type: String, _ challenge: [UInt8], _ page: Page) -> [UInt8] {
@@ -119,24 +127,5 @@ public final class SimulatedAuthenticator: Sendable {
       for digit in 0...group.count { text.append(digits[bits >> (18 - 6 * digit) & 0x3F]) }
     }
     return text
-  }
-}
-
-/// The little of CBOR that a registration needs (RFC 8949, 4.2.1).
-private enum CBOR {
-  static func integer(_ value: Int) -> [UInt8] { value < 0 ? head(1, -1 - value) : head(0, value) }
-  static func bytes(_ bytes: ArraySlice<UInt8>) -> [UInt8] { head(2, bytes.count) + bytes }
-  static func text(_ text: String) -> [UInt8] { head(3, text.utf8.count) + text.utf8 }
-  static func map(_ entries: [([UInt8], [UInt8])]) -> [UInt8] {
-    head(5, entries.count) + entries.flatMap { $0.0 + $0.1 }
-  }
-
-  /// Counts up to 65,535.
-  private static func head(_ kind: UInt8, _ count: Int) -> [UInt8] {
-    switch count {
-    case 0..<24: [kind << 5 | UInt8(count)]
-    case 24..<256: [kind << 5 | 24, UInt8(count)]
-    default: [kind << 5 | 25, UInt8(count >> 8), UInt8(count & 0xFF)]
-    }
   }
 }
