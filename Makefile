@@ -32,6 +32,9 @@ CHANGES ?= 10000
 # How many times `make soak` kills the service, and PostgreSQL, in each of its tests.
 KILLS ?= 200
 
+# How often each host fails in `make test-ha`.
+ROUNDS ?= 1
+
 # What runs a build beside something that must not wait for it; its steps are not told then.
 behind ?=
 
@@ -117,6 +120,13 @@ test-faults: release $(python_environment)/installed ## Run the tests of kills, 
 soak: release $(python_environment)/installed ## Kill the service KILLS (200) times on each store, and PostgreSQL as often
 	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 FAULTS_KILLS=$(KILLS) \
 	  $(pytest_services) Tests/Faults
+
+# Not in CI: it needs root, namespaces and ten minutes, most of which are waiting for failovers. `contained` ends all that it starts.
+.PHONY: test-ha
+test-ha: release $(python_environment)/installed ## Let hosts of a PostgreSQL cluster fail under load, each fault ROUNDS=1 times (root, Debian)
+	@deploy/install-packages high-availability
+	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 HA_ROUNDS=$(ROUNDS) \
+	  Tests/HighAvailability/contained $(python) -m pytest -rs Tests/HighAvailability
 
 # Not in CI: a seed takes a core about a minute. It is where other people's verifiers show what ours misses.
 .PHONY: test-attestation-peers
@@ -256,6 +266,7 @@ lint: ## Check the format of the Swift sources
 lint-scripts: $(python_environment)/linters ## Check the shell scripts and the Dockerfile
 	$(python_environment)/bin/shellcheck --severity warning .ci/run .ci/check-dependencies deploy/install-packages deploy/fetch-crypto-mb \
 	  Protos/generate.sh \
+	  Tests/HighAvailability/contained Tests/HighAvailability/host \
 	  Tests/Fuzz/run Tests/Support/failures-last Tests/Support/Sanitizers/build Tests/Support/Sanitizers/run
 	$(python_environment)/bin/hadolint deploy/Dockerfile
 

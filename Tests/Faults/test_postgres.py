@@ -8,6 +8,7 @@ import time
 import grpc
 import pytest
 
+from faults.calls import SUCCEEDED
 from faults.load import APPLICATION, Load
 from faults.proxy import LOSES_ANSWERS, OPEN
 from faults.site import PostgresSite
@@ -30,6 +31,8 @@ LOSS_SECONDS = (0.0, 0.05)
 RETURN_SECONDS = 3
 #: At once: some of them wait for a connection, and so become a group.
 REVOCATIONS = 20
+#: On whichever connection is free.
+READS = 40
 #: Longer than the store tries.
 REVOCATION_SECONDS = 8
 
@@ -99,6 +102,35 @@ def test_that_a_binding_is_revoked_already_is_only_answered_once_a_standby_has_i
     mortal_postgres.execute("SELECT pg_reload_conf()")
     seconds_until_it_serves(caller)
     assert revoke(caller, phones) == {grpc.StatusCode.OK}
+
+
+def test_a_primary_that_was_replaced_and_goes_on_is_not_read(cluster, tmp_path):
+    """As where its machine was paused, or its cluster manager hangs. One answer of the new primary is enough: from then on
+    the process takes none of the old one's."""
+    site = PostgresSite(tmp_path, cluster.primary, cluster.uri)
+    try:
+        caller = new_caller(site.start(), APPLICATION)
+        phone = Phone()
+        caller.bind(phone)
+        token = caller.login(phone).token
+        cluster.standby.promote()
+        seconds_until_it_serves(caller)
+        caller.revoke_token(token)
+        seconds = []
+        for _ in range(READS):
+            assert not caller.introspect(token).active
+            began = time.monotonic()
+            assert caller.login(phone).outcome == SUCCEEDED
+            seconds.append(time.monotonic() - began)
+        # On the old primary a commit would wait for the standby that left it.
+        assert statistics.median(seconds) < 1
+        # It is as it was, and would answer.
+        is_primary = "SELECT NOT pg_is_in_recovery()"
+        assert cluster.primary.execute(is_primary) == cluster.standby.execute(is_primary) == ["t"]
+        site.uri = cluster.standby.uri(site.name)
+        site.check_log()
+    finally:
+        site.close()
 
 
 def revoke(caller, phones):

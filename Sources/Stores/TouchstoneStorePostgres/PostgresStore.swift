@@ -46,18 +46,22 @@ public final class PostgresStore: Store {
     let server = try await ServerInspection.run(targets: targets, options: options)
     let (lineage, accounts) = try await DatabaseInspection(targets: targets, options: options).requireOurs()
     return PostgresStore(
-      targets: targets, lineage: lineage, accounts: accounts, hasOneLog: server.hasOneLog, options: options)
+      targets: targets, lineage: lineage, accounts: accounts, server: server, options: options)
   }
 
   private init(
-    targets: [ConnectionTarget], lineage: Lineage, accounts: AccountReview, hasOneLog: Bool,
+    targets: [ConnectionTarget], lineage: Lineage, accounts: AccountReview, server: ServerInspection,
     options: PostgresStoreOptions
   ) {
     self.lineage = lineage
     signer = AccountSigner(review: accounts)
     self.options = options
+    let hasOneLog = server.hasOneLog
+    let succession = server.hasTimelines ? Succession() : nil
     func lane(_ configuration: ConnectionLane.Configuration) -> ConnectionLane {
-      ConnectionLane(configuration, targets: targets, backoff: options.backoff)
+      var configuration = configuration
+      configuration.succession = succession
+      return ConnectionLane(configuration, targets: targets, backoff: options.backoff)
     }
     func shortLane(
       _ connections: Int, depth: Int, kept: Int, prepared: [Statement], setup: [String] = [],

@@ -30,6 +30,8 @@ final class ConnectionLane: Sendable {
     var planning: [String] = []
     /// As `PostgresConnection.Configuration` has it.
     var flushing: (@Sendable () -> StatementCall)?
+    /// Shared by all lanes of a store.
+    var succession: Succession?
   }
 
   /// Opens no connection yet.
@@ -54,7 +56,7 @@ final class ConnectionLane: Sendable {
           // The server gives up first, with an error.
           answerTimeout: configuration.answerTimeout + SessionSetup.grace,
           signOfLifeTimeout: configuration.signOfLifeTimeout, setup: setup, prepared: configuration.prepared,
-          flushing: configuration.flushing),
+          flushing: configuration.flushing, succession: configuration.succession),
         report: report)
     }
   }

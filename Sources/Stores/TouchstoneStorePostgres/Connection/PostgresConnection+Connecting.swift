@@ -52,7 +52,9 @@ extension PostgresConnection {
     guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else { return end(failure) }
     phase = .settingUp
     guard watchSocket(for: .reading) else { return end(socketFailure) }
-    for sql in configuration.setup where PQsendQueryParams(connection, sql, 0, nil, nil, nil, nil, 1) == 0 {
+    let inspection = configuration.succession == nil ? [] : [Timeline.select.sql]
+    for sql in inspection + configuration.setup
+    where PQsendQueryParams(connection, sql, 0, nil, nil, nil, nil, 1) == 0 {
       return end(failure)
     }
     for statement in configuration.prepared
@@ -62,7 +64,7 @@ extension PostgresConnection {
     guard PQpipelineSync(connection) == 1 else { return end(failure) }
     let done = Transaction(calls: []) { [unowned self] result in
       switch result {
-      case .success: serve()
+      case .success(let results): serve(after: results)
       case .failure(let error): end(error.message)
       }
     }
@@ -70,7 +72,16 @@ extension PostgresConnection {
     flush()
   }
 
-  private func serve() {
+  /// - Parameter results: those of the session's settings.
+  private func serve(after results: [QueryResult]) {
+    if let succession = configuration.succession {
+      guard let timeline = try? results.first?.only({ row in Timeline(&row) }) else {
+        return end("the server does not say which timeline it writes")
+      }
+      guard succession.enter(ObjectIdentifier(self), on: timeline, replaced: { [self] in replaced() }) else {
+        return end(Self.isReplaced)
+      }
+    }
     phase = .serving
     timerDeadline = nil
     report(.connected(capacity: configuration.capacity))

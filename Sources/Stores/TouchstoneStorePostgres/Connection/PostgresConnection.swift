@@ -32,6 +32,8 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     var prepared: [Statement]
     /// A transaction whose commit makes all earlier ones durable, so that waiting commits share one fsync.
     var flushing: (@Sendable () -> StatementCall)?
+    /// Ends the connection if another primary has replaced its server. `nil`: the server has no timelines.
+    var succession: Succession?
   }
 
   enum Phase {
@@ -259,15 +261,30 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     timerDeadline = nil
     guard phase == .serving else { return end("not connected in time") }
     guard let first = inFlight.first, first.deadline <= .now() else { return setTimer() }
-    if let connection { cancelRequest = CancelRequest(connection: connection, transactions: inFlight.count) }
-    end("no answer in time")
+    abandon("no answer in time")
   }
 
   // MARK: Ending
 
+  /// Another primary has replaced this server.
+  func replaced() {
+    queue.async { self.abandon(Self.isReplaced) }
+  }
+
+  static let isReplaced = "the server is not the primary any more: another server of the cluster was promoted after it"
+
+  /// The server's process may still wait for a standby.
+  private func abandon(_ reason: String) {
+    if let connection, !inFlight.isEmpty {
+      cancelRequest = CancelRequest(connection: connection, transactions: inFlight.count)
+    }
+    end(reason)
+  }
+
   func end(_ reason: String) {
     guard phase != .closed else { return }
     phase = .closed
+    configuration.succession?.leave(ObjectIdentifier(self))
     timer?.cancel()
     timer = nil
     let waiting = inbox.withLock { inbox in

@@ -1,4 +1,4 @@
-// Inspects a server: whether a session belongs to one connection, how its clock differs, and whether it has one log.
+// Inspects a server: whether a session belongs to one connection, how its clock differs, and whether it has one log and timelines.
 
 internal import DispatchPool
 internal import TouchstonePolicy
@@ -7,25 +7,28 @@ internal import TouchstoneStore
 struct ServerInspection: Sendable {
   /// A commit that waits for its fsync makes all earlier ones durable.
   let hasOneLog: Bool
+  /// The server says which timeline it writes (`Succession`).
+  let hasTimelines: Bool
 
   /// Writes nothing. Refuses a server on which the store cannot rely.
   static func run(
     targets: [ConnectionTarget], options: PostgresStoreOptions
   ) async throws(StoreOpenError) -> ServerInspection {
     let (lane, other) = (bareLane(targets, options), bareLane(targets, options))
-    let (isAlone, difference, hasOneLog): (Bool, Duration, Bool)
+    let (isAlone, difference, hasOneLog, hasTimelines): (Bool, Duration, Bool, Bool)
     do throws(PostgresError) {
       isAlone = try await lane.withSession { session throws(PostgresError) in
         try await self.isAlone(session, beside: other)
       }
       difference = try await clockDifference(on: lane, options)
       hasOneLog = try await self.hasOneLog(lane)
+      hasTimelines = try await self.hasTimelines(lane)
     } catch {
       throw StoreOpenError(error)
     }
     guard isAlone else { throw .pooledTransactions }
     if let refusal = StoreOpenError(clockDifference: difference, options) { throw refusal }
-    return ServerInspection(hasOneLog: hasOneLog)
+    return ServerInspection(hasOneLog: hasOneLog, hasTimelines: hasTimelines)
   }
 
   /// A pooler that shares sessions between transactions does not keep a session's prepared statements.
@@ -79,6 +82,18 @@ struct ServerInspection: Sendable {
     guard let version, isPlain(version: version) else { return false }
     let hasCitus = Statement(nil, "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'citus')")
     return try await lane.run([StatementCall(hasCitus)], isQuestion: true).first?.only { row in row.boolean() } == false
+  }
+
+  /// Distributed engines, and some that are sold as PostgreSQL, refuse the query.
+  private static func hasTimelines(_ lane: ConnectionLane) async throws(PostgresError) -> Bool {
+    do throws(PostgresError) {
+      let timeline = try await lane.run([StatementCall(Timeline.select)], isQuestion: true)
+        .first?.only { row in Timeline(&row) }
+      return timeline != nil
+    } catch {
+      guard case .server(let state, _) = error, !state.isOfTheMoment else { throw error }
+      return false
+    }
   }
 
   /// Engines with PostgreSQL's protocol that spread tables over machines, each with its own log.

@@ -26,6 +26,7 @@ struct ServerInspectionTests {
     try await withDatabase { uri in
       let inspection = try await ServerInspection.run(targets: try ConnectionTarget.prepared(uri), options: .small)
       #expect(inspection.hasOneLog)
+      #expect(inspection.hasTimelines)
     }
   }
 
