@@ -62,6 +62,9 @@ requirements := Tests/Acceptance/requirements.txt
 
 # Apart from them, because these verifiers want versions of their own.
 attestation_peers := .build-attestation
+
+# So do those of manifests.
+manifest_checkers := .build-manifests
 python_environment := .build-python
 python := $(CURDIR)/$(python_environment)/bin/python
 
@@ -249,6 +252,31 @@ release: deps ## Build the service for use, with crypto_mb if ACCELERATED=1: .bu
 load-client: release ## Build the load client, too: .build/release/touchstone-load
 	$(build_release) --product touchstone-load
 
+# Root runs it, as it does the tests of image and package below.
+.PHONY: image
+image: ## Build the container image localhost/touchstone, and its base images
+	@deploy/image/build
+
+# In a network namespace of their own, where the image's port is free and no other program reaches it.
+.PHONY: verify-image
+verify-image: $(python_environment)/installed $(manifest_checkers)/installed ## Try the image: logins, kills, bad input
+	@deploy/install-packages image
+	$(manifest_checkers)/bin/python Tests/Image/check_sbom.py .build-image/sbom.cdx.json
+	$(manifest_checkers)/bin/python Tests/Manifests/rendered.py .build-image
+	PYTHONDONTWRITEBYTECODE=1 unshare --net sh -c 'ip link set lo up && exec $(python) -m pytest Tests/Image'
+
+.PHONY: deb
+deb: release ## Build the package for Debian: .build-deb/touchstone_VERSION_ARCHITECTURE.deb
+	@deploy/debian/build $(touchstone) .build-deb
+
+.PHONY: verify-deb
+verify-deb: deb $(python_environment)/installed ## Install it on a clean Debian, and log in there
+	PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Package
+
+.PHONY: check-manifests
+check-manifests: $(manifest_checkers)/installed ## Check what Kubernetes and compose read
+	PYTHONDONTWRITEBYTECODE=1 $(manifest_checkers)/bin/python -m pytest Tests/Manifests
+
 .PHONY: protos
 protos: $(python_environment)/installed ## Regenerate the protobuf-c code, and Swift's side of it, from Protos
 	@deploy/install-packages protos
@@ -265,6 +293,8 @@ lint: ## Check the format of the Swift sources
 .PHONY: lint-scripts
 lint-scripts: $(python_environment)/linters ## Check the shell scripts and the Dockerfile
 	$(python_environment)/bin/shellcheck --severity warning .ci/run .ci/check-dependencies deploy/install-packages deploy/fetch-crypto-mb \
+	  deploy/image/base deploy/image/build deploy/image/hollow-libraries deploy/image/assemble deploy/image/collect-product \
+	  deploy/debian/build deploy/debian/postinst deploy/debian/prerm deploy/debian/postrm \
 	  Protos/generate.sh \
 	  Tests/HighAvailability/contained Tests/HighAvailability/host \
 	  Tests/Fuzz/run Tests/Support/failures-last Tests/Support/Sanitizers/build Tests/Support/Sanitizers/run
@@ -291,6 +321,14 @@ $(attestation_peers)/installed: Tests/Attestation/requirements.txt
 	@$(attestation_peers)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
+$(manifest_checkers)/installed: Tests/Manifests/requirements.txt
+	@deploy/install-packages manifests
+	@echo "Installing what checks manifests into $(manifest_checkers)"
+	@rm -rf $(manifest_checkers)
+	@python3 -m venv $(manifest_checkers)
+	@$(manifest_checkers)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
 # Apart from the tests' packages, which are for every processor; not all of these are.
 $(python_environment)/linters: .ci/requirements.txt $(python_environment)/installed
 	@$(python) -m pip install --quiet --disable-pip-version-check --requirement $<
@@ -298,4 +336,5 @@ $(python_environment)/linters: .ci/requirements.txt $(python_environment)/instal
 
 .PHONY: clean
 clean: ## Remove what was built; data stays
-	rm -rf .build .build-interop .build-sanitized $(crypto_mb) $(attestation_peers) $(python_environment)
+	rm -rf .build .build-interop .build-sanitized .build-image .build-deb $(crypto_mb) $(attestation_peers) $(manifest_checkers) \
+	  $(python_environment)

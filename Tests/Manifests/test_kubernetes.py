@@ -1,0 +1,169 @@
+"""What Kubernetes reads: valid by its schemas, judged by strangers' tools, and as the service needs it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import kubernetes_validate
+import pytest
+
+from rendered import OVERLAYS, USER, Manifests, text
+
+#: The oldest with all fields that the manifests use; and the newest that the validator knows.
+VERSIONS = ["1.32", "1.34"]
+#: Defined by cert-manager and by the Prometheus operator, whose schemas the validator does not have.
+OTHERS = {"Certificate", "Issuer", "ServiceMonitor"}
+
+#: How long a pod's running calls may take after SIGTERM (`Serve.grace`).
+DRAIN_SECONDS = 20
+#: Of one process of the service (docs/OPERATING.md), and what PostgreSQL allows by default, less those for superusers.
+CONNECTIONS, MAXIMUM_CONNECTIONS = 16, 97
+
+
+@pytest.fixture(params=OVERLAYS)
+def manifests(request):
+    return Manifests(request.param)
+
+
+def is_selected(selector, labels):
+    return selector["matchLabels"].items() <= labels.items()
+
+
+# By strangers' tools
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_resource_is_valid(manifests, version):
+    for resource in manifests.resources:
+        if resource["kind"] not in OTHERS:
+            kubernetes_validate.validate(resource, version, strict=True)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_checkov_finds_nothing_and_each_skipped_check_has_its_reason(overlay, tmp_path):
+    rendered = tmp_path / "rendered.yaml"
+    rendered.write_text(text(overlay))
+    checkov = Path(sys.executable).with_name("checkov")
+    command = [checkov, "--framework", "kubernetes", "--file", rendered, "--output", "json", "--skip-download"]
+    judged = subprocess.run(command, capture_output=True, text=True, check=False)
+    report = json.loads(judged.stdout)
+    results = report["results"]
+    assert [(check["check_id"], check["resource"]) for check in results["failed_checks"]] == []
+    assert report["summary"]["passed"] > 50
+    assert all(check["check_result"]["suppress_comment"] for check in results["skipped_checks"])
+    assert judged.returncode == 0
+
+
+# As the service needs it
+
+
+def test_pods_have_the_image_s_user_and_no_rights(manifests):
+    for name, pod in manifests.pods.items():
+        spec = pod["spec"]
+        context = spec["securityContext"]
+        assert (context["runAsUser"], context["runAsGroup"], context["fsGroup"]) == (USER, USER, USER), name
+        assert context["runAsNonRoot"] is True
+        assert context["seccompProfile"] == {"type": "RuntimeDefault"}
+        # Links would set TOUCHSTONE_PORT and the like, which look like settings.
+        assert spec["enableServiceLinks"] is False
+        assert spec["automountServiceAccountToken"] is False
+        for container in spec["containers"]:
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
+            assert {"cpu", "memory"} <= container["resources"]["requests"].keys()
+            assert "memory" in container["resources"]["limits"]
+
+
+def test_probes_use_https_at_a_port_of_the_container(manifests):
+    (container,) = manifests.service["spec"]["containers"]
+    ports = {port["name"] for port in container["ports"]}
+    for probe, path in [("startupProbe", "/livez"), ("livenessProbe", "/livez"), ("readinessProbe", "/readyz")]:
+        get = container[probe]["httpGet"]
+        assert (get["path"], get["scheme"]) == (path, "HTTPS")
+        assert get["port"] in ports
+
+
+def test_a_pod_has_time_to_drain(manifests):
+    spec = manifests.service["spec"]
+    before = spec["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert spec["terminationGracePeriodSeconds"] >= before + DRAIN_SECONDS + 5
+
+
+def test_secrets_are_mounted_read_only_and_closed_to_others(manifests):
+    made = {certificate["spec"]["secretName"] for certificate in manifests.all("Certificate")}
+    # This one is made by hand, once (overlays/postgresql/kustomization.yaml).
+    made.add("touchstone-keys")
+    for pod in manifests.pods.values():
+        (container,) = pod["spec"]["containers"]
+        mounts = {mount["name"]: mount for mount in container["volumeMounts"]}
+        assert mounts.keys() == {volume["name"] for volume in pod["spec"]["volumes"]}
+        for volume in pod["spec"]["volumes"]:
+            if "secret" in volume:
+                assert volume["secret"]["secretName"] in made
+                assert volume["secret"]["defaultMode"] == 0o400
+                assert mounts[volume["name"]]["readOnly"] is True
+
+
+def test_services_and_policies_select_the_pods_that_serve(manifests):
+    labels = manifests.service["metadata"]["labels"]
+    for service in manifests.all("Service"):
+        assert service["spec"]["selector"].items() <= labels.items()
+        named = {port["name"] for port in manifests.service["spec"]["containers"][0]["ports"]}
+        assert {port["targetPort"] for port in service["spec"]["ports"]} <= named
+    for kind in ["Deployment", "PodDisruptionBudget"]:
+        for resource in manifests.all(kind):
+            assert is_selected(resource["spec"]["selector"], labels)
+    (monitor,) = manifests.all("ServiceMonitor")
+    monitored = [
+        service["metadata"]["name"]
+        for service in manifests.all("Service")
+        if is_selected(monitor["spec"]["selector"], service["metadata"].get("labels", {}))
+    ]
+    assert monitored == ["touchstone-operators"]
+    # The names for which the service's certificate is issued.
+    names = manifests.one("Certificate", "touchstone-tls")["spec"]["dnsNames"]
+    assert monitor["spec"]["endpoints"][0]["tlsConfig"]["serverName"] in names
+
+
+def test_everything_is_denied_that_no_policy_allows(manifests):
+    denied = manifests.one("NetworkPolicy", "default-deny")["spec"]
+    assert denied == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    for policy in manifests.all("NetworkPolicy"):
+        for rule in policy["spec"].get("ingress", []) + policy["spec"].get("egress", []):
+            # A rule without peers or ports would allow all of them.
+            assert rule.get("from") or rule.get("to")
+            assert rule["ports"]
+
+
+def test_a_single_replica_keeps_its_data_in_a_directory_of_its_own():
+    manifests = Manifests("sqlite")
+    deployment = manifests.one("Deployment")["spec"]
+    assert deployment["replicas"] == 1
+    # Two processes cannot have one data directory.
+    assert deployment["strategy"] == {"type": "Recreate"}
+    assert manifests.one("PersistentVolumeClaim")["spec"]["accessModes"] == ["ReadWriteOncePod"]
+    (container,) = manifests.service["spec"]["containers"]
+    (data,) = [mount["mountPath"] for mount in container["volumeMounts"] if mount["name"] == "data"]
+    assert f"--data-dir={data}/data" in container["args"]
+    assert not manifests.all("HorizontalPodAutoscaler")
+
+
+def test_replicas_survive_a_node_and_leave_connections_free():
+    manifests = Manifests("postgresql")
+    # The autoscaler sets it: a number here would undo that at each apply.
+    assert "replicas" not in manifests.one("Deployment")["spec"]
+    scaler = manifests.one("HorizontalPodAutoscaler")["spec"]
+    assert scaler["minReplicas"] >= 2
+    # One more runs during an update.
+    assert (scaler["maxReplicas"] + 1) * CONNECTIONS <= MAXIMUM_CONNECTIONS
+    assert scaler["metrics"][0]["pods"]["metric"]["name"] == "touchstone_calls_in_flight"
+    assert manifests.one("PodDisruptionBudget")["spec"]["maxUnavailable"] == 1
+    spread = {constraint["topologyKey"] for constraint in manifests.service["spec"]["topologySpreadConstraints"]}
+    assert spread == {"kubernetes.io/hostname", "topology.kubernetes.io/zone"}
+    migration = manifests.pods["touchstone-migrate"]["spec"]
+    assert migration["containers"][0]["args"][0] == "migrate"
+    assert migration["containers"][0]["image"] == manifests.service["spec"]["containers"][0]["image"]

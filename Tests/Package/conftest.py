@@ -1,0 +1,40 @@
+"""Fixtures: the package that `make deb` built, and a clean Debian in a directory, on which it is installed."""
+
+import os
+import sys
+from pathlib import Path
+
+# Shared with the acceptance tests.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "Acceptance"))
+# The service is started by fork and exec; gRPC has no part in that.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+
+import pytest  # noqa: E402
+
+pytest.register_assert_rewrite("debian")
+
+from debian import Debian  # noqa: E402
+
+PACKAGES = Path(__file__).resolve().parents[2] / ".build-deb"
+
+
+@pytest.fixture(scope="session")
+def package():
+    found = sorted(PACKAGES.glob("touchstone_*.deb"), key=lambda path: path.stat().st_mtime)
+    if not found:
+        pytest.exit("there is no package: run `make deb`", returncode=1)
+    return found[-1]
+
+
+@pytest.fixture(scope="session")
+def clean_debian():
+    debian = Debian()
+    yield debian
+    debian.close()
+
+
+@pytest.fixture(scope="session")
+def debian(clean_debian, package):
+    """With the package."""
+    clean_debian.install(package)
+    return clean_debian

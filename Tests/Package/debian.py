@@ -1,0 +1,114 @@
+"""A Debian in a directory, made by mmdebstrap. No systemd runs in it: commands run by chroot, and so does the unit's own ExecStart."""
+
+import configparser
+import queue
+import shlex
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import grpc
+
+from support.caller import Caller
+
+RELEASE = "bookworm"
+SOURCES = Path("/etc/apt/sources.list.d/debian.sources")
+UNIT = "lib/systemd/system/touchstone.service"
+
+#: Downloads and unpacks packages.
+INSTALL_SECONDS = 300
+STOP_SECONDS = 30
+
+
+class Debian:
+    def __init__(self):
+        # Short, because a Unix socket's path has at most 107 bytes. Other users pass it, as they pass "/".
+        self.root = Path(tempfile.mkdtemp(prefix="touchstone-deb-", dir="/tmp"))
+        self.root.chmod(0o755)
+        sources = [SOURCES] if SOURCES.exists() and RELEASE in Path("/etc/os-release").read_text() else []
+        command = ["mmdebstrap", "--quiet", "--variant=minbase", "--skip=output/dev", RELEASE, self.root, *sources]
+        subprocess.run(command, check=True, timeout=INSTALL_SECONDS, stdin=subprocess.DEVNULL)
+        for name in ["resolv.conf", "hosts"]:
+            shutil.copy(f"/etc/{name}", self.root / "etc" / name)
+        self.run("apt-get", "update", "-qq")
+
+    def chroot(self, *command, user="root:root"):
+        """The command line that runs it there, in namespaces of its own. Swift's runtime reads arguments in /proc."""
+        inside = f'mount -t proc proc "{self.root}/proc" && exec chroot --userspec={user} "{self.root}" "$@"'
+        return ["unshare", "--mount", "sh", "-c", inside, "sh", *command]
+
+    def run(self, *command, check=True):
+        """As root, in it."""
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
+        done = subprocess.run(
+            self.chroot(*command),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=INSTALL_SECONDS,
+            check=False,
+        )
+        assert not check or done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+        return done
+
+    def install(self, package):
+        shutil.copy(package, self.root / "tmp/touchstone.deb")
+        self.run("apt-get", "install", "--yes", "-qq", "--no-install-recommends", "/tmp/touchstone.deb")
+
+    def unit(self):
+        unit = configparser.RawConfigParser(strict=False)
+        unit.optionxform = str
+        unit.read(self.root / UNIT)
+        return unit["Service"]
+
+    def serve(self):
+        return Service(self)
+
+    def close(self):
+        shutil.rmtree(self.root)
+
+
+class Service:
+    """The unit's ExecStart by the unit's user, in a network of its own. Callers reach it by the Unix socket."""
+
+    def __init__(self, debian):
+        unit = debian.unit()
+        user, group = unit["User"], unit["Group"]
+        # What systemd does before the start.
+        directory = debian.root / "run" / unit["RuntimeDirectory"]
+        directory.mkdir(exist_ok=True)
+        debian.run("chown", f"{user}:{group}", f"/run/{unit['RuntimeDirectory']}")
+        started = time.monotonic()
+        command = debian.chroot(*shlex.split(unit["ExecStart"]), user=f"{user}:{group}")
+        self.process = subprocess.Popen(
+            ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+            umask=int(unit["UMask"], 8),
+        )
+        lines = queue.SimpleQueue()
+        threading.Thread(target=lambda: [lines.put(line) for line in self.process.stdout], daemon=True).start()
+        try:
+            self.addresses = [lines.get(timeout=10).removeprefix("listening on ").strip() for _ in range(2)]
+        except queue.Empty:
+            self.process.kill()
+            raise AssertionError(self.process.stderr.read()) from None
+        #: Until it served.
+        self.seconds = time.monotonic() - started
+        self._channel = grpc.insecure_channel(f"unix:{directory}/touchstone.sock")
+
+    def caller(self, application_id="shop"):
+        return Caller(self._channel, application_id)
+
+    def terminate(self):
+        """The exit code after SIGTERM."""
+        self._channel.close()
+        self.process.terminate()
+        return self.process.wait(STOP_SECONDS)
