@@ -81,6 +81,7 @@ let package = Package(
     // Knows nothing of Touchstone.
     library("RPC", "MonotonicClock"),
     library("RPC", "DispatchRPC", ["MonotonicClock", "CNGHTTP2", "COpenSSL", "CZlib", "CEpoll"]),
+    library("RPC", "DispatchHTTP", ["DispatchRPC"]),
     library("RPC", "DispatchPool", ["MonotonicClock"]),
     library("RPC", "RPCChannel", ["DispatchRPC", "DispatchPool"]),
 
@@ -123,7 +124,7 @@ let package = Package(
       [
         "TouchstoneService", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres",
         "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneAttestation", "TouchstoneCodec", "DispatchRPC",
-        "SettingFiles", "FilePermissions",
+        "DispatchHTTP", "SettingFiles", "FilePermissions",
         .product(name: "Logging", package: "swift-log"),
       ]),
     library("Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool"]),
@@ -168,6 +169,7 @@ let package = Package(
     support("StoreModel", ["TouchstoneStore", "TouchstonePolicy"]),
 
     tests("RPC", "DispatchRPC", ["CNGHTTP2", "COpenSSL", "CEpoll", "TestSupport"], exclude: ["crosscheck"]),
+    tests("RPC", "DispatchHTTP", ["DispatchRPC", "TestSupport"]),
     tests("RPC", "DispatchPool", ["TestSupport"]),
     tests("RPC", "RPCChannel", ["DispatchRPC", "DispatchPool", "TestSupport"]),
     tests("Core", "TouchstonePolicy", ["TestSupport"]),
@@ -262,7 +264,7 @@ let package = Package(
     .testTarget(
       name: "FuzzTests",
       dependencies: [
-        "DispatchRPC", "TouchstoneCodec", "CodecMessages", "TouchstoneCrypto", "TouchstoneAttestation",
+        "DispatchRPC", "DispatchHTTP", "TouchstoneCodec", "CodecMessages", "TouchstoneCrypto", "TouchstoneAttestation",
         "TouchstonePolicy",
         "DecisionTables", "TestSupport",
       ], path: "Tests/Fuzz", exclude: ["Seeds", "Findings", "make_seeds.py", "run"], swiftSettings: settings),

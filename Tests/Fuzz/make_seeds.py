@@ -323,10 +323,18 @@ def decision_tables():
     yield "start", text.encode()[:1500]
 
 
+def http_requests():
+    yield "get", b"GET /livez?a=b HTTP/1.1\r\nHost: a:80\r\nIf-None-Match: \"x\", *\r\n\r\n"
+    yield "post", b"POST /f HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\na=bGET * HTTP/1.0\r\n\r\n"
+    yield "absolute", b"\r\nHEAD http://a?q HTTP/1.1\r\nHost: a\r\nConnection: close, x\r\n\r\n"
+    yield "chunked", b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+
+
 TARGETS = {
     "codec": codec, "server-bytes": server_bytes, "server-dialogue": server_dialogue, "client-bytes": client_bytes,
     "header-values": header_values, "gzip": gzip_, "certificates": certificates, "attestation": attestation,
     "proofs": proofs, "tokens": tokens, "sealed": sealed, "decision-tables": decision_tables,
+    "http-requests": http_requests,
 }
 
 

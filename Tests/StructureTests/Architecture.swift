@@ -77,6 +77,7 @@ enum Architecture {
       "transport and pool know nothing of Touchstone"),
     ForbiddenArrow(
       "Sources/RPC/DispatchRPC", to: ["Sources/RPC/DispatchPool"], "transport and pool meet in RPCChannel"),
+    ForbiddenArrow("Sources/RPC/DispatchHTTP", to: ["Sources/RPC/DispatchPool"], "a server of HTTP calls no others"),
     ForbiddenArrow(
       "Sources/RPC/DispatchPool", to: ["Sources/RPC/DispatchRPC", libraries], "the pool takes any connections"),
     ForbiddenArrow("Sources/Service/TouchstoneService", to: ["Sources/Stores"], "the service takes any store"),

@@ -32,6 +32,7 @@ struct ArchitectureTests {
     "Sources/Core/TouchstoneStore": ["Sources/Core/TouchstonePolicy", "Packages/Crypto"],
     "Sources/Stores/TouchstoneStoreSQLite": ["Sources/Core/TouchstoneStore", "Sources/System/CSQLite"],
     "Sources/RPC/DispatchRPC": ["Sources/System/CZlib"],
+    "Sources/RPC/DispatchHTTP": ["Sources/RPC/DispatchRPC"],
     "Sources/RPC/DispatchPool": ["Modules/Dispatch"],
     "Sources/RPC/RPCChannel": ["Sources/RPC/DispatchRPC", "Sources/RPC/DispatchPool"],
     "Sources/Service/TouchstoneService": [
@@ -77,6 +78,7 @@ struct ArchitectureTests {
     ("Sources/RPC/RPCChannel", "Sources/Core/TouchstonePolicy", "know nothing of Touchstone"),
     ("Sources/RPC/DispatchRPC", "Packages/Logging", "know nothing of Touchstone"),
     ("Sources/RPC/DispatchRPC", "Sources/RPC/DispatchPool", "meet in RPCChannel"),
+    ("Sources/RPC/DispatchHTTP", "Sources/RPC/DispatchPool", "calls no others"),
     ("Sources/RPC/DispatchPool", "Sources/System/CEpoll", "takes any connections"),
     ("Sources/Service/TouchstoneService", "Sources/Stores/TouchstoneStoreSQLite", "takes any store"),
     ("Sources/Service/TouchstoneServer", "Sources/Clients/TouchstoneClient", "calls no service"),

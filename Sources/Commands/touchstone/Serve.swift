@@ -11,14 +11,23 @@ struct Serve: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Serve gRPC until SIGTERM.",
     discussion: """
-      Prints "listening on ADDRESS" for each address when it is ready. SIGTERM or SIGINT drains and exits 0. SIGHUP \
-      reads policies, callers, vendors, certificates and keys anew: all of them or, where anything is wrong, none.
+      Prints "listening on ADDRESS" for each address when it is ready, and "listening on URL" for each of HTTP. SIGTERM \
+      or SIGINT drains and exits 0. SIGHUP reads policies, callers, vendors, certificates and keys anew: all of them or, \
+      where anything is wrong, none.
       """)
 
   @Option(
     help: ArgumentHelp(
       "Address to listen on, once for each: HOST:PORT or unix:PATH. Port 0 takes a free one.", valueName: "address"))
   var listen: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Address on this machine for HTTP: the keys that verify tokens, health, metrics. The configuration (http) may name \
+      addresses for other machines.
+      """, valueName: "address"))
+  var http: String?
 
   @Option(
     help: ArgumentHelp("The directory of SQLite's database and the keys. Made on first start.", valueName: "directory"))
@@ -67,6 +76,7 @@ struct Serve: ParsableCommand {
       let configuration = try effectiveConfiguration()
       let service = try RunningService.start(configuration, logger: logger, cores: cprocess_usable_cores())
       for address in service.addresses { printLine("listening on \(address)") }
+      for url in service.urls { printLine("listening on \(url)") }
       service.serve(configuration, logger: logger, until: signals.next, reading: effectiveConfiguration)
       service.stop(grace: Self.grace) { Glibc.exit(EXIT_SUCCESS) }
     } catch {
@@ -81,6 +91,7 @@ struct Serve: ParsableCommand {
   ) throws(Failure) -> ProcessConfiguration {
     var configuration = try ProcessConfiguration.load(config)
     if !listen.isEmpty { configuration.listen = listen }
+    if let http { configuration.http = HTTPSettings(sharedBy: http) }
     if let dataDir { configuration.dataDirectory = dataDir }
     if let store { configuration.store = store }
     if let source = keys.map({ .path($0) }) ?? keysOfEnvironment { configuration.keys = source }

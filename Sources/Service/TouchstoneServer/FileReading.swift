@@ -54,7 +54,9 @@ func readDatedFile(
     count += step
   }
   guard count <= maximumBytes else { throw FileError(message: "is larger than \(maximumBytes) bytes") }
-  let seconds = min(max(Int64(status.st_mtim.tv_sec), knownSeconds.lowerBound), knownSeconds.upperBound)
+  // Its first member, by place: which module the compiler takes for the owner of its name changes with the files of the target.
+  let modified = withUnsafeBytes(of: status.st_mtim) { $0.load(as: time_t.self) }
+  let seconds = min(max(Int64(modified), knownSeconds.lowerBound), knownSeconds.upperBound)
   let writtenAt = UnixTime(seconds: seconds)
   return (Array(bytes.prefix(count)), writtenAt)
 }

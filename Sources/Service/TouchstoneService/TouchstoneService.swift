@@ -117,6 +117,9 @@ public final class TouchstoneService: Sendable {
   /// The present ones. A call that reads them twice may see two versions.
   var keys: ServiceKeys { currentKeys.withLock { $0 } }
 
+  /// The public halves of all signing keys, as a JWK Set (RFC 7517 §5): what GetSigningKeys answers.
+  public var publishedKeys: String { keys.jwkSet }
+
   /// Replaces the sealing and signing keys: everything that was made with a removed key is void.
   ///
   /// - Precondition: the pepper is the same, because stored records depend on it.

@@ -34,8 +34,10 @@ class Server:
         listen=("127.0.0.1:0",),
         environment=None,
         store=None,
+        http=0,
     ):
-        """`store`: the URI of a database, or empty where something else names one; else what the tests run on."""
+        """`store`: the URI of a database, or empty where something else names one; else what the tests run on. `http`: how
+        many addresses of HTTP the arguments or the configuration name; their URLs are `urls`."""
         self.data_directory = Path(data_directory)
         self.store = store_of(self.data_directory) if store is None else store
         command = [BINARY, "serve", "--data-dir", self.data_directory]
@@ -63,6 +65,7 @@ class Server:
         self._output = _Reader(self.process.stdout)
         self.addresses = [self._announced_address() for _ in listen]
         self.address = self.addresses[0]
+        self.urls = [self._announced_address() for _ in range(http)]
 
     @property
     def _configuration_file(self):

@@ -2,9 +2,9 @@
 
 /// Holds a payload until its time has come. Adding and removing cost O(log n); deadlines that mostly grow, as those of calls
 /// with one time limit do, cost O(1).
-struct DeadlineQueue<Payload> {
+package struct DeadlineQueue<Payload> {
   /// Names one entry; stale once the entry expired or was removed, and harmless then.
-  struct Handle: Hashable {
+  package struct Handle: Hashable {
     fileprivate let slot: UInt32
     fileprivate let generation: UInt32
   }

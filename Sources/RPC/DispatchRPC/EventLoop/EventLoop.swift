@@ -107,7 +107,7 @@ protocol EventLoopJob: AnyObject, Sendable {
 }
 
 /// Waits for a descriptor or a timer of the event loop. All calls come on the event loop.
-protocol ReadinessHandler: AnyObject {
+package protocol ReadinessHandler: AnyObject {
   func ready(_ readiness: Readiness)
   /// `tag` is the one the timer was set with.
   func timerExpired(_ tag: TimerTag)
@@ -128,12 +128,12 @@ extension EventLoop {
     case task(UnownedJob, UnownedTaskExecutor)
   }
 
-  struct Timer {
+  package struct Timer {
     var handler: UInt64
     var tag: TimerTag
   }
 
-  typealias TimerHandle = DeadlineQueue<Timer>.Handle
+  package typealias TimerHandle = DeadlineQueue<Timer>.Handle
 
   private func post(_ job: Job) {
     guard mailbox.post(job) else { return }
@@ -141,14 +141,14 @@ extension EventLoop {
   }
 
   /// From any thread but the event loop's: waits for its turn between two rounds.
-  func sync<Result>(_ work: () -> Result) -> Result {
+  package func sync<Result>(_ work: () -> Result) -> Result {
     precondition(!isCurrent, "an event loop that waits for itself waits for ever")
     return queue.sync(execute: work)
   }
 
   /// Traps in debug builds, unless the caller runs on this event loop.
   @inline(__always)
-  func assertIsCurrent() {
+  package func assertIsCurrent() {
     #if DEBUG
       dispatchPrecondition(condition: .onQueue(queue))
     #endif
@@ -159,7 +159,7 @@ extension EventLoop {
 
 extension EventLoop {
   /// Read from the clock once a round.
-  var now: MonotonicTime {
+  package var now: MonotonicTime {
     assertIsCurrent()
     return roundBegan
   }
@@ -174,7 +174,7 @@ extension EventLoop {
   }
 
   /// The key to unregister with; `nil` when the kernel refuses.
-  func register(_ handler: any ReadinessHandler, descriptor: Int32, for readiness: Readiness) -> UInt64? {
+  package func register(_ handler: any ReadinessHandler, descriptor: Int32, for readiness: Readiness) -> UInt64? {
     assertIsCurrent()
     let key = handlers.add(handler)
     guard poller.add(descriptor, for: readiness, key: key) else {
@@ -185,23 +185,23 @@ extension EventLoop {
   }
 
   /// Events of the descriptor that were already taken are dropped, as are the handler's timers.
-  func unregister(_ key: UInt64, descriptor: Int32) {
+  package func unregister(_ key: UInt64, descriptor: Int32) {
     assertIsCurrent()
     handlers.remove(key)
     poller.remove(descriptor)
   }
 
-  func watch(_ key: UInt64, descriptor: Int32, for readiness: Readiness) {
+  package func watch(_ key: UInt64, descriptor: Int32, for readiness: Readiness) {
     assertIsCurrent()
     poller.change(descriptor, to: readiness, key: key)
   }
 
-  func setTimer(at time: MonotonicTime, for key: UInt64, tag: TimerTag) -> TimerHandle {
+  package func setTimer(at time: MonotonicTime, for key: UInt64, tag: TimerTag) -> TimerHandle {
     assertIsCurrent()
     return timers.add(Timer(handler: key, tag: tag), at: time)
   }
 
-  func cancelTimer(_ handle: TimerHandle) {
+  package func cancelTimer(_ handle: TimerHandle) {
     assertIsCurrent()
     timers.remove(handle)
   }

@@ -1,10 +1,15 @@
 // The handlers of an event loop, in slots with generations: an event for a descriptor that was closed meanwhile finds no handler.
 
 /// Tells a handler which of its timers has expired.
-struct TimerTag: Hashable {
-  var kind: UInt32
+package struct TimerTag: Hashable {
+  package var kind: UInt32
   /// Distinguishes timers of the same kind.
-  var id: Int32 = 0
+  package var id: Int32
+
+  package init(kind: UInt32, id: Int32 = 0) {
+    self.kind = kind
+    self.id = id
+  }
 }
 
 struct HandlerTable {

@@ -1,25 +1,25 @@
 // How values of an event loop travel through closures that other threads may carry.
 
 /// A value that only its event loop uses, in the hands of any thread.
-struct LoopConfined<Value>: @unchecked Sendable {
+package struct LoopConfined<Value>: @unchecked Sendable {
   // Sendable because: `value` is read on the event loop only, which debug builds check.
 
-  let loop: EventLoop
+  package let loop: EventLoop
   private let confined: Value
 
-  init(_ value: Value, on loop: EventLoop) {
+  package init(_ value: Value, on loop: EventLoop) {
     self.loop = loop
     confined = value
   }
 
   /// On the event loop only.
-  var value: Value {
+  package var value: Value {
     loop.assertIsCurrent()
     return confined
   }
 
   /// From any thread: `body` runs soon on the event loop, in the order given.
-  func execute(_ body: @escaping @Sendable (Value) -> Void) {
+  package func execute(_ body: @escaping @Sendable (Value) -> Void) {
     loop.execute { body(self.value) }
   }
 }

@@ -4,13 +4,17 @@ import CEpoll
 import Glibc
 
 /// The kinds of readiness that a descriptor is watched for. Level-triggered.
-struct Readiness: OptionSet {
-  let rawValue: UInt32
+package struct Readiness: OptionSet {
+  package let rawValue: UInt32
 
-  static let readable = Readiness(rawValue: EPOLLIN.rawValue)
-  static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
+  package init(rawValue: UInt32) {
+    self.rawValue = rawValue
+  }
+
+  package static let readable = Readiness(rawValue: EPOLLIN.rawValue)
+  package static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
   /// Reported whether asked for or not: an error, or both directions shut.
-  static let broken = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
+  package static let broken = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
 }
 
 /// Owns the descriptors and closes them when released.

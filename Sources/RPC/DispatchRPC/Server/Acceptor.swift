@@ -3,18 +3,26 @@
 import CEpoll
 import Glibc
 
-/// Lives on one event loop. Handing round from one acceptor spreads few connections evenly, which SO_REUSEPORT does not.
-final class Acceptor: ReadinessHandler {
-  /// Connections taken in one go, so that a burst of them does not hold up the calls.
-  private static let batchSize = 64
-  /// When descriptors or memory ran out, and no stranger makes room. The listener stays readable meanwhile, so it is not watched.
-  private static let pauseTime = Duration.milliseconds(100)
-  private static let resumeTimer: UInt32 = 0
+/// Keeps the connections of one event loop.
+package protocol ConnectionKeeper: AnyObject, SendableMetatype {
+  /// Takes over an accepted descriptor, which has a place already.
+  func serve(_ descriptor: Int32, _ id: ConnectionSlots.ID, from address: SocketAddress, tls: RPCServerTLS?)
+  /// Another connection has its place now.
+  func evict(_ id: ConnectionSlots.ID)
+}
 
+/// Connections taken in one go, so that a burst of them does not hold up the calls.
+private let batchSize = 64
+/// When descriptors or memory ran out, and no stranger makes room. The listener stays readable meanwhile, so it is not watched.
+private let pauseTime = Duration.milliseconds(100)
+private let resumeTimer: UInt32 = 0
+
+/// Lives on one event loop. Handing round from one acceptor spreads few connections evenly, which SO_REUSEPORT does not.
+package final class Acceptor<Keeper: ConnectionKeeper>: ReadinessHandler {
   private let listener: ListeningSocket
   private let tls: RPCServerTLS?
   private let loop: EventLoop
-  private let loops: [LoopConfined<ServerLoop>]
+  private let loops: [LoopConfined<Keeper>]
   private let register: ConnectionRegister
   private var key: UInt64?
   private var nextLoop = 0
@@ -24,8 +32,8 @@ final class Acceptor: ReadinessHandler {
   private var mayEvict = true
   private var pauseTimer: EventLoop.TimerHandle?
 
-  init(
-    listener: ListeningSocket, tls: RPCServerTLS?, loop: EventLoop, loops: [LoopConfined<ServerLoop>],
+  package init(
+    listener: ListeningSocket, tls: RPCServerTLS?, loop: EventLoop, loops: [LoopConfined<Keeper>],
     register: ConnectionRegister, onOutOfDescriptors: (@Sendable () -> Void)?
   ) {
     self.listener = listener
@@ -37,19 +45,19 @@ final class Acceptor: ReadinessHandler {
   }
 
   /// False when the kernel cannot watch another descriptor.
-  func start() -> Bool {
+  package func start() -> Bool {
     key = loop.register(self, descriptor: listener.descriptor, for: .readable)
     return key != nil
   }
 
-  func stop() {
+  package func stop() {
     if let key { loop.unregister(key, descriptor: listener.descriptor) }
     key = nil
     listener.close()
   }
 
-  func ready(_ readiness: Readiness) {
-    for _ in 0..<Self.batchSize {
+  package func ready(_ readiness: Readiness) {
+    for _ in 0..<batchSize {
       switch listener.accept() {
       case .accepted(let descriptor, let peer):
         mayEvict = true
@@ -64,13 +72,13 @@ final class Acceptor: ReadinessHandler {
     }
   }
 
-  func timerExpired(_ tag: TimerTag) {
+  package func timerExpired(_ tag: TimerTag) {
     pauseTimer = nil
     mayEvict = true
     resume()
   }
 
-  func write() {}
+  package func write() {}
 
   private func handOver(_ descriptor: Int32, _ peer: SocketAddress) {
     switch register.arrived(from: peer, keeper: nextLoop) {
@@ -95,7 +103,7 @@ final class Acceptor: ReadinessHandler {
     guard let key else { return }
     loop.watch(key, descriptor: listener.descriptor, for: [])
     pauseTimer = loop.setTimer(
-      at: loop.now.advanced(by: Self.pauseTime), for: key, tag: TimerTag(kind: Self.resumeTimer))
+      at: loop.now.advanced(by: pauseTime), for: key, tag: TimerTag(kind: resumeTimer))
   }
 
   /// Closes the oldest stranger as at the limit of connections, and then accepts again at once.

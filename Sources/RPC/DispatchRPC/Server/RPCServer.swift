@@ -6,6 +6,10 @@ import Synchronization
 public struct RPCServerError: Error, Hashable, Sendable, CustomStringConvertible {
   public var reason: String
 
+  package init(reason: String) {
+    self.reason = reason
+  }
+
   public var description: String { reason }
 }
 
@@ -14,7 +18,7 @@ public struct RPCServerError: Error, Hashable, Sendable, CustomStringConvertible
 /// A server that is dropped closes its connections at once, unless `shutDown` was called, which keeps it until it is done.
 public final class RPCServer: Sendable {
   private struct State: Sendable {
-    var acceptors: [LoopConfined<Acceptor>] = []
+    var acceptors: [LoopConfined<Acceptor<ServerLoop>>] = []
     var isStopping = false
   }
 
@@ -117,7 +121,7 @@ public final class RPCServer: Sendable {
   }
 
   /// False when it came too late to be stopped with the others.
-  private func keep(_ acceptor: LoopConfined<Acceptor>) -> Bool {
+  private func keep(_ acceptor: LoopConfined<Acceptor<ServerLoop>>) -> Bool {
     state.withLock { state in
       if !state.isStopping { state.acceptors.append(acceptor) }
       return !state.isStopping
@@ -131,20 +135,5 @@ public final class RPCServer: Sendable {
       return state.acceptors
     }
     for acceptor in acceptors { acceptor.execute { $0.stop() } }
-  }
-}
-
-/// Runs its completion when it was counted down to zero.
-private final class Countdown: Sendable {
-  private let remaining: Atomic<Int>
-  private let completion: @Sendable () -> Void
-
-  init(_ count: Int, completion: @escaping @Sendable () -> Void) {
-    remaining = Atomic(count)
-    self.completion = completion
-  }
-
-  func countDown() {
-    if remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { completion() }
   }
 }

@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 
 /// The connections of one event loop and what they share. Confined to the event loop, but for what counts running calls.
-final class ServerLoop {
+final class ServerLoop: ConnectionKeeper {
   let loop: EventLoop
   let configuration: RPCServerConfiguration
   let routes: RouteTable
@@ -41,10 +41,9 @@ final class ServerLoop {
     overloadAnswer = Self.overloadAnswer(configuration)
   }
 
-  /// Takes over an accepted descriptor, which has a place already.
   func serve(_ descriptor: Int32, _ id: ConnectionSlots.ID, from address: SocketAddress, tls: RPCServerTLS?) {
     // It may have had to make room on its way here.
-    guard register.holds(id), let transport = transport(descriptor, tls) else {
+    guard register.holds(id), let transport = makeTransport(descriptor, tls, .http2) else {
       close(descriptor)
       register.closed(id)
       return
@@ -58,15 +57,8 @@ final class ServerLoop {
     connections[id] = connection
   }
 
-  /// Another connection has its place now.
   func evict(_ id: ConnectionSlots.ID) {
     connections[id]?.evict()
-  }
-
-  /// `nil` when there is no memory.
-  private func transport(_ descriptor: Int32, _ tls: RPCServerTLS?) -> (any Transport)? {
-    guard let tls else { return SocketTransport(descriptor: descriptor) }
-    return tls.accept(descriptor)
   }
 
   func connectionClosed(_ connection: ServerConnection) {

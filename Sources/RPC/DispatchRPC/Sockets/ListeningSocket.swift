@@ -4,7 +4,7 @@ import CEpoll
 import Glibc
 
 /// Owns the descriptor; closed when released, if not before. Confined to one event loop once it is handed over.
-final class ListeningSocket {
+package final class ListeningSocket {
   enum Accepted {
     case accepted(Int32, peer: SocketAddress)
     /// No connection waits.
@@ -16,13 +16,16 @@ final class ListeningSocket {
   /// Connections that the kernel completes while we are busy; it caps this at net.core.somaxconn.
   private static let backlog: Int32 = 1_024
 
+  /// A Unix socket's file is for processes of the same user only.
+  package static let ownerOnly: UInt32 = 0o600
+
   let descriptor: Int32
-  let address: SocketAddress
+  package let address: SocketAddress
   /// A Unix socket's.
   private let file: UnixSocketFile?
   private(set) var isOpen = true
 
-  init(host: String, port: UInt16) throws(RPCServerError) {
+  package init(host: String, port: UInt16) throws(RPCServerError) {
     let candidates: [SocketAddress]
     do throws(SocketAddressError) {
       candidates = try SocketAddress.resolve(host: host, port: port)
@@ -43,7 +46,7 @@ final class ListeningSocket {
   }
 
   /// Blocks while another server of the directory starts.
-  init(unixPath: String, permissions: mode_t) throws(RPCServerError) {
+  package init(unixPath: String, permissions: UInt32 = ownerOnly) throws(RPCServerError) {
     do throws(SocketAddressError) {
       address = try .unix(path: unixPath)
     } catch {

@@ -3,7 +3,7 @@
 import CEpoll
 import Glibc
 
-enum TransportResult {
+package enum TransportResult {
   case bytes(Int)
   case wouldBlock
   /// The peer finished sending.
@@ -17,8 +17,8 @@ enum TransportResult {
   }
 }
 
-/// Progress of the handshake that comes before the first byte of HTTP/2.
-enum HandshakeProgress {
+/// Progress of the handshake that comes before the first byte of HTTP.
+package enum HandshakeProgress {
   case done
   case wantsRead
   case wantsWrite
@@ -27,7 +27,7 @@ enum HandshakeProgress {
 }
 
 /// A connected, non-blocking byte stream. Confined to one event loop.
-protocol Transport: AnyObject {
+package protocol Transport: AnyObject {
   /// For epoll.
   var descriptor: Int32 { get }
   var isEncrypted: Bool { get }
@@ -52,13 +52,22 @@ protocol Transport: AnyObject {
 
 /// Plaintext.
 extension Transport {
-  var isEncrypted: Bool { false }
-  var peerCertificate: RPCPeerCertificate? { nil }
-  var certificateValidity: Duration? { nil }
-  var isTrusted: Bool { true }
-  var hasUnreadInput: Bool { false }
+  package var isEncrypted: Bool { false }
+  package var peerCertificate: RPCPeerCertificate? { nil }
+  package var certificateValidity: Duration? { nil }
+  package var isTrusted: Bool { true }
+  package var hasUnreadInput: Bool { false }
 
-  func handshake() -> HandshakeProgress { .done }
+  package func handshake() -> HandshakeProgress { .done }
+}
+
+/// The transport of a connection that a server accepted: over TLS if there is `tls`, for peers that speak `name`. Takes the
+/// descriptor over; `nil` when there is no memory.
+package func makeTransport(
+  _ descriptor: Int32, _ tls: RPCServerTLS?, _ name: ApplicationProtocol
+) -> (any Transport)? {
+  guard let tls else { return SocketTransport(descriptor: descriptor) }
+  return tls.accept(descriptor, name)
 }
 
 /// Plain TCP, or a Unix socket. Owns the descriptor; closes it when released, if not before.

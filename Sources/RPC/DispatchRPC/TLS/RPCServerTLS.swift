@@ -3,7 +3,8 @@
 import COpenSSL
 import Synchronization
 
-/// TLS 1.2 and 1.3, for HTTP/2 only. May serve several listeners and servers.
+/// TLS 1.2 and 1.3. May serve several listeners and servers: those of gRPC, over HTTP/2, and those of HTTP/1.1, whose clients show
+/// no certificate.
 ///
 /// Clients resume their sessions for up to a day without showing their certificate again, and keep the identity that it gave
 /// them; not once it or an authority of its chain has expired, nor after a reload that changed the authorities. Nor does a connection outlive either: its client is
@@ -19,10 +20,16 @@ public final class RPCServerTLS: Sendable {
     case required(authoritiesFile: String)
   }
 
+  /// One for each protocol, with the same certificate.
+  private struct Contexts {
+    var http2: TLSContext
+    var http1: TLSContext
+  }
+
   private let certificateChainFile: String
   private let privateKeyFile: String
   private let clients: Clients
-  private let context: Mutex<TLSContext>
+  private let contexts: Mutex<Contexts>
   private let observers = Mutex<[@Sendable () -> Void]>([])
   let counters = TLSCounters()
 
@@ -34,7 +41,7 @@ public final class RPCServerTLS: Sendable {
     self.certificateChainFile = certificateChainFile
     self.privateKeyFile = privateKeyFile
     self.clients = clients
-    context = Mutex(try Self.load(certificateChainFile, privateKeyFile, clients, previous: nil))
+    contexts = Mutex(try Self.load(certificateChainFile, privateKeyFile, clients, previous: nil))
   }
 
   /// Reads all files again: new connections get what they say now. All or nothing. Running connections stay as they are, but for
@@ -42,8 +49,8 @@ public final class RPCServerTLS: Sendable {
   public func reload() throws(RPCTLSError) {
     let old = current
     let new = try Self.load(certificateChainFile, privateKeyFile, clients, previous: old)
-    context.withLock { $0 = new }
-    guard !new.hasSameAuthorities(as: old) else { return }
+    contexts.withLock { $0 = new }
+    guard !new.http2.hasSameAuthorities(as: old.http2) else { return }
     for observer in observers.withLock(\.self) { observer() }
   }
 
@@ -54,7 +61,7 @@ public final class RPCServerTLS: Sendable {
 
   /// Returns true if a client whose chain `context` verified would be admitted now.
   func trusts(_ ssl: OpaquePointer, since context: TLSContext) -> Bool {
-    let current = current
+    let current = current.http2
     return current.hasSameAuthorities(as: context) || current.verifiesClient(of: ssl)
   }
 
@@ -62,17 +69,23 @@ public final class RPCServerTLS: Sendable {
   public var statistics: RPCTLSStatistics { counters.statistics }
 
   /// A new connection's transport, which takes the descriptor over; `nil` when there is no memory for it.
-  func accept(_ descriptor: Int32) -> TLSTransport? {
-    TLSTransport(accepting: descriptor, for: self, current, counters)
+  func accept(_ descriptor: Int32, _ name: ApplicationProtocol) -> TLSTransport? {
+    let contexts = current
+    return switch name {
+    case .http2: TLSTransport(accepting: descriptor, for: self, contexts.http2, counters)
+    case .http1: TLSTransport(accepting: descriptor, for: self, contexts.http1, counters)
+    }
   }
 
-  private var current: TLSContext { context.withLock(\.self) }
+  private var current: Contexts { contexts.withLock(\.self) }
 
   private static func load(
-    _ certificateChainFile: String, _ privateKeyFile: String, _ clients: Clients, previous: TLSContext?
-  ) throws(RPCTLSError) -> TLSContext {
+    _ certificateChainFile: String, _ privateKeyFile: String, _ clients: Clients, previous: Contexts?
+  ) throws(RPCTLSError) -> Contexts {
     let identity = try TLSIdentity(
       certificateChainFile: certificateChainFile, privateKeyFile: privateKeyFile, for: .server)
-    return try .server(identity: identity, clients: clients, previous: previous)
+    return Contexts(
+      http2: try .server(.http2, identity: identity, clients: clients, previous: previous?.http2),
+      http1: try .server(.http1, identity: identity, clients: .anonymous, previous: previous?.http1))
   }
 }

@@ -3,6 +3,26 @@
 import COpenSSL
 import Glibc
 
+/// What is spoken within TLS: its name in ALPN (RFC 7301) is negotiated.
+package enum ApplicationProtocol: UInt8, Sendable, CustomStringConvertible {
+  case http2
+  case http1
+
+  fileprivate var name: String.UTF8View {
+    switch self {
+    case .http2: "h2".utf8
+    case .http1: "http/1.1".utf8
+    }
+  }
+
+  package var description: String {
+    switch self {
+    case .http2: "HTTP/2"
+    case .http1: "HTTP/1.1"
+    }
+  }
+}
+
 /// A reload makes a new one; connections keep the one they began with.
 final class TLSContext: @unchecked Sendable {
   // Sendable because: an SSL_CTX may be used from several threads at once, and nothing of it is changed after `init`.
@@ -28,7 +48,13 @@ final class TLSContext: @unchecked Sendable {
   /// For clients.
   let sessions: ClientSessionCache?
 
-  private init(_ method: OpaquePointer, ticketKeys: TicketKeys?, sessions: ClientSessionCache?) throws(RPCTLSError) {
+  let applicationProtocol: ApplicationProtocol
+
+  private init(
+    _ method: OpaquePointer, _ applicationProtocol: ApplicationProtocol, ticketKeys: TicketKeys?,
+    sessions: ClientSessionCache?
+  ) throws(RPCTLSError) {
+    self.applicationProtocol = applicationProtocol
     self.ticketKeys = ticketKeys
     self.sessions = sessions
     OpenSSLErrors.clear()
@@ -65,12 +91,13 @@ final class TLSContext: @unchecked Sendable {
 
   /// - Parameter previous: whose tickets stay valid as long as the same authorities vouch for clients.
   static func server(
-    identity: TLSIdentity, clients: RPCServerTLS.Clients, previous: TLSContext?
+    _ applicationProtocol: ApplicationProtocol, identity: TLSIdentity, clients: RPCServerTLS.Clients,
+    previous: TLSContext?
   ) throws(RPCTLSError) -> TLSContext {
     let authorities = try clients.authoritiesFile.map { (path) throws(RPCTLSError) in try TLSAuthorities(path) }
-    let session = SHA256.digest([clients.code] + (authorities?.digest ?? []))
+    let session = SHA256.digest([applicationProtocol.rawValue, clients.code] + (authorities?.digest ?? []))
     let keys = previous?.ticketKeys(ifOf: session) ?? TicketKeys()
-    let context = try TLSContext(TLS_server_method(), ticketKeys: keys, sessions: nil)
+    let context = try TLSContext(TLS_server_method(), applicationProtocol, ticketKeys: keys, sessions: nil)
     context.session = session
     try identity.install(in: context.pointer)
     keys.install(in: context.pointer)
@@ -81,8 +108,12 @@ final class TLSContext: @unchecked Sendable {
     // A ticket's session is refused if this differs, whatever keys it was sealed with.
     SSL_CTX_set_session_id_context(context.pointer, session, sessionContextBytes)
     SSL_CTX_set_session_ticket_cb(context.pointer, noteSession, refuseExpiredSession, nil)
-    SSL_CTX_set_client_hello_cb(context.pointer, requireALPN, nil)
-    SSL_CTX_set_alpn_select_cb(context.pointer, selectHTTP2, nil)
+    switch applicationProtocol {
+    case .http2:
+      SSL_CTX_set_client_hello_cb(context.pointer, requireALPN, nil)
+      SSL_CTX_set_alpn_select_cb(context.pointer, selectHTTP2, nil)
+    case .http1: SSL_CTX_set_alpn_select_cb(context.pointer, selectHTTP1, nil)
+    }
     authorities?.install(in: context.pointer)
     authorities?.announce(in: context.pointer)
     SSL_CTX_set_verify(context.pointer, clients.verifyMode, requirePlainNames)
@@ -94,6 +125,11 @@ final class TLSContext: @unchecked Sendable {
 
   private func ticketKeys(ifOf session: [UInt8]) -> TicketKeys? {
     self.session == session ? ticketKeys : nil
+  }
+
+  /// Returns true if the peer may speak this context's protocol. HTTP/1.1 needs no negotiation.
+  func allows(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    name.elementsEqual(applicationProtocol.name) || applicationProtocol == .http1 && name.isEmpty
   }
 
   func hasSameAuthorities(as other: TLSContext) -> Bool { session == other.session }
@@ -122,7 +158,7 @@ final class TLSContext: @unchecked Sendable {
     authorities: RPCClientTLS.Authorities, identity: TLSIdentity?
   ) throws(RPCTLSError) -> TLSContext {
     let sessions = ClientSessionCache()
-    let context = try TLSContext(TLS_client_method(), ticketKeys: nil, sessions: sessions)
+    let context = try TLSContext(TLS_client_method(), .http2, ticketKeys: nil, sessions: sessions)
     switch authorities {
     case .system: SSL_CTX_set_default_verify_paths(context.pointer)
     case .file(let path): try TLSAuthorities(path).install(in: context.pointer)
@@ -177,12 +213,23 @@ private let requireALPN: SSL_client_hello_cb_fn = { ssl, alert, _ in
 }
 
 private let selectHTTP2: SSL_CTX_alpn_select_cb_func = { _, selected, selectedCount, offered, offeredCount, _ in
+  selectName(.http2, selected, selectedCount, offered, offeredCount)
+}
+
+private let selectHTTP1: SSL_CTX_alpn_select_cb_func = { _, selected, selectedCount, offered, offeredCount, _ in
+  selectName(.http1, selected, selectedCount, offered, offeredCount)
+}
+
+private func selectName(
+  _ wanted: ApplicationProtocol, _ selected: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+  _ selectedCount: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ offeredCount: UInt32
+) -> Int32 {
   let list = UnsafeBufferPointer(start: offered, count: Int(offeredCount))
   var position = 0
   while position < list.count {
     let count = Int(list[position])
     let name = list[(position + 1)...].prefix(count)
-    if name.elementsEqual("h2".utf8) {
+    if name.elementsEqual(wanted.name) {
       selected?.pointee = offered.map { $0 + position + 1 }
       selectedCount?.pointee = UInt8(count)
       return SSL_TLSEXT_ERR_OK

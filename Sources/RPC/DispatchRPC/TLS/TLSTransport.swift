@@ -117,7 +117,7 @@ final class TLSTransport: Transport {
   }
 
   private func establish() -> HandshakeProgress {
-    guard hasAgreedOnHTTP2 else { return fail("the peer does not speak HTTP/2") }
+    guard hasAgreedOnProtocol else { return fail("the peer does not speak \(context.applicationProtocol)") }
     if let certificate = SSL_get0_peer_certificate(ssl), SSL_is_server(ssl) == 1 {
       guard SSL_get_verify_result(ssl) == X509_V_OK, let names = RPCPeerCertificate(x509: certificate) else {
         return fail("the peer's certificate is not verified")
@@ -137,11 +137,11 @@ final class TLSTransport: Transport {
     return .failed("TLS: \(reason)")
   }
 
-  private var hasAgreedOnHTTP2: Bool {
+  private var hasAgreedOnProtocol: Bool {
     var name: UnsafePointer<UInt8>?
     var count: UInt32 = 0
     SSL_get0_alpn_selected(ssl, &name, &count)
-    return UnsafeBufferPointer(start: name, count: Int(count)).elementsEqual("h2".utf8)
+    return context.allows(UnsafeBufferPointer(start: name, count: Int(count)))
   }
 
   /// The reason of the last call that failed.

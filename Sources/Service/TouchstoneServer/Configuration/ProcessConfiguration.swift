@@ -10,6 +10,8 @@ package struct ProcessConfiguration: Sendable {
   package var listen = ["127.0.0.1:7443"]
   /// For all listeners that are not Unix sockets.
   var tls: TLSSettings?
+  /// `nil`: the service serves no HTTP.
+  package var http: HTTPSettings?
   var attestation = AttestationFiles()
   var limits = LimitSettings()
   package var dataDirectory = "data"
@@ -49,6 +51,7 @@ extension ProcessConfiguration {
   enum Key: String, CaseIterable {
     case listen
     case tls
+    case http
     case attestation
     case applications
     case callers
@@ -122,6 +125,8 @@ extension ProcessConfiguration {
     switch Key(rawValue: name) {
     case .listen:
       Self.set(&listen, reader.endpoints(node, name))
+    case .http:
+      http = HTTPSettings(node, with: &reader)
     case .attestation:
       attestation = AttestationFiles(node, with: &reader)
     case .applications:
@@ -172,6 +177,7 @@ extension ProcessConfiguration {
     switch key {
     case .listen: listen == read.listen
     case .tls: tls == read.tls
+    case .http: http == read.http
     case .limits: limits == read.limits
     case .reflection: service.servesReflection == read.service.servesReflection
     case .dataDirectory: dataDirectory == read.dataDirectory

@@ -48,7 +48,7 @@ extension SettingReader {
     return nodes.compactMap { endpoint($0, name) }
   }
 
-  private mutating func endpoint(_ node: YAMLNode, _ name: String) -> String? {
+  mutating func endpoint(_ node: YAMLNode, _ name: String) -> String? {
     guard let text = text(node, name) else { return nil }
     do throws(Failure) {
       _ = try Endpoint(parsing: text)

@@ -26,15 +26,23 @@ struct DescriptorLimit {
     return DescriptorLimit(count: Int(clamping: isRaised ? limit.rlim_max : before))
   }
 
+  /// Of the descriptors, the connections of each HTTP address have at most this part: gRPC's need them more.
+  private static let httpPart = 16
+
   /// The number of connections that leaves the reserve free. With very few descriptors, half of them are for connections.
-  func connections(eventLoops: Int) -> Int {
-    max(count - Self.reserve - eventLoops * Self.reservePerEventLoop, count / 2, 1)
+  ///
+  /// - Parameter others: the connections of other servers.
+  func connections(eventLoops: Int, beside others: Int = 0) -> Int {
+    max(count - Self.reserve - eventLoops * Self.reservePerEventLoop - others, count / 2 - others, 1)
   }
 
+  /// The number of connections of one HTTP address.
+  func httpConnections(wanted: Int) -> Int { max(1, min(wanted, count / Self.httpPart)) }
+
   /// Lowers the server's limit, so that connections make room for one another before descriptors run out.
-  func bound(_ server: inout RPCServerConfiguration, logger: Logger) {
+  func bound(_ server: inout RPCServerConfiguration, beside others: Int, logger: Logger) {
     let wanted = server.maxConnections
-    let most = connections(eventLoops: server.eventLoops)
+    let most = connections(eventLoops: server.eventLoops, beside: others)
     guard most < wanted else { return }
     server.maxConnections = most
     logger.warning(

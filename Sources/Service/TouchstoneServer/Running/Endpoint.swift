@@ -61,9 +61,10 @@ extension ProcessConfiguration {
   /// For each Unix socket that other users can replace.
   func socketFailures() throws(Failure) -> [Failure] {
     var failures: [Failure] = []
-    for text in listen {
+    let http = http?.addresses.map { (setting: $0.setting, text: $0.text) } ?? []
+    for (setting, text) in listen.map({ (setting: "listen", text: $0) }) + http {
       guard let (path, reason) = try Endpoint(parsing: text).violation else { continue }
-      failures.append(failure(of: "listen", at: path, reason))
+      failures.append(failure(of: setting, at: path, reason))
     }
     return failures
   }

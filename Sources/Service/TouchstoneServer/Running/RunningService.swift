@@ -1,5 +1,6 @@
 // The whole service, running in this process: the store, the keys, the handlers, the listeners, the upkeep.
 
+internal import DispatchHTTP
 package import DispatchRPC
 internal import Glibc
 package import Logging
@@ -14,11 +15,14 @@ internal import TouchstoneStore
 package final class RunningService: Sendable {
   /// In the order of the configuration.
   package let addresses: [SocketAddress]
+  /// Of the HTTP server, likewise.
+  package var urls: [String] { http?.urls ?? [] }
   private let listeners: [Listener]
   private let tls: RPCServerTLS?
   private let tlsSettings: TLSSettings?
   private let service: TouchstoneService
   private let server: RPCServer
+  private let http: HTTPService?
   private let store: OpenStore
   private let namedApplications: NamedApplications
   private let pepperCheck: [UInt8]
@@ -36,15 +40,17 @@ package final class RunningService: Sendable {
   /// Opens the store before the keys. In a data directory it takes the lock; if it refuses, it has changed nothing.
   ///
   /// - Parameter cores: that the process may use.
+  /// - Parameter metrics: returns the text that Prometheus reads. It must not block. `nil`: there is none.
   package static func start(
     _ configuration: ProcessConfiguration, logger: Logger, cores: Int = machineCores,
-    clock: @escaping ServiceEnvironment.Clock = systemTime
+    clock: @escaping ServiceEnvironment.Clock = systemTime, metrics: (@Sendable () -> String)? = nil
   ) throws(Failure) -> RunningService {
     let listeners = try Listener.all(of: configuration)
     for listener in listeners {
       try listener.require(
         callers: configuration.service.callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
     }
+    let httpListeners = try HTTPListener.all(of: configuration)
     let tls = try configuration.loadTLS()
     var configuration = configuration
     configuration.service.androidTrust = try configuration.loadAndroidTrust(at: clock())
@@ -55,7 +61,9 @@ package final class RunningService: Sendable {
       maximumStandIns: configuration.limits.standIns, namedApplications: named, logger: logger)
     do throws(Failure) {
       return try start(
-        configuration, on: store, named, listeners, tls, descriptors, logger: logger, cores: cores, clock: clock)
+        configuration, on: store, named, listeners, httpListeners, tls, descriptors, logger: logger, cores: cores,
+        clock: clock,
+        metrics: metrics)
     } catch {
       // The process ends next, and SQLite removes its write-ahead log only if the database is closed before that.
       let _: Void? = try? answer { done in store.store.close { done(.success(())) } }
@@ -65,8 +73,8 @@ package final class RunningService: Sendable {
 
   private static func start(
     _ configuration: ProcessConfiguration, on opened: OpenStore, _ named: NamedApplications, _ listeners: [Listener],
-    _ tls: RPCServerTLS?, _ descriptors: DescriptorLimit?, logger: Logger, cores: Int,
-    clock: @escaping ServiceEnvironment.Clock
+    _ httpListeners: [HTTPListener], _ tls: RPCServerTLS?, _ descriptors: DescriptorLimit?, logger: Logger, cores: Int,
+    clock: @escaping ServiceEnvironment.Clock, metrics: (@Sendable () -> String)?
   ) throws(Failure) -> RunningService {
     let store = opened.store
     let eventLoops = configuration.shards == 0 ? cores : configuration.shards
@@ -94,8 +102,17 @@ package final class RunningService: Sendable {
     serverConfiguration.overloadError = TouchstoneService.overloadError
     serverConfiguration.shedding?.handlerTarget = handlerTarget
     configuration.limits.apply(to: &serverConfiguration)
-    descriptors?.bound(&serverConfiguration, logger: logger)
     let descriptorLog = DescriptorLog(logger)
+    var httpConfiguration = HTTPServerConfiguration()
+    httpConfiguration.onOutOfDescriptors = { descriptorLog.ranOut() }
+    httpConfiguration.onHandshakeFailure = { client, reason in
+      service.handshakeFailed(from: client, reason: reason, asksForCertificate: false)
+    }
+    if let descriptors {
+      let connections = descriptors.httpConnections(wanted: httpConfiguration.limits.connections)
+      httpConfiguration.limits.connections = connections
+      descriptors.bound(&serverConfiguration, beside: httpListeners.count * connections, logger: logger)
+    }
     serverConfiguration.onOutOfDescriptors = { descriptorLog.ranOut() }
     let asksForCertificates = configuration.tls?.clientAuthorities != nil
     serverConfiguration.onHandshakeFailure = { client, reason in
@@ -111,10 +128,16 @@ package final class RunningService: Sendable {
       observer: Sweeping.Observer(
         begins: { accountSigning.look() }, storeFailed: { service.storeFailed() },
         clockChecked: { service.clockChecked(isUsable: $0) }))
+    // Its addresses are taken before callers are served, and its clients served after: an address in use leaves nothing half-started.
+    let http = try HTTPService(
+      on: httpListeners, tls: tls,
+      routes: HTTPRoutes(service: service, issuer: configuration.service.issuer, metrics: metrics),
+      configuration: httpConfiguration)
     let addresses = try listen(on: listeners, server, tls)
+    try http?.begin()
     return RunningService(
       addresses: addresses, listeners: listeners, tls: tls, tlsSettings: configuration.tls, service: service,
-      server: server, store: opened, namedApplications: named, auditKeyring: auditKeyring,
+      server: server, http: http, store: opened, namedApplications: named, auditKeyring: auditKeyring,
       accountSigning: accountSigning, sweeping: sweeping,
       archiving: archiving,
       trustWatching: TrustWatching(configuration.service.androidTrust, store: store, clock: clock, logger: logger),
@@ -140,7 +163,8 @@ package final class RunningService: Sendable {
 
   private init(
     addresses: [SocketAddress], listeners: [Listener], tls: RPCServerTLS?, tlsSettings: TLSSettings?,
-    service: TouchstoneService, server: RPCServer, store: OpenStore, namedApplications: NamedApplications,
+    service: TouchstoneService, server: RPCServer, http: HTTPService?, store: OpenStore,
+    namedApplications: NamedApplications,
     auditKeyring: AuditKeyring, accountSigning: AccountSigning, sweeping: Sweeping, archiving: Archiving?,
     trustWatching: TrustWatching, pepperCheck: [UInt8], logger: Logger
   ) {
@@ -150,6 +174,7 @@ package final class RunningService: Sendable {
     self.tlsSettings = tlsSettings
     self.service = service
     self.server = server
+    self.http = http
     self.store = store
     self.namedApplications = namedApplications
     self.logger = logger
@@ -217,9 +242,14 @@ package final class RunningService: Sendable {
         completion()
       }
     }
-    server.shutDown(grace: grace) { [archiving] in
+    let finish: @Sendable () -> Void = { [archiving] in
       guard let archiving else { return close() }
       archiving.whenIdle(close)
+    }
+    // HTTP goes on until the last call has ended, so that probes see the service drain.
+    server.shutDown(grace: grace) { [http] in
+      guard let http else { return finish() }
+      http.shutDown(completion: finish)
     }
   }
 }

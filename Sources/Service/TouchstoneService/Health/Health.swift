@@ -42,10 +42,12 @@ final class Health: Sendable {
     return services
   }()
 
+  var isServing: Bool { machine.withLock { $0.isServing } }
+
   /// `nil`: there is no such service.
   func status(of service: String) -> GRPCHealth.CheckResponse.ServingStatus? {
     guard Self.services.contains(where: { Identifier.areEqual($0, service) }) else { return nil }
-    return machine.withLock { $0.isServing } ? .serving : .notServing
+    return isServing ? .serving : .notServing
   }
 
   // MARK: Changes of the status
@@ -171,6 +173,9 @@ extension TouchstoneService {
       try health.watch(request.service, on: exchange)
     }
   }
+
+  /// Whether grpc.health.v1 answers SERVING.
+  public var isServing: Bool { health.isServing }
 
   /// Reports a failure of the store outside of calls. The status must change even if no call comes.
   public func storeFailed() {

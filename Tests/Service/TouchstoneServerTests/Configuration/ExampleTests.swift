@@ -15,6 +15,7 @@ struct ExampleTests {
   private static let sections: [(name: String, keys: [String])] = [
     ("the configuration", ProcessConfiguration.Key.allCases.map(\.rawValue)),
     ("tls", TLSSettings.Key.allCases.map(\.rawValue)),
+    ("http", HTTPPart.allCases.map(\.rawValue)),
     ("attestation", AttestationFiles.Key.allCases.map(\.rawValue)),
     ("attestation.roots", AttestationFiles.FileKey.allCases.map(\.rawValue)),
     ("attestation.revoked", AttestationFiles.FileKey.allCases.map(\.rawValue)),

@@ -22,7 +22,7 @@ import Testing
     var server = RPCServerConfiguration(eventLoops: eventLoops)
     server.maxConnections = wanted
     let log = LogLines()
-    DescriptorLimit(count: count).bound(&server, logger: log.logger)
+    DescriptorLimit(count: count).bound(&server, beside: 0, logger: log.logger)
     #expect(server.maxConnections == kept)
     let warnings = log.lines.filter { $0.level == "warning" }
     #expect(warnings.count == (kept < wanted ? 1 : 0))
@@ -30,6 +30,20 @@ import Testing
       #expect(warning.text.contains("may open only \(count) files"))
       #expect(warning.text.contains("at most \(kept) connections and not \(wanted)"))
     }
+  }
+
+  @Test(arguments: [
+    // The limit of open files, the connections of one HTTP address, and what two of them leave to gRPC.
+    (1_048_576, 256, 10_000),
+    (4_096, 256, 3_448),
+    (1_024, 64, 760),
+    (200, 12, 76),
+    (0, 1, 1),
+  ])
+  func anHTTPAddressTakesASixteenthAtMost(count: Int, http: Int, grpc: Int) {
+    let descriptors = DescriptorLimit(count: count)
+    #expect(descriptors.httpConnections(wanted: 256) == http)
+    #expect(min(10_000, descriptors.connections(eventLoops: 2, beside: 2 * http)) == grpc)
   }
 
   @Test func theLogSaysOnceASecondThatDescriptorsRanOut() {

@@ -14,6 +14,7 @@ struct ReloadTests {
       ("issuer: other", ["issuer"]),
       ("data_dir: elsewhere", ["data_dir"]),
       ("store: postgresql://db.example/touchstone", ["store"]),
+      ("http: 127.0.0.1:9090", ["http"]),
       ("retention: {events: 400d, archive: archive}", ["retention"]),
       ("ticket_lifetime_seconds: 1\nshards: 2", ["shards", "ticket_lifetime_seconds"]),
       ("limits: {connections: 9}\nlisten: 127.0.0.1:1\nreflection: false", ["listen", "reflection", "limits"]),

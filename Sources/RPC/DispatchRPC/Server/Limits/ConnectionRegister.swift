@@ -3,11 +3,11 @@
 import Synchronization
 
 /// `ConnectionSlots` behind a lock.
-final class ConnectionRegister: Sendable {
+package final class ConnectionRegister: Sendable {
   private let slots: Mutex<ConnectionSlots>
   private let evict = Mutex<@Sendable (ConnectionSlots.Eviction) -> Void>({ _ in })
 
-  init(limit: Int, strangersPerAddress: Int) {
+  package init(limit: Int, strangersPerAddress: Int) {
     slots = Mutex(ConnectionSlots(limit: limit, strangersPerAddress: strangersPerAddress))
   }
 
@@ -21,7 +21,7 @@ final class ConnectionRegister: Sendable {
 
   func makeRoom() -> ConnectionSlots.Eviction? { slots.withLock { $0.makeRoom() } }
 
-  func holds(_ id: ConnectionSlots.ID) -> Bool { slots.withLock { $0.holds(id) } }
+  package func holds(_ id: ConnectionSlots.ID) -> Bool { slots.withLock { $0.holds(id) } }
 
   /// False: it has no place of its caller's, and this is to be called again at the next call.
   func callAdmitted(_ id: ConnectionSlots.ID, of owner: ConnectionSlots.Owner) -> Bool {
@@ -39,7 +39,7 @@ final class ConnectionRegister: Sendable {
     evict.withLock { $0 = body }
   }
 
-  func closed(_ id: ConnectionSlots.ID) {
+  package func closed(_ id: ConnectionSlots.ID) {
     slots.withLock { $0.closed(id) }
   }
 }

@@ -7,9 +7,9 @@
 /// Callers may have all places but a sixteenth, which stays for those that come. When they have as many, the caller that has most
 /// gives one to a caller that has at least two fewer. The other connections of callers are served, and may have to make room as
 /// strangers do.
-struct ConnectionSlots {
+package struct ConnectionSlots {
   /// In the order of arrival; never used again.
-  typealias ID = UInt64
+  package typealias ID = UInt64
 
   /// A connection to close, which no longer counts. `keeper` is its event loop.
   struct Eviction: Equatable {

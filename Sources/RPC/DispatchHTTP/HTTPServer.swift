@@ -1,0 +1,97 @@
+// The HTTP server: listening sockets in front, one event loop behind them, and an orderly end.
+
+package import DispatchRPC
+internal import Glibc
+internal import Synchronization
+
+/// A server for HTTP/1.1 on addresses of its own, with TLS or without. It has one event loop, so that what its clients do delays no
+/// other event loop's calls.
+///
+/// A server that is dropped closes its connections at once, unless `shutDown` was called, which keeps it until it is done.
+package final class HTTPServer: Sendable {
+  private struct Address: Sendable {
+    var acceptor: LoopConfined<Acceptor<HTTPConnections>>
+    var connections: LoopConfined<HTTPConnections>
+  }
+
+  private struct State: Sendable {
+    var addresses: [Address] = []
+    var isStopping = false
+  }
+
+  private let loop = EventLoop(label: "http.server")
+  private let configuration: HTTPServerConfiguration
+  private let state = Mutex(State())
+
+  /// Traps when the process has no descriptors left for the event loop.
+  package init(_ configuration: HTTPServerConfiguration) {
+    self.configuration = configuration
+  }
+
+  deinit {
+    for address in takeAddresses() {
+      address.acceptor.execute { $0.stop() }
+      address.connections.execute { $0.closeAll() }
+    }
+  }
+
+  /// Adds an address, whose clients wait until `begin`.
+  ///
+  /// - Parameter socket: listens already, so that an address in use is found before anything is served.
+  /// - Parameter tls: plaintext where it is `nil`.
+  package func add(_ socket: ListeningSocket, tls: RPCServerTLS?, router: HTTPRouter) {
+    let limits = configuration.limits
+    let register = ConnectionRegister(limit: limits.connections, strangersPerAddress: limits.connectionsPerClient)
+    let connections = LoopConfined(
+      HTTPConnections(loop: loop, configuration: configuration, router: router, register: register), on: loop)
+    let acceptor = LoopConfined(
+      Acceptor(
+        listener: socket, tls: tls, loop: loop, loops: [connections], register: register,
+        onOutOfDescriptors: configuration.onOutOfDescriptors),
+      on: loop)
+    state.withLock { $0.addresses.append(Address(acceptor: acceptor, connections: connections)) }
+  }
+
+  /// Serves the clients of all addresses from now on. Must be called once, and on no event loop.
+  package func begin() throws(RPCServerError) {
+    for address in state.withLock({ $0.addresses }) {
+      guard loop.sync({ address.acceptor.value.start() }) else {
+        throw RPCServerError(reason: "the kernel cannot watch another listening socket")
+      }
+    }
+  }
+
+  /// Stops accepting, answers the requests that run, and closes what is left after the grace. Keeps the server alive until then.
+  ///
+  /// - Parameter completion: runs once, on the event loop, when no connection is left.
+  package func shutDown(grace: Duration, completion: @escaping @Sendable () -> Void) {
+    let addresses = takeAddresses()
+    let remaining = Countdown(addresses.count) { withExtendedLifetime(self, completion) }
+    for address in addresses {
+      address.acceptor.execute { $0.stop() }
+      address.connections.execute { $0.drain(grace: grace) { remaining.countDown() } }
+    }
+    if addresses.isEmpty { loop.execute(completion) }
+  }
+
+  private func takeAddresses() -> [Address] {
+    state.withLock { state in
+      defer { state.addresses = [] }
+      return state.addresses
+    }
+  }
+}
+
+/// What all addresses of a server share.
+package struct HTTPServerConfiguration: Sendable {
+  package var limits = HTTPServerLimits()
+  /// Seconds since 1970, for the field Date.
+  package var unixTime: @Sendable () -> Int64 = { Int64(time(nil)) }
+  /// A client did not get through the TLS handshake: its address, and why, never in the client's words. Runs on the event loop, as
+  /// often as clients like to fail: it must not block, and its owner limits what it writes.
+  package var onHandshakeFailure: (@Sendable (_ client: SocketAddress, _ reason: String) -> Void)?
+  /// A connection could not be accepted, because the process or the machine has no free descriptors or memory. As above.
+  package var onOutOfDescriptors: (@Sendable () -> Void)?
+
+  package init() {}
+}

@@ -1,0 +1,65 @@
+// A request, as handlers see it.
+
+package import DispatchRPC
+
+/// Header fields in their order.
+package struct HTTPFields: Sendable {
+  /// Names in lower case.
+  private(set) var all: [(name: String, value: String)] = []
+
+  init() {}
+
+  mutating func append(_ name: String, _ value: String) {
+    all.append((name.lowercased(), value))
+  }
+
+  /// The values of all fields of the name, which is in lower case.
+  package func values(of name: String) -> [String] {
+    all.compactMap { $0.name == name ? $0.value : nil }
+  }
+
+  /// The elements of comma-separated lists, without the white space around them (RFC 9110 §5.6.1). For fields without quoted commas.
+  package func list(_ name: String) -> [Substring] {
+    values(of: name).flatMap { value in
+      value.split(separator: ",").map { $0.trimming(while: { $0 == " " || $0 == "\t" }) }.filter { !$0.isEmpty }
+    }
+  }
+}
+
+extension String {
+  func trimmed() -> Substring { self[...].trimming(while: { $0 == " " || $0 == "\t" }) }
+}
+
+extension Substring {
+  fileprivate func trimming(while isSpace: (Character) -> Bool) -> Substring {
+    var rest = drop(while: isSpace)
+    while let last = rest.last, isSpace(last) { rest.removeLast() }
+    return rest
+  }
+}
+
+/// A request's line and fields: all that comes before its body.
+package struct HTTPRequestHead: Sendable {
+  /// Case matters.
+  package var method: String
+  /// Begins with "/", or is "*". Percent-encoded as it came.
+  package var path: String
+  /// What follows the "?".
+  package var query: String?
+  package var fields: HTTPFields
+  /// HOST or HOST:PORT. Letters, digits and the few other characters that a host may have; `nil` in a request of HTTP/1.0 without it.
+  package var host: String?
+  var contentLength = 0
+  /// The client takes another answer on this connection.
+  var keepsAlive = true
+  /// The client waits for 100 (Continue) before it sends the body.
+  var expectsContinue = false
+}
+
+package struct HTTPRequest: Sendable {
+  package var head: HTTPRequestHead
+  package var body: [UInt8]
+  package var client: SocketAddress
+  /// It came over TLS.
+  package var isEncrypted: Bool
+}

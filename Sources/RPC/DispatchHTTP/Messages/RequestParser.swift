@@ -1,0 +1,270 @@
+// Reads requests from bytes (RFC 9112), strictly: what two readers could understand differently is refused. Pure.
+
+/// Takes a connection's bytes as they come, and hands out heads and bodies in turn.
+///
+/// Lines end with CR LF and nothing else. A body has a Content-Length: chunked ones are refused, which RFC 9112 §6.3 allows, so that
+/// there is one way only to find a request's end.
+struct RequestParser {
+  struct Limits {
+    var headBytes: Int
+    var headerFields: Int
+  }
+
+  enum Step {
+    /// More bytes are needed.
+    case more
+    /// Then call `takeBody`, unless the request is refused.
+    case head(HTTPRequestHead)
+    case body([UInt8])
+    /// The rest of the connection has no meaning.
+    case refuse(HTTPStatus, String)
+  }
+
+  private enum State {
+    case head
+    /// `takeBody` is due, or the connection ends.
+    case between
+    case body(Int)
+    case over
+  }
+
+  private let limits: Limits
+  private var state = State.head
+  private var buffer: [UInt8] = []
+  /// Of the head: what was looked at, where its present line begins, and the ends of its lines.
+  private var scanned = 0
+  private var lineStart = 0
+  private var lines: [Range<Int>] = []
+  private var bodyLength = 0
+
+  init(_ limits: Limits) {
+    self.limits = limits
+  }
+
+  /// Some of a request came, and not all of it.
+  var isWithinRequest: Bool {
+    switch state {
+    case .head: !buffer.isEmpty
+    case .between, .body: true
+    case .over: false
+    }
+  }
+
+  var isWithinBody: Bool {
+    if case .body = state { true } else { false }
+  }
+
+  /// Bytes of the body came with the head, so the client does not wait for 100 (Continue).
+  var hasBytes: Bool { !buffer.isEmpty }
+
+  mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    buffer += bytes
+  }
+
+  mutating func takeBody() {
+    state = .body(bodyLength)
+  }
+
+  mutating func next() -> Step {
+    let step: Step =
+      switch state {
+      case .head: nextHead()
+      case .body(let count): nextBody(count)
+      case .between, .over: .more
+      }
+    if case .refuse = step { state = .over }
+    return step
+  }
+
+  private mutating func nextBody(_ count: Int) -> Step {
+    guard buffer.count >= count else { return .more }
+    let body = Array(buffer[..<count])
+    buffer.removeFirst(count)
+    state = .head
+    return .body(body)
+  }
+
+  // MARK: The head's lines
+
+  private mutating func nextHead() -> Step {
+    while scanned < buffer.count {
+      let byte = buffer[scanned]
+      if scanned >= limits.headBytes { return tooLong() }
+      if byte == .lineFeed {
+        guard scanned > lineStart, buffer[scanned - 1] == .carriageReturn else {
+          return malformed("a line ends without CR")
+        }
+        let line = lineStart..<scanned - 1
+        scanned += 1
+        lineStart = scanned
+        if !line.isEmpty {
+          lines.append(line)
+          if lines.count > limits.headerFields + 1 { return tooLong() }
+        } else if !lines.isEmpty {
+          return parseHead()
+        } else if scanned > 2 {
+          // RFC 9112 §2.2: one empty line before a request is passed over.
+          return malformed("there are empty lines before the request")
+        }
+        continue
+      }
+      if scanned > lineStart, buffer[scanned - 1] == .carriageReturn { return malformed("a CR is not followed by LF") }
+      guard byte >= 0x20 && byte != 0x7F || byte == .carriageReturn || byte == .tab else {
+        return malformed("there is a control character")
+      }
+      scanned += 1
+    }
+    return .more
+  }
+
+  private func tooLong() -> Step {
+    lines.isEmpty
+      ? .refuse(.targetTooLong, "the request line is too long")
+      : .refuse(.fieldsTooLarge, "the header fields are too long or too many")
+  }
+
+  private func malformed(_ reason: String) -> Step { .refuse(.badRequest, reason) }
+
+  private mutating func parseHead() -> Step {
+    let texts = lines.map { String(decoding: buffer[$0], as: UTF8.self) }
+    buffer.removeFirst(scanned)
+    (scanned, lineStart, lines) = (0, 0, [])
+    do throws(Refusal) {
+      let head = try Self.head(texts)
+      bodyLength = head.contentLength
+      state = .between
+      return .head(head)
+    } catch {
+      return .refuse(error.status, error.reason)
+    }
+  }
+}
+
+// MARK: - Lines and fields
+
+extension RequestParser {
+  private struct Refusal: Error {
+    var status: HTTPStatus
+    var reason: String
+
+    init(_ reason: String, _ status: HTTPStatus = .badRequest) {
+      self.status = status
+      self.reason = reason
+    }
+  }
+
+  private static func head(_ lines: [String]) throws(Refusal) -> HTTPRequestHead {
+    let (method, target, isVersion11) = try requestLine(lines[0])
+    let (path, query) = try pathAndQuery(of: target)
+    var fields = HTTPFields()
+    for line in lines.dropFirst() {
+      let (name, value) = try field(line)
+      fields.append(name, value)
+    }
+    var head = HTTPRequestHead(method: method, path: path, query: query, fields: fields)
+    head.host = try host(fields, isRequired: isVersion11)
+    head.contentLength = try contentLength(fields)
+    let options = fields.list("connection").map { $0.lowercased() }
+    // HTTP/1.0 has connections that go on only as an extension.
+    head.keepsAlive = isVersion11 && !options.contains("close")
+    head.expectsContinue = try expectsContinue(fields) && isVersion11
+    return head
+  }
+
+  /// METHOD SP TARGET SP HTTP/1.1 (RFC 9112 §3).
+  private static func requestLine(
+    _ line: String
+  ) throws(Refusal) -> (method: String, target: Substring, isVersion11: Bool) {
+    let parts = line.split(separator: " ", omittingEmptySubsequences: false)
+    guard parts.count == 3, isToken(parts[0]), !parts[1].isEmpty,
+      parts[1].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+    else {
+      throw Refusal("the request line is malformed")
+    }
+    switch parts[2] {
+    case "HTTP/1.1": return (String(parts[0]), parts[1], true)
+    case "HTTP/1.0": return (String(parts[0]), parts[1], false)
+    case _ where parts[2].hasPrefix("HTTP/"): throw Refusal("HTTP/1.1 is served", .versionNotSupported)
+    default: throw Refusal("the request line is malformed")
+    }
+  }
+
+  /// Of "/path?query", or of a whole URL, as proxies are sent (RFC 9112 §3.2.2).
+  private static func pathAndQuery(of target: Substring) throws(Refusal) -> (path: String, query: String?) {
+    var rest = target
+    if target.hasPrefix("http://") || target.hasPrefix("https://") {
+      let authority = target.drop { $0 != ":" }.dropFirst(3)
+      rest = authority.drop { $0 != "/" && $0 != "?" }
+      if rest.isEmpty || rest.hasPrefix("?") { rest = "/" + rest }
+    }
+    guard rest.hasPrefix("/") || rest == "*", !rest.contains("#") else {
+      throw Refusal("the request's target is malformed")
+    }
+    guard let mark = rest.firstIndex(of: "?") else { return (String(rest), nil) }
+    return (String(rest[..<mark]), String(rest[rest.index(after: mark)...]))
+  }
+
+  /// NAME: VALUE, not continued on the next line (RFC 9112 §5).
+  private static func field(_ line: String) throws(Refusal) -> (name: String, value: String) {
+    guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")), isToken(line[..<colon]) else {
+      throw Refusal("a header field is malformed")
+    }
+    return (String(line[..<colon]), String(String(line[line.index(after: colon)...]).trimmed()))
+  }
+
+  private static func host(_ fields: HTTPFields, isRequired: Bool) throws(Refusal) -> String? {
+    let hosts = fields.values(of: "host")
+    guard hosts.count <= 1, let host = hosts.first else {
+      guard hosts.isEmpty, !isRequired else { throw Refusal("a request has one field Host") }
+      return nil
+    }
+    // RFC 3986 §3.2.2 in brackets or not, and a port. An empty one is allowed, too.
+    guard host.utf8.allSatisfy({ isAlphanumeric($0) || "-._:[]%".utf8.contains($0) }) else {
+      throw Refusal("the field Host is malformed")
+    }
+    return host
+  }
+
+  private static func contentLength(_ fields: HTTPFields) throws(Refusal) -> Int {
+    let codings = fields.list("transfer-encoding").map { $0.lowercased() }
+    let lengths = fields.values(of: "content-length")
+    guard fields.values(of: "transfer-encoding").isEmpty else {
+      guard lengths.isEmpty else { throw Refusal("a request has a length or a transfer coding, not both") }
+      throw codings == ["chunked"]
+        ? Refusal("send the body with a Content-Length", .lengthRequired)
+        : Refusal("there is no such transfer coding", .notImplemented)
+    }
+    guard let text = lengths.first else { return 0 }
+    guard lengths.count == 1, !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+      throw Refusal("the field Content-Length is malformed")
+    }
+    guard let length = Int(text) else { throw Refusal("the body is too large", .contentTooLarge) }
+    return length
+  }
+
+  private static func expectsContinue(_ fields: HTTPFields) throws(Refusal) -> Bool {
+    let expectations = fields.list("expect")
+    guard expectations.allSatisfy({ $0.lowercased() == "100-continue" }) else {
+      throw Refusal("nothing but 100-continue can be expected", .expectationFailed)
+    }
+    return !expectations.isEmpty
+  }
+
+  /// RFC 9110 §5.6.2.
+  private static func isToken(_ text: Substring) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { isAlphanumeric($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }
+  }
+
+  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    default: false
+    }
+  }
+}
+
+extension UInt8 {
+  fileprivate static let tab: UInt8 = 0x09
+  fileprivate static let lineFeed: UInt8 = 0x0A
+  fileprivate static let carriageReturn: UInt8 = 0x0D
+}

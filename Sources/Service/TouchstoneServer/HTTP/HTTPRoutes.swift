@@ -1,0 +1,108 @@
+// What the HTTP addresses serve: the keys that verify tokens, health, metrics.
+
+internal import DispatchHTTP
+internal import TouchstoneCrypto
+internal import TouchstoneService
+
+/// The routes of a service. All of them read what is in memory, and answer at once.
+struct HTTPRoutes {
+  /// Shared caches may keep the keys for so long. A new key is published an hour before it signs (`keys rotate --after 1h`), so that
+  /// caches have it in time if replicas load it within 55 minutes; and a removed one is gone from them as soon.
+  static let keysMaximumAge = 300
+
+  static let keysPath = "/.well-known/jwks.json"
+  static let configurationPath = "/.well-known/openid-configuration"
+
+  private static let neverStored = "no-store"
+
+  let service: TouchstoneService
+  let issuer: String
+  /// The text of all metrics, as Prometheus reads it. `nil`: there are none.
+  let metrics: (@Sendable () -> String)?
+
+  func router(for parts: Set<HTTPPart>) -> HTTPRouter {
+    var router = HTTPRouter()
+    addHealth(to: &router)
+    if parts.contains(.everybody) { addKeys(to: &router) }
+    if parts.contains(.operators) { addMetrics(to: &router) }
+    return router
+  }
+
+  // MARK: Health
+
+  /// On every address, so that probes may use the one that strangers do not reach.
+  private func addHealth(to router: inout HTTPRouter) {
+    router.get("/livez") { _ in .text(.ok, "alive") }
+    router.get("/readyz") { [service] _ in
+      service.isServing ? .text(.ok, "serving") : .text(.unavailable, "not serving")
+    }
+  }
+
+  // MARK: Keys
+
+  private func addKeys(to router: inout HTTPRouter) {
+    router.get(Self.keysPath) { [service] request in
+      Self.cacheable(Array(service.publishedKeys.utf8), type: "application/jwk-set+json", for: request)
+    }
+    router.get(Self.configurationPath) { [issuer, base = Self.base(ofIssuer: issuer)] request in
+      if let base {
+        return Self.cacheable(Self.configuration(issuer: issuer, base: base), type: "application/json", for: request)
+      }
+      guard let host = request.head.host, !host.isEmpty else {
+        return .text(.badRequest, "the request names no host, and the issuer is no URL")
+      }
+      // The client chose the name, so no cache may hand it to others.
+      let own = "\(request.isEncrypted ? "https" : "http")://\(host)"
+      return HTTPResponse(
+        fields: [("Content-Type", "application/json"), ("Cache-Control", Self.neverStored)],
+        body: Self.configuration(issuer: issuer, base: own))
+    }
+  }
+
+  /// As far as a verifier of tokens needs it (OpenID Connect Discovery 1.0 §3, RFC 8414 §2). There is nothing to log in at, which
+  /// "none" says: a list without elements may not be there.
+  private static func configuration(issuer: String, base: String) -> [UInt8] {
+    var configuration = JSONObjectWriter()
+    configuration.write("issuer", issuer)
+    configuration.write("jwks_uri", base + keysPath)
+    configuration.write("response_types_supported", ["none"])
+    configuration.write("subject_types_supported", ["public"])
+    configuration.write("id_token_signing_alg_values_supported", ["ES256"])
+    return configuration.finish()
+  }
+
+  /// Where the issuer says that its documents are; `nil`: it is no URL.
+  static func base(ofIssuer issuer: String) -> String? {
+    guard issuer.hasPrefix("https://") || issuer.hasPrefix("http://"), !issuer.contains(where: { "?#".contains($0) })
+    else {
+      return nil
+    }
+    return issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
+  }
+
+  /// With its tag, by which a client that has it already gets nothing but its headers.
+  private static func cacheable(_ body: [UInt8], type: String, for request: HTTPRequest) -> HTTPResponse {
+    let tag = "\"\(Base64URL.encode(sha256(body)))\""
+    var response = HTTPResponse(
+      fields: [("ETag", tag), ("Cache-Control", "public, max-age=\(keysMaximumAge)")])
+    guard !EntityTag.isKnown(tag, to: request.head) else {
+      response.status = .notModified
+      return response
+    }
+    response.fields.append(("Content-Type", type))
+    response.body = body
+    return response
+  }
+
+  // MARK: Metrics
+
+  private func addMetrics(to router: inout HTTPRouter) {
+    guard let metrics else { return }
+    router.get("/metrics") { _ in
+      HTTPResponse(
+        fields: [
+          ("Content-Type", "text/plain; version=0.0.4; charset=utf-8"), ("Cache-Control", Self.neverStored),
+        ], body: Array(metrics().utf8))
+    }
+  }
+}

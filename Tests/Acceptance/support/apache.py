@@ -1,0 +1,86 @@
+"""Apache with mod_auth_openidc, as a resource server: it lets in what the service's published keys verify."""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+MODULES = Path("/usr/lib/apache2/modules")
+PROGRAM = shutil.which("apache2", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+#: What Debian's packages apache2-bin and libapache2-mod-auth-openidc bring.
+IS_INSTALLED = PROGRAM is not None and (MODULES / "mod_auth_openidc.so").exists()
+
+START_SECONDS = 30
+
+CONFIGURATION = """\
+ServerRoot {directory}
+ServerName localhost
+Listen 127.0.0.1:{port}
+PidFile {directory}/apache.pid
+ErrorLog {directory}/error.log
+DefaultRuntimeDir {directory}
+Mutex file:{directory} default
+LoadModule mpm_event_module {modules}/mod_mpm_event.so
+LoadModule authn_core_module {modules}/mod_authn_core.so
+LoadModule authz_core_module {modules}/mod_authz_core.so
+LoadModule authz_user_module {modules}/mod_authz_user.so
+LoadModule auth_openidc_module {modules}/mod_auth_openidc.so
+StartServers 1
+OIDCOAuthVerifyJwksUri {keys}
+OIDCOAuthRemoteUserClaim sub
+OIDCCryptoPassphrase passphrase
+DocumentRoot {directory}/public
+<Location />
+  AuthType oauth20
+  Require claim aud:{audience}
+</Location>
+"""
+
+
+@contextlib.contextmanager
+def serving(directory, keys, audience):
+    """Its port. As a user without rights, if the tests have them. `directory`: one that this user reaches."""
+    (directory / "public").mkdir()
+    (directory / "public" / "index.txt").write_text("secret\n")
+    port = _free_port()
+    (directory / "apache.conf").write_text(
+        CONFIGURATION.format(directory=directory, port=port, modules=MODULES, keys=keys, audience=audience)
+    )
+    options = {}
+    if os.geteuid() == 0:
+        shutil.chown(directory, "nobody", "nogroup")
+        options = {"user": "nobody", "group": "nogroup", "extra_groups": []}
+    process = subprocess.Popen(
+        [PROGRAM, "-f", directory / "apache.conf", "-D", "FOREGROUND"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        **options,
+    )
+    try:
+        _wait_for(port, process, directory)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(START_SECONDS)
+        process.stdout.close()
+
+
+def _free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def _wait_for(port, process, directory):
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        with contextlib.suppress(ConnectionError):
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        time.sleep(0.05)
+    process.kill()
+    log = directory / "error.log"
+    raise AssertionError(f"no Apache: {process.stdout.read()!r} {log.read_text() if log.exists() else ''}")

@@ -1,0 +1,422 @@
+"""The HTTP addresses: published keys, health, and what strangers may not do there. Stock verifiers follow a rotation of keys."""
+
+import contextlib
+import email.utils
+import http.client
+import json
+import signal
+import socket
+import ssl
+import threading
+import time
+
+import jwt
+import pytest
+
+from support import apache
+from support.caller import new_caller
+from support.certificates import Authority
+from support.configuration import BAD_CONFIGURATION
+from support.credentials import Key, caller_with
+from support.http import address_of, connected, read_to_end, request, seconds_to_end, trusting
+from support.phone import Phone
+from support.server import Server, run, run_to_end
+from support.stubs import evaluation_pb2, tokens_pb2
+
+KEYS = "/.well-known/jwks.json"
+DISCOVERY = "/.well-known/openid-configuration"
+LOCAL = ["--http", "127.0.0.1:0"]
+
+UNAVAILABLE_EXIT = 69
+#: The bounds of the service: bytes of a head, connections of one client, seconds for a head and for a TLS handshake.
+HEAD_BYTES = 8 << 10
+CONNECTIONS_PER_CLIENT = 32
+HEAD_SECONDS = HANDSHAKE_SECONDS = 10
+#: Within which a new key signs, and more.
+ROTATION_SECONDS = 30
+#: Beyond a bound in seconds, because the machine may be busy.
+SLACK_SECONDS = 10
+
+
+def key_id(token):
+    return jwt.get_unverified_header(token)["kid"]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """A service with HTTP, which these tests share if they do not change it."""
+    server = Server(tmp_path_factory.mktemp("http") / "data", arguments=LOCAL, http=1)
+    yield server
+    server.close()
+
+
+# What it serves
+
+
+def test_the_keys_are_those_of_get_signing_keys(served):
+    answer = request(served.urls[0], KEYS)
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "application/jwk-set+json"
+    assert answer.text == new_caller(served).tokens.GetSigningKeys(tokens_pb2.GetSigningKeysRequest()).jwk_set
+    assert answer.headers["cache-control"] == "public, max-age=300"
+    assert abs(email.utils.parsedate_to_datetime(answer.headers["date"]).timestamp() - time.time()) < 30
+    head = request(served.urls[0], KEYS, "HEAD")
+    assert (head.status, head.body) == (200, b"")
+    assert int(head.headers["content-length"]) == len(answer.body)
+
+
+@pytest.mark.parametrize(("known", "status"), [("{}", 304), ("W/{}", 304), ('"x", {}', 304), ("*", 304), ('"x"', 200)])
+def test_a_client_that_has_the_keys_gets_no_body(served, known, status):
+    answer = request(served.urls[0], KEYS)
+    again = request(served.urls[0], KEYS, headers={"If-None-Match": known.format(answer.headers["etag"])})
+    assert again.status == status
+    assert again.headers["etag"] == answer.headers["etag"]
+    assert again.headers["cache-control"] == answer.headers["cache-control"]
+    assert again.body == (b"" if status == 304 else answer.body)
+
+
+def test_the_discovery_document_names_the_keys_by_the_host_that_was_asked(served):
+    answer = request(served.urls[0], DISCOVERY)
+    document = json.loads(answer.body)
+    assert document["issuer"] == "touchstone"
+    assert document["jwks_uri"] == served.urls[0] + KEYS
+    assert document["id_token_signing_alg_values_supported"] == ["ES256"]
+    assert document["subject_types_supported"] == ["public"]
+    assert answer.headers["content-type"] == "application/json"
+    # No cache may hand one client's host to another.
+    assert answer.headers["cache-control"] == "no-store"
+    assert request(served.urls[0], DISCOVERY, headers={"Host": "a/b"}).status == 400
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_an_issuer_that_is_a_url_says_where_the_keys_are(start, slash):
+    server = start(configuration={"issuer": f"https://login.example.org/auth{slash}"}, arguments=LOCAL, http=1)
+    answer = request(server.urls[0], DISCOVERY, headers={"Host": "elsewhere.example"})
+    document = json.loads(answer.body)
+    assert document["issuer"] == f"https://login.example.org/auth{slash}"
+    assert document["jwks_uri"] == f"https://login.example.org/auth{KEYS}"
+    assert answer.headers["cache-control"] == "public, max-age=300"
+    assert request(server.urls[0], DISCOVERY, headers={"If-None-Match": answer.headers["etag"]}).status == 304
+
+
+def test_health_and_what_there_is_not(served):
+    url = served.urls[0]
+    assert (request(url, "/livez").status, request(url, "/livez").text) == (200, "alive\n")
+    assert (request(url, "/readyz").status, request(url, "/readyz").text) == (200, "serving\n")
+    for path in ("/", "/livez/", "/.well-known/", "/%6Civez", "/.well-known/../livez", "*"):
+        assert request(url, path).status == 404, path
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "PROPFIND"):
+        answer = request(url, KEYS, method)
+        assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD"), method
+
+
+def test_the_parts_have_addresses_of_their_own(start, tmp_path):
+    socket_path = tmp_path / "operators.sock"
+    server = start(
+        configuration={"http": {"public": "127.0.0.1:0", "operators": f"unix:{socket_path}"}}, http=2
+    )
+    public, operators = server.urls
+    assert operators == f"http://unix:{socket_path}"
+    assert socket_path.stat().st_mode & 0o777 == 0o600
+    assert request(public, KEYS).status == request(public, "/readyz").status == 200
+    assert request(public, "/metrics").status == 404
+    assert by_unix_socket(socket_path, "/readyz").startswith(b"HTTP/1.1 200 ")
+    assert by_unix_socket(socket_path, KEYS).startswith(b"HTTP/1.1 404 ")
+    server.terminate()
+    assert not socket_path.exists()
+
+
+def by_unix_socket(path, target):
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(path))
+        connection.sendall(f"GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
+        return read_to_end(connection)
+
+
+# Where it may be
+
+
+@pytest.mark.parametrize(
+    ("addresses", "complaint"),
+    [
+        ("0.0.0.0:0", "http 0.0.0.0:0: is reached from beyond this machine, where metrics need an address of their own"),
+        ({"public": "0.0.0.0:0"}, "http.public 0.0.0.0:0: is reached from beyond this machine: use tls"),
+        ({"operators": "[::]:0"}, "http.operators [::]:0: is reached from beyond this machine: use tls"),
+    ],
+)
+def test_beyond_this_machine_it_is_not_in_plaintext_nor_for_all(tmp_path, addresses, complaint):
+    configuration = tmp_path / "touchstone.yaml"
+    configuration.write_text(f"http: {json.dumps(addresses)}\n")
+    ended = run_to_end(tmp_path / "data", arguments=["--config", configuration])
+    assert (ended.returncode, ended.stdout) == (BAD_CONFIGURATION, "")
+    (line,) = ended.stderr.splitlines()
+    assert complaint in line
+    assert not (tmp_path / "data").exists()
+
+
+def test_an_address_in_use_is_one_line_and_nothing_is_served(start, served):
+    taken = served.urls[0].removeprefix("http://")
+    ended = run_to_end(served.data_directory.with_name("other"), arguments=["--http", taken])
+    assert (ended.returncode, ended.stdout) == (UNAVAILABLE_EXIT, "")
+    (line,) = [line for line in ended.stderr.splitlines() if line.startswith("touchstone: ")]
+    assert line == f"touchstone: cannot listen on {taken}: bind {taken}: Address already in use"
+    assert "serving" not in ended.stderr
+
+
+def test_grpc_and_http_do_not_share_an_address(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    ended = run_to_end(tmp_path / "data", arguments=["--listen", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{port}"])
+    assert (ended.returncode, ended.stdout) == (UNAVAILABLE_EXIT, "")
+    assert f"cannot listen on 127.0.0.1:{port}" in ended.stderr
+
+
+class Installation:
+    """A service that other machines reach, over TLS."""
+
+    def __init__(self, directory, start):
+        self.authority = Authority(directory)
+        self.certificate = self.authority.issue_server()
+        self.key = Key()
+        self.server = start(
+            configuration={
+                "tls": {
+                    "certificate": str(self.certificate.file),
+                    "key": str(self.certificate.key_file),
+                    "client_authorities": str(self.authority.file),
+                    "client_certificates": "required",
+                },
+                "callers": [{"name": "shop", "applications": ["shop"], "methods": "*", "dns": "shop.example.org"}],
+                "http": {"public": "0.0.0.0:0", "operators": "127.0.0.1:0"},
+            },
+            http=2,
+        )
+        self.public, self.operators = self.server.urls
+
+    def caller(self):
+        certificate = self.authority.issue("client", hosts=["shop.example.org"])
+        return caller_with(self.server.channel(authority=self.authority, certificate=certificate), "shop")
+
+    def served_certificate(self, address):
+        with socket.create_connection(address, timeout=30) as connection:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            context.set_alpn_protocols(["h2", "http/1.1"])
+            with context.wrap_socket(connection) as secure:
+                return ssl.DER_cert_to_PEM_cert(secure.getpeercert(binary_form=True)), secure.selected_alpn_protocol()
+
+
+@pytest.fixture
+def installed(tmp_path, start):
+    return Installation(tmp_path, start)
+
+
+def test_beyond_this_machine_it_speaks_tls_with_the_services_certificate(installed):
+    """Without a certificate of the client's own, which probes and verifiers do not have."""
+    assert installed.public.startswith("https://0.0.0.0:")
+    assert installed.operators.startswith("http://127.0.0.1:")
+    assert request(installed.public, KEYS, authority=installed.authority).status == 200
+    assert request(installed.public, "/metrics", authority=installed.authority).status == 404
+    document = json.loads(request(installed.public, DISCOVERY, authority=installed.authority).body)
+    assert document["jwks_uri"].startswith("https://127.0.0.1:")
+    assert installed.served_certificate(address_of(installed.public))[1] == "http/1.1"
+    with connected(installed.public) as plaintext:
+        plaintext.sendall(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert not read_to_end(plaintext).startswith(b"HTTP/")
+    context = trusting(installed.authority)
+    context.set_alpn_protocols(["h2"])
+    with connected(installed.public) as connection, pytest.raises(ssl.SSLError):
+        context.wrap_socket(connection, server_hostname="localhost")
+
+
+def test_a_reload_takes_the_certificate_for_both_ports_or_for_none(installed):
+    def certificates():
+        grpc_host, grpc_port = installed.server.address.rsplit(":", 1)
+        return (
+            installed.served_certificate((grpc_host, int(grpc_port)))[0],
+            installed.served_certificate(address_of(installed.public))[0],
+        )
+
+    def leaf():
+        return installed.certificate.pem.decode()
+
+    first = leaf()
+    assert certificates() == (first, first)
+    installed.authority.issue_server()
+    installed.server.reload()
+    second = leaf()
+    assert first != second
+    assert certificates() == (second, second)
+    key = installed.certificate.key_pem
+    installed.authority.issue_server()
+    installed.certificate.key_file.write_bytes(key)
+    installed.server.process.send_signal(signal.SIGHUP)
+    installed.server.next_error("configuration refused, nothing changed")
+    assert certificates() == (second, second)
+
+
+# Health that changes
+
+
+#: A client of gRPC that says no more, not even that it was asked to leave: the service waits a second for it.
+SILENT_CLIENT = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+
+
+def test_readiness_goes_before_the_service_does(start):
+    server = start(arguments=LOCAL, http=1)
+    with connected(f"http://{server.address}") as silent:
+        silent.sendall(SILENT_CLIENT)
+        assert silent.recv(1)
+        seen = [request(server.urls[0], "/readyz").status]
+        server.process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            while True:
+                seen.append(request(server.urls[0], "/readyz").status)
+    assert set(seen) == {200, 503}
+    assert seen == sorted(seen)
+    assert server.process.wait(30) == 0
+
+
+# What strangers may not do
+
+
+def raw(url, data):
+    with connected(url) as connection:
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(data)
+        return read_to_end(connection)
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"GET /" + b"a" * 2 * HEAD_BYTES, 414),
+        (b"GET / HTTP/1.1\r\nCookie: " + b"a" * 2 * HEAD_BYTES, 431),
+        (b"GET / HTTP/1.1\r\n" + b"A: 1\r\n" * 100, 431),
+        (b"POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\nConnection: close\r\n\r\n", 405),
+        (b"GET /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n" + b"a" * 1_000_000, 413),
+        (b"GET /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n", 413),
+        (b"GET /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", 411),
+        (b"GET /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+        (b"GET /livez HTTP/1.1\nHost: a\n\n", 400),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),
+        (bytes(range(256)) * 100, 400),
+    ],
+    ids=range(12),
+)
+def test_what_is_too_large_or_no_http_is_refused(served, data, status):
+    assert raw(served.urls[0], data).startswith(f"HTTP/1.1 {status} ".encode())
+    assert request(served.urls[0], "/livez").status == 200
+
+
+def test_a_flood_of_connections_pushes_out_its_own(served):
+    url = served.urls[0]
+    with contextlib.ExitStack() as stack:
+        flood = [stack.enter_context(connected(url)) for _ in range(4 * CONNECTIONS_PER_CLIENT)]
+        for pushed_out in flood[: 3 * CONNECTIONS_PER_CLIENT]:
+            assert read_to_end(pushed_out) == b""
+        assert request(url, "/livez").status == 200
+        caller, phone = new_caller(served), Phone()
+        caller.bind(phone)
+        assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
+
+
+def test_slow_clients_are_left_while_others_are_served(installed):
+    """Half a head, a head by drops, a TLS handshake that never begins, and one that never ends."""
+    hello = bytes.fromhex("16030100c8010000c40303")
+    slow = {
+        "half": (installed.operators, b"GET /livez HTTP/1.1\r\nHo", None),
+        "drops": (installed.operators, b"GET /livez HTTP/1.1\r\nCookie: ", b"a"),
+        "silent": (installed.operators, b"", None),
+        "no handshake": (installed.public, b"", None),
+        "half a handshake": (installed.public, hello, None),
+    }
+    lasted = {}
+
+    def wait(name, url, first, drip):
+        with connected(url) as connection:
+            connection.sendall(first)
+            lasted[name] = seconds_to_end(connection, drip)
+
+    threads = [threading.Thread(target=wait, args=(name, *client)) for name, client in slow.items()]
+    for thread in threads:
+        thread.start()
+    caller, phone = installed.caller(), Phone()
+    caller.bind(phone)
+    while any(thread.is_alive() for thread in threads):
+        assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
+        assert request(installed.public, "/livez", authority=installed.authority).status == 200
+        assert request(installed.operators, "/livez").status == 200
+        time.sleep(0.2)
+    for thread in threads:
+        thread.join()
+    assert set(lasted) == set(slow)
+    for name, seconds in lasted.items():
+        assert HEAD_SECONDS - 1 <= seconds <= HEAD_SECONDS + SLACK_SECONDS, (name, seconds)
+
+
+# Stock verifiers
+
+
+@pytest.fixture
+def no_proxy(monkeypatch):
+    """The keys are fetched from this machine, whatever proxy it has for others."""
+    monkeypatch.setenv("no_proxy", "*")
+
+
+def rotate(server, after):
+    done = run("keys", "rotate", server.data_directory / "keys", "signing", "--after", after)
+    assert (done.returncode, done.stderr) == (0, "")
+    server.reload()
+
+
+def follow_a_rotation(server, caller, verify):
+    """Every token is verified: those of the old key, those of the new one, and again those of the old one."""
+    phone = Phone()
+    caller.bind(phone)
+    old = caller.login(phone).token
+    verify(old)
+    rotate(server, "2s")
+
+    since_rotation = 0
+    end = time.monotonic() + ROTATION_SECONDS
+    while since_rotation < 5:
+        assert time.monotonic() < end
+        token = caller.login(phone).token
+        verify(token)
+        verify(old)
+        since_rotation += key_id(token) != key_id(old)
+
+
+def test_pyjwt_refuses_no_token_during_a_rotation(start, no_proxy):
+    server = start(arguments=LOCAL, http=1)
+    caller = new_caller(server)
+    client = jwt.PyJWKClient(server.urls[0] + KEYS)
+
+    def verify(token):
+        key = client.get_signing_key_from_jwt(token)
+        claims = jwt.decode(token, key, algorithms=["ES256"], audience=caller.application_id, issuer="touchstone")
+        assert claims["acr"] == "login"
+
+    follow_a_rotation(server, caller, verify)
+
+
+@pytest.mark.skipif(not apache.IS_INSTALLED, reason="deploy/install-packages test installs Apache and mod_auth_openidc")
+def test_apache_refuses_no_token_during_a_rotation(start, public_directory):
+    server = start(arguments=LOCAL, http=1)
+    caller = new_caller(server)
+    with apache.serving(public_directory, server.urls[0] + KEYS, caller.application_id) as port:
+
+        def fetch(**headers):
+            return request(f"http://127.0.0.1:{port}", "/index.txt", headers=headers)
+
+        def verify(token):
+            answer = fetch(Authorization=f"Bearer {token}")
+            assert (answer.status, answer.text) == (200, "secret\n"), (public_directory / "error.log").read_text()
+
+        follow_a_rotation(server, caller, verify)
+        assert fetch().status == 401
+        other, phone = new_caller(server), Phone()
+        other.bind(phone)
+        assert fetch(Authorization=f"Bearer {other.login(phone).token}").status in (401, 403)
