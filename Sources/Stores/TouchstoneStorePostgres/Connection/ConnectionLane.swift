@@ -59,6 +59,8 @@ final class ConnectionLane: Sendable {
     }
   }
 
+  var statistics: PoolStatistics { pool.statistics }
+
   func start() {
     pool.start()
   }
