@@ -21,6 +21,7 @@ func support(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
 let isAccelerated = Context.environment["TOUCHSTONE_ACCELERATED"] == "1"
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 
 /// The folder of Sources or Tests that a target is in says what kind of thing it is.
 func library(
@@ -60,6 +61,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
     .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
   ],
   targets: [
     // C: system libraries and generated code.
@@ -106,6 +108,8 @@ let package = Package(
       resources: [.embedInCode("Roots")],
       swiftSettings: settings),
     library("Core", "SettingFiles", ["CYAML"]),
+    // The table of what is counted, the numbers, and their text for Prometheus.
+    library("Core", "TouchstoneMetrics", [metrics]),
     library("Core", "FilePermissions", ["CExtendedAttributes"]),
 
     library(
@@ -116,16 +120,16 @@ let package = Package(
       "Service", "TouchstoneService",
       [
         "TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "TouchstoneAttestation",
-        "DispatchRPC", .product(name: "Logging", package: "swift-log"),
+        "TouchstoneMetrics", "DispatchRPC", .product(name: "Logging", package: "swift-log"), metrics,
       ]),
     // The process around the service: configuration, keys, the store that is opened, upkeep, reload, drain.
     library(
       "Service", "TouchstoneServer",
       [
         "TouchstoneService", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres",
-        "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneAttestation", "TouchstoneCodec", "DispatchRPC",
-        "DispatchHTTP", "SettingFiles", "FilePermissions",
-        .product(name: "Logging", package: "swift-log"),
+        "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneAttestation", "TouchstoneCodec", "TouchstoneMetrics",
+        "DispatchRPC", "DispatchHTTP", "SettingFiles", "FilePermissions",
+        .product(name: "Logging", package: "swift-log"), metrics,
       ]),
     library("Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool"]),
     library("Clients", "SimulatedPhone", [crypto]),
@@ -192,6 +196,7 @@ let package = Package(
     tests("Core", "TouchstoneCrypto", ["TestSupport", crypto]),
     tests("Core", "TouchstoneAttestation", ["TestSupport", crypto]),
     tests("Core", "SettingFiles"),
+    tests("Core", "TouchstoneMetrics", [metrics]),
     tests("Core", "FilePermissions", ["TestSupport", "CExtendedAttributes"]),
     tests(
       "Stores", "TouchstoneArchive",
@@ -200,7 +205,7 @@ let package = Package(
       "Service", "TouchstoneService",
       [
         "TouchstoneAttestation", "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneCrypto",
-        "DispatchRPC", "SimulatedPhone",
+        "TouchstoneMetrics", "DispatchRPC", "SimulatedPhone",
         "StoreConformance", "StoreModel", "TestSupport", crypto,
         .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
       ], exclude: ["Dialogues"]),
@@ -208,8 +213,8 @@ let package = Package(
       "Service", "TouchstoneServer",
       [
         "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto", "TouchstoneCodec",
-        "TouchstoneAttestation", "TouchstoneClient", "TouchstoneService", "DispatchRPC", "StoreConformance",
-        "TestSupport",
+        "TouchstoneAttestation", "TouchstoneClient", "TouchstoneMetrics", "TouchstoneService", "DispatchRPC",
+        "StoreConformance", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(

@@ -45,6 +45,7 @@ enum Architecture {
   private static let crypto = "Sources/Core/TouchstoneCrypto"
   private static let settingFiles = "Sources/Core/SettingFiles"
   private static let filePermissions = "Sources/Core/FilePermissions"
+  private static let metrics = "Sources/Core/TouchstoneMetrics"
   private static let libraries = "Sources/System"
   private static let system = ["Modules/Dispatch", "Modules/Glibc", "Modules/Synchronization"]
   private static let foundation = ["Modules/Foundation", "Modules/FoundationEssentials"]
@@ -65,6 +66,9 @@ enum Architecture {
       settingFiles, to: ["Sources", "Packages"] + foundation, except: [libraries], "the reader knows no settings"),
     ForbiddenArrow(
       filePermissions, to: ["Sources", "Packages"] + foundation, except: [libraries], "the check knows no file of ours"),
+    ForbiddenArrow(
+      metrics, to: ["Sources", "Modules/Dispatch", "Modules/Glibc"] + foundation,
+      "a number is counted, and decides nothing"),
     ForbiddenArrow(store, to: ["Sources"], except: [policy], "the store's protocol knows no store"),
     ForbiddenArrow(
       "Sources/Stores/TouchstoneStoreSQLite", "Sources/Stores/TouchstoneStorePostgres", to: [crypto],

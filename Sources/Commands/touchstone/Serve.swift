@@ -74,7 +74,8 @@ struct Serve: ParsableCommand {
       let effectiveConfiguration = { () throws(Failure) in try self.effectiveConfiguration(keysOfEnvironment, store) }
       let logger = standardErrorLogger()
       let configuration = try effectiveConfiguration()
-      let service = try RunningService.start(configuration, logger: logger, cores: cprocess_usable_cores())
+      let service = try RunningService.start(
+        configuration, logger: logger, cores: cprocess_usable_cores(), version: Touchstone.version)
       for address in service.addresses { printLine("listening on \(address)") }
       for url in service.urls { printLine("listening on \(url)") }
       service.serve(configuration, logger: logger, until: signals.next, reading: effectiveConfiguration)

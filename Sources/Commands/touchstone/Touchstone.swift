@@ -15,7 +15,7 @@ struct Touchstone: ParsableCommand {
     ])
 
   /// The first line of the file VERSION, which the build embeds.
-  private static var version: String {
+  static var version: String {
     String(decoding: PackageResources.VERSION.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
   }
 

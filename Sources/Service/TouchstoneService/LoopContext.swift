@@ -1,5 +1,6 @@
 // What one event loop of the RPC server owns: its codec and the signatures it is about to verify.
 
+internal import CoreMetrics
 internal import DispatchRPC
 internal import Logging
 internal import TouchstoneCodec
@@ -13,19 +14,25 @@ final class LoopContext: @unchecked Sendable {
   let coder = MessageCoder()
   let verifications: VerificationBatch
   let logger: Logger
+  let meters: ServiceMeters
   private let health: Health
   private var storeFailures = LogThrottle<StoreFailure>()
   var cryptoFailures = LogThrottle<CryptoError.Code>()
 
-  init(workers: VerificationWorkers, logger: Logger, health: Health) {
+  init(
+    workers: VerificationWorkers, logger: Logger, health: Health,
+    meters: ServiceMeters = ServiceMeters(NOOPMetricsHandler.instance)
+  ) {
     self.verifications = VerificationBatch(workers: workers)
     self.logger = logger
+    self.meters = meters
     self.health = health
   }
 
   /// A conflict is the callers' own doing; all else is for the operator.
   func log(_ error: StoreError, rpc path: String) {
     guard error.code != .conflict else { return }
+    meters.store.failed(error.code)
     health.storeFailed()
     let kind = StoreFailure(code: error.code, remedy: error.remedy)
     guard let suppressed = storeFailures.admit(kind, at: .now()) else { return }

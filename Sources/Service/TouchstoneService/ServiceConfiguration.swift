@@ -1,5 +1,6 @@
 // The settings of an installation. Everything has a safe default.
 
+internal import CoreMetrics
 package import TouchstoneAttestation
 public import TouchstoneCrypto
 public import TouchstonePolicy
@@ -41,22 +42,25 @@ final class PolicyBook: Sendable {
   final class Entry: Sendable {
     let policy: EvaluationPolicy
     let revision: UInt64
+    let meters: PolicyMeters
     /// The same for applications that serve none; `nil`: it accepts none.
     let withoutPasskeys: Entry?
 
     var acceptsPasskeys: Bool { withoutPasskeys != nil }
 
-    convenience init(_ policy: EvaluationPolicy) {
+    convenience init(_ policy: EvaluationPolicy, _ metrics: any MetricsFactory) {
+      let meters = PolicyMeters(policy, metrics)
       let revision = policy.revision
       let acceptsPasskeys = policy.factors.contains(.passkey)
       self.init(
-        policy, revision,
-        withoutPasskeys: acceptsPasskeys ? Entry(policy.withoutPasskeys, revision, withoutPasskeys: nil) : nil)
+        policy, revision, meters,
+        withoutPasskeys: acceptsPasskeys ? Entry(policy.withoutPasskeys, revision, meters, withoutPasskeys: nil) : nil)
     }
 
-    private init(_ policy: EvaluationPolicy, _ revision: UInt64, withoutPasskeys: Entry?) {
+    private init(_ policy: EvaluationPolicy, _ revision: UInt64, _ meters: PolicyMeters, withoutPasskeys: Entry?) {
       self.policy = policy
       self.revision = revision
+      self.meters = meters
       self.withoutPasskeys = withoutPasskeys
     }
   }
@@ -65,9 +69,9 @@ final class PolicyBook: Sendable {
   private let passcodeLadder: Ladder
   private let gestureLadder: Ladder
 
-  init(_ policies: [EvaluationPolicy]) {
+  init(_ policies: [EvaluationPolicy], _ metrics: any MetricsFactory) {
     let named = Dictionary(policies.map { ($0.name, $0) }) { _, last in last }
-    entries = named.mapValues(Entry.init)
+    entries = named.mapValues { Entry($0, metrics) }
     passcodeLadder = .strictest(of: named.values, for: .passcode)
     gestureLadder = .strictest(of: named.values, for: .gesture)
   }

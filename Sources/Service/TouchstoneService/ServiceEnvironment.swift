@@ -1,5 +1,6 @@
 // What a service takes from the machine it runs on: time, chance and threads.
 
+public import CoreMetrics
 internal import Dispatch
 public import DispatchRPC
 public import TouchstoneCrypto
@@ -24,6 +25,8 @@ public struct ServiceEnvironment: Sendable {
   /// `nil`: Argon2id under the key ring's pepper.
   public var hasher: (any SecretHasher)?
   public var timer: any DelayedExecutor
+  /// Where it is counted what the handlers do. By default nowhere.
+  public var metrics: any MetricsFactory = NOOPMetricsHandler.instance
 
   /// - Parameter cores: of the machine.
   public init(cores: Int, clock: @escaping Clock) {

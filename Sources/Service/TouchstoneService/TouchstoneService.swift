@@ -1,5 +1,6 @@
 // The service: gRPC in, rules asked, changes committed, answers out. Only here do codec, policy and store meet.
 
+internal import CoreMetrics
 public import DispatchRPC
 public import Logging
 internal import Synchronization
@@ -33,6 +34,8 @@ public final class TouchstoneService: Sendable {
   let reflection: Reflection?
   let monotonicClock: @Sendable () -> MonotonicTime
   let eventThrottle = Mutex(EventThrottle())
+  let meters: ServiceMeters
+  private let metrics: any MetricsFactory
   private let book: Mutex<PolicyBook>
   private let currentVendors: Mutex<Vendors>
   private let currentKeys: Mutex<ServiceKeys>
@@ -45,7 +48,10 @@ public final class TouchstoneService: Sendable {
   ) {
     self.store = store
     self.configuration = configuration
-    self.book = Mutex(PolicyBook(configuration.policies))
+    self.metrics = environment.metrics
+    let meters = ServiceMeters(environment.metrics)
+    self.meters = meters
+    self.book = Mutex(PolicyBook(configuration.policies, environment.metrics))
     self.currentVendors = Mutex(configuration.vendors ?? Vendors())
     self.currentKeys = Mutex(
       ServiceKeys(
@@ -63,14 +69,16 @@ public final class TouchstoneService: Sendable {
     self.keyProofs = KeyProofs(
       androidTrust: configuration.androidTrust, applications: configuration.applications, executor: environment.secrets)
     self.access = AccessControl(
-      configuration.callers, store: store, clock: environment.clock, logger: logger)
+      configuration.callers, store: store, clock: environment.clock, meters: meters, logger: logger)
     let workers = VerificationWorkers(
       cores: environment.verificationThreads, verifier: environment.signatures)
     let health = Health(store: store, timer: environment.timer, logger: logger)
     self.health = health
     self.watches = EventWatches(store: store, timer: environment.timer)
     self.reflection = configuration.servesReflection ? Reflection(services: Self.servedServices) : nil
-    self.contexts = (0..<eventLoopCount).map { _ in LoopContext(workers: workers, logger: logger, health: health) }
+    self.contexts = (0..<eventLoopCount).map { _ in
+      LoopContext(workers: workers, logger: logger, health: health, meters: meters)
+    }
   }
 
   /// Verifies the signatures that one round of an event loop collected.
@@ -83,6 +91,9 @@ public final class TouchstoneService: Sendable {
     ExpiringKey(expiresAt: expiresAt, random: randomness.uniqueID(), in: store.lineage)
   }
 
+  /// Passcodes and gestures that wait for a place, have one, or are hashed now.
+  package var secretLoad: (waiting: Int, placed: Int, running: Int) { secretChecks.places.load }
+
   // MARK: Policies
 
   /// The present ones. A call that reads them twice may see two versions.
@@ -91,7 +102,7 @@ public final class TouchstoneService: Sendable {
   /// Replaces the policies for all calls that begin later. An evaluation that began under another revision of its policy
   /// answers INVALID_CONTEXT (R36).
   public func replacePolicies(_ policies: [EvaluationPolicy]) {
-    let replacement = PolicyBook(policies)
+    let replacement = PolicyBook(policies, metrics)
     book.withLock { $0 = replacement }
   }
 

@@ -22,8 +22,11 @@ package struct PostgresKind: ServerStoreKind {
     own.namedApplications = options.namedApplications
     own.brokenEventFound = options.brokenEventFound
     own.sealingStopped = options.sealingStopped
+    own.observer = options.observer
     let store = try await PostgresStore.open(uri: place.text, options: own)
-    return OpenStore(store, clockDifference: { store.clockDifference(completion: $0) })
+    return OpenStore(
+      store, clockDifference: { store.clockDifference(completion: $0) }, lanes: { store.lanes },
+      unsealedFor: { store.unsealedFor })
   }
 
   package func verifyLog(

@@ -102,7 +102,8 @@ public final class PostgresStore: Store {
     clock = options.clock
     bindingReader = BindingReader(reads: reads, batches: options.readBatches)
     committer = Committer(
-      writes: writes, waits: waits, lineage: lineage, batches: hasOneLog ? options.commitBatches : nil, clock: clock)
+      writes: writes, waits: waits, lineage: lineage, batches: hasOneLog ? options.commitBatches : nil, clock: clock,
+      observer: options.observer)
     sealer = EventSealer(lane: seals, options: options, signal: eventSignal)
     events = EventReader(lists: lists)
     eraser = ProfileEraser(
@@ -114,6 +115,21 @@ public final class PostgresStore: Store {
     for lane in [reads, writes, waits, seals, lists] { lane.start() }
     sealer.start(reads: reads)
   }
+
+  /// The connections at this moment.
+  package var lanes: [StoreLane] {
+    let lanes = [("reads", reads), ("writes", writes), ("waits", waits), ("lists", lists), ("seals", seals)]
+    return lanes.map { name, lane in
+      let pool = lane.statistics
+      var found = StoreLane(name: name)
+      (found.connecting, found.serving, found.leaving) = (pool.connecting, pool.serving, pool.goingAway)
+      (found.inUse, found.idle, found.waiting) = (pool.leased, max(0, pool.capacity - pool.leased), pool.waiting)
+      return found
+    }
+  }
+
+  /// For how long the log's end has stayed in place while events wait to be sealed.
+  package var unsealedFor: Duration { sealer.unsealedFor }
 
   // MARK: Reading
 

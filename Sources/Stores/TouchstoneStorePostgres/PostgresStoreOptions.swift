@@ -53,6 +53,8 @@ public struct PostgresStoreOptions: Sendable {
   /// Called if an erasure finds an event that is not as it was written. The log also has it, as `log.broken`.
   public var brokenEventFound: @Sendable (EventChainVerifier.Fault) -> Void = { _ in }
 
+  public var observer = StoreObserver()
+
   public init() {}
 
   /// Half of a call's time: if the server or the network is gone, the other half is for finding out the outcome.

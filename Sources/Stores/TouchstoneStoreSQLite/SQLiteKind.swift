@@ -14,6 +14,7 @@ package struct SQLiteKind: DirectoryStoreKind {
     if let maximum = options.maximumStandIns { own.maximumStandIns = maximum }
     own.namedApplications = options.namedApplications
     own.brokenEventFound = options.brokenEventFound
+    own.observer = options.observer
     let store = try SQLiteStore.open(directory: place.text, options: own)
     return OpenStore(store, statistics: { store.statistics })
   }

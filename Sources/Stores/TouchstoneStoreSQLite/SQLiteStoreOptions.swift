@@ -35,6 +35,8 @@ public struct SQLiteStoreOptions: Sendable {
   /// Called if an erasure finds an event that is not as it was written. The log also has it, as `log.broken`.
   public var brokenEventFound: @Sendable (EventChainVerifier.Fault) -> Void = { _ in }
 
+  public var observer = StoreObserver()
+
   /// The maximum size of the database in pages of 4 KB: a full disk for tests.
   package var maximumPageCount: Int?
   /// A virtual file system registered with SQLite: a failing disk for tests.

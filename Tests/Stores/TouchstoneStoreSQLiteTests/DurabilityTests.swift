@@ -170,7 +170,12 @@ struct DurabilityTests {
 
   @Test func commitsThatWaitTogetherShareATransaction() async throws {
     try await withTemporaryDirectory { directory in
-      let store = try SQLiteStore.open(directory: directory)
+      let observed = Mutex((commits: 0, transactions: 0, time: Duration.zero))
+      var options = SQLiteStoreOptions()
+      options.observer = StoreObserver { commits, time in
+        observed.withLock { $0 = ($0.commits + commits, $0.transactions + 1, $0.time + time) }
+      }
+      let store = try SQLiteStore.open(directory: directory, options: options)
       let count = 1_000
       await withCheckedContinuation { continuation in
         let answered = Counter()
@@ -184,6 +189,9 @@ struct DurabilityTests {
       #expect(store.statistics.commits == UInt64(count))
       #expect(store.statistics.transactions < UInt64(count / 10))
       await store.close()
+      let (commits, transactions, time) = observed.withLock { $0 }
+      #expect(commits == count && UInt64(transactions) == store.statistics.transactions)
+      #expect(time > .zero)
     }
   }
 

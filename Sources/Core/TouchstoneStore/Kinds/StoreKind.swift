@@ -85,14 +85,16 @@ package struct StoreOptions: Sendable {
   package var brokenEventFound: @Sendable (EventChainVerifier.Fault) -> Void
   /// Committed events do not get into the log. Called again as long as that is so.
   package var sealingStopped: @Sendable (_ reason: String) -> Void
+  package var observer: StoreObserver
 
   package init(
-    maximumStandIns: Int? = nil, namedApplications: NamedApplications = [],
+    maximumStandIns: Int? = nil, namedApplications: NamedApplications = [], observer: StoreObserver = StoreObserver(),
     brokenEventFound: @escaping @Sendable (EventChainVerifier.Fault) -> Void = { _ in },
     sealingStopped: @escaping @Sendable (_ reason: String) -> Void = { _ in }
   ) {
     self.maximumStandIns = maximumStandIns
     self.namedApplications = namedApplications
+    self.observer = observer
     self.brokenEventFound = brokenEventFound
     self.sealingStopped = sealingStopped
   }
@@ -107,13 +109,20 @@ package struct OpenStore: Sendable {
   package let statistics: (@Sendable () -> StoreStatistics)?
   /// By how much this machine's clock is ahead of the database's, if that is another clock.
   package let clockDifference: ClockDifference?
+  /// The connections, if the store is on a server.
+  package let lanes: (@Sendable () -> [StoreLane])?
+  /// For how long the log's end has stayed in place while committed events wait to be sealed, if sealing is work of its own.
+  package let unsealedFor: (@Sendable () -> Duration)?
 
   package init(
-    _ store: any Store, statistics: (@Sendable () -> StoreStatistics)? = nil, clockDifference: ClockDifference? = nil
+    _ store: any Store, statistics: (@Sendable () -> StoreStatistics)? = nil, clockDifference: ClockDifference? = nil,
+    lanes: (@Sendable () -> [StoreLane])? = nil, unsealedFor: (@Sendable () -> Duration)? = nil
   ) {
     self.store = store
     self.statistics = statistics
     self.clockDifference = clockDifference
+    self.lanes = lanes
+    self.unsealedFor = unsealedFor
   }
 }
 

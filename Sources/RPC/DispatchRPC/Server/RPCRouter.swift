@@ -54,6 +54,9 @@ public struct RPCRouter: Sendable {
 
   private(set) var routes: [Route] = []
 
+  /// The methods, each at its place (`RPCServerObserver`).
+  public var paths: [String] { routes.map(\.path) }
+
   public init() {}
 
   /// - Parameter path: `/package.Service/Method`, once.

@@ -97,6 +97,9 @@ public final class RPCServer: Sendable {
     return address
   }
 
+  /// The connections that have a place now.
+  public var connectionCount: Int { register.count }
+
   private func reviewCertificates() {
     for loop in loops { loop.execute { $0.reviewCertificates() } }
   }

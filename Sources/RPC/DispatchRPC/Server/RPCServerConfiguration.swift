@@ -130,6 +130,11 @@ public struct RPCServerConfiguration: Sendable {
   /// loop, as often as clients like to connect: as for `onHandshakeFailure`.
   public var onOutOfDescriptors: (@Sendable () -> Void)?
 
+  /// Makes the observer of an event loop's calls, before the event loop has connections.
+  ///
+  /// - Parameter eventLoop: the event loop's index.
+  public var observer: (@Sendable (_ eventLoop: Int) -> any RPCServerObserver)?
+
   public init() {}
 
   public init(eventLoops: Int) {

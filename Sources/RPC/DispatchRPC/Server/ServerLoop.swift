@@ -10,6 +10,7 @@ final class ServerLoop: ConnectionKeeper {
   let routes: RouteTable
   /// The whole server's.
   let register: ConnectionRegister
+  let observer: (any RPCServerObserver)?
   /// Handlers that have not answered.
   let runningCalls = Atomic<Int>(0)
   /// Those of them that have several messages, and may wait for as long as they like.
@@ -36,6 +37,7 @@ final class ServerLoop: ConnectionKeeper {
     self.configuration = configuration
     self.routes = routes
     self.register = register
+    observer = configuration.observer?(loop.index)
     shedder = configuration.shedding.map(LoadShedder.init)
     runningLimit = Self.runningLimit(configuration)
     overloadAnswer = Self.overloadAnswer(configuration)

@@ -1,6 +1,7 @@
 // Certificates and keys as OpenSSL keeps them, read from PEM and checked before they are used.
 
 import COpenSSL
+import Glibc
 
 /// All certificates of a file, in its order.
 final class TLSCertificateList {
@@ -61,6 +62,12 @@ final class TLSIdentity {
 
   deinit {
     EVP_PKEY_free(key)
+  }
+
+  /// When the first certificate of the chain ends.
+  var end: time_t {
+    let now = time(nil)
+    return chain.certificates.map { certificateEnd($0, now: now) }.min() ?? 0
   }
 
   func install(in context: OpaquePointer) throws(RPCTLSError) {

@@ -99,6 +99,7 @@ final class TLSContext: @unchecked Sendable {
     let keys = previous?.ticketKeys(ifOf: session) ?? TicketKeys()
     let context = try TLSContext(TLS_server_method(), applicationProtocol, ticketKeys: keys, sessions: nil)
     context.session = session
+    context.certificateEnd = identity.end
     try identity.install(in: context.pointer)
     keys.install(in: context.pointer)
     SSL_CTX_set_options(context.pointer, copenssl_cipher_server_preference | copenssl_prioritize_chacha)
@@ -122,6 +123,8 @@ final class TLSContext: @unchecked Sendable {
 
   /// The context that sessions are bound to.
   private var session: [UInt8] = []
+  /// When the first certificate of a server's own chain ends.
+  private(set) var certificateEnd: time_t = 0
 
   private func ticketKeys(ifOf session: [UInt8]) -> TicketKeys? {
     self.session == session ? ticketKeys : nil
@@ -306,12 +309,15 @@ private func verifiedChainEnd(of ssl: OpaquePointer) -> time_t? {
   guard let chain = SSL_get0_verified_chain(ssl) else { return nil }
   let now = time(nil)
   return (0..<OPENSSL_sk_num(chain)).map { index in
-    var (days, seconds): (Int32, Int32) = (0, 0)
-    let certificate = OPENSSL_sk_value(chain, index).map { OpaquePointer($0) }
-    // From now. A time that cannot be read is over.
-    guard ASN1_TIME_diff(&days, &seconds, nil, X509_get0_notAfter(certificate)) == 1 else { return 0 }
-    return now + time_t(days) * 24 * 60 * 60 + time_t(seconds)
+    certificateEnd(OPENSSL_sk_value(chain, index).map { OpaquePointer($0) }, now: now)
   }.min()
+}
+
+/// When the certificate ends. A time that cannot be read is over.
+func certificateEnd(_ certificate: OpaquePointer?, now: time_t) -> time_t {
+  var (days, seconds): (Int32, Int32) = (0, 0)
+  guard ASN1_TIME_diff(&days, &seconds, nil, X509_get0_notAfter(certificate)) == 1 else { return 0 }
+  return now + time_t(days) * 24 * 60 * 60 + time_t(seconds)
 }
 
 /// The certificate that the session was made with, if the peer had one.

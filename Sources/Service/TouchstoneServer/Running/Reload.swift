@@ -20,7 +20,9 @@ struct Reload {
   mutating func run(_ read: () throws(Failure) -> ProcessConfiguration) {
     do throws(Failure) {
       try serve(try read())
+      service.meters.noteReload(isDone: true)
     } catch {
+      service.meters.noteReload(isDone: false)
       for line in error.lines { logger.error("configuration refused, nothing changed", metadata: ["at": "\(line)"]) }
     }
   }

@@ -7,6 +7,7 @@ package import Logging
 internal import TouchstoneAttestation
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
+internal import TouchstoneMetrics
 internal import TouchstonePolicy
 package import TouchstoneService
 internal import TouchstoneStore
@@ -17,6 +18,9 @@ package final class RunningService: Sendable {
   package let addresses: [SocketAddress]
   /// Of the HTTP server, likewise.
   package var urls: [String] { http?.urls ?? [] }
+  /// The text of all metrics, for Prometheus (docs/METRICS.md). It waits for nothing, and may be read on any thread.
+  package let metrics: @Sendable () -> String
+  let meters: ServerMeters
   private let listeners: [Listener]
   private let tls: RPCServerTLS?
   private let tlsSettings: TLSSettings?
@@ -39,11 +43,12 @@ package final class RunningService: Sendable {
 
   /// Opens the store before the keys. In a data directory it takes the lock; if it refuses, it has changed nothing.
   ///
-  /// - Parameter cores: that the process may use.
-  /// - Parameter metrics: returns the text that Prometheus reads. It must not block. `nil`: there is none.
+  /// - Parameters:
+  ///   - cores: that the process may use.
+  ///   - version: for the metrics.
   package static func start(
-    _ configuration: ProcessConfiguration, logger: Logger, cores: Int = machineCores,
-    clock: @escaping ServiceEnvironment.Clock = systemTime, metrics: (@Sendable () -> String)? = nil
+    _ configuration: ProcessConfiguration, logger: Logger, cores: Int = machineCores, version: String = "unknown",
+    clock: @escaping ServiceEnvironment.Clock = systemTime
   ) throws(Failure) -> RunningService {
     let listeners = try Listener.all(of: configuration)
     for listener in listeners {
@@ -57,13 +62,16 @@ package final class RunningService: Sendable {
     configuration.logWarnings(logger)
     let descriptors = DescriptorLimit.raised()
     let named = NamedApplications(configuration.service.namedApplications)
+    let meters = ServerMeters()
     let store = try configuration.storeLocation.open(
-      maximumStandIns: configuration.limits.standIns, namedApplications: named, logger: logger)
+      maximumStandIns: configuration.limits.standIns, namedApplications: named, observer: meters.storeObserver,
+      logger: logger)
     do throws(Failure) {
-      return try start(
-        configuration, on: store, named, listeners, httpListeners, tls, descriptors, logger: logger, cores: cores,
-        clock: clock,
-        metrics: metrics)
+      let service = try start(
+        configuration, on: store, named, listeners, httpListeners, tls, descriptors, meters, logger: logger,
+        cores: cores, clock: clock)
+      meters.registry.observeProcess(version: version)
+      return service
     } catch {
       // The process ends next, and SQLite removes its write-ahead log only if the database is closed before that.
       let _: Void? = try? answer { done in store.store.close { done(.success(())) } }
@@ -73,8 +81,8 @@ package final class RunningService: Sendable {
 
   private static func start(
     _ configuration: ProcessConfiguration, on opened: OpenStore, _ named: NamedApplications, _ listeners: [Listener],
-    _ httpListeners: [HTTPListener], _ tls: RPCServerTLS?, _ descriptors: DescriptorLimit?, logger: Logger, cores: Int,
-    clock: @escaping ServiceEnvironment.Clock, metrics: (@Sendable () -> String)?
+    _ httpListeners: [HTTPListener], _ tls: RPCServerTLS?, _ descriptors: DescriptorLimit?, _ meters: ServerMeters,
+    logger: Logger, cores: Int, clock: @escaping ServiceEnvironment.Clock
   ) throws(Failure) -> RunningService {
     let store = opened.store
     let eventLoops = configuration.shards == 0 ? cores : configuration.shards
@@ -89,7 +97,8 @@ package final class RunningService: Sendable {
     }
     let auditKeyring = AuditKeyring(keys.audit)
     let accountSigning = try AccountSigning(store: store, keyring: auditKeyring, logger: logger)
-    let environment = ServiceEnvironment(cores: cores, clock: clock)
+    var environment = ServiceEnvironment(cores: cores, clock: clock)
+    environment.metrics = meters.registry
     logger.notice("signatures are verified", metadata: ["by": "\(environment.signatures.name)"])
     let service = TouchstoneService(
       configuration: configuration.service, store: store, keys: keys, eventLoopCount: eventLoops, logger: logger,
@@ -118,20 +127,26 @@ package final class RunningService: Sendable {
     serverConfiguration.onHandshakeFailure = { client, reason in
       service.handshakeFailed(from: client, reason: reason, asksForCertificate: asksForCertificates)
     }
-    let server = RPCServer(configuration: serverConfiguration, router: service.router) { service.roundEnded(on: $0) }
+    let router = service.router
+    serverConfiguration.observer = { _ in CallMeters(meters.registry.confined(), paths: router.paths) }
+    let server = RPCServer(configuration: serverConfiguration, router: router) { service.roundEnded(on: $0) }
     let archiving = try configuration.retention.map { settings throws(Failure) in
-      try Archiving(store: store, settings: settings, logger: logger)
+      try Archiving(store: store, settings: settings, logger: logger, observer: meters.archiving)
     }
     // Before the service is SERVING.
     let sweeping = try Sweeping(
       store: store, logger: logger,
       observer: Sweeping.Observer(
-        begins: { accountSigning.look() }, storeFailed: { service.storeFailed() },
-        clockChecked: { service.clockChecked(isUsable: $0) }))
+        begins: {
+          accountSigning.look()
+          store.eventChainHead { meters.noteHead($0) }
+        },
+        storeFailed: { service.storeFailed() }, clockChecked: { service.clockChecked(isUsable: $0) },
+        ended: { meters.noteSweep(isDone: $0) }))
     // Its addresses are taken before callers are served, and its clients served after: an address in use leaves nothing half-started.
     let http = try HTTPService(
       on: httpListeners, tls: tls,
-      routes: HTTPRoutes(service: service, issuer: configuration.service.issuer, metrics: metrics),
+      routes: HTTPRoutes(service: service, issuer: configuration.service.issuer, metrics: meters.registry.text),
       configuration: httpConfiguration)
     let addresses = try listen(on: listeners, server, tls)
     try http?.begin()
@@ -141,7 +156,7 @@ package final class RunningService: Sendable {
       accountSigning: accountSigning, sweeping: sweeping,
       archiving: archiving,
       trustWatching: TrustWatching(configuration.service.androidTrust, store: store, clock: clock, logger: logger),
-      pepperCheck: keys.pepper.check, logger: logger)
+      pepperCheck: keys.pepper.check, meters: meters, logger: logger)
   }
 
   /// The target for a call's time: many times a commit's, so that only calls in a queue take longer.
@@ -166,8 +181,10 @@ package final class RunningService: Sendable {
     service: TouchstoneService, server: RPCServer, http: HTTPService?, store: OpenStore,
     namedApplications: NamedApplications,
     auditKeyring: AuditKeyring, accountSigning: AccountSigning, sweeping: Sweeping, archiving: Archiving?,
-    trustWatching: TrustWatching, pepperCheck: [UInt8], logger: Logger
+    trustWatching: TrustWatching, pepperCheck: [UInt8], meters: ServerMeters, logger: Logger
   ) {
+    self.meters = meters
+    metrics = { [registry = meters.registry] in registry.text() }
     self.addresses = addresses
     self.listeners = listeners
     self.tls = tls
@@ -184,8 +201,16 @@ package final class RunningService: Sendable {
     self.sweeping = sweeping
     self.auditKeyring = auditKeyring
     self.accountSigning = accountSigning
-    self.logVerifying = LogVerifying(store: store.store, auditKeyring: auditKeyring, logger: logger)
-    self.clockWatching = store.clockDifference.map { ClockWatching(difference: $0, logger: logger) }
+    self.logVerifying = LogVerifying(
+      store: store.store, auditKeyring: auditKeyring, logger: logger,
+      observer: { meters.noteVerification(isIntact: $0) })
+    self.clockWatching = store.clockDifference.map {
+      ClockWatching(difference: $0, logger: logger, noted: { meters.clockOffset.set($0.inSeconds) })
+    }
+    meters.registry.observe(service)
+    meters.registry.observe(server, tls)
+    meters.registry.observe(store)
+    meters.registry.observe(trustWatching)
   }
 
   /// Replaces policies, callers, and what proofs of keys must lead to and applications demand of them, and reads certificates
@@ -236,7 +261,8 @@ package final class RunningService: Sendable {
     archiving?.cancel()
     // Before its clients are told to leave, so that load balancers send no new ones.
     service.beginDraining()
-    let close: @Sendable () -> Void = { [store, logger] in
+    let close: @Sendable () -> Void = { [store, meters, logger] in
+      meters.registry.dropReadings()
       store.store.close {
         store.logWhatWasWritten(logger)
         completion()

@@ -9,6 +9,13 @@ internal import TouchstoneStore
 
 /// If several processes share a database, one at a time archives.
 final class Archiving: Sendable {
+  /// Receives what a round did.
+  struct Observer: Sendable {
+    var archivedFile: @Sendable () -> Void = {}
+    /// A round ended, or failed. A round while another replica archives is neither.
+    var ended: @Sendable (_ isDone: Bool) -> Void = { _ in }
+  }
+
   /// How often the log is checked: often enough that no event is much older than the age.
   private static let intervals = Duration.seconds(1)...Duration.seconds(60)
   private static let intervalsPerAge = 8
@@ -18,14 +25,17 @@ final class Archiving: Sendable {
   private let queue = DispatchQueue(label: "touchstone.archiver")
   private let round: ArchivingRound
 
-  init(store: any Store, settings: RetentionSettings, logger: Logger) throws(Failure) {
+  init(
+    store: any Store, settings: RetentionSettings, logger: Logger, observer: Observer = Observer()
+  ) throws(Failure) {
     let archiver = EventArchiver(store: store, directory: settings.archive)
     do throws(ArchiveError) {
       try archiver.prepare()
     } catch {
       throw Failure(error)
     }
-    round = ArchivingRound(archiver: archiver, store: store, age: settings.age, logger: logger)
+    round = ArchivingRound(
+      archiver: archiver, store: store, age: settings.age, logger: logger, observer: observer)
     let interval = Self.interval(age: settings.age)
     timer = DispatchSource.makeTimerSource(queue: queue)
     timer.schedule(
@@ -59,10 +69,12 @@ private final class ArchivingRound: Sendable {
   private let store: any Store
   private let age: Duration
   private let logger: Logger
+  private let observer: Archiving.Observer
   private let isCancelled = Atomic<Bool>(false)
   private let failing: Mutex<ArchivingFailure>
 
-  init(archiver: EventArchiver, store: any Store, age: Duration, logger: Logger) {
+  init(archiver: EventArchiver, store: any Store, age: Duration, logger: Logger, observer: Archiving.Observer) {
+    self.observer = observer
     self.archiver = archiver
     self.store = store
     self.age = age
@@ -80,13 +92,17 @@ private final class ArchivingRound: Sendable {
       var outcome = try archive()
       while case .archived(let file, _, _) = outcome, !isCancelled.load(ordering: .relaxed) {
         logger.info("events were archived", metadata: ["file": "\(file)"])
+        observer.archivedFile()
         failing.withLock { $0.ended() }
         outcome = try archive()
       }
       // A busy replica may fail in the same way.
-      if outcome != .busy { failing.withLock { $0.ended() } }
+      guard outcome != .busy else { return }
+      failing.withLock { $0.ended() }
+      observer.ended(true)
     } catch {
       guard !isCancelled.load(ordering: .relaxed) else { return }
+      observer.ended(false)
       logger.warning("archiving events failed", metadata: ["error": "\(error.message)"])
       let now = systemTime()
       if let since = failing.withLock({ $0.failed(at: now) }) { tell(error, since: since, at: now) }

@@ -14,14 +14,19 @@ final class ClockWatching: Sendable {
   /// Its queue guards the timer. Cancelling is safe from any thread.
   private nonisolated(unsafe) let timer: any DispatchSourceTimer
 
-  init(difference: @escaping OpenStore.ClockDifference, logger: Logger) {
+  /// - Parameter noted: takes each difference: by how much this machine's clock is ahead.
+  init(
+    difference: @escaping OpenStore.ClockDifference, logger: Logger,
+    noted: @escaping @Sendable (Duration) -> Void = { _ in }
+  ) {
     timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "touchstone.clock-watcher", qos: .utility))
     timer.schedule(deadline: .now(), repeating: Self.interval)
     timer.setEventHandler {
       difference { result in
         // Without a database there is nothing to compare, and other parts report that.
-        guard case .success(let difference) = result, difference > Self.tolerance || .zero - difference > Self.tolerance
-        else { return }
+        guard case .success(let difference) = result else { return }
+        noted(difference)
+        guard difference > Self.tolerance || .zero - difference > Self.tolerance else { return }
         logger.warning(
           "this machine's clock and the database's differ by more than is tolerated: set both by NTP",
           metadata: ["seconds_ahead": "\(difference.components.seconds)"])

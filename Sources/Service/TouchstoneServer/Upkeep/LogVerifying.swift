@@ -22,6 +22,7 @@ final class LogVerifying: @unchecked Sendable {
   private let store: any Store
   private let auditKeyring: AuditKeyring
   private let logger: Logger
+  private let observer: @Sendable (_ isIntact: Bool) -> Void
   private let queue = DispatchQueue(label: "touchstone.log-verifier", qos: .utility)
   private let isCancelled = Atomic<Bool>(false)
   private var start = EventChain.Head.genesis
@@ -36,8 +37,13 @@ final class LogVerifying: @unchecked Sendable {
   private var isReminding = false
   private var hasToldOfUnsigned = false
 
-  init(store: any Store, auditKeyring: AuditKeyring, logger: Logger) {
+  /// - Parameter observer: called after each reading of the whole log.
+  init(
+    store: any Store, auditKeyring: AuditKeyring, logger: Logger,
+    observer: @escaping @Sendable (_ isIntact: Bool) -> Void = { _ in }
+  ) {
     self.store = store
+    self.observer = observer
     self.auditKeyring = auditKeyring
     self.logger = logger
     queue.async { self.step() }
@@ -134,6 +140,7 @@ final class LogVerifying: @unchecked Sendable {
   private func concluded(_ reading: EventLogReading) {
     fault = reading.fault
     suspicion = nil
+    observer(fault == nil)
     tellOfUnsigned(reading.accounts)
     guard fault == nil else { return isReminding ? () : remind() }
     logger.info(

@@ -16,6 +16,8 @@ final class Sweeping: Sendable {
     var storeFailed: @Sendable () -> Void
     /// Whether this machine's clock issues valid evaluations and tokens.
     var clockChecked: @Sendable (_ isUsable: Bool) -> Void
+    /// A sweep ended, or its store failed.
+    var ended: @Sendable (_ isDone: Bool) -> Void = { _ in }
   }
 
   /// Short, so that each sweep has few rows. A step holds the writer for milliseconds.
@@ -101,8 +103,10 @@ private final class Sweep: Sendable {
       guard !isCancelled.load(ordering: .relaxed) else { return }
       switch result {
       case .success(let step):
+        observer.ended(true)
         watch.check(mark: step.sweptBefore, at: clockReading())
       case .failure(let error):
+        observer.ended(false)
         logger.warning("sweeping failed", metadata: ["error": "\(error.message)"])
         observer.storeFailed()
       }

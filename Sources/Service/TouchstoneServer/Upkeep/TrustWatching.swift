@@ -36,6 +36,9 @@ final class TrustWatching: Sendable {
     timer.cancel()
   }
 
+  /// When the files in force were written.
+  var dates: [TrustDate] { alarm.withLock { $0.dates } }
+
   /// Another configuration was read, and its files with it.
   func replace(_ trust: AndroidTrust) {
     queue.async {
@@ -86,7 +89,7 @@ struct TrustAlarm: Sendable {
     var isTold: Bool
   }
 
-  private var dates: [TrustDate]
+  private(set) var dates: [TrustDate]
   private var refuses: Bool
   private var complaints: [String: Complaint] = [:]
 

@@ -14,15 +14,18 @@ final class AccessControl: Sendable {
   private let clock: ServiceEnvironment.Clock
   private let authorization: Mutex<Authorization>
   private let logger: Logger
+  private let meters: ServiceMeters
   private let throttle = Mutex(RefusalThrottle())
   private let handshakeFailures = Mutex(LogThrottle<HandshakeLine>())
 
   init(
-    _ callers: [CallerDefinition]?, store: any Store, clock: @escaping ServiceEnvironment.Clock, logger: Logger
+    _ callers: [CallerDefinition]?, store: any Store, clock: @escaping ServiceEnvironment.Clock, meters: ServiceMeters,
+    logger: Logger
   ) {
     authorization = Mutex(Authorization(callers))
     self.store = store
     self.clock = clock
+    self.meters = meters
     self.logger = logger
   }
 
@@ -110,6 +113,7 @@ final class AccessControl: Sendable {
     _ refusal: AccessRefusal, _ caller: Caller?, by peer: RPCPeer, _ method: ServedMethods.Number?,
     onFailure: @escaping @Sendable (StoreError) -> Void
   ) {
+    meters.callerRefusals.count(refusal)
     let key = RefusalThrottle.Key(caller: caller, refusal: refusal)
     guard let suppressed = throttle.withLock({ $0.admit(key, at: .now()) }) else { return }
     let event = EventDraft.refusedCall(refusal, caller, by: peer, method: method, suppressed: suppressed, time: clock())

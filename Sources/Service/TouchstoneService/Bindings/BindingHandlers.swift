@@ -216,7 +216,10 @@ extension TouchstoneService {
         .revoked, binding, statedReason: request.reason, caller: exchange.caller, time: clock())
       var changeSet = ChangeSet(events: [event])
       changeSet.revoke(binding, on: device, in: round)
-      commit(changeSet, in: round, for: exchange) { exchange.answer(V1.RevokeBindingResponse()) }
+      commit(changeSet, in: round, for: exchange) { [meters] in
+        meters.bindingsRevoked.count(.requested)
+        exchange.answer(V1.RevokeBindingResponse())
+      }
     }
   }
 }

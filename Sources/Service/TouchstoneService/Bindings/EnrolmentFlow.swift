@@ -519,7 +519,9 @@ struct EnrolmentFlow: Sendable {
       changeSet.compare(records.device, in: round)
     }
     let advisories = Advisory.ofRecovery(bindings: [binding.standing], profile: records.profile.standing)
-    service.commit(changeSet, in: round, for: exchange) {
+    service.commit(changeSet, in: round, for: exchange) { [service] in
+      service.meters.bindingsCreated.count(binding.credential.proofLevel)
+      if existing != nil { service.meters.bindingsRevoked.count(.replaced) }
       exchange.answer(
         V1.CompleteBindingResponse(binding: V1.Binding(binding), advisories: advisories.map(\.rawValue)))
     }

@@ -21,6 +21,7 @@ extension CallExchange {
   }
 
   func refuse(_ error: RequestError) {
+    context.meters.refusals.count(error)
     incoming.fail(error.rpcError(in: language))
   }
 

@@ -85,6 +85,15 @@ struct RequestError: Error {
     static let tokenTooOld = "TOKEN_TOO_OLD"
     /// Used in denials, for the old secret, whose failure was counted.
     static let wrongSecret = "WRONG_SECRET"
+
+    /// Those that refused calls are counted by. A reason that is not here counts by its call's status.
+    static let counted = [
+      primaryAuthenticationTooOld, ticketInvalid, deviceBoundToAnotherProfile, tooManyBindings, attestationRequired,
+      passkeysNotServed, attestationContradictsProtection, trustDataTooOld, appAssertionRequired,
+      appAssertionNotAccepted, evaluationUnknown, evaluationExpired, policyChanged, profileTouchIDGuessable,
+      profileTouchIDInUse, notFound, bindingRevoked, tokenInvalid, tokenOfAnotherProfile, tokenByBiometrics,
+      tokenTooOld,
+    ]
   }
 
   static func invalidArgument(_ violations: [FieldViolation]) -> RequestError {

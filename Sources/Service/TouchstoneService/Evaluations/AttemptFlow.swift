@@ -93,11 +93,12 @@ final class AttemptFlow: Sendable {
   ) {
     typealias Reason = RequestError.Reason
     let now = service.clock()
-    let reason =
+    let (reason, counted): (String, ServiceMeters.ContextRefusal) =
       switch evaluation {
-      case nil: Reason.evaluationUnknown
-      case let evaluation? where now < evaluation.key.expiresAt && !service.isInForce(evaluation): Reason.policyChanged
-      default: Reason.evaluationExpired
+      case nil: (Reason.evaluationUnknown, .unknown)
+      case let evaluation? where now < evaluation.key.expiresAt && !service.isInForce(evaluation):
+        (Reason.policyChanged, .policyChanged)
+      default: (Reason.evaluationExpired, .expired)
       }
     let event = EventDraft.evaluation(
       .refused, policy: evaluation?.policyName ?? "", applicationID: applicationID, subject: nil, reason: reason,
@@ -105,6 +106,7 @@ final class AttemptFlow: Sendable {
     let decision = AttemptDecision(outcome: .invalidContext, laError: .invalidContext)
     let refusal = ThrottledEvent(event, answering: decision.told, about: evaluation?.countedName ?? "")
     service.record(refusal, for: exchange) {
+      service.meters.contextRefusals.count(counted)
       exchange.answer(V1.SubmitAttemptResponse(decision, by: nil, on: .unspecified, in: exchange.language))
     }
   }
@@ -240,6 +242,7 @@ final class AttemptFlow: Sendable {
         ChangeSet(changes: note.map { changes + $0.changes } ?? changes, events: [event]), in: round, for: exchange
       ) { [self] in
         service.noteSuccess(for: exchange)
+        count(attempt)
         committed()
         exchange.answer(answer(decision, grant))
       }
@@ -248,9 +251,18 @@ final class AttemptFlow: Sendable {
       event, answering: decision.told, about: evaluation.countedName,
       isRequired: attempt.changesWhatLasts, on: changes, beside: note)
     service.record(refusal, in: round, for: exchange) { [self] in
+      count(attempt)
       committed()
       exchange.answer(answer(decision, nil))
     }
+  }
+
+  /// Once for each answer, because what was not committed is decided again.
+  private func count(_ attempt: DecidedAttempt) {
+    let decision = attempt.decision
+    entry.meters.count(attemptBy: proof.factor, decision.outcome)
+    if let verdict = decision.domainState { service.meters.verdictsOfAttempts.count(verdict) }
+    if let lock = attempt.newLock(by: proof.factor) { service.meters.lockouts.count(lock) }
   }
 
   private func changes(_ attempt: DecidedAttempt, _ grant: Grant?) -> [Change] {
@@ -348,6 +360,13 @@ struct DecidedAttempt: Sendable {
 
   init(_ decision: AttemptDecision, of subject: Subject, at time: UnixTime) {
     (self.decision, self.subject, self.time) = (decision, subject, time)
+  }
+
+  /// The lock that began with the attempt.
+  fileprivate func newLock(by factor: Factor?) -> ServiceMeters.Lock? {
+    if let device = decision.device, device.isLockedOut, !subject.device.biometry.isLockedOut { return .device }
+    guard isCounted, decision.outcome == .lockedOut, let factor else { return nil }
+    return ServiceMeters.Lock(factor)
   }
 
   /// True if the attempt changed a lasting count of a known profile. An evaluation's own count does not last: the

@@ -148,7 +148,10 @@ extension TouchstoneService {
   ) {
     let now = clock()
     let preflight = terms.policy.preflight(subject.facts(posture: terms.posture, now: now))
-    guard let denial = preflight.denial else { return exchange.answer(open(terms, preflight, for: exchange, at: now)) }
+    guard let denial = preflight.denial else {
+      count(preflight, under: terms.entry)
+      return exchange.answer(open(terms, preflight, for: exchange, at: now))
+    }
     let event = EventDraft.evaluation(
       .denied, policy: terms.policy.name, applicationID: terms.applicationID, subject: subject,
       reason: denial.reason.rawValue, code: denial.code, transaction: terms.transaction, caller: exchange.caller,
@@ -157,9 +160,16 @@ extension TouchstoneService {
     let refusal = ThrottledEvent(
       event, about: terms.subject.name, on: subject.nameRequirements(as: terms.subject, in: terms.applicationID),
       beside: subject.note(of: seen, as: terms.subject))
-    record(refusal, in: round, for: exchange) {
+    record(refusal, in: round, for: exchange) { [self] in
+      count(preflight, under: terms.entry)
       exchange.answer(V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language))
     }
+  }
+
+  private func count(_ preflight: Preflight, under entry: PolicyBook.Entry) {
+    entry.meters.count(preflight.denial == nil ? .opened : .denied)
+    if let denial = preflight.denial { meters.denials.count(denial.reason) }
+    if let verdict = preflight.domainState { meters.verdictsOfBegin.count(verdict) }
   }
 
   /// Makes the challenge, which the signing input holds. Nothing is written (R34).
@@ -225,7 +235,11 @@ extension TouchstoneService {
       record(
         ThrottledEvent(event, about: evaluation.countedName, on: [.putEvaluation(finished)] + requirements),
         in: round, for: exchange
-      ) { exchange.answer(V1.InvalidateEvaluationResponse()) }
+      ) { [self] in
+        // A policy that was removed meanwhile counts nothing any more.
+        policies[evaluation.policyName]?.meters.count(.invalidated)
+        exchange.answer(V1.InvalidateEvaluationResponse())
+      }
     }
   }
 }

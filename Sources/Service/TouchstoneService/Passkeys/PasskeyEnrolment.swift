@@ -111,7 +111,8 @@ extension EnrolmentFlow {
       ],
       events: [.binding(.created, binding, caller: exchange.caller, time: now)])
     changeSet.compare(records.device, in: round)
-    service.commit(changeSet, in: round, for: exchange) {
+    service.commit(changeSet, in: round, for: exchange) { [service] in
+      service.meters.bindingsCreated.count(binding.credential.proofLevel)
       exchange.answer(V1.CompleteBindingResponse(binding: V1.Binding(binding)))
     }
   }

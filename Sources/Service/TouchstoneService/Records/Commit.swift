@@ -1,5 +1,6 @@
 // Compare-and-set on the service's side: decide, commit, and after a conflict read and decide again.
 
+internal import DispatchRPC
 internal import Synchronization
 internal import TouchstoneCodec
 internal import TouchstonePolicy
@@ -81,14 +82,17 @@ extension TouchstoneService {
     failed: @escaping @Sendable () -> Void = {},
     committed: @escaping @Sendable () throws(RequestError) -> Void
   ) {
-    store.commit(changeSet) { result in
+    let began = MonotonicTime.now()
+    store.commit(changeSet) { [meters] result in
       exchange.onLoop {
         exchange.refusingErrors { () throws(RequestError) in
           switch result {
           case .success:
+            meters.store.committed(since: began)
             try committed()
           case .failure(let error):
             failed()
+            if error.code == .conflict { meters.store.failed(.conflict) }
             guard error.code == .conflict, let round else { throw exchange.logged(error) }
             try round.again()
           }
@@ -118,6 +122,7 @@ extension TouchstoneService {
         refusal.key, isRequired: refusal.isRequired, showsPosture: refusal.showsPosture, of: caller,
         at: monotonicClock())
     }
+    if admission.suppressed == nil, !refusal.isRequired { meters.leftOutEvent() }
     guard let changeSet = refusal.changeSet(admission) else { return confirm(for: exchange, confirmed: committed) }
     commit(
       changeSet, in: round, for: exchange,
@@ -131,7 +136,11 @@ extension TouchstoneService {
 
   /// Whether a refusal that changes nothing has no event now. It counts as left out if so: nothing need be read for it.
   func leavesOut<Response>(_ refusal: ThrottledEvent, for exchange: Exchange<Response>) -> Bool {
-    eventThrottle.withLock { $0.leavesOut(refusal.key, of: exchange.caller.identity, at: monotonicClock()) }
+    let leavesOut = eventThrottle.withLock {
+      $0.leavesOut(refusal.key, of: exchange.caller.identity, at: monotonicClock())
+    }
+    if leavesOut { meters.leftOutEvent() }
+    return leavesOut
   }
 
   /// Each evaluation that succeeds makes some room for the events of its caller's refusals.

@@ -112,7 +112,8 @@ struct OldSecretCheck<Response: SecretChangeResponse>: SecretCheck {
     let refusal = refusal(
       denial, of: holder, isRequired: holder.profile.version > 0, on: [.putProfile(record), holder.otherRequirement],
       at: now)
-    service.record(refusal, in: round, for: exchange) {
+    service.record(refusal, in: round, for: exchange) { [service] in
+      if wrong.lock != nil { service.meters.lockouts.count(ServiceMeters.Lock(kind)) }
       turn.endWithVerdict()
       exchange.answer(Response(accepted: false, denial: denial, attemptsLeft: attemptsLeft))
     }

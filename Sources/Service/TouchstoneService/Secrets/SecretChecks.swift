@@ -209,9 +209,11 @@ extension Exchange {
     _ hash: @escaping @Sendable () throws(CryptoError) -> Value
   ) {
     call.startWaiting()
-    place.run {
+    place.run { [meters = context.meters] in
+      let began = MonotonicTime.now()
       let result: Result<Value, CryptoError>
       do throws(CryptoError) { result = .success(try hash()) } catch { result = .failure(error) }
+      meters.hashed(since: began)
       onLoop {
         call.stopWaiting()
         refusingErrors { () throws(RequestError) in

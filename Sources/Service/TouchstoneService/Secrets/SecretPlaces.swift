@@ -51,6 +51,9 @@ final class SecretPlaces: Sendable {
     }
   }
 
+  /// How many requests are at which stage.
+  var load: (waiting: Int, placed: Int, running: Int) { state.withLock { $0.schedule.load } }
+
   // MARK: Places
 
   fileprivate func leave(_ id: SecretSchedule.ID) {

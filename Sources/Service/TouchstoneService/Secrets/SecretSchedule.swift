@@ -128,6 +128,12 @@ struct SecretSchedule: Sendable {
       credit: threads * Self.creditPerThread, maximumOvertakes: threads * Self.overtakesPerThread)
   }
 
+  /// How many requests wait, have a place and are not hashed yet, and are hashed.
+  var load: (waiting: Int, placed: Int, running: Int) {
+    let waiting = requests.values.count { $0.stage == .waiting }
+    return (waiting, requests.count - waiting - running, running)
+  }
+
   /// Ticks are needed as long as this is true.
   var hasWaiting: Bool { attempts.places.hasWaiting || changes.places.hasWaiting }
 

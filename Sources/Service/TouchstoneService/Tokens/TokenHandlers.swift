@@ -144,10 +144,12 @@ extension TouchstoneService {
     _ request: V1.IntrospectTokenRequest, _ exchange: Exchange<V1.IntrospectTokenResponse>
   ) throws(RequestError) {
     try validate(applicationID: request.applicationID, token: request.token)
-    try lookUp(request.token, of: request.applicationID, for: exchange) { [clock] token in
+    try lookUp(request.token, of: request.applicationID, for: exchange) { [clock, meters] token in
       guard let token, token.isActive(at: clock()) else {
+        meters.introspections.count(.inactive)
         return exchange.answer(V1.IntrospectTokenResponse())
       }
+      meters.introspections.count(.active)
       exchange.answer(V1.IntrospectTokenResponse(active: true, claims: V1.TokenClaims(token)))
     }
   }
@@ -180,7 +182,8 @@ extension TouchstoneService {
           event(.refused, reason: refusal), about: token?.claims.tokenID ?? "",
           isEarned: token?.facts.isEarned(at: now) == true,
           on: token?.nameRequirements ?? [])
-        return record(event, in: round, for: exchange) {
+        return record(event, in: round, for: exchange) { [meters] in
+          meters.consumptions.count(refusal)
           exchange.answer(V1.ConsumeTokenResponse(reason: refusal.rawValue))
         }
       }
@@ -189,7 +192,8 @@ extension TouchstoneService {
       }
       record.state = .consumed
       let changes: [Change] = [.putToken(record), token.holderRequirement]
-      commit(ChangeSet(changes: changes, events: [event(.consumed)]), in: round, for: exchange) {
+      commit(ChangeSet(changes: changes, events: [event(.consumed)]), in: round, for: exchange) { [meters] in
+        meters.consumptions.count(nil)
         exchange.answer(V1.ConsumeTokenResponse(consumed: true, claims: V1.TokenClaims(token)))
       }
     }

@@ -167,6 +167,9 @@ final class EventSealer: @unchecked Sendable {
     }
   }
 
+  /// See `PostgresStore.unsealedFor`.
+  var unsealedFor: Duration { watch.withLock { $0.age(at: .now()) } }
+
   // MARK: News
 
   private func lookForNews(_ reads: ConnectionLane) {

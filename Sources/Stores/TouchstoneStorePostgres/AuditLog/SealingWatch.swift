@@ -28,6 +28,12 @@ struct SealingWatch: Sendable {
     return now < begun.until ? nil : alarm(at: now)
   }
 
+  /// For how long the end has stayed where it is; zero if nothing waits.
+  func age(at now: MonotonicTime) -> Duration {
+    guard let standstill else { return .zero }
+    return max(.zero, now - standstill.until + patience)
+  }
+
   mutating func failed(with error: PostgresError, at now: MonotonicTime) -> String? {
     failure = error
     // It does not pass by itself.

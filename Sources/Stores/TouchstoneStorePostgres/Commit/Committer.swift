@@ -26,6 +26,7 @@ final class Committer: Sendable {
   private let queue = DispatchQueue(label: "touchstone.postgres.retries")
   /// `nil`: each commit goes by itself.
   private let batcher: Batcher<Commit>?
+  private let observer: StoreObserver
 
   /// - Parameters:
   ///   - waits: as long as `writes` has a limit to its waits for rows.
@@ -33,12 +34,13 @@ final class Committer: Sendable {
   ///   a transaction would be one of all of them.
   init(
     writes: ConnectionLane, waits: ConnectionLane, lineage: Lineage, batches: BatchLimits?,
-    clock: @escaping @Sendable () -> UnixTime
+    clock: @escaping @Sendable () -> UnixTime, observer: StoreObserver
   ) {
     self.writes = writes
     self.waits = waits
     self.lineage = lineage
     self.clock = clock
+    self.observer = observer
     batcher = batches.map { Batcher($0) }
   }
 
@@ -77,8 +79,10 @@ final class Committer: Sendable {
     let calls = batch.calls(mark: mark, in: lineage, places: nextPlace)
     // The first to come has the earliest deadline.
     let deadline = members[0].deadline
+    let began = MonotonicTime.now()
     writes.run(calls, until: deadline) { [self] result in
       ended()
+      noteTime(of: members.count, since: began, result)
       switch result {
       case .failure(.server):
         // Perhaps only one of them is refused, and none is done.
@@ -108,10 +112,17 @@ final class Committer: Sendable {
     }
     let attempt = Attempt(
       calls: statements.calls, mark: mark, deadline: commit.deadline, completion: commit.completion)
+    let began = MonotonicTime.now()
     writes.run(attempt.calls, until: attempt.deadline) { [self] result in
       ended()
+      noteTime(of: 1, since: began, result)
       conclude(attempt, result)
     }
+  }
+
+  /// Commits that wait for rows of others, or are tried again, are not noted: their time tells nothing of the disk.
+  private func noteTime(of commits: Int, since began: MonotonicTime, _ result: Result<[QueryResult], PostgresError>) {
+    if case .success = result { observer.committed(commits, MonotonicTime.now() - began) }
   }
 
   private func nextPlace() -> UInt64 { places.wrappingAdd(1, ordering: .relaxed).newValue }

@@ -61,6 +61,8 @@ final class ConnectionLane: Sendable {
     }
   }
 
+  var statistics: PoolStatistics { pool.statistics }
+
   func start() {
     pool.start()
   }

@@ -55,6 +55,8 @@ final class BatchWriter {
 
   /// The latest batch appended events.
   private(set) var hasAppended = false
+  /// The latest batch's fsync, and what SQLite wrote before it.
+  private(set) var commitTime = Duration.zero
 
   /// Writes the whole batch in one transaction. Returns the answers that may be delivered now.
   func write(_ batch: [PendingWrite]) throws(BatchFailure) -> [WriteAnswer] {
@@ -74,12 +76,14 @@ final class BatchWriter {
       rollBack(to: headBefore, marksBefore)
       throw BatchFailure(beforeCommit: error)
     }
+    let beganCommit = ContinuousClock.now
     do throws(SQLiteError) {
       try statements.commit.run()
     } catch {
       rollBack(to: headBefore, marksBefore)
       throw BatchFailure(inCommit: error)
     }
+    commitTime = beganCommit.duration(to: .now)
     hasAppended = chain.head != headBefore
     // Memory never holds a change that is not durable.
     committed.publish(effects)

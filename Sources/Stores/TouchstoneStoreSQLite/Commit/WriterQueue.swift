@@ -26,6 +26,7 @@ final class WriterQueue: @unchecked Sendable {
   private let counters = Mutex(StoreStatistics())
   private let maximumWaiting: Int
   private let maximumBatch: Int
+  private let observer: StoreObserver
   private let queue = DispatchQueue(label: "touchstone.sqlite.writer")
   /// Answers run while the next batch is already being written.
   private let answerQueue = DispatchQueue(label: "touchstone.sqlite.answers")
@@ -50,6 +51,7 @@ final class WriterQueue: @unchecked Sendable {
     schedule = CheckpointSchedule(startFrames: options.checkpointFrames)
     maximumWaiting = options.maximumWaitingWrites
     maximumBatch = options.maximumBatchWrites
+    observer = options.observer
     if owesEmptyLog { queue.async { self.lookLater() } }
   }
 
@@ -138,7 +140,8 @@ final class WriterQueue: @unchecked Sendable {
         if rests.isEmpty { emptyLog(of: writer) } else { lookLater() }
       }
       let frames = writer.connection.walFrames
-      counters.withLock { $0.count(answers, walFrames: frames) }
+      let commits = counters.withLock { $0.count(answers, walFrames: frames) }
+      observer.committed(commits, writer.commitTime)
       let hasAppended = writer.hasAppended
       answerQueue.async {
         for answer in answers { answer.deliver() }
@@ -249,7 +252,9 @@ final class WriterQueue: @unchecked Sendable {
 }
 
 extension StoreStatistics {
-  fileprivate mutating func count(_ answers: [WriteAnswer], walFrames: Int) {
+  /// Returns how many of them are commits.
+  fileprivate mutating func count(_ answers: [WriteAnswer], walFrames: Int) -> Int {
+    let commitsBefore = commits
     transactions += 1
     self.walFrames = walFrames
     for answer in answers {
@@ -259,5 +264,6 @@ extension StoreStatistics {
       case .unfinished, .swept, .probed, .keyCheck, .begunSigning: break
       }
     }
+    return Int(commits - commitsBefore)
   }
 }

@@ -11,6 +11,8 @@ import TestSupport
 final class TestProcess: Sendable {
   let log: LogLines
   let address: SocketAddress
+  /// The text of the metrics.
+  let metrics: @Sendable () -> String
   private let configurationPath: String
   private let events: Events
   private let ended: AsyncStream<Void>
@@ -26,13 +28,14 @@ final class TestProcess: Sendable {
     let read: @Sendable () throws(Failure) -> ProcessConfiguration = { () throws(Failure) in
       try effectiveConfiguration(path, directory)
     }
-    let address: Result<SocketAddress, Failure> = await withCheckedContinuation { started in
+    typealias Started = (address: SocketAddress, metrics: @Sendable () -> String)
+    let result: Result<Started, Failure> = await withCheckedContinuation { started in
       // A start blocks its thread, and so does the waiting for events.
       startThread {
         do throws(Failure) {
           let configuration = try read()
-          let service = try RunningService.start(configuration, logger: logger)
-          started.resume(returning: .success(service.addresses[0]))
+          let service = try RunningService.start(configuration, logger: logger, version: "1.2.3-test")
+          started.resume(returning: .success((service.addresses[0], service.metrics)))
           service.serve(configuration, logger: logger, until: events.next, reading: read)
           service.stop(grace: .seconds(5)) { end.finish() }
         } catch {
@@ -40,7 +43,8 @@ final class TestProcess: Sendable {
         }
       }
     }
-    return TestProcess(log: log, address: try address.get(), path, events, ended)
+    let started = try result.get()
+    return TestProcess(log: log, address: started.address, metrics: started.metrics, path, events, ended)
   }
 
   /// As `serve` does with its flags.
@@ -55,10 +59,12 @@ final class TestProcess: Sendable {
   }
 
   private init(
-    log: LogLines, address: SocketAddress, _ configurationPath: String, _ events: Events, _ ended: AsyncStream<Void>
+    log: LogLines, address: SocketAddress, metrics: @escaping @Sendable () -> String, _ configurationPath: String,
+    _ events: Events, _ ended: AsyncStream<Void>
   ) {
     self.log = log
     self.address = address
+    self.metrics = metrics
     self.configurationPath = configurationPath
     self.events = events
     self.ended = ended

@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 import TouchstoneCodec
 import TouchstoneCrypto
+import TouchstoneMetrics
 import TouchstonePolicy
 import TouchstoneStore
 
@@ -36,6 +37,7 @@ final class TestService: Sendable {
   static func start(
     store: MemoryStore = MemoryStore(), clock: TestClock = TestClock(), keys: KeyRing = .ephemeral(),
     secrets: (any SecretExecutor)? = nil, timer: any DelayedExecutor = DispatchTimer(), connections: Int = 1,
+    metrics: MetricRegistry = MetricRegistry(),
     _ configure: (inout ServiceConfiguration) -> Void = { _ in }
   ) async throws -> TestService {
     var configuration = ServiceConfiguration()
@@ -44,6 +46,7 @@ final class TestService: Sendable {
     let log = InMemoryLogHandler()
     var environment = ServiceEnvironment(
       clock: { clock.now }, verificationThreads: 2, secrets: secrets ?? SecretWorkers(threads: 1), timer: timer)
+    environment.metrics = metrics
     environment.monotonicClock = { MonotonicTime(nanoseconds: UInt64(clock.now.microseconds) * 1_000) }
     let service = TouchstoneService(
       configuration: configuration, store: store, keys: keys, eventLoopCount: connections,

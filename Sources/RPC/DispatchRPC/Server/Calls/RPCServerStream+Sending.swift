@@ -28,6 +28,7 @@ extension RPCServerStream {
     }
     let outgoing = OutgoingMessage(message, compressed ? compression : .identity, with: connection.buffers.gzip)
     outbox.append(outgoing)
+    stream?.pointee.observed.sent(outgoing.messageBytes)
     connection.responseBytesChanged(by: MessageOutbox.cost(of: outgoing))
     releaseQuota(message.count - outgoing.messageBytes)
     submitHead(Metadata())

@@ -184,6 +184,7 @@ extension RPCServerStream {
 
   private func deliverMessage(to events: EventHandler) {
     var message = inbox.takeMessage()
+    stream?.pointee.observed.receivedMessage()
     settle()
     guard !message.isCompressed || inflate(&message) else { return }
     messageWasCompressed = message.isCompressed

@@ -8,6 +8,11 @@ struct RequestHead {
     case status(RPCCode, StaticMessage)
     /// A `grpc-encoding` that we do not know: the client is told which we do (grpc/grpc doc/compression.md).
     case unknownEncoding
+
+    /// The refused request is a gRPC call.
+    var isOfCall: Bool {
+      if case .http = self { false } else { true }
+    }
   }
 
   enum HTTPRefusal: Equatable {

@@ -37,6 +37,7 @@ struct ServerStream {
   var call: RPCServerContext?
   /// The same, if it has several messages; to the stream's end.
   var streaming: RPCServerStream?
+  var observed = ObservedCall()
 
   /// The connection's open streams.
   var previous: UnsafeMutablePointer<ServerStream>?

@@ -22,6 +22,7 @@ extension ServerConnection {
       stream.pointee.response = OutgoingMessage(message, compression, with: buffers.gzip)
       stream.pointee.trailingMetadata = trailing
       responseBytesChanged(by: stream.pointee.response.messageBytes)
+      stream.pointee.observed.sent(stream.pointee.response.messageBytes)
       submitHead(of: stream, initial, compression, body: ServerCallbacks.readResponse)
     case .error(let error):
       let code = error.code == .ok ? .unknown : error.code
@@ -77,6 +78,7 @@ extension ServerConnection {
 
   /// The end of a success. Within nghttp2's callback for DATA, so that the trailers come after it.
   func submitTrailers(of stream: Stream, _ metadata: Metadata) {
+    observeEnd(stream, .ok)
     stream.pointee.isLocalDone = true
     if metadata.isEmpty {
       session.submitTrailer(stream: stream.pointee.id, ResponseFields.okTrailer, 1)
@@ -90,9 +92,11 @@ extension ServerConnection {
 
   /// As above, the end of a failure.
   func submitTrailers(of stream: Stream, _ error: RPCError) {
+    let code = error.code == .ok ? .unknown : error.code
+    observeEnd(stream, code)
     stream.pointee.isLocalDone = true
     buffers.headerBlock.removeAll()
-    addStatus(error.code == .ok ? .unknown : error.code, error.message)
+    addStatus(code, error.message)
     buffers.headerBlock.add(error.metadata, listLimitBytes: ResponseFields.listLimitBytes)
     buffers.headerBlock.withFields { session.submitTrailer(stream: stream.pointee.id, $0, $1) }
   }
@@ -108,6 +112,7 @@ extension ServerConnection {
   func sendStatus(
     _ code: RPCCode, _ message: String, metadata: Metadata = Metadata(), on stream: Stream
   ) {
+    observeEnd(stream, code)
     buffers.headerBlock.removeAll()
     ResponseFields.addHead(to: &buffers.headerBlock, namingEncodings: stream.pointee.head.namesEncodings)
     addStatus(code, message)

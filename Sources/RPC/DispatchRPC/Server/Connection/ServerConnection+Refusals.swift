@@ -2,6 +2,7 @@
 
 extension ServerConnection {
   func refuseForOverload(_ stream: Stream) {
+    observeEnd(stream, server.configuration.overloadError.code)
     enterAnswered(stream)
     stream.pointee.isLocalDone = true
     server.overloadAnswer.withFields { session.submitResponse(stream: stream.pointee.id, $0, $1, body: nil) }

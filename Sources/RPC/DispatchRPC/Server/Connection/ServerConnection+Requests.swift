@@ -28,7 +28,9 @@ extension ServerConnection {
     streams.opened()
     stream.pointee.metadataBytes = stream.pointee.head.metadata.byteCount
     metadataBytesChanged(by: stream.pointee.metadataBytes)
-    if let refusal = stream.pointee.head.refusal() {
+    let refusal = stream.pointee.head.refusal()
+    if refusal?.isOfCall ?? true { observeBegin(stream) }
+    if let refusal {
       if stream.pointee.head.isTooLarge { record(.invalidFrame) }
       refuse(stream, refusal)
     } else if buffered.metadata > server.configuration.maxBufferedMetadataBytesPerConnection {
@@ -42,6 +44,7 @@ extension ServerConnection {
   }
 
   func dataReceived(_ stream: Stream, _ bytes: UnsafeRawBufferPointer) {
+    stream.pointee.observed.received(bytes.count)
     if let streaming = stream.pointee.streaming, stream.pointee.phase != .answered {
       streamDataReceived(stream, streaming, bytes)
       return
@@ -78,6 +81,7 @@ extension ServerConnection {
       // A broken client (grpc/grpc doc/compression.md).
       refuse(stream, .internalError, "a message is marked as compressed, but there is no grpc-encoding")
     case .complete:
+      stream.pointee.observed.receivedMessage()
       becomeReady(stream)
     }
   }

@@ -21,6 +21,7 @@ extension ServerConnection {
 
   /// nghttp2 no longer knows it.
   func close(_ stream: Stream, _ reason: RPCCancellation) {
+    observeEnd(stream, .cancelled)
     if let call = stream.pointee.call {
       call.cancel(reason)
       call.detach()

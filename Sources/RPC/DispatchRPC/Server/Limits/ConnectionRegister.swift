@@ -19,6 +19,8 @@ package final class ConnectionRegister: Sendable {
     slots.withLock { $0.arrived(from: address.isUnix ? nil : address, keeper: keeper) }
   }
 
+  var count: Int { slots.withLock { $0.count } }
+
   func makeRoom() -> ConnectionSlots.Eviction? { slots.withLock { $0.makeRoom() } }
 
   package func holds(_ id: ConnectionSlots.ID) -> Bool { slots.withLock { $0.holds(id) } }

@@ -1,0 +1,126 @@
+// Keeps every series of this process, and hands out what counts them.
+
+package import CoreMetrics
+internal import Synchronization
+
+/// The backend of swift-metrics: it keeps counters, gauges and histograms of known families, and shows them as text.
+///
+/// Counters are made once and kept by their owners: making one takes a lock, counting takes none. A registry belongs to one
+/// service, so that several services in one process (tests) count apart.
+package final class MetricRegistry: Sendable {
+  /// Every label has few values, so that only a mistake reaches this. The methods times the statuses of gRPC are some 500, and
+  /// a policy has at most 56 series in a family.
+  package static let maximumSeries = 4_096
+
+  typealias Reading = @Sendable () -> [MetricSample]
+
+  /// One family's.
+  struct Entries: Sendable {
+    /// In the order in which they were made.
+    var series: [MetricSeries] = []
+    var places: [[String]: Int] = [:]
+    var readings: [Reading] = []
+  }
+
+  private let families: [MetricFamily]
+  private let places: [String: Int]
+  private let entries: Mutex<[Entries]>
+  private let refused = Atomic<Int>(0)
+
+  /// - Parameter families: in the order of the text.
+  package init(_ families: [MetricFamily] = MetricFamilies.all) {
+    self.families = families
+    places = Dictionary(uniqueKeysWithValues: families.enumerated().map { ($1.name, $0) })
+    entries = Mutex(families.map { _ in Entries() })
+    guard families.contains(.seriesRefused) else { return }
+    observe(.seriesRefused) { [weak self] in [MetricSample(Double(self?.refusedSeries ?? 0))] }
+  }
+
+  /// The series that were not made, because their family has the maximum, is unknown or has other labels.
+  package var refusedSeries: Int { refused.load(ordering: .relaxed) }
+
+  /// Adds a reading to a family that is not counted but read: `read` runs for each text, on its thread, and must not block.
+  package func observe(_ family: MetricFamily, _ read: @escaping @Sendable () -> [MetricSample]) {
+    guard let place = places[family.name] else { return noteRefusal() }
+    entries.withLock { $0[place].readings.append(read) }
+  }
+
+  /// Forgets all readings: what they read is about to end.
+  package func dropReadings() {
+    entries.withLock { entries in
+      for place in entries.indices { entries[place].readings = [] }
+    }
+  }
+
+  /// A factory whose counters and histograms only one thread at a time may raise, such as an event loop's: they need no locked
+  /// instruction, and no other core writes them. Gauges are as the registry's own.
+  package func confined() -> any MetricsFactory { ConfinedMetrics(registry: self) }
+
+  /// The text exposition, version 0.0.4. Counting goes on meanwhile.
+  package func text() -> String {
+    let entries = entries.withLock { $0 }
+    var writer = ExpositionWriter()
+    for (family, entries) in zip(families, entries) {
+      let samples = entries.readings.flatMap { $0() }.filter { $0.values.count == family.labels.count }
+      writer.write(family, entries.series, samples.prefix(Self.maximumSeries))
+    }
+    return writer.text
+  }
+
+  // MARK: Making series
+
+  /// `nil`: it is refused.
+  func series(
+    of name: String, _ dimensions: [(String, String)], isConfined: Bool, is isRightKind: (MetricFamily.Kind) -> Bool
+  ) -> MetricSeries.Cell? {
+    guard let place = places[name], isRightKind(families[place].kind),
+      let values = families[place].values(of: dimensions)
+    else {
+      noteRefusal()
+      return nil
+    }
+    let cell = entries.withLock { $0[place].cell(of: values, families[place].kind, isConfined: isConfined) }
+    if cell == nil { noteRefusal() }
+    return cell
+  }
+
+  private func noteRefusal() {
+    refused.add(1, ordering: .relaxed)
+  }
+}
+
+extension MetricRegistry.Entries {
+  fileprivate mutating func cell(
+    of values: [String], _ kind: MetricFamily.Kind, isConfined: Bool
+  ) -> MetricSeries.Cell? {
+    if let place = places[values] { return series[place].cell(kind, isConfined: isConfined) }
+    guard series.count < MetricRegistry.maximumSeries else { return nil }
+    places[values] = series.count
+    var new = MetricSeries(values: values)
+    defer { series.append(new) }
+    return new.cell(kind, isConfined: isConfined)
+  }
+}
+
+extension MetricFamily {
+  /// The labels' values in the family's order; `nil`: they are other labels.
+  fileprivate func values(of dimensions: [(String, String)]) -> [String]? {
+    guard dimensions.count == labels.count else { return nil }
+    var values: [String] = []
+    for label in labels {
+      guard let value = dimensions.first(where: { $0.0 == label })?.1 else { return nil }
+      values.append(value)
+    }
+    return values
+  }
+}
+
+/// A number that was read, with the labels' values in the family's order.
+package struct MetricSample: Sendable, Hashable {
+  package var values: [String]
+  package var number: Double
+
+  package init(_ number: Double, _ values: String...) {
+    (self.number, self.values) = (number, values)
+  }
+}

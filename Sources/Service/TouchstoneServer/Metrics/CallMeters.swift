@@ -1,0 +1,65 @@
+// The calls of one event loop, in gRPC's standard metrics (proposal A66).
+
+internal import CoreMetrics
+internal import DispatchRPC
+internal import TouchstoneMetrics
+
+/// Counts on its event loop alone, so that counting needs no locked instruction.
+///
+/// A status that a method never had has no series: all of them would be some 40,000 lines of text.
+final class CallMeters: RPCServerObserver {
+  /// One method's calls with one status. One reference, for the way of each call.
+  private final class Ended {
+    let duration: CoreMetrics.Timer
+    let sent: Recorder
+    let received: Recorder
+
+    init(_ metrics: any MetricsFactory, _ method: String, _ status: String) {
+      duration = metrics.timer(.callDuration, method, status)
+      sent = metrics.recorder(.callSentBytes, method, status)
+      received = metrics.recorder(.callReceivedBytes, method, status)
+    }
+  }
+
+  /// A66's name for methods that the server does not serve.
+  private static let otherMethod = "other"
+  private static let statuses = Int(RPCCode.unauthenticated.rawValue) + 1
+
+  private let metrics: any MetricsFactory
+  /// Without the slash; the last one is for other methods.
+  private let names: [String]
+  private let started: [Counter]
+  /// By method, then by status.
+  private var ended: [Ended?]
+
+  /// - Parameters:
+  ///   - metrics: confined to the event loop.
+  ///   - paths: the methods in the router's order.
+  init(_ metrics: any MetricsFactory, paths: [String]) {
+    self.metrics = metrics
+    names = paths.map { String($0.dropFirst()) } + [Self.otherMethod]
+    started = names.map { metrics.counter(.callsStarted, $0) }
+    ended = Array(repeating: nil, count: names.count * Self.statuses)
+  }
+
+  func callBegan(_ method: Int?) {
+    started[method ?? names.count - 1].increment()
+  }
+
+  func callEnded(_ call: RPCEndedCall) {
+    let meters = meters(of: call.method ?? names.count - 1, Int(call.code.rawValue))
+    meters.duration.recordNanoseconds(call.nanoseconds)
+    meters.sent.record(call.sentBytes)
+    meters.received.record(call.receivedBytes)
+  }
+
+  private func meters(of method: Int, _ code: Int) -> Ended {
+    // gRPC has no other status.
+    let code = code < Self.statuses ? code : Int(RPCCode.unknown.rawValue)
+    let place = method * Self.statuses + code
+    if let known = ended[place] { return known }
+    let new = Ended(metrics, names[method], RPCCode(rawValue: UInt8(code)).description)
+    ended[place] = new
+    return new
+  }
+}

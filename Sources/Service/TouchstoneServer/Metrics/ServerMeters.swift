@@ -1,0 +1,110 @@
+// What the process around the service counts.
+
+internal import CoreMetrics
+internal import DispatchRPC
+package import TouchstoneMetrics
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// The metrics of one process. Its parts get their counters from here.
+package struct ServerMeters: Sendable {
+  package let registry: MetricRegistry
+  let clockOffset: LaterGauge
+  private let archivedFiles: Counter
+  private let archiveFailures: Counter
+  private let archiveSuccess: LaterGauge
+  private let auditSequence: LaterGauge
+  private let auditVerified: LaterGauge
+  private let auditIntact: LaterGauge
+  private let sweepsDone: Counter
+  private let sweepsFailed: Counter
+  private let sweepSuccess: LaterGauge
+  private let reloadsDone: Counter
+  private let reloadsRefused: Counter
+  private let reloadSuccess: LaterGauge
+  private let batch: Recorder
+  private let fsync: CoreMetrics.Timer
+
+  package init(registry: MetricRegistry = MetricRegistry()) {
+    self.registry = registry
+    archivedFiles = registry.counter(.archivedFiles)
+    archiveFailures = registry.counter(.archiveFailures)
+    archiveSuccess = LaterGauge(.archiveSuccess, registry)
+    auditSequence = LaterGauge(.auditSequence, registry)
+    auditVerified = LaterGauge(.auditVerified, registry)
+    auditIntact = LaterGauge(.auditIntact, registry)
+    clockOffset = LaterGauge(.clockOffset, registry)
+    sweepsDone = registry.counter(.sweeps, "done")
+    sweepsFailed = registry.counter(.sweeps, "failed")
+    sweepSuccess = LaterGauge(.sweepSuccess, registry)
+    reloadsDone = registry.counter(.reloads, "done")
+    reloadsRefused = registry.counter(.reloads, "refused")
+    reloadSuccess = LaterGauge(.reloadSuccess, registry)
+    batch = registry.recorder(.storeBatch)
+    fsync = registry.timer(.storeFsync)
+  }
+
+  // MARK: What the parts of the process observe
+
+  func noteReload(isDone: Bool) {
+    (isDone ? reloadsDone : reloadsRefused).increment()
+    if isDone { reloadSuccess.set(systemTime()) }
+  }
+
+  func noteSweep(isDone: Bool) {
+    (isDone ? sweepsDone : sweepsFailed).increment()
+    if isDone { sweepSuccess.set(systemTime()) }
+  }
+
+  func noteVerification(isIntact: Bool) {
+    auditIntact.set(isIntact ? 1 : 0)
+    auditVerified.set(systemTime())
+  }
+
+  func noteHead(_ result: Result<EventChain.Head, StoreError>) {
+    if case .success(let head) = result { auditSequence.set(Double(head.sequence)) }
+  }
+
+  var archiving: Archiving.Observer {
+    Archiving.Observer(
+      archivedFile: { archivedFiles.increment() },
+      ended: { isDone in
+        if isDone { archiveSuccess.set(systemTime()) } else { archiveFailures.increment() }
+      })
+  }
+
+  var storeObserver: StoreObserver {
+    StoreObserver { [batch, fsync] changeSets, time in
+      if changeSets > 0 { batch.record(changeSets) }
+      fsync.recordNanoseconds(time.wholeNanoseconds)
+    }
+  }
+}
+
+/// A gauge without a number until it is set: 0 would be the year 1970, or a log that is not intact.
+struct LaterGauge: Sendable {
+  private let family: MetricFamily
+  private let registry: MetricRegistry
+
+  init(_ family: MetricFamily, _ registry: MetricRegistry) {
+    (self.family, self.registry) = (family, registry)
+  }
+
+  /// Rarely: it takes the registry's lock.
+  func set(_ number: Double) {
+    registry.gauge(family).record(number)
+  }
+
+  func set(_ time: UnixTime) {
+    set(time.inSeconds)
+  }
+}
+
+extension UnixTime {
+  /// Seconds since 1970, with their fraction.
+  var inSeconds: Double { Double(microseconds) / 1e6 }
+}
+
+extension Duration {
+  var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}

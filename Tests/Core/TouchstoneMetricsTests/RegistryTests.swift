@@ -1,0 +1,169 @@
+// Counting, and the text that it makes.
+
+import CoreMetrics
+import Testing
+
+@testable import TouchstoneMetrics
+
+@Suite("Registry")
+struct RegistryTests {
+  private static let counter = MetricFamily("things_total", .counter, labels: ["kind", "color"], help: "Things.")
+  private static let gauge = MetricFamily("level", .gauge, help: "A level\nwith \\ and \"quotes\".")
+  private static let bytes = MetricFamily("load_bytes", .histogram(.counts([10, 20])), .bytes, help: "Loads.")
+  private static let times = MetricFamily(
+    "time_seconds", .histogram(.seconds([0.00001, 0.5])), .seconds, help: "Times.")
+
+  private let registry = MetricRegistry([counter, gauge, bytes, times])
+
+  @Test("Counters show each series in the order of its making, with its labels in the family's order")
+  func counters() {
+    let first = Counter(label: "things_total", dimensions: [("color", "red"), ("kind", "round")], factory: registry)
+    let second = registry.counter(Self.counter, "flat", "blue")
+    first.increment(by: 3)
+    first.increment(by: -1)
+    second.increment()
+    registry.counter(Self.counter, "flat", "blue").increment()
+    #expect(
+      registry.text() == """
+        # HELP things_total Things.
+        # TYPE things_total counter
+        things_total{kind="round",color="red"} 3
+        things_total{kind="flat",color="blue"} 2
+
+        """)
+  }
+
+  @Test("A gauge is set, raised and lowered; help and labels are escaped")
+  func escaping() {
+    registry.gauge(Self.gauge).record(2.5)
+    let meter = Meter(label: "level", factory: registry)
+    meter.increment(by: 0.5)
+    meter.decrement()
+    registry.counter(Self.counter, "a\\b\n\"c\"", "é").increment()
+    #expect(registry.text().contains(#"# HELP level A level\nwith \\ and "quotes"."#))
+    #expect(registry.text().contains("\nlevel 2\n"))
+    #expect(registry.text().contains(#"things_total{kind="a\\b\n\"c\"",color="é"} 1"#))
+  }
+
+  @Test("A bound belongs to its bucket, buckets add up, and what is less than nothing counts as nothing")
+  func histograms() {
+    let recorder = registry.recorder(Self.bytes)
+    for value in [-5, 0, 10, 11, 20, 21, 1_000] { recorder.record(value) }
+    let timer = registry.timer(Self.times)
+    timer.recordNanoseconds(10_000)
+    timer.recordMilliseconds(400)
+    timer.recordSeconds(2)
+    #expect(
+      registry.text() == """
+        # HELP load_bytes Loads.
+        # TYPE load_bytes histogram
+        load_bytes_bucket{le="10"} 3
+        load_bytes_bucket{le="20"} 5
+        load_bytes_bucket{le="+Inf"} 7
+        load_bytes_sum 1062
+        load_bytes_count 7
+        # HELP time_seconds Times.
+        # TYPE time_seconds histogram
+        time_seconds_bucket{le="1e-05"} 1
+        time_seconds_bucket{le="0.5"} 2
+        time_seconds_bucket{le="+Inf"} 3
+        time_seconds_sum 2.40001
+        time_seconds_count 3
+
+        """)
+  }
+
+  @Test("Numbers as Prometheus reads them")
+  func numbers() {
+    let numbers: [(Double, String)] = [
+      (0, "0"), (-3, "-3"), (1.5, "1.5"), (1_790_000_000.25, "1790000000.25"), (.infinity, "+Inf"),
+      (-.infinity, "-Inf"), (.nan, "NaN"), (0.0001, "0.0001"), (1e300, "1e+300"),
+    ]
+    for (number, text) in numbers { #expect(ExpositionWriter.format(number) == text) }
+  }
+
+  @Test("A reading is made for each text, and forgotten when it is dropped")
+  func readings() {
+    registry.observe(Self.gauge) { [MetricSample(7)] }
+    // As many labels as the family has.
+    registry.observe(Self.counter) { [MetricSample(1, "one"), MetricSample(2, "one", "two")] }
+    #expect(registry.text().contains("level 7\n"))
+    #expect(registry.text().contains("things_total{kind=\"one\",color=\"two\"} 2\n"))
+    #expect(!registry.text().contains("} 1\n"))
+    registry.dropReadings()
+    #expect(registry.text() == "")
+  }
+
+  @Test("Unknown families, other labels and other kinds get no series, and are counted")
+  func refused() {
+    let metrics = MetricRegistry([Self.counter, .seriesRefused])
+    Counter(label: "unknown_total", factory: metrics).increment()
+    Counter(label: "things_total", dimensions: [("kind", "round")], factory: metrics).increment()
+    Counter(label: "things_total", dimensions: [("kind", "round"), ("size", "1")], factory: metrics).increment()
+    Gauge(label: "things_total", dimensions: [("kind", "a"), ("color", "b")], factory: metrics).record(1)
+    CoreMetrics.Timer(label: "things_total", dimensions: [("kind", "a"), ("color", "b")], factory: metrics)
+      .recordNanoseconds(1)
+    #expect(metrics.refusedSeries == 5)
+    #expect(metrics.text().contains("touchstone_metric_series_refused_total 5\n"))
+    #expect(!metrics.text().contains("things_total{"))
+  }
+
+  @Test("A family has a bounded number of series, however many values a label gets")
+  func bounded() {
+    for index in 0..<MetricRegistry.maximumSeries + 10 {
+      registry.counter(Self.counter, "kind", "\(index)").increment()
+    }
+    #expect(registry.refusedSeries == 10)
+    #expect(registry.text().split(separator: "\n").count == MetricRegistry.maximumSeries + 2)
+    // The known ones go on counting.
+    registry.counter(Self.counter, "kind", "0").increment()
+    #expect(registry.text().contains("color=\"0\"} 2\n"))
+  }
+
+  @Test("Threads lose no count, with shared counters and with confined ones, and the text stays consistent meanwhile")
+  func concurrency() async throws {
+    let (threads, rounds) = (8, 20_000)
+    let shared = registry.counter(Self.counter, "shared", "")
+    let histogram = registry.recorder(Self.bytes)
+    let level = Meter(label: "level", factory: registry)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<threads {
+        group.addTask { [registry] in
+          let confined = registry.confined()
+          let own = confined.counter(Self.counter, "confined", "")
+          let times = confined.timer(Self.times)
+          for round in 0..<rounds {
+            shared.increment()
+            own.increment()
+            histogram.record(round % 30)
+            times.recordNanoseconds(20_000)
+            level.increment()
+          }
+        }
+      }
+      group.addTask { [registry] in
+        for _ in 0..<50 { try Self.requireConsistency(of: registry.text()) }
+      }
+      try await group.waitForAll()
+    }
+    let text = registry.text()
+    try Self.requireConsistency(of: text)
+    let all = threads * rounds
+    #expect(text.contains("things_total{kind=\"shared\",color=\"\"} \(all)\n"))
+    #expect(text.contains("things_total{kind=\"confined\",color=\"\"} \(all)\n"))
+    #expect(text.contains("load_bytes_count \(all)\n"))
+    #expect(text.contains("time_seconds_bucket{le=\"0.5\"} \(all)\n"))
+    #expect(text.contains("\nlevel \(all)\n"))
+  }
+
+  /// Buckets ascend, and the last one is the count.
+  private static func requireConsistency(of text: String) throws {
+    var last = 0
+    for line in text.split(separator: "\n") where line.hasPrefix("load_bytes") && !line.hasPrefix("load_bytes_sum") {
+      let number = try #require(line.split(separator: " ").last.flatMap { Int($0) })
+      try #require(number >= last)
+      try #require(!line.hasPrefix("load_bytes_count") || number == last)
+      last = number
+    }
+  }
+}

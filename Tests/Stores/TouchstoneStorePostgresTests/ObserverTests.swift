@@ -1,0 +1,49 @@
+import DispatchPool
+import StoreConformance
+import Synchronization
+import TestSupport
+import Testing
+import TouchstoneStore
+
+@testable import TouchstoneStorePostgres
+
+/// What a store tells of itself while it works.
+struct ObserverTests {
+  @Test func commitsAndConnectionsAreObserved() async throws {
+    let observed = Mutex((commits: 0, time: Duration.zero))
+    var options = PostgresStoreOptions.small
+    options.observer = StoreObserver { commits, time in
+      observed.withLock { $0 = ($0.commits + commits, $0.time + time) }
+    }
+    try await withStores(1, options: options) { stores in
+      let store = stores[0]
+      for number in 0..<3 {
+        try await store.commit(.putDevice(.sample("phone-\(number)", failures: 1)))
+      }
+      let (commits, time) = observed.withLock { $0 }
+      #expect(commits == 3)
+      #expect(time > .zero)
+
+      #expect(store.lanes.map(\.name) == ["reads", "writes", "waits", "lists", "seals"])
+      let writes = try #require(store.lanes.first { $0.name == "writes" })
+      #expect(writes.serving >= 1)
+      #expect((writes.inUse, writes.waiting) == (0, 0))
+      #expect(writes.idle >= 1)
+      #expect(store.unsealedFor < options.sealingPatience)
+    }
+  }
+
+  @Test func theUnsealedAgeIsThatOfAnEndThatStays() {
+    func seconds(_ count: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: count * 1_000_000_000) }
+    var watch = SealingWatch(patience: .seconds(30))
+    #expect(watch.age(at: seconds(100)) == .zero)
+    _ = watch.looked(hasUnsealed: true, end: 7, at: seconds(100))
+    #expect(watch.age(at: seconds(100)) == .zero)
+    _ = watch.looked(hasUnsealed: true, end: 7, at: seconds(110))
+    #expect(watch.age(at: seconds(150)) == .seconds(50))
+    _ = watch.looked(hasUnsealed: true, end: 8, at: seconds(150))
+    #expect(watch.age(at: seconds(155)) == .seconds(5))
+    _ = watch.looked(hasUnsealed: false, end: 9, at: seconds(160))
+    #expect(watch.age(at: seconds(170)) == .zero)
+  }
+}
