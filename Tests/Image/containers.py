@@ -189,7 +189,7 @@ class Container:
 
     def remove(self):
         self._close_channels()
-        podman("rm", "--force", "--time", "0", self.name, check=False)
+        podman("rm", "--force", "--volumes", "--time", "0", self.name, check=False)
 
     def _close_channels(self):
         for channel in self._channels:
