@@ -156,6 +156,13 @@ package struct TrustDate: Sendable, Hashable {
     self.maximumAge = maximumAge
   }
 
+  /// The time from which the age counts.
+  package var time: UnixTime {
+    switch origin {
+    case .written(let time), .due(let time): time
+    }
+  }
+
   package func isTooOld(at now: UnixTime) -> Bool {
     switch origin {
     case .written(let time): time + maximumAge < now || time > now + Self.toleratedLead

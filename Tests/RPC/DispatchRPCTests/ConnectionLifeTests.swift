@@ -202,7 +202,7 @@ import Testing
     dup2(unwatchable, listener.descriptor)
     close(unwatchable)
     let loop = EventLoop(label: "test.acceptor")
-    let acceptor = Acceptor(
+    let acceptor = Acceptor<ServerLoop>(
       listener: listener, tls: nil, loop: loop, loops: [],
       register: ConnectionRegister(limit: 1, strangersPerAddress: 1), onOutOfDescriptors: nil)
     #expect(!loop.sync { acceptor.start() })

@@ -69,7 +69,7 @@ public final class RPCServerTLS: Sendable {
   public var statistics: RPCTLSStatistics { counters.statistics }
 
   /// When the first certificate of the server's own chain ends, in seconds since 1970.
-  public var certificateEnd: Int64 { Int64(current.certificateEnd) }
+  public var certificateEnd: Int64 { Int64(current.http2.certificateEnd) }
 
   /// A new connection's transport, which takes the descriptor over; `nil` when there is no memory for it.
   func accept(_ descriptor: Int32, _ name: ApplicationProtocol) -> TLSTransport? {

@@ -46,7 +46,7 @@ extension MetricRegistry {
   }
 
   func observe(_ trust: TrustWatching) {
-    observe(.trustDataWritten) { trust.dates.map { MetricSample($0.writtenAt.inSeconds, $0.setting) } }
+    observe(.trustDataWritten) { trust.dates.map { MetricSample($0.time.inSeconds, $0.setting) } }
   }
 
   func observeProcess(version: String) {
