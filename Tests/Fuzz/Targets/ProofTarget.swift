@@ -39,7 +39,8 @@ extension FuzzTarget {
   /// What no hardware vouches for comes to nothing, or to a level that says so.
   private static func judge(_ level: () throws(ProofError) -> AttestationLevel) {
     do throws(ProofError) {
-      require(try level() <= .selfAttested, "a proof that a fuzzer made was accepted")
+      let proven = try level()
+      require(proven <= .selfAttested, "a proof that a fuzzer made was accepted")
     } catch {
       require(!error.detail.isEmpty, "a refusal says what is wrong")
     }

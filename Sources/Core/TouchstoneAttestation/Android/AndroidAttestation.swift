@@ -74,7 +74,7 @@ package struct AndroidAttestation: Sendable {
   }
 
   /// Whether the key was made where it is, for one app, to sign.
-  func checkUse() throws(ProofError) {
+  package func checkUse() throws(ProofError) {
     guard !description.software.isForAllApplications, !description.hardware.isForAllApplications else {
       throw ProofError(.keyUnprotected, "the key serves all applications")
     }

@@ -50,7 +50,9 @@ extension HTTPSettings {
       }
       addresses.append(Address(setting: setting, text: text, parts: [part]))
     }
-    if entries.isEmpty { reader.refuse(node.place, "http needs an address, or one under public or operators") }
+    if case .mapping(let written) = node.content, written.isEmpty {
+      reader.refuse(node.place, "http needs an address, or one under public or operators")
+    }
     guard !addresses.isEmpty else { return nil }
     self.init(addresses: addresses)
   }

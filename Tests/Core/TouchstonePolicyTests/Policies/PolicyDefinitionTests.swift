@@ -77,7 +77,7 @@ extension Setting where Value == PolicyDefinition.Rung {
 
   @Test("everything that is written holds")
   func everything() throws {
-    let definition = PolicyDefinition.smallest(.login, [.biometry, .passcode, .primary]).with {
+    let definition = PolicyDefinition.smallest(.login, [.biometry, .passcode, .passkey, .primary]).with {
       $0.attempts = .value(2)
       $0.lockoutAfter = .value(4)
       $0.ladder = .value([.lock(3, 60), .disable(6)])
@@ -85,6 +85,7 @@ extension Setting where Value == PolicyDefinition.Rung {
       $0.keyProtection = .value(.biometryCurrentSet)
       $0.minimumAttestation = .value(.tee)
       $0.appAssertion = .value(.required)
+      $0.passkeys = .value(.deviceBound)
       $0.domainState = .value(.required)
       $0.minimumOS = .value(OSVersion(11, 2))
       $0.evaluationLifetime = .value(.seconds(30))
@@ -96,7 +97,7 @@ extension Setting where Value == PolicyDefinition.Rung {
     #expect(definition.unwrittenSettings == ["fallbackTitle"])
     let policy = try definition.policy()
     var expected = EvaluationPolicy(
-      name: "mine", purpose: .login, factors: [.biometry, .passcode, .primary], tokenLifetime: .seconds(45))
+      name: "mine", purpose: .login, factors: [.biometry, .passcode, .passkey, .primary], tokenLifetime: .seconds(45))
     expected.attemptsPerEvaluation = 2
     expected.failuresBeforeLockout = 4
     expected.ladder = Ladder(rungs: [
@@ -106,6 +107,7 @@ extension Setting where Value == PolicyDefinition.Rung {
     expected.requiredKeyProtection = .biometryCurrentSet
     expected.minimumAttestation = .tee
     expected.requiresAppAssertion = true
+    expected.requiresDeviceBoundPasskeys = true
     expected.requiresDomainState = true
     expected.minimumOSVersion = OSVersion(11, 2)
     expected.evaluationLifetime = .seconds(30)

@@ -17,6 +17,7 @@ struct PolicyRevisionTests {
     { $0.minimumAttestation = .tee },
     { $0.requiresAppAssertion = true },
     { $0.requiresDeviceBoundPasskeys = true },
+    { $0.requiresDeviceBoundPasskeys = true },
     { $0.minimumOSVersion = OSVersion(9) },
     { $0.minimumOSVersion = OSVersion(9, 1) },
     { $0.requiresDomainState = true },
