@@ -76,8 +76,8 @@ struct QueryPlanTests {
       let scans = plan.filter { $0.contains("Scan using") }
       #expect(!scans.isEmpty && scans.allSatisfy { $0.contains("_pkey") }, "\(plan)")
       // Not by the application alone.
-      let conditions = plan.filter { $0.contains("Index Cond") && $0.contains("application_id") }
-      #expect(conditions.allSatisfy { $0.contains("profile_id = ") }, "\(plan)")
+      let applications = plan.filter { $0.contains("Index Cond") && $0.contains("application_id") }
+      #expect(applications.allSatisfy { $0.contains("profile_id = ") }, "\(plan)")
       #expect(!plan.contains { $0.contains("Seq Scan") && !$0.contains("sweep_mark") }, "\(plan)")
     }
   }
@@ -98,8 +98,7 @@ struct QueryPlanTests {
         EXPLAIN EXECUTE kept (20000, 60);
         """, at: uri)
       #expect(!plan.contains { $0.contains("Seq Scan") || $0.contains("Join Filter") }, "\(plan)")
-      let conditions = plan.filter { $0.contains("Index Cond") && $0.contains("id = x.id") }
-      #expect(conditions.count == 1, "\(plan)")
+      #expect(plan.contains { $0.contains("Index Cond") && $0.contains("id = x.id") }, "\(plan)")
     }
   }
 
