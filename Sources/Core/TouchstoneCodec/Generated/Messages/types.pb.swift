@@ -24,13 +24,13 @@ extension V1 {
       self.rawValue = rawValue
     }
 
-    /// Nobody but the app.
+    /// No proof: the client's own word.
     public static let none = Self(rawValue: 1)
     /// The key itself, which may be software: only where an application takes it (minimum_level: self).
     public static let selfAttested = Self(rawValue: 2)
-    /// A genuine app on a genuine Apple device. No binding has it yet.
+    /// A genuine, unmodified app on a genuine Apple device says how its keys are protected.
     public static let app = Self(rawValue: 3)
-    /// Android's trusted execution environment; a passkey whose certificates lead to a trusted root.
+    /// Android's trusted execution environment; a passkey of a model that FIDO's metadata says keeps its keys in hardware.
     public static let tee = Self(rawValue: 4)
     /// Android's separate security chip.
     public static let strongbox = Self(rawValue: 5)

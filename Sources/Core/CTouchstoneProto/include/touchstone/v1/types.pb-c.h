@@ -47,7 +47,7 @@ typedef enum _Touchstone__V1__BiometryType {
 typedef enum _Touchstone__V1__AttestationLevel {
   TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED = 0,
   /*
-   * Nobody but the app.
+   * No proof: the client's own word.
    */
   TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_NONE = 1,
   /*
@@ -55,11 +55,11 @@ typedef enum _Touchstone__V1__AttestationLevel {
    */
   TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_SELF_ATTESTED = 2,
   /*
-   * A genuine app on a genuine Apple device. No binding has it yet.
+   * A genuine, unmodified app on a genuine Apple device says how its keys are protected.
    */
   TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_APP = 3,
   /*
-   * Android's trusted execution environment; a passkey whose certificates lead to a trusted root.
+   * Android's trusted execution environment; a passkey of a model that FIDO's metadata says keeps its keys in hardware.
    */
   TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_TEE = 4,
   /*
