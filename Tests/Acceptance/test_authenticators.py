@@ -24,7 +24,7 @@ from support.stubs import evaluation_pb2, types_pb2
 
 INVALID_ARGUMENT = grpc.StatusCode.INVALID_ARGUMENT
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
-SELF, TEE = types_pb2.ATTESTATION_LEVEL_SELF, types_pb2.ATTESTATION_LEVEL_TEE
+SELF, TEE = types_pb2.ATTESTATION_LEVEL_SELF_ATTESTED, types_pb2.ATTESTATION_LEVEL_TEE
 APP = "shop"
 NUMBERS = itertools.count()
 MODEL = "00010203-0405-0607-0809-0a0b0c0d0e0f"

@@ -186,16 +186,16 @@ class Installation:
                     "client_authorities": str(self.authority.file),
                     "client_certificates": "required",
                 },
-                "callers": [{"name": "shop", "applications": ["shop"], "methods": "*", "dns": "shop.example.org"}],
+                "callers": [{"name": "shop", "applications": ["shop", "wallet"], "methods": "*", "dns": "shop.example.org"}],
                 "http": {"public": "0.0.0.0:0", "operators": "127.0.0.1:0"},
             },
             http=2,
         )
         self.public, self.operators = self.server.urls
 
-    def caller(self):
+    def caller(self, application="shop"):
         certificate = self.authority.issue("client", hosts=["shop.example.org"])
-        return caller_with(self.server.channel(authority=self.authority, certificate=certificate), "shop")
+        return caller_with(self.server.channel(authority=self.authority, certificate=certificate), application)
 
     def served_certificate(self, address):
         with socket.create_connection(address, timeout=30) as connection:
@@ -392,7 +392,9 @@ def follow_a_rotation(server, caller, verify):
 def test_pyjwt_refuses_no_token_during_a_rotation(start, no_proxy):
     server = start(arguments=LOCAL, http=1)
     caller = new_caller(server)
-    client = jwt.PyJWKClient(server.urls[0] + KEYS)
+    # It fetches the keys again within a shorter time than there is between their publication and their use, as verifiers do whose
+    # operators rotate with `--after 1h`.
+    client = jwt.PyJWKClient(server.urls[0] + KEYS, lifespan=1)
 
     def verify(token):
         key = client.get_signing_key_from_jwt(token)
@@ -403,10 +405,10 @@ def test_pyjwt_refuses_no_token_during_a_rotation(start, no_proxy):
 
 
 @pytest.mark.skipif(not apache.IS_INSTALLED, reason="deploy/install-packages test installs Apache and mod_auth_openidc")
-def test_apache_refuses_no_token_during_a_rotation(start, public_directory):
-    server = start(arguments=LOCAL, http=1)
-    caller = new_caller(server)
-    with apache.serving(public_directory, server.urls[0] + KEYS, caller.application_id) as port:
+def test_apache_refuses_no_token_during_a_rotation(installed, public_directory):
+    caller = installed.caller()
+    keys = installed.public.replace("0.0.0.0", "127.0.0.1") + KEYS
+    with apache.serving(public_directory, keys, installed.authority, caller.application_id) as port:
 
         def fetch(**headers):
             return request(f"http://127.0.0.1:{port}", "/index.txt", headers=headers)
@@ -415,8 +417,8 @@ def test_apache_refuses_no_token_during_a_rotation(start, public_directory):
             answer = fetch(Authorization=f"Bearer {token}")
             assert (answer.status, answer.text) == (200, "secret\n"), (public_directory / "error.log").read_text()
 
-        follow_a_rotation(server, caller, verify)
+        follow_a_rotation(installed.server, caller, verify)
         assert fetch().status == 401
-        other, phone = new_caller(server), Phone()
+        other, phone = installed.caller("wallet"), Phone()
         other.bind(phone)
         assert fetch(Authorization=f"Bearer {other.login(phone).token}").status in (401, 403)

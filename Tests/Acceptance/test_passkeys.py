@@ -405,11 +405,9 @@ def test_a_policy_takes_device_bound_ones_alone(start):
     check_wrong(shop, shop.login(copied, "bound", changes={"flags": UP | UV}), "BACKUP_FLAGS_CONTRADICT")
     assert shop.login(copied).outcome == SUCCEEDED
 
-    explained = shop.caller.evaluations.ExplainEvaluation(
-        evaluation_pb2.ExplainEvaluationRequest(
-            begin=evaluation_pb2.BeginEvaluationRequest(
-                application_id=APP, policy="bound", binding_id=copied.binding.binding_id
-            )
+    explained = shop.caller.explain(
+        evaluation_pb2.BeginEvaluationRequest(
+            application_id=APP, policy="bound", binding_id=copied.binding.binding_id
         )
     )
     assert explained.answer.denial.reason == "KEY_NOT_DEVICE_BOUND"

@@ -18,6 +18,7 @@ import grpc
 import pytest
 
 from support.android import certificate_that_spells_its_curve_out
+from support.authenticators import Publisher
 from support.caller import new_caller, passcode
 from support.certificates import Authority
 from support.configuration import BAD_CONFIGURATION, MARK, check_complaints
@@ -439,6 +440,10 @@ def test_the_example_is_right(tmp_path, installed):
     shutil.copy(roots / "google-hardware-p384-2025.pem", tmp_path / "android-roots.pem")
     shutil.copy(roots / "apple-app-attestation-root-ca.pem", tmp_path / "apple-app-attest-root.pem")
     (tmp_path / "android-revoked.json").write_text('{"entries": {}}')
+    publisher = Publisher()
+    publisher.write(tmp_path / "fido-metadata.jwt")
+    publisher.root.write(tmp_path / "fido-metadata-root.pem")
+    publisher.root.write(tmp_path / "authenticator-roots.pem")
     path = tmp_path / "touchstone.yaml"
     path.write_text(example.replace("/etc/touchstone/", f"{tmp_path}/"))
     checked = run("check-config", path)

@@ -30,6 +30,7 @@ LoadModule authz_user_module {modules}/mod_authz_user.so
 LoadModule auth_openidc_module {modules}/mod_auth_openidc.so
 StartServers 1
 OIDCOAuthVerifyJwksUri {keys}
+OIDCCABundlePath {directory}/authority.pem
 OIDCOAuthRemoteUserClaim sub
 OIDCCryptoPassphrase passphrase
 DocumentRoot {directory}/public
@@ -41,10 +42,11 @@ DocumentRoot {directory}/public
 
 
 @contextlib.contextmanager
-def serving(directory, keys, audience):
+def serving(directory, keys, authority, audience):
     """Its port. As a user without rights, if the tests have them. `directory`: one that this user reaches."""
     (directory / "public").mkdir()
     (directory / "public" / "index.txt").write_text("secret\n")
+    shutil.copy(authority.file, directory / "authority.pem")
     port = _free_port()
     (directory / "apache.conf").write_text(
         CONFIGURATION.format(directory=directory, port=port, modules=MODULES, keys=keys, audience=audience)
