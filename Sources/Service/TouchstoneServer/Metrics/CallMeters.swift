@@ -11,13 +11,13 @@ final class CallMeters: RPCServerObserver {
   /// One method's calls with one status. One reference, for the way of each call.
   private final class Ended {
     let duration: CoreMetrics.Timer
-    let sent: Recorder
-    let received: Recorder
+    let sent: any RecorderHandler
+    let received: any RecorderHandler
 
     init(_ metrics: any MetricsFactory, _ method: String, _ status: String) {
       duration = metrics.timer(.callDuration, method, status)
-      sent = metrics.recorder(.callSentBytes, method, status)
-      received = metrics.recorder(.callReceivedBytes, method, status)
+      sent = metrics.sizes(.callSentBytes, method, status)
+      received = metrics.sizes(.callReceivedBytes, method, status)
     }
   }
 
@@ -49,8 +49,8 @@ final class CallMeters: RPCServerObserver {
   func callEnded(_ call: RPCEndedCall) {
     let meters = meters(of: call.method ?? names.count - 1, Int(call.code.rawValue))
     meters.duration.recordNanoseconds(call.nanoseconds)
-    meters.sent.record(call.sentBytes)
-    meters.received.record(call.receivedBytes)
+    meters.sent.record(Int64(call.sentBytes))
+    meters.received.record(Int64(call.receivedBytes))
   }
 
   private func meters(of method: Int, _ code: Int) -> Ended {
