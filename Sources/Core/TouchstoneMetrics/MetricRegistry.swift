@@ -8,9 +8,9 @@ internal import Synchronization
 /// Counters are made once and kept by their owners: making one takes a lock, counting takes none. A registry belongs to one
 /// service, so that several services in one process (tests) count apart.
 package final class MetricRegistry: Sendable {
-  /// Every label has few values, so that only a mistake reaches this. The methods times the statuses of gRPC are some 500, and
-  /// a policy has at most 56 series in a family.
-  package static let maximumSeries = 4_096
+  /// Every label has few values, so that only a mistake reaches this. The methods times the statuses of gRPC are some 500. 256
+  /// policies, as many as there may be, have at most 64 series each in a family: eight outcomes of six factors, of none and of others.
+  package static let maximumSeries = 16_384
 
   typealias Reading = @Sendable () -> [MetricSample]
 

@@ -1,15 +1,16 @@
-// The HTTP server: listening sockets in front, one event loop behind them, and an orderly end.
+// The HTTP server: listening sockets in front, an event loop behind each of them, and an orderly end.
 
 package import DispatchRPC
 internal import Glibc
 internal import Synchronization
 
-/// A server for HTTP/1.1 on addresses of its own, with TLS or without. It has one event loop, so that what its clients do delays no
-/// other event loop's calls.
+/// A server for HTTP/1.1 on addresses of its own, with TLS or without. Each address has an event loop, so that what its clients do
+/// delays no clients of another one.
 ///
 /// A server that is dropped closes its connections at once, unless `shutDown` was called, which keeps it until it is done.
 package final class HTTPServer: Sendable {
   private struct Address: Sendable {
+    var loop: EventLoop
     var acceptor: LoopConfined<Acceptor<HTTPConnections>>
     var connections: LoopConfined<HTTPConnections>
   }
@@ -19,11 +20,9 @@ package final class HTTPServer: Sendable {
     var isStopping = false
   }
 
-  private let loop = EventLoop(label: "http.server")
   private let configuration: HTTPServerConfiguration
   private let state = Mutex(State())
 
-  /// Traps when the process has no descriptors left for the event loop.
   package init(_ configuration: HTTPServerConfiguration) {
     self.configuration = configuration
   }
@@ -35,11 +34,12 @@ package final class HTTPServer: Sendable {
     }
   }
 
-  /// Adds an address, whose clients wait until `begin`.
+  /// Adds an address, whose clients wait until `begin`. Traps when the process has no descriptors left for its event loop.
   ///
   /// - Parameter socket: listens already, so that an address in use is found before anything is served.
   /// - Parameter tls: plaintext where it is `nil`.
   package func add(_ socket: ListeningSocket, tls: RPCServerTLS?, router: HTTPRouter) {
+    let loop = EventLoop(label: "http.server")
     let limits = configuration.limits
     let register = ConnectionRegister(limit: limits.connections, strangersPerAddress: limits.connectionsPerClient)
     let connections = LoopConfined(
@@ -49,13 +49,13 @@ package final class HTTPServer: Sendable {
         listener: socket, tls: tls, loop: loop, loops: [connections], register: register,
         onOutOfDescriptors: configuration.onOutOfDescriptors),
       on: loop)
-    state.withLock { $0.addresses.append(Address(acceptor: acceptor, connections: connections)) }
+    state.withLock { $0.addresses.append(Address(loop: loop, acceptor: acceptor, connections: connections)) }
   }
 
   /// Serves the clients of all addresses from now on. Must be called once, and on no event loop.
   package func begin() throws(RPCServerError) {
     for address in state.withLock({ $0.addresses }) {
-      guard loop.sync({ address.acceptor.value.start() }) else {
+      guard address.loop.sync({ address.acceptor.value.start() }) else {
         throw RPCServerError(reason: "the kernel cannot watch another listening socket")
       }
     }
@@ -63,7 +63,7 @@ package final class HTTPServer: Sendable {
 
   /// Stops accepting, answers the requests that run, and closes what is left after the grace. Keeps the server alive until then.
   ///
-  /// - Parameter completion: runs once, on the event loop, when no connection is left.
+  /// - Parameter completion: runs once, on an event loop, when no connection is left; at once if there is no address.
   package func shutDown(grace: Duration, completion: @escaping @Sendable () -> Void) {
     let addresses = takeAddresses()
     let remaining = Countdown(addresses.count) { withExtendedLifetime(self, completion) }
@@ -71,7 +71,7 @@ package final class HTTPServer: Sendable {
       address.acceptor.execute { $0.stop() }
       address.connections.execute { $0.drain(grace: grace) { remaining.countDown() } }
     }
-    if addresses.isEmpty { loop.execute(completion) }
+    if addresses.isEmpty { completion() }
   }
 
   private func takeAddresses() -> [Address] {

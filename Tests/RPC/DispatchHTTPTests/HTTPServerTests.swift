@@ -77,6 +77,44 @@ struct HTTPServerTests {
     #expect(await served.answers(to: text)?.components(of: "200 OK") == 1_000)
   }
 
+  @Test("Refused ones, too")
+  func refusedAhead() async throws {
+    let served = try Self.serve { $0.requestsPerConnection = 2_000 }
+    let text = String(repeating: Self.get("/nowhere"), count: 999) + Self.get("/now", Self.close)
+    let answers = try #require(await served.answers(to: text))
+    #expect(answers.components(of: "HTTP/1.1 404 ") == 999 && answers.hasSuffix("now\n"))
+  }
+
+  @Test("An address is served while the event loop of another one is busy")
+  func addressesOfTheirOwn() async throws {
+    let (isRunning, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    var blocking = HTTPRouter()
+    blocking.get("/blocked") { _ in
+      isRunning.signal()
+      mayEnd.wait()
+      return .text(.ok, "blocked")
+    }
+    let server = HTTPServer(HTTPServerConfiguration())
+    let (busy, free) = (
+      try ListeningSocket(host: "127.0.0.1", port: 0), try ListeningSocket(host: "127.0.0.1", port: 0)
+    )
+    server.add(busy, tls: nil, router: blocking)
+    server.add(free, tls: nil, router: Self.router)
+    try server.begin()
+    let (slow, quick) = (HTTPPeer(busy.address), HTTPPeer(free.address))
+    slow.post(Self.get("/blocked", Self.close))
+    await withCheckedContinuation { running in
+      DispatchQueue.global().async {
+        isRunning.wait()
+        running.resume()
+      }
+    }
+    quick.post(Self.get("/now", Self.close))
+    #expect(await quick.readToEnd()?.hasSuffix("now\n") == true)
+    mayEnd.signal()
+    #expect(await slow.readToEnd()?.hasSuffix("blocked\n") == true)
+  }
+
   @Test("A connection ends after its last request, and says so")
   func requests() async throws {
     let served = try Self.serve { $0.requestsPerConnection = 3 }
@@ -135,7 +173,7 @@ struct HTTPServerTests {
     // Faster than any idle time, and far too slow.
     let dripping = served.peer()
     let drip = Task {
-      for byte in Self.get("/now", "Cookie: \(String(repeating: "x", count: 400))\r\n") {
+      for byte in Self.get("/now", "Cookie: \(String(repeating: "x", count: 40))\r\n") {
         dripping.post(String(byte))
         try await Task.sleep(for: .milliseconds(20))
       }

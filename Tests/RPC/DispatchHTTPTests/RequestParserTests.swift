@@ -71,6 +71,13 @@ struct RequestParserTests {
     #expect(!head.keepsAlive && !head.expectsContinue && head.contentLength == 0)
   }
 
+  @Test("The elements of a list are told by bytes, whatever characters these make together")
+  func combiningCharacters() {
+    var fields = HTTPFields()
+    fields.append("Connection", "e\u{301},\u{301} , \t\u{301}close")
+    #expect(fields.list("connection") == ["e\u{301}", "\u{301}", "\u{301}close"])
+  }
+
   @Test(
     "What two readers could understand differently is refused, at the first wrong byte",
     arguments: [

@@ -70,6 +70,14 @@ package struct AuthenticatorModel: Sendable {
 // MARK: - Reading
 
 extension AuthenticatorMetadata {
+  /// The strategy below would also take other years, and letters behind the day.
+  private static func isDate(_ text: String) -> Bool {
+    text.utf8.count == 10
+      && text.utf8.enumerated().allSatisfy { index, byte in
+        index == 4 || index == 7 ? byte == UInt8(ascii: "-") : (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+      }
+  }
+
   /// Reads a publication whose signature holds (`SignedMetadata`).
   package init(payload json: [UInt8]) throws(ProofError) {
     let payload: Payload
@@ -80,7 +88,7 @@ extension AuthenticatorMetadata {
     }
     guard payload.number >= 0 else { throw ProofError(.malformedStatement, "no is negative") }
     guard
-      payload.nextUpdate.utf8.count == 10,
+      Self.isDate(payload.nextUpdate),
       let nextUpdate = try? Date(payload.nextUpdate, strategy: .iso8601.year().month().day())
     else {
       throw ProofError(.malformedStatement, "nextUpdate is not a date such as 2026-12-01")

@@ -128,7 +128,10 @@ final class HTTPConnection: ReadinessHandler {
       case .more:
         begin(!parser.isWithinRequest ? .request : parser.isWithinBody ? .body : .head)
         return
-      case .head(let head): take(head)
+      case .head(let head):
+        take(head)
+        // It was refused, and the next one has to wait for its turn, as after every answer.
+        guard route != nil else { return }
       case .body(let body): run(body)
       case .refuse(let status, let reason): refuse(status, reason)
       }

@@ -21,21 +21,24 @@ package struct HTTPFields: Sendable {
   /// The elements of comma-separated lists, without the white space around them (RFC 9110 §5.6.1). For fields without quoted commas.
   package func list(_ name: String) -> [Substring] {
     values(of: name).flatMap { value in
-      value.split(separator: ",").map { $0.trimming(while: { $0 == " " || $0 == "\t" }) }.filter { !$0.isEmpty }
+      value.utf8.split(separator: UInt8(ascii: ",")).map { Substring($0.trimmed()) }.filter { !$0.isEmpty }
     }
   }
 }
 
 extension String {
-  func trimmed() -> Substring { self[...].trimming(while: { $0 == " " || $0 == "\t" }) }
+  func trimmed() -> Substring { Substring(self[...].utf8.trimmed()) }
 }
 
-extension Substring {
-  fileprivate func trimming(while isSpace: (Character) -> Bool) -> Substring {
-    var rest = drop(while: isSpace)
-    while let last = rest.last, isSpace(last) { rest.removeLast() }
+/// By bytes: where characters end in what a stranger sends takes forty times as long to find out.
+extension Substring.UTF8View {
+  fileprivate func trimmed() -> Substring.UTF8View {
+    var rest = drop(while: Self.isBlank)
+    while let last = rest.last, Self.isBlank(last) { rest.removeLast() }
     return rest
   }
+
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }
 
 /// A request's line and fields: all that comes before its body.
