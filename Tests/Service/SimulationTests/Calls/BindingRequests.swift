@@ -17,9 +17,7 @@ extension V1.BeginBindingRequest: Request {
   func check(_ answer: Answer, to call: Call, in world: World) {
     guard answer.denial == nil else {
       world.require(answer.ticket.isEmpty, "R28", "a denial gives a ticket")
-      return world.requireEvent(of: call, "binding.denied") {
-        $0.isOf(applicationID, profileID) || $0.isOf(applicationID, "")
-      }
+      return world.requireEvent(of: call, "binding.denied", ofPerhapsUnknown: profileID, in: applicationID)
     }
     world.require(world.ledger.isNew(challenge: answer.challenge), "R33", "a challenge is used twice")
     world.require(isAuthenticated(call, in: world), "R28", "a ticket for a login of long ago")
