@@ -10,8 +10,12 @@ struct Enrolment: Sendable {
   let run: UInt64
   let client: TouchstoneClient
 
-  /// Bindings wait for the store's commits. A secret takes a service some 20 ms of a core, so more at a time only wait.
-  private static func parallel(_ share: PhoneShare) -> Int { share == .common ? 64 : 8 }
+  /// Bindings wait for the store's commits. A service judges two passkeys at a time and lets 51 more of one caller wait. A
+  /// secret takes a service some 20 ms of a core, so more at a time only wait.
+  private func parallel(_ share: PhoneShare) -> Int {
+    guard share == .common else { return 8 }
+    return credential == .passkey ? 32 : 64
+  }
 
   /// Returns the phones that were bound and, if that is not all of them, why.
   func enrol(_ missing: [PhoneShare: Int]) async -> (phones: [(LoadPhone, PhoneShare)], error: LoadError?) {
@@ -26,7 +30,7 @@ struct Enrolment: Sendable {
 
   private func enrol(_ count: Int, _ share: PhoneShare) async -> (phones: [LoadPhone], error: LoadError?) {
     await withTaskGroup(of: Result<LoadPhone, LoadError>.self) { group in
-      var begun = min(count, Self.parallel(share))
+      var begun = min(count, parallel(share))
       for index in 0..<begun { group.addTask { await enrol(index, share) } }
       var phones: [LoadPhone] = []
       var firstError: LoadError?

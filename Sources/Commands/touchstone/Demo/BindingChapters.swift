@@ -6,15 +6,7 @@ internal import TouchstoneClient
 extension DemoStory {
   func bind() async throws(WrongAnswer) -> Keys {
     narrator.title("Ada logged in with her password. Her phone makes two keys and proves that it holds them.")
-    let begun = try await call("BeginBinding") { client async throws(TouchstoneError) in
-      try await client.beginBinding(
-        V1.BeginBindingRequest(
-          applicationID: application, profileID: profile, deviceID: phone.deviceID, primary: passwordLogin,
-          posture: phone.posture))
-    }
-    try narrator.expect(begun.denial == nil, "a ticket, not a denial")
-    narrator.call("BeginBinding", "a ticket and a challenge")
-
+    let begun = try await beginBinding()
     let biometry = try phone.makeKey(.biometryCurrentSet)
     let passcode = try phone.makeKey(.devicePasscode)
     let request = V1.CompleteBindingRequest(
@@ -23,12 +15,8 @@ extension DemoStory {
         try offered(biometry, .biometryCurrentSet, begun.signingInput, .finger(DemoPhone.thumb)),
         try offered(passcode, .devicePasscode, begun.signingInput, .passcode(DemoPhone.passcode)),
       ], posture: phone.posture)
-    let completed = try await call("CompleteBinding") { client async throws(TouchstoneError) in
-      try await client.completeBinding(request)
-    }
-    guard let binding = completed.binding else { throw WrongAnswer(message: "a binding") }
-    try narrator.expect(binding.state == .active && binding.domainStateRecorded, "an active binding with a baseline")
-    narrator.call("CompleteBinding", "binding \(binding.bindingID) is active")
+    let binding = try await complete(request)
+    try narrator.expect(binding.domainStateRecorded, "a binding with a baseline")
 
     try await expectFailure("CompleteBinding, replayed", .failedPrecondition, "TICKET_INVALID") {
       client async throws(TouchstoneError) in
@@ -37,12 +25,35 @@ extension DemoStory {
     return Keys(bindingID: binding.bindingID, biometry: biometry, passcode: passcode)
   }
 
+  func beginBinding() async throws(WrongAnswer) -> V1.BeginBindingResponse {
+    let begun = try await call("BeginBinding") { client async throws(TouchstoneError) in
+      try await client.beginBinding(
+        V1.BeginBindingRequest(
+          applicationID: application, profileID: profile, deviceID: phone.deviceID, primary: passwordLogin,
+          posture: phone.posture))
+    }
+    try narrator.expect(begun.denial == nil, "a ticket, not a denial")
+    narrator.call("BeginBinding", "a ticket and a challenge")
+    return begun
+  }
+
+  func complete(_ request: V1.CompleteBindingRequest) async throws(WrongAnswer) -> V1.Binding {
+    let completed = try await call("CompleteBinding") { client async throws(TouchstoneError) in
+      try await client.completeBinding(request)
+    }
+    guard let binding = completed.binding, binding.state == .active else {
+      throw WrongAnswer(message: "an active binding")
+    }
+    narrator.call("CompleteBinding", "binding \(binding.bindingID) is active")
+    return binding
+  }
+
   /// The shop's own login, which vouches for Ada.
   var passwordLogin: V1.PrimaryAuthentication {
     V1.PrimaryAuthentication(method: "password", authenticatedAt: clock.timestamp)
   }
 
-  private func offered(
+  func offered(
     _ key: SimulatedPhone.Key, _ protection: V1.KeyProtection, _ input: [UInt8],
     _ presentation: SimulatedPhone.Presentation
   ) throws(WrongAnswer) -> V1.HardwareKey {

@@ -40,9 +40,11 @@ struct Demo: ParsableCommand {
     configuration.listen = ["127.0.0.1:0"]
     configuration.dataDirectory = directory.path + "/data"
     configuration.service.applications = [
-      DemoPhone.application: AttestationRequirements(
-        passkeys: PasskeyRequirements(rpID: DemoStory.page.rpID, origins: [DemoStory.page.origin]))
+      DemoStory.shop: AttestationRequirements(
+        passkeys: PasskeyRequirements(rpID: DemoStory.page.rpID, origins: [DemoStory.page.origin])),
+      DemoStory.bank: AttestationRequirements(demand: .required, appIDs: [DemoStory.bankApp]),
     ]
+    configuration.trustAppAttest(byRootsIn: try directory.write(DemoStory.appAttestRootPEM, to: "app-attest.pem"))
     let clock = DemoClock()
     let dataDirectory = configuration.dataDirectory
     let service = try RunningService.start(
@@ -83,6 +85,17 @@ private final class TemporaryDirectory: Sendable {
       throw Failure(kind: .unwritableData, message: "no temporary directory: \(String(cString: strerror(errno)))")
     }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// - Returns: the file's path.
+  func write(_ text: String, to name: String) throws(Failure) -> String {
+    let file = "\(path)/\(name)"
+    do {
+      try Data(text.utf8).write(to: URL(filePath: file))
+    } catch {
+      throw Failure(kind: .unwritableData, message: "\(file): \(error)")
+    }
+    return file
   }
 
   /// Removes the directory and its content. The system cleans up files that cannot be removed.

@@ -21,15 +21,22 @@ extension DemoStory {
     if let message = answer.denial?.message { narrator.screen(message.text) }
   }
 
-  /// - Parameter keys: `nil`: nobody is named, and no phone is there.
   func begin(
     _ policy: String, _ keys: Keys?, _ transaction: V1.Transaction? = nil
+  ) async throws(WrongAnswer) -> V1.BeginEvaluationResponse {
+    try await begin(policy, bindingID: keys?.bindingID, transaction)
+  }
+
+  /// - Parameter bindingID: `nil`: nobody is named, and no phone is there.
+  func begin(
+    _ policy: String, bindingID: String?, _ transaction: V1.Transaction? = nil
   ) async throws(WrongAnswer) -> V1.BeginEvaluationResponse {
     let answer = try await call("BeginEvaluation") { client async throws(TouchstoneError) in
       try await client.beginEvaluation(
         V1.BeginEvaluationRequest(
-          applicationID: application, policy: policy, bindingID: keys?.bindingID ?? "",
-          localizedReason: "Log in to the shop", transaction: transaction, posture: keys.map { _ in phone.posture }))
+          applicationID: application, policy: policy, bindingID: bindingID ?? "",
+          localizedReason: "Log in to the \(application)", transaction: transaction,
+          posture: bindingID.map { _ in phone.posture }))
     }
     try narrator.expect(answer.denial == nil && !answer.evaluation.isEmpty, "an open evaluation of \(policy)")
     let factors = answer.factors.map(\.name).joined(separator: ", ")
@@ -42,11 +49,11 @@ extension DemoStory {
   func submit(
     _ evaluation: V1.BeginEvaluationResponse, _ attempt: V1.SubmitAttemptRequest.Attempt,
     expecting outcome: V1.Outcome, named name: String = "SubmitAttempt", posture: V1.DevicePosture? = nil,
-    retryAfter: Int64? = nil
+    appAssertion: [UInt8] = [], retryAfter: Int64? = nil
   ) async throws(WrongAnswer) -> V1.SubmitAttemptResponse {
     let request = V1.SubmitAttemptRequest(
       applicationID: application, evaluation: evaluation.evaluation, attempt: attempt,
-      posture: posture ?? phone.posture)
+      posture: posture ?? phone.posture, appAssertion: appAssertion)
     let answer = try await call(name) { client async throws(TouchstoneError) in
       try await client.submitAttempt(request)
     }
@@ -62,6 +69,17 @@ extension DemoStory {
     return answer
   }
 
+  /// The latest event of its kind has the reason, which answers to wrong proofs do not tell (R37).
+  func expectRefusal(_ kind: String, because reason: String) async throws(WrongAnswer) {
+    let log = try await call("ListEvents") { client async throws(TouchstoneError) in
+      try await client.listEvents(
+        V1.ListEventsRequest(filter: V1.EventFilter(applicationID: application, kinds: [kind]), pageSize: 1_000))
+    }
+    let found = log.events.last?.details["reason"]
+    try narrator.expect(found == reason, "an event \(kind) of \(reason), not \(found ?? "none")")
+    narrator.note("(audit log) \(kind): \(reason)")
+  }
+
   func call<Answer: Sendable>(
     _ name: String, _ body: (TouchstoneClient) async throws(TouchstoneError) -> Answer
   ) async throws(WrongAnswer) -> Answer {
@@ -73,16 +91,17 @@ extension DemoStory {
   }
 
   func expectFailure(
-    _ name: String, _ code: RPCCode, _ reason: String,
+    _ name: String, _ code: RPCCode, _ reason: String?,
     _ body: (TouchstoneClient) async throws(TouchstoneError) -> Void
   ) async throws(WrongAnswer) {
     do throws(TouchstoneError) {
       try await body(client)
     } catch {
-      try narrator.expect(error.code == code && error.reason == reason, "\(name) to fail with \(reason)")
-      return narrator.call(name, "\(code) \(reason)")
+      try narrator.expect(
+        error.code == code && error.reason == reason, "\(name) to fail with \(reason ?? "\(code)"), not \(error)")
+      return narrator.call(name, reason.map { "\(code) \($0)" } ?? "\(code)")
     }
-    throw WrongAnswer(message: "\(name) to fail with \(reason)")
+    throw WrongAnswer(message: "\(name) to fail with \(reason ?? "\(code)")")
   }
 }
 

@@ -7,15 +7,15 @@ internal import TouchstoneServer
 
 /// A phone with one app on it.
 struct DemoPhone {
-  static let application = "shop"
   static let thumb = "right thumb"
   static let passcode = "2580"
 
   let phone = SimulatedPhone(passcode: Self.passcode, enrolled: [Self.thumb])
-  let deviceID = "0a6f6a5e-7c1d-4a52-9f0b-2f4d8f1c3b77"
+  let application: String
+  let deviceID: String
 
   var posture: V1.DevicePosture {
-    let report = phone.report(for: Self.application)
+    let report = phone.report(for: application)
     return V1.DevicePosture(
       platform: report.platform, osVersion: report.osVersion, deviceModel: report.deviceModel,
       biometryType: report.biometryType == .faceID ? .faceID : .touchID,
@@ -27,7 +27,7 @@ struct DemoPhone {
   /// Makes a new key of the app.
   func makeKey(_ protection: SimulatedPhone.KeyProtection) throws(WrongAnswer) -> SimulatedPhone.Key {
     do throws(SimulatedPhone.Failure) {
-      return try phone.makeKey(protection: protection, application: Self.application)
+      return try phone.makeKey(protection: protection, application: application)
     } catch {
       throw WrongAnswer(message: "the phone to make a key, not \(error)")
     }

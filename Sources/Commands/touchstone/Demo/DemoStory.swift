@@ -12,7 +12,8 @@ struct DemoStory {
   /// The service's data directory.
   let dataDirectory: String
   let phone: DemoPhone
-  let application = DemoPhone.application
+  /// The one on the phone, and of all calls.
+  var application: String { phone.application }
   let profile = "ada"
   /// The passcode that the service verifies. The phone's own passcode is a different one.
   let passcode = "lovelace"
@@ -24,8 +25,19 @@ struct DemoStory {
     self.narrator = narrator
     self.clock = clock
     self.dataDirectory = dataDirectory
-    phone = DemoPhone()
+    phone = DemoPhone(application: Self.shop, deviceID: "0a6f6a5e-7c1d-4a52-9f0b-2f4d8f1c3b77")
   }
+
+  /// The same with another phone, and with the application that is on it.
+  init(_ story: DemoStory, on phone: DemoPhone) {
+    client = story.client
+    narrator = story.narrator
+    clock = story.clock
+    dataDirectory = story.dataDirectory
+    self.phone = phone
+  }
+
+  static let shop = "shop"
 
   func tell() async throws(WrongAnswer) {
     let keys = try await bind()
@@ -43,6 +55,8 @@ struct DemoStory {
     try await logIn(newKeys)
 
     try await passkeyLogsInAndPays()
+    try await hybridKeyLogsIn()
+    try await bankWantsProof()
 
     try await rulesExplainThemselves(newKeys)
     try await auditTells()

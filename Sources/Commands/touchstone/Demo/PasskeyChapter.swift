@@ -23,6 +23,7 @@ extension DemoStory {
       "On her laptop, Ada makes a passkey for the shop's web page. It logs her in without a name, and pays.")
     let authenticator = SimulatedAuthenticator()
     try await register(on: authenticator)
+    let clone = authenticator.clone()
 
     let evaluation = try await begin("login", nil)
     let attempt = try proof(of: evaluation, by: authenticator)
@@ -39,6 +40,11 @@ extension DemoStory {
 
     let payment = try await begin("payment", nil, Self.transaction)
     try await submit(payment, try proof(of: payment, by: authenticator), expecting: .succeeded)
+
+    let stolen = try await begin("login", nil)
+    try await submit(
+      stolen, try proof(of: stolen, by: clone), expecting: .tryAgain, named: "SubmitAttempt, a cloned authenticator")
+    try await expectRefusal("evaluation.failed", because: "COUNTER_NOT_GROWN")
   }
 
   private func register(on authenticator: SimulatedAuthenticator) async throws(WrongAnswer) {
@@ -55,17 +61,12 @@ extension DemoStory {
     narrator.call("BeginBinding, a passkey", "options for navigator.credentials.create")
     let registration = authenticator.create(
       for: Self.page, challenge: try challenge(of: options), userHandle: handle)
-    let completed = try await call("CompleteBinding") { client async throws(TouchstoneError) in
-      try await client.completeBinding(
-        V1.CompleteBindingRequest(
-          applicationID: application, ticket: begun.ticket, deviceName: "Ada's laptop",
-          passkey: V1.PasskeyRegistration(
-            attestationObject: registration.attestationObject, clientDataJSON: registration.clientDataJSON)))
-    }
-    guard let binding = completed.binding, binding.credential == .passkey else {
-      throw WrongAnswer(message: "a binding with a passkey")
-    }
-    narrator.call("CompleteBinding", "binding \(binding.bindingID) is active")
+    let binding = try await complete(
+      V1.CompleteBindingRequest(
+        applicationID: application, ticket: begun.ticket, deviceName: "Ada's laptop",
+        passkey: V1.PasskeyRegistration(
+          attestationObject: registration.attestationObject, clientDataJSON: registration.clientDataJSON)))
+    try narrator.expect(binding.credential == .passkey, "a binding with a passkey")
   }
 
   private func proof(

@@ -145,6 +145,9 @@ struct AttestationFiles: Hashable {
 }
 
 extension ProcessConfiguration {
+  /// As the setting `attestation.roots.apple` does.
+  package mutating func trustAppAttest(byRootsIn file: String) { attestation.appleRoots = file }
+
   func loadAndroidTrust(at now: UnixTime = systemTime()) throws(Failure) -> AndroidTrust {
     var trust = AndroidTrust()
     trust.refusesWhenTooOld = attestation.refusesWhenTooOld

@@ -1,7 +1,7 @@
 // Translates between the rules' values and the messages' values.
 
-internal import TouchstoneCodec
-internal import TouchstonePolicy
+package import TouchstoneCodec
+package import TouchstonePolicy
 internal import TouchstoneStore
 
 extension Platform {
@@ -134,7 +134,7 @@ extension V1.Binding {
 
 extension PostureTerms {
   /// As it was sent. A request without a posture was refused.
-  init(_ message: V1.DevicePosture?) {
+  package init(_ message: V1.DevicePosture?) {
     let message = message ?? V1.DevicePosture()
     self.init(
       platform: message.platform, osVersion: message.osVersion, deviceModel: message.deviceModel,

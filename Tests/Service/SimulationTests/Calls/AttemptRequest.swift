@@ -9,7 +9,12 @@ extension V1.SubmitAttemptRequest: Request {
   static let method = "EvaluationService/SubmitAttempt"
   typealias Answer = V1.SubmitAttemptResponse
 
-  var isRepeatable: Bool { if case .key = attempt { false } else { true } }
+  var isRepeatable: Bool {
+    switch attempt {
+    case .key, .passkey: false
+    default: true
+    }
+  }
 
   // MARK: Causes
 
@@ -35,7 +40,8 @@ extension V1.SubmitAttemptRequest: Request {
     let isNobody = event.bindingID.isEmpty && event.profileID.isEmpty && event.deviceID.isEmpty
     if !opened.profileID.isEmpty {
       if isNobody { return wasUnknown(opened.profileID, moment) }
-      return event.isOf(applicationID, opened.profileID) && event.bindingID.isEmpty && event.deviceID.isEmpty
+      guard event.isOf(applicationID, opened.profileID) else { return false }
+      return isOfNoDevice(event) || isOfOwnPasskey(event, moment)
     }
     let named = moment.world.ledger.binding(opened.bindingID.isEmpty ? event.bindingID : opened.bindingID)
     let binding = named.flatMap { Identifier.areEqual($0.applicationID, applicationID) ? $0 : nil }
@@ -45,6 +51,16 @@ extension V1.SubmitAttemptRequest: Request {
     guard let binding else { return false }
     return event.isOf(applicationID, binding.profileID) && Identifier.areEqual(event.deviceID, binding.deviceID)
       && (opened.bindingID.isEmpty || Identifier.areEqual(event.bindingID, opened.bindingID))
+  }
+
+  private func isOfNoDevice(_ event: EventDraft) -> Bool { event.bindingID.isEmpty && event.deviceID.isEmpty }
+
+  /// A profile's own, which speaks for it (R46).
+  private func isOfOwnPasskey(_ event: EventDraft, _ moment: Moment) -> Bool {
+    guard case .passkey = attempt, let binding = moment.world.ledger.binding(event.bindingID) else { return false }
+    return Identifier.areEqual(binding.profileID, event.profileID)
+      && Identifier.areEqual(binding.deviceID, event.deviceID)
+      && Identifier.areEqual(binding.applicationID, applicationID)
   }
 
   /// At some time of the call: made after its beginning, or erased.
@@ -82,6 +98,7 @@ extension V1.SubmitAttemptRequest: Request {
     case .key(let proof):
       guard let binding else { return false }
       return isSigned(proof, by: binding, opened, moment) && isFit(proof.factor, binding, opened, moment)
+        && isVouched(proof, by: binding, opened, moment)
     case .profileTouchID(let proof):
       guard let binding, case .profileTouchID(let digest) = binding.credential else { return false }
       return World.digest(ofProfileTouchID: proof.profileTouchID) == digest && opened.policy.purpose != .payment
@@ -91,17 +108,52 @@ extension V1.SubmitAttemptRequest: Request {
       return isSecret(proof.points.map { UInt8(truncatingIfNeeded: $0) }, .gesture, event.profileID, opened, moment)
     case .primary(let primary):
       return opened.policy.factors.contains(.primary) && moment.isFresh(primary, within: opened.policy.primaryFreshness)
-    case .passkey, .report, nil: return false
+    case .passkey(let proof):
+      guard let binding else { return false }
+      return opened.policy.factors.contains(.passkey) && isAsserted(proof, by: binding, event, opened, moment)
+    case .report, nil: return false
     }
+  }
+
+  /// By this binding's passkey, over this evaluation's very input, on the application's own page, for the evaluation's own
+  /// profile, and with the count that is kept from now on (R46).
+  private func isAsserted(
+    _ proof: V1.PasskeyProof, by binding: BindingRecord, _ event: EventDraft, _ opened: OpenedEvaluation,
+    _ moment: Moment
+  ) -> Bool {
+    guard case .passkey(let passkey) = binding.credential, let use = moment.world.ledger.proofs.use(proof) else {
+      return false
+    }
+    let handle = World.userHandle(of: binding.profileID, in: applicationID)
+    let isNamed = !opened.bindingID.isEmpty || !opened.profileID.isEmpty
+    return use.isOnOwnPage && use.signingInput == opened.signingInput
+      && passkey.credentialID == proof.credentialID && Identifier.areEqual(binding.profileID, event.profileID)
+      && (proof.userHandle == handle || (proof.userHandle.isEmpty && isNamed))
+      && (use.signCount == 0
+        ? binding.proofCounter == 0 : moment.changeSet.raises(counterOf: binding.bindingID, to: use.signCount))
+  }
+
+  /// By the app that vouched for the binding, for this very attempt and posture, if by any (R43).
+  private func isVouched(
+    _ proof: V1.KeyProof, by binding: BindingRecord, _ opened: OpenedEvaluation, _ moment: Moment
+  ) -> Bool {
+    // Where the application names no app, no assertion holds.
+    guard !appAssertion.isEmpty else { return true }
+    guard let vouching = moment.world.ledger.proofs.vouching(appAssertion), let key = binding.appAttest else {
+      return false
+    }
+    let data = AttemptClientData(proof, signingInput: opened.signingInput, posture: posture)
+    return vouching.keyID == key.keyID && vouching.clientData == data.bytes
+      && moment.changeSet.raises(counterOf: binding.bindingID, to: vouching.counter)
   }
 
   /// By this binding's key of this factor, over this evaluation's very input.
   private func isSigned(
     _ proof: V1.KeyProof, by binding: BindingRecord, _ opened: OpenedEvaluation, _ moment: Moment
   ) -> Bool {
-    guard let signature = moment.world.ledger.signature(proof.signature), let key = binding.key(for: proof.factor)
-    else { return false }
-    return signature.publicKey == key.publicKey && signature.message == opened.signingInput
+    guard let key = binding.key(for: proof.factor) else { return false }
+    return moment.world.ledger.isSigned(
+      opened.signingInput, proof.signature, proof.mlDsa65Signature, by: key.publicKey, and: key.mlDSA65PublicKey ?? [])
   }
 
   /// The device is not locked, its fingers are shown to be those of the binding, and its person wants it so (R17, R25,
@@ -248,7 +300,8 @@ extension V1.SubmitAttemptRequest: Request {
     switch attempt {
     case .key(let proof):
       world.database.records.binding(subject.bindingID)?.key(for: proof.factor)?.protection != .devicePasscode
-    case .profileTouchID: true
+    // A passkey is no evidence for a device's fingers either (R46).
+    case .profileTouchID, .passkey: true
     default: false
     }
   }
@@ -300,5 +353,14 @@ extension ChangeSet {
   func binding(_ bindingID: String) -> BindingRecord? {
     for case .putBinding(let record) in changes where Identifier.areEqual(record.bindingID, bindingID) { return record }
     return nil
+  }
+}
+
+extension ChangeSet {
+  fileprivate func raises(counterOf bindingID: String, to counter: UInt32) -> Bool {
+    changes.contains { change in
+      guard case .raiseProofCounter(let id, _, let new) = change else { return false }
+      return Identifier.areEqual(id, bindingID) && new == counter
+    }
   }
 }

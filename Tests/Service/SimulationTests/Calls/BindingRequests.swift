@@ -2,6 +2,7 @@
 
 import StoreModel
 import TouchstoneCodec
+import TouchstoneCrypto
 import TouchstonePolicy
 import TouchstoneStore
 
@@ -17,11 +18,12 @@ extension V1.BeginBindingRequest: Request {
   func check(_ answer: Answer, to call: Call, in world: World) {
     guard answer.denial == nil else {
       world.require(answer.ticket.isEmpty, "R28", "a denial gives a ticket")
-      return world.requireEvent(of: call, "binding.denied") {
-        $0.isOf(applicationID, profileID) || $0.isOf(applicationID, "")
-      }
+      return world.requireEvent(of: call, "binding.denied", ofPerhapsUnknown: profileID, in: applicationID)
     }
     world.require(world.ledger.isNew(challenge: answer.challenge), "R33", "a challenge is used twice")
+    world.require(answer.passkeyOptions.isEmpty == (passkey == nil), "R46", "options, or none, by mistake")
+    world.require(
+      passkey == nil || answer.passkeyOptions.hasChallenge(of: answer.signingInput), "R47", "another challenge")
     world.require(isAuthenticated(call, in: world), "R28", "a ticket for a login of long ago")
     world.ledger.note(
       HandedTicket(
@@ -42,7 +44,7 @@ extension V1.CompleteBindingRequest: Request {
   static let method = "BindingService/CompleteBinding"
   typealias Answer = V1.CompleteBindingResponse
 
-  var isRepeatable: Bool { keys.isEmpty }
+  var isRepeatable: Bool { keys.isEmpty && passkey == nil }
 
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
     guard Identifier.areEqual(event.applicationID, applicationID) else { return false }
@@ -79,32 +81,65 @@ extension V1.CompleteBindingRequest: Request {
   }
 
   private func isAsAsked(_ record: BindingRecord, _ handed: HandedTicket) -> Bool {
-    Identifier.areEqual(record.profileID, handed.profileID) && Identifier.areEqual(record.deviceID, handed.deviceID)
+    guard Identifier.areEqual(record.profileID, handed.profileID) else { return false }
+    if case .passkey = record.credential { return handed.deviceID.isEmpty && record.baseline == nil }
+    return Identifier.areEqual(record.deviceID, handed.deviceID)
       && record.baseline?.domainState ?? [] == posture?.domainState ?? []
   }
 
-  /// Each key signed this very ticket, and nothing vouches for it: only attackers send certificates here. A ProfileTouchID needs no proof, and is nobody else's.
+  /// Each key signed this very ticket, and only a genuine app vouches for it: attackers alone send certificates here. A
+  /// ProfileTouchID needs no proof, and is nobody else's. A passkey was made for this very ticket.
   private func isProven(_ record: BindingRecord, _ handed: HandedTicket, _ moment: Moment) -> Bool {
     switch record.credential {
     case .hardwareKeys(let recorded):
       return recorded.map(\.publicKey) == keys.map(\.publicKey)
         && recorded.map { Int32($0.protection.rawValue) } == keys.map(\.protection.rawValue)
-        && recorded.allSatisfy { $0.attestation == nil }
+        && recorded.map { $0.mlDSA65PublicKey ?? [] } == keys.map(\.mlDsa65PublicKey)
         && keys.allSatisfy { key in
-          guard let signature = moment.world.ledger.signature(key.signature) else { return false }
-          return signature.publicKey == key.publicKey && signature.message == handed.signingInput
+          moment.world.ledger.isSigned(
+            handed.signingInput, key.signature, key.mlDsa65Signature, by: key.publicKey, and: key.mlDsa65PublicKey)
         }
+        && (appAttest.map { isVouched(by: $0, record, handed, moment) } ?? isBare(record, moment))
     case .profileTouchID(let digest):
-      guard let value = profileTouchID?.value, keys.isEmpty, World.digest(ofProfileTouchID: value) == digest else {
+      guard let value = profileTouchID?.value, keys.isEmpty, isBare(record, moment),
+        World.digest(ofProfileTouchID: value) == digest
+      else {
         return false
       }
       return !moment.before.bindings.values.contains { other in
         !other.isRevoked && Identifier.areEqual(other.applicationID, applicationID)
           && other.credential == record.credential && !Identifier.areEqual(other.deviceID, handed.deviceID)
       }
-    // No phone here has one.
-    case .passkey: return false
+    case .passkey(let recorded):
+      guard let passkey, isBare(record, moment), passkey.attestationObject.hold(recorded.credentialID) else {
+        return false
+      }
+      return moment.world.ledger.proofs.signingInput(of: passkey) == handed.signingInput
+        && !moment.before.bindings.values.contains { other in
+          guard case .passkey(let held) = other.credential, !other.isRevoked else { return false }
+          return Identifier.areEqual(other.applicationID, applicationID) && held.credentialID == recorded.credentialID
+        }
     }
+  }
+
+  /// Nothing is proven of it, and nothing need be (R42).
+  private func isBare(_ record: BindingRecord, _ moment: Moment) -> Bool {
+    record.credential.proofLevel == .none && record.appAttest == nil
+      && !(moment.world.plan.requiresAttestation && Identifier.areEqual(applicationID, Names.provenApplication))
+  }
+
+  /// A genuine app said so of these very keys and this posture, for this ticket, and never before (R43).
+  private func isVouched(
+    by word: V1.AppAttest, _ record: BindingRecord, _ handed: HandedTicket, _ moment: Moment
+  ) -> Bool {
+    let isNew = word.assertion.isEmpty
+    guard let vouching = moment.world.ledger.proofs.vouching(isNew ? word.attestation : word.assertion),
+      Identifier.areEqual(applicationID, Names.provenApplication), vouching.keyID == word.keyID,
+      record.appAttest?.keyID == word.keyID, record.credential.proofLevel == .app,
+      vouching.clientData == BindingClientData(self, signingInput: handed.signingInput).bytes
+    else { return false }
+    let present = moment.before.activeBinding(applicationID, onDevice: handed.deviceID)
+    return record.proofCounter == vouching.counter && (isNew || present?.appAttest?.keyID == word.keyID)
   }
 
   func check(_ answer: Answer, to call: Call, in world: World) {
@@ -194,5 +229,18 @@ extension V1.AcceptDomainStateRequest: Request {
 
   func check(_ answer: Answer, to call: Call, in world: World) {
     world.require(answer.binding?.domainStateRecorded == true, "R26", "accepted, and not recorded")
+  }
+}
+
+extension String {
+  /// The challenge of WebAuthn's options (R47).
+  func hasChallenge(of signingInput: [UInt8]) -> Bool {
+    contains(#""challenge":"\#(Base64URL.encode(sha256(signingInput)))""#)
+  }
+}
+
+extension [UInt8] {
+  fileprivate func hold(_ part: [UInt8]) -> Bool {
+    indices.contains { self[$0...].starts(with: part) }
   }
 }

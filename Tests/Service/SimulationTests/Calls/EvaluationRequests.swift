@@ -41,6 +41,9 @@ extension V1.BeginEvaluationRequest: Request {
     let challenge = answer.challenge
     world.require(world.ledger.isNew(challenge: challenge), "R33", "a challenge is used twice")
     world.require(challenge.count == 32, "R34", "a challenge of \(challenge.count) bytes")
+    world.require(
+      answer.factors.contains(.passkey) == answer.passkeyOptions.hasChallenge(of: answer.signingInput), "R47",
+      "options, or none, by mistake")
     guard let policy = world.policy(named: policy, at: call) else {
       return world.report("R34", "an evaluation of a policy that there is not")
     }

@@ -36,10 +36,11 @@ extension V1.SetSecretRequest: Request {
   }
 
   func check(_ answer: Answer, to call: Call, in world: World) {
-    world.requireEvent(of: call, answer.accepted ? "secret.set" : "secret.refused") {
-      $0.isOf(applicationID, profileID) || (!answer.accepted && $0.isOf(applicationID, ""))
+    guard answer.accepted else {
+      return world.requireEvent(of: call, "secret.refused", ofPerhapsUnknown: profileID, in: applicationID)
     }
-    if answer.accepted { world.require(answer.denial == nil, "R16", "set, and denied") }
+    world.requireEvent(of: call, "secret.set") { $0.isOf(applicationID, profileID) }
+    world.require(answer.denial == nil, "R16", "set, and denied")
   }
 
   func summary(of answer: Answer) -> String { answer.accepted ? "set" : "refused, left \(answer.attemptsLeft)" }

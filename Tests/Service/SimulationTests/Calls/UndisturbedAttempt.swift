@@ -88,8 +88,9 @@ struct UndisturbedAttempt {
     let limit = opened.policy.failuresBeforeLockout
     let budget = opened.policy.attemptsPerEvaluation
     guard !device.isLockedOut, device.consecutiveFailures < limit, standing.failures < budget else { return nil }
-    let signature = world.ledger.signature(proof.signature)
-    if signature?.publicKey == key.publicKey, signature?.message == opened.signingInput {
+    let isRight = world.ledger.isSigned(
+      opened.signingInput, proof.signature, proof.mlDsa65Signature, by: key.publicKey, and: key.mlDSA65PublicKey ?? [])
+    if isRight {
       return Expectation(outcome: .succeeded, attemptsLeft: 0)
     }
     let left = limit - device.consecutiveFailures - 1

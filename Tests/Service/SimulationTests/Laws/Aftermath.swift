@@ -58,8 +58,13 @@ final class Aftermath {
     var credential = Credential(
       applicationID: applicationID, profileID: profileID, bindingID: "",
       keys: [GuardedKey(key: people.keys.take(), protection: .biometryCurrentSet)])
-    let completion = people.completion(
-      of: Enrolment(phone: phone, request: request, response: response), by: credential, replaceExisting: true)
+    let enrolment = Enrolment(phone: phone, request: request, response: response)
+    var completion = people.completion(of: enrolment, by: credential, replaceExisting: true)
+    if people.isVouchedNext(in: applicationID) {
+      people.vouch(for: &completion, of: enrolment, by: &credential, isNew: true)
+    }
+    // Attempts go without it: what is answered to them is another question.
+    credential.app = nil
     guard let binding = world.ask(completion)?.binding else { return nil }
     credential.bindingID = binding.bindingID
     _ = world.ask(V1.UnlockDeviceRequest(applicationID: applicationID, deviceID: phone.deviceID, reason: Names.reason))

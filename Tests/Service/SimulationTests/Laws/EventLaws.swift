@@ -13,7 +13,7 @@ enum EventLaws {
     "secret.set", "secret.removed", "secret.unlocked", "secret.refused", "settings.changed", "token.consumed",
     "token.refused", "token.revoked", "device.unlocked", "device.refused", "profile.refused",
   ]
-  private static let factors: Set<String> = ["biometry", "device_owner", "passcode", "gesture", "primary"]
+  private static let factors: Set<String> = ["biometry", "device_owner", "passcode", "gesture", "passkey", "primary"]
   private static let authorities: Set<String> = ["old_secret", "primary", "token", "settings"]
 
   static func check(_ event: EventDraft, with changeSet: ChangeSet, causes: [Call], _ world: World) {
@@ -36,6 +36,8 @@ enum EventLaws {
     case "factor", "preferred": factors.contains(detail.value)
     case "biometry", "gesture", "passcode": detail.value == "on" || detail.value == "off"
     case "authority", "evidence": authorities.contains(detail.value)
+    case "app_assertion": detail.value == "verified"
+    case "attestation": detail.value == "app"
     case "counted": detail.value == "yes" || detail.value == "no"
     case "reason": isWord(detail.value)
     case "stated_reason": detail.value == Names.reason

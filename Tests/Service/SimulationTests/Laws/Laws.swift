@@ -61,7 +61,9 @@ struct Laws {
     case .touchBinding(let id, _, _):
       require(before.binding(id)?.isRevoked == false, "R32", "what rests on an active binding rests on a revoked one")
     case .raiseProofCounter(let id, let from, let to):
-      require(before.binding(id)?.proofCounter == from && from < to, "R43", "a counter did not grow")
+      guard let counting = before.binding(id) else { return require(false, "R43", "a counter of no binding") }
+      require(counting.proofCounter == from && from < to, "R43", "a counter did not grow")
+      require(world.ledger.proofs.raise(counterOf: counting, to: to), "R43", "a counter was accepted before: \(to)")
     case .notePosture(_, let seen):
       require(seen.posture.domainState.isEmpty, "R41", "a domain state is kept with a posture")
     case .putReceipt, .moveReceipt, .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken:
@@ -102,6 +104,8 @@ struct Laws {
       "a binding changed without an event")
     guard let old else {
       require(!record.isRevoked, "R32", "a binding begins revoked")
+      require(
+        record.proofCounter >= world.ledger.proofs.counter(of: record), "R43", "a counter begins below its last one")
       return checkLimits(of: record)
     }
     require(!(old.isRevoked && !record.isRevoked), "R32", "a revoked binding came back")

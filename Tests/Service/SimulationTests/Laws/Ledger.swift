@@ -8,6 +8,7 @@ import TouchstoneStore
 @testable import TouchstoneService
 
 final class Ledger {
+  let proofs = ProofLedger()
   /// By their sealed bytes.
   private var evaluations: [[UInt8]: OpenedEvaluation] = [:]
   private var expiries: [UnixTime: Int] = [:]
@@ -49,6 +50,8 @@ final class Ledger {
 
   func note(_ binding: BindingRecord, at step: Int, replacing own: BindingRecord?) {
     note(name: binding.bindingID)
+    // A passkey's is its credential's, which no phone has.
+    if case .passkey = binding.credential { note(name: binding.deviceID) }
     let name = Array(binding.bindingID.utf8)
     guard bindings[name] == nil else { return }
     bindings[name] = BoundDevice(
@@ -67,11 +70,22 @@ final class Ledger {
 
   // MARK: Proofs
 
-  func note(signature: [UInt8], by key: SoftwareKey, over message: [UInt8]) {
-    signatures[signature] = Signature(publicKey: key.publicKeyX963, message: message)
+  /// - Parameter publicKey: on P-256, or of ML-DSA-65.
+  func note(signature: [UInt8], by publicKey: [UInt8], over message: [UInt8]) {
+    signatures[signature] = Signature(publicKey: publicKey, message: message)
   }
 
   func signature(_ bytes: [UInt8]) -> Signature? { signatures[bytes] }
+
+  /// Over this very message, by a key, and by its other half if it is hybrid; by nothing else beside it (R48).
+  func isSigned(
+    _ message: [UInt8], _ p256: [UInt8], _ otherHalf: [UInt8], by publicKey: [UInt8], and otherKey: [UInt8]
+  ) -> Bool {
+    guard let one = signatures[p256], one.publicKey == publicKey, one.message == message else { return false }
+    guard !otherKey.isEmpty else { return otherHalf.isEmpty }
+    guard let other = signatures[otherHalf] else { return false }
+    return other.publicKey == otherKey && other.message == message
+  }
 
   /// A verifier that nothing but the ledger can read.
   func newVerifier(of secret: [UInt8], context: [UInt8]) -> [UInt8] {
@@ -193,6 +207,7 @@ final class OpenedEvaluation {
 final class HandedTicket {
   let applicationID: String
   let profileID: String
+  /// Empty: for a passkey.
   let deviceID: String
   let signingInput: [UInt8]
   let expiresAt: UnixTime

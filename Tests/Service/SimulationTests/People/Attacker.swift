@@ -7,19 +7,23 @@ import TouchstoneCrypto
 import TouchstonePolicy
 
 final class Attacker {
-  private unowned let world: World
-  private unowned let people: People
-  private let ownKey: SoftwareKey
-  private var chance: Chance { world.chance }
+  unowned let world: World
+  unowned let people: People
+  let ownKey: SoftwareKey
+  let ownHybrid: HybridKey
+  /// Passkeys that were read out of their authenticators.
+  var clones: [Credential] = []
+  var chance: Chance { world.chance }
 
   init(world: World, people: People) {
     self.world = world
     self.people = people
     ownKey = people.keys.take()
+    ownHybrid = people.keys.takeHybrid()
   }
 
   func act() {
-    switch chance.below(17) {
+    switch chance.below(25) {
     case 0: guessKey()
     case 1, 2: guessSecret()
     case 3: guessProfileTouchID()
@@ -35,11 +39,19 @@ final class Attacker {
     case 13: changeSecret()
     case 14: attest()
     case 15: world.hangUp()
+    case 16: downgrade()
+    case 17: useClone()
+    case 18: useAnothersPasskey()
+    case 19: phish()
+    case 20: registerAgain()
+    case 21: forgeVouching()
+    case 22: moveVouching()
+    case 23: sendHeldBack()
     default: garble()
     }
   }
 
-  private var somePrompt: Prompt? { people.somePrompt() }
+  var somePrompt: Prompt? { people.somePrompt() }
 
   // MARK: Guessing
 
@@ -91,15 +103,30 @@ final class Attacker {
   /// One bit of something sealed or signed is another.
   private func tamper() {
     guard var prompt = somePrompt, let attempt = people.proof(for: prompt) else { return }
-    guard case .key(var proof) = attempt, chance.happens(50) else {
+    switch attempt {
+    case .key(var proof) where chance.happens(50):
+      if proof.mlDsa65Signature.isEmpty || chance.happens(50) {
+        flip(&proof.signature)
+      } else {
+        flip(&proof.mlDsa65Signature)
+      }
+      people.submit(.key(proof), to: prompt)
+    case .passkey(var proof) where chance.happens(80):
+      switch chance.below(5) {
+      case 0: flip(&proof.signature)
+      case 1: flip(&proof.authenticatorData)
+      case 2: flip(&proof.clientDataJSON)
+      case 3: flip(&proof.credentialID)
+      default: flip(&proof.userHandle)
+      }
+      people.submit(.passkey(proof), to: prompt)
+    default:
       flip(&prompt.response.evaluation)
-      return people.submit(attempt, to: prompt)
+      people.submit(attempt, to: prompt)
     }
-    flip(&proof.signature)
-    people.submit(.key(proof), to: prompt)
   }
 
-  private func flip(_ bytes: inout [UInt8]) {
+  func flip(_ bytes: inout [UInt8]) {
     guard !bytes.isEmpty else { return }
     bytes[chance.below(bytes.count)] ^= UInt8(1 << chance.below(8))
   }
@@ -123,6 +150,10 @@ final class Attacker {
 
   private func raceEnrolments(_ enrolment: Enrolment, _ count: Int) {
     for _ in 0..<count {
+      if enrolment.isForPasskey {
+        world.send(people.completion(of: enrolment, by: people.register(for: enrolment).1))
+        continue
+      }
       let credential = Credential(
         applicationID: enrolment.request.applicationID, profileID: "", bindingID: "", keys: people.makeKeys())
       world.send(people.completion(of: enrolment, by: credential, replaceExisting: true))

@@ -3,6 +3,9 @@
 enum Names {
   /// Two that only their bytes tell apart, as some of the profiles.
   static let applications = ["com.example.café", "com.example.cafe\u{301}"]
+  /// The one that serves passkeys and takes the word of an app, and in some worlds takes no key without it.
+  static let provenApplication = applications[0]
+  static let appID = "A1B2C3D4E5.org.example.cafe"
   static let profiles = ["alice", "Alice", "am\u{E9}lie", "ame\u{301}lie"]
   static let devices = (1...4).map { "phone-\($0)-5f9c27e8ab4d6b" }
   static let unknownBindings = ["bnd-of-nobody", "AAAAAAAAAAAAAAAAAAAAAA"]

@@ -69,17 +69,26 @@ extension People {
   func prove() { if let prompt = somePrompt() { prove(prompt) } }
 
   func prove(_ prompt: Prompt) {
-    if let attempt = proof(for: prompt) { submit(attempt, to: prompt) } else { enterSecret(prompt) }
+    guard let attempt = proof(for: prompt) else { return enterSecret(prompt) }
+    let request = attemptRequest(attempt, to: prompt)
+    if !request.appAssertion.isEmpty, chance.happens(20) { wallet.hold(back: request) } else { send(request) }
   }
 
   func proof(for prompt: Prompt) -> V1.SubmitAttemptRequest.Attempt? {
     let credential = prompt.credential
+    if let authenticator = credential.authenticator {
+      return assertion(of: authenticator, over: prompt.response.signingInput)
+    }
     if !credential.profileTouchID.isEmpty {
       return .profileTouchID(V1.ProfileTouchIDProof(profileTouchID: credential.profileTouchID))
     }
     let factor: V1.Factor = chance.happens(70) ? .biometry : .deviceOwner
-    guard let key = credential.key(for: factor) else { return nil }
-    return .key(V1.KeyProof(signature: sign(prompt.response.signingInput, with: key), factor: factor))
+    guard let guarded = credential.guardedKey(for: factor) else { return nil }
+    let input = prompt.response.signingInput
+    return .key(
+      V1.KeyProof(
+        signature: sign(input, with: guarded.key), factor: factor,
+        mlDsa65Signature: signOtherHalf(input, with: guarded.hybrid)))
   }
 
   /// As they remember it; sometimes they do not.
@@ -112,16 +121,24 @@ extension People {
   }
 
   func submit(_ attempt: V1.SubmitAttemptRequest.Attempt, to prompt: Prompt) {
-    world.send(attemptRequest(attempt, to: prompt)) { [self] answer in
+    send(attemptRequest(attempt, to: prompt))
+  }
+
+  func send(_ request: V1.SubmitAttemptRequest) {
+    world.send(request) { [self] answer in
       if let token = world.ledger.token(answer.token) { wallet.keep(token) }
     }
   }
 
   func attemptRequest(_ attempt: V1.SubmitAttemptRequest.Attempt, to prompt: Prompt) -> V1.SubmitAttemptRequest {
     let applicationID = prompt.request.applicationID
-    return V1.SubmitAttemptRequest(
+    var request = V1.SubmitAttemptRequest(
       applicationID: applicationID, evaluation: prompt.response.evaluation, attempt: attempt,
       posture: prompt.phone.posture(in: applicationID))
+    if let app = prompt.credential.app, chance.happens(60) {
+      vouch(for: &request, over: prompt.response.signingInput, by: app)
+    }
+    return request
   }
 
   func invalidate() {

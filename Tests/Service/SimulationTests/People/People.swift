@@ -26,9 +26,11 @@ final class People {
     let applicationID = chance.pick(Names.applications)
     let profileID = chance.pick(Names.profiles)
     switch chance.below(100) {
-    case 0..<9: beginBinding(phone, applicationID, profileID)
+    case 0..<7: beginBinding(phone, applicationID, profileID)
+    case 7..<9: beginPasskey(beside: phone, profileID)
     case 9..<18: completeBinding()
-    case 18..<34: begin(phone, applicationID)
+    case 18..<30: begin(phone, applicationID)
+    case 30..<34: beginByPasskey()
     case 34..<40: begin(phone, applicationID, profileID)
     case 40..<54: prove()
     case 54..<64: enterSecret()
@@ -88,10 +90,17 @@ final class People {
   func completeBinding() { if let enrolment = chance.pickAny(wallet.enrolments) { complete(enrolment) } }
 
   func complete(_ enrolment: Enrolment) {
+    if enrolment.isForPasskey { return completePasskey(enrolment) }
     var credential = Credential(
       applicationID: enrolment.request.applicationID, profileID: enrolment.request.profileID, bindingID: "")
-    if chance.happens(30) { credential.profileTouchID = chance.bytes(32) } else { credential.keys = makeKeys() }
-    let request = completion(of: enrolment, by: credential, replaceExisting: chance.happens(60))
+    let isVouched = isVouchedNext(in: credential.applicationID)
+    if !isVouched, chance.happens(30) {
+      credential.profileTouchID = chance.bytes(32)
+    } else {
+      credential.keys = makeKeys()
+    }
+    var request = completion(of: enrolment, by: credential, replaceExisting: chance.happens(60))
+    if isVouched { vouch(for: &request, of: enrolment, by: &credential) }
     world.send(request) { response in
       credential.bindingID = response.binding?.bindingID ?? ""
       enrolment.phone.keep(credential)
@@ -104,7 +113,9 @@ final class People {
     let keys = credential.keys.map { guarded in
       V1.HardwareKey(
         publicKey: guarded.key.publicKeyX963, protection: guarded.protection,
-        signature: sign(enrolment.response.signingInput, with: guarded.key))
+        signature: sign(enrolment.response.signingInput, with: guarded.key),
+        mlDsa65PublicKey: guarded.hybrid?.mlDSA65PublicKey ?? [],
+        mlDsa65Signature: signOtherHalf(enrolment.response.signingInput, with: guarded.hybrid))
     }
     return V1.CompleteBindingRequest(
       applicationID: credential.applicationID, ticket: enrolment.response.ticket, deviceName: "a phone", keys: keys,
@@ -112,12 +123,26 @@ final class People {
       posture: enrolment.phone.posture(in: credential.applicationID), replaceExisting: replaceExisting)
   }
 
+  /// Hybrid ones now and then: both, or neither.
   func makeKeys() -> [GuardedKey] {
-    var made = [GuardedKey(key: keys.take(), protection: chance.happens(70) ? .biometryCurrentSet : .biometryAny)]
-    if chance.happens(50) {
-      made.append(GuardedKey(key: keys.take(), protection: chance.happens(50) ? .userPresence : .devicePasscode))
-    }
+    let isHybrid = chance.happens(15)
+    var made = [makeKey(chance.happens(70) ? .biometryCurrentSet : .biometryAny, isHybrid)]
+    if chance.happens(50) { made.append(makeKey(chance.happens(50) ? .userPresence : .devicePasscode, isHybrid)) }
     return made
+  }
+
+  private func makeKey(_ protection: V1.KeyProtection, _ isHybrid: Bool) -> GuardedKey {
+    guard isHybrid else { return GuardedKey(key: keys.take(), protection: protection) }
+    let hybrid = keys.takeHybrid()
+    return GuardedKey(key: hybrid.p256, protection: protection, hybrid: hybrid)
+  }
+
+  /// Empty where the key is not hybrid.
+  func signOtherHalf(_ input: [UInt8], with hybrid: HybridKey?) -> [UInt8] {
+    guard let hybrid else { return [] }
+    let signature = hybrid.signByMLDSA65(input)
+    world.ledger.note(signature: signature, by: hybrid.mlDSA65PublicKey, over: input)
+    return signature
   }
 
   /// With the person's consent to this very input. As `r ‖ s`, whose length is always the same: DER's is not, and the
@@ -127,7 +152,7 @@ final class People {
       preconditionFailure("a key's own signature is DER")
     }
     let bytes = Array(signature.rawRepresentation)
-    world.ledger.note(signature: bytes, by: key, over: input)
+    world.ledger.note(signature: bytes, by: key.publicKeyX963, over: input)
     return bytes
   }
 

@@ -56,6 +56,12 @@ struct Credential {
   /// Two at most; none where a ProfileTouchID stands in their place.
   var keys: [GuardedKey] = []
   var profileTouchID: [UInt8] = []
+  /// Of a passkey, which has no phone.
+  var authenticator: SimulatedAuthenticator?
+  /// The app that vouches for the keys; `nil`: none does.
+  var app: VouchingApp?
+
+  func guardedKey(for factor: V1.Factor) -> GuardedKey? { keys.first { $0.factor == factor } }
 
   func key(for factor: V1.Factor) -> SoftwareKey? { keys.first { $0.factor == factor }?.key }
 }
@@ -63,8 +69,21 @@ struct Credential {
 struct GuardedKey {
   var key: SoftwareKey
   var protection: V1.KeyProtection
+  /// Of a hybrid key, whose half on P-256 is `key` (R48).
+  var hybrid: HybridKey?
 
   var factor: V1.Factor { protection == .biometryAny || protection == .biometryCurrentSet ? .biometry : .deviceOwner }
+}
+
+/// An app with an App Attest key.
+struct VouchingApp {
+  var service: SimulatedAppAttest
+  var keyID: [UInt8]
+
+  init(appID: String = Names.appID, authority: AppAttestAuthority, seed: UInt64) {
+    service = SimulatedAppAttest(appID: appID, authority: authority, seed: seed)
+    keyID = service.generateKey()
+  }
 }
 
 /// Keys are made once for all worlds: a world takes them one after another.
@@ -73,10 +92,20 @@ struct KeyPool {
     var generator = Chance(seed: 1)
     return (0..<512).map { _ in SoftwareKey(using: &generator) }
   }()
+  /// Hybrid keys take long to make.
+  private static let hybrids: [HybridKey] = {
+    var generator = Chance(seed: 3)
+    return (0..<64).map { _ in HybridKey(using: &generator) }
+  }()
 
   private var next: Int
 
   init(by chance: Chance) { next = chance.below(Self.keys.count) }
+
+  mutating func takeHybrid() -> HybridKey {
+    next = (next + 1) % Self.keys.count
+    return Self.hybrids[next % Self.hybrids.count]
+  }
 
   mutating func take() -> SoftwareKey {
     next = (next + 1) % Self.keys.count

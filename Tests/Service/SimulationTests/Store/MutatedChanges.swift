@@ -15,6 +15,8 @@ extension Mutation {
       changeSet.changes = changeSet.changes.map { $0.isOfProfile ? records.atCurrentVersion($0) : $0 }
     case .storeForgetsTickets: changeSet.changes.removeAll { if case .useTicket = $0 { true } else { false } }
     case .storeDropsEvents: changeSet.events = []
+    case .storeForgetsCounters:
+      changeSet.changes.removeAll { if case .raiseProofCounter = $0 { true } else { false } }
     default: break
     }
     return changeSet

@@ -27,4 +27,10 @@ enum Mutation: String, CaseIterable, Sendable {
   case bindingLimitIsLax
   /// A forger's hardware is as good as a maker's.
   case anyMakerIsTrusted
+  /// A forger's word for an app is as good as Apple's.
+  case anyAppAttestAuthorityIsTrusted
+  /// Keys that nothing vouches for, where something must.
+  case bareKeysAreTaken
+  /// Counts of passkeys and apps are never kept.
+  case storeForgetsCounters
 }

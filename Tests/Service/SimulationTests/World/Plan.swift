@@ -11,6 +11,8 @@ struct Plan {
   let hasCrashes: Bool
   let hasClockJumps: Bool
   let hasStaleReads: Bool
+  /// Whether the proven application takes no key that no app vouches for.
+  let requiresAttestation: Bool
   /// Whether strangers are compared before the storm, and honest people served after it.
   let hasMirror: Bool
   let hasAftermath: Bool
@@ -30,6 +32,7 @@ struct Plan {
     hasCrashes = chance.happens(50)
     hasClockJumps = chance.happens(60)
     hasStaleReads = chance.happens(20)
+    requiresAttestation = chance.happens(15)
     hasMirror = chance.happens(25)
     hasAftermath = chance.happens(40)
     secretThreads = chance.pick([1, 2, 16])
@@ -39,9 +42,9 @@ struct Plan {
     policies = EvaluationPolicy.builtIn + [Self.everything, Self.once]
   }
 
-  /// Every factor there is, but passkeys.
+  /// Every factor there is.
   private static let everything = EvaluationPolicy(
-    name: "everything", purpose: .login, factors: [.biometry, .deviceOwner, .gesture, .passcode, .primary],
+    name: "everything", purpose: .login, factors: [.biometry, .deviceOwner, .gesture, .passcode, .passkey, .primary],
     tokenLifetime: .seconds(300))
 
   /// Whose tokens serve once, though nothing is paid.

@@ -81,8 +81,24 @@ extension World {
 
   /// The event of this answer, written while its call was in flight (R41).
   func requireEvent(of call: Call, _ kind: String, where isRight: (EventDraft) -> Bool) {
-    let isThere = database.claimEvent(of: call) { $0.kind == kind && isRight($0) }
-    require(isThere, "R41", "call \(call.number) is answered without its event \(kind)")
+    require(claimEvent(of: call, kind, where: isRight), "R41", Self.isWithout(kind, call))
+  }
+
+  /// The event of an answer about a profile. It names none if nothing was known of the profile (R37). Such an event may be
+  /// of another profile's call, so one that names this profile goes first.
+  func requireEvent(of call: Call, _ kind: String, ofPerhapsUnknown profileID: String, in applicationID: String) {
+    let isThere =
+      claimEvent(of: call, kind) { $0.isOf(applicationID, profileID) }
+      || claimEvent(of: call, kind) { $0.isOf(applicationID, "") }
+    require(isThere, "R41", Self.isWithout(kind, call))
+  }
+
+  private func claimEvent(of call: Call, _ kind: String, where isRight: (EventDraft) -> Bool) -> Bool {
+    database.claimEvent(of: call) { $0.kind == kind && isRight($0) }
+  }
+
+  private static func isWithout(_ kind: String, _ call: Call) -> String {
+    "call \(call.number) is answered without its event \(kind)"
   }
 
   /// As it was when the call was taken up.

@@ -6,6 +6,7 @@
 
 import DispatchRPC
 import Logging
+import SimulatedPhone
 import StoreModel
 import TestSupport
 import TouchstoneAttestation
@@ -198,6 +199,17 @@ final class World: @unchecked Sendable {
   static let maker = AndroidMaker()
   static let forger = AndroidMaker()
 
+  /// Apple's stand-in, which the services trust, and a forger's, which they do not.
+  static let apple = AppAttestAuthority()
+  static let appleForger = AppAttestAuthority()
+
+  private static let appAttestRoots = (trusted: [root(of: apple)], untrusted: [root(of: appleForger)])
+
+  private static func root(of authority: AppAttestAuthority) -> Certificate {
+    guard let root = try? Certificate(der: authority.root) else { preconditionFailure("a root can be read") }
+    return root
+  }
+
   private static let roots = (trusted: roots(of: maker), untrusted: roots(of: forger))
 
   private static func roots(of maker: AndroidMaker) -> [Certificate] {
@@ -210,6 +222,11 @@ final class World: @unchecked Sendable {
   /// What the services make of whom they do not know.
   static let standIns = StandIns(pepper: keys.pepper)
 
+  /// As an authenticator keeps it.
+  static func userHandle(of profileID: String, in applicationID: String) -> [UInt8] {
+    keys.pepper.userHandle(of: profileID, in: applicationID)
+  }
+
   /// As a binding keeps it.
   static func digest(ofProfileTouchID bytes: [UInt8]) -> [UInt8] { keys.pepper.digest(ofProfileTouchID: bytes) }
 
@@ -220,6 +237,16 @@ final class World: @unchecked Sendable {
     configuration.enrolment = plan.servedEnrolment
     configuration.androidTrust.roots = Self.roots.trusted
     if plan.mutation == .anyMakerIsTrusted { configuration.androidTrust.roots? += Self.roots.untrusted }
+    configuration.androidTrust.appAttestRoots = Self.appAttestRoots.trusted
+    if plan.mutation == .anyAppAttestAuthorityIsTrusted {
+      configuration.androidTrust.appAttestRoots? += Self.appAttestRoots.untrusted
+    }
+    configuration.applications = [
+      Names.provenApplication: AttestationRequirements(
+        demand: plan.requiresAttestation && plan.mutation != .bareKeysAreTaken ? .required : .accepted,
+        appIDs: [Names.appID],
+        passkeys: PasskeyRequirements(rpID: People.page.rpID, origins: [People.page.origin]))
+    ]
     return TouchstoneService(
       configuration: configuration, store: ReplicaStore(world: self, life: life), keys: Self.keys,
       eventLoopCount: eventLoopCount,
