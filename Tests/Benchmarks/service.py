@@ -141,6 +141,10 @@ class Service:
         self.address = line.removeprefix("listening on ").strip()
 
     @property
+    def pid(self):
+        return self._process.pid
+
+    @property
     def megabytes(self):
         return self.resident_bytes / 2**20
 

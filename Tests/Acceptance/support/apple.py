@@ -80,7 +80,7 @@ def client_data_of_attempt(signing_input, key, posture):
 class Apple:
     """Who certifies App Attest keys: a root, and the authority below it."""
 
-    def __init__(self, name="App Attestation"):
+    def __init__(self, name="App Attestation", new_key=new_key):
         self._root_key, self.authority_key = new_key(), new_key()
         self._root_name, self.authority_name = common_name(f"{name} Root CA"), common_name(f"{name} CA 1")
         self.root = certificate(self._root_name, self._root_name, self._root_key, self._root_key, is_authority=True)
