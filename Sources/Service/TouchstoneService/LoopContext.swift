@@ -1,4 +1,4 @@
-// What one event loop of the RPC server owns: its codec and the signatures it is about to verify.
+// The state of one event loop of the RPC server: its codec and the signatures it is about to verify.
 
 internal import CoreMetrics
 internal import DispatchRPC

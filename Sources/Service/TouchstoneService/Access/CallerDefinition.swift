@@ -5,8 +5,8 @@ internal import TouchstonePolicy
 
 /// One caller: how the service identifies it, and its grants. Everything else is refused.
 public struct CallerDefinition: Sendable {
-  /// The name in the audit log. What is sealed for one caller opens for no other. If the name is given to another service
-  /// later, that service can finish what was begun under the name.
+  /// The name in the audit log. Content that is sealed for one caller opens for no other. If the name is given to
+  /// another service later, that service can finish evaluations and bindings that were begun under the name.
   public var name: String
   /// One at most, so that it is always clear which name counts.
   public var certificateName: CertificateName?

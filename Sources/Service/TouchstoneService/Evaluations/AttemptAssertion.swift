@@ -47,7 +47,7 @@ extension AttemptFlow {
     let clientData = AttemptClientData(
       signingInput: evaluation.signingInput(applicationID: applicationID, policy: policy), signature: signature.p256,
       mlDSA65Signature: signature.mlDSA65, posture: offered.posture)
-    // Where there is no key, a stand-in takes as long to say no (R37).
+    // If there is no key, a stand-in is checked in its place, so that the refusal takes as long (R37).
     let check = SignatureCheck(
       publicKey: try imported(binding?.value.appAttest?.publicKey ?? P256PublicKey.standInBytes, P256PublicKey.init),
       signature: offered.assertion.signature,

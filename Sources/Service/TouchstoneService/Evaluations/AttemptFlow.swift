@@ -161,7 +161,7 @@ final class AttemptFlow: Sendable {
     _ signature: KeySignature, by factor: Factor, _ subject: Subject, in round: DecisionRound
   ) throws(RequestError) {
     let ownKey = subject.sharedBinding?.value.key(for: factor)
-    // Where there is no key, a stand-in takes as long to say no (R37).
+    // If there is no key, a stand-in is checked in its place, so that the refusal takes as long (R37).
     var check = SignatureCheck(
       publicKey: try imported(ownKey?.publicKey ?? P256PublicKey.standInBytes, P256PublicKey.init),
       signature: signature.p256, message: evaluation.signingInput(applicationID: applicationID, policy: policy))
@@ -355,7 +355,7 @@ struct DecidedAttempt: Sendable {
   var rehashed: [UInt8]?
   /// True if an earlier step counted the attempt already.
   var isCounted = false
-  /// What the verdict changes where it was counted, if that is another record.
+  /// The verdict's changes to the record that counted the attempt, if the verdict settles in another record.
   var returned: [Change] = []
 
   init(_ decision: AttemptDecision, of subject: Subject, at time: UnixTime) {

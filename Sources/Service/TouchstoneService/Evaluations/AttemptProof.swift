@@ -1,4 +1,4 @@
-// What a device or its caller sends as one attempt, and what may be wrong with it.
+// One attempt, as a device or its caller sends it, and its validation.
 
 internal import DispatchRPC
 internal import TouchstoneCodec
@@ -32,7 +32,7 @@ enum AttemptProof: Sendable {
   }
 }
 
-/// What a binding's key signed.
+/// The signature by a binding's key.
 struct KeySignature: Sendable {
   var p256: [UInt8]
   /// Empty: the key is not hybrid (R48).

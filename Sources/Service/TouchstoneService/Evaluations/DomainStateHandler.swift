@@ -8,7 +8,7 @@ internal import TouchstonePolicy
 internal import TouchstoneStore
 
 extension TouchstoneService {
-  /// What the caller shows.
+  /// The evidence that the caller shows.
   fileprivate enum Evidence: Sendable {
     case token(String)
     case primary(authenticatedAt: UnixTime)

@@ -245,8 +245,8 @@ extension TouchstoneService {
 }
 
 extension SealedEvaluation {
-  /// What its refusals are counted by. A ProfileTouchID's bearer is nobody yet, and one bearer's refusals leave room for
-  /// another's.
+  /// The name by which the evaluation's refusals are counted. A ProfileTouchID's bearer has no name yet, so the
+  /// evaluation's id is taken: one bearer's refusals leave room for another's.
   var countedName: String {
     subject == .bearer ? Base64URL.encode(key.id.bytes) : subject.name
   }

@@ -57,7 +57,7 @@ extension TouchstoneService {
       }
       var terms = terms
       terms.posture = seen.posture
-      // What is not stored is taken for unchanged, where that phone had any to give.
+      // A stored posture has no domain state. If that phone had one to give, it is taken for unchanged.
       if seen.posture.isBiometryEnrolled && !seen.posture.isBiometryLockedOut {
         terms.posture.domainState = binding.baseline?.domainState ?? []
       }

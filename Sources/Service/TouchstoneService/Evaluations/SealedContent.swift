@@ -1,4 +1,5 @@
-// What the service hands out sealed, instead of storing it: an evaluation (R34) and a binding ticket (R28).
+// The contents that the service hands out sealed, instead of storing them: an evaluation (R34) and a binding ticket
+// (R28).
 //
 // The format is the service's own and never leaves it in the clear: fields in a fixed order, each variable one behind
 // its length in 4 bytes, big-endian. Only authentic bytes are ever parsed.
@@ -28,7 +29,7 @@ struct SealedEvaluation: Hashable {
   }
 }
 
-/// What the person is shown (R18).
+/// The texts that the person is shown (R18).
 struct Prompt: Hashable {
   var localizedReason: String
   /// As the app asks for them.
@@ -79,8 +80,8 @@ struct SealedTicket: Hashable {
   }
 }
 
-/// Seals for one caller and one application: opened for any other, the bytes are not authentic. What was sealed before the
-/// store was restored from a backup does not open either.
+/// Seals for one caller and one application: opened for any other, the bytes are not authentic. Content that was sealed
+/// before the store was restored from a backup does not open either.
 struct ContentSealer: Sendable {
   private let sealer: Sealer
   private let lineage: Lineage

@@ -1,4 +1,4 @@
-// What is counted of one policy's evaluations.
+// The counters of one policy's evaluations.
 
 internal import CoreMetrics
 internal import TouchstoneMetrics

@@ -1,4 +1,4 @@
-// What the handlers count, apart from what belongs to one policy.
+// The counters of the handlers, apart from those that belong to one policy.
 
 internal import CoreMetrics
 internal import DispatchRPC

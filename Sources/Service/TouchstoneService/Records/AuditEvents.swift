@@ -1,4 +1,5 @@
-// What goes into the audit log, and under which name (R41). Never a secret, a signature, a token or a domain state.
+// The events of the audit log, and their names (R41). No event contains a secret, a signature, a token or a domain
+// state.
 
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
@@ -115,7 +116,7 @@ extension EventDraft {
       caller: caller.identity, details: details)
   }
 
-  /// What they are from now on.
+  /// Returns the event for settings as they are from now on.
   static func settingsChanged(
     _ settings: UnlockSettings, _ profile: ProfileName, caller: Caller, time: UnixTime
   ) -> EventDraft {

@@ -29,7 +29,7 @@ struct EventBucket {
     return take(at: now, interval: interval)
   }
 
-  /// What was taken and not needed, or is earned. There is never more than the burst.
+  /// Gives back room that was taken and not needed, or adds earned room. There is never more room than the burst.
   mutating func makeRoom(_ time: Duration) {
     isFullAt = isFullAt.advanced(by: .zero - time)
   }

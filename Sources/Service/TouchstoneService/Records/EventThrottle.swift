@@ -7,8 +7,9 @@ internal import TouchstonePolicy
 /// Admits a few events at once for each caller, application, name and answer, then one now and then, and counts the rest.
 /// A caller also has a bound for all of them together, since it can make up names and applications.
 struct EventThrottle {
-  /// What was refused, and what the caller was told of it. The audit log may say more than the caller was told, so that is
-  /// left out: whether a call waits for the disk must not tell it (R37).
+  /// Identifies the events that are counted together: the refused thing, and the answer that the caller got. The audit
+  /// log may give more detail than the answer. The key leaves that out: whether a call waits for the disk must not
+  /// reveal it (R37).
   struct Key: Hashable {
     /// The application and the binding, profile or token that the caller named, known or not, so that one person's refusals
     /// leave room for another's. `nil`: of more names than are counted apart.
@@ -38,7 +39,7 @@ struct EventThrottle {
     fileprivate var interval: Duration { about == nil ? .zero : RefusalThrottle.interval }
   }
 
-  /// What becomes of one event.
+  /// The throttle's verdict on one event.
   struct Admission: Hashable, Sendable {
     /// How many events like it were left out since the last one; `nil`: there is no room for this one.
     var suppressed: Int?
@@ -51,10 +52,10 @@ struct EventThrottle {
   /// …and from then on 86,400 a day. An event of a made-up binding took 290 bytes in SQLite, and it takes 1.2 KB at most with
   /// the longest identifiers: 25 MB to 100 MB a day, however many names a flood makes up.
   static let callerInterval = Duration.seconds(1)
-  /// So many evaluations that succeed make room for one more. Each is an event itself, so a flood adds at most a tenth to what
-  /// they write. Other successes (a binding, a secret, a token's use) are rarer or follow from one, and make no room. A caller
-  /// with 1,000 logins a second has room for 101 refusals a second. If 1 % of its logins are denied and 5 % canceled, it uses
-  /// 60 of them.
+  /// The number of successful evaluations that makes room for one more event. Each success is an event itself, so a
+  /// flood adds at most a tenth to what the successes write. Other successes (a binding, a secret, a token's use) are
+  /// rarer or follow from one, and make no room. A caller with 1,000 logins a second has room for 101 refusals a second.
+  /// If 1 % of its logins are denied and 5 % canceled, it uses 60 of them.
   static let successesPerEvent = 10
   /// Names times answers of one caller, some 200 bytes each. A name takes its place for a minute, and is forgotten a minute
   /// later at most: enough for 136 refusals a second, each of another name. Earned ones have as many places again, so that
@@ -177,7 +178,7 @@ extension EventThrottle.Share {
     return buckets.count < limit ? key : key.shared
   }
 
-  /// Who had none for long. What was left out since goes on in the shared counts.
+  /// Forgets the names that had no event for long. The events that were left out since are added to the shared counts.
   private mutating func forgetQuiet(at now: MonotonicTime) {
     for (key, bucket) in buckets where bucket.isFullAt <= now && key.about != nil {
       buckets[key] = nil

@@ -39,7 +39,7 @@ extension ProfileRecord {
     setSecret(secret, factor)
   }
 
-  /// An erased one: its verifier goes. What counts against guessers stays.
+  /// Erases a secret: removes its verifier, and keeps the counts that slow down guessers.
   mutating func eraseSecret(_ factor: Factor, at now: UnixTime) {
     take(standing.erasingSecret(factor, at: now), at: now)
   }
@@ -55,7 +55,7 @@ extension ProfileRecord {
     setSecret(secret, factor)
   }
 
-  /// What the rules made of it.
+  /// Takes over the standing that the rules made.
   private mutating func take(_ standing: ProfileStanding, at now: UnixTime) {
     self = written()
     settings = standing.settings

@@ -3,8 +3,8 @@
 internal import TouchstoneCrypto
 
 extension P256PublicKey {
-  /// P-256's generator (SEC 2, section 2.4.2), as a key is stored: a valid point, so that importing it and a check against it
-  /// take as long as any other. What the check says is never used.
+  /// P-256's generator (SEC 2, section 2.4.2), as a key is stored: a valid point, so that importing it and a check
+  /// against it take as long as any other. The check's result is never used.
   static let standInBytes: [UInt8] = {
     let x: [UInt8] = [
       0x6B, 0x17, 0xD1, 0xF2, 0xE1, 0x2C, 0x42, 0x47, 0xF8, 0xBC, 0xE6, 0xE5, 0x63, 0xA4, 0x40, 0xF2,

@@ -260,7 +260,7 @@ struct StandIns: Sendable {
 }
 
 extension BindingStanding {
-  /// What a policy may ask of a passkey that is known; `nil`: there is none.
+  /// Adds the facts that a policy may ask of a known passkey; `nil`: there is none.
   fileprivate mutating func show(_ passkey: PasskeyRecord?) {
     guard let passkey else { return }
     passkeyLevel = passkey.attestation?.level ?? .none
@@ -306,7 +306,7 @@ extension ProfileRecord {
     kind == .gesture ? gesture : passcode
   }
 
-  /// Where attempts are counted if the caller names this profile.
+  /// Returns the count of attempts at the secret for a caller that names this profile.
   func secretCount(of kind: Factor, standIn: ProfileRecord) -> SecretCount {
     SecretCount(own: secret(kind)?.standing, standIn: standIn.secret(kind)?.standing)
   }

@@ -30,7 +30,7 @@ struct ThrottledEvent: Sendable {
       answer: answer ?? event.reason ?? "")
   }
 
-  /// What is to be committed; `nil`: nothing.
+  /// Returns the changes and the event to commit; `nil`: there are none.
   func changeSet(_ admission: EventThrottle.Admission) -> ChangeSet? {
     guard admission.suppressed != nil || isRequired else {
       let changes = changes + (admission.notesPosture ? posture.map { [$0.changeOrAsMuch] } ?? [] : [])
@@ -52,7 +52,7 @@ struct PostureNote: Sendable {
     bindingID.map { [.notePosture(bindingID: $0, seen)] } ?? []
   }
 
-  /// Where there is nothing to keep, a commit that takes as long (R37): no binding's id is empty.
+  /// The change, or, if there is nothing to keep, one that takes as long to commit (R37): no binding's id is empty.
   var changeOrAsMuch: Change { .notePosture(bindingID: bindingID ?? "", seen) }
 }
 

@@ -26,11 +26,11 @@ struct OldSecretCheck<Response: SecretChangeResponse>: SecretCheck {
       count = profile.secretCount(of: kind, standIn: standIn)
     }
 
-    /// Where attempts are counted.
+    /// The record in which attempts are counted.
     var record: ProfileRecord { count.isSet ? profile : standIn }
 
-    /// What a refusal rests on beside that record: it names the profile also where the stand-in counts. It takes as much where
-    /// the profile counts (R37).
+    /// The requirement on the other record. A refusal rests on it too, because it names the profile even if the
+    /// stand-in counts. If the profile counts, the stand-in is required, so that the commit takes as long (R37).
     var otherRequirement: Change { .require(count.isSet ? standIn : profile) }
 
     func target(_ kind: Factor) -> SecretTarget {

@@ -1,8 +1,8 @@
 // Which passcode or gesture of those that are ready is hashed next. Pure.
 
-/// Start-time fair queueing (Goyal, Vin and Cheng 1996), where every hash costs 1, of callers and of applications at once: a
-/// request is as late as its caller or its application, whichever is later, and the earliest one goes first. So neither a
-/// caller with hundreds of applications nor an application with many callers has more than one share.
+/// Start-time fair queueing (Goyal, Vin and Cheng 1996), where every hash costs 1, of callers and of applications at
+/// once: a request is as late as its caller or its application, whichever is later, and the earliest one goes first.
+/// Neither a caller with hundreds of applications nor an application with many callers has more than one share.
 ///
 /// Requests that are equally late take turns: of applications first, since all may be one caller's, then of callers, then of
 /// secrets. The second request at a secret waits for the first ones at others.

@@ -56,8 +56,9 @@ struct SecretAttempt: SecretCheck {
 
   func isRight(_ verdict: SecretVerdict) -> Bool { verdict.isRight }
 
-  /// Where the binding was revoked, nothing is right any more, and the failure that its admission counted is in what the
-  /// stand-in begins with (R37). The profile's own count is settled beside it, so that a revocation costs its owner nothing.
+  /// If the binding was revoked, every verdict settles, because no secret is right any more. The stand-in begins with a
+  /// count that includes the failure of this admission (R37). The profile's own count is settled beside it, so that a
+  /// revocation costs its owner nothing.
   func takesAnyVerdict(_ subject: Subject) -> Bool {
     subject.binding?.isRevoked == true
   }

@@ -6,7 +6,7 @@ internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// What SetSecret and RemoveSecret answer alike.
+/// The response that SetSecret and RemoveSecret have in common.
 protocol SecretChangeResponse: WireMessage {
   init(accepted: Bool, denial: V1.Denial?, attemptsLeft: UInt32)
 }
@@ -14,7 +14,7 @@ protocol SecretChangeResponse: WireMessage {
 extension V1.SetSecretResponse: SecretChangeResponse {}
 extension V1.RemoveSecretResponse: SecretChangeResponse {}
 
-/// What the caller sends to show that the secret may be changed.
+/// The authority that the caller sends to show that the secret may be changed.
 enum OfferedAuthority: Sendable {
   case oldSecret(SecretBytes)
   case primary(authenticatedAt: UnixTime)

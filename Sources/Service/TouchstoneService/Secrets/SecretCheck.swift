@@ -6,10 +6,10 @@ internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// What an attempt in an evaluation and a change by the old secret do each in its own way.
+/// A check of a secret. An attempt in an evaluation and a change by the old secret each implement it in their own way.
 protocol SecretCheck: Sendable {
   associatedtype Response: WireMessage
-  /// What is decided on.
+  /// The records that the check decides on.
   associatedtype Holder: Sendable
   associatedtype Verdict: Sendable
 
@@ -37,7 +37,7 @@ protocol SecretCheck: Sendable {
   func settle(_ checked: CheckedSecret<Verdict>, on holder: Holder, in turn: SecretTurn, _ round: DecisionRound)
 }
 
-/// What is verified.
+/// The secret that is verified.
 struct SecretTarget: Sendable, Equatable {
   var name: SecretName
   /// `nil`: a stand-in's.
@@ -53,7 +53,7 @@ struct CheckedSecret<Verdict: Sendable>: Sendable {
   var target: SecretTarget
   var reservation: SecretAdmission.Reservation
   var verdict: Verdict
-  /// What the verdict changes where the attempt was counted, if it settles elsewhere.
+  /// The verdict's changes to the record that counted the attempt, if the verdict settles in another record.
   var returned: [Change] = []
 }
 
@@ -110,8 +110,9 @@ extension SecretCheck {
     }
   }
 
-  /// A verdict is about the secret that it was checked against. Where another one was set meanwhile (or the same one hashed
-  /// anew), the check begins again, and counts there. Where the attempt was counted first, it does not stay counted.
+  /// Settles a verdict, which is about the secret that it was checked against. If another secret was set meanwhile (or
+  /// the same one hashed anew), the check begins again, and the attempt counts at the new one. The record that counted it
+  /// first is settled too, so that the attempt does not stay in flight there.
   private func settle(_ checked: CheckedSecret<Verdict>, in turn: SecretTurn, _ round: DecisionRound) {
     read { holder throws(RequestError) in
       let again = round.retrying { round in settle(checked, in: turn, round) }

@@ -1,4 +1,4 @@
-// What passcodes and gestures are checked with, for the attempts in evaluations and for the changes of a secret alike.
+// The parts that check passcodes and gestures, for the attempts in evaluations and for the changes of a secret alike.
 //
 // A check has two phases (R14), both in a turn at the gate (`SecretGate`):
 //
@@ -30,7 +30,7 @@ struct SecretChecks: Sendable {
   }
 }
 
-/// What a check said.
+/// The result of a check.
 enum SecretVerdict: Sendable {
   case wrong
   /// `rehashed`: the verifier to store instead, where the parameters were raised (R16).
@@ -100,8 +100,8 @@ extension Exchange {
 
   // MARK: Turns
 
-  /// Runs `step` in a turn at the secret, on the call's event loop; refuses the call where the gate is full or the wait
-  /// too long. Where the caller is gone when its turn comes, nothing runs.
+  /// Runs `step` in a turn at the secret, on the call's event loop; refuses the call if the gate is full or the wait
+  /// too long. If the caller is gone when its turn comes, nothing runs.
   func takeTurn(at name: SecretName, of gate: SecretGate, _ step: @escaping SecretGate.Step) throws(RequestError) {
     let visitor = visitor(at: name) { turn in
       if !call.isCancelled { step(turn) }
@@ -151,8 +151,8 @@ extension Exchange {
     switch entry {
     case .place(let place): return place
     case .waiting: turn.end()
-    // Where right ones come in a crowd, each verdict admits as many again. They wait for each other, and leave places to
-    // other people's secrets.
+    // If many right secrets come at once, each verdict admits as many again. These attempts wait for each other, and
+    // leave places to other people's secrets.
     case .nameHasItsShare: turn.wait()
     case .refused(let limit): throw .tooManySecretChecks(of: name, by: caller, limit)
     }

@@ -7,11 +7,11 @@
 //                 ▼          ▼
 //              expired      left
 //
-// Nothing is counted while a request waits, so a waiting request may be refused. What has a place may be counted (R14), and
-// then it must be hashed soon: so there are few places. Waiting requests get places in turns (caller, then application, then
-// secret), and ready ones are hashed in turns of callers and applications (`ReadySecrets`). A caller that comes new, and a
-// new application of a caller, find a free place at once (`FairShares`); and they wait for no more than the hash that runs,
-// since they had less than their share.
+// Nothing is counted while a request waits, so a waiting request may be refused. A request with a place may be counted
+// (R14), and then it must be hashed soon, which is why there are few places. Waiting requests get places in turns
+// (caller, then application, then secret), and ready ones are hashed in turns of callers and applications
+// (`ReadySecrets`). A new caller, and a new application of a caller, find a free place at once (`FairShares`); and they
+// wait for no more than the hash that runs, since they had less than their share.
 //
 // The caller comes first because the service knows it. The application is a name that the caller gives: a caller that is
 // granted hundreds of them, or invents them where there is no configuration, has one caller's share all the same. The
@@ -50,7 +50,7 @@ struct SecretSchedule: Sendable {
     case secret
   }
 
-  /// What follows from an event.
+  /// The actions that follow from an event.
   struct Actions: Sendable, Equatable {
     /// They have a place now.
     var granted: [ID] = []
@@ -79,8 +79,8 @@ struct SecretSchedule: Sendable {
   /// By how many hashes for each thread a caller or an application may catch up that had less than its share: so that a few
   /// people who come at once do not wait behind a flood one by one.
   static let creditPerThread = 4
-  /// What is ready goes first after so many others for each thread were started in the meantime. At some 30 ms each this
-  /// makes 2 s: within the ten after which an admission counts as lost (R14), even on a busy machine.
+  /// A ready request goes first after this many others for each thread were started in the meantime. At some 30 ms each
+  /// this makes 2 s: within the ten after which an admission counts as lost (R14), even on a busy machine.
   static let overtakesPerThread = 64
 
   // MARK: State
@@ -190,7 +190,7 @@ struct SecretSchedule: Sendable {
     return actions
   }
 
-  // MARK: What follows
+  // MARK: Consequences
 
   private mutating func end(_ id: ID, from stage: Stage) {
     let request = remove(id, from: stage)

@@ -1,11 +1,12 @@
-// Passcodes and gestures are verified on threads of their own: tens of milliseconds and megabytes each, beside calls of
-// microseconds. So are the certificates of keys that are bound, which take a millisecond.
+// Passcodes and gestures are verified on threads of their own: they take tens of milliseconds and megabytes each,
+// beside calls of microseconds. The certificates of keys that are bound, which take a millisecond, are verified on
+// these threads too.
 
 internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// Where slow work runs: other threads in a service, the caller's own in a simulation.
+/// An executor for slow work: it has threads of its own in a service, and uses the caller's in a simulation.
 public protocol SecretExecutor: Sendable {
   /// How many secrets it is given at one time, and no more. The few other pieces of work stand in line with them.
   var threads: Int { get }
@@ -33,7 +34,7 @@ public final class SecretWorkers: SecretExecutor {
 
   public func run(_ work: @escaping @Sendable () -> Void) { bench.add(work) }
 
-  /// What the threads share; they live as long as it has work for them.
+  /// The state that the threads share; they live as long as it has work for them.
   private final class Bench: Sendable {
     /// First in, first out; `nil` ends a thread.
     private let waiting = Mutex<[(@Sendable () -> Void)?]>([])
