@@ -5,7 +5,7 @@ package import TouchstoneArchive
 package import TouchstoneCrypto
 package import TouchstoneStore
 
-/// What failed, in lines for people, and its kind, which decides the exit status.
+/// A failure, in lines for people, and its kind, which decides the exit status.
 package struct Failure: Error {
   package enum Kind: Sendable, Hashable, CaseIterable {
     /// A flag or an argument is invalid.

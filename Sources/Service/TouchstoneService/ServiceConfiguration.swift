@@ -20,7 +20,7 @@ public struct ServiceConfiguration: Sendable {
   public var servesReflection = true
   public var enrolment = EnrolmentPolicy()
   package var androidTrust = AndroidTrust()
-  /// What an application demands of the proofs of its keys. For others, a proof is welcome and not required.
+  /// Each application's demands on the proofs of its keys. For other applications, a proof is welcome and not required.
   package var applications: [String: AttestationRequirements] = [:]
   /// The cost of a guess at a passcode or gesture (R16).
   public var secretHashing = PasswordHasher.Parameters.standard
@@ -76,7 +76,7 @@ final class PolicyBook: Sendable {
     gestureLadder = .strictest(of: named.values, for: .gesture)
   }
 
-  /// Where a secret is tried outside of an evaluation.
+  /// Returns the ladder for a secret that is tried outside of an evaluation.
   ///
   /// - Parameter factor: passcode or gesture.
   func ladder(for factor: Factor) -> Ladder {
@@ -91,17 +91,18 @@ final class PolicyBook: Sendable {
 
 /// Which certificates of keys are trusted: of phones', and of authenticators'.
 package struct AndroidTrust: Sendable {
-  /// What a chain of Android's hardware must lead to; `nil`: Google's roots.
+  /// The roots that a chain of Android's hardware must lead to; `nil`: Google's roots.
   package var roots: [Certificate]?
-  /// What an attestation of App Attest must lead to; `nil`: Apple's root.
+  /// The roots that an attestation of App Attest must lead to; `nil`: Apple's root.
   package var appAttestRoots: [Certificate]?
-  /// What authenticators' certificates must lead to, if the metadata does not have the model; empty: no root beside it.
+  /// The roots that authenticators' certificates must lead to, if the metadata does not have the model; empty: no root
+  /// beside it.
   package var authenticatorRoots: [Certificate] = []
   /// FIDO's; `nil`: no model of authenticators is known.
   package var metadata: AuthenticatorMetadata?
-  /// Of certificates that prove nothing any more, as `RevocationList` has them.
+  /// The serial numbers of certificates that prove nothing any more, as `RevocationList` has them.
   package var revokedSerialNumbers: Set<String> = []
-  /// Of what was read from files for Android.
+  /// The dates of the files that were read for Android.
   package var dates: [TrustDate] = []
   package var appAttestDates: [TrustDate] = []
   package var authenticatorDates: [TrustDate] = []

@@ -1,4 +1,4 @@
-// What a service takes from the machine it runs on: time, chance and threads.
+// The resources that a service takes from the machine it runs on: time, chance and threads.
 
 public import CoreMetrics
 internal import Dispatch
@@ -18,14 +18,14 @@ public struct ServiceEnvironment: Sendable {
   /// Threads that may verify signatures at one time, the event loops among them. With one, an event loop verifies its
   /// own, inside of `TouchstoneService.roundEnded`.
   public var verificationThreads: Int
-  /// What verifies the signatures of one pass of an event loop.
+  /// The verifier for the signatures of one pass of an event loop.
   public var signatures = BatchVerifier.fastest
-  /// Where passcodes and gestures are hashed, and keys' certificates are judged.
+  /// The executor that hashes passcodes and gestures, and judges keys' certificates.
   public var secrets: any SecretExecutor
   /// `nil`: Argon2id under the key ring's pepper.
   public var hasher: (any SecretHasher)?
   public var timer: any DelayedExecutor
-  /// Where it is counted what the handlers do. By default nowhere.
+  /// The factory of the metrics that the handlers count in. By default nothing is counted.
   public var metrics: any MetricsFactory = NOOPMetricsHandler.instance
 
   /// - Parameter cores: of the machine.

@@ -119,7 +119,7 @@ struct ApplicationSection {
     }
   }
 
-  /// What `required` lets through until another setting closes it.
+  /// Returns the proofs that `required` accepts until another setting excludes them.
   private static func alsoAccepted(_ requirements: AttestationRequirements) -> [String] {
     var accepted: [String] = []
     if requirements.minimumLevel == .selfAttested {

@@ -12,9 +12,10 @@ struct AttestationFiles: Hashable {
   var androidRoots: String?
   /// The same in place of Apple's, for App Attest.
   var appleRoots: String?
-  /// What authenticators' certificates lead to, if the metadata does not have their model; `nil`: nothing.
+  /// The roots that authenticators' certificates lead to, if the metadata does not have their model; `nil`: none.
   var authenticatorRoots: String?
-  /// What the signer of FIDO's metadata leads to, in place of GlobalSign's roots, which are built in.
+  /// The roots that the certificates of the metadata's signer lead to, in place of GlobalSign's roots, which are built
+  /// in.
   var metadataRoots: String?
   /// Google's list of revoked certificates; `nil`: none is compared.
   var androidRevoked: String?

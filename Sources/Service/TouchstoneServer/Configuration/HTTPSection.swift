@@ -2,7 +2,8 @@
 
 internal import SettingFiles
 
-/// What an address serves. Beyond this machine the parts have an address each, because their clients are others.
+/// The routes that an address serves. Beyond this machine the parts have an address each, because their clients are
+/// others.
 enum HTTPPart: String, CaseIterable {
   /// For services that verify tokens: keys and where they are.
   case everybody = "public"

@@ -27,7 +27,7 @@ package struct ProcessConfiguration: Sendable {
   package var service = ServiceConfiguration()
   /// `nil` without a file.
   var origin: ConfigurationOrigin?
-  /// What is right in the file and may surprise: "FILE:LINE:COLUMN: warning: MESSAGE".
+  /// The warnings of settings that are valid and may surprise: "FILE:LINE:COLUMN: warning: MESSAGE".
   package var warnings: [String] = []
 
   package init() {}
@@ -87,7 +87,8 @@ extension ProcessConfiguration {
     }
   }
 
-  /// What stands under a misspelt name is in force for nobody, and the application that was meant demands nothing.
+  /// Warns of applications that no caller and no vendor names. A section under a misspelt name applies to no
+  /// application, and the application that was meant demands nothing.
   private func warnOfStrangers(in section: YAMLNode, with reader: inout SettingReader) {
     guard case .mapping(let entries) = section.content else { return }
     let named = service.namedApplications

@@ -1,4 +1,4 @@
-// What the HTTP addresses serve: the keys that verify tokens, health, metrics.
+// The routes of the HTTP addresses: the keys that verify tokens, health, metrics.
 
 internal import DispatchHTTP
 internal import TouchstoneCrypto
@@ -71,7 +71,7 @@ struct HTTPRoutes {
     return configuration.finish()
   }
 
-  /// Where the issuer says that its documents are; `nil`: it is no URL.
+  /// Returns the URL under which the issuer publishes its documents; `nil`: the issuer is no URL.
   static func base(ofIssuer issuer: String) -> String? {
     guard issuer.hasPrefix("https://") || issuer.hasPrefix("http://"), !issuer.contains(where: { "?#".contains($0) })
     else {

@@ -1,4 +1,5 @@
-// What is not counted but read when the metrics are read: nothing here waits for a store, a disk or a lock that is held for long.
+// The metrics that are read when a client reads the metrics, and are not counted before. Nothing here waits for a
+// store, a disk or a lock that is held for long.
 
 internal import DispatchRPC
 internal import TouchstoneMetrics

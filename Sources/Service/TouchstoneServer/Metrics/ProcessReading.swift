@@ -1,4 +1,4 @@
-// What the kernel knows of this process.
+// The kernel's figures of this process.
 
 internal import Glibc
 

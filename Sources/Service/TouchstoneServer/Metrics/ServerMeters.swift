@@ -1,4 +1,4 @@
-// What the process around the service counts.
+// The counters of the process around the service.
 
 internal import CoreMetrics
 internal import DispatchRPC
@@ -44,7 +44,7 @@ package struct ServerMeters: Sendable {
     fsync = registry.timer(.storeFsync)
   }
 
-  // MARK: What the parts of the process observe
+  // MARK: Observations by the parts of the process
 
   func noteReload(isDone: Bool) {
     (isDone ? reloadsDone : reloadsRefused).increment()

@@ -26,7 +26,8 @@ struct DescriptorLimit {
     return DescriptorLimit(count: Int(clamping: isRaised ? limit.rlim_max : before))
   }
 
-  /// Of the descriptors, the connections of each HTTP address have at most this part: gRPC's need them more.
+  /// The connections of each HTTP address have at most one in this many descriptors, because gRPC's connections need
+  /// them more.
   private static let httpPart = 16
 
   /// The number of connections that leaves the reserve free. With very few descriptors, half of them are for connections.

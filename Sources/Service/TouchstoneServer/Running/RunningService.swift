@@ -16,7 +16,7 @@ internal import TouchstoneStore
 package final class RunningService: Sendable {
   /// In the order of the configuration.
   package let addresses: [SocketAddress]
-  /// Of the HTTP server, likewise.
+  /// The HTTP server's URLs, in the same order.
   package var urls: [String] { http?.urls ?? [] }
   /// The text of all metrics, for Prometheus (docs/METRICS.md). It waits for nothing, and may be read on any thread.
   package let metrics: @Sendable () -> String

@@ -19,7 +19,7 @@ struct EnrolmentFlow: Sendable {
   let credential: OfferedCredential
   /// `nil`: the app does not vouch for the keys.
   let appAttest: AppAttestProof?
-  /// What was proven of each key; empty if none is attested.
+  /// The result of each key's attestation; empty if none is attested.
   private var attestations: [KeyAttestationRecord?] = []
   /// `nil`: no App Attest key vouches for the keys.
   private var vouched: VouchedKeys?
@@ -99,7 +99,8 @@ struct EnrolmentFlow: Sendable {
       return try flow.judge(passkey)
     }
     guard !ticket.isForPasskey else { return flow.refuse(.ofAnotherTicket("passkey", "a passkey's")) }
-    // What held when the ticket was given may not hold now; and a device that is locked has no baseline to give (R24).
+    // The conditions that held when the ticket was given may not hold now; and a locked device has no baseline to give
+    // (R24).
     if let denial = service.configuration.enrolment.preflight(posture: posture) {
       return flow.refuse(
         .failedPrecondition(denial, "the device cannot be bound now", biometry: posture.biometryType))
@@ -227,7 +228,7 @@ struct EnrolmentFlow: Sendable {
     return proof
   }
 
-  /// What does not depend on the certificates' content.
+  /// Validates what does not depend on the certificates' content.
   private static func requireChain(
     _ chain: [[UInt8]], on platform: Platform, _ field: String, _ validator: inout RequestValidator
   ) {

@@ -17,7 +17,7 @@ struct OfferedProof: Sendable {
   var chain: [[UInt8]]
 }
 
-/// What an app of Apple's platforms says of all keys of a binding together.
+/// The proof that an app on Apple's platforms offers for all keys of a binding together.
 struct OfferedAppAttest: Sendable {
   var keyID: [UInt8]
   var proof: Proof
@@ -25,14 +25,14 @@ struct OfferedAppAttest: Sendable {
   var clientData: [UInt8]
 
   enum Proof: Sendable {
-    /// Of a new App Attest key.
+    /// The attestation of a new App Attest key.
     case attestation([UInt8])
     /// By a key that was attested before.
     case assertion([UInt8], by: AppAttestRecord)
   }
 }
 
-/// What an app's word for its keys came to.
+/// The result of judging an app's proof for its keys.
 enum AppAttestVerdict: Sendable {
   case vouched(VouchedKeys)
   case refused(KeyProofRefusal)
@@ -40,15 +40,15 @@ enum AppAttestVerdict: Sendable {
 
 struct VouchedKeys: Sendable {
   var appAttest: AppAttestRecord
-  /// Of a key that was attested now; `nil`: the binding that is replaced has it.
+  /// The receipt of a key that was attested now; `nil`: the binding that is replaced has it.
   var receipt: [UInt8]?
   /// 0 for a key that was attested now.
   var counter: UInt32
-  /// Of each of the binding's keys.
+  /// The attestation of each of the binding's keys.
   var attestation: KeyAttestationRecord
 }
 
-/// What the certificates of a binding's keys came to.
+/// The result of judging the certificates of a binding's keys.
 enum KeyProofVerdict: Sendable {
   /// For each key in order; `nil`: it is not attested.
   case proven([KeyAttestationRecord?])
@@ -109,8 +109,9 @@ extension RequestError {
 }
 
 extension ProofError.Reason {
-  /// What cannot be read or is not served is the developer's to mend. Of all else the answer says no more than of a wrong
-  /// signature, so that a forger learns nothing.
+  /// Whether the answer gives the reason. It does if the proof cannot be read or is not served, because the developer
+  /// must mend that. For all other reasons it gives no more than for a wrong signature, so that a forger learns
+  /// nothing.
   fileprivate var tellsTheSender: Bool { isMalformed || isUnsupported }
 }
 
@@ -120,7 +121,7 @@ final class KeyProofs: Sendable {
   private let turns = StoreTurns(.keyProofs)
   private let executor: any SecretExecutor
   private let applications: Mutex<[String: AttestationRequirements]>
-  /// Of any roots: what they are signed with stays true, and which roots count is looked at each time.
+  /// Signatures under any roots. A verified signature stays right, and each judgement checks anew which roots count.
   private let known = Mutex(KnownSignatures())
 
   struct Trusted: Sendable {
@@ -329,7 +330,7 @@ extension ProofLevel {
 }
 
 extension AttestedUnlocking {
-  /// Where hardware vouches for the key, its list alone counts.
+  /// Reads what unlocks the key. If hardware vouches for the key, the hardware's list alone counts.
   fileprivate init(_ attestation: AndroidAttestation) {
     let enforced = attestation.enforced
     let timeout = enforced.compactMap(\.authenticationTimeout).first

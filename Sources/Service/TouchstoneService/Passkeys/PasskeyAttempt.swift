@@ -1,7 +1,7 @@
 // One attempt by a passkey: find it, verify its assertion (WebAuthn Level 3 §7.2), decide (R46, R47).
 //
-// What depends on no credential is judged first, and where there is none, a stand-in key is verified in its place: known and
-// unknown credential ids get the same answers after the same work (R37).
+// The parts that depend on no credential are judged first. If there is no credential, a stand-in key is verified in its
+// place: known and unknown credential ids get the same answers after the same work (R37).
 
 internal import TouchstoneAttestation
 internal import TouchstoneCodec
@@ -11,7 +11,7 @@ internal import TouchstoneStore
 
 /// An assertion, as the client sent it.
 struct OfferedAssertion: Sendable {
-  /// Of the credential's id.
+  /// The digest of the credential's id.
   var digest: [UInt8]
   var authenticatorData: [UInt8]
   var clientData: [UInt8]
@@ -46,7 +46,7 @@ extension RequestValidator {
 struct PasskeyAttempt: Sendable {
   private let flow: AttemptFlow
   private let assertion: OfferedAssertion
-  /// What of it could be judged without its credential.
+  /// The result of the checks that need no credential.
   private let claim: Result<PasskeyClaim, ProofError>
 
   /// A signature that was verified in an earlier round. A passkey's key never changes, so the verdict stays true.
@@ -149,7 +149,7 @@ struct PasskeyAttempt: Sendable {
     }
   }
 
-  /// Of the active binding that has the credential.
+  /// Reads the records of the active binding that has the credential.
   private func records(
     evaluation: ExpiringKey?, then body: @escaping @Sendable (AttemptRecords) throws(RequestError) -> Void
   ) {
@@ -173,7 +173,7 @@ struct PasskeyAttempt: Sendable {
         signature: assertion.signature, message: claim.message)
       return verifications.add(check) { isValid in body(isValid && found != nil) }
     }
-    // Of ES384 it costs six times as much as of ES256.
+    // Verifying an ES384 signature costs six times as much as verifying an ES256 signature.
     verifications.run(
       { [signature = assertion.signature] in
         do throws(ProofError) {
@@ -185,7 +185,7 @@ struct PasskeyAttempt: Sendable {
       }, on: flow.exchange.call.loop, completion: body)
   }
 
-  /// What is wrong with it; `nil`: nothing.
+  /// Returns the reason to refuse the assertion; `nil`: there is none.
   private func refusal(of claim: PasskeyClaim, by lookup: Lookup, _ verdict: Verdict) -> PasskeyRefusal? {
     let found: FoundPasskey
     switch lookup {

@@ -14,7 +14,7 @@ struct OfferedPasskey: Sendable {
   var transports: [String]
 }
 
-/// What a registration came to.
+/// The result of judging a registration.
 enum PasskeyVerdict: Sendable {
   case proven(PasskeyRecord, signCount: UInt32)
   case refused(KeyProofRefusal)
@@ -135,7 +135,7 @@ extension KeyProofs {
           attestationObject: offered.attestationObject, clientData: offered.clientData,
           try requirements.passkey(challenge: PasskeyOptions.challenge(signingInput)), anchors: trusted.anchors,
           revoked: trusted.revoked, at: Int(now.seconds))
-        // Of these proofs alone, the list and the roots have an age (R45).
+        // Only these two kinds of proofs rest on files that can be too old: the revocation list and the roots (R45).
         guard
           registration.android == nil || !trusted.source.isRefused(at: now),
           !registration.restsOnAuthenticatorRoots || !trusted.source.areAuthenticatorsRefused(at: now)

@@ -8,7 +8,8 @@ internal import TouchstonePolicy
 internal import TouchstoneStore
 
 enum PasskeyOptions {
-  /// What a new passkey may sign with, best first: ES256, ES384, EdDSA (Ed25519), RS256, as COSE numbers them.
+  /// The algorithms that a new passkey may sign with, best first: ES256, ES384, EdDSA (Ed25519), RS256, as COSE numbers
+  /// them.
   static let algorithms: [Int] = [-7, -35, -8, -257]
 
   /// PublicKeyCredentialCreationOptionsJSON.

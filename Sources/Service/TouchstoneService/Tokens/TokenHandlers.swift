@@ -38,7 +38,7 @@ extension TouchstoneService {
     var record: TokenRecord?
     var holder: Holder
 
-    /// What the token lives and dies with.
+    /// The record that the token's validity depends on.
     enum Holder: Sendable {
       /// `nil`: there is none in this application.
       case binding(BindingRecord?)
