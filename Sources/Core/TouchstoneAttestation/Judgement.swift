@@ -1,4 +1,4 @@
-// What a proof comes to: accepted with a level and facts, or refused for one reason.
+// The judgement of a proof: accepted with a level and facts, or refused for one reason.
 
 /// Who vouches for a key's protection, from least to most.
 package enum AttestationLevel: Int, Sendable, Hashable, Comparable, CaseIterable {

@@ -6,7 +6,7 @@ internal import COpenSSL
 package struct AndroidAttestation: Sendable {
   package let level: AttestationLevel
   package let description: KeyDescription
-  /// Of the attested key, in DER.
+  /// The SubjectPublicKeyInfo of the attested key, in DER.
   package let subjectPublicKeyInfo: [UInt8]
   /// Its certificates were made for weeks, over the network, and not for years, in a factory.
   package let isRemotelyProvisioned: Bool
@@ -14,7 +14,7 @@ package struct AndroidAttestation: Sendable {
 
   private static let provisioningExtension = "1.3.6.1.4.1.11129.2.1.30"
 
-  /// Judges the proof alone. What a key may be used for, and on which devices, is for the policy.
+  /// Judges the proof alone. The policy decides what a key may be used for, and on which devices.
   ///
   /// - Parameters:
   ///   - time: seconds since 1970.
@@ -68,7 +68,7 @@ package struct AndroidAttestation: Sendable {
     return try KeyDescription(found.value, encoding)
   }
 
-  /// Where hardware vouches for the key, the operating system's word on it does not count.
+  /// The lists that count. If hardware vouches for the key, the operating system's list does not count.
   package var enforced: [Authorizations] {
     level > .selfAttested ? [description.hardware] : [description.hardware, description.software]
   }

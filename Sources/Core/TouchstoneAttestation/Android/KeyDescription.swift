@@ -1,4 +1,5 @@
-// What Android's keystore says of a key, in an extension of its certificate (Android, "Key attestation extension data schema").
+// The description of a key by Android's keystore, in an extension of the key's certificate (Android, "Key attestation
+// extension data schema").
 
 package struct KeyDescription: Sendable {
   package static let extensionID = "1.3.6.1.4.1.11129.2.1.17"
@@ -8,9 +9,9 @@ package struct KeyDescription: Sendable {
   package let keyMintVersion: Int
   package let keyMintLevel: SecurityLevel
   package let challenge: [UInt8]
-  /// What the operating system says.
+  /// The operating system's list.
   package let software: Authorizations
-  /// What the TEE or StrongBox says.
+  /// The list of the TEE or StrongBox.
   package let hardware: Authorizations
 
   package enum SecurityLevel: Int, Sendable, Hashable {
@@ -19,7 +20,7 @@ package struct KeyDescription: Sendable {
     case strongBox = 2
   }
 
-  /// Of Keymaster 2 to 4.1, and of KeyMint 1 to 5.
+  /// The versions of Keymaster 2 to 4.1, and of KeyMint 1 to 5.
   private static let versions: Set<Int> = [1, 2, 3, 4, 100, 200, 300, 400, 500]
 
   /// Eight fields; later versions may add some.

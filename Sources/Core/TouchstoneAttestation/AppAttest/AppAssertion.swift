@@ -48,7 +48,7 @@ package struct AppAssertion: Sendable {
     data = try AuthenticatorData(authenticatorData, as: .appAssertion)
   }
 
-  /// What the key signs: a hash, which the signature's algorithm hashes again.
+  /// Returns the message that the key signs: a hash, which the signature's algorithm hashes again.
   package func signedMessage(over clientDataHash: [UInt8]) -> [UInt8] {
     Array(SHA256.hash(data: data.bytes + clientDataHash))
   }

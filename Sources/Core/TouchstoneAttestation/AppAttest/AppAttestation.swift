@@ -101,7 +101,7 @@ package struct AppAttestation: Sendable {
     return facts
   }
 
-  /// What is known of a key also when it vouches by an assertion.
+  /// Returns the facts that are known of a key also when it vouches by an assertion.
   package static func facts(ofKey keyID: [UInt8], _ environment: AppAttestEnvironment) -> [ProofFact] {
     [ProofFact("environment", environment.rawValue), ProofFact("key_id", Base64.text(keyID))]
   }

@@ -25,7 +25,7 @@ extension AuthoritySignature: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 }
 
-/// What is known of signatures before a chain is judged, and what was found.
+/// The signatures that were known before a chain is judged, and those that the judgement verified.
 ///
 /// A signature that is right stays right. Whether its certificate counts now is another question, of times and revocation, which
 /// is asked each time. A chain is verified from the root down, so that no signature is found whose key nobody trusted vouches for.

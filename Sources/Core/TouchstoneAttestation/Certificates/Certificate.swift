@@ -159,7 +159,7 @@ package struct Certificate: Sendable {
   /// Without a key usage it may sign certificates.
   var maySignCertificates: Bool { X509_get_key_usage(x509.pointer) & UInt32(KU_KEY_CERT_SIGN) != 0 }
 
-  /// What an extension holds, undecoded; `nil`: it is not there.
+  /// Returns an extension's value, undecoded; `nil`: the certificate does not have the extension.
   package func `extension`(_ oid: String) -> (value: [UInt8], isCritical: Bool)? {
     guard let object = OBJ_txt2obj(oid, 1) else { return nil }
     defer { ASN1_OBJECT_free(object) }

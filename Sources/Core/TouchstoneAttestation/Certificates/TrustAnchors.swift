@@ -6,7 +6,7 @@ package struct TrustAnchors: Sendable {
   /// Their private keys are public: a chain to them proves nothing but its own soundness.
   package var androidSoftware: [Certificate]
   package var appleWebAuthn: [Certificate]
-  /// Of the formats packed, fido-u2f and tpm, for models that are not in the metadata.
+  /// The roots for the formats packed, fido-u2f and tpm, for models that are not in the metadata.
   package var authenticators: [Certificate]
   /// `nil`, and no other roots of authenticators either: their statements are judged, and their certificates' origin is not.
   package var metadata: AuthenticatorMetadata?

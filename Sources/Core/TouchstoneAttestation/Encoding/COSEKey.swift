@@ -11,7 +11,7 @@ package struct COSEKey: Sendable {
   let subjectPublicKeyInfo: [UInt8]?
   /// 04 ‖ x ‖ y of a P-256 key; `nil` for others.
   let p256Point: [UInt8]?
-  /// Of an RSA key; `nil` for others.
+  /// The parts of an RSA key; `nil` for others.
   let rsa: (modulus: [UInt8], exponent: [UInt8])?
 
   /// RFC 9052 §7.1, RFC 9053 §7.

@@ -1,4 +1,4 @@
-// What a browser says of a ceremony (WebAuthn Level 3 §5.8.1).
+// A browser's data about a ceremony (WebAuthn Level 3 §5.8.1).
 
 internal import FoundationEssentials
 
@@ -43,7 +43,7 @@ struct ClientData: Sendable, Decodable {
     if let status = data.tokenBinding?.status, status != "present" && status != "supported" {
       throw ProofError(.malformedClientData, "tokenBinding.status")
     }
-    // Of two members, this decoder takes the first, and others the last.
+    // If two members have one name, this decoder takes the first, and others take the last.
     var seen: Set<[UInt8]> = []
     for name in try Self.names(in: bytes) where !seen.insert(name).inserted {
       throw ProofError(.malformedClientData, "\"\(String(decoding: name, as: UTF8.self))\" twice")
@@ -51,8 +51,8 @@ struct ClientData: Sendable, Decodable {
     return data
   }
 
-  /// The members' names of an object in JSON that was decoded, not those of objects inside it. What the decoder passed
-  /// over, it did not check either: all strings are, here.
+  /// Returns the members' names of an object in JSON that was decoded, without those of objects inside it. The decoder
+  /// does not check the strings that it passes over. This function checks all strings.
   private static func names(in json: [UInt8]) throws(ProofError) -> [[UInt8]] {
     var names: [[UInt8]] = []
     var depth = 0
@@ -80,7 +80,7 @@ struct ClientData: Sendable, Decodable {
     return names
   }
 
-  /// What stands between two quotation marks. The position moves from the first to the second.
+  /// Returns the bytes between two quotation marks. The position moves from the first to the second.
   private static func string(in json: [UInt8], _ position: inout Int) throws(ProofError) -> [UInt8] {
     let start = position + 1
     position = start

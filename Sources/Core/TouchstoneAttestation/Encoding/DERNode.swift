@@ -2,7 +2,7 @@
 
 internal import SwiftASN1
 
-/// One value in DER. What cannot be read throws the reason that its reader gave.
+/// One value in DER. If it cannot be read, its functions throw the reason that its reader gave.
 struct DERNode {
   let node: ASN1Node
   let reason: ProofError.Reason
@@ -45,7 +45,7 @@ struct DERNode {
     node.identifier.tagClass == .contextSpecific ? node.identifier.tagNumber : nil
   }
 
-  /// What an explicit tag holds.
+  /// Returns the value in an explicit tag.
   func tagged() throws(ProofError) -> DERNode {
     guard case .constructed(let nodes) = node.content else { throw malformed("an empty tag") }
     let values = Array(nodes)

@@ -1,5 +1,5 @@
-// What FIDO knows of authenticators' models (FIDO Metadata Service 3.0): which roots each one's certificates lead to, and what
-// became known of it.
+// FIDO's data about authenticators' models (FIDO Metadata Service 3.0): the roots that each model's certificates lead
+// to, and what became known of the model.
 
 internal import Crypto
 internal import FoundationEssentials
@@ -39,7 +39,7 @@ package struct AuthenticatorModel: Sendable {
   package fileprivate(set) var name: String
   /// The maker says that keys are in hardware, a trusted environment or a chip, and not in software.
   package fileprivate(set) var keepsKeysInHardware: Bool
-  /// What its certificates lead to; some may be its certificates themselves.
+  /// The roots that its certificates lead to; some may be its certificates themselves.
   fileprivate(set) var roots: [Certificate]
   /// Those by which it is not to be trusted any more.
   fileprivate(set) var warnings: [Warning]
@@ -180,7 +180,7 @@ extension AuthenticatorModel {
     }
   }
 
-  /// Where two entries name one model, all that either warns of counts, and what both trust.
+  /// Joins two entries that name one model. The warnings of both count, and only the roots that both trust.
   fileprivate func joined(with other: AuthenticatorModel?) -> AuthenticatorModel {
     guard let other else { return self }
     var joined = self

@@ -104,7 +104,7 @@ private struct SignedText {
     let algorithm: String
     /// DER in base64, the signer's first. Their address alone (x5u) would not do: nothing is fetched.
     private let certificates: [String]?
-    /// What a reader must understand (RFC 7515 §4.1.11). None of it is understood.
+    /// The extensions that a reader must understand (RFC 7515 §4.1.11). This reader understands none.
     private let critical: [String]?
 
     private enum CodingKeys: String, CodingKey {

@@ -10,7 +10,7 @@ struct AttestationStatement {
   let key: COSEKey
   let clientDataHash: [UInt8]
   let anchors: TrustAnchors
-  /// Of android-key.
+  /// The revoked serial numbers, for android-key.
   let revoked: Set<String>
   /// Seconds since 1970.
   let time: Int
@@ -18,13 +18,13 @@ struct AttestationStatement {
   struct Trust {
     var level: AttestationLevel
     var anchor: Certificate?
-    /// Of android-key.
+    /// The attestation of an android-key.
     var android: AndroidAttestation?
     /// By the metadata, of a path to one of its roots.
     var model: AuthenticatorModel?
   }
 
-  /// What packed, tpm and android-key sign.
+  /// The message that packed, tpm and android-key sign.
   var message: [UInt8] { data.bytes + clientDataHash }
 
   func trust(format: String) throws(ProofError) -> Trust {
@@ -50,7 +50,7 @@ struct AttestationStatement {
     }
   }
 
-  // MARK: What formats share
+  // MARK: Shared by the formats
 
   /// alg and sig.
   func signature() throws(ProofError) -> (algorithm: Int, bytes: [UInt8]) {
@@ -62,7 +62,8 @@ struct AttestationStatement {
 
   func chain() throws(ProofError) -> CertificateChain { try CertificateChain(x5c: fields["x5c"]) }
 
-  /// Of packed, fido-u2f and tpm: a root is asked for where any is known. That of another model does not serve.
+  /// Judges the chain of packed, fido-u2f and tpm. The chain must lead to a root if any is known. A root of another
+  /// model does not count.
   ///
   /// - Parameter aaguid: `nil`: nothing signs it.
   func authenticatorTrust(_ chain: CertificateChain, of aaguid: [UInt8]?) throws(ProofError) -> Trust {

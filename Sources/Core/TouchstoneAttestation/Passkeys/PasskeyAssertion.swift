@@ -47,7 +47,7 @@ package struct PasskeyAssertion: Sendable {
 /// An assertion as far as it can be judged without its credential: the same for known and unknown ones.
 package struct PasskeyClaim: Sendable {
   package let assertion: PasskeyAssertion
-  /// What the credential's key signed.
+  /// The message that the credential's key signed.
   package let message: [UInt8]
 
   package init(

@@ -1,4 +1,5 @@
-// What a relying party expects of a ceremony (WebAuthn Level 3 §7.1, §7.2), and the checks that both ceremonies share.
+// A relying party's expectations of a ceremony (WebAuthn Level 3 §7.1, §7.2), and the checks that both ceremonies
+// share.
 
 internal import Crypto
 

@@ -7,7 +7,7 @@ package struct PasskeyRegistration: Sendable {
   package let format: String
   /// The root that the statement's certificates lead to; `nil`: none was asked for, or there are no certificates.
   package let anchor: String?
-  /// What an android-key's chain says.
+  /// The content of an android-key's chain.
   package let android: AndroidAttestation?
   package let credentialID: [UInt8]
   /// A COSE key, to be stored.

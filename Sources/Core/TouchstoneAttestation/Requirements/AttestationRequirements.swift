@@ -1,4 +1,4 @@
-// What an application demands of the proofs of its keys, beyond that they are sound, and the judgement by it.
+// An application's demands on the proofs of its keys, beyond that they are sound, and the judgement by them.
 
 package struct AttestationRequirements: Sendable, Hashable {
   package var demand: Demand
@@ -96,7 +96,7 @@ extension AttestationRequirements {
 // MARK: - The level that a key gets
 
 extension AttestationRequirements {
-  /// Of a key without a proof.
+  /// Returns the level of a key without a proof.
   package func levelOfBareKey() throws(ProofError) -> AttestationLevel {
     guard demand != .required else { throw ProofError(.attestationRequired, "the key comes without an attestation") }
     return .none
@@ -145,7 +145,7 @@ extension AttestationRequirements {
     }
   }
 
-  /// Of a key that vouches by an assertion: no more than when it was attested.
+  /// Returns the level of a key that vouches by an assertion: no more than when it was attested.
   package func levelOfAppAttestKey() throws(ProofError) -> AttestationLevel {
     guard demand != .none else { return .none }
     return try reached(.app, ofAtMost: .app)

@@ -17,9 +17,9 @@ struct CommitBatch {
   }
 
   private var touches: [[UInt8]: (version: RecordVersion, time: UnixTime)] = [:]
-  /// Of some of the bindings in `touches`.
+  /// The postures of some of the bindings in `touches`.
   private var postures: [[UInt8]: SeenPosture] = [:]
-  /// Of some of the bindings in `touches`.
+  /// The counters of some of the bindings in `touches`.
   private var counters: [[UInt8]: (from: UInt32, to: UInt32)] = [:]
   private var devices: [[UInt8]: RecordVersion] = [:]
   private var profiles: [ProfileKey: RecordVersion] = [:]
@@ -185,7 +185,7 @@ struct CommitBatch {
 }
 
 extension UnixTime {
-  /// Of a commit without anything that expires.
+  /// The earliest expiry of a commit in which nothing expires.
   fileprivate static let latest = UnixTime(microseconds: .max)
 }
 

@@ -142,7 +142,7 @@ extension Statement {
     \(deletionOfReceipts)
     SELECT binding_id FROM removed
     """)
-  /// Of removed bindings, in the same statement.
+  /// Deletes the receipts of removed bindings, in the same statement.
   private static let deletionOfReceipts =
     "receipts AS (DELETE FROM app_attest_receipts WHERE binding_id IN (SELECT binding_id FROM removed))"
   /// A missing mark, as a record. A commit that depends on the mark comes before the erasure, which then finds its writes, or

@@ -316,7 +316,8 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
     return report(of: connection) ?? "the connection was lost"
   }
 
-  /// Of a socket that cannot be watched: libpq closed it, and knows why, or the kernel has no room for it.
+  /// The failure of a socket that cannot be watched: libpq closed it, and has the reason, or the kernel has no room for
+  /// it.
   var socketFailure: String {
     connection.flatMap(report) ?? "its socket cannot be watched"
   }

@@ -59,8 +59,8 @@ struct DatabaseInspection: Sendable {
 
   private static let selectMarker = Statement(
     nil, "SELECT application, version, is_being_filled FROM touchstone_schema WHERE only_row = 1")
-  /// Tables, views and sequences of whomever: `information_schema` shows a role only what it may use. What an extension
-  /// brought is nobody's data.
+  /// Finds tables, views and sequences of any owner: `information_schema` shows a role only what it may use. The
+  /// objects of extensions do not count.
   private static let hasTables = Statement(
     nil,
     """
@@ -106,7 +106,7 @@ struct DatabaseInspection: Sendable {
     }
   }
 
-  // MARK: What is in it
+  // MARK: Content
 
   /// Prepares what the store says: whatever a statement names must be there.
   static func requireTables(in session: ConnectionLane.Session) async throws(PostgresError) {

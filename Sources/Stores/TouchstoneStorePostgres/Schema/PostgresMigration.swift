@@ -3,7 +3,7 @@
 package import TouchstoneStore
 
 package enum PostgresMigration {
-  /// What `run` would do now. Writes nothing.
+  /// Returns the change that `run` would make now. Writes nothing.
   package static func plan(
     uri: String, options: PostgresStoreOptions = PostgresStoreOptions()
   ) async throws(StoreOpenError) -> SchemaChange {

@@ -3,7 +3,7 @@
 internal import TouchstoneStore
 
 enum Schema {
-  /// What tells our tables from another application's that are called alike.
+  /// The name that tells our tables from another application's tables with the same names.
   static let application = "touchstone"
   /// Each change of the tables gives it the next number, and `PostgresMigration` the step from the one before.
   static let version: Int64 = 1
@@ -66,7 +66,7 @@ enum Schema {
     CREATE UNIQUE INDEX active_profile_touch_id ON bindings (application_id, profile_touch_id)
     WHERE NOT is_revoked AND profile_touch_id IS NOT NULL
     """,
-    // Of a few bindings some kilobytes, which GetBinding alone reads.
+    // A few bindings have some kilobytes each here, which GetBinding alone reads.
     """
     CREATE TABLE app_attest_receipts (
       binding_id BYTEA PRIMARY KEY,
