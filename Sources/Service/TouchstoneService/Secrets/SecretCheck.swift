@@ -111,8 +111,8 @@ extension SecretCheck {
   }
 
   /// Settles a verdict, which is about the secret that it was checked against. If another secret was set meanwhile (or
-  /// the same one hashed anew), the check begins again, and the attempt counts at the new one. The record that counted it
-  /// first is settled too, so that the attempt does not stay in flight there.
+  /// the same one hashed anew), the check begins again, and the attempt counts at the new one. The record that counted
+  /// it first is settled too, so that the attempt does not stay in flight there.
   private func settle(_ checked: CheckedSecret<Verdict>, in turn: SecretTurn, _ round: DecisionRound) {
     read { holder throws(RequestError) in
       let again = round.retrying { round in settle(checked, in: turn, round) }

@@ -4,12 +4,12 @@ internal import DispatchPool
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// They are rare, and take several round trips. First the revoked bindings are removed, which may be any number, and
-/// then the events that name the profile are erased with their accounts after them, in transactions of a bounded number
-/// each. Those of events seal earlier commits and lock the audit log's end; the last one also removes the other
-/// records. If an erasure is cut short, the profile therefore stays in place, and a repeated erasure ends it: the id is
-/// free for a new person only when nothing is left of the old one. Commits go on; their events are sealed between two
-/// parts, or afterwards.
+/// Erases profiles. Erasures are rare, and take several round trips. First the revoked bindings are removed, which may
+/// be any number, and then the events that name the profile are erased with their accounts after them, in transactions
+/// of a bounded number each. The transactions that erase events seal earlier commits and lock the audit log's end; the
+/// last one also removes the other records. If an erasure is cut short, the profile therefore stays in place, and a
+/// repeated erasure ends it: the id is free for a new person only when nothing is left of the old one. Commits go on;
+/// their events are sealed between two parts, or afterwards.
 struct ProfileEraser: Sendable {
   /// The revoked bindings of one transaction, each with its stand-ins: some milliseconds.
   private static let revokedBindingsPerStep = 500
