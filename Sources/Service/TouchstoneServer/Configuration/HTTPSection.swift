@@ -2,8 +2,8 @@
 
 internal import SettingFiles
 
-/// The routes that an address serves. Beyond this machine the parts have an address each, because their clients are
-/// others.
+/// A part of the routes, which an address can serve. Beyond this machine the parts have an address each, because their
+/// clients are others.
 enum HTTPPart: String, CaseIterable {
   /// For services that verify tokens: keys and where they are.
   case everybody = "public"

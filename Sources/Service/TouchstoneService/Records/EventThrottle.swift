@@ -54,8 +54,8 @@ struct EventThrottle {
   static let callerInterval = Duration.seconds(1)
   /// The number of successful evaluations that makes room for one more event. Each success is an event itself, so a
   /// flood adds at most a tenth to what the successes write. Other successes (a binding, a secret, a token's use) are
-  /// rarer or follow from one, and make no room. A caller with 1,000 logins a second has room for 101 refusals a second.
-  /// If 1 % of its logins are denied and 5 % canceled, it uses 60 of them.
+  /// rarer or follow from one, and make no room. A caller with 1,000 logins a second has room for 101 refusals a
+  /// second. If 1 % of its logins are denied and 5 % canceled, it uses 60 of them.
   static let successesPerEvent = 10
   /// Names times answers of one caller, some 200 bytes each. A name takes its place for a minute, and is forgotten a minute
   /// later at most: enough for 136 refusals a second, each of another name. Earned ones have as many places again, so that
