@@ -110,10 +110,16 @@ class Server:
 
     def next_error(self, text):
         """The next line on stderr that contains the text: waits for it."""
-        while (line := self._errors.next_line(START_SECONDS)) is not None:
-            if text in line:
-                return line
-        raise AssertionError(f"ended without {text!r}: {self.errors!r}")
+        return self.next_errors(text)[0]
+
+    def next_errors(self, *texts):
+        """For each text the next line that contains it, in whatever order they come."""
+        found = {}
+        while len(found) < len(texts) and (line := self._errors.next_line(START_SECONDS)) is not None:
+            found |= {text: line for text in texts if text in line and text not in found}
+        if missing := [text for text in texts if text not in found]:
+            raise AssertionError(f"ended without {missing}: {self.errors!r}")
+        return [found[text] for text in texts]
 
     def channel(self, *, address=None, authority=None, certificate=None):
         """A connection of its own, closed with the server. Over TLS where there is an authority to vouch for the server,
