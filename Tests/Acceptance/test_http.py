@@ -217,6 +217,9 @@ def test_beyond_this_machine_it_speaks_tls_with_the_services_certificate(install
     assert installed.operators.startswith("http://127.0.0.1:")
     assert request(installed.public, KEYS, authority=installed.authority).status == 200
     assert request(installed.public, "/metrics", authority=installed.authority).status == 404
+    metrics = request(installed.operators, "/metrics")
+    assert (metrics.status, metrics.headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
+    assert "\ntouchstone_build_info{" in metrics.text and 'version="unknown"' not in metrics.text
     document = json.loads(request(installed.public, DISCOVERY, authority=installed.authority).body)
     assert document["jwks_uri"].startswith("https://127.0.0.1:")
     assert installed.served_certificate(address_of(installed.public))[1] == "http/1.1"

@@ -1,7 +1,6 @@
 """The pods of deploy/kubernetes, as a kubelet starts them: their arguments, and volumes with the owners and modes that it gives them."""
 
 import json
-import re
 import shutil
 import ssl
 import stat
@@ -35,18 +34,12 @@ class Pod:
         self.authority = Authority(self.directory)
         self.shop = self.authority.issue("shop", uris=[SHOP])
 
-    @property
-    def serves_http(self):
-        return "--http" in self._containers.run(image_arguments=["serve", "--help"]).stdout
-
     def one(self, kind, name="touchstone"):
         (found,) = [r for r in self._resources if r["kind"] == kind and r["metadata"]["name"].startswith(name)]
         return found
 
     def configure(self, change=lambda text: text):
         (text,) = self.one("ConfigMap")["data"].values()
-        if not self.serves_http:
-            text = re.sub(r"(?m)^http:\n(  .*\n)+", "", text)
         self._write("config", {"touchstone.yaml": change(text)}, mode=0o644)
 
     def issue(self, name, **names):
@@ -124,8 +117,7 @@ def test_a_single_replica_makes_its_directory_in_the_volume_and_logs_in(pod):
     pod.issue("tls", hosts=["localhost"])
     volume = pod.volume("data")
     container = pod.start()
-    if pod.serves_http:
-        assert [probe(pod, path) for path in ("/livez", "/readyz")] == [200, 200]
+    assert [probe(pod, path) for path in ("/livez", "/readyz")] == [200, 200]
     caller, phone = container.caller(), Phone()
     caller.bind(phone)
     assert caller.login(phone).outcome == SUCCEEDED

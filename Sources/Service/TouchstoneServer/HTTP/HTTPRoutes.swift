@@ -17,8 +17,8 @@ struct HTTPRoutes {
 
   let service: TouchstoneService
   let issuer: String
-  /// The text of all metrics, as Prometheus reads it. `nil`: there are none.
-  let metrics: (@Sendable () -> String)?
+  /// The text of all metrics, as Prometheus reads it. It must not block.
+  let metrics: @Sendable () -> String
 
   func router(for parts: Set<HTTPPart>) -> HTTPRouter {
     var router = HTTPRouter()
@@ -97,8 +97,7 @@ struct HTTPRoutes {
   // MARK: Metrics
 
   private func addMetrics(to router: inout HTTPRouter) {
-    guard let metrics else { return }
-    router.get("/metrics") { _ in
+    router.get("/metrics") { [metrics] _ in
       HTTPResponse(
         fields: [
           ("Content-Type", "text/plain; version=0.0.4; charset=utf-8"), ("Cache-Control", Self.neverStored),
