@@ -143,9 +143,15 @@ let package = Package(
     // What simulated people do, and whether the answers are right.
     library("Load", "LoadScenarios", ["LoadModel", "SettingFiles", crypto]),
 
+    .target(
+      name: "CommandVersion",
+      path: "Sources/Commands/CommandVersion",
+      resources: [.embedInCode("VERSION")],
+      swiftSettings: settings),
     .executableTarget(
       name: "touchstone",
       dependencies: [
+        "CommandVersion",
         "TouchstoneServer", "TouchstoneService", "TouchstoneStore", "TouchstoneArchive", "TouchstonePolicy",
         "SettingFiles", "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec",
         "DispatchRPC", "SimulatedPhone", "DecisionTables", "TouchstoneAttestation", "CProcess",
@@ -153,13 +159,12 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Commands/touchstone",
-      resources: [.embedInCode("VERSION")],
       swiftSettings: settings),
     .executableTarget(
       name: "touchstone-load",
       dependencies: [
         "LoadModel", "LoadScenarios", "DynamicMessages", "MonotonicClock", "TouchstoneClient", "RPCChannel",
-        "DispatchRPC", "SimulatedPhone",
+        "DispatchRPC", "SimulatedPhone", "CommandVersion",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Commands/touchstone-load",

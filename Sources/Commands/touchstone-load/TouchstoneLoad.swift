@@ -1,6 +1,7 @@
 // `touchstone-load`: simulated phones with real keys, as many calls as are due.
 
 internal import ArgumentParser
+internal import CommandVersion
 
 @main
 struct TouchstoneLoad: ParsableCommand {
@@ -11,6 +12,7 @@ struct TouchstoneLoad: ParsableCommand {
       `run` is meant if neither is named: touchstone-load --target host:port --rate 200 --slo 'p99<20ms'. \
       `touchstone-load run --help` lists its options.
       """,
+    version: CommandVersion.text,
     subcommands: [RunCommand.self, GrpcCommand.self, JoinCommand.self, CompareCommand.self],
     defaultSubcommand: RunCommand.self)
 

@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import CProcess
+internal import CommandVersion
 internal import DispatchRPC
 internal import Glibc
 internal import Logging
@@ -75,7 +76,7 @@ struct Serve: ParsableCommand {
       let logger = standardErrorLogger()
       let configuration = try effectiveConfiguration()
       let service = try RunningService.start(
-        configuration, logger: logger, cores: cprocess_usable_cores(), version: Touchstone.version)
+        configuration, logger: logger, cores: cprocess_usable_cores(), version: CommandVersion.text)
       for address in service.addresses { printLine("listening on \(address)") }
       for url in service.urls { printLine("listening on \(url)") }
       service.serve(configuration, logger: logger, until: signals.next, reading: effectiveConfiguration)

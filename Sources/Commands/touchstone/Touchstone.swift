@@ -1,23 +1,19 @@
 // The command line: one binary with a subcommand for each task.
 
 internal import ArgumentParser
+internal import CommandVersion
 
 @main
 struct Touchstone: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "touchstone",
     abstract: "Server-side policy for biometric login and payment.",
-    version: version,
+    version: CommandVersion.text,
     subcommands: [
       Serve.self, Migrate.self, Backup.self, Restore.self, Restored.self, Healthcheck.self, CheckConfig.self,
       Policy.self,
       Callers.self, Keys.self, Audit.self, AttestationCommand.self, Demo.self,
     ])
-
-  /// The first line of the file VERSION, which the build embeds.
-  static var version: String {
-    String(decoding: PackageResources.VERSION.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-  }
 
   /// Protects the memory in every subcommand, because most read a key or a password.
   static func main() {

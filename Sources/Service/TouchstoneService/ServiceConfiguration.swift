@@ -19,7 +19,7 @@ public struct ServiceConfiguration: Sendable {
   /// Whether callers with a grant may read the methods' descriptions.
   public var servesReflection = true
   public var enrolment = EnrolmentPolicy()
-  package var androidTrust = AndroidTrust()
+  package var attestationTrust = AttestationTrust()
   /// Each application's demands on the proofs of its keys. For other applications, a proof is welcome and not required.
   package var applications: [String: AttestationRequirements] = [:]
   /// The cost of a guess at a passcode or gesture (R16).
@@ -90,7 +90,7 @@ final class PolicyBook: Sendable {
 }
 
 /// Which certificates of keys are trusted: of phones', and of authenticators'.
-package struct AndroidTrust: Sendable {
+package struct AttestationTrust: Sendable {
   /// The roots that a chain of Android's hardware must lead to; `nil`: Google's roots.
   package var roots: [Certificate]?
   /// The roots that an attestation of App Attest must lead to; `nil`: Apple's root.

@@ -67,7 +67,8 @@ public final class TouchstoneService: Sendable {
           pepper: keys.pepper, parameters: configuration.secretHashing, randomness: environment.randomness),
       executor: environment.secrets, timer: environment.timer)
     self.keyProofs = KeyProofs(
-      androidTrust: configuration.androidTrust, applications: configuration.applications, executor: environment.secrets)
+      attestationTrust: configuration.attestationTrust, applications: configuration.applications,
+      executor: environment.secrets)
     self.access = AccessControl(
       configuration.callers, store: store, clock: environment.clock, meters: meters, logger: logger)
     let workers = VerificationWorkers(
@@ -147,7 +148,7 @@ public final class TouchstoneService: Sendable {
   package var metadataNumber: Int? { keyProofs.trust.metadata?.number }
 
   /// For all keys that are bound later; bound ones stay proven.
-  package func replaceAndroidTrust(_ trust: AndroidTrust) {
+  package func replaceAttestationTrust(_ trust: AttestationTrust) {
     keyProofs.replace(trust)
   }
 

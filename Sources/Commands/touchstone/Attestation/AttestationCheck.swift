@@ -64,7 +64,7 @@ struct AttestationCommand: ParsableCommand {
     func run() throws {
       do throws(Failure) {
         let read = try policy.map { path throws(Failure) in try ApplicationRequirements.load(path) }
-        let trust = try read?.loadAndroidTrust() ?? AndroidTrust()
+        let trust = try read?.loadAttestationTrust() ?? AttestationTrust()
         let judge = ProofJudge(
           anchors: try anchors(trust), revoked: try revokedSerialNumbers().union(trust.revokedSerialNumbers),
           requirements: try requirements(read), time: try time())
@@ -77,7 +77,7 @@ struct AttestationCommand: ParsableCommand {
       }
     }
 
-    private func anchors(_ trust: AndroidTrust) throws(Failure) -> TrustAnchors {
+    private func anchors(_ trust: AttestationTrust) throws(Failure) -> TrustAnchors {
       var anchors: TrustAnchors
       do throws(ProofError) { anchors = try trust.anchors() } catch {
         preconditionFailure("the built-in roots cannot be read: \(error.detail)")

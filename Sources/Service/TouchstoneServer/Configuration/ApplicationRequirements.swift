@@ -12,10 +12,10 @@ package struct ApplicationRequirements {
   private let trustFiles: AttestationFiles
 
   /// The roots, revoked certificates and metadata that the file names.
-  package func loadAndroidTrust() throws(Failure) -> AndroidTrust {
+  package func loadAttestationTrust() throws(Failure) -> AttestationTrust {
     var configuration = ProcessConfiguration()
     configuration.attestation = trustFiles
-    return try configuration.loadAndroidTrust()
+    return try configuration.loadAttestationTrust()
   }
 
   package static func load(_ path: String) throws(Failure) -> ApplicationRequirements {

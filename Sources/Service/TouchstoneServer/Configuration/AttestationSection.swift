@@ -149,8 +149,8 @@ extension ProcessConfiguration {
   /// As the setting `attestation.roots.apple` does.
   package mutating func trustAppAttest(byRootsIn file: String) { attestation.appleRoots = file }
 
-  func loadAndroidTrust(at now: UnixTime = systemTime()) throws(Failure) -> AndroidTrust {
-    var trust = AndroidTrust()
+  func loadAttestationTrust(at now: UnixTime = systemTime()) throws(Failure) -> AttestationTrust {
+    var trust = AttestationTrust()
     trust.refusesWhenTooOld = attestation.refusesWhenTooOld
     trust.roots = try loadRoots(attestation.androidRoots, AttestationFiles.rootsSetting, &trust.dates)
     trust.appAttestRoots = try loadRoots(
@@ -181,7 +181,7 @@ extension ProcessConfiguration {
   }
 
   /// Its own date counts, and not its file's: a copy of an old one is old.
-  private func loadMetadata(into trust: inout AndroidTrust, at now: UnixTime) throws(Failure) {
+  private func loadMetadata(into trust: inout AttestationTrust, at now: UnixTime) throws(Failure) {
     let roots = try loadRoots(
       attestation.metadataRoots, AttestationFiles.metadataRootsSetting, &trust.authenticatorDates)
     let metadata = try load(attestation.metadata, of: AttestationFiles.metadataSetting) { path throws(FileError) in

@@ -14,7 +14,7 @@ extension ProcessConfiguration {
       lines.insert(contentsOf: error.lines, at: 0)
     }
     do throws(Failure) {
-      _ = try loadAndroidTrust()
+      _ = try loadAttestationTrust()
     } catch {
       lines += error.lines
     }

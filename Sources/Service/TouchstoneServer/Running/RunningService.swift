@@ -58,7 +58,7 @@ package final class RunningService: Sendable {
     let httpListeners = try HTTPListener.all(of: configuration)
     let tls = try configuration.loadTLS()
     var configuration = configuration
-    configuration.service.androidTrust = try configuration.loadAndroidTrust(at: clock())
+    configuration.service.attestationTrust = try configuration.loadAttestationTrust(at: clock())
     configuration.logWarnings(logger)
     let descriptors = DescriptorLimit.raised()
     let named = NamedApplications(configuration.service.namedApplications)
@@ -155,7 +155,7 @@ package final class RunningService: Sendable {
       server: server, http: http, store: opened, namedApplications: named, auditKeyring: auditKeyring,
       accountSigning: accountSigning, sweeping: sweeping,
       archiving: archiving,
-      trustWatching: TrustWatching(configuration.service.androidTrust, store: store, clock: clock, logger: logger),
+      trustWatching: TrustWatching(configuration.service.attestationTrust, store: store, clock: clock, logger: logger),
       pepperCheck: keys.pepper.check, meters: meters, logger: logger)
   }
 
@@ -224,8 +224,8 @@ package final class RunningService: Sendable {
     for listener in listeners {
       try listener.require(callers: callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
     }
-    let androidTrust = try configuration.loadAndroidTrust()
-    try androidTrust.requireMetadata(noOlderThan: service.metadataNumber)
+    let attestationTrust = try configuration.loadAttestationTrust()
+    try attestationTrust.requireMetadata(noOlderThan: service.metadataNumber)
     let keys = try configuration.keySource.load()
     guard Pepper.areEqual(keys.pepper.check, pepperCheck) else {
       throw Failure(
@@ -239,8 +239,8 @@ package final class RunningService: Sendable {
       throw Failure(error)
     }
     service.replaceKeys(keys)
-    service.replaceAndroidTrust(androidTrust)
-    trustWatching.replace(androidTrust)
+    service.replaceAttestationTrust(attestationTrust)
+    trustWatching.replace(attestationTrust)
     service.replaceApplications(configuration.service.applications)
     configuration.logWarnings(logger)
     auditKeyring.replace(keys.audit)
@@ -292,7 +292,7 @@ extension RPCServer {
   }
 }
 
-extension AndroidTrust {
+extension AttestationTrust {
   /// An older one would bring back models that became known as revoked.
   fileprivate func requireMetadata(noOlderThan number: Int?) throws(Failure) {
     guard let metadata, let number, metadata.number < number else { return }

@@ -20,7 +20,7 @@ final class TrustWatching: Sendable {
   /// The queue guards the timer. Cancelling is safe from any thread.
   private nonisolated(unsafe) let timer: any DispatchSourceTimer
 
-  init(_ trust: AndroidTrust, store: any Store, clock: @escaping ServiceEnvironment.Clock, logger: Logger) {
+  init(_ trust: AttestationTrust, store: any Store, clock: @escaping ServiceEnvironment.Clock, logger: Logger) {
     self.store = store
     self.clock = clock
     self.logger = logger
@@ -40,7 +40,7 @@ final class TrustWatching: Sendable {
   var dates: [TrustDate] { alarm.withLock { $0.dates } }
 
   /// Another configuration was read, and its files with it.
-  func replace(_ trust: AndroidTrust) {
+  func replace(_ trust: AttestationTrust) {
     queue.async {
       self.alarm.withLock { $0.replace(trust) }
       self.check()
@@ -93,11 +93,11 @@ struct TrustAlarm: Sendable {
   private var refuses: Bool
   private var complaints: [String: Complaint] = [:]
 
-  init(_ trust: AndroidTrust) {
+  init(_ trust: AttestationTrust) {
     (dates, refuses) = (trust.allDates, trust.refusesWhenTooOld)
   }
 
-  mutating func replace(_ trust: AndroidTrust) {
+  mutating func replace(_ trust: AttestationTrust) {
     (dates, refuses) = (trust.allDates, trust.refusesWhenTooOld)
   }
 

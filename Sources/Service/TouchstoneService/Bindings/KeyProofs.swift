@@ -127,9 +127,9 @@ final class KeyProofs: Sendable {
   struct Trusted: Sendable {
     let anchors: TrustAnchors
     let revoked: Set<String>
-    let source: AndroidTrust
+    let source: AttestationTrust
 
-    fileprivate init(_ trust: AndroidTrust) {
+    fileprivate init(_ trust: AttestationTrust) {
       do throws(ProofError) {
         anchors = try trust.anchors()
       } catch {
@@ -141,9 +141,9 @@ final class KeyProofs: Sendable {
   }
 
   init(
-    androidTrust: AndroidTrust, applications: [String: AttestationRequirements], executor: any SecretExecutor
+    attestationTrust: AttestationTrust, applications: [String: AttestationRequirements], executor: any SecretExecutor
   ) {
-    trusted = Mutex(Trusted(androidTrust))
+    trusted = Mutex(Trusted(attestationTrust))
     self.applications = Mutex(applications)
     self.executor = executor
   }
@@ -173,10 +173,10 @@ final class KeyProofs: Sendable {
   }
 
   /// The present one.
-  var trust: AndroidTrust { trusted.withLock { $0.source } }
+  var trust: AttestationTrust { trusted.withLock { $0.source } }
 
   /// For all proofs that are judged later.
-  func replace(_ trust: AndroidTrust) {
+  func replace(_ trust: AttestationTrust) {
     let replacement = Trusted(trust)
     trusted.withLock { $0 = replacement }
   }

@@ -235,11 +235,11 @@ final class World: @unchecked Sendable {
     configuration.issuer = Self.issuer
     configuration.policies = plan.servedPolicies
     configuration.enrolment = plan.servedEnrolment
-    configuration.androidTrust.roots = Self.roots.trusted
-    if plan.mutation == .anyMakerIsTrusted { configuration.androidTrust.roots? += Self.roots.untrusted }
-    configuration.androidTrust.appAttestRoots = Self.appAttestRoots.trusted
+    configuration.attestationTrust.roots = Self.roots.trusted
+    if plan.mutation == .anyMakerIsTrusted { configuration.attestationTrust.roots? += Self.roots.untrusted }
+    configuration.attestationTrust.appAttestRoots = Self.appAttestRoots.trusted
     if plan.mutation == .anyAppAttestAuthorityIsTrusted {
-      configuration.androidTrust.appAttestRoots? += Self.appAttestRoots.untrusted
+      configuration.attestationTrust.appAttestRoots? += Self.appAttestRoots.untrusted
     }
     configuration.applications = [
       Names.provenApplication: AttestationRequirements(

@@ -9,8 +9,8 @@ struct TrustAlarmTests {
   private static let now = UnixTime(seconds: 1_800_000_000)
   private static let day = Duration.seconds(86_400)
 
-  private func trust(_ ages: (String, Duration)..., refuses: Bool = false) -> AndroidTrust {
-    var trust = AndroidTrust()
+  private func trust(_ ages: (String, Duration)..., refuses: Bool = false) -> AttestationTrust {
+    var trust = AttestationTrust()
     trust.refusesWhenTooOld = refuses
     trust.dates = ages.map { setting, age in
       TrustDate(setting: setting, .written(Self.now + (.zero - age)), maximumAge: .seconds(7 * 86_400))

@@ -137,13 +137,13 @@ struct RefusalTests {
     Row("BindingService/CompleteBinding", "ATTESTATION_CONTRADICTS_PROTECTION", event: "binding.refused") {
       world, language in
       let maker = AndroidMaker()
-      return await complete(world, maker, trusting: try AndroidTrust(maker), language) {
+      return await complete(world, maker, trusting: try AttestationTrust(maker), language) {
         $0.authenticators |= AndroidMaker.password
       }
     },
     Row("BindingService/CompleteBinding", "TRUST_DATA_TOO_OLD", event: "binding.refused") { world, language in
       let maker = AndroidMaker()
-      var trust = try AndroidTrust(maker)
+      var trust = try AttestationTrust(maker)
       trust.refusesWhenTooOld = true
       trust.dates = [TrustDate(setting: "list", .written(UnixTime(seconds: 0)), maximumAge: .seconds(1))]
       return await complete(world, maker, trusting: trust, language) { _ in }
@@ -240,10 +240,10 @@ struct RefusalTests {
 
   /// A key that the maker's hardware describes so.
   private static func complete(
-    _ world: World, _ maker: AndroidMaker, trusting trust: AndroidTrust, _ language: String?,
+    _ world: World, _ maker: AndroidMaker, trusting trust: AttestationTrust, _ language: String?,
     _ change: (inout AndroidMaker.KeyDescription) -> Void
   ) async -> RPCError {
-    world.service.service.replaceAndroidTrust(trust)
+    world.service.service.replaceAttestationTrust(trust)
     var phone = TestPhone()
     (phone.posture.platform, phone.posture.domainState) = ("android", [])
     do {
@@ -346,7 +346,7 @@ extension RPCError {
   }
 }
 
-extension AndroidTrust {
+extension AttestationTrust {
   /// Of this make alone.
   init(_ maker: AndroidMaker) throws {
     self.init()
