@@ -122,12 +122,22 @@ let package = Package(
         "TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "TouchstoneAttestation",
         "TouchstoneMetrics", "DispatchRPC", .product(name: "Logging", package: "swift-log"), metrics,
       ]),
+    // What operators see of the service in a browser.
+    .target(
+      name: "TouchstoneConsole",
+      dependencies: [
+        "TouchstoneService", "TouchstonePolicy", "TouchstoneCodec", "TouchstoneCrypto", "DispatchHTTP", "DispatchRPC",
+      ],
+      path: "Sources/Service/TouchstoneConsole",
+      resources: [.embedInCode("Style/console.css")],
+      swiftSettings: settings),
     // The process around the service: configuration, keys, the store that is opened, upkeep, reload, drain.
     library(
       "Service", "TouchstoneServer",
       [
-        "TouchstoneService", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres",
-        "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneAttestation", "TouchstoneCodec", "TouchstoneMetrics",
+        "TouchstoneService", "TouchstoneConsole", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite",
+        "TouchstoneStorePostgres", "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneAttestation", "TouchstoneCodec",
+        "TouchstoneMetrics",
         "DispatchRPC", "DispatchHTTP", "SettingFiles", "FilePermissions",
         .product(name: "Logging", package: "swift-log"), metrics,
       ]),
@@ -152,7 +162,8 @@ let package = Package(
       name: "touchstone",
       dependencies: [
         "CommandVersion",
-        "TouchstoneServer", "TouchstoneService", "TouchstoneStore", "TouchstoneArchive", "TouchstonePolicy",
+        "TouchstoneServer", "TouchstoneService", "TouchstoneConsole", "TouchstoneStore", "TouchstoneArchive",
+        "TouchstonePolicy",
         "SettingFiles", "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec",
         "DispatchRPC", "SimulatedPhone", "DecisionTables", "TouchstoneAttestation", "CProcess",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -214,6 +225,11 @@ let package = Package(
         "StoreConformance", "StoreModel", "TestSupport", crypto,
         .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
       ], exclude: ["Dialogues"]),
+    tests(
+      "Service", "TouchstoneConsole",
+      [
+        "TouchstoneService", "TouchstoneCodec", "TouchstoneCrypto", "TouchstonePolicy", "DispatchHTTP", "DispatchRPC",
+      ]),
     tests(
       "Service", "TouchstoneServer",
       [
