@@ -162,7 +162,7 @@ let package = Package(
       name: "touchstone",
       dependencies: [
         "CommandVersion",
-        "TouchstoneServer", "TouchstoneService", "TouchstoneConsole", "TouchstoneStore", "TouchstoneArchive",
+        "TouchstoneServer", "TouchstoneService", "TouchstoneStore", "TouchstoneArchive",
         "TouchstonePolicy",
         "SettingFiles", "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec",
         "DispatchRPC", "SimulatedPhone", "DecisionTables", "TouchstoneAttestation", "CProcess",

@@ -13,8 +13,8 @@ struct Serve: ParsableCommand {
     abstract: "Serve gRPC until SIGTERM.",
     discussion: """
       Prints "listening on ADDRESS" for each address when it is ready, and "listening on URL" for each of HTTP. SIGTERM \
-      or SIGINT drains and exits 0. SIGHUP reads policies, callers, vendors, certificates and keys anew: all of them or, \
-      where anything is wrong, none.
+      or SIGINT drains and exits 0. SIGHUP reads policies, callers, operators, vendors, certificates and keys anew: all of \
+      them or, where anything is wrong, none.
       """)
 
   @Option(
@@ -25,8 +25,8 @@ struct Serve: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      Address on this machine for HTTP: the keys that verify tokens, health, metrics. The configuration (http) may name \
-      addresses for other machines.
+      Address on this machine for HTTP: the keys that verify tokens, health, metrics, the console. The configuration \
+      (http) may name addresses for other machines.
       """, valueName: "address"))
   var http: String?
 

@@ -46,7 +46,9 @@ struct PasswordHashTests {
     #expect(!dumped.contains("65536"))
   }
 
-  private static func text(_ numbers: String, salt: String = salt, tag: String = String(repeating: "A", count: 43)) -> String {
+  private static func text(_ numbers: String, salt: String = salt, tag: String = String(repeating: "A", count: 43))
+    -> String
+  {
     "$argon2id$v=19$\(numbers)$\(salt)$\(tag)"
   }
 

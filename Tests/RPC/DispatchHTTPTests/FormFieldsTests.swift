@@ -1,5 +1,6 @@
 // Forms are read in one way only.
 
+import DispatchRPC
 import Testing
 
 @testable import DispatchHTTP

@@ -45,6 +45,25 @@ struct DiagnosisTests {
     #expect(text.hasSuffix("A login is possible by passcode or gesture."))
   }
 
+  @Test(
+    "Without biometrics, the first rule that they did not pass says why",
+    arguments: [
+      ("R1", "the phone's sensor is off"), ("R4", "they are locked after too many failures"),
+      ("R17", "they are switched off"), ("R31", "the binding has no key"), ("R99", "they are locked, switched off"),
+    ])
+  func rules(rule: String, why: String) {
+    let trace = [
+      V1.RuleTrace(rule: "R17", passed: false, detail: "gesture: is off"),
+      V1.RuleTrace(rule: "R2", passed: true, detail: "biometry: needs 8.0"),
+      V1.RuleTrace(rule: rule, passed: false, detail: "biometry: no"),
+    ]
+    let answer = V1.ExplainEvaluationResponse(
+      answer: V1.BeginEvaluationResponse(factors: [.passcode], domainState: .unchanged), trace: trace)
+    let sentences = LoginDiagnosis(answer, policyTakesBiometry: true).sentences.map(\.english)
+    #expect(sentences == ["Not by biometrics: " + sentences[0].dropFirst("Not by biometrics: ".count)])
+    #expect(sentences[0].contains(why))
+  }
+
   @Test("A login that can begin names its factors; one without any cannot")
   func possible() {
     let factors: [V1.Factor] = [.biometry, .passkey, .passcode]
@@ -68,7 +87,9 @@ struct DiagnosisTests {
   @Test("An action is due only while it changes something")
   func due() {
     let profile = V1.GetProfileResponse(
-      bindings: [V1.Binding(bindingID: "b", deviceID: "d", state: .active), V1.Binding(bindingID: "r", state: .revoked)],
+      bindings: [
+        V1.Binding(bindingID: "b", deviceID: "d", state: .active), V1.Binding(bindingID: "r", state: .revoked),
+      ],
       devices: [V1.DeviceStanding(deviceID: "d", biometryFailures: 1), V1.DeviceStanding(deviceID: "e")],
       secrets: [V1.SecretStanding(kind: .passcode, failures: 2), V1.SecretStanding(kind: .gesture)])
     #expect(ConsoleAction.unlockDevice.isDue(on: profile, target: "d"))

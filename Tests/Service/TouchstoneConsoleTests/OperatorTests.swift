@@ -60,7 +60,9 @@ struct OperatorTests {
     let new = try PasswordHash.make(
       of: SecretBytes("another password".utf8),
       parameters: #require(.init(memoryKibibytes: 8, passes: 1, lanes: 1)))
-    let before = OperatorRegister([definition("gone"), definition("changed"), definition("same"), definition("promoted")])
+    let before = OperatorRegister([
+      definition("gone"), definition("changed"), definition("same"), definition("promoted"),
+    ])
     let after = OperatorRegister([
       definition("changed", password: new), definition("same"), definition("promoted", .admin),
     ])

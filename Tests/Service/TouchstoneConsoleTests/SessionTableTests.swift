@@ -121,7 +121,8 @@ struct SessionIDTests {
     let id = ids.make().id
     let changed = (id.first == "A" ? "B" : "A") + id.dropFirst()
     let strange = SessionIDs(pepper: .random()).make().id
-    for forged in ["", "x", String(id.dropLast()), id + "A", changed, strange, String(repeating: "A", count: id.count)] {
+    for forged in ["", "x", String(id.dropLast()), id + "A", changed, strange, String(repeating: "A", count: id.count)]
+    {
       #expect(ids.key(of: forged) == nil, "\(forged)")
     }
   }

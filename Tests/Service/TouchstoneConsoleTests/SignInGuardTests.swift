@@ -21,7 +21,9 @@ struct SignInGuardTests {
     machine.attempt([1], isKnown: isKnown, from: try address(number), at: now)
   }
 
-  @Test("After five attempts a name is locked for a minute, then for twice as long each time, and never over 15 minutes", arguments: [true, false])
+  @Test(
+    "After five attempts a name is locked for a minute, then for twice as long each time, and never over 15 minutes",
+    arguments: [true, false])
   func ladder(isKnown: Bool) throws {
     var machine = SignInGuard()
     var now = start

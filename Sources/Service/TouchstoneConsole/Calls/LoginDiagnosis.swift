@@ -27,13 +27,26 @@ struct LoginDiagnosis: Sendable {
       self.init(isPossible: true, sentences: [.loginPossible(factors)])
       return
     }
-    let why: Phrase =
-      switch begun.domainState {
+    let why = Self.obstacle(to: "biometry", in: answer.trace, begun.domainState)
+    self.init(isPossible: true, sentences: [.loginWithoutBiometry(why, factors)])
+  }
+
+  /// By the first rule that the factor did not pass.
+  private static func obstacle(
+    to factor: String, in trace: [V1.RuleTrace], _ domainState: V1.DomainStateVerdict
+  ) -> Phrase {
+    switch trace.first(where: { !$0.passed && $0.detail.hasPrefix("\(factor): ") })?.rule {
+    case "R1": .biometricsNotReady
+    case "R4": .biometricsSpent
+    case "R17": .biometricsOff
+    case "R31", "R42": .biometricsWithoutKey
+    default:
+      switch domainState {
       case .changed, .changedWithOS: .biometricsChanged
       case .unknownWhileLocked: .biometricsLocked
       default: .biometricsNotUsable
       }
-    self.init(isPossible: true, sentences: [.loginWithoutBiometry(why, factors)])
+    }
   }
 
   private init(isPossible: Bool, sentences: [Phrase]) {

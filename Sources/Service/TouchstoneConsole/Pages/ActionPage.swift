@@ -24,7 +24,7 @@ extension Page {
     ]
     if let name = view.targetName { subject.append((reader(.device), name)) }
     if view.action.hasTarget {
-      subject.append((reader(view.action == .revoke ? .bindingID : .device), HTML.code(view.target)))
+      subject.append((reader(view.action == .revoke ? .bindingID : .deviceID), HTML.code(view.target)))
     }
     let isErasure = view.action == .erase
     let confirmation: HTML? =

@@ -61,13 +61,18 @@ extension Page {
     var columns: [Phrase] = [.number, .time, .event]
     if showsProfile { columns.append(.profile) }
     columns += [.caller, .details]
-    let heads = columns.map { column -> HTML in "<th scope=\"col\">\(reader(column))</th>" }
+    let isLong = columns.map { column in [Phrase.profile, .caller, .details].contains { $0.english == column.english } }
+    let heads = zip(columns, isLong).map { column, isLong -> HTML in
+      "<th scope=\"col\"\(isLong ? " class=\"long\"" : HTML.empty)>\(reader(column))</th>"
+    }
     let rows = events.map { event -> HTML in
-      let cells = columns.map { column -> HTML in "<td data-label=\"\(reader(column))\">" }
+      let cells = zip(columns, isLong).map { column, isLong -> HTML in
+        "<td data-label=\"\(reader(column))\"\(isLong ? " class=\"long\"" : HTML.empty)><div>"
+      }
       var values: [HTML] = ["\(event.sequence)", event.time.map { HTML.time($0.seconds) } ?? "–", kind(reader, event)]
       if showsProfile { values.append(profile(event)) }
       values += [event.caller.isEmpty ? "–" : HTML.name(event.caller), details(reader, event)]
-      return "<tr>\(zip(cells, values).map { cell, value -> HTML in "\(cell)\(value)</td>" })</tr>\n"
+      return "<tr>\(zip(cells, values).map { cell, value -> HTML in "\(cell)\(value)</div></td>" })</tr>\n"
     }
     return """
       <table class="events">

@@ -110,7 +110,7 @@ extension Page {
       return """
         <tr><td data-label="\(reader(.rule))">\(rule.rule)</td>\
         <td data-label="\(reader(.result))"><span class="\(kind)">\(reader(rule.passed ? .passed : .notPassed))</span></td>\
-        <td data-label="\(reader(.details))" lang="en">\(HTML.name(rule.detail))</td></tr>
+        <td data-label="\(reader(.details))" lang="en" class="long">\(HTML.name(rule.detail))</td></tr>
 
         """
     }

@@ -83,8 +83,10 @@ enum Form {
   }
 
   /// Names and values.
-  static func list(_ entries: [(String, HTML)]) -> HTML {
+  ///
+  /// - Parameter isWide: in columns, where there is room.
+  static func list(_ entries: [(String, HTML)], isWide: Bool = false) -> HTML {
     let rows = entries.map { name, value -> HTML in "<div><dt>\(name)</dt><dd>\(value)</dd></div>\n" }
-    return "<dl>\n\(rows)</dl>"
+    return "<dl\(isWide ? " class=\"facts\"" : HTML.empty)>\n\(rows)</dl>"
   }
 }

@@ -108,7 +108,7 @@ extension Page {
     return """
       <article class="card">
       <h3>\(deviceName(reader, binding))</h3>
-      \(Form.list(rows))
+      \(Form.list(rows, isWide: true))
       <p class="actions">\(unlockLink(reader, view, binding, standing))\(revokeLink(reader, view, binding))</p>
       </article>
 
@@ -141,7 +141,7 @@ extension Page {
       (reader(.keys), "\(keys.map(reader.callAsFunction).joined(separator: ", "))"),
       (reader(.attestation), "\(reader(binding.attestationLevel.phrase))"),
       (reader(.bindingID), HTML.code(binding.bindingID)),
-      (reader(.device), HTML.code(binding.deviceID)),
+      (reader(.deviceID), HTML.code(binding.deviceID)),
     ]
   }
 

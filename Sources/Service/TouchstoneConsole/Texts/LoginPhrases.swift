@@ -92,6 +92,12 @@ extension Phrase {
   static let biometricsChanged = Phrase(
     "a finger or face was added or removed since the last login by another factor", "自上次以其他方式登录以来，指纹或面容有增减")
   static let biometricsLocked = Phrase("the phone has locked its biometrics", "手机已锁定生物识别")
+  static let biometricsSpent = Phrase("they are locked after too many failures", "失败次数过多，已锁定")
+  static let biometricsOff = Phrase("they are switched off for this profile", "此用户档案已关闭生物识别")
+  static let biometricsWithoutKey = Phrase(
+    "the binding has no key for them that the policy accepts", "该绑定没有策略接受的生物识别密钥")
+  static let biometricsNotReady = Phrase(
+    "the phone's sensor is off or nothing is enrolled", "手机传感器已关闭或未录入")
   static let biometricsNotUsable = Phrase(
     "they are locked, switched off, or not usable on this phone now", "生物识别已锁定、已关闭或当前在此手机上不可用")
   static let loginUnknown = Phrase(

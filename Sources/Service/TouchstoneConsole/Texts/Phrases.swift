@@ -69,6 +69,7 @@ extension Phrase {
   static let passkey = Phrase("Passkey", "通行密钥")
   static let binding = Phrase("Binding", "绑定")
   static let device = Phrase("Device", "设备")
+  static let deviceID = Phrase("Device id", "设备标识")
   static let model = Phrase("Model", "型号")
   static let system = Phrase("System", "系统")
   static let biometry = Phrase("Biometrics", "生物识别")

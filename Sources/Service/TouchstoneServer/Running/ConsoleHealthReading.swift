@@ -1,8 +1,9 @@
-// What the console shows of the process: read when a page is made, from what is in memory.
+// What the console shows of the process: read when a page is made, from what is in memory, and from the database what it tells of its clients.
 
 internal import DispatchRPC
 internal import TouchstoneConsole
 internal import TouchstoneMetrics
+internal import TouchstonePolicy
 internal import TouchstoneService
 internal import TouchstoneStore
 
@@ -29,7 +30,21 @@ struct ConsoleHealthReading: Sendable {
     health.sweptAt = time(.sweepSuccess)
     health.archivedAt = time(.archiveSuccess)
     health.reloadedAt = time(.reloadSuccess)
+    health.replicas = await replicas()
     return health
+  }
+}
+
+extension ConsoleHealthReading {
+  /// `nil`: the store has one process, or cannot tell.
+  private func replicas() async -> [ConsoleHealth.Replica]? {
+    guard let clients = store.clients else { return nil }
+    let found = await withCheckedContinuation { continuation in
+      clients { continuation.resume(returning: try? $0.get()) }
+    }
+    return found?.map { client in
+      ConsoleHealth.Replica(address: client.address, connections: client.connections, since: client.since.seconds)
+    }
   }
 }
 

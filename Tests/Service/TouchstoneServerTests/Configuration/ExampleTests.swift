@@ -21,6 +21,7 @@ struct ExampleTests {
     ("attestation.revoked", AttestationFiles.FileKey.allCases.map(\.rawValue)),
     ("attestation.metadata", AttestationFiles.FileKey.allCases.map(\.rawValue)),
     ("callers", CallerSection.Key.allCases.map(\.rawValue)),
+    ("operators", OperatorSection.Key.allCases.map(\.rawValue)),
     ("limits", LimitSettings.Key.allCases.map(\.rawValue)),
     ("retention", RetentionSettings.Key.allCases.map(\.rawValue)),
   ]
