@@ -439,9 +439,9 @@ def test_older_events_are_a_page_away(url, shop, phone):
         shop.submit(phone, shop.begin(phone))
     visitor = signed_in(url, "reader")
     page = visitor.open(f"/console/events?application={shop.application_id}&profile={phone.binding.profile_id}")
-    first = [int(number) for number in re.findall(r'data-label="No.">(\d+)<', page.html)]
+    first = [int(number) for number in re.findall(r'data-label="No."><div>(\d+)<', page.html)]
     older = visitor.open(page.link("before="))
-    second = [int(number) for number in re.findall(r'data-label="No.">(\d+)<', older.html)]
+    second = [int(number) for number in re.findall(r'data-label="No."><div>(\d+)<', older.html)]
     assert len(first) == 50
     assert first == sorted(first, reverse=True) and second == sorted(second, reverse=True)
     assert first[-1] > second[0]

@@ -89,7 +89,7 @@ enum Architecture {
       "Sources/Service/TouchstoneService", to: ["Sources/Service/TouchstoneConsole", "Sources/RPC/DispatchHTTP"],
       "the console calls the service"),
     ForbiddenArrow(
-      "Sources/Service/TouchstoneConsole", to: ["Sources/Service/TouchstoneServer", "Sources/Stores"] + foundation,
+      "Sources/Service/TouchstoneConsole", to: ["Sources/Service/TouchstoneServer", "Sources/Stores"],
       "pages are values, and the process is another target's"),
     ForbiddenArrow("Sources/Service", to: ["Sources/Clients"], "the service calls no service"),
     ForbiddenArrow(

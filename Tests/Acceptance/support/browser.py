@@ -81,6 +81,8 @@ class Browser:
         action()
         while self.loads == before:
             self.next(lambda message: message.get("method") == "Page.loadEventFired")
+        # What has the attribute autofocus gets the focus with the first frame.
+        self.run("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
 
     def press(self, key, **modifiers):
         text, code = KEYS[key]
