@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -191,6 +192,12 @@ class Cluster:
         if status != 200:
             return []
         return [(each["state"], each["sync_state"]) for each in json.loads(answer).get("replication", [])]
+
+    def metrics(self, name):
+        """Those of a host's Patroni, each with the one label `scope`."""
+        status, text = self._rest(self.hosts[name], "/metrics")
+        assert status == 200, text
+        return {name: float(number) for name, number in re.findall(r'(?m)^(\w+)\{scope="\w+"\} (\S+)$', text)}
 
     def switch_over(self, old, new):
         """By hand, as `patronictl switchover` does. Returns when it is done."""
