@@ -193,10 +193,19 @@ class Cluster:
             return []
         return [(each["state"], each["sync_state"]) for each in json.loads(answer).get("replication", [])]
 
-    def metrics(self, name):
-        """Those of a host's Patroni, each with the one label `scope`."""
-        status, text = self._rest(self.hosts[name], "/metrics")
-        assert status == 200, text
+    def await_metrics(self, name, metric):
+        """Those of each host's Patroni, once this one is 1 at the host of that name: its Patroni looks at the cluster every five
+        seconds."""
+
+        def found():
+            metrics = {each.name: self._metrics(each) for each in self.hosts.values()}
+            return metrics if metrics[name].get(metric) == 1 else None
+
+        return self._until(found, f"{metric} is not 1 at {name}")
+
+    def _metrics(self, host):
+        """Each has the one label `scope`."""
+        _, text = self._rest(host, "/metrics")
         return {name: float(number) for name, number in re.findall(r'(?m)^(\w+)\{scope="\w+"\} (\S+)$', text)}
 
     def switch_over(self, old, new):
