@@ -79,9 +79,6 @@ struct LayoutTests {
     let watching = try files.filter { file in
       try PackageTree.text(of: "Sources/\(file)").contains(#/make(Read|Write)Source\(/#)
     }
-    #expect(
-      Set(watching) == [
-        "RPC/DispatchRPC/EventLoop/EventLoop.swift", "Stores/TouchstoneStorePostgres/Connection/SocketWatch.swift",
-      ])
+    #expect(Set(watching) == ["Stores/TouchstoneStorePostgres/Connection/SocketWatch.swift"])
   }
 }
