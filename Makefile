@@ -77,7 +77,7 @@ help: ## List these commands
 
 .PHONY: run
 run: release ## Serve gRPC on LISTEN (127.0.0.1:7443), data in DATA_DIR (./data)
-	@exec $(touchstone) serve --listen $(LISTEN) --data-dir $(DATA_DIR)
+	@exec env --unset=TOUCHSTONE_ACCELERATED $(touchstone) serve --listen $(LISTEN) --data-dir $(DATA_DIR)
 
 .PHONY: demo
 demo: release ## Watch a simulated phone bind, log in, pay, lock itself out and recover

@@ -96,11 +96,13 @@ struct MetricTests {
       let process = try await TestProcess.start(in: directory)
       #expect(process.number("touchstone_reload_last_success_timestamp_seconds") == nil)
       _ = try await process.reload("policies: {evening: {purpose: login, factors: [biometry]}}")
-      #expect(try await process.untilNumber("touchstone_reloads_total{result=\"done\"}") { $0 == 1 } == 1)
+      #expect(
+        try await process.untilNumber("touchstone_reloads_total{result=\"done\",cause=\"signal\"}") { $0 == 1 } == 1)
       #expect(process.number("touchstone_evaluations_total{policy=\"evening\",result=\"opened\"}") == 0)
       let taken = try await process.untilNumber("touchstone_reload_last_success_timestamp_seconds")
       _ = try await process.reload("policies: {}x")
-      #expect(try await process.untilNumber("touchstone_reloads_total{result=\"refused\"}") { $0 == 1 } == 1)
+      #expect(
+        try await process.untilNumber("touchstone_reloads_total{result=\"refused\",cause=\"signal\"}") { $0 == 1 } == 1)
       #expect(process.number("touchstone_reload_last_success_timestamp_seconds") == taken)
       await process.stop()
     }
