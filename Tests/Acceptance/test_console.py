@@ -649,11 +649,31 @@ HASH = "$argon2id$v=19$m=65536,t=3,p=1$c2FsdHNhbHRzYWx0c2FsdA$" + "A" * 43
 def test_a_wrong_section_is_named_by_its_field(tmp_path, section, complaint):
     file = tmp_path / "touchstone.yaml"
     file.write_text(f"operators: {section}\n")
+    file.chmod(0o600)
     ended = run_to_end(tmp_path / "data", arguments=["--config", file])
     assert ended.returncode == BAD_CONFIGURATION
     assert complaint in ended.stderr
     # It may be the password itself.
     assert "hunter2" not in ended.stderr
+
+
+def test_a_file_that_others_can_read_holds_no_hashes(tmp_path):
+    file = tmp_path / "touchstone.yaml"
+    file.write_text(f"operators: {{anna: {{password: '{HASH}', role: read, applications: '*'}}}}\n")
+    file.chmod(0o644)
+    ended = run_to_end(tmp_path / "data", arguments=["--config", file])
+    assert ended.returncode == BAD_CONFIGURATION
+    assert "other users can read this file, and operators holds a password" in ended.stderr
+
+
+def test_what_is_in_force_is_printed_without_the_hashes(tmp_path):
+    file = tmp_path / "touchstone.yaml"
+    file.write_text(f"operators: {{anna: {{password: '{HASH}', role: read, applications: '*'}}}}\n")
+    file.chmod(0o600)
+    printed = run("config", "print", "--config", file)
+    assert printed.returncode == 0, printed.stderr
+    assert "operators:" in printed.stdout
+    assert "argon2id" not in printed.stdout
 
 
 def test_the_command_takes_passwords_of_twelve_bytes_and_more():

@@ -37,7 +37,7 @@ struct OperatorSection {
       reader.refuse(entry.key.place, "an operator's name \(violation)")
     }
     let setting = "operators.\(name)"
-    guard let entries = reader.mapping(entry.value, setting, of: Key.allCases.map(\.rawValue)) else { return }
+    guard let entries = reader.mapping(entry.value, setting, of: Key.names) else { return }
     func value(_ key: Key) -> YAMLNode? {
       if let value = entries.first(where: { $0.key.name == key.rawValue })?.value { return value }
       reader.refuse(entry.key.place, "\(setting) needs \(key.rawValue)")
