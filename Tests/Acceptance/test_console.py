@@ -465,10 +465,16 @@ def test_policies_and_what_they_would_answer(url, shop, phone):
     assert "A login is possible" in visitor.open(query.replace("=login", "=payment")).text
 
 
-def test_health(url):
+def test_health(served, url):
     page = signed_in(url, "reader").open("/console/health")
     assert page.status == 200
-    assert "State serving" in page.text and "SQLite" in page.text and "intact" in page.text
+    assert "State serving" in page.text and "intact" in page.text
+    if served.store is None:
+        assert "SQLite" in page.text and "Replicas" not in page.text
+    else:
+        assert "PostgreSQL" in page.text
+        # The machines that are connected to the database, as it sees them.
+        assert re.search(r"Replicas connected to the database .*\d+ connections?, Started 20", page.text)
 
 
 def test_the_language_is_the_browsers_or_the_one_that_was_chosen(url):

@@ -95,7 +95,7 @@ extension Page {
     let path = ConsoleLink.path(
       ConsolePath.profile, [(Form.Field.application, event.applicationID), (Form.Field.profile, event.profileID)])
     return
-      "<a href=\"\(path)\">\(HTML.name(event.profileID))</a> <span class=\"hint\">\(HTML.name(event.applicationID))</span>"
+      "<a href=\"\(path)\">\(HTML.name(event.profileID))</a> <span class=\"hint line\">\(HTML.name(event.applicationID))</span>"
   }
 
   /// Reason first, then all others by their names.
