@@ -122,7 +122,7 @@ let package = Package(
         "TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "TouchstoneAttestation",
         "TouchstoneMetrics", "DispatchRPC", .product(name: "Logging", package: "swift-log"), metrics,
       ]),
-    // What operators see of the service in a browser.
+    // The operators' view of the service in a browser.
     .target(
       name: "TouchstoneConsole",
       dependencies: [

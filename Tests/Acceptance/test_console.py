@@ -1,4 +1,4 @@
-"""The console over HTTP: who gets in, what each role may do, and what somebody who tries to get in meets."""
+"""The console over HTTP: sign-ins, what each role may do, and how attempts to get in end."""
 
 import http.client
 import re
@@ -175,7 +175,7 @@ def test_a_wrong_password_and_an_unknown_name_are_answered_alike(url, shop):
     assert pages[0] == pages[1]
     written = mark.refusals("OPERATOR_PASSWORD_WRONG", 2)
     assert [event.caller for event in written] == ["unknown", "unknown"]
-    # The name that nobody has may be a password in the wrong field.
+    # An unknown name may be a password in the wrong field.
     assert sorted(event.details.get("operator", "") for event in written) == ["", "victim"]
     assert all("nobody" not in str(event) for event in written)
 
@@ -282,7 +282,7 @@ def test_a_form_of_another_site_is_refused_and_an_event(url, shop, phone):
     assert shop.get_binding(phone.binding.binding_id).state == phone.binding.state
     written = mark.refusals("OPERATOR_REQUEST_FORGED", len(tries))
     assert {event.caller for event in written} == {"operator:anna"}
-    # A sign-in cannot be forged either: nobody is to work in an attacker's account.
+    # A sign-in cannot be forged either: no operator is to work in an attacker's account.
     form = {"name": "anna", "password": PASSWORD, "page": "/console"}
     assert Visitor(url).open("/console/sign-in", "POST", form=form, headers={"Origin": "https://evil.example"}).status == 403
 
@@ -566,7 +566,7 @@ def test_an_admin_erases_a_profile_after_typing_its_id(url, shop, phone):
 
 @pytest.mark.parametrize(("name", "action"), [("reader", "unlock-device"), ("reader", "revoke"), ("anna", "erase")])
 def test_a_role_is_checked_at_each_action(url, shop, phone, name, action):
-    """Also for somebody who makes the form by hand: the service refuses it, and writes the event."""
+    """Also for a form that was made by hand: the service refuses it, and writes the event."""
     lock(shop, phone)
     visitor = signed_in(url, name)
     page = profile_page(visitor, shop, phone)

@@ -16,7 +16,7 @@ from support.stubs import administration_pb2
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
-#: Where the screenshots go, if anybody wants to look at them.
+#: Where the screenshots go; nowhere without it.
 SCREENSHOTS = os.environ.get("CONSOLE_SCREENSHOTS")
 #: More places than any page has that the Tab key goes to.
 MAXIMUM_TABS = 80
@@ -78,7 +78,7 @@ class Keyboard:
         )
 
     def go_to(self, name):
-        """By the Tab key. What has the focus can be seen."""
+        """By the Tab key. The focus must be visible."""
         for _ in range(MAXIMUM_TABS):
             if name in self.focus:
                 assert self.browser.run("document.activeElement.matches(':focus-visible')"), name

@@ -8,7 +8,7 @@ internal import TouchstoneCrypto
 package import TouchstonePolicy
 package import TouchstoneService
 
-/// What a reload may replace.
+/// The settings that a reload may replace.
 package struct ConsoleSettings: Sendable {
   /// `nil`: the configuration has no operators, and there is no console.
   package var operators: [OperatorDefinition]?

@@ -174,7 +174,7 @@ public final class TouchstoneService: Sendable {
 
   // MARK: Operators
 
-  /// Called by the console after somebody tried to get in. It becomes an event like a refused call, throttled.
+  /// Called by the console after a client tried to get in. It becomes an event like a refused call, throttled.
   ///
   /// - Parameters:
   ///   - caller: whose session it was; `nil`: the client proved nothing.

@@ -31,7 +31,7 @@ struct PasswordHashTests {
     #expect(!one.isSame(as: other))
   }
 
-  @Test("No password is right for a name that nobody has")
+  @Test("No password is right for a name without an account")
   func standIn() throws {
     let cheap = try #require(PasswordHasher.Parameters(memoryKibibytes: 8, passes: 1, lanes: 1))
     #expect(try !PasswordHash.standIn(cheap).isRight(password))

@@ -1,4 +1,4 @@
-// What support staff read when a login fails.
+// The sentences for support staff when a login fails.
 
 import Testing
 import TouchstoneCodec
@@ -73,7 +73,7 @@ struct DiagnosisTests {
     #expect(diagnosis(V1.BeginEvaluationResponse()).0 == false)
   }
 
-  @Test("The latest attempt's failure is told, and not one that a success followed")
+  @Test("The latest attempt's failure is shown, and not one that a success followed")
   func lastFailure() throws {
     let failed = V1.Event(sequence: 2, kind: "evaluation.failed", details: ["reason": "SIGNATURE_INVALID"])
     let succeeded = V1.Event(sequence: 3, kind: "evaluation.succeeded")

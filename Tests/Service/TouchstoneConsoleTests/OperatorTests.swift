@@ -24,8 +24,8 @@ struct OperatorTests {
     let unlocking = Administration.unlockDevice.descriptor
     let erasing = Administration.eraseProfile.descriptor
     let may = OperatorRole.allCases.map { role in
-      let who = Operator(definition("anna", role))
-      return [Administration.getProfile.descriptor, unlocking, erasing].map(who.mayCall)
+      let account = Operator(definition("anna", role))
+      return [Administration.getProfile.descriptor, unlocking, erasing].map(account.mayCall)
     }
     #expect(may == [[true, false, false], [true, true, false], [true, true, true]])
   }
@@ -35,8 +35,8 @@ struct OperatorTests {
     let granted: Set<String> = [
       "GetProfile", "ListEvents", "ExplainEvaluation", "UnlockDevice", "UnlockSecret", "RevokeBinding", "EraseProfile",
     ]
-    let who = Operator(definition("root", .admin))
-    #expect(Set(MethodDescriptor.all.filter(who.mayCall).map(\.name)) == granted)
+    let account = Operator(definition("root", .admin))
+    #expect(Set(MethodDescriptor.all.filter(account.mayCall).map(\.name)) == granted)
   }
 
   @Test("The name in the audit log is one that no caller can have")
@@ -55,7 +55,7 @@ struct OperatorTests {
     #expect(register["k"] == nil)
   }
 
-  @Test("A reload ends the sessions of operators who are gone or have another password")
+  @Test("A reload ends the sessions of operators that are gone or have another password")
   func reload() throws {
     let new = try PasswordHash.make(
       of: SecretBytes("another password".utf8),

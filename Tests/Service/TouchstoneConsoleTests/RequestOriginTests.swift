@@ -14,7 +14,7 @@ struct RequestOriginTests {
     return RequestOrigin.isOwn(head, isEncrypted: isEncrypted)
   }
 
-  @Test("Its own page's form is accepted, by the origin or by what the browser says of the site")
+  @Test("Its own page's form is accepted, by the origin or by the browser's field for the site")
   func own() {
     #expect(Self.isOwn([("Origin", "http://h:9090")]))
     #expect(Self.isOwn([("Origin", "http://H:9090"), ("Sec-Fetch-Site", "same-origin")]))

@@ -1,4 +1,4 @@
-// Guesses at operators' passwords are few, whoever is guessed at and however many are made at one time.
+// Guesses at operators' passwords are few, for each name, and also if many come at one time.
 
 import DispatchRPC
 import Testing

@@ -3,7 +3,7 @@
 
 /// `$argon2id$v=19$m=65536,t=3,p=1$SALT$TAG`, as argon2's own command and most libraries write it.
 public struct PasswordHash: Sendable, CustomStringConvertible, CustomReflectable {
-  /// What a guess costs at least: OWASP's weakest recommendation (7 MiB and five passes, or 19 MiB and two).
+  /// The least cost of a guess: OWASP's weakest recommendation (7 MiB and five passes, or 19 MiB and two).
   static let memoryKibibytes: ClosedRange<UInt32> = 7_168...262_144
   static let passes: ClosedRange<UInt32> = 1...16
   static let lanes: ClosedRange<UInt32> = 1...4

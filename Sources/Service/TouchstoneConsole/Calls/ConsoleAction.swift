@@ -1,4 +1,4 @@
-// What an operator can change, and how it is asked of the service.
+// The changes that an operator can make, and the calls for them.
 
 internal import TouchstoneCodec
 

@@ -22,7 +22,7 @@ struct EventSearch: Sendable {
   /// Shown on one page.
   var limit = 50
 
-  /// What one call of ListEvents looks at.
+  /// The events that one call of ListEvents looks at.
   private static let window: UInt64 = 10_000
   /// Parts that are searched for a page, each 16 times as long as the one before: a profile's events are found by an index.
   private static let maximumSteps = 4

@@ -56,7 +56,7 @@ struct LoginDiagnosis: Sendable {
   static let unknown = LoginDiagnosis(isPossible: false, sentences: [.loginUnknown])
   static let noDevice = LoginDiagnosis(isPossible: false, sentences: [.noActiveBinding])
 
-  /// What the latest attempt among the events says, if it failed.
+  /// Returns the reason of the latest attempt among the events, if it failed.
   ///
   /// - Parameter events: of the profile, the newest first.
   static func lastFailure(in events: [V1.Event]) -> Phrase? {

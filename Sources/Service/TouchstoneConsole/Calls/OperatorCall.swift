@@ -58,7 +58,7 @@ struct CallFailure: Error, Sendable {
   var code: RPCCode
   /// English, for developers.
   var message: String
-  /// Of ErrorInfo.
+  /// The reason in ErrorInfo.
   var reason: String?
   /// For people, in the operator's language, if the service has one.
   var localizedMessage: String?

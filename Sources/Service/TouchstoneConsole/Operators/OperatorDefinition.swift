@@ -4,7 +4,7 @@ package import TouchstoneCodec
 package import TouchstoneCrypto
 package import TouchstoneService
 
-/// What an operator may do. Each role includes the ones before it.
+/// The rights of an operator. Each role includes the ones before it.
 package enum OperatorRole: String, CaseIterable, Sendable {
   /// Looks at profiles, events, policies and health.
   case read
@@ -34,7 +34,7 @@ extension OperatorRole {
   }
 }
 
-/// A person who may sign in at the console.
+/// An account that may sign in at the console.
 package struct OperatorDefinition: Sendable {
   /// In the audit log it follows "operator:".
   package var name: String
@@ -85,7 +85,7 @@ final class Operator: Sendable {
 /// The operators of one configuration.
 struct OperatorRegister: Sendable {
   private let operators: [String: Operator]
-  /// Names that nobody has cost as much as a wrong password.
+  /// A name that no operator has costs as much as a wrong password.
   let standIn: PasswordHash
 
   init(_ definitions: [OperatorDefinition]) {

@@ -2,7 +2,7 @@
 
 package import TouchstoneCrypto
 
-/// Makes and recognises ids. By the proof, a session that has ended is told from one that somebody invented.
+/// Makes and recognises ids. The proof distinguishes a session that has ended from an invented one.
 package struct SessionIDs: Sendable {
   private static let randomBytes = 32
   private static let purpose = "console session"

@@ -1,4 +1,4 @@
-// The sessions of operators who signed in. Pure: ids and time are arguments.
+// The sessions of signed-in operators. Pure: ids and time are arguments.
 
 internal import DispatchRPC
 
@@ -8,7 +8,7 @@ struct SessionTable: Sendable {
   static let idleTime = Duration.seconds(15 * 60)
   /// In all: a working day.
   static let absoluteTime = Duration.seconds(8 * 60 * 60)
-  /// Of one operator, in several browsers. At the limit the oldest one ends, so that a forgotten one keeps nobody out. There are at
+  /// Sessions of one operator, in several browsers. At the limit the oldest one ends, so that a forgotten one locks no operator out. There are at
   /// most 256 operators.
   static let maximumPerOperator = 8
 

@@ -2,7 +2,7 @@
 
 internal import TouchstoneCodec
 
-/// What the form holds, as it was typed.
+/// The form's content, as it was typed.
 struct ExplainInput: Sendable {
   var applicationID = ""
   var policy = ""
@@ -25,7 +25,7 @@ struct ExplainInput: Sendable {
   /// Nothing was asked yet.
   var isEmpty: Bool { applicationID.isEmpty || bindingID.isEmpty && profileID.isEmpty }
 
-  /// - Parameter isPayment: the policy is for payments: a payment of nobody's is explained.
+  /// - Parameter isPayment: the policy is for payments: an invented payment is explained.
   func request(isPayment: Bool) -> V1.ExplainEvaluationRequest {
     var begin = V1.BeginEvaluationRequest(
       applicationID: applicationID, policy: policy, bindingID: bindingID, posture: posture,

@@ -1,6 +1,6 @@
 // The state of this replica, and what its store shows of others. Pure.
 
-/// What the process around the console knows of itself at one moment. Times are Unix seconds; `nil`: never, or not known.
+/// The state of the process around the console at one moment. Times are Unix seconds; `nil`: never, or not known.
 package struct ConsoleHealth: Sendable {
   package struct Replica: Sendable {
     /// As the database sees it.

@@ -3,7 +3,7 @@
 internal import DispatchHTTP
 internal import TouchstonePolicy
 
-/// What a page needs to know of its reader.
+/// The reader of a page.
 struct Reader: Sendable {
   struct SignedIn: Sendable {
     var name: String

@@ -13,7 +13,7 @@ struct ProfileView: Sendable {
   var policies: [String]
   /// `nil`: they cannot be read now.
   var events: EventList?
-  /// What the operator may do.
+  /// The actions that the operator's role allows.
   var actions: Set<ConsoleAction>
   var done: ConsoleAction?
   var now: Int64

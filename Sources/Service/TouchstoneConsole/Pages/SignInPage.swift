@@ -1,4 +1,4 @@
-// The page for people who are not signed in, and the search for those who are. Pure.
+// The sign-in, the search, and messages. Pure.
 
 extension Page {
   /// - Parameters:

@@ -5,7 +5,7 @@ internal import DispatchRPC
 internal import TouchstoneCodec
 
 extension Console {
-  /// What a link or a form names.
+  /// The order in a link or a form.
   private struct Order {
     var action: ConsoleAction
     var application: String
@@ -41,7 +41,7 @@ extension Console {
   func act(_ visit: Visit) async -> HTTPResponse {
     guard let order = order(visit) else { return malformed(visit.request) }
     let reason = visit.field(Form.Field.reason)
-    // The page has no such button for this role, so somebody tries: the service refuses it, and writes the event.
+    // The page has no such button for this role, so the form is not the page's: the service refuses it, and writes the event.
     guard visit.operator.mayCall(order.action.method) else { return await perform(order, reason, visit, nil) }
     let profile: V1.GetProfileResponse
     do throws(CallFailure) {

@@ -7,14 +7,14 @@ internal import TouchstoneCodec
 internal import TouchstonePolicy
 internal import TouchstoneService
 
-/// A request by an operator who is signed in.
+/// A request by a signed-in operator.
 struct Visit: Sendable {
   let request: HTTPRequest
   let `operator`: Operator
   let key: SessionTable.Key
   let reader: Reader
   let calls: OperatorCalls
-  /// Of the query, or of a form whose token was right.
+  /// The query's fields, or those of a form with the right token.
   let fields: FormFields
 
   func field(_ name: String) -> String { fields[name] ?? "" }
@@ -25,7 +25,7 @@ struct Visit: Sendable {
 }
 
 extension Console {
-  /// Of one form: a reason, and identifiers.
+  /// The bytes of one form: a reason, and identifiers.
   private static let maximumFormBytes = 16 << 10
 
   private typealias Answer = @Sendable (Visit) async -> HTTPResponse
@@ -50,7 +50,7 @@ extension Console {
     add("POST", ConsolePath.signIn, &router) { [self] in await signIn($0) }
   }
 
-  /// For everybody who reaches the console.
+  /// A route that needs no session.
   private func add(
     _ method: String, _ path: String, _ router: inout HTTPRouter,
     answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
@@ -66,9 +66,9 @@ extension Console {
     add("GET", path, &router) { [self] request in
       switch standing(of: request) {
       case .stranger(let notice): return signInInstead(of: request, notice)
-      case .signedIn(let who, let session, let key):
+      case .signedIn(let account, let session, let key):
         guard let fields = request.queryFields else { return malformed(request) }
-        return await answer(visit(request, who, session, key, fields))
+        return await answer(visit(request, account, session, key, fields))
       }
     }
   }
@@ -79,14 +79,14 @@ extension Console {
       guard RequestOrigin.isOwn(request.head, isEncrypted: request.isEncrypted) else {
         return forged(request, by: standing)
       }
-      guard case .signedIn(let who, let session, let key) = standing else {
+      guard case .signedIn(let account, let session, let key) = standing else {
         return signInInstead(of: request, .sessionEnded)
       }
       guard let fields = request.formFields else { return malformed(request) }
       guard let token = fields[Form.Field.token], ids.areEqual(token, session.formToken) else {
         return forged(request, by: standing)
       }
-      return await answer(visit(request, who, session, key, fields))
+      return await answer(visit(request, account, session, key, fields))
     }
   }
 
@@ -94,7 +94,7 @@ extension Console {
 
   private func refusal(of request: HTTPRequest) -> HTTPResponse? {
     guard state.withLock({ $0.operators?.isEmpty == false }) else { return .text(.notFound) }
-    // What a password opens must not be readable on the way.
+    // Passwords and sessions must not be readable on the way.
     guard request.isEncrypted || request.client.isLocal else {
       let reader = reader(of: request)
       return ConsoleResponse.page(Page.message(reader, .refused, [reader(.plaintext)]).html(for: reader), .forbidden)
@@ -104,7 +104,7 @@ extension Console {
 
   enum Standing: Sendable {
     case signedIn(Operator, SessionTable.Session, SessionTable.Key)
-    /// With a notice for a person who was signed in.
+    /// With a notice, if the browser was signed in before.
     case stranger(Phrase?)
   }
 
@@ -126,8 +126,8 @@ extension Console {
         by: peer(of: request))
       return .stranger(.sessionMoved)
     case .session(let session):
-      guard let who = register?[session.operatorName] else { return .stranger(.sessionEnded) }
-      return .signedIn(who, session, key)
+      guard let account = register?[session.operatorName] else { return .stranger(.sessionEnded) }
+      return .signedIn(account, session, key)
     }
   }
 
@@ -149,18 +149,18 @@ extension Console {
   }
 
   private func visit(
-    _ request: HTTPRequest, _ who: Operator, _ session: SessionTable.Session, _ key: SessionTable.Key,
+    _ request: HTTPRequest, _ account: Operator, _ session: SessionTable.Session, _ key: SessionTable.Key,
     _ fields: FormFields
   ) -> Visit {
     var reader = reader(of: request)
     var applications: [String]?
-    if case .these(let own) = who.definition.applications { applications = own }
+    if case .these(let own) = account.definition.applications { applications = own }
     reader.signedIn = Reader.SignedIn(
-      name: who.name, role: who.definition.role, formToken: session.formToken, applications: applications)
+      name: account.name, role: account.definition.role, formToken: session.formToken, applications: applications)
     let calls = OperatorCalls(
-      service: service, methods: methods, loop: loop, caller: who.caller, peer: peer(of: request),
+      service: service, methods: methods, loop: loop, caller: account.caller, peer: peer(of: request),
       language: reader.language)
-    return Visit(request: request, operator: who, key: key, reader: reader, calls: calls, fields: fields)
+    return Visit(request: request, operator: account, key: key, reader: reader, calls: calls, fields: fields)
   }
 
   // MARK: Refusals
@@ -177,10 +177,10 @@ extension Console {
     return ConsoleResponse.page(page.html(for: reader), .badRequest)
   }
 
-  /// A form that no page of the console sent in this session: somebody may act in the operator's name.
+  /// A form that no page of the console sent in this session: another site may act in the operator's name.
   func forged(_ request: HTTPRequest, by standing: Standing) -> HTTPResponse {
     var caller: IdentifiedCaller?
-    if case .signedIn(let who, _, _) = standing { caller = who.caller }
+    if case .signedIn(let account, _, _) = standing { caller = account.caller }
     service.refuseOperator(.requestForged, caller, by: peer(of: request))
     let reader = reader(of: request)
     let page = Page.message(reader, .refused, [reader(.forgedForm)], back: (.backToSearch, ConsolePath.home))

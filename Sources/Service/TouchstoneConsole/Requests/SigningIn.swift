@@ -77,11 +77,11 @@ extension Console {
 
   /// The event is durable before the session begins. A reload may have taken the operator away meanwhile.
   private func accept(_ attempt: Attempt, _ request: HTTPRequest) async -> HTTPResponse {
-    guard let who = attempt.known else { return signInPage(request, to: attempt.page, .signInFailed, .forbidden) }
+    guard let account = attempt.known else { return signInPage(request, to: attempt.page, .signInFailed, .forbidden) }
     state.withLock { $0.signIns.succeeded(attempt.nameKey, from: request.client) }
     let peer = peer(of: request)
     let isRecorded = await withCheckedContinuation { continuation in
-      service.record(.signedIn, of: who.caller, by: peer) { continuation.resume(returning: $0) }
+      service.record(.signedIn, of: account.caller, by: peer) { continuation.resume(returning: $0) }
     }
     guard isRecorded else { return signInPage(request, to: attempt.page, .signInNotRecorded, .unavailable) }
     let (id, key) = ids.make()
@@ -90,12 +90,13 @@ extension Console {
       ids.key(of: $0)
     }
     let hasBegun = state.withLock { state in
-      guard let present = state.operators?[who.name], present.definition.password.isSame(as: who.definition.password)
+      guard let present = state.operators?[account.name],
+        present.definition.password.isSame(as: account.definition.password)
       else {
         return false
       }
       if let old { state.sessions.end(old) }
-      state.sessions.begin(key, of: who.name, formToken: token, from: request.client, at: .now())
+      state.sessions.begin(key, of: account.name, formToken: token, from: request.client, at: .now())
       return true
     }
     guard hasBegun else { return signInPage(request, to: attempt.page, .signInFailed, .forbidden) }

@@ -1,4 +1,4 @@
-// The words of each action: what it is called, what follows from it, and what is said when it is done or no longer needed.
+// The words of each action: its title, its consequence, its button, and the notices when it is done or no longer needed.
 
 extension ConsoleAction {
   struct Words: Sendable {
@@ -7,7 +7,7 @@ extension ConsoleAction {
     var consequence: Phrase
     var button: Phrase
     var done: Phrase
-    /// Somebody, or the person, was first.
+    /// Another operator, or the person, was first.
     var meanwhile: Phrase
   }
 
@@ -68,7 +68,7 @@ extension ConsoleAction {
     }
   }
 
-  /// After an erasure, if older events were archived.
+  /// Said after an erasure, if older events were archived.
   static func archived(through sequence: UInt64) -> Phrase {
     Phrase(
       "Events up to number \(sequence) were archived before. Their files are cleared by `touchstone audit erase`.",

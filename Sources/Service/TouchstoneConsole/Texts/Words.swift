@@ -74,7 +74,7 @@ extension OperatorRole {
   }
 }
 
-/// What a kind of event means; a kind without an entry is shown as it is.
+/// The meaning of a kind of event; a kind without an entry is shown as it is.
 enum EventKinds {
   static func phrase(_ kind: String) -> Phrase? { phrases[kind] }
 

@@ -1,4 +1,4 @@
-// What the console shows of the process: read when a page is made, from what is in memory, and from the database what it tells of its clients.
+// The state of the process for the console: read when a page is made, from memory, and from the database the list of its clients.
 
 internal import DispatchRPC
 internal import TouchstoneConsole

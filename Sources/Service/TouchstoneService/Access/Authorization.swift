@@ -74,7 +74,7 @@ final class CallerGrants: Sendable {
   }
 }
 
-/// A caller that a part of this process has identified itself, with its grants: an operator who signed in at the console. Nothing
+/// A caller that a part of this process has identified itself, with its grants: a signed-in operator of the console. Nothing
 /// that a peer sends makes one.
 public final class IdentifiedCaller: Sendable {
   let grants: CallerGrants

@@ -1,4 +1,4 @@
-// What the console's operators do beside calls: they sign in and out, and others try to.
+// The console's events beside calls: sign-ins, sign-outs, and attempts to get in.
 
 internal import DispatchRPC
 internal import TouchstonePolicy
