@@ -54,14 +54,10 @@ package struct EffectiveConfiguration {
 
   private static func requireNoSecret(in root: YAMLNode, _ path: String) throws(ConfigurationErrors) {
     for setting in ConfigurationTable.settings where setting.mayHoldSecret {
-      guard let node = root.value(at: setting.path[...]) else { continue }
-      if case .store = setting.row.shape {
-        guard case .scalar(let text) = node.content, (try? StoreSetting(parsing: text))?.hasSecret == true else {
-          continue
-        }
-      }
+      guard let node = root.value(at: setting.path[...]), node.holdsSecret(setting.row) else { continue }
+      let secret = setting.row.shape == .store ? "a password" : "a secret"
       throw ConfigurationErrors(
-        path, "other users can read this file, and \(setting.name) holds a password: run chmod o-r on it")
+        path, "other users can read this file, and \(setting.name) holds \(secret): run chmod o-r on it")
     }
   }
 
