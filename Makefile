@@ -241,6 +241,7 @@ interop: deps ## Play grpc's own interoperability tests with PEERS ("python go c
 	@deploy/install-packages test interop $(addprefix interop-,$(filter-out python,$(PEERS)))
 	swift build --product interop-server
 	swift build --product interop-client
+	swift build --product touchstone-load
 	@PEERS="$(PEERS)" python3 Tests/Interop/interop.py
 
 .PHONY: release

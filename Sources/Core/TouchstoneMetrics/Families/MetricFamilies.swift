@@ -51,7 +51,7 @@ extension MetricFamily {
     help: "Bytes of a call's requests, compressed and without frames.")
 }
 
-// MARK: - What the rules decided
+// MARK: - The rules' decisions
 
 extension MetricFamily {
   package static let evaluations = MetricFamily(

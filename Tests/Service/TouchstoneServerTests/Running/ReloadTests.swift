@@ -1,4 +1,4 @@
-// What a reload takes, what it refuses, and what waits for a restart.
+// The settings that a reload takes, those that it refuses, and those that wait for a restart.
 
 import TestSupport
 import Testing
