@@ -219,7 +219,7 @@ let package = Package(
       [
         "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto", "TouchstoneCodec",
         "TouchstoneAttestation", "TouchstoneClient", "TouchstoneMetrics", "TouchstoneService", "DispatchRPC",
-        "StoreConformance", "TestSupport",
+        "SettingFiles", "StoreConformance", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(

@@ -1,4 +1,4 @@
-// When to read the configuration again because its files changed. Pure: it gets what was seen, and when.
+// Decides when to read the configuration again because its files changed. Pure: it gets what was seen, and when.
 
 /// Compares what is seen of the files with what the last reading considered, whether that reading was taken or refused. A refused change
 /// is therefore read again only after another change.

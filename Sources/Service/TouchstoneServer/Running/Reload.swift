@@ -5,7 +5,7 @@ package import TouchstonePolicy
 internal import TouchstoneService
 internal import TouchstoneStore
 
-/// Why the configuration is read again.
+/// The reason why the configuration is read again.
 enum ReloadCause: String, Sendable, CaseIterable {
   /// SIGHUP.
   case signal

@@ -43,7 +43,7 @@ extension EffectiveConfiguration {
     }
   }
 
-  /// Of a section that is not written.
+  /// The lines of a section that is not written.
   private func defaults(of section: ConfigurationSetting) -> [String] {
     let inner = section.row.shape.keys.flatMap { row -> [String] in
       let setting = ConfigurationSetting(path: section.path + [row.name], row: row)
@@ -79,13 +79,11 @@ extension EffectiveConfiguration {
   }
 
   private func shown(_ node: YAMLNode, _ setting: ConfigurationSetting) -> JSONText {
-    if setting.row.isSecret || setting.path == ["keys"] && node.place.source == KeySource.environmentVariable {
-      return .text(Self.mask)
-    }
+    if node.place.source == KeySource.environmentVariable { return .text(Self.mask) }
     if case .store = setting.row.shape, case .server(let kind, let place) = configuration.store, place.hasSecret {
       return .text("\(kind.name)://\(Self.mask)@\(place)")
     }
-    return node.json(setting.row.shape)
+    return node.json(setting.row)
   }
 
   private func source(of place: YAMLPlace) -> String {
@@ -102,31 +100,16 @@ extension ListedSetting {
 }
 
 extension YAMLNode {
-  /// Values that no row describes are texts.
-  fileprivate func json(_ shape: ValueShape?) -> JSONText {
-    switch (content, shape) {
-    case (.scalar(let text), let shape): shape?.json(of: text) ?? .text(text)
-    case (.sequence(let nodes), let shape): .list(nodes.map { $0.json(shape?.elementShape) })
-    case (.mapping(let entries), let shape):
-      .object(entries.map { entry in .init(entry.key.name, entry.value.json(shape?.shape(of: entry.key.name))) })
-    }
-  }
-}
-
-extension ValueShape {
-  fileprivate var elementShape: ValueShape? {
-    switch self {
-    case .list(let shape, _): shape
-    case .either(let shapes): shapes.lazy.compactMap(\.elementShape).first
-    default: nil
-    }
-  }
-
-  fileprivate func shape(of key: String) -> ValueShape? {
-    switch self {
-    case .map(let shape, _): shape
-    case .section, .either: keys.first { $0.name == key }?.shape
-    default: nil
+  /// Secrets are masked. Values that no row describes are texts.
+  fileprivate func json(_ row: KeyRow?) -> JSONText {
+    if row?.isSecret == true { return .text(EffectiveConfiguration.mask) }
+    switch content {
+    case .scalar(let text): return row?.shape.json(of: text) ?? .text(text)
+    case .sequence(let nodes):
+      let element = row?.shape.elementShape.map { KeyRow($0, "") }
+      return .list(nodes.map { $0.json(element) })
+    case .mapping(let entries):
+      return .object(entries.map { .init($0.key.name, $0.value.json(row?.shape.row(of: $0.key.name))) })
     }
   }
 }

@@ -3,7 +3,7 @@
 internal import TouchstoneStore
 
 package enum ConfigurationSchema {
-  /// Of the file. What depends on several keys, and the form of most texts, only the service checks.
+  /// Only the service checks rules between several keys, and the form of most texts.
   package static var text: String {
     let head: [JSONText.Member] = [
       .init("$schema", .text("https://json-schema.org/draft/2020-12/schema")),

@@ -1,4 +1,4 @@
-// Where the settings of a process come from. A flag takes precedence over a variable of the environment, a variable over the file, and the
+// The sources of a process's settings. A flag takes precedence over a variable of the environment, a variable over the file, and the
 // file over the default.
 
 internal import Glibc

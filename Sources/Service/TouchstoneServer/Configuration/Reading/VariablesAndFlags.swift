@@ -1,4 +1,4 @@
-// Which setting a variable of the environment or a flag sets. Pure.
+// Finds the setting that a variable of the environment or a flag sets. Pure.
 
 internal import SettingFiles
 
@@ -11,7 +11,7 @@ struct GivenValue: Sendable {
 }
 
 extension [GivenValue] {
-  /// Of one value for all of a section and one for a key in it, neither takes precedence.
+  /// If one value is for all of a section and another for a key in it, neither takes precedence.
   fileprivate var overlaps: [YAMLError] {
     flatMap { value in
       filter { $0.path.count > value.path.count && $0.path.starts(with: value.path) }.map { other in
@@ -116,13 +116,17 @@ package enum SettingFlags {
   }
 
   private static func value(of setting: ConfigurationSetting, _ texts: [String]) throws(Failure) -> GivenValue {
-    let showsSecret =
-      setting.row.isSecret
-      || setting.row.shape == .store && texts.contains { (try? StoreSetting(parsing: $0))?.hasSecret == true }
-    guard !showsSecret else { throw .secretInFlag(setting.flag, variable: setting.variable) }
     var errors: [YAMLError] = []
     guard let node = setting.node(texts, of: setting.flag, errors: &errors), errors.isEmpty else {
       throw Failure(ConfigurationErrors(nil, errors))
+    }
+    if node.holdsSecret(setting.row) {
+      if setting.row.shape == .store { throw .passwordInFlag(setting.flag, variable: setting.variable) }
+      throw Failure(
+        kind: .usage,
+        message:
+          "\(setting.flag): a list of processes would show the secret: give it in \(setting.variable) or the configuration"
+      )
     }
     return GivenValue(path: setting.path, source: setting.flag, node: node)
   }
@@ -173,7 +177,7 @@ extension ValueShape {
 }
 
 extension Failure {
-  package static func secretInFlag(_ flag: String, variable: String) -> Failure {
+  package static func passwordInFlag(_ flag: String, variable: String) -> Failure {
     Failure(
       kind: .usage,
       message: "\(flag): a list of processes would show the password: keep it in a file that the URI names "

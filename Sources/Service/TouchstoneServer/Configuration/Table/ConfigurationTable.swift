@@ -65,12 +65,13 @@ extension ProcessConfiguration.Key: ConfigurationKey {
       KeyRow(.text(bytes: 1...ServiceConfiguration.maximumIssuerBytes), "touchstone", "The issuer of every token.")
     case .evaluationLifetime:
       KeyRow(
-        .integer(SettingReader.lifetimeSeconds), "120", "How long an evaluation stays open, if its policy does not say."
+        .integer(SettingReader.lifetimeSeconds), "120",
+        "How long an evaluation stays open, if its policy does not set it."
       )
     case .tokenLifetime:
       KeyRow(
         .integer(SettingReader.lifetimeSeconds), .words("300 for logins, 120 for payments"),
-        "How long a token is valid, if its policy does not say.")
+        "How long a token is valid, if its policy does not set it.")
     case .ticketLifetime: KeyRow(.integer(SettingReader.lifetimeSeconds), "120", "How long a binding ticket is valid.")
     case .policies:
       KeyRow(

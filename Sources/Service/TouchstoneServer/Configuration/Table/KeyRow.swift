@@ -1,4 +1,4 @@
-// What the table says of one key. The reading, the variables, the flags, the schema and the pages follow from it.
+// A row of the table of keys. The reading, the variables, the flags, the schema and the pages follow from it.
 
 internal import TouchstonePolicy
 
