@@ -41,8 +41,8 @@ extension ProcessConfiguration {
 
   var keySource: KeySource { keys ?? .path(dataDirectory + "/keys") }
 
-  /// Whether a first start may make keys. It may not if a setting says where they are: they must be there then, and a failed
-  /// mount must not begin a database with new keys.
+  /// Whether a first start may make keys. It may not if a setting says where they are: they must be there then, and a
+  /// failed mount must not begin a database with new keys.
   var mayMakeKeys: Bool { store.isInDataDirectory && keys == nil }
 }
 
@@ -72,7 +72,8 @@ extension ProcessConfiguration {
     case watchFiles = "watch_files"
   }
 
-  /// - Parameter isOfFile: a file without `vendors` makes each application its own vendor; without a file they have one.
+  /// - Parameter isOfFile: a file without `vendors` makes each application its own vendor; without a file they have
+  ///   one.
   mutating func apply(_ root: YAMLNode, isOfFile: Bool, with reader: inout SettingReader) {
     if isOfFile { service.vendors = Vendors() }
     let entries = reader.mapping(root, "the configuration", of: Key.names) ?? []

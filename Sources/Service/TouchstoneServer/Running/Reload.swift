@@ -1,4 +1,5 @@
-// Reads the configuration again, and serves its policies, callers, certificates and keys from then on: all of them or none.
+// Reads the configuration again, and serves its policies, callers, certificates and keys from then on: all of them or
+// none.
 
 internal import Logging
 package import TouchstonePolicy

@@ -35,7 +35,7 @@ struct ConfigurationTableTests {
 
   // MARK: What the reading takes
 
-  /// A value of one setting alone, and whether the reading takes it. What another setting must say beside it is no matter here.
+  /// A value of one setting alone, and whether the reading takes it. Errors about other settings do not matter here.
   private struct Trial: CustomTestStringConvertible {
     let setting: ConfigurationSetting
     let text: String

@@ -1,4 +1,5 @@
-// A configuration with the tree of nodes that it was read from: the file's, with the values of variables and flags in place.
+// A configuration with the tree of nodes that it was read from: the file's, with the values of variables and flags in
+// place.
 
 internal import SettingFiles
 
@@ -74,7 +75,8 @@ extension YAMLNode {
     return entries.first { $0.key.name == name }?.value.value(at: path.dropFirst())
   }
 
-  /// Whether each section on the way to a value is a mapping or missing. Otherwise the file's mistake is to be reported.
+  /// Whether each section on the way to a value is a mapping or missing. Otherwise the file's mistake is to be
+  /// reported.
   fileprivate func hasRoom(for path: [String]) -> Bool {
     (1..<path.count).allSatisfy { count in
       guard let section = value(at: path.prefix(count)) else { return true }

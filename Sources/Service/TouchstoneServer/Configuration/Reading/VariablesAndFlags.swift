@@ -61,7 +61,8 @@ enum SettingVariables {
   }
 }
 
-/// Variables that Kubernetes sets in each container for a service, such as one that is named touchstone or touchstone-http.
+/// Variables that Kubernetes sets in each container for a service, such as one that is named touchstone or
+/// touchstone-http.
 enum KubernetesVariables {
   private static let protocols = ["TCP", "UDP", "SCTP"]
 

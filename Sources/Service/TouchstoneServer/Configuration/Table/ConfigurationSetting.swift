@@ -21,7 +21,8 @@ struct ConfigurationSetting: Sendable {
 }
 
 extension ConfigurationSetting {
-  /// Makes the value of a variable or a flag a node, as the file would have it: words as they are, lists and mappings as YAML.
+  /// Makes the value of a variable or a flag a node, as the file would have it: words as they are, lists and mappings
+  /// as YAML.
   ///
   /// - Parameter texts: more than one only of a flag that is given several times.
   func node(_ texts: [String], of source: String, errors: inout [YAMLError]) -> YAMLNode? {

@@ -1,6 +1,7 @@
 // Every key of the configuration: its kind, its bounds, its default and its meaning.
 //
-// The keys that the reading accepts, the variables, the flags, the schema and docs/CONFIGURATION.md follow from these rows.
+// The keys that the reading accepts, the variables, the flags, the schema and docs/CONFIGURATION.md follow from these
+// rows.
 
 internal import SettingFiles
 internal import TouchstoneService
