@@ -282,7 +282,22 @@ deb: release ## Build the package for Debian: .build-deb/touchstone_VERSION_ARCH
 
 .PHONY: verify-deb
 verify-deb: deb $(python_environment)/installed ## Install it on a clean Debian, and log in there
+	@deploy/install-packages verify-deb
 	PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Package
+
+# docs/RELEASE.md. The image is built for this target's time, so that the same sources make the same image.
+.PHONY: release-files
+release-files: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct))
+release-files: load-client deb image clients ## Build a release in .build-release; RELEASE_KEY=FILE signs it, RELEASE_PUBLIC_KEY=FILE verifies that
+	@deploy/install-packages release
+	@deploy/release/build .build-release .build/release .build-deb $(clients) "localhost/touchstone:$$(cat VERSION)"
+	@deploy/release/verify .build-release $(RELEASE_PUBLIC_KEY)
+
+# Without an image, which takes minutes.
+.PHONY: test-release
+test-release: load-client clients ## Build a release of the present binaries twice, compare, sign and verify
+	@deploy/install-packages deb release
+	BINARIES=$(CURDIR)/.build/release CLIENTS=$(CURDIR)/$(clients) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Release
 
 .PHONY: check-manifests
 check-manifests: $(manifest_checkers)/installed ## Check what Kubernetes and compose read
@@ -320,6 +335,7 @@ lint-scripts: $(python_environment)/linters ## Check the shell scripts and the D
 	$(python_environment)/bin/shellcheck --severity warning .ci/run .ci/check-dependencies deploy/install-packages deploy/fetch-crypto-mb \
 	  deploy/image/base deploy/image/build deploy/image/hollow-libraries deploy/image/assemble deploy/image/collect-product \
 	  deploy/debian/build deploy/debian/postinst deploy/debian/prerm deploy/debian/postrm \
+	  deploy/release/build deploy/release/verify \
 	  Protos/generate.sh clients/build clients/go/fetch-packages \
 	  Tests/HighAvailability/contained Tests/HighAvailability/host \
 	  Tests/Fuzz/run Tests/Support/failures-last Tests/Support/Sanitizers/build Tests/Support/Sanitizers/run
