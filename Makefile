@@ -82,7 +82,7 @@ help: ## List these commands
 
 .PHONY: run
 run: release ## Serve gRPC on LISTEN (127.0.0.1:7443), data in DATA_DIR (./data)
-	@exec $(touchstone) serve --listen $(LISTEN) --data-dir $(DATA_DIR)
+	@exec env --unset=TOUCHSTONE_ACCELERATED $(touchstone) serve --listen $(LISTEN) --data-dir $(DATA_DIR)
 
 .PHONY: demo
 demo: release ## Watch a simulated phone bind, log in, pay, lock itself out and recover
@@ -252,6 +252,7 @@ interop: deps ## Play grpc's own interoperability tests with PEERS ("python go c
 	@deploy/install-packages test interop $(addprefix interop-,$(filter-out python,$(PEERS)))
 	swift build --product interop-server
 	swift build --product interop-client
+	swift build --product touchstone-load
 	@PEERS="$(PEERS)" python3 Tests/Interop/interop.py
 
 .PHONY: release

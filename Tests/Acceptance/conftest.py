@@ -16,7 +16,12 @@ pytest.register_assert_rewrite("support.errors", "support.server")
 
 from support.caller import new_caller  # noqa: E402
 from support.phone import Phone  # noqa: E402
-from support.server import BINARY, Server  # noqa: E402
+from support.server import BINARY, Server, remove_own_variables  # noqa: E402
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _environment():
+    remove_own_variables()
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ import fido2.webauthn
 import grpc
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509.oid import ExtendedKeyUsageOID
 from fido2.attestation.base import InvalidAttestation
 
 from support.authenticators import OTHER, YUBI, Model, Publisher, Root, der, text
@@ -111,6 +112,16 @@ def test_the_root_of_another_model_does_not_serve(start, trust, model):
     check_refused(shop, other.packed, "AUTHENTICATOR_DIFFERS", aaguid=YUBI)
     # A U2F key by its certificate, whatever AAGUID is sent beside it.
     check_refused(shop, model.fido_u2f, "ROOT_UNKNOWN", aaguid=YUBI)
+
+
+def test_two_models_below_one_root_are_told_apart_by_the_extension(start, trust, model):
+    """WebAuthn §8.2.1: without it, the other model's authenticators could sign this one's AAGUID."""
+    unnamed = Model(YUBI, model.root, names_itself=False)
+    alone = serving(start, trust(model.entry()))
+    register(alone, unnamed.packed, aaguid=YUBI)
+    beside = serving(start, trust(model.entry(), Model(OTHER, model.root).entry()))
+    check_refused(beside, unnamed.packed, "CERTIFICATE_UNSUITABLE", aaguid=YUBI)
+    register(beside, model.packed, aaguid=YUBI)
 
 
 def test_a_model_that_the_metadata_does_not_have(start, trust, model, tmp_path):
@@ -215,6 +226,7 @@ def test_metadata_of_another_signer(publisher, model, tmp_path):
         (Publisher(publisher.root, "shop.example"), "CERTIFICATE_UNSUITABLE"),
         (Publisher(publisher.root, "mds.fidoalliance.org.shop.example"), "CERTIFICATE_UNSUITABLE"),
         (Publisher(publisher.root, "*.fidoalliance.org"), "CERTIFICATE_UNSUITABLE"),
+        (Publisher(publisher.root, purpose=ExtendedKeyUsageOID.EMAIL_PROTECTION), "CERTIFICATE_UNSUITABLE"),
         (Publisher(publisher.root, days=-30), "CERTIFICATE_EXPIRED"),
     ]:
         other.write(file, model.entry())

@@ -19,6 +19,10 @@ BUILD = ROOT / ".build/release"
 TOUCHSTONE = Path(os.environ.get("TOUCHSTONE_BINARY") or BUILD / "touchstone")
 TOUCHSTONE_LOAD = BUILD / "touchstone-load"
 
+# The service refuses variables with its prefix that set nothing, such as the build's.
+for _name in [name for name in os.environ if name.startswith("TOUCHSTONE_")]:
+    del os.environ[_name]
+
 #: How long each load of a measurement runs.
 DURATION = os.environ.get("DURATION", "10s")
 CORES = sorted(os.sched_getaffinity(0))

@@ -19,11 +19,12 @@ from faults.cluster import Cluster  # noqa: E402
 from faults.proxy import Proxy  # noqa: E402
 from faults.site import PostgresSite, SQLiteSite  # noqa: E402
 from support.postgres import PORT, PostgresServer  # noqa: E402
-from support.server import BINARY  # noqa: E402
+from support.server import BINARY, remove_own_variables  # noqa: E402
 
 
 @pytest.fixture(scope="session", autouse=True)
 def binary():
+    remove_own_variables()
     if not BINARY.exists():
         pytest.exit(f"there is no {BINARY}: run `make test`, or set TOUCHSTONE_BINARY", returncode=1)
 

@@ -1,4 +1,4 @@
-// What is fuzzed: functions that take any bytes, and trap where something is wrong that no sanitizer sees.
+// The fuzzed functions: they take any bytes, and trap on defects that no sanitizer sees.
 
 import Testing
 
@@ -24,7 +24,7 @@ struct FuzzTarget: Sendable, CustomTestStringConvertible {
   ]
 }
 
-/// What must hold whatever the input; a debug build's assertion would do, but for its name.
+/// Traps if a condition is false that must hold for every input; a debug build's assertion would do, but for its name.
 func require(_ condition: @autoclosure () -> Bool, _ what: @autoclosure () -> String) {
   if !condition() { fatalError(what()) }
 }

@@ -17,7 +17,7 @@ import pytest  # noqa: E402
 pytest.register_assert_rewrite("support.errors", "support.server", "faults", "availability")
 
 from availability.cluster import Cluster  # noqa: E402
-from support.server import BINARY, Server, make_keys  # noqa: E402
+from support.server import BINARY, Server, make_keys, remove_own_variables  # noqa: E402
 
 PROCESSES = 2
 
@@ -33,6 +33,7 @@ def directory():
         pytest.skip("these tests change the network: run them by `make test-ha`, in namespaces of their own")
     if not BINARY.exists():
         pytest.exit(f"there is no {BINARY}: run `make test-ha`, or set TOUCHSTONE_BINARY", returncode=1)
+    remove_own_variables()
     return Path(os.environ["HA_DIRECTORY"])
 
 

@@ -7,6 +7,7 @@ play:
   cases        every interoperability case, both ways, in plaintext and over TLS
   bad-servers  HTTP/2 servers that misbehave (test/http2_test), against our client; takes Python
   framing      tests of HTTP/2 and TLS themselves (tools/http2_interop), against our server; takes Go
+  load         `touchstone-load grpc` against servers that have reflection; takes Go or C++
   corpora      inputs that grpc's fuzzers found interesting, as bytes from a peer
   references   the cases once more among the foreign ones, also those that a server is known to lack something for: what
                fails there is not ours; only when asked for
@@ -20,7 +21,7 @@ import signal
 import sys
 from pathlib import Path
 
-from suite import cases, corpora, http2, matrix
+from suite import cases, corpora, http2, load, matrix
 from suite.foreign import Foreign
 from suite.peers import FOREIGN, Ours
 from suite.table import Table
@@ -28,10 +29,10 @@ from suite.table import Table
 ROOT = Path(__file__).parents[2]
 CACHE = Path(os.environ.get("INTEROP_CACHE") or ROOT / ".build-interop").resolve()
 BINARIES = Path(os.environ.get("INTEROP_BINARIES") or ROOT / ".build/debug").resolve()
-PEERS = os.environ.get("PEERS", "python go cpp").split()
-SUITES = os.environ.get("SUITES", "cases bad-servers framing corpora").split()
-#: Where it is not among PEERS, the suite is left out.
-TAKES = {"bad-servers": "python", "framing": "go"}
+PEERS = set(os.environ.get("PEERS", "python go cpp").split())
+SUITES = os.environ.get("SUITES", "cases bad-servers framing load corpora").split()
+#: Where none of them is among PEERS, the suite is left out.
+TAKES = {"bad-servers": {"python"}, "framing": {"go"}, "load": set(load.REFLECTING)}
 
 
 def main():
@@ -41,15 +42,16 @@ def main():
     logs.mkdir(parents=True, exist_ok=True)
     foreign = Foreign(CACHE)
     ours = Ours(foreign, BINARIES)
-    peers = [FOREIGN[name](foreign) for name in PEERS]
+    peers = [kind(foreign) for name, kind in FOREIGN.items() if name in PEERS]
     players = {
         "cases": lambda table: matrix.play(matrix.pairings(ours, peers), table, logs),
         "bad-servers": lambda table: http2.play_bad_servers(ours, foreign, table, logs),
         "framing": lambda table: http2.play_framing(ours, foreign, table, logs),
+        "load": lambda table: load.play(ours, peers, table, logs),
         "corpora": lambda table: corpora.play(ours, foreign, table, logs),
         "references": lambda table: matrix.play(matrix.references(peers), table, logs, cases.client_lacks),
     }
-    tables = [play(name, players[name]) for name in SUITES if TAKES.get(name) in [None, *PEERS]]
+    tables = [play(name, players[name]) for name in SUITES if name not in TAKES or TAKES[name] & PEERS]
     failures = sum(len(table.failures) for table in tables if table.name != "references")
     if failures:
         sys.exit(f"{failures} failed; what servers said is in {logs}")

@@ -1,14 +1,14 @@
 // Which target may not see which. The arrows come from the manifest and from the imports; this file has what is forbidden.
 
-/// What sees what. A node is a path: a target's ("Sources/Core/TouchstonePolicy"), a package's module ("Packages/Crypto") or
-/// any other module that a target imports ("Modules/Foundation").
+/// The targets and the modules that they see. A node is a path: a target's ("Sources/Core/TouchstonePolicy"), a
+/// package's module ("Packages/Crypto") or any other module that a target imports ("Modules/Foundation").
 struct ArrowGraph {
   /// From each target to what it sees by itself.
   var arrows: [String: Set<String>]
 
   var nodes: Set<String> { arrows.values.reduce(into: Set(arrows.keys)) { $0.formUnion($1) } }
 
-  /// What a target sees, by itself or through others.
+  /// Returns the nodes that a target sees, by itself or through others.
   func reach(of node: String) -> Set<String> {
     var reached: Set<String> = []
     var waiting = [node]

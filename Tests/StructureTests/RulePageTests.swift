@@ -7,7 +7,7 @@ import Testing
 struct RulePage {
   /// In their order: from the headings `### R12 A success clears its own failures`.
   let numbers: [Int]
-  /// What the page links to, from the root.
+  /// The paths to which the page links, from the root.
   let paths: [String]
 
   init(text: String) {

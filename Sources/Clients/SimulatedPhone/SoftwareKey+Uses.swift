@@ -39,7 +39,7 @@ public enum SignatureFormat: Sendable {
 }
 
 extension SoftwareKey {
-  /// - Parameter digest: of any length; only its first 32 bytes enter the signature.
+  /// - Parameter digest: a digest of any length; only its first 32 bytes enter the signature.
   public func sign(digest: [UInt8], format: SignatureFormat) -> [UInt8] {
     do {
       let signature = try privateKey.signature(for: GivenDigest(bytes: digest))

@@ -44,9 +44,9 @@ struct LoadError: Error, CustomStringConvertible {
     LoadError(exitCode: 64, description: description)
   }
 
-  /// Throws if a status says that no service was reached, or that it is another kind of service.
+  /// Throws if a status shows that no service was reached, or that it is another kind of service.
   ///
-  /// - Parameter service: what was expected there.
+  /// - Parameter service: the kind of service that was expected there.
   static func check(
     _ code: RPCCode, _ message: String, of target: String, expecting service: String
   ) throws(LoadError) {
@@ -57,7 +57,7 @@ struct LoadError: Error, CustomStringConvertible {
     }
   }
 
-  /// The error that `errno` tells.
+  /// The error that `errno` names.
   static func unreadable(_ path: String) -> LoadError {
     usage("\(path) cannot be read: \(String(cString: strerror(errno)))")
   }

@@ -57,7 +57,7 @@ struct Keys: ParsableCommand {
       abstract: "Add a key that becomes active later.",
       discussion: """
         Until then it only opens what other keys sealed, or verifies what they signed, and a signing key is published. \
-        Every replica must load it before: send SIGHUP to each (or give it the directory again). Services that keep \
+        Every replica must load it before: each does so within a minute of the change of its keys, or on SIGHUP. Services that keep \
         the JWK Set must fetch it again. Earlier keys stay until they are pruned.
         """)
 
@@ -102,7 +102,7 @@ struct Keys: ParsableCommand {
       reporting { () throws(KeyRingError) in
         let file = try KeyStore.rotate(directory: location.directory, kind, usedFrom: time)
         printLine(
-          "\(location.directory)/\(file): in use from \(KeyTime.instant(time)) on; send every replica SIGHUP before then"
+          "\(location.directory)/\(file): in use from \(KeyTime.instant(time)) on; every replica must have loaded it before then"
         )
       }
     }

@@ -42,11 +42,12 @@ struct Migrate: ParsableCommand {
 
   func run() throws {
     do throws(Failure) {
+      let configuration = try location.sources().load(config)
       if let from, let to {
-        let move = try move(from: from, to: to)
+        let move = try move(from: from, to: to, configuration)
         return dryRun ? try move.describe() : try move.run()
       }
-      let (kind, place) = try server()
+      let (kind, place) = try server(of: configuration)
       let change = try withDatabase(standardErrorLogger()) { [dryRun] () throws(StoreOpenError) in
         try await kind.makeTables(place, isDryRun: dryRun)
       }
@@ -56,23 +57,24 @@ struct Migrate: ParsableCommand {
     }
   }
 
-  private func move(from: String, to: String) throws(Failure) -> Move {
+  private func move(from: String, to: String, _ configuration: ProcessConfiguration) throws(Failure) -> Move {
     let isOfConfiguration = from == StoreRegistry.directoryKind.name
-    let directory = isOfConfiguration ? try ProcessConfiguration.load(config).dataDirectory : from
+    let directory = isOfConfiguration ? configuration.dataDirectory : from
     if StoreRegistry.serverKind(named: to) != nil {
-      let (kind, place) = try server()
+      let (kind, place) = try server(of: configuration)
       return Move(source: directory, kind: kind, target: place)
     }
-    guard case .server(let kind, let place) = try StoreOption.visible(to, from: "--to") else {
+    guard case .server(let kind, let place) = try StoreSetting.visible(to, from: "--to") else {
       let names = StoreRegistry.serverKinds.map(\.name).joined(separator: ", ")
       throw Failure(kind: .usage, message: "--to must be \(names), or a URI \(StoreRegistry.serverForms)")
     }
     return Move(source: directory, kind: kind, target: place)
   }
 
-  private func server() throws(Failure) -> (kind: any ServerStoreKind, place: StorePlace) {
-    let configuration = try ProcessConfiguration.load(config)
-    switch try location.take() ?? configuration.store {
+  private func server(
+    of configuration: ProcessConfiguration
+  ) throws(Failure) -> (kind: any ServerStoreKind, place: StorePlace) {
+    switch configuration.store {
     case .server(let kind, let place): return (kind, place)
     case .directory(let kind):
       throw Failure(

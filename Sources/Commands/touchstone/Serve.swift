@@ -11,44 +11,20 @@ internal import TouchstoneServer
 struct Serve: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Serve gRPC until SIGTERM.",
+    usage: "touchstone serve [--config <file>] [--allow-plaintext] [--KEY <value> ...]",
     discussion: """
       Prints "listening on ADDRESS" for each address when it is ready, and "listening on URL" for each of HTTP. SIGTERM \
-      or SIGINT drains and exits 0. SIGHUP reads policies, callers, vendors, certificates and keys anew: all of them or, \
-      where anything is wrong, none.
+      or SIGINT drains and exits 0. It reads policies, callers, vendors, certificates and keys anew when their files \
+      change, and on SIGHUP: all of them or, where anything is wrong, none.
+
+      Each key of the configuration is a flag, too, and a variable of the environment: limits.connections is \
+      --limits-connections and TOUCHSTONE_LIMITS_CONNECTIONS. A flag takes precedence over a variable, and a variable over \
+      the file. The flags are:
+
+      \(SettingFlags.help)
       """)
 
-  @Option(
-    help: ArgumentHelp(
-      "Address to listen on, once for each: HOST:PORT or unix:PATH. Port 0 takes a free one.", valueName: "address"))
-  var listen: [String] = []
-
-  @Option(
-    help: ArgumentHelp(
-      """
-      Address on this machine for HTTP: the keys that verify tokens, health, metrics. The configuration (http) may name \
-      addresses for other machines.
-      """, valueName: "address"))
-  var http: String?
-
-  @Option(
-    help: ArgumentHelp("The directory of SQLite's database and the keys. Made on first start.", valueName: "directory"))
-  var dataDir: String?
-
-  @OptionGroup var location: StoreOption
-
-  @Option(
-    help: ArgumentHelp(
-      """
-      The keys: a directory, or a file that `touchstone keys export` wrote. Otherwise those of TOUCHSTONE_KEYS; otherwise \
-      those that the configuration names; otherwise those in the data directory, under keys, which SQLite's first start makes.
-      """, valueName: "path"))
-  var keys: String?
-
-  @Option(help: "Event loops; one for each core that the process may use unless given.")
-  var shards: Int?
-
-  @Option(help: ArgumentHelp("YAML settings; flags take precedence.", valueName: "file"))
-  var config: String?
+  @OptionGroup var settings: SettingOptions
 
   @Flag(
     help: """
@@ -57,49 +33,32 @@ struct Serve: ParsableCommand {
       """)
   var allowPlaintext = false
 
-  func validate() throws {
-    if let shards, !(1...ProcessConfiguration.maximumShards).contains(shards) {
-      throw ValidationError("--shards must be from 1 to \(ProcessConfiguration.maximumShards)")
-    }
-  }
-
   /// Longer calls are ended, because supervisors send SIGKILL after some 30 s.
   private static let grace = Duration.seconds(20)
 
   func run() throws {
     // Both before there are other threads, which inherit the mask and may read the environment.
     let signals = Signals()
-    let keysOfEnvironment = KeySource.takeFromEnvironment()
     do throws(Failure) {
-      let store = try location.take()
-      let effectiveConfiguration = { () throws(Failure) in try self.effectiveConfiguration(keysOfEnvironment, store) }
+      let sources = try settings.sources()
+      let effectiveConfiguration = { () throws(Failure) in
+        var configuration = try sources.load(settings.config)
+        configuration.allowsPlaintextBeyondLoopback = allowPlaintext
+        return configuration
+      }
       let logger = standardErrorLogger()
       let configuration = try effectiveConfiguration()
       let service = try RunningService.start(
         configuration, logger: logger, cores: cprocess_usable_cores(), version: CommandVersion.text)
       for address in service.addresses { printLine("listening on \(address)") }
       for url in service.urls { printLine("listening on \(url)") }
-      service.serve(configuration, logger: logger, until: signals.next, reading: effectiveConfiguration)
+      service.serve(configuration, logger: logger, until: signals.next(within:), reading: effectiveConfiguration)
       service.stop(grace: Self.grace) { Glibc.exit(EXIT_SUCCESS) }
     } catch {
       fail(error)
     }
     // A second signal ends the process at once.
     Glibc.exit(128 + signals.waitToStop())
-  }
-
-  private func effectiveConfiguration(
-    _ keysOfEnvironment: KeySource?, _ store: StoreSetting?
-  ) throws(Failure) -> ProcessConfiguration {
-    var configuration = try ProcessConfiguration.load(config)
-    if !listen.isEmpty { configuration.listen = listen }
-    if let http { configuration.http = HTTPSettings(sharedBy: http) }
-    if let dataDir { configuration.dataDirectory = dataDir }
-    if let store { configuration.store = store }
-    if let source = keys.map({ .path($0) }) ?? keysOfEnvironment { configuration.keys = source }
-    if let shards { configuration.shards = shards }
-    configuration.allowsPlaintextBeyondLoopback = allowPlaintext
-    return configuration
   }
 }
 
@@ -132,9 +91,19 @@ private struct Signals {
     return number
   }
 
-  /// A terminal that closes also sends SIGHUP. Stdin is no terminal any more then, and the service stops.
-  func next() -> ServiceEvent {
-    wait() == SIGHUP && (!hasTerminal || isatty(STDIN_FILENO) == 1) ? .reload : .stop
+  /// Waits no longer than the time, if there is one.
+  func next(within time: Duration?) -> ServiceEvent {
+    guard let number = time.map(wait(for:)) ?? wait() else { return .look }
+    // A terminal that closes also sends SIGHUP. Stdin is no terminal any more then, and the service stops.
+    return number == SIGHUP && (!hasTerminal || isatty(STDIN_FILENO) == 1) ? .reload : .stop
+  }
+
+  /// Returns `nil` if no signal comes in that time, or something else interrupts the wait.
+  private func wait(for time: Duration) -> Int32? {
+    var set = set
+    let (seconds, attoseconds) = time.components
+    let number = cprocess_wait_for_signal(&set, Int(seconds * 1_000 + attoseconds / 1_000_000_000_000_000))
+    return number == 0 ? nil : number
   }
 
   /// Ignores reloads.

@@ -11,7 +11,7 @@ struct Touchstone: ParsableCommand {
     version: CommandVersion.text,
     subcommands: [
       Serve.self, Migrate.self, Backup.self, Restore.self, Restored.self, Healthcheck.self, CheckConfig.self,
-      Policy.self,
+      ConfigCommand.self, Policy.self,
       Callers.self, Keys.self, Audit.self, AttestationCommand.self, Demo.self,
     ])
 

@@ -93,8 +93,8 @@ public struct FileProtection: Sendable, Hashable {
       isOnReadOnlyFileSystem: fileSystem.f_flag & UInt(ST_RDONLY) != 0, accessControlList: accessControlList)
   }
 
-  /// What lets other users change it, and the command that mends it; `nil` if only the service's user and root can. The
-  /// text follows the path and ": ".
+  /// The reason why other users can change it, and the command that mends it; `nil` if only the service's user and root
+  /// can. The text follows the path and ": ".
   ///
   /// Root and the service's own user may change it. Root may also give a directory to a service of another user by the
   /// directory's group, as orchestrators give volumes (Kubernetes: `fsGroup`). A file system that is read-only here

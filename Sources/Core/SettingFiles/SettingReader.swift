@@ -3,11 +3,11 @@
 internal import Glibc
 
 package struct SettingReader {
-  /// Holds one more than is printed, so that the output can say that there are more.
+  /// Holds one more than is printed, so that the output can state that there are more.
   package private(set) var errors: [YAMLError] = []
-  /// What is right, and may surprise.
+  /// Settings that are right, and may surprise.
   package private(set) var warnings: [YAMLError] = []
-  /// By setting, the places that name files and directories. What is wrong with those is only found after the reading.
+  /// The places that name files and directories, by setting. Defects of those are only found after the reading.
   package private(set) var paths: [String: YAMLPlace] = [:]
 
   /// More errors are too many to read at once.

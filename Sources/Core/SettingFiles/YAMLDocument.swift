@@ -5,8 +5,8 @@
 internal import CYAML
 
 /// One value of a YAML file, and its place.
-package struct YAMLNode {
-  package enum Content {
+package struct YAMLNode: Sendable {
+  package enum Content: Sendable {
     case scalar(String)
     case sequence([YAMLNode])
     /// In the file's order. If a key appears twice, the first counts.
@@ -15,25 +15,54 @@ package struct YAMLNode {
 
   package var content: Content
   package var place: YAMLPlace
+
+  package init(content: Content, place: YAMLPlace) {
+    self.content = content
+    self.place = place
+  }
 }
 
-package struct YAMLEntry {
+package struct YAMLEntry: Sendable {
   package var key: YAMLKey
   package var value: YAMLNode
+
+  package init(key: YAMLKey, value: YAMLNode) {
+    self.key = key
+    self.value = value
+  }
 }
 
-package struct YAMLKey {
+package struct YAMLKey: Sendable {
   package var name: String
   package var place: YAMLPlace
+
+  package init(name: String, place: YAMLPlace) {
+    self.name = name
+    self.place = place
+  }
 }
 
 /// Counted from 1, as editors do.
 package struct YAMLPlace: Hashable, Comparable, Sendable {
-  package var line: Int
-  package var column: Int
+  /// A variable or a flag; `nil`: the file.
+  package private(set) var source: String?
+  /// 0: the value is the source's whole text.
+  package private(set) var line: Int
+  package private(set) var column: Int
+
+  init(line: Int, column: Int, of source: String?) {
+    self.line = line
+    self.column = column
+    self.source = source
+  }
+
+  /// The whole text of a variable or a flag.
+  package init(wholeOf source: String) {
+    self.init(line: 0, column: 0, of: source)
+  }
 
   package static func < (left: YAMLPlace, right: YAMLPlace) -> Bool {
-    (left.line, left.column) < (right.line, right.column)
+    (left.source ?? "", left.line, left.column) < (right.source ?? "", right.line, right.column)
   }
 }
 
@@ -46,9 +75,10 @@ package struct YAMLError: Error {
     self.place = place
   }
 
-  /// "FILE:LINE:COLUMN: MESSAGE"
+  /// "FILE:LINE:COLUMN: MESSAGE", or "VARIABLE: MESSAGE".
   package func line(of path: String) -> String {
-    "\(path):\(place.line):\(place.column): \(message)"
+    let source = place.source ?? path
+    return place.line == 0 ? "\(source): \(message)" : "\(source):\(place.line):\(place.column): \(message)"
   }
 }
 
@@ -59,18 +89,22 @@ extension YAMLNode {
 
   /// The file's one document; an empty file is an empty mapping.
   ///
-  /// - Parameter errors: receives errors that do not stop the reading: keys that appear twice.
-  package static func parse(_ text: [UInt8], errors: inout [YAMLError]) throws(YAMLError) -> YAMLNode {
+  /// - Parameters:
+  ///   - source: a variable or a flag, if the text is not a file's.
+  ///   - errors: receives errors that do not stop the reading: keys that appear twice.
+  package static func parse(
+    _ text: [UInt8], of source: String? = nil, errors: inout [YAMLError]
+  ) throws(YAMLError) -> YAMLNode {
     var parser = yaml_parser_t()
     guard yaml_parser_initialize(&parser) == 1 else {
-      throw YAMLError(message: "out of memory", place: YAMLPlace(line: 1, column: 1))
+      throw YAMLError(message: "out of memory", place: YAMLPlace(line: 1, column: 1, of: source))
     }
     defer { yaml_parser_delete(&parser) }
     let result: Result<(YAMLNode, [YAMLError]), YAMLError> = text.withUnsafeBufferPointer { buffer in
       withUnsafeMutablePointer(to: &parser) { parser in
         yaml_parser_set_input_string(parser, buffer.baseAddress, buffer.count)
         return Result { () throws(YAMLError) in
-          var reader = EventReader(parser: parser)
+          var reader = EventReader(parser: parser, source: source)
           return (try reader.readDocument(), reader.errors)
         }
       }
@@ -83,11 +117,13 @@ extension YAMLNode {
   /// Turns libyaml's events into nodes. The parser outlives it: see `parse`.
   private struct EventReader {
     let parser: UnsafeMutablePointer<yaml_parser_t>
+    let source: String?
     private(set) var errors: [YAMLError] = []
     private var nodes = 0
 
-    init(parser: UnsafeMutablePointer<yaml_parser_t>) {
+    init(parser: UnsafeMutablePointer<yaml_parser_t>, source: String?) {
       self.parser = parser
+      self.source = source
     }
 
     struct Event {
@@ -163,18 +199,16 @@ extension YAMLNode {
         let bytes = UnsafeBufferPointer(start: event.data.scalar.value, count: event.data.scalar.length)
         scalar = String(decoding: bytes, as: UTF8.self)
       }
-      return Event(type: event.type, place: YAMLPlace(event.start_mark), scalar: scalar)
+      return Event(type: event.type, place: place(event.start_mark), scalar: scalar)
     }
 
     private func parserError() -> YAMLError {
       let problem = parser.pointee.problem.map { String(cString: $0) } ?? "not YAML"
-      return YAMLError(message: problem, place: YAMLPlace(parser.pointee.problem_mark))
+      return YAMLError(message: problem, place: place(parser.pointee.problem_mark))
     }
-  }
-}
 
-extension YAMLPlace {
-  fileprivate init(_ mark: yaml_mark_t) {
-    self.init(line: Int(mark.line) + 1, column: Int(mark.column) + 1)
+    private func place(_ mark: yaml_mark_t) -> YAMLPlace {
+      YAMLPlace(line: Int(mark.line) + 1, column: Int(mark.column) + 1, of: source)
+    }
   }
 }

@@ -1,4 +1,4 @@
-// The registry as swift-metrics knows a backend.
+// The registry as a backend of swift-metrics.
 
 package import CoreMetrics
 
@@ -96,7 +96,7 @@ extension MetricFamily.Kind {
 // MARK: - Making metrics of a family
 
 extension MetricsFactory {
-  /// - Parameter values: of the family's labels, in their order.
+  /// - Parameter values: the values of the family's labels, in their order.
   package func counter(_ family: MetricFamily, _ values: String...) -> Counter {
     Counter(label: family.name, dimensions: family.dimensions(values), factory: self)
   }

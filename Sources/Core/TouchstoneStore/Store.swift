@@ -43,7 +43,7 @@ public protocol Store: Sendable {
   /// The active binding of this device in this application, of any profile.
   func activeBinding(applicationID: String, deviceID: String, completion: @escaping Completion<BindingRecord?>)
 
-  /// Of the binding's App Attest key; empty if it has none.
+  /// Reads the receipt of the binding's App Attest key; empty if it has none.
   func receipt(ofBinding id: String, completion: @escaping Completion<[UInt8]>)
 
   func token(_ key: ExpiringKey, completion: @escaping Completion<TokenRecord?>)
@@ -89,7 +89,7 @@ public protocol Store: Sendable {
   /// Drops events that were archived: they read as gone from then on, and sweeping removes their rows. The log's last
   /// two stay, so that its end can be checked.
   ///
-  /// A conflict if the kept log does not begin or continue as `archived` says, if one of the events was erased meanwhile,
+  /// A conflict if the kept log does not begin or continue as in `archived`, if one of the events was erased meanwhile,
   /// or if another claimant holds the claim: read the log again.
   func drop(_ archived: ArchivedEvents, completion: @escaping Completion<Void>)
 
@@ -105,9 +105,9 @@ public protocol Store: Sendable {
   /// on. If there is one, it writes nothing.
   func keyCheck(initially check: [UInt8], completion: @escaping Completion<[UInt8]>)
 
-  /// Signs the accounts of removed content with these keys from now on (`AccountClaim`). If the log does not say yet
-  /// that accounts are signed, appends the event that says so and returns its number; otherwise returns `nil`. Call it
-  /// before the store is used, and again when the keys change or a first one falls due. Fails with `corrupt` if an
+  /// Signs the accounts of removed content with these keys from now on (`AccountClaim`). If the log does not state yet
+  /// that accounts are signed, appends the event that states it and returns its number; otherwise returns `nil`. Call
+  /// it before the store is used, and again when the keys change or a first one falls due. Fails with `corrupt` if an
   /// account that was read at the opening has a forged signature.
   func signAccounts(with keys: AccountKeys, completion: @escaping Completion<UInt64?>)
 
@@ -143,7 +143,7 @@ public struct HolderRecords: Sendable, Hashable {
 
 public struct EnrolmentRecords: Sendable, Hashable {
   public var holder: HolderRecords
-  /// Version 0 if nothing is known of it.
+  /// Version 0 if the store has no record of it.
   public var device: DeviceRecord
   /// The active binding of this device in this application, of any profile.
   public var deviceBinding: BindingRecord?
@@ -210,7 +210,7 @@ public struct EventFilter: Sendable, Hashable {
 }
 
 extension EventFilter {
-  /// The profile of an erased event is unknown: it matches only a filter that asks for nothing in particular.
+  /// The profile of an erased event is unknown: the event matches only a filter without conditions.
   public func includes(_ record: EventRecord) -> Bool {
     guard let event = record.event else { return applicationID.isEmpty && kindPrefixes.isEmpty }
     guard includes(kind: event.kind) else { return false }
@@ -245,7 +245,7 @@ public struct StoreError: Error, Sendable, Hashable {
     case conflict
     /// Not now: closed, disk full, out of reach, too many waiting. Nothing was written.
     case unavailable
-    /// The outcome of a commit is not known.
+    /// The outcome of a commit is unknown.
     case inDoubt
     /// A record that was read cannot be right.
     case corrupt

@@ -12,7 +12,7 @@ package struct LiveFrame: Sendable {
   private static let sparks = Array("▁▂▃▄▅▆▇█")
   private static let sparkCount = 40
 
-  /// - Parameter ledger: of a run that goes on.
+  /// - Parameter ledger: the ledger of a run that goes on.
   package init(_ ledger: CallLedger, elapsed: Duration) {
     counts = ledger.counts
     latencies = ledger.latencies

@@ -24,7 +24,7 @@ struct FlatJSON {
     }
   }
 
-  /// - Parameter suffix: of the text.
+  /// - Parameter suffix: the end of the text.
   func isText(_ name: StaticString, _ text: String, _ suffix: String = "") -> Bool {
     guard let value = self[name], bytes[value.lowerBound] == UInt8(ascii: "\"") else { return false }
     let content = bytes[value.lowerBound + 1..<value.upperBound - 1]

@@ -1,4 +1,4 @@
-// What the phones of a load prove themselves by.
+// The credentials by which the phones of a load prove themselves.
 
 internal import FoundationEssentials
 

@@ -35,9 +35,9 @@ package enum PhoneAnswer: Hashable, Sendable {
   case begun(DomainState)
   /// A denial with this reason.
   case denied(String)
-  /// - Parameter fault: what is wrong with the token; `nil` if it is right, or if the attempt did not succeed.
+  /// - Parameter fault: the defect of the token; `nil` if it is right, or if the attempt did not succeed.
   case attempt(AttemptOutcome, fault: String?)
-  /// - Parameter fault: what is wrong with the answer, such as "ALREADY_CONSUMED".
+  /// - Parameter fault: the defect of the answer, such as "ALREADY_CONSUMED".
   case consumed(fault: String?)
   case introspected(fault: String?)
 }

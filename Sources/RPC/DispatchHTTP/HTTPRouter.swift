@@ -21,7 +21,7 @@ package struct HTTPRouter: Sendable {
 
   package init() {}
 
-  /// - Parameter maximumBodyBytes: of a request; a longer one is refused unread.
+  /// - Parameter maximumBodyBytes: the limit for a request; a longer one is refused unread.
   package mutating func add(
     _ method: String, _ path: String, maximumBodyBytes: Int, handler: @escaping Handler
   ) {

@@ -82,7 +82,7 @@ package final class HTTPServer: Sendable {
   }
 }
 
-/// What all addresses of a server share.
+/// The settings that all addresses of a server share.
 package struct HTTPServerConfiguration: Sendable {
   package var limits = HTTPServerLimits()
   /// Seconds since 1970, for the field Date.

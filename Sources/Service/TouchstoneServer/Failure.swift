@@ -80,7 +80,7 @@ extension Failure {
   }
 
   init(_ errors: ConfigurationErrors) {
-    self.init(kind: .badConfiguration, places: errors.lines)
+    self.init(kind: errors.areOfFlags ? .usage : .badConfiguration, places: errors.lines)
   }
 
   /// For files that the configuration or a flag names.

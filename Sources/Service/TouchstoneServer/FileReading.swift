@@ -54,9 +54,8 @@ func readDatedFile(
     count += step
   }
   guard count <= maximumBytes else { throw FileError(message: "is larger than \(maximumBytes) bytes") }
-  // Its first member, by place: which module the compiler takes for the owner of its name changes with the files of the target.
-  let modified = withUnsafeBytes(of: status.st_mtim) { $0.load(as: time_t.self) }
-  let seconds = min(max(Int64(modified), knownSeconds.lowerBound), knownSeconds.upperBound)
+  let modified = withUnsafeBytes(of: status.st_mtim, nanoseconds) / 1_000_000_000
+  let seconds = min(max(modified, knownSeconds.lowerBound), knownSeconds.upperBound)
   let writtenAt = UnixTime(seconds: seconds)
   return (Array(bytes.prefix(count)), writtenAt)
 }

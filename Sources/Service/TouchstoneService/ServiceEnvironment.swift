@@ -28,7 +28,7 @@ public struct ServiceEnvironment: Sendable {
   /// The factory of the metrics that the handlers count in. By default nothing is counted.
   public var metrics: any MetricsFactory = NOOPMetricsHandler.instance
 
-  /// - Parameter cores: of the machine.
+  /// - Parameter cores: the machine's number of cores.
   public init(cores: Int, clock: @escaping Clock) {
     self.init(
       clock: clock, verificationThreads: cores, secrets: SecretWorkers(threads: max(1, cores / 2)),

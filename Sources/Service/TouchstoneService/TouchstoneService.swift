@@ -1,4 +1,5 @@
-// The service: gRPC in, rules asked, changes committed, answers out. Only here do codec, policy and store meet.
+// The service: it receives gRPC calls, applies the rules, commits changes and sends answers. Only here do codec, policy
+// and store meet.
 
 internal import CoreMetrics
 public import DispatchRPC
@@ -250,7 +251,7 @@ extension Randomness {
 }
 
 extension ExpiringKey {
-  /// - Parameter lifetime: of what is issued with such a key.
+  /// - Parameter lifetime: the lifetime of what the service issues with such a key.
   func isInTime(at now: UnixTime, lifetime: Duration) -> Bool {
     Expiry.isInTime(expiresAt, lifetime: lifetime, at: now)
   }

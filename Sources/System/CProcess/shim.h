@@ -1,8 +1,10 @@
-// What Swift cannot call of the system: prctl and syscall, which are variadic.
+// What Swift cannot call of the system: prctl and syscall, which are variadic, and timespec, whose members no module owns for certain.
 #pragma once
 
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /// From now on the process leaves no core file, and only root reads its memory, environment and open files (proc(5))
@@ -19,4 +21,11 @@ static inline long cprocess_usable_cores(void) {
   long count = 0;
   for (long word = 0; word < size / (long)sizeof mask[0]; word++) count += __builtin_popcountl(mask[word]);
   return count > 0 ? count : 1;
+}
+
+/// Waits for one of the signals for at most that time (sigtimedwait(2)). 0: none came, or the wait was interrupted.
+static inline int cprocess_wait_for_signal(const sigset_t *signals, long milliseconds) {
+  struct timespec time = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+  int number = sigtimedwait(signals, NULL, &time);
+  return number > 0 ? number : 0;
 }

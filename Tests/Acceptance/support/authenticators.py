@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from cryptography.x509.oid import NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 MODEL = x509.ObjectIdentifier("1.3.6.1.4.1.45724.1.1.4")
 IDENTITY_KEY = x509.ObjectIdentifier("2.23.133.8.3")
@@ -76,12 +76,12 @@ class Root:
 class Model:
     """A model of authenticators: its root, and the key that its devices share."""
 
-    def __init__(self, aaguid=YUBI, root=None):
+    def __init__(self, aaguid=YUBI, root=None, names_itself=True):
         self.aaguid = aaguid
         self.root = root or Root()
         self.key = ec.generate_private_key(ec.SECP256R1())
         extension = x509.UnrecognizedExtension(MODEL, b"\x04\x10" + aaguid)
-        self.certificate = self.root.leaf(self.key, NAME, (extension, False))
+        self.certificate = self.root.leaf(self.key, NAME, *[(extension, False)] * names_itself)
         names = x509.SubjectAlternativeName([x509.UniformResourceIdentifier("urn:tpm")])
         usage = x509.ExtendedKeyUsage([IDENTITY_KEY])
         self.identity = self.root.leaf(self.key, {}, (names, True), (usage, False), (extension, False))
@@ -151,6 +151,8 @@ class Publisher:
 
     root: Root = dataclasses.field(default_factory=lambda: Root("Publisher"))
     host: str = SIGNER
+    #: What its certificate is for.
+    purpose: x509.ObjectIdentifier = ExtendedKeyUsageOID.SERVER_AUTH
     #: Of the signer's certificate, from now.
     days: int = 30
 
@@ -158,7 +160,8 @@ class Publisher:
         """`due_in`: days until its `nextUpdate`. `key`: signs in place of the signer's."""
         signer = signer or ec.generate_private_key(ec.SECP256R1())
         names = x509.SubjectAlternativeName([x509.DNSName(self.host)])
-        leaf = self.root.leaf(signer, {NameOID.COMMON_NAME: "signer"}, (names, False), days=self.days)
+        usage = x509.ExtendedKeyUsage([self.purpose])
+        leaf = self.root.leaf(signer, {NameOID.COMMON_NAME: "signer"}, (names, False), (usage, False), days=self.days)
         due = (datetime.datetime.now(datetime.UTC) + due_in * DAY).date().isoformat()
         payload = {"legalHeader": "", "no": number, "nextUpdate": due, "entries": list(entries)} | changes
         headers = {"x5c": [text(leaf)]} if headers is None else headers

@@ -21,6 +21,15 @@ STOP_SECONDS = 30
 
 _ANNOUNCEMENT = "listening on "
 
+# The service refuses variables with its prefix that set nothing, and these are the tests' own.
+_PREFIX = "TOUCHSTONE_"
+
+
+def remove_own_variables():
+    """In the process that runs tests, after all modules have read them."""
+    for name in [name for name in os.environ if name.startswith(_PREFIX)]:
+        del os.environ[name]
+
 
 class Server:
     """One process. Its data directory and its store outlive it, so that another one can be started on the same."""

@@ -47,7 +47,7 @@ final class DemoServer: LoginServer, Sendable {
     return try await client.listEvents(request).events.map(\.kind)
   }
 
-  // MARK: What the app asks
+  // MARK: The app's requests
 
   func logIn(user: String, password: String) async throws {
     guard user == Self.user, password == Self.password else { throw WrongPassword() }
@@ -113,7 +113,7 @@ final class DemoServer: LoginServer, Sendable {
     }
   }
 
-  // MARK: What Touchstone wants to know
+  // MARK: Data that Touchstone requires
 
   private func primary() throws -> V1.PrimaryAuthentication {
     guard isLoggedIn.withLock({ $0 }) else { throw NotLoggedIn() }
@@ -121,7 +121,7 @@ final class DemoServer: LoginServer, Sendable {
       method: "password", authenticatedAt: V1.Timestamp(seconds: clock.now.seconds, nanoseconds: 0))
   }
 
-  /// The app's server knows the phone's model and system from the app's requests; here the phone is at hand.
+  /// The app's server receives the phone's model and system in the app's requests; here the phone is at hand.
   private func posture(_ state: PhoneState) -> V1.DevicePosture {
     let report = phone.report(for: Self.application)
     return V1.DevicePosture(

@@ -1,4 +1,4 @@
-// What keys do by Apple's functions, and the access controls and errors that come with them.
+// The operations of keys by Apple's functions, and the access controls and errors that come with them.
 
 import Foundation
 import LocalAuthentication

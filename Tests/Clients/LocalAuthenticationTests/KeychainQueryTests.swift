@@ -1,4 +1,4 @@
-// What queries say beyond class and name: which items, how many, what is returned.
+// The parts of queries beyond class and name: which items match, how many, and which results are returned.
 
 import LocalAuthentication
 import SimulatedPhone
@@ -121,7 +121,7 @@ struct KeychainQueryTests {
     }
   }
 
-  // MARK: What is returned
+  // MARK: Results
 
   @Test("One thing as it is, several and attributes as a dictionary")
   func results() throws {
@@ -162,7 +162,7 @@ struct KeychainQueryTests {
       return result
     }
     #expect(add("nothing", [:]) == nil)
-    // Nobody is asked for what was just given.
+    // The keychain does not prompt for the item that the app just added.
     #expect(add("data", [kSecReturnData: true, kSecAttrAccessControl: control]) as? Data == Data([1]))
     let attributes = add("attributes", [kSecReturnAttributes: true, kSecAttrAccessControl: control]) as? [String: Any]
     #expect(attributes?[kSecAttrAccount as String] as? String == "attributes")

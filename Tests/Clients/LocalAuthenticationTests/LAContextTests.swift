@@ -24,7 +24,7 @@ struct LAContextTests {
 
   // MARK: Replies
 
-  /// What `Thread.isMainThread` tells is not to be relied upon here: on Linux the main queue outlives the main thread.
+  /// This test cannot rely on `Thread.isMainThread`: on Linux the main queue outlives the main thread.
   @Test("Replies arrive off the main queue, even while it waits for them") @MainActor
   func replyQueue() {
     for phone in [SimulatedPhone.withThumb(person: Self.owner), .init()] {
@@ -89,7 +89,7 @@ struct LAContextTests {
     #expect(await evaluate(context, policy) == code)
   }
 
-  // MARK: What a context learns
+  // MARK: A context's properties after an evaluation
 
   @Test(
     "The biometry type is known after canEvaluatePolicy, whatever it answered",

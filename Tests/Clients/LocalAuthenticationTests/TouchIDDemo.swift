@@ -1,6 +1,6 @@
 // An app's login, as one writes it for an iPhone: enable Touch ID after a password login, log in by finger, notice
-// changed fingers, fall back to a gesture, escalate after lockout. It knows of LocalAuthentication and of its own
-// server, which is behind a protocol; nothing here knows of a simulation.
+// changed fingers, fall back to a gesture, escalate after lockout. It depends on LocalAuthentication and on its own
+// server, which is behind a protocol; nothing here depends on a simulation.
 
 import Foundation
 import LocalAuthentication
@@ -9,15 +9,15 @@ import LocalAuthentication
 protocol LoginServer {
   func logIn(user: String, password: String) async throws
   func setGesture(_ dots: [Int]) async throws
-  /// What new keys have to sign before the server knows them.
+  /// Returns the challenge that new keys have to sign before the server accepts them.
   func beginEnabling(_ phone: PhoneState) async throws -> Challenge
-  /// - Returns: what names this phone from now on.
+  /// - Returns: the phone's id from now on.
   func finishEnabling(_ challenge: Challenge, keys: [SignedKey], _ phone: PhoneState) async throws -> String
   func beginLogin(phoneID: String, reason: String, _ phone: PhoneState) async throws -> Challenge
   func answer(_ challenge: Challenge, with attempt: Attempt, _ phone: PhoneState) async throws -> Answer
 }
 
-/// What LocalAuthentication says of the phone.
+/// The phone's state as LocalAuthentication reports it.
 struct PhoneState: Sendable {
   var biometryType: LABiometryType
   /// Why the sensor cannot be used now.
@@ -55,7 +55,7 @@ enum Attempt: Sendable {
 
 enum Answer: Sendable {
   case welcome(String)
-  /// What is left to try in this login; empty: it is over.
+  /// The factors left to try in this login; empty: it is over.
   case again([LoginFactor], attemptsLeft: Int)
   case wait(seconds: Int, [LoginFactor])
 }
@@ -119,7 +119,7 @@ final class TouchIDDemo {
 
   // MARK: Logging in
 
-  /// Another finger was added or one removed since Touch ID was enabled. A locked phone does not say.
+  /// Another finger was added or one removed since Touch ID was enabled. A locked phone does not show it.
   var haveFingersChanged: Bool {
     guard let known = Keychain.load("fingers"), let now = phoneState().domainState else { return false }
     return known != now

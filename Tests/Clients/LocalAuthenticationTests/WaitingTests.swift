@@ -1,5 +1,5 @@
-// The keychain and keys block their callers while a person is asked, and at no other time: callers on all threads of a pool
-// do not wait for each other.
+// The keychain and keys block their callers during a prompt, and at no other time: callers on all threads of a pool do
+// not wait for each other.
 
 import Foundation
 import LocalAuthentication
@@ -8,8 +8,8 @@ import Testing
 
 @Suite("Many callers at once")
 struct WaitingTests {
-  /// What a call takes is well below a millisecond. Callers that each held a thread until another one answered took a second
-  /// each.
+  /// A call takes well below a millisecond. Callers that each held a thread until another one answered took a
+  /// second each.
   private static let deadline: DispatchTimeInterval = .seconds(20)
   private static let calls = 200
 

@@ -7,7 +7,7 @@ import Testing
 struct EvaluationTests {
   private let phone = Phone.owned()
 
-  /// What shows of a reaction in a table.
+  /// A reaction as a table shows it.
   enum Shown: Sendable, Hashable {
     case sensor(fallback: Bool)
     case passcode
@@ -305,7 +305,7 @@ struct EvaluationTests {
   func parallel() async {
     let replies = await withTaskGroup(of: Result<Phone.Authentication, Phone.Failure>.self) { group in
       for _ in 0..<100 { group.addTask { await phone.evaluate(.biometrics) } }
-      // The last one stands until somebody comes; nobody knows which it is.
+      // The last one stands until a person responds; the test cannot tell which it is.
       for await reply in group.prefix(99) { #expect(reply == .failure(.systemCancel)) }
       phone.touch("thumb")
       return await group.reduce(into: []) { $0.append($1) }

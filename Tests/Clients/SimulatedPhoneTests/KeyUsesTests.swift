@@ -1,4 +1,4 @@
-// What keys do besides signing messages, against another implementation (Python's cryptography, on OpenSSL).
+// Uses of keys besides signing messages, against another implementation (Python's cryptography, on OpenSSL).
 
 import Crypto
 import SimulatedPhone

@@ -1,4 +1,4 @@
-// What an app can find out without a prompt: the order of refusals, and the report in one piece.
+// The facts that an app can find out without a prompt: the order of refusals, and the report in one piece.
 
 import SimulatedPhone
 import Testing

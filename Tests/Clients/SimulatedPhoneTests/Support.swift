@@ -1,4 +1,4 @@
-// What the tests of the phone share: a clock that stands still, and words for stories.
+// Shared parts of the phone's tests: a clock that stands still, and words for stories.
 
 import SimulatedPhone
 import Synchronization

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TouchstoneClient
 
-// Watching events: all of them in order, one at a time, to an end that says why.
+// Watching events: all of them in order, one at a time, to an end that gives its reason.
 
 @Suite struct EventWatchTests {
   @Test func bringsTheEventsAfterTheOneThatWasSeen() async throws {
@@ -19,7 +19,7 @@ import Testing
     await service.stop()
   }
 
-  /// As a caller does whom a restart sent away.
+  /// The test resumes as a client does after a restart ended its watch.
   @Test func resumesWithoutLossOrRepetition() async throws {
     let service = try TestService(.events(3))
     let client = TouchstoneClient(target: service.target)
@@ -54,7 +54,7 @@ import Testing
     #expect(error?.code == .permissionDenied)
     let (seen, trace) = await requests.next()
     #expect(seen == request && trace == "00-1")
-    // What was thrown is the end.
+    // The thrown error is the end.
     #expect(try await events.next() == nil)
     await service.stop()
   }

@@ -13,7 +13,7 @@ final class TestService: Sendable {
   let server: RPCServer
   let address: SocketAddress
 
-  /// - Parameter address: of a service that stopped; one of its own where it is `nil`.
+  /// - Parameter address: the address of a service that stopped; `nil`: an address of its own.
   init(
     at address: SocketAddress? = nil, configuration: RPCServerConfiguration = RPCServerConfiguration(),
     _ router: RPCRouter
@@ -52,7 +52,7 @@ extension RPCRouter {
     return router
   }
 
-  /// GetBinding, which answers with a binding of the id that was asked for.
+  /// GetBinding, which answers with a binding of the requested id.
   static var echo: RPCRouter {
     RPCRouter().serving("BindingService/GetBinding", respond)
   }
@@ -83,7 +83,7 @@ extension TouchstoneClient {
     self.init(configuration: configuration)
   }
 
-  /// What `echo` answers with.
+  /// Returns the binding id that `echo` answers with.
   func bindingID(echoing id: String, options: CallOptions = .default) async throws(TouchstoneError) -> String? {
     try await getBinding(V1.GetBindingRequest(bindingID: id), options: options).binding?.bindingID
   }

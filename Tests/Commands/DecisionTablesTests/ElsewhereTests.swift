@@ -1,4 +1,4 @@
-// What the rules alone cannot show is shown by other tests; the table says by which, and must not lie.
+// Other tests show the rules that the tables alone cannot show; this table names them, and must be right.
 
 import DecisionTables
 import Foundation

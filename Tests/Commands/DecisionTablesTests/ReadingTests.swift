@@ -1,4 +1,4 @@
-// What a table file says, and what is said of one that cannot be read.
+// The contents of a table file, and the errors of one that cannot be read.
 
 import DecisionTables
 import Testing

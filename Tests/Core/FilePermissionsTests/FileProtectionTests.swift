@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What lets other users change a file is said, with the command that mends it.
+/// A violation names the way in which other users can change a file, and the command that mends it.
 @Suite struct FileProtectionTests {
   private static let root = FileProtection.User(id: 0, groups: [0])
   private static let service = FileProtection.User(id: 10_001, groups: [10_001, 2_000], privateGroup: 10_001)
@@ -136,7 +136,7 @@ import Testing
     #expect(Self.directory(0o770, of: 0, group: 0).violation("/x", for: Self.root, .writes) != nil)
   }
 
-  /// A link's own mode is 0777, and says nothing; what it leads to is looked at.
+  /// A link's own mode is 0777 and has no meaning; the check reads the mode of its target.
   @Test func linksAreFollowed() async throws {
     try await withTemporaryDirectory { directory in
       try File.write([], to: "\(directory)/file")

@@ -3,13 +3,13 @@ import Testing
 
 @testable import TouchstoneAttestation
 
-/// R44: what is known of the authorities' signatures saves their verification, and nothing else.
+/// R44: known signatures of the authorities save their verification, and nothing else.
 struct AuthoritySignatureTests {
   private let maker = AndroidMaker()
   private let challenge = [UInt8](repeating: 9, count: 32)
   private static let now = 1_800_000_000
 
-  /// - Parameter signatures: what is known; then also what was found.
+  /// - Parameter signatures: the known signatures; afterwards also those that were found.
   private func verify(
     _ chain: [[UInt8]], _ signatures: inout AuthoritySignatures, revoked: Set<String> = [], at time: Int = now
   ) throws(ProofError) -> AttestationLevel {
@@ -44,7 +44,7 @@ struct AuthoritySignatureTests {
     var first = AuthoritySignatures()
     #expect(try verify(chain(of: maker), &first) == .tee)
     #expect(first.verified.count == 1)
-    // Of another phone's key, whose own certificate is new.
+    // The chain of another phone's key, whose own certificate is new.
     let known = Set(first.verified)
     var second = AuthoritySignatures { known.contains($0) }
     #expect(try verify(chain(of: maker), &second) == .tee)

@@ -15,7 +15,7 @@ struct KeyDescriptionTests {
     #expect(try KeyDescription(Self.description(version: [0x02, 2, 0x01, 0xF4])).version == 500)
   }
 
-  /// What a later one means is not known here.
+  /// The meaning of a later version is unknown here.
   @Test func unknownVersionsAreRefusedByName() {
     #expect(throws: ProofError(.unsupportedFormat, "attestation version 600")) {
       try KeyDescription(Self.description(version: [0x02, 2, 0x02, 0x58]))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TouchstoneAttestation
 
-/// What an application demands, and which sound proofs it refuses.
+/// An application's demands, and the sound proofs that it refuses.
 struct RequirementTests {
   // MARK: Android
 

@@ -1,4 +1,4 @@
-// What is written: exact bytes, always the same, and never half a string.
+// The encoder's output: exact bytes, always the same, and never half a string.
 
 import CodecMessages
 import Testing

@@ -21,7 +21,7 @@ import Testing
         ? Self.noise(using: &random) : Self.damaged(honest.randomElement(using: &random)!, using: &random)
       guard let first = try? type.roundTrip(bytes, coder) else { continue }
       accepted += 1
-      // What was read is written as something that reads the same.
+      // A decoded message is encoded as bytes that decode to the same message.
       let second = try type.roundTrip(first.bytes, coder)
       #expect(second == first, "\(type.name) \(bytes)")
     }

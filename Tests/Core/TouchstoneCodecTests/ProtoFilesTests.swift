@@ -1,4 +1,4 @@
-// What server reflection tells of: the .proto files as they were compiled in.
+// The files that server reflection returns: the .proto files as they were compiled in.
 
 import CodecMessages
 import Foundation
@@ -20,7 +20,7 @@ import Testing
   @Test(arguments: AnyMessageType.all) func `every message is found in the file that declares it`(
     _ type: AnyMessageType
   ) throws {
-    // Where Python says it is: `crosscheck.py` found them all by these names.
+    // The file is the one that Python names: `crosscheck.py` found them all by these names.
     let descriptors = try #require(files.file(declaring: type.name))
     let simpleName = Array(try #require(type.name.split(separator: ".").last).utf8)
     #expect(descriptors[0].firstRange(of: [0x0A, UInt8(simpleName.count)] + simpleName) != nil)

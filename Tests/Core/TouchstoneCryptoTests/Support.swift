@@ -1,4 +1,4 @@
-// What several suites use.
+// Code that several suites use.
 
 import TouchstoneCrypto
 

@@ -4,9 +4,10 @@ import TouchstonePolicy
 
 @testable import TouchstoneStore
 
-/// R41: nobody removes a content and accounts for it who has no audit key.
+/// R41: an attacker without an audit key cannot remove a content and account for it.
 struct AccountSigningTests {
-  /// A service's log: what it appends is signed. It writes as an attacker may, too, who has the database and no key.
+  /// A service's log, which signs the accounts that it appends. It also writes as an attacker with the database and
+  /// without a key may.
   struct Log {
     var records: [EventRecord] = []
     private var chain = EventChain()
@@ -71,7 +72,7 @@ struct AccountSigningTests {
     #expect(log.fault(.strict(by: .service, .next)) == nil)
     #expect(log.review.signedCount == 3)
     #expect(log.review.keyIDs == [TestAuditKey.service.keyID, TestAuditKey.next.keyID])
-    // An auditor who was not given the new one.
+    // An auditor without the new key.
     #expect(
       log.fault(.strict(by: .service)) == .signedByStranger(sequence: log.last, keyID: TestAuditKey.next.keyID))
   }
@@ -160,7 +161,8 @@ struct AccountSigningTests {
     #expect(log.review.firstSigned == 7)
   }
 
-  /// Somebody blanked the first signed event, and appended an unsigned account of it and more; the next start signed anew.
+  /// An attacker blanked the first signed event, and appended an unsigned account of it and more; the next start signed
+  /// anew.
   @Test func theBoundaryThatWasNotedCannotBeMoved() throws {
     var log = try Log(of: 5)
     for sequence in [1, 4] as [UInt64] { log.blank(sequence) }
@@ -194,11 +196,12 @@ struct AccountSigningTests {
     #expect(signer.account(try Log(of: 1).account(for: 1), after: .genesis) == nil)
     try signer.use(.of(.service))
     #expect(signer.isReady(at: time))
-    // The log has said so.
+    // The log states it already.
     #expect(signer.beginning(after: .genesis, at: time) == nil)
   }
 
-  /// A start reads the log before its keys. What a key signed that it does not have is left to the reading beside it.
+  /// A start reads the log before its keys. If it lacks the key of a signature, it leaves that one to the reading
+  /// beside it.
   @Test func aStartRefusesAForgedAccountAndNotAnUnknownKey() throws {
     var log = try Log(of: 5)
     log.blank(4)

@@ -3,7 +3,7 @@ import TouchstonePolicy
 
 @testable import TouchstoneStore
 
-/// R41: a content is gone only where an erasure says so, event by event.
+/// R41: a content is gone only where an erasure accounts for it, event by event.
 struct ErasureTests {
   @Test func anErasedEventThatIsAccountedForVerifies() throws {
     var verifier = EventChainVerifier()
@@ -85,7 +85,7 @@ struct ErasureTests {
     #expect(ProfileErasure.events(accountedBy: event) == [])
   }
 
-  /// What an erasure may take: only what is as it was written, and the profile's own.
+  /// An erasure may take only an event that is as it was written, and the profile's own.
   @Test func anEventThatWasAlteredIsNotErasable() {
     let log = Log(of: 3)
     let (record, previous) = (log.records[1], log.records[0].hash)
@@ -121,7 +121,7 @@ struct ErasureTests {
     }
   }
 
-  /// Somebody had another content erased there, and put back what the chain knows.
+  /// An attacker had another content erased there, and put back the content that the chain has.
   @Test func anotherContentThanTheOneThatWasErasedIsNamed() {
     var log = Log(of: 3)
     log.account(for: [ErasedEvent(sequence: 2, digest: log.records[2].content.digest)])

@@ -45,7 +45,7 @@ struct EventChainTests {
     #expect(Set(hashes).count == drafts.count)
   }
 
-  /// R41: who knows what was erased cannot prove it by the digest that stays.
+  /// R41: the digest that stays does not prove an erased content, even for a reader that has the content.
   @Test func theSaltIsPartOfTheDigest() {
     let digests = [UniqueID(high: 1, low: 2), UniqueID(high: 1, low: 3), UniqueID(high: 2, low: 2)].map { salt in
       EventChain.contentDigest(of: .sample("a"), salt: salt)
@@ -152,7 +152,7 @@ struct EventChainTests {
     return (1...count).map { chain.append(.sample("event \($0)"), salt: .sample) }
   }
 
-  /// What verification finds in a log of ten events that was tampered with.
+  /// Returns the fault that verification finds in a log of ten events that was tampered with.
   private func fault(after tamper: (inout [EventRecord]) -> Void) -> EventChainVerifier.Fault? {
     var records = log(of: 10)
     let head = EventChain.Head(sequence: 10, hash: records[9].hash)

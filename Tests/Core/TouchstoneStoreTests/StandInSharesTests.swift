@@ -8,7 +8,7 @@ struct StandInSharesTests {
     let testDescription: String
     var named: [Int] = []
     var others: [Int] = []
-    /// Of applications that are not among the largest ones.
+    /// The number of applications that are not among the largest ones.
     var further = 0
     let over: Int
     var lostByNamed: [Int] = []

@@ -65,7 +65,8 @@ struct SweepClockTests {
     #expect(clock.limit(at: machine.reading) == .init(time: machine.reading.wall, ahead: nil))
   }
 
-  /// What lives for seconds would be void until the clock's time has come. Wherever in the hour that decides.
+  /// Records that live for seconds would be void until the clock's time has come. The arguments are places in the hour
+  /// that decides.
   @Test(arguments: [0, 1_800, 3_595]) mutating func correctionsOfSecondsAreFollowedAfterAnHour(_ seconds: Int) {
     var clock = served()
     machine.wait(.seconds(seconds))
@@ -93,18 +94,18 @@ struct SweepClockTests {
     #expect(clock.limit(at: machine.reading) == .init(time: machine.time, ahead: nil))
   }
 
-  /// It may have been a restart that took so long: the operator is told, since starts add up.
+  /// A restart may have taken that long: the log tells the operator, since starts add up.
   @Test func aStartThatFollowsAClockAheadSaysSo() {
     let mark = machine.time
     func lead(_ seconds: Int) -> Duration? { SweepClock.startLead(mark: mark, at: mark + .seconds(seconds)) }
     #expect(lead(-100) == nil && lead(0) == nil && lead(60) == nil)
     #expect(lead(61) == .seconds(61) && lead(120) == .seconds(120))
-    // That one is not followed, and the first sweep says so.
+    // The start does not follow that one, and the first sweep reports it.
     #expect(lead(121) == nil)
     #expect(SweepClock.startLead(mark: UnixTime(microseconds: 0), at: mark) == nil)
   }
 
-  /// What is archived is gone from the log, so a clock that is ahead does not say how old an event is.
+  /// Archived events are gone from the log. A clock that is ahead does not determine an event's age.
   @Test func agesAreCountedFromTheMark() {
     let mark = machine.time
     func present(_ seconds: Int) -> UnixTime { SweepClock.presentTime(mark: mark, at: mark + .seconds(seconds)) }

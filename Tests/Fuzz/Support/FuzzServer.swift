@@ -1,4 +1,4 @@
-// A server connection without a socket: what is fed comes in, and what came of it can be asked.
+// A server connection without a socket: the input feeds it, and the target checks the result.
 
 import Synchronization
 
@@ -30,7 +30,7 @@ final class FuzzServer: Sendable {
 
   private init() {
     loop = EventLoop(label: "fuzz.server")
-    // Of nobody: it is only looked at.
+    // No peer has this address: the server only reads it.
     guard let address = try? SocketAddress.resolve(host: "127.0.0.1", port: 1).first else { fatalError("no address") }
     peer = RPCPeer(address: address)
     let keep = Keeper()
@@ -41,7 +41,7 @@ final class FuzzServer: Sendable {
     keep.server = self
   }
 
-  /// Feeds what `drive` says to a new connection, and looks at what is left of it.
+  /// Feeds the input of `drive` to a new connection, and looks at what is left of it.
   func run(mood: UInt8, _ drive: (Connection) -> Void) {
     weak var remains: ServerConnection?
     do {
@@ -57,7 +57,7 @@ final class FuzzServer: Sendable {
     require(loop.sync { part.value.runningCalls.load(ordering: .relaxed) } == 0, "a call runs on")
   }
 
-  /// All that was asked of the event loop has been done.
+  /// Waits until all work that was queued on the event loop is done.
   fileprivate func settle() {
     loop.execute {}
     loop.sync {}

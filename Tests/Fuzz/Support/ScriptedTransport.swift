@@ -4,9 +4,9 @@ import Glibc
 
 @testable import DispatchRPC
 
-/// Confined to its event loop. What it is sent it throws away.
+/// Confined to its event loop. It drops the bytes that it is given to send.
 final class ScriptedTransport: Transport {
-  /// One end of a pair that carries nothing: epoll wants a descriptor, and a client asks it for errors.
+  /// One end of a pair that carries nothing: epoll requires a descriptor, and a client reads errors from it.
   let descriptor: Int32
   private let otherEnd: Int32
   /// A connection that has much to write reads nothing meanwhile; one that never reads again is left with its input.
@@ -14,7 +14,7 @@ final class ScriptedTransport: Transport {
 
   private let pieceBytes: Int
   private var input: ArraySlice<UInt8> = []
-  /// Of sends: how the next ones go, a bit each.
+  /// The outcomes of the next sends, one bit each.
   private var moods: UInt8
   private(set) var isClosed = false
   /// The peer sends no more.

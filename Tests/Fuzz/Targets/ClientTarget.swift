@@ -17,7 +17,7 @@ private final class FuzzClient: Sendable {
   static let shared = FuzzClient()
 
   private let loop: EventLoop
-  /// What a call is cancelled through, which none is.
+  /// The slot through which calls are cancelled; no call is.
   private let slot: LoopConfined<ClientConnectionSlot>
 
   private init() {
@@ -108,7 +108,7 @@ private final class FuzzClient: Sendable {
     loop.sync {}
   }
 
-  /// All that was asked of the loop has been done.
+  /// Waits until all work that was queued on the loop is done.
   private func settle() {
     loop.execute {}
     loop.sync {}

@@ -4,7 +4,7 @@ import CodecMessages
 import TouchstoneCodec
 
 extension FuzzTarget {
-  /// See `CodecInput`. What was read is written as something that reads the same.
+  /// See `CodecInput`. A decoded message is encoded as bytes that decode to the same message.
   static let codec = FuzzTarget("codec", maximumBytes: 2 << 10) { bytes in
     let input = CodecInput(Array(bytes))
     let coder = MessageCoder()

@@ -1,4 +1,4 @@
-// What clients of HTTP send.
+// The bytes that clients of HTTP send.
 
 @testable import DispatchHTTP
 

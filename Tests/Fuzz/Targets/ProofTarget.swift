@@ -36,7 +36,7 @@ extension FuzzTarget {
     0xCB, 0xB6, 0x40, 0x68, 0x37, 0xBF, 0x51, 0xF5,
   ]
 
-  /// What no hardware vouches for comes to nothing, or to a level that says so.
+  /// A proof that no hardware vouches for is refused, or gets a level that shows it.
   private static func judge(_ level: () throws(ProofError) -> AttestationLevel) {
     do throws(ProofError) {
       let proven = try level()

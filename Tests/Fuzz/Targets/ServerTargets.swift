@@ -32,7 +32,7 @@ extension FuzzTarget {
     }
   }
 
-  /// What a handler, or the server, may do at any time.
+  /// Performs an action that a handler, or the server, may take at any time.
   private static func act(_ action: UInt8, _ input: inout ByteReader, _ connection: FuzzServer.Connection) {
     let call = connection.heldCall(Int(input.byte()))
     let amount = Int(input.byte())

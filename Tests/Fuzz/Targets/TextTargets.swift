@@ -1,4 +1,4 @@
-// What people write: decision tables.
+// Texts that people write: decision tables.
 
 import DecisionTables
 import TouchstonePolicy

@@ -1,4 +1,4 @@
-// What is read out of single values: headers, gzip, certificates.
+// Parsers of single values: headers, gzip, certificates.
 
 @testable import DispatchRPC
 
@@ -23,7 +23,7 @@ extension FuzzTarget {
     require((try? gzip.inflate(deflated, limit: message.count)) == message, "a message changed on its way")
   }
 
-  /// Whoever is named is named by printable text that is all there.
+  /// Each name in a certificate is complete, printable text.
   static let certificates = FuzzTarget("certificates", maximumBytes: 4 << 10) { input in
     guard let certificate = RPCPeerCertificate(der: input) else { return }
     for name in certificate.uris + certificate.dnsNames {

@@ -1,5 +1,5 @@
-// Against servers that misbehave (grpc/grpc test/http2_test, test/cpp/interop/http2_client.cc). What they have to say of the
-// client stands in their log.
+// Against servers that misbehave (grpc/grpc test/http2_test, test/cpp/interop/http2_client.cc). Their log holds their
+// findings about the client.
 
 import DispatchRPC
 import InteropSupport
@@ -8,7 +8,7 @@ enum BadServerCases {
   /// For the server's GOAWAY to arrive; it leaves no trace that could be awaited.
   private static let goawayDelay = Duration.seconds(1)
 
-  /// The server asks the client to leave after the first call. The second takes another connection.
+  /// The server sends GOAWAY after the first call. The second takes another connection.
   static func goaway(_ client: TestClient) async throws {
     try await UnaryCases.callLarge(client.channel)
     try await Task.sleep(for: goawayDelay)
@@ -42,7 +42,7 @@ enum BadServerCases {
     try await UnaryCases.callLarge(client.channel)
   }
 
-  /// Whatever the server says: each call ends, and before it would time out.
+  /// Whatever the server sends: each call ends, and before it would time out.
   static func anyAnswer(_ client: TestClient) async throws {
     for _ in 0..<client.soak.iterations {
       let channel = client.makeChannel()

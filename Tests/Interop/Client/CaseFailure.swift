@@ -1,4 +1,4 @@
-// What a case finds wrong.
+// The failures that a case reports.
 
 import DispatchRPC
 import InteropSupport

@@ -1,4 +1,4 @@
-// What a case has to work with, and the cases by their names.
+// The client that a case works with, and the cases by their names.
 
 import DispatchRPC
 import InteropSupport

@@ -108,7 +108,7 @@ extension UnaryCases {
   }
 }
 
-/// What the server is to send back in header and trailer.
+/// The metadata that the server is to send back in header and trailer.
 enum EchoedMetadata {
   private static let initial = "test_initial_metadata_value"
   private static let trailing: [UInt8] = [0xAB, 0xAB, 0xAB]

@@ -12,7 +12,7 @@ import InteropSupport
 @main
 enum InteropServer {
   private static let known: Set<String> = ["host", "port", "use_tls", "tls_cert_file", "tls_key_file"]
-  /// For calls that run when the server is told to stop.
+  /// For calls that run when the server receives the signal to stop.
   private static let grace = Duration.seconds(5)
 
   static func main() {
@@ -40,12 +40,12 @@ enum InteropServer {
     var configuration = RPCServerConfiguration(eventLoops: 2)
     configuration.maxBufferedRequestBytesPerConnection = configuration.maxConcurrentStreams * largestRequestBytes
     configuration.maxBufferedResponseBytesPerConnection = configuration.maxConcurrentStreams * largestRequestBytes
-    // Whom overload refuses depends on what else the machine does.
+    // The choice of the calls that overload refuses depends on the machine's other work.
     configuration.shedding = nil
     return configuration
   }
 
-  /// Of the cases: 314,159 bytes, and what is around them.
+  /// The largest request of the cases: 314,159 bytes, and the fields around them.
   private static let largestRequestBytes = 320 << 10
 
   private static func tls(_ flags: Flags) throws -> RPCServerTLS? {

@@ -1,4 +1,4 @@
-// What a program says, and how it ends.
+// A program's output, and its exit.
 
 import Glibc
 

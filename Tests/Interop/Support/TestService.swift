@@ -1,4 +1,4 @@
-// What both sides of the test service must agree on, beside its messages.
+// The constants on which both sides of the test service must agree, beside its messages.
 
 /// A method's path.
 public enum TestMethod: String, Sendable {
@@ -9,7 +9,7 @@ public enum TestMethod: String, Sendable {
   case streamingInputCall = "/grpc.testing.TestService/StreamingInputCall"
   case fullDuplexCall = "/grpc.testing.TestService/FullDuplexCall"
   case halfDuplexCall = "/grpc.testing.TestService/HalfDuplexCall"
-  /// Of a service that is served.
+  /// A method of a service that is served.
   case unimplementedCall = "/grpc.testing.TestService/UnimplementedCall"
   case unimplementedService = "/grpc.testing.UnimplementedService/UnimplementedCall"
 

@@ -28,11 +28,11 @@ extension WireMessage {
   }
 }
 
-/// What a field may hold.
+/// The value of a field.
 public enum WireValue: Sendable {
   case varint(UInt64)
   case bytes(ArraySlice<UInt8>)
-  /// Fixed-size numbers, which no known field has.
+  /// Fixed-size numbers, which no defined field has.
   case other
 }
 

@@ -1,4 +1,4 @@
-// What a connection waits for, and how long.
+// The deadlines of a connection.
 
 import DispatchRPC
 import Testing

@@ -1,4 +1,4 @@
-// What is a request, and what is refused.
+// The bytes that are a request, and the bytes that the parser refuses.
 
 import Testing
 

@@ -39,7 +39,7 @@ extension PoolModel {
     if !listed.contains(where: { ejectedUntil[$0] == nil && open($0) > 0 }) { ejectedUntil = [:] }
   }
 
-  /// What the clock alone changes.
+  /// Applies the changes that time alone makes.
   mutating func timerFires() {
     for endpoint in listed {
       if let end = distrust[endpoint]?.waitsUntil, end <= now { distrust[endpoint]!.waitsUntil = nil }
@@ -62,7 +62,7 @@ extension PoolModel {
   }
 }
 
-// MARK: - What must hold after every event
+// MARK: - Invariants after every event
 
 extension PoolModel {
   func complaints(timer: MonotonicTime?) -> [String] {

@@ -1,6 +1,6 @@
 @testable import DispatchPool
 
-/// What a pool is to do, told in the plainest way: everything is looked up anew, nothing is kept for speed.
+/// The behaviour of a pool in the plainest form: everything is looked up anew, nothing is kept for speed.
 struct PoolModel {
   enum Phase { case connecting, serving, goingAway, closing }
   enum Life { case dormant, running, draining }
@@ -118,7 +118,7 @@ struct PoolModel {
 
   // MARK: Leases
 
-  /// What is wrong with a lease there.
+  /// Returns the fault of a lease there, or `nil`.
   mutating func lease(_ id: ConnectionID) -> String? {
     guard let peer = peers[id], peer.hasRoom else { return "a lease where there is no room" }
     let expected = roomy
@@ -141,7 +141,7 @@ struct PoolModel {
 
   // MARK: Connections
 
-  /// What is wrong with a connection to there.
+  /// Returns the fault of a connection to there, or `nil`.
   mutating func open(_ id: ConnectionID) -> String? {
     guard peers[id] == nil, !closed.contains(id) else { return "opened twice" }
     guard life == .running else { return "opened while not running" }

@@ -60,12 +60,12 @@ final class Script: Sendable {
     Thread.detachNewThread { ended.put(process.waitUntilExit()) }
   }
 
-  /// What it says at once.
+  /// Returns the first line of its first output.
   func firstLine() -> String {
     String(decoding: process.read().prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
   }
 
-  /// To its end: its status, and all that it says, which is short: no more than a line for each check.
+  /// Runs it to its end; returns its status and its whole output, which is short: at most a line for each check.
   func run() async -> (Int32, String) {
     let status = await ended.next()
     return (status, String(decoding: process.readToEnd(), as: UTF8.self))

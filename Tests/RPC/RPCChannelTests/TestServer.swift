@@ -10,7 +10,7 @@ final class TestServer: Sendable {
   let held = Box<RPCServerCall>()
   let heldStreams = Box<RPCServerStream>()
 
-  /// - Parameter address: of a server that stopped; one of its own where it is `nil`.
+  /// - Parameter address: the address of a server that stopped; `nil`: an address of its own.
   init(
     at address: SocketAddress? = nil, _ configuration: RPCServerConfiguration = RPCServerConfiguration(eventLoops: 1),
     adding more: (inout RPCRouter) -> Void = { _ in }
@@ -51,7 +51,7 @@ final class TestServer: Sendable {
   }
 }
 
-/// What the caller of a stream saw.
+/// An event that the caller of a stream saw.
 enum StreamSighting: Hashable, Sendable {
   case initialMetadata
   case message([UInt8])

@@ -8,14 +8,15 @@ import TouchstoneStoreSQLite
 
 @testable import TouchstoneArchive
 
-/// R41: no content goes from an archive file unnoticed by who has the audit keys, unless one of them signed that.
+/// R41: an auditor with the audit keys notices each content that goes from an archive file, unless one of the keys
+/// signed that.
 struct ArchiveErasureTests {
   /// Events 1 (accounts are signed) to 4 (bob's); two more are in the log.
   private static let file = "events-000000000001-000000000004.jsonl"
 
   struct Attack: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// What the verification by the keys says.
+    /// The finding of the verification by the keys.
     let finding: String?
     /// The file's lines, before bob was erased with a signature and after it: header, four events, trailer.
     let change: @Sendable (_ before: [String], inout [String]) -> Void
@@ -67,7 +68,7 @@ struct ArchiveErasureTests {
     }
   }
 
-  /// A file that fits by itself, and not the log: who erases in it signs for hashes that only it has.
+  /// A file that fits by itself, and not the log: its eraser signs for hashes that only that file has.
   @Test func aSignatureForAFileThatWasMadeAnewServesForNoOther() async throws {
     try await withArchive { data, archive in
       let path = "\(archive)/\(Self.file)"
@@ -200,7 +201,7 @@ struct ArchiveErasureTests {
     return try ArchiveEraser(directory: archive, task, sign: sign)
   }
 
-  /// Of a verification by the keys.
+  /// The finding of a verification by the keys.
   private static func finding(_ data: String, _ archive: String) throws -> String? {
     let accounts = AccountReview.strict(AccountKeys.sample.check, signedFrom: .beginning)
     let log = try SQLiteAuditLog.verify(directory: data, accounts: accounts)

@@ -5,7 +5,7 @@ import TouchstoneStore
 
 @testable import TouchstoneArchive
 
-/// What stands in a file is what was in the log, field by field.
+/// A file holds the log's events, field by field.
 struct ArchiveLineTests {
   private static let hash = [UInt8](repeating: 0xA5, count: 32)
   private static let salt = UniqueID(high: 1, low: 2)

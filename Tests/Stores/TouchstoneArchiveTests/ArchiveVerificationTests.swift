@@ -17,7 +17,7 @@ struct ArchiveVerificationTests {
     let testDescription: String
     /// The first file's lines: header, four events, trailer.
     let change: @Sendable (inout [String]) -> Void
-    /// What the finding says.
+    /// The text of the finding.
     let finding: String
 
     init(_ description: String, finding: String, _ change: @escaping @Sendable (inout [String]) -> Void) {

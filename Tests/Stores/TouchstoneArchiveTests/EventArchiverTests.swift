@@ -39,7 +39,7 @@ struct EventArchiverTests {
       var files: [String] = []
       while case .archived(let file, _, _) = try archiver.archive(before: Self.cutoff) { files.append(file) }
       #expect(files.count == 4)
-      // Of each file the event that says so.
+      // For each file, the event that records it.
       #expect(try await store.events().count == 4)
       let verification = try expectWhole(data, archive, count: 1_505)
       #expect(verification.erasedCount == 30)
@@ -82,7 +82,7 @@ struct EventArchiverTests {
     }
   }
 
-  /// What was logged while a clock was ahead keeps nothing in the log.
+  /// Events that were logged while a clock was ahead keep no others in the log.
   @Test func eventsOfAClockThatWasAheadGoWithTheNext() async throws {
     try await withStore { store, data, archive in
       let far = 100 * 86_400
@@ -191,7 +191,7 @@ struct EventArchiverTests {
     }
   }
 
-  /// Of an archiver whose events another dropped, or one that ended before it removed them.
+  /// Files of an archiver whose events another dropped, or one that ended before it removed them.
   @Test(arguments: [4, 8]) func filesThatAnotherCoversGoOnceTheLogBeginsWhereThatOneEnds(_ count: Int) async throws {
     try await withStore { store, data, archive in
       try await store.commit(events: (0..<10).map { .at($0) })

@@ -7,9 +7,9 @@ import TouchstoneStore
 
 @testable import TouchstoneStorePostgres
 
-/// What was answered holds, and what was not is found out, however the server and the way to it fail.
+/// A confirmed commit holds, and an unconfirmed one is found out, however the server and the way to it fail.
 struct FaultTests {
-  /// Of calls that are to fail. Those that are not have as much time, on a machine that is busy.
+  /// The options of calls that are to fail. The other calls have as much time, on a machine that is busy.
   private static let shortOptions: PostgresStoreOptions = {
     var options = PostgresStoreOptions.small
     options.callTimeout = .seconds(10)
@@ -108,7 +108,7 @@ struct FaultTests {
     }
   }
 
-  /// What is sealed twice is sealed once.
+  /// Events that are sealed twice are sealed once.
   @Test func whoReadsTheLogDoesNotHearOfACutInTheMiddleOfSealing() async throws {
     try await withFaultyWay { way, store, _ in
       var reading: Task<Int, any Error>?
@@ -117,7 +117,7 @@ struct FaultTests {
         reading = Task { try await store.events().count }
         let waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'tuple' AND relation = 'event_chain'::regclass"
         try await untilServer(at: way.directURI, answers: "1", to: waiting)
-        // Who loses a connection sooner after it was made waits before the next, and refuses calls meanwhile.
+        // A store that loses a connection sooner after it was made waits before the next, and refuses calls meanwhile.
         try await Task.sleep(for: PostgresStoreOptions.small.backoff.initialDelay)
         way.cut()
       }

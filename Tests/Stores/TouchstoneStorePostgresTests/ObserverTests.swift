@@ -7,7 +7,7 @@ import TouchstoneStore
 
 @testable import TouchstoneStorePostgres
 
-/// What a store tells of itself while it works.
+/// The events that a store reports while it works.
 struct ObserverTests {
   @Test func commitsAndConnectionsAreObserved() async throws {
     let observed = Mutex((commits: 0, time: Duration.zero))

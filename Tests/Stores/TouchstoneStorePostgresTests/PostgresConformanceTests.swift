@@ -4,7 +4,7 @@ import Testing
 import TouchstoneStore
 import TouchstoneStorePostgres
 
-/// What every store must do, PostgreSQL does; also as several stores, and as several processes, on one database.
+/// PostgreSQL does all that every store must do; also as several stores, and as several processes, on one database.
 struct PostgresConformanceTests {
   @Test(arguments: StoreConformance.checks)
   func conforms(_ check: StoreConformance.Check) async throws {

@@ -90,7 +90,7 @@ extension PostgresStoreOptions {
     options.connectTimeout = .seconds(20)
     // A batch of commits is answered as a whole: two hundred in one row's queue, while other tests have the cores.
     options.callTimeout = .seconds(240)
-    // What waits for a lock goes on waiting until the test has all of them there.
+    // A call that waits for a lock goes on waiting until the test has all of them there.
     options.listTimeout = .seconds(240)
     return options
   }
@@ -113,8 +113,8 @@ func withTransaction(_ sql: String, at uri: String, _ body: () async throws -> V
   try result.get()
 }
 
-/// Until a query of one value has this answer. It is asked on a thread of its own: the tasks' threads may have other tests to do
-/// for longer than a lock is held.
+/// Waits until a query of one value has this answer. The query runs on a thread of its own: the tasks' threads may have
+/// other tests to do for longer than a lock is held.
 func untilServer(at uri: String, answers expected: String, to query: String) async throws {
   let server = try PostgresServer.shared.get()
   let end = ContinuousClock.now + PostgresStoreOptions.small.callTimeout

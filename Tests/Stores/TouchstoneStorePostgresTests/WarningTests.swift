@@ -2,7 +2,7 @@ import Testing
 
 @testable import TouchstoneStorePostgres
 
-/// What the server says beside its answers.
+/// The server's messages beside its answers.
 struct WarningTests {
   /// - Parameter settings: further ones of the URI's options.
   private static func run(raising severity: String, settings: String = "") async throws {
@@ -14,7 +14,7 @@ struct WarningTests {
     }
   }
 
-  /// As of a wait for a standby that somebody cancelled.
+  /// As of a wait for a standby that an operator cancelled.
   ///
   /// - Parameter settings: an operator silences the server's notices, and with them its warnings.
   @Test(arguments: ["", "%20-cclient_min_messages%3Derror"])

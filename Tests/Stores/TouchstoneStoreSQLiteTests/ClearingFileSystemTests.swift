@@ -13,7 +13,7 @@ struct ClearingFileSystemTests {
     return page.withUnsafeBytes { ClearingFileSystem.gap(in: $0, isFirst: isFirst) }
   }
 
-  /// Of leaves, and of inner pages, whose headers are longer. Both have three cells here, from byte 3,840.
+  /// The gaps of leaves, and of inner pages, whose headers are longer. Both have three cells here, from byte 3,840.
   @Test(arguments: [(2, 12), (5, 12), (10, 8), (13, 8)] as [(UInt8, Int)])
   func theGapIsBetweenPointersAndCells(kind: UInt8, headerSize: Int) {
     #expect(gap([kind, 0, 0, 0, 3, 15, 0]) == headerSize + 6..<3_840)

@@ -8,7 +8,7 @@ import TouchstoneStore
 
 @testable import TouchstoneStoreSQLite
 
-/// What was answered is there, whatever happens next; what was not may be.
+/// A confirmed commit is there, whatever happens next; an unconfirmed one may be.
 struct DurabilityTests {
   @Test func everythingIsThereAfterClosingAndOpening() async throws {
     try await withTemporaryDirectory { directory in
@@ -33,7 +33,7 @@ struct DurabilityTests {
     }
   }
 
-  /// R28, R35: whatever the clock says after the start.
+  /// R28, R35: whatever the time of the clock after the start.
   @Test func whatExpiredBeforeASweepCountsAsUsedAfterClosingAndOpening() async throws {
     try await withTemporaryDirectory { directory in
       let key = ExpiringKey.sample()

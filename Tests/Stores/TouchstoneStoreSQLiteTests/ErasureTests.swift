@@ -8,7 +8,7 @@ import TouchstoneStore
 
 @testable import TouchstoneStoreSQLite
 
-/// What an erasure leaves on the disk.
+/// The traces of an erasure on the disk.
 struct ErasureTests {
   /// Enough that pages were split, and rows moved from one to another.
   private static let profileCount = 300
@@ -131,7 +131,7 @@ struct ErasureTests {
     }
   }
 
-  /// What was answered as erased is gone soon after the next start.
+  /// Content whose erasure was confirmed is gone soon after the next start.
   @Test func whatAKilledServiceStillHadToEmptyTheNextOneEmpties() async throws {
     try await withTemporaryDirectory { directory in
       let store = try SQLiteStore.open(directory: "\(directory)/running")
@@ -352,7 +352,7 @@ struct ErasureTests {
     }
   }
 
-  /// An event that cannot be read any more was tampered with: it stays for whoever finds out why, the others go.
+  /// An unreadable event was tampered with: it stays for an investigation, the others go.
   @Test func anUnreadableEventIsNamedAndLeftAsItIs() async throws {
     let told = Mutex<[EventChainVerifier.Fault]>([])
     let committed = Mutex<[Int64]>([])
@@ -426,7 +426,7 @@ struct ErasureTests {
   }
 }
 
-/// Runs a test's code on the writer's queue, in the transaction of an erasure's part: the writer asks for the time there.
+/// Runs a test's code on the writer's queue, in the transaction of an erasure's part: the writer reads the clock there.
 ///
 /// `@unchecked Sendable`: `connection` is touched on the writer's queue alone.
 private final class PartHook: @unchecked Sendable {

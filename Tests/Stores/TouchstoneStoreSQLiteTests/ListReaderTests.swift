@@ -7,7 +7,7 @@ import TouchstoneStore
 
 @testable import TouchstoneStoreSQLite
 
-/// What long lists may cost.
+/// The permitted cost of long lists.
 struct ListReaderTests {
   @Test func readsOverTheBoundAreRefusedAtOnceAndTheOthersAnswered() async throws {
     try await withTemporaryDirectory { directory in

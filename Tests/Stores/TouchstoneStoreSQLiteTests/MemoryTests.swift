@@ -5,7 +5,7 @@ import TouchstoneStore
 
 @testable import TouchstoneStoreSQLite
 
-/// What memory holds is what is committed, and it holds so much and no more.
+/// Memory holds the committed records, and a bounded number of them.
 struct RecentRecordsTests {
   private var records = RecentRecords<ByteString, DeviceRecord>(capacity: 8)
 
@@ -90,7 +90,7 @@ struct ExpiringRecordsTests {
 struct RecordCodingTests {
   @Test(arguments: [
     [], [UInt8](repeating: 1, count: 1), [1, 65], [9, 0], [1, 2, 3],
-    // Attested: nothing follows, no such level, fewer facts than said, half a fact.
+    // Attested: nothing follows, no such level, fewer facts than announced, half a fact.
     [0x81, 0], [0x81, 0, 9, 0, 0, 0, 0], [0x81, 0, 4, 0, 0, 0, 9], [0x81, 0, 4, 0, 0, 0, 4, 0, 0, 0, 0],
   ])
   func keysThatWereNeverWrittenAreNotRead(_ bytes: [UInt8]) {

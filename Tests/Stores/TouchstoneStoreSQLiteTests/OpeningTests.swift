@@ -8,7 +8,7 @@ import TouchstoneStore
 
 @testable import TouchstoneStoreSQLite
 
-/// What a store makes of the directory it is given. In no case of refusal is anything there changed.
+/// The store opens the directory that it is given, or refuses it. A refusal changes nothing there.
 struct OpeningTests {
   @Test func aNewStoreIsReadableByItsOwnerAlone() async throws {
     try await withTemporaryDirectory { parent in
@@ -42,7 +42,7 @@ struct OpeningTests {
     }
   }
 
-  /// A sticky bit keeps nobody from putting a write-ahead log beside the database.
+  /// A sticky bit does not keep other users from putting a write-ahead log beside the database.
   @Test(
     arguments: [
       ("", 0o777), ("", 0o1777), ("", 0o770), ("", 0o707), ("/touchstone.db", 0o666), ("/touchstone.db", 0o660),
@@ -59,7 +59,7 @@ struct OpeningTests {
       #expect(error?.message.hasPrefix("\(path): mode 0") == true)
       #expect(error?.message.hasSuffix("run `chmod go-w \(path)`") == true)
       #expect(try File.read("\(directory)/touchstone.db") == before)
-      // As it says.
+      // Follows the message's advice.
       #expect(chmod(path, mode & ~0o022) == 0)
       try await SQLiteStore.open(directory: directory).close()
     }

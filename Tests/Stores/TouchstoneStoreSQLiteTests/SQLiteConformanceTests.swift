@@ -4,7 +4,7 @@ import Testing
 import TouchstoneStore
 import TouchstoneStoreSQLite
 
-/// What every store must do, SQLite does.
+/// SQLite does all that every store must do.
 struct SQLiteConformanceTests {
   @Test(arguments: StoreConformance.checks)
   func conforms(_ check: StoreConformance.Check) async throws {

@@ -139,7 +139,7 @@ struct StandInTests {
       for id in ids { try await store.commit(.putDevice(.sample(id, failures: 1))) }
       #expect(try await store.device(id: ids[0]) == DeviceRecord(deviceID: ids[0]))
       #expect(try await store.device(id: ids[1]).version == 1)
-      // What rested on the forgotten row is refused, and decided anew.
+      // A decision that rested on the forgotten row is refused, and made anew.
       await #expect(throws: StoreError.self) {
         try await store.commit(.putDevice(.sample(ids[0], failures: 2, version: 1)))
       }

@@ -1,5 +1,6 @@
-// What ThreadSanitizer must understand: many threads that count under a contended Mutex, and continuations that are resumed
-// before their task waits. With the argument `race` the threads also count without a lock, which it must report.
+// Code that ThreadSanitizer must understand: many threads that count under a contended Mutex, and continuations that
+// are resumed before their task waits. With the argument `race` the threads also count without a lock, which it must
+// report.
 
 import Dispatch
 import Synchronization

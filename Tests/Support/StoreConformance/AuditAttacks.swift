@@ -1,4 +1,4 @@
-// What somebody may try who can write all of the database, and has no audit key (R41).
+// The attacks of an attacker who can write all of the database, and has no audit key (R41).
 
 internal import Synchronization
 public import Testing
@@ -96,7 +96,7 @@ public struct AuditAttack: Sendable, CustomTestStringConvertible {
       try await log.set(previous.hash, of: 2)
       try await log.set(record.hash, of: 3)
       try await log.execute("UPDATE events SET digest = \(log.literal(record.content.digest)) WHERE sequence = 3")
-      // The chain fits, and so do the signatures: the account says which content it was.
+      // The chain fits, and so do the signatures: the account names the digest of the erased content.
       #expect(try await log.fault() == .substituted(sequence: 3))
     },
 
@@ -133,7 +133,7 @@ public struct AuditAttack: Sendable, CustomTestStringConvertible {
       #expect(try await log.store.signAccounts(with: .sample) == 6)
       #expect(try await log.fault() == .unsigned(sequence: 5))
       #expect(try await log.fault(.event(1)) == .unsignedBeginning(sequence: 1))
-      // The service cannot know; an auditor who noted nothing is not told that it verifies.
+      // The service cannot detect it; the verification does not confirm the log to an auditor who noted nothing.
       #expect(try await log.fault(.firstSignature) == nil)
     },
 
@@ -195,12 +195,12 @@ public struct AuditAttack: Sendable, CustomTestStringConvertible {
 }
 
 extension AttackedLog {
-  /// As the service does, and everybody can ask for who may erase one profile.
+  /// An erasure through the service, which any caller that may erase one profile can request.
   fileprivate func erase(_ profile: String) async throws {
     try await store.commit(.eraseProfile(.sample(profile)))
   }
 
-  /// Of a verification by the keys.
+  /// The fault that a verification by the keys finds.
   fileprivate func fault(
     _ signedFrom: AccountReview.SignedFrom = .beginning
   ) async throws -> EventChainVerifier.Fault? {

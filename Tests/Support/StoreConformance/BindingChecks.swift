@@ -1,4 +1,4 @@
-// What must hold over several bindings, and how they are listed.
+// The invariants over several bindings, and how they are listed.
 
 internal import Testing
 internal import TouchstonePolicy

@@ -136,7 +136,7 @@ extension StoreConformance {
     #expect(try await store.events().count == events, sourceLocation: sourceLocation)
   }
 
-  /// What the store refused the call with; `nil` where it did not.
+  /// The code with which the store refused the call; `nil` if it did not.
   public static func errorCode(of call: () async throws -> Void) async -> StoreError.Code? {
     do {
       try await call()

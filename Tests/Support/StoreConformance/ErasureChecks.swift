@@ -11,8 +11,8 @@ extension StoreConformance {
       try await store.commit(.putProfile(.sample(settings: .sample, passcode: .sample())))
       try await store.commit(
         .putBinding(.sample("b-1", device: "phone-1")), .putDevice(.sample("phone-1", failures: 2)),
-        .putBinding(.sample("b-2", device: "phone-2", isRevoked: true)), .putReceipt(bindingID: "b-1", [1]),
-        .putReceipt(bindingID: "b-2", [2]))
+        .putBinding(.sample("b-2", device: "phone-2", isRevoked: true)),
+        .putReceipt(bindingID: "b-1", AppAttestRecord.sampleReceipt), .putReceipt(bindingID: "b-2", [2]))
       for (profile, application) in others {
         let device = "\(profile) in \(application)"
         try await store.commit(

@@ -1,4 +1,4 @@
-// Profiles: their secrets and settings, and whom an attempt finds.
+// Profiles: their secrets and settings, and the profile that an attempt finds.
 
 internal import Testing
 internal import TouchstonePolicy
@@ -121,13 +121,13 @@ extension StoreConformance {
       expected.incarnation = 0
       expected.passcode?.verifier = []
       expected.passcode?.standing.inFlight = 0
-      // Twice: the first may ask the disk and the second memory.
+      // Twice: the first read may come from the disk and the second from memory.
       for _ in 0..<2 { #expect(try await store.attemptRecords(bindingID: "b-1").profile == expected) }
 
       expected.passcode?.standing.failures += 1
       try await store.commit(.putProfile(expected))
       #expect(try await store.attemptRecords(bindingID: "b-1").profile == expected.stored)
-      // What becomes of the profile is nothing to it, and the other way round.
+      // Changes to the profile do not affect it, and the other way round.
       #expect(try await store.profile() == profile.stored)
       var later = profile.stored
       later.passcode = nil

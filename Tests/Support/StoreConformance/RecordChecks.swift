@@ -1,4 +1,4 @@
-// What is put is what is read: every field, every size, byte for byte.
+// A read returns what was put: every field, every size, byte for byte.
 
 internal import Testing
 internal import TouchstonePolicy
@@ -99,7 +99,7 @@ extension StoreConformance {
         .putBinding(.sample("b-1", device: "phone-1")), .putDevice(.sample("phone-1", failures: 2)))
       for (bindingID, applicationID) in [("b-1", Sample.application), ("nobody", Sample.application), ("b-1", "other")]
       {
-        // Twice: the first may ask the disk and the second memory.
+        // Twice: the first read may come from the disk and the second from memory.
         for _ in 0..<2 {
           guard
             let records = try store.attemptRecordsAtHand(
@@ -141,7 +141,7 @@ extension StoreConformance {
       let before = try await store.attemptRecords(bindingID: "b-1")
       revocation.revoke(try #require(before.binding), on: before.device)
       try await store.commit(revocation)
-      // Twice: the first may ask the disk and the second memory.
+      // Twice: the first read may come from the disk and the second from memory.
       for _ in 0..<2 {
         let revoked = try await store.attemptRecords(bindingID: "b-1")
         #expect(revoked.binding?.deviceID == "phone-1")
@@ -170,7 +170,7 @@ extension StoreConformance {
       let binding = BindingRecord.sample("b-1").with { ($0.appAttest, $0.proofCounter) = (.sample, 4) }
       let receipt = AppAttestRecord.sampleReceipt
       try await store.commit(.putBinding(binding), .putReceipt(bindingID: "b-1", receipt))
-      // Twice: the first may ask the disk and the second memory.
+      // Twice: the first read may come from the disk and the second from memory.
       for _ in 0..<2 { #expect(try await store.attemptRecords(bindingID: "b-1").binding == binding.stored) }
       #expect(try await store.receipt(ofBinding: "b-1") == receipt)
       #expect(try await store.receipt(ofBinding: "b-2") == [])

@@ -89,7 +89,7 @@ extension StoreConformance {
         // So many stay behind the latest one.
         try await store.commit(events: (0..<2).map { _ in .sample("later") })
       }
-      // What a drop would have answered for, if it had been one.
+      // The log as a further drop would leave it, but without its account.
       let events = try await store.events()
       let later = EventChain.Head(sequence: events[0].sequence, hash: events[0].hash)
       #expect(fault(inLogAfter: later, Array(events[1...])) == .dropped(through: later.sequence))

@@ -14,7 +14,7 @@ extension StoreConformance {
     } participate: { participant in
       let guesser = SecretGuesser(on: participant.store)
       var verified = [try await guesser.guess(isRight: false, at: Sample.now)]
-      // Who was refused met the lock: for whoever goes on from there, what comes is behind it.
+      // A refused guesser met the lock: its later guesses come after that.
       guard participant.number < 50, !verified[0] else { return verified.said }
       for time in lockEnds {
         verified.append(try await guesser.guess(isRight: false, at: time + .microseconds(-1)))
@@ -96,13 +96,13 @@ extension StoreConformance {
     },
   ]
 
-  /// Of each rung of the ladder above the fifth failure, where each guess comes as soon as it may.
+  /// The end of the lock of each rung above the fifth failure, where each guess comes as soon as it may.
   private static let lockEnds = [60, 300, 900, 900, 3_600].reduce(into: [UnixTime]()) { ends, seconds in
     ends.append((ends.last ?? Sample.now) + .seconds(seconds))
   }
 }
 
-/// What a service does with a passcode or a gesture.
+/// A guesser that treats a passcode or a gesture as a service does.
 private struct SecretGuesser: Sendable {
   private let store: any Store
   private let factor: Factor

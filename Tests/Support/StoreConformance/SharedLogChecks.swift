@@ -1,4 +1,4 @@
-// What one process did is what every other finds, at once; and their audit log is one.
+// Every process finds the commits of every other at once; and their audit log is one.
 
 internal import Testing
 internal import TouchstonePolicy

@@ -1,4 +1,4 @@
-// What is gone from the log is accounted for with a signature.
+// Removed content of the log has a signed account.
 
 internal import TouchstonePolicy
 public import TouchstoneStore

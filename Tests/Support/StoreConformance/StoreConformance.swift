@@ -1,4 +1,4 @@
-// What every store must do, as checks that any store's tests run against a fresh, empty one.
+// The duties of every store, as checks that any store's tests run against a fresh, empty one.
 //
 //     @Test(arguments: StoreConformance.checks)
 //     func conforms(_ check: StoreConformance.Check) async throws {
@@ -21,7 +21,7 @@ public enum StoreConformance {
     public var testDescription: String { name }
   }
 
-  /// What one process does, and another one finds.
+  /// A check in which one process changes records, and another one finds the changes.
   public struct SharedCheck: Sendable, CustomTestStringConvertible {
     public let name: String
     /// Needs stores that share one empty database, which nothing else uses.

@@ -3,7 +3,7 @@
 public import TouchstonePolicy
 public import TouchstoneStore
 
-/// What a store is called for, as a trace names it.
+/// The kinds of calls to a store, as a trace names them.
 public enum StoreWork: String, Sendable {
   case attempt = "an attempt's records"
   case holder = "a ticket's holder"

@@ -1,4 +1,4 @@
-// What a store holds, in plain dictionaries, and its one law: a change set is done whole, or not at all.
+// The contents of a store, in plain dictionaries, and its one law: a change set is done whole, or not at all.
 
 public import TouchstonePolicy
 public import TouchstoneStore
@@ -28,7 +28,7 @@ public struct StoredRecords: Sendable {
   public private(set) var evaluations: [ExpiringKey: EvaluationRecord] = [:]
   private var tokens: [ExpiringKey: TokenRecord] = [:]
   private var usedTickets: Set<ExpiringKey> = []
-  /// What expired before it counts as used; see `Store.sweep`.
+  /// A record that expired before it counts as used; see `Store.sweep`.
   public private(set) var sweepMark: UnixTime?
   private var keyCheck: [UInt8]?
   private var accountKeys: AccountKeys?
@@ -103,7 +103,7 @@ public struct StoredRecords: Sendable {
     Array(looked(after: afterSequence).lazy.filter(filter.admits).prefix(limit))
   }
 
-  /// What one read looks at. Without gaps.
+  /// Returns the events that one read looks at, without gaps.
   private func looked(after sequence: UInt64) -> ArraySlice<EventRecord> {
     let start = max(sequence, eventStart.sequence) - eventStart.sequence
     return events.dropFirst(Int(clamping: start)).prefix(EventPage.maximumRows)
@@ -175,7 +175,7 @@ public struct StoredRecords: Sendable {
     return next
   }
 
-  /// Its number is salt enough where nobody guesses, and so every run's hashes are alike.
+  /// Its number is salt enough, since no test guesses, and so every run's hashes are alike.
   private mutating func append(_ event: EventDraft) {
     events.append(chain.append(event, salt: UniqueID(high: 0, low: chain.head.sequence)))
   }

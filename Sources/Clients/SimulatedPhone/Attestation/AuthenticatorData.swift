@@ -1,10 +1,11 @@
-// What an authenticator signs (WebAuthn Level 3 §6.1), which App Attest has, too, and the little of CBOR around it.
+// The data that an authenticator signs (WebAuthn Level 3 §6.1), which App Attest has, too, and the little of CBOR
+// around it.
 
 internal import Crypto
 
 /// Authenticator data without a credential.
 struct AuthenticatorData {
-  /// Of App Attest: the app's id.
+  /// The app's id in App Attest.
   var rpID: String
   var flags: UInt8
   var counter: UInt32
@@ -16,7 +17,7 @@ struct AuthenticatorData {
     Array(SHA256.hash(data: Array(rpID.utf8))) + [flags] + withUnsafeBytes(of: counter.bigEndian) { Array($0) }
   }
 
-  /// What follows the bytes of a new credential on P-256 (§6.5.1).
+  /// The attested data of a new credential on P-256, which follows `bytes` (§6.5.1).
   ///
   /// - Parameter id: at most 255 bytes.
   static func credential(aaguid: [UInt8], id: [UInt8], publicKeyX963 point: [UInt8]) -> [UInt8] {

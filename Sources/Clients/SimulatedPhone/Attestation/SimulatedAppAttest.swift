@@ -26,7 +26,7 @@ public final class SimulatedAppAttest: Sendable {
 
   private struct AppKey {
     let key: SoftwareKey
-    /// Of the last assertion.
+    /// The counter of the last assertion.
     var counter: UInt32 = 0
   }
 

@@ -11,7 +11,7 @@ internal import Synchronization
 /// let assertion = authenticator.get(for: page, challenge: another)
 /// ```
 public final class SimulatedAuthenticator: Sendable {
-  /// The page that asks, and the relying party that it speaks for.
+  /// The page that requests a ceremony, and the relying party that it speaks for.
   public struct Page: Sendable, Hashable {
     /// "https://example.org"
     public var origin: String
@@ -66,7 +66,8 @@ public final class SimulatedAuthenticator: Sendable {
     core = Mutex(original.core.withLock { $0 })
   }
 
-  /// What an attacker has that read out an authenticator: the same passkeys, with sign counts that grow apart from now on.
+  /// The copy of an attacker that read out an authenticator: the same passkeys, with sign counts that grow apart from
+  /// now on.
   public func clone() -> SimulatedAuthenticator { SimulatedAuthenticator(copying: self) }
 
   /// Makes a passkey on P-256. One of the same user of the same relying party is replaced.

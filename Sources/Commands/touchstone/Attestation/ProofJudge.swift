@@ -3,7 +3,7 @@
 internal import FoundationEssentials
 internal import TouchstoneAttestation
 
-/// What a proof came to.
+/// The verdict on a proof.
 struct ProofVerdict: Encodable {
   var id: String
   /// "attestation", "assertion", "chain", "registration" or "authentication".
@@ -38,10 +38,10 @@ struct ProofJudge {
   let revoked: Set<String>
   /// `nil`: the proof alone is judged.
   let requirements: AttestationRequirements?
-  /// Seconds since 1970; `nil`: as each case says, or now.
+  /// Seconds since 1970; `nil`: the time that each case gives, or now.
   let time: Int?
 
-  /// What a proof that is accepted shows.
+  /// The level and the facts that an accepted proof shows.
   struct Evidence {
     var level: AttestationLevel?
     var facts: [ProofFact]
@@ -261,7 +261,7 @@ extension ProofJudge {
       readsStatement: requirements?.demand != AttestationRequirements.Demand.none)
   }
 
-  /// What a phone sent: a defect is its own.
+  /// Decodes bytes that a phone sent: a defect in them is a defect of the proof.
   private func bytes(_ text: String?, _ reason: ProofError.Reason, _ name: String) throws(ProofError) -> [UInt8] {
     guard let bytes = text.flatMap(Base64.bytes(url:)) else { throw ProofError(reason, "\(name) is not base64url") }
     return bytes

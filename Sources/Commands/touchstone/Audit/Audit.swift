@@ -28,14 +28,13 @@ struct Audit: ParsableCommand {
 
     /// The file's settings, or the defaults, with the log's place as the options have it.
     func configuration() throws(Failure) -> ProcessConfiguration {
-      var configuration = try ProcessConfiguration.load(config)
+      var configuration = try store.sources().load(config)
       if let dataDir {
         configuration.dataDirectory = dataDir
         configuration.store = .standard
         return configuration
       }
-      if let setting = try store.take() { configuration.store = setting }
-      if config == nil, case .directory = configuration.store {
+      if config == nil, !configuration.namesDataDirectory, case .directory = configuration.store {
         throw Failure(
           kind: .usage, message: "--data-dir, --store \(StoreRegistry.serverForms) or --config is needed")
       }
@@ -44,7 +43,7 @@ struct Audit: ParsableCommand {
 
     /// `nil` if no option says where it is: the default may be the directory of another service.
     func keysDirectory(_ configuration: ProcessConfiguration) -> String? {
-      dataDir == nil && config == nil ? nil : configuration.dataDirectory + "/keys"
+      dataDir == nil && config == nil && !configuration.namesDataDirectory ? nil : configuration.dataDirectory + "/keys"
     }
   }
 }

@@ -103,7 +103,7 @@ package struct CertificateChain: Sendable {
     }
   }
 
-  /// - Parameter count: of authorities between it and the leaf.
+  /// - Parameter count: the number of authorities between it and the leaf.
   private static func mayIssue(_ issuer: Certificate, below count: Int) -> Bool {
     issuer.isAuthority && issuer.maySignCertificates && issuer.pathLength.map { count <= $0 } ?? true
   }

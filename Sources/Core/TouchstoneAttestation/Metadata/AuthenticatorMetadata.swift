@@ -11,6 +11,8 @@ package struct AuthenticatorMetadata: Sendable {
   package let nextUpdate: Int
   private let modelsByAAGUID: [[UInt8]: AuthenticatorModel]
   private let modelsByKeyID: [[UInt8]: AuthenticatorModel]
+  /// The public keys of roots that models with different AAGUIDs share.
+  private let sharedRoots: Set<[UInt8]>
 
   /// FIDO published some 300 entries in 2026.
   fileprivate static let maximumEntries = 10_000
@@ -31,6 +33,22 @@ package struct AuthenticatorMetadata: Sendable {
       if let model = modelsByKeyID[try certificate.keyID()] { return model }
     }
     return nil
+  }
+
+  /// Whether certificates of several models lead to this root, so that it does not tell them apart.
+  func isRootOfSeveralModels(_ root: Certificate) -> Bool {
+    sharedRoots.contains(root.subjectPublicKeyInfo)
+  }
+
+  private static func sharedRoots(_ modelsByAAGUID: [[UInt8]: AuthenticatorModel]) -> Set<[UInt8]> {
+    var seen: Set<[UInt8]> = []
+    var shared: Set<[UInt8]> = []
+    for model in modelsByAAGUID.values {
+      for key in Set(model.roots.map(\.subjectPublicKeyInfo)) where !seen.insert(key).inserted {
+        shared.insert(key)
+      }
+    }
+    return shared
   }
 }
 
@@ -108,7 +126,7 @@ extension AuthenticatorMetadata {
     }
     self.init(
       number: payload.number, nextUpdate: Int(nextUpdate.timeIntervalSince1970), modelsByAAGUID: modelsByAAGUID,
-      modelsByKeyID: modelsByKeyID)
+      modelsByKeyID: modelsByKeyID, sharedRoots: Self.sharedRoots(modelsByAAGUID))
   }
 
   fileprivate struct Payload: Decodable {

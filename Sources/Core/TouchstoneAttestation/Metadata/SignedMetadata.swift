@@ -5,9 +5,11 @@ internal import FoundationEssentials
 
 extension AuthenticatorMetadata {
   /// In 2026 it has 10 MB, most of it pictures.
-  package static let maximumBytes = 64 << 20
+  package static let maximumBytes = 32 << 20
   /// GlobalSign's roots vouch for every site's certificate. This site alone signs metadata.
   private static let signer = "mds.fidoalliance.org"
+  /// id-kp-serverAuth (RFC 5280 §4.2.1.12). A certificate for mail or code with the same name does not sign metadata.
+  private static let serverAuthentication = "1.3.6.1.5.5.7.3.1"
 
   /// - Parameters:
   ///   - roots: what the signer's certificates must lead to.
@@ -25,6 +27,9 @@ extension AuthenticatorMetadata {
     _ = try chain.anchor(among: roots, at: time, .notBefore)
     guard chain.leaf.isOf(host: signer) else {
       throw ProofError(.certificateUnsuitable, "the signer's certificate is not of \(signer)")
+    }
+    guard chain.leaf.hasExtendedKeyUsage(serverAuthentication) else {
+      throw ProofError(.certificateUnsuitable, "the signer's certificate is not for a site")
     }
     try text.verify(by: try chain.leaf.publicKey())
     let metadata = try AuthenticatorMetadata(payload: try text.payload())

@@ -81,9 +81,12 @@ struct AttestationStatement {
     return Trust(level: .tee, anchor: try chain.anchor(among: anchors.authenticators, at: time, .all))
   }
 
-  /// id-fido-gen-ce-aaguid: where it is there, it names the authenticator's model (§8.2.1).
+  /// id-fido-gen-ce-aaguid
+  private static let modelExtension = "1.3.6.1.4.1.45724.1.1.4"
+
+  /// Where the extension is there, it names the authenticator's model (§8.2.1).
   func checkModel(_ leaf: Certificate) throws(ProofError) {
-    guard let found = leaf.extension("1.3.6.1.4.1.45724.1.1.4") else { return }
+    guard let found = leaf.extension(Self.modelExtension) else { return }
     guard !found.isCritical else { throw ProofError(.certificateUnsuitable, "the AAGUID extension is critical") }
     guard try DERNode(found.value, or: .malformedCertificate).octets() == credential.aaguid else {
       throw ProofError(.authenticatorDiffers, "the certificate is of another AAGUID")
@@ -124,7 +127,15 @@ struct AttestationStatement {
       chain.leaf.subjectAttribute(NID_organizationName) != nil, chain.leaf.subjectAttribute(NID_commonName) != nil,
       chain.leaf.subjectAttribute(NID_organizationalUnitName) == "Authenticator Attestation"
     else { throw ProofError(.certificateUnsuitable, "the leaf's subject is not an authenticator's") }
-    return try authenticatorTrust(chain, of: credential.aaguid)
+    let trust = try authenticatorTrust(chain, of: credential.aaguid)
+    // Without the extension, an authenticator of another model could sign this AAGUID (§8.2.1).
+    if let anchor = trust.anchor, chain.leaf.extension(Self.modelExtension) == nil,
+      anchors.metadata?.isRootOfSeveralModels(anchor) == true
+    {
+      throw ProofError(
+        .certificateUnsuitable, "the leaf has no AAGUID extension, and its root serves several models")
+    }
+    return trust
   }
 
   // MARK: fido-u2f (§8.6)

@@ -39,7 +39,7 @@ package struct AttestationRequirements: Sendable, Hashable {
   }
 }
 
-/// An Android app, and who may have signed it.
+/// An Android app, and the signers that it may have.
 package struct AndroidPackage: Sendable, Hashable {
   package var name: String
   /// SHA-256 of the signing certificates.
@@ -60,7 +60,7 @@ package struct PasskeyRequirements: Sendable, Hashable {
   package var requiresUserVerification: Bool
   /// Refuses credentials that may be copied to other devices.
   package var requiresDeviceBoundKeys: Bool
-  /// Models of authenticators, whose certificates must say so; `nil`: any.
+  /// The models of authenticators that certificates must name; `nil`: any.
   package var aaguids: Set<[UInt8]>?
 
   package static let aaguidBytes = 16
@@ -77,7 +77,7 @@ package struct PasskeyRequirements: Sendable, Hashable {
   }
 }
 
-// MARK: - What to expect of a proof
+// MARK: - The expectations of a proof
 
 extension AttestationRequirements {
   package func appAttest(clientDataHash: [UInt8], keyID: [UInt8]) -> AppAttestation.Expectation {
@@ -124,7 +124,7 @@ extension AttestationRequirements {
     if passkeys?.requiresDeviceBoundKeys == true { try Self.checkDeviceBound(registration.isBackupEligible) }
     guard demand != .none else { return .none }
     guard registration.level != .none else { return try accept(registration, at: try levelOfBareKey()) }
-    // Other authenticators do not say that they are a chip of their own.
+    // Other authenticators do not show that they are a chip of their own.
     let highest: AttestationLevel = registration.android == nil ? .tee : .strongbox
     let level = try reached(registration.level, ofAtMost: highest)
     // Its app is the keystore's caller, which is the phone's passkey provider.

@@ -51,7 +51,7 @@ extension MetricFamily {
     help: "Bytes of a call's requests, compressed and without frames.")
 }
 
-// MARK: - What the rules decided
+// MARK: - The rules' decisions
 
 extension MetricFamily {
   package static let evaluations = MetricFamily(
@@ -192,8 +192,8 @@ extension MetricFamily {
     "touchstone_clock_offset_seconds", .gauge, .seconds,
     help: "PostgreSQL: by how much this machine's clock is ahead of the database's.")
   package static let reloads = MetricFamily(
-    "touchstone_reloads_total", .counter, labels: ["result"],
-    help: "Reloads of the configuration: done or refused.")
+    "touchstone_reloads_total", .counter, labels: ["result", "cause"],
+    help: "Reloads of the configuration: done or refused, because of a signal or because files changed.")
   package static let reloadSuccess = MetricFamily(
     "touchstone_reload_last_success_timestamp_seconds", .gauge, .seconds,
     help: "When the configuration in force was read, in seconds since 1970.")

@@ -1,4 +1,4 @@
-// What a family of metrics is: its row in the table.
+// A family of metrics: its row in the table.
 
 /// A row of `MetricFamilies`: everything about a family but its numbers.
 package struct MetricFamily: Sendable, Hashable {

@@ -70,7 +70,7 @@ struct AttemptRules {
   /// A wrong proof is judged before the binding's credentials and domain state, so a caller that cannot sign learns
   /// nothing about them (R37).
   ///
-  /// - Parameter credential: what proves the factor; `nil` if the device did not say.
+  /// - Parameter credential: the proof of the factor; `nil` if the device did not name it.
   private func decideProof(
     by factor: Factor, _ credential: DeviceCredential?, isRight: Bool, _ trace: inout some RuleTracer
   ) -> AttemptDecision {

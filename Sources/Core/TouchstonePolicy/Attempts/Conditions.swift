@@ -98,7 +98,7 @@ struct Conditions {
       trace.record("R31", false, "the evaluation names no \(scope == .profile ? "device" : "profile")")
       return .outOfPlace(factor.isSecret ? .factorNotOffered : .noUsableFactor)
     }
-    // It is in no device that the service knows.
+    // No device that the service stores has it.
     if factor == .passkey { return usabilityOfPasskey(&trace) }
     if let obstacle = platformObstacle(&trace) { return .obstructed(obstacle) }
     if let oldest = policy.minimumOSVersion {
@@ -121,8 +121,8 @@ struct Conditions {
     }
   }
 
-  /// A named profile may have a passkey, whether the profile is known or not (R37). Without a subject, the passkey names its
-  /// profile.
+  /// A named profile may have a passkey, whether the service stores the profile or not (R37). Without a subject, the
+  /// passkey names its profile.
   private func usabilityOfPasskey(_ trace: inout some RuleTracer) -> Usability {
     guard !isSpent(.passkey) else {
       trace.record("R9", false, "its \(policy.attemptsPerEvaluation) attempts of this evaluation are spent")
@@ -137,7 +137,7 @@ struct Conditions {
     return passkeyObstacle(&trace).map { .unproven($0) } ?? .usable
   }
 
-  /// What a passkey lacks that is known.
+  /// The obstacle to a known passkey: its level is too low, or it may be copied to other devices.
   func passkeyObstacle(_ trace: inout some RuleTracer) -> Denial? {
     guard isPasskeyProvenAsAsked(&trace) else { return .levelTooLow }
     guard policy.requiresDeviceBoundPasskeys else { return nil }
@@ -150,7 +150,7 @@ struct Conditions {
   private func isPasskeyProvenAsAsked(_ trace: inout some RuleTracer) -> Bool {
     guard policy.minimumAttestation > .none else { return true }
     let level = binding?.passkeyLevel ?? .none
-    // Authenticators are asked for what they can reach, as browsers' keys are.
+    // Authenticators must prove as much as they can, as browsers' keys must.
     let asked = policy.minimumAttestation.asked(of: .web)
     return trace.check("R42", level >= asked, "the level is \(level.name), and \(policy.name) asks for \(asked.name)")
   }
@@ -223,8 +223,8 @@ struct Conditions {
     return trace.check(verdict.rule, isServed, "the domain state is \(verdict)") ? .usable : .suspended
   }
 
-  /// Whether as much is proven of the credential as the policy asks of this kind of device (R42). Before a binding exists, it
-  /// could still be.
+  /// Whether as much is proven of the credential as the policy requires of this kind of device (R42). Before a binding
+  /// exists, it could still be.
   private func isProvenAsAsked(
     _ factor: Factor, by credential: DeviceCredential?, _ trace: inout some RuleTracer
   ) -> Bool {
@@ -234,8 +234,9 @@ struct Conditions {
     return trace.check("R42", level >= asked, "the level is \(level.name), and \(policy.name) asks for \(asked.name)")
   }
 
-  /// Without a domain state, a payment needs a key that shows by itself whose fingers unlock it (R38): hardware vouches for its
-  /// protection, an app that the application lists says that it dies when another finger is enrolled, and it is a key that does.
+  /// Without a domain state, a payment needs a key that shows by itself whose fingers unlock it (R38): hardware vouches
+  /// for its protection, an app that the application lists states that it dies when another finger is enrolled, and it
+  /// is a key that does.
   private func paymentObstacle(to factor: Factor, _ trace: inout some RuleTracer) -> Denial? {
     guard doAttestedKeysReplaceDomainState, let binding else { return nil }
     let level = binding.proofLevel(of: factor, by: .key)
@@ -254,8 +255,8 @@ struct Conditions {
   }
 
   /// Whether a key that biometrics can unlock serves only if the domain state is shown to equal the baseline: if the
-  /// policy requires that (R27), and whenever there is a baseline (R25). A phone with other fingers could say that it
-  /// is locked and has no domain state. The service does not believe that (R22): the device's passcode ends the lock,
+  /// policy requires that (R27), and whenever there is a baseline (R25). A phone with other fingers could claim that it
+  /// is locked and has no domain state. The service does not accept that (R22): the device's passcode ends the lock,
   /// and then the phone can give one.
   private var mustBeUnchanged: Bool {
     guard let binding, binding.scope == .device else { return false }

@@ -1,4 +1,4 @@
-// What a store tells of its work while it works, for metrics.
+// The events of a store's work, for metrics.
 
 /// Called on the store's own queues, for each transaction: it must take nanoseconds.
 public struct StoreObserver: Sendable {

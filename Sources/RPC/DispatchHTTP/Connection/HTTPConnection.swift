@@ -63,7 +63,7 @@ final class HTTPConnection: ReadinessHandler {
     setTimer()
   }
 
-  // MARK: What the event loop brings
+  // MARK: Calls from the event loop
 
   func ready(_ readiness: Readiness) {
     switch phase {
@@ -108,7 +108,7 @@ final class HTTPConnection: ReadinessHandler {
   private func receive() {
     switch transport.receive(into: owner.received) {
     case .bytes(let count):
-      // epoll does not know what the transport holds.
+      // epoll does not report the bytes that the transport holds.
       if transport.hasUnreadInput { LoopConfined(self, on: loop).execute { $0.receiveMore() } }
       guard phase == .receiving else { return discard(count) }
       parser.append(UnsafeRawBufferPointer(rebasing: owner.received[..<count]))

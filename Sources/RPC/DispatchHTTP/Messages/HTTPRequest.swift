@@ -47,7 +47,7 @@ package struct HTTPRequestHead: Sendable {
   package var method: String
   /// Begins with "/", or is "*". Percent-encoded as it came.
   package var path: String
-  /// What follows the "?".
+  /// The text after the "?".
   package var query: String?
   package var fields: HTTPFields
   /// HOST or HOST:PORT. Letters, digits and the few other characters that a host may have; `nil` in a request of HTTP/1.0 without it.

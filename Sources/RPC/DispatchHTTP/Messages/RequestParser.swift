@@ -31,7 +31,8 @@ struct RequestParser {
   private let limits: Limits
   private var state = State.head
   private var buffer: [UInt8] = []
-  /// Of the head: what was looked at, where its present line begins, and the ends of its lines.
+  /// Positions in the head: the end of the scanned part, the beginning of its present line, and the ranges of its
+  /// lines.
   private var scanned = 0
   private var lineStart = 0
   private var lines: [Range<Int>] = []
@@ -189,7 +190,7 @@ extension RequestParser {
     }
   }
 
-  /// Of "/path?query", or of a whole URL, as proxies are sent (RFC 9112 §3.2.2).
+  /// Splits "/path?query", or a whole URL, which proxies receive (RFC 9112 §3.2.2).
   private static func pathAndQuery(of target: Substring) throws(Refusal) -> (path: String, query: String?) {
     var rest = target
     if target.hasPrefix("http://") || target.hasPrefix("https://") {

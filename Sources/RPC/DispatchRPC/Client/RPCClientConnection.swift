@@ -53,7 +53,7 @@ public final class RPCClientConnection: Sendable {
   ///
   /// - Parameter path: `/package.Service/Method`.
   /// - Parameter deadline: as in `RPCClientRequest`.
-  /// - Parameter compression: of the messages, but those that are sent with `compressed: false`.
+  /// - Parameter compression: for all messages but those that are sent with `compressed: false`.
   /// - Parameter events: runs on the loop, for one event after the other; `.end` is the last and surely comes.
   public func openStream(
     _ path: String, metadata: Metadata = Metadata(), deadline: MonotonicTime? = nil,
@@ -114,7 +114,7 @@ final class ClientConnectionSlot {
     self.events = events
   }
 
-  /// A path is none: there gRPC says "localhost".
+  /// A Unix socket's path is no authority: gRPC sends "localhost" for it.
   private var authority: String {
     configuration.authority ?? (address.isUnix ? "localhost" : address.description)
   }

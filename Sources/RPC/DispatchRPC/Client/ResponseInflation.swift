@@ -11,7 +11,7 @@ struct ResponseInflation {
 
   /// A message that is not marked as compressed stays as it is.
   ///
-  /// - Parameter compression: what the server says of its messages; `nil` for something that we do not know.
+  /// - Parameter compression: the encoding that the server names for its messages; `nil` for an unknown one.
   func inflate(
     _ message: inout MessageDeframer, _ compression: RPCCompression?, with gzip: Gzip
   ) throws(RPCError) {

@@ -1,30 +1,25 @@
-// The event loop: one serial queue, one epoll descriptor in one DispatchSource, and the handlers that live on them.
+// The event loop: one thread, one epoll descriptor, and the handlers that live on them.
 
 import CEpoll
 import Dispatch
 import Glibc
 import Synchronization
 
-/// An event loop on a serial Dispatch queue. A server has several and gives each connection to one; a client makes its own.
+/// An event loop on a thread of its own. A server has several and gives each connection to one; a client makes its own.
 ///
 /// It works in rounds. A round runs the jobs that other threads posted, reports the descriptors that are ready, fires the timers that
 /// are due, and lets each handler write once. It knows descriptors, timers and jobs; their handlers know the rest.
 public final class EventLoop: @unchecked Sendable {
-  // Sendable because: the mailbox and the current thread are synchronised. All else is used only on `queue`, which debug builds
-  // check (`assertIsCurrent`).
-
-  /// Rounds in a row before Dispatch gets its thread back for others.
-  private static let roundsInARow = 8
+  // Sendable because: the mailbox, the poller's alarm and the thread's id are synchronised. All else is used only on the thread, which
+  // debug builds check (`assertIsCurrent`).
 
   /// Position among the server's event loops; 0 for a client's.
   public let index: Int
 
-  private let queue: DispatchQueue
-  private let source: any DispatchSourceRead
-  private let poller: Poller
+  private let poller = Poller()
   private let mailbox = Mailbox<Job>()
-  /// The thread that runs the loop now, or 0. Only that thread ever finds its own id here.
-  private let currentThread = Atomic<UInt>(0)
+  /// 0 until the thread runs. Only that thread ever finds its own id here.
+  private let thread = Atomic<UInt>(0)
 
   /// Runs in each round before the handlers write. See `RPCServer.init`.
   var onRoundEnd: (@Sendable (EventLoop) -> Void)?
@@ -43,31 +38,30 @@ public final class EventLoop: @unchecked Sendable {
   /// A handler has asked for another `onRoundEnd` since the last one.
   private var roundEndIsDue = false
 
-  /// Traps when the process has no descriptors left for an event loop.
+  /// Traps when the process has no descriptors or threads left for an event loop.
   ///
-  /// - Parameter label: names the queue in debuggers and crash reports.
+  /// - Parameter label: names the thread in debuggers and crash reports.
   public convenience init(label: String) {
     self.init(label: label, index: 0)
   }
 
   init(label: String, index: Int) {
     self.index = index
-    queue = DispatchQueue(label: label)
-    poller = Poller()
-    source = DispatchSource.makeReadSource(fileDescriptor: poller.descriptor, queue: queue)
-    let descriptor = poller.descriptor
-    source.setCancelHandler { close(descriptor) }
-    source.setEventHandler { [weak self] in self?.run() }
-    source.activate()
+    LoopThread(of: self, waitingIn: poller).start(label: label)
   }
 
   deinit {
-    source.cancel()
+    poller.wake()
+  }
+
+  /// The event loop's thread calls it, once, before the first round.
+  func adoptThread() {
+    thread.store(UInt(pthread_self()), ordering: .relaxed)
   }
 
   /// True on the thread that runs this event loop.
   public var isCurrent: Bool {
-    currentThread.load(ordering: .relaxed) == UInt(pthread_self())
+    thread.load(ordering: .relaxed) == UInt(pthread_self())
   }
 
   /// From any thread: runs soon on the event loop, in the order given. Jobs that are posted before a round run in it together, before
@@ -136,22 +130,49 @@ extension EventLoop {
   package typealias TimerHandle = DeadlineQueue<Timer>.Handle
 
   private func post(_ job: Job) {
-    guard mailbox.post(job) else { return }
-    queue.async { [weak self] in self?.run() }
+    if mailbox.post(job) { poller.wake() }
   }
 
-  /// From any thread but the event loop's: waits for its turn between two rounds.
+  /// From any thread but the event loop's: waits for its turn among the jobs.
   package func sync<Result>(_ work: () -> Result) -> Result {
     precondition(!isCurrent, "an event loop that waits for itself waits for ever")
-    return queue.sync(execute: work)
+    return withoutActuallyEscaping(work) { work in
+      let job = AwaitedJob(work)
+      execute(job)
+      return job.result()
+    }
   }
 
   /// Traps in debug builds, unless the caller runs on this event loop.
   @inline(__always)
   package func assertIsCurrent() {
-    #if DEBUG
-      dispatchPrecondition(condition: .onQueue(queue))
-    #endif
+    assert(isCurrent, "only the event loop's own thread may use this")
+  }
+}
+
+/// A job that another thread waits for.
+private final class AwaitedJob<Result>: EventLoopJob, @unchecked Sendable {
+  // Sendable because: the semaphore orders what both threads do with it.
+
+  private var work: (() -> Result)?
+  private var value: Result?
+  private let done = DispatchSemaphore(value: 0)
+
+  init(_ work: @escaping () -> Result) {
+    self.work = work
+  }
+
+  func run() {
+    value = work?()
+    // The waiting thread's closure must be released when it goes on.
+    work = nil
+    done.signal()
+  }
+
+  func result() -> Result {
+    done.wait()
+    guard let value else { preconditionFailure("the job ran and has a result") }
+    return value
   }
 }
 
@@ -222,28 +243,19 @@ extension EventLoop {
 // MARK: - Rounds
 
 extension EventLoop {
-  private func run() {
-    currentThread.store(UInt(pthread_self()), ordering: .relaxed)
-    defer { currentThread.store(0, ordering: .relaxed) }
-    for _ in 0..<Self.roundsInARow where !round() {
-      return
-    }
-    // Descriptors and jobs make Dispatch call again by themselves.
-    if roundEndIsDue { queue.async { [weak self] in self?.run() } }
-  }
-
-  /// True when there is likely more to do.
-  private func round() -> Bool {
+  /// - Parameter events: those that ended the wait.
+  /// - Returns: true when the thread may wait for the next event; false when there is more to do.
+  func round(_ events: UnsafeMutableBufferPointer<epoll_event>) -> Bool {
     roundBegan = .now()
     let jobCount = runJobs()
-    let eventCount = dispatchEvents()
+    dispatch(events)
     fireTimers()
     if let pacer { pacerIsDue = pacer(jobCount) }
     roundEndIsDue = false
     onRoundEnd?(self)
     writeAll()
     setEarliestTimer()
-    return jobCount > 0 || eventCount > 1 || roundEndIsDue || pacerIsDue <= roundBegan
+    return !roundEndIsDue && pacerIsDue > roundBegan && mailbox.fallAsleep()
   }
 
   /// How many there were.
@@ -261,12 +273,10 @@ extension EventLoop {
     return jobs.count
   }
 
-  private func dispatchEvents() -> Int {
-    let events = poller.poll()
-    for event in events where event.data.u64 != Poller.timerKey {
+  private func dispatch(_ events: UnsafeMutableBufferPointer<epoll_event>) {
+    for event in events where event.data.u64 != Poller.ownKey {
       handlers[event.data.u64]?.ready(Readiness(rawValue: event.events))
     }
-    return events.count
   }
 
   private func fireTimers() {

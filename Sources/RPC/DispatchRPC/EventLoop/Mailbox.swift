@@ -6,17 +6,17 @@ import Synchronization
 struct Mailbox<Letter: Sendable>: ~Copyable, Sendable {
   struct State: Sendable {
     var letters: [Letter] = []
-    var wakeIsPending = false
+    var readerSleeps = true
   }
 
   private let state = Mutex(State())
 
-  /// True when the caller has to wake the reader; false when another caller did already.
+  /// True when the caller has to wake the reader; false when the reader is awake, or another caller wakes it.
   func post(_ letter: Letter) -> Bool {
     state.withLock { state in
       state.letters.append(letter)
-      defer { state.wakeIsPending = true }
-      return !state.wakeIsPending
+      defer { state.readerSleeps = false }
+      return state.readerSleeps
     }
   }
 
@@ -24,7 +24,15 @@ struct Mailbox<Letter: Sendable>: ~Copyable, Sendable {
   func collect(into letters: inout [Letter]) {
     state.withLock { state in
       swap(&state.letters, &letters)
-      state.wakeIsPending = false
+      state.readerSleeps = false
+    }
+  }
+
+  /// The reader's promise to wait for its waking. False when there are letters, which no caller wakes it for.
+  func fallAsleep() -> Bool {
+    state.withLock { state in
+      state.readerSleeps = state.letters.isEmpty
+      return state.readerSleeps
     }
   }
 }

@@ -1,4 +1,4 @@
-// One epoll descriptor with one timer in it: an event loop waits for nothing else.
+// One epoll descriptor with a timer and an alarm in it: an event loop waits for nothing else.
 
 import CEpoll
 import Glibc
@@ -17,34 +17,50 @@ package struct Readiness: OptionSet {
   package static let broken = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
 }
 
-/// Owns the descriptors and closes them when released.
-struct Poller: ~Copyable {
+/// Owns the descriptors and closes them when released. Only the event loop's thread uses it, but for `wake`.
+final class Poller: @unchecked Sendable {
+  // Sendable because: `wake` writes to a descriptor that stays open, and the thread alone uses the rest.
+
   /// Events taken by one call; a busier event loop takes the rest in its next round.
   static let batchSize = 128
-  /// The key under which the timer reports.
-  static let timerKey = UInt64.max
+  /// The key under which timer and alarm report: no handler has it.
+  static let ownKey = UInt64.max
 
-  let descriptor: Int32
+  private let descriptor: Int32
   private let timer: Int32
+  private let alarm: Int32
   private let batch: UnsafeMutableBufferPointer<epoll_event>
 
   init() {
     descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
     timer = timerfd_create(CLOCK_MONOTONIC, Int32(TFD_CLOEXEC | TFD_NONBLOCK))
-    precondition(descriptor >= 0 && timer >= 0, "no descriptors left for an event loop")
+    alarm = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+    precondition(descriptor >= 0 && timer >= 0 && alarm >= 0, "no descriptors left for an event loop")
     batch = .allocate(capacity: Self.batchSize)
-    // Edge-triggered, so that an expiry needs no read(2).
-    control(EPOLL_CTL_ADD, timer, events: EPOLLIN.rawValue | EPOLLET.rawValue, key: Self.timerKey)
+    // Edge-triggered, so that neither needs a read(2).
+    let events = EPOLLIN.rawValue | EPOLLET.rawValue
+    control(EPOLL_CTL_ADD, timer, events: events, key: Self.ownKey)
+    control(EPOLL_CTL_ADD, alarm, events: events, key: Self.ownKey)
   }
 
   deinit {
     batch.deallocate()
-    close(timer)
+    for file in [descriptor, timer, alarm] { close(file) }
   }
 
-  /// Does not block. The batch is overwritten by the next call.
-  func poll() -> UnsafeMutableBufferPointer<epoll_event> {
-    let count = epoll_wait(descriptor, batch.baseAddress, Int32(Self.batchSize), 0)
+  /// From any thread: ends the wait that is under way, or else the next one.
+  func wake() {
+    var count: UInt64 = 1
+    // The counter overflows after 2^64 of them.
+    write(alarm, &count, MemoryLayout.size(ofValue: count))
+  }
+
+  /// The batch is overwritten by the next call.
+  ///
+  /// - Parameter blocking: waits for the first event.
+  func events(blocking: Bool) -> UnsafeMutableBufferPointer<epoll_event> {
+    let count = epoll_wait(descriptor, batch.baseAddress, Int32(Self.batchSize), blocking ? -1 : 0)
+    // -1: a signal's handler ran.
     return UnsafeMutableBufferPointer(rebasing: batch[..<max(0, Int(count))])
   }
 

@@ -1,4 +1,4 @@
-// The messages of a stream on their way in, no faster than they are asked for. Pure.
+// The messages of a stream on their way in, no faster than the stream's user requests them. Pure.
 
 /// Takes apart the bytes of a stream's DATA, only as many as the requested messages need. The peer gets the window back for
 /// these bytes and no others, so an inbox holds one message and one window at most, however slow its reader is.
@@ -7,7 +7,7 @@ struct MessageInbox {
   /// Bytes that came and were not requested, from `unreadOffset`.
   private var unread: [UInt8] = []
   private var unreadOffset = 0
-  /// Messages asked for and not handed over; `.max` for all that may come.
+  /// Messages requested and not handed over; `.max` for all that may come.
   private var demand = 0
   /// Bytes taken, for which the window was not given back yet.
   private var taken = 0
@@ -23,7 +23,7 @@ struct MessageInbox {
     demand = overflow ? .max : sum
   }
 
-  /// - Parameter limit: of one message.
+  /// - Parameter limit: the size limit of one message.
   mutating func receive(_ bytes: UnsafeRawBufferPointer, limit: Int) throws(MessageDeframer.Fault) {
     var count = 0
     if unread.isEmpty && takesBytes {

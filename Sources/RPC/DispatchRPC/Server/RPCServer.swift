@@ -69,11 +69,12 @@ public final class RPCServer: Sendable {
     try listen(ListeningSocket(host: host, port: port), tls: tls)
   }
 
-  /// Listens on a Unix socket. One that a dead server left is replaced; it is removed when the server stops. May block while
-  /// another server of the same directory starts.
+  /// Listens on a Unix socket. One that a dead server left is replaced; it is removed when the server stops. May block
+  /// while another server of the same directory starts.
   ///
   /// - Parameter path: at most 107 bytes.
-  /// - Parameter permissions: of the file, from the moment it is there; by default for processes of the same user only.
+  /// - Parameter permissions: the file's mode, from the moment it is there; by default for processes of the same user
+  ///   only.
   @discardableResult
   public func listen(unixPath path: String, permissions: UInt32 = 0o600) throws(RPCServerError) -> SocketAddress {
     try listen(ListeningSocket(unixPath: path, permissions: permissions), tls: nil)
@@ -104,8 +105,8 @@ public final class RPCServer: Sendable {
     for loop in loops { loop.execute { $0.reviewCertificates() } }
   }
 
-  /// Stops accepting, asks the clients to leave, lets running calls end within the grace, closes what is left. Keeps the
-  /// server alive until then.
+  /// Stops accepting, sends GOAWAY to the clients, lets running calls end within the grace, closes what is left. Keeps
+  /// the server alive until then.
   ///
   /// - Parameter completion: runs once, on some event loop, when no connection is left.
   public func shutDown(grace: Duration, completion: @escaping @Sendable () -> Void) {

@@ -1,4 +1,4 @@
-// What a server tells of its calls, for metrics.
+// The events of a server's calls, for metrics.
 
 /// Receives what becomes of one event loop's calls, on that event loop. It runs for each call: it must take nanoseconds.
 ///
@@ -20,13 +20,13 @@ public struct RPCEndedCall: Hashable, Sendable {
   public var code: RPCCode
   /// From the headers.
   public var nanoseconds: Int64
-  /// Of all answers that were handed over: as compressed, without prefixes and frames.
+  /// The size of all answers that were handed over: as compressed, without prefixes and frames.
   public var sentBytes: Int
-  /// Of all requests that were received, counted in the same way.
+  /// The size of all requests that were received, counted in the same way.
   public var receivedBytes: Int
 }
 
-/// What is measured of a stream while it is open.
+/// The measurements of a stream while it is open.
 struct ObservedCall {
   /// `nil`: it is no call, or has ended.
   private var began: MonotonicTime?

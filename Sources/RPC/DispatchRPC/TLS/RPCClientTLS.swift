@@ -12,7 +12,7 @@ public final class RPCClientTLS: Sendable {
     case file(String)
   }
 
-  /// The client's own certificate, for servers that ask for one.
+  /// The client's own certificate, for servers that require one.
   public struct Identity: Hashable, Sendable {
     /// PEM, the client's certificate first.
     public var certificateChainFile: String
@@ -31,8 +31,8 @@ public final class RPCClientTLS: Sendable {
   private let context: Mutex<TLSContext>
   let counters = TLSCounters()
 
-  /// - Parameter serverName: what the server's certificate has to be for (a DNS name or an IP address, among its subject
-  ///   alternative names); the host of the connection's authority when `nil`.
+  /// - Parameter serverName: the name that the server's certificate must have (a DNS name or an IP address, among its
+  ///   subject alternative names); the host of the connection's authority when `nil`.
   public init(
     authorities: Authorities = .system, serverName: String? = nil, identity: Identity? = nil
   ) throws(RPCTLSError) {

@@ -3,7 +3,7 @@
 import COpenSSL
 import Glibc
 
-/// What is spoken within TLS: its name in ALPN (RFC 7301) is negotiated.
+/// A protocol within TLS: the peers negotiate its name in ALPN (RFC 7301).
 package enum ApplicationProtocol: UInt8, Sendable, CustomStringConvertible {
   case http2
   case http1
@@ -67,7 +67,8 @@ final class TLSContext: @unchecked Sendable {
       copenssl_set_groups(pointer, Self.groups) == 1
     else { throw RPCTLSError(reason: OpenSSLErrors.take() ?? "OpenSSL lacks what TLS 1.2 needs") }
     SSL_CTX_set_security_level(pointer, Self.securityLevel)
-    // HTTP/2's frames say where they end, so that a missing close_notify cuts off nothing unseen; gRPC's peers often send none.
+    // HTTP/2's frames have their length, so that a missing close_notify cuts off nothing unseen; gRPC's peers often
+    // send none.
     SSL_CTX_set_options(
       pointer, copenssl_no_compression | copenssl_no_renegotiation | copenssl_ignore_unexpected_eof)
     // Buffers are there while a record is; what the transport retries lies elsewhere by then.
@@ -205,7 +206,7 @@ extension RPCServerTLS.Clients {
 
 // MARK: - Callbacks
 
-/// Without the extension the other callback is not asked, and HTTP/1.1 would be meant.
+/// Without the extension OpenSSL does not call the other callback, and HTTP/1.1 would be meant.
 private let requireALPN: SSL_client_hello_cb_fn = { ssl, alert, _ in
   var protocols: UnsafePointer<UInt8>?
   var count = 0
@@ -255,8 +256,8 @@ private let requirePlainNames: SSL_verify_cb = { isGood, store in
 /// How long a client may go from ticket to ticket before it has to show its certificate again (RFC 8446 §4.6.1).
 private let maxSessionSeconds = 24 * 60 * 60
 
-/// A ticket says when the session began and when its client's chain ends, however often it was renewed. A resumed session has the
-/// client's certificate, but not the rest of the chain.
+/// A ticket holds the time when the session began and the time when its client's chain ends, however often it was
+/// renewed. A resumed session has the client's certificate, but not the rest of the chain.
 private struct SessionNote {
   var birth: time_t
   var chainEnd: time_t
@@ -300,7 +301,7 @@ private let refuseExpiredSession: SSL_CTX_decrypt_session_ticket_fn = { _, sessi
 /// When the first certificate of the client's chain ends, the root's included. On a server, after the handshake.
 func clientChainEnd(of ssl: OpaquePointer) -> time_t {
   let end = SSL_session_reused(ssl) == 1 ? SessionNote(SSL_get_session(ssl))?.chainEnd : verifiedChainEnd(of: ssl)
-  // Without a known end it is over.
+  // A chain without a known end counts as over.
   return end ?? 0
 }
 

@@ -185,7 +185,7 @@ extension RPCChannelCall {
   }
 }
 
-// MARK: - What follows a failure
+// MARK: - After a failure
 
 extension RPCChannelCall {
   /// The pool has nowhere to send the call: it is not repeated at once, although nothing was sent.

@@ -41,8 +41,7 @@ package struct ApplicationRequirements {
       var errors: [YAMLError] = []
       let root = try YAMLNode.parse(bytes, errors: &errors)
       reader.refuse(errors)
-      let known = ProcessConfiguration.Key.allCases.map(\.rawValue)
-      if let entries = reader.mapping(root, "the configuration", of: known) {
+      if let entries = reader.mapping(root, "the configuration", of: ProcessConfiguration.Key.names) {
         func entry(_ key: ProcessConfiguration.Key) -> YAMLEntry? { entries.first { $0.key.name == key.rawValue } }
         if let found = entry(.attestation) { trustFiles = AttestationFiles(found.value, with: &reader) }
         if let found = entry(.applications) {

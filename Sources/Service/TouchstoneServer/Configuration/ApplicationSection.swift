@@ -20,7 +20,7 @@ struct ApplicationSection {
   private(set) var applications: [(id: String, requirements: AttestationRequirements)] = []
 
   /// Enough for every product of a company.
-  private static let maximumApplications = 1_000
+  static let maximumApplications = 1_000
 
   init(_ node: YAMLNode, with reader: inout SettingReader) {
     let entries = reader.mapping(node, "applications") ?? []
@@ -42,7 +42,7 @@ struct ApplicationSection {
     _ application: YAMLEntry, with reader: inout SettingReader
   ) -> AttestationRequirements? {
     let name = "applications.\(application.key.name)"
-    guard let entries = reader.mapping(application.value, name, of: Key.allCases.map(\.rawValue)) else { return nil }
+    guard let entries = reader.mapping(application.value, name, of: Key.names) else { return nil }
     var requirements = AttestationRequirements()
     for entry in entries { read(entry, into: &requirements, with: &reader) }
     compare(requirements, entries, application.key, &reader)
@@ -135,7 +135,7 @@ struct ApplicationSection {
 }
 
 /// `packages:` of an application.
-private enum PackageSettings {
+enum PackageSettings {
   enum Key: String, CaseIterable {
     case name
     case signers
@@ -155,7 +155,7 @@ private enum PackageSettings {
   }
 
   private static func readPackage(_ node: YAMLNode, with reader: inout SettingReader) -> AndroidPackage? {
-    guard let entries = reader.mapping(node, "a package", of: Key.allCases.map(\.rawValue)) else { return nil }
+    guard let entries = reader.mapping(node, "a package", of: Key.names) else { return nil }
     var package = AndroidPackage(name: "", signers: [])
     for key in Key.allCases {
       guard let entry = entries.first(where: { $0.key.name == key.rawValue }) else {
@@ -172,7 +172,7 @@ private enum PackageSettings {
 }
 
 /// `passkeys:` of an application.
-private enum PasskeySettings {
+enum PasskeySettings {
   enum Key: String, CaseIterable {
     case rpID = "rp_id"
     case origins
@@ -182,7 +182,7 @@ private enum PasskeySettings {
   }
 
   static func read(_ section: YAMLEntry, with reader: inout SettingReader) -> PasskeyRequirements? {
-    guard let entries = reader.mapping(section.value, "passkeys", of: Key.allCases.map(\.rawValue)) else { return nil }
+    guard let entries = reader.mapping(section.value, "passkeys", of: Key.names) else { return nil }
     var passkeys = PasskeyRequirements(rpID: "", origins: [])
     for entry in entries {
       let (name, node) = ("passkeys.\(entry.key.name)", entry.value)

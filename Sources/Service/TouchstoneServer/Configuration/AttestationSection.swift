@@ -34,6 +34,16 @@ struct AttestationFiles: Hashable {
     case revoked
     case metadata
     case whenTooOld = "when_too_old"
+
+    /// The keys of a section of files. Apple publishes no list of revoked certificates.
+    var files: [FileKey] {
+      switch self {
+      case .roots: FileKey.allCases
+      case .revoked: [.android, .maximumAge]
+      case .metadata: [.fido, .maximumAge]
+      case .whenTooOld: []
+      }
+    }
   }
 
   enum FileKey: String, CaseIterable {
@@ -58,22 +68,12 @@ struct AttestationFiles: Hashable {
   init() {}
 
   init(_ node: YAMLNode, with reader: inout SettingReader) {
-    for entry in reader.mapping(node, "attestation", of: Key.allCases.map(\.rawValue)) ?? [] {
+    for entry in reader.mapping(node, "attestation", of: Key.names) ?? [] {
       let name = "attestation.\(entry.key.name)"
       switch Key(rawValue: entry.key.name) {
-      case .roots:
-        Self.readFiles(
-          entry.value, name,
-          [
-            .android: \.androidRoots, .apple: \.appleRoots, .authenticators: \.authenticatorRoots,
-            .fido: \.metadataRoots,
-          ], \.rootsMaximumAge, into: &self, with: &reader)
-      case .revoked:
-        // Apple publishes no list.
-        Self.readFiles(
-          entry.value, name, [.android: \.androidRevoked], \.revokedMaximumAge, into: &self, with: &reader)
-      case .metadata:
-        Self.readFiles(entry.value, name, [.fido: \.metadata], \.metadataMaximumAge, into: &self, with: &reader)
+      case .roots: readFiles(entry.value, of: .roots, name, \.rootsMaximumAge, with: &reader)
+      case .revoked: readFiles(entry.value, of: .revoked, name, \.revokedMaximumAge, with: &reader)
+      case .metadata: readFiles(entry.value, of: .metadata, name, \.metadataMaximumAge, with: &reader)
       case .whenTooOld:
         if let refuses = reader.word(entry.value, name, among: [("warn", false), ("refuse", true)]) {
           refusesWhenTooOld = refuses
@@ -86,24 +86,44 @@ struct AttestationFiles: Hashable {
     }
   }
 
-  private static func readFiles(
-    _ node: YAMLNode, _ name: String, _ paths: [FileKey: WritableKeyPath<Self, String?>],
-    _ maximumAge: WritableKeyPath<Self, Duration>, into files: inout Self, with reader: inout SettingReader
+  private mutating func readFiles(
+    _ node: YAMLNode, of section: Key, _ name: String, _ maximumAge: WritableKeyPath<Self, Duration>,
+    with reader: inout SettingReader
   ) {
-    let keys = FileKey.allCases.filter { $0 == .maximumAge || paths[$0] != nil }
-    let entries = reader.mapping(node, name, of: keys.map(\.rawValue)) ?? []
+    let entries = reader.mapping(node, name, of: section.files.map(\.rawValue)) ?? []
     for entry in entries {
       let setting = "\(name).\(entry.key.name)"
       switch FileKey(rawValue: entry.key.name) {
       case .maximumAge:
-        if let age = RetentionSettings.readAge(entry.value, setting, with: &reader) { files[keyPath: maximumAge] = age }
+        if let age = RetentionSettings.readAge(entry.value, setting, with: &reader) { self[keyPath: maximumAge] = age }
         if entries.count == 1 {
           reader.refuse(entry.key.place, "\(setting) has no effect: \(name) names no file")
         }
       case let platform?:
-        if let path = paths[platform] { files[keyPath: path] = reader.path(entry.value, setting) }
+        if let path = Self.path(section, platform) { self[keyPath: path] = reader.path(entry.value, setting) }
       case nil: break
       }
+    }
+  }
+
+  /// By setting, the files that are read.
+  var namedFiles: [(setting: String, path: String)] {
+    Key.allCases.flatMap { section in
+      section.files.compactMap { file in
+        Self.path(section, file).flatMap { self[keyPath: $0] }.map { ("attestation.\(section).\(file)", $0) }
+      }
+    }
+  }
+
+  private static func path(_ section: Key, _ platform: FileKey) -> WritableKeyPath<Self, String?>? {
+    switch (section, platform) {
+    case (.roots, .android): \.androidRoots
+    case (.roots, .apple): \.appleRoots
+    case (.roots, .authenticators): \.authenticatorRoots
+    case (.roots, .fido): \.metadataRoots
+    case (.revoked, .android): \.androidRevoked
+    case (.metadata, .fido): \.metadata
+    default: nil
     }
   }
 

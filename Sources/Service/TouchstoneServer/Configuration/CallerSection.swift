@@ -56,7 +56,7 @@ struct CallerSection {
   // MARK: One caller
 
   private mutating func read(_ node: YAMLNode, with reader: inout SettingReader) {
-    guard let entries = reader.mapping(node, "a caller", of: Key.allCases.map(\.rawValue)) else { return }
+    guard let entries = reader.mapping(node, "a caller", of: Key.names) else { return }
     func value(_ key: Key) -> YAMLNode? { entries.first { $0.key.name == key.rawValue }?.value }
     var caller = CallerDefinition(name: "")
     if let name = value(.name) {
@@ -206,7 +206,7 @@ struct CallerSection {
     return applications
   }
 
-  private static let everything = "*"
+  static let everything = "*"
 
   private static func isEverything(_ node: YAMLNode) -> Bool {
     if case .scalar(everything) = node.content { true } else { false }

@@ -40,7 +40,7 @@ extension HTTPSettings {
       return
     }
     var addresses: [Address] = []
-    let entries = reader.mapping(node, "http", of: HTTPPart.allCases.map(\.rawValue)) ?? []
+    let entries = reader.mapping(node, "http", of: HTTPPart.names) ?? []
     for entry in entries {
       let setting = "http.\(entry.key.name)"
       guard let part = HTTPPart(rawValue: entry.key.name), let text = reader.endpoint(entry.value, setting) else {

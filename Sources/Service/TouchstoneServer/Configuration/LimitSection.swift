@@ -24,16 +24,16 @@ struct LimitSettings: Hashable {
   }
 
   /// An idle connection over TLS takes 24 KB, so the maximum takes 24 GB.
-  private static let connectionCounts = 1...1_000_000
+  static let connectionCounts = 1...1_000_000
   /// With fewer, a minute of guesses would push out counted ones. The maximum takes 50 GB of disk.
-  private static let standInCounts = 10_000...100_000_000
+  static let standInCounts = 10_000...100_000_000
   /// With a lower age, clients would mostly reconnect. A higher one has no effect in practice.
-  private static let ages = Duration.seconds(1)...Duration.seconds(30 * 24 * 60 * 60)
+  static let ages = Duration.seconds(1)...Duration.seconds(30 * 24 * 60 * 60)
 
   init() {}
 
   init(_ node: YAMLNode, with reader: inout SettingReader) {
-    for entry in reader.mapping(node, "limits", of: Key.allCases.map(\.rawValue)) ?? [] {
+    for entry in reader.mapping(node, "limits", of: Key.names) ?? [] {
       let name = "limits.\(entry.key.name)"
       switch Key(rawValue: entry.key.name) {
       case .connections: connections = reader.integer(entry.value, name, in: Self.connectionCounts)

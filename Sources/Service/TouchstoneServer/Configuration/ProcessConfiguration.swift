@@ -4,7 +4,7 @@ internal import SettingFiles
 internal import TouchstonePolicy
 package import TouchstoneService
 
-/// Settings of one process. Flags take precedence over the file, and the file over these defaults.
+/// Settings of one process. `ConfigurationSources` says which source takes precedence over these defaults.
 package struct ProcessConfiguration: Sendable {
   /// The addresses, each HOST:PORT or unix:PATH.
   package var listen = ["127.0.0.1:7443"]
@@ -22,10 +22,11 @@ package struct ProcessConfiguration: Sendable {
   var retention: RetentionSettings?
   /// 0: one for each core.
   package var shards = 0
+  var watchFiles = WatchSetting.standard
   /// Set only by a flag.
   package var allowsPlaintextBeyondLoopback = false
   package var service = ServiceConfiguration()
-  /// `nil` without a file.
+  /// `nil`: the defaults.
   var origin: ConfigurationOrigin?
   /// The warnings of settings that are valid and may surprise: "FILE:LINE:COLUMN: warning: MESSAGE".
   package var warnings: [String] = []
@@ -45,7 +46,7 @@ extension ProcessConfiguration {
   var mayMakeKeys: Bool { store.isInDataDirectory && keys == nil }
 }
 
-// MARK: The file's keys
+// MARK: Reading
 
 extension ProcessConfiguration {
   enum Key: String, CaseIterable {
@@ -68,12 +69,13 @@ extension ProcessConfiguration {
     case tokenLifetime = "token_lifetime_seconds"
     case ticketLifetime = "ticket_lifetime_seconds"
     case policies
+    case watchFiles = "watch_files"
   }
 
-  mutating func apply(_ root: YAMLNode, with reader: inout SettingReader) {
-    // A configuration without `vendors` makes each application its own vendor.
-    service.vendors = Vendors()
-    let entries = reader.mapping(root, "the configuration", of: Key.allCases.map(\.rawValue)) ?? []
+  /// - Parameter isOfFile: a file without `vendors` makes each application its own vendor; without a file they have one.
+  mutating func apply(_ root: YAMLNode, isOfFile: Bool, with reader: inout SettingReader) {
+    if isOfFile { service.vendors = Vendors() }
+    let entries = reader.mapping(root, "the configuration", of: Key.names) ?? []
     var defaults = PolicySection.Defaults()
     for entry in entries { apply(entry.key.name, entry.value, policies: &defaults, with: &reader) }
     // Last, whatever the file's order, because policies begin with the settings for all of them.
@@ -145,6 +147,8 @@ extension ProcessConfiguration {
       keys = reader.path(node, name).map { .path($0) }
     case .shards:
       Self.set(&shards, reader.integer(node, name, in: 1...Self.maximumShards))
+    case .watchFiles:
+      Self.set(&watchFiles, WatchSetting(node, name, with: &reader))
     case .issuer:
       Self.set(&service.issuer, reader.text(node, name, bytes: 1...ServiceConfiguration.maximumIssuerBytes))
     case .evaluationLifetime:
@@ -188,7 +192,9 @@ extension ProcessConfiguration {
     case .issuer: service.issuer == read.service.issuer
     case .ticketLifetime: service.enrolment.ticketLifetime == read.service.enrolment.ticketLifetime
     // Policies begin with the lifetimes.
-    case .attestation, .applications, .callers, .vendors, .keys, .policies, .evaluationLifetime, .tokenLifetime: true
+    case .attestation, .applications, .callers, .vendors, .keys, .policies, .evaluationLifetime, .tokenLifetime,
+      .watchFiles:
+      true
     }
   }
 }

@@ -15,13 +15,13 @@ package struct RetentionSettings: Hashable {
   }
 
   /// A second, for tests, to a century.
-  private static let ages = Duration.seconds(1)...Duration.seconds(36_525 * secondsPerDay)
+  static let ages = Duration.seconds(1)...Duration.seconds(36_525 * secondsPerDay)
   private static let secondsPerDay = 24 * 60 * 60
   package static let form = "an age such as 400d, 36h or 90m"
 
   /// Returns `nil` and notes an error unless both settings are there.
   init?(_ section: YAMLEntry, with reader: inout SettingReader) {
-    guard let entries = reader.mapping(section.value, "retention", of: Key.allCases.map(\.rawValue)) else { return nil }
+    guard let entries = reader.mapping(section.value, "retention", of: Key.names) else { return nil }
     var age: Duration?
     var archive: String?
     for entry in entries {

@@ -4,9 +4,9 @@ internal import SettingFiles
 internal import TouchstonePolicy
 
 extension SettingReader {
-  private static let maximumListeners = 16
+  static let listenerCounts = 1...16
   /// From a second, for tests, to an hour. An evaluation that is open longer is no longer one login.
-  private static let lifetimeSeconds = 1...3_600
+  static let lifetimeSeconds = 1...3_600
 
   mutating func lifetime(_ node: YAMLNode, _ name: String) -> Duration? {
     integer(node, name, in: Self.lifetimeSeconds).map { .seconds($0) }
@@ -41,8 +41,8 @@ extension SettingReader {
   /// One, or a list.
   mutating func endpoints(_ node: YAMLNode, _ name: String) -> [String]? {
     guard case .sequence(let nodes) = node.content else { return endpoint(node, name).map { [$0] } }
-    guard (1...Self.maximumListeners).contains(nodes.count) else {
-      refuse(node.place, "\(name) must be 1 to \(Self.maximumListeners)")
+    guard Self.listenerCounts.contains(nodes.count) else {
+      refuse(node.place, "\(name) must be 1 to \(Self.listenerCounts.upperBound)")
       return nil
     }
     return nodes.compactMap { endpoint($0, name) }

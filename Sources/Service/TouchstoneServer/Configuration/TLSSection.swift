@@ -23,7 +23,7 @@ struct TLSSettings: Hashable {
 
   /// Returns `nil` if there is an error in it.
   init?(_ node: YAMLNode, with reader: inout SettingReader) {
-    guard let entries = reader.mapping(node, "tls", of: Key.allCases.map(\.rawValue)) else { return nil }
+    guard let entries = reader.mapping(node, "tls", of: Key.names) else { return nil }
     func path(_ key: Key) -> String? {
       entries.first { $0.key.name == key.rawValue }.flatMap { entry in
         reader.path(entry.value, key.setting)
@@ -40,7 +40,8 @@ struct TLSSettings: Hashable {
         reader.refuse(entry.key.place, "tls.client_certificates needs tls.client_authorities, which vouch for them")
       }
     }
-    guard let certificate = path(.certificate), let key = path(.key) else { return nil }
+    let (certificate, key) = (path(.certificate), path(.key))
+    guard let certificate, let key else { return nil }
     self.certificate = certificate
     self.key = key
   }
@@ -48,6 +49,9 @@ struct TLSSettings: Hashable {
   private var files: [(key: Key, path: String)] {
     [(.certificate, certificate), (.key, key)] + (clientAuthorities.map { [(.clientAuthorities, $0)] } ?? [])
   }
+
+  /// By setting, the files that are read.
+  var namedFiles: [(setting: String, path: String)] { files.map { ($0.key.setting, $0.path) } }
 
   /// The setting that names the file.
   fileprivate func setting(naming file: String) -> String? { files.first { $0.path == file }?.key.setting }

@@ -9,8 +9,8 @@ struct VendorSection {
   let vendors: Vendors
 
   /// More than one operator has.
-  private static let maximumVendors = 10_000
-  private static let maximumApplications = 10_000
+  static let maximumVendors = 10_000
+  static let maximumApplications = 10_000
 
   init(_ node: YAMLNode, with reader: inout SettingReader) {
     var groups: [(name: String, applicationIDs: [String])] = []

@@ -11,7 +11,7 @@ package enum KeySource: Sendable {
   /// The value of TOUCHSTONE_KEYS at the start of the process.
   case environment(SecretBytes)
 
-  private static let environmentVariable = "TOUCHSTONE_KEYS"
+  static let environmentVariable = "TOUCHSTONE_KEYS"
 
   /// The source's name in log lines and errors.
   var name: String {

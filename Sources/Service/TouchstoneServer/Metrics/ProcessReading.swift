@@ -4,11 +4,7 @@ internal import Glibc
 
 /// Prometheus's standard figures of a process, from /proc and the clock of its processor time.
 enum ProcessReading {
-  static func processorSeconds() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-  }
+  static func processorSeconds() -> Double { reading(of: CLOCK_PROCESS_CPUTIME_ID).inSeconds }
 
   /// In bytes.
   static func memory() -> (virtual: Double, resident: Double)? {

@@ -19,8 +19,7 @@ package struct ServerMeters: Sendable {
   private let sweepsDone: Counter
   private let sweepsFailed: Counter
   private let sweepSuccess: LaterGauge
-  private let reloadsDone: Counter
-  private let reloadsRefused: Counter
+  private let reloads: [ReloadCause: (done: Counter, refused: Counter)]
   private let reloadSuccess: LaterGauge
   private let batch: Recorder
   private let fsync: CoreMetrics.Timer
@@ -37,8 +36,13 @@ package struct ServerMeters: Sendable {
     sweepsDone = registry.counter(.sweeps, "done")
     sweepsFailed = registry.counter(.sweeps, "failed")
     sweepSuccess = LaterGauge(.sweepSuccess, registry)
-    reloadsDone = registry.counter(.reloads, "done")
-    reloadsRefused = registry.counter(.reloads, "refused")
+    reloads = Dictionary(
+      uniqueKeysWithValues: ReloadCause.allCases.map { cause in
+        (
+          cause,
+          (registry.counter(.reloads, "done", cause.rawValue), registry.counter(.reloads, "refused", cause.rawValue))
+        )
+      })
     reloadSuccess = LaterGauge(.reloadSuccess, registry)
     batch = registry.recorder(.storeBatch)
     fsync = registry.timer(.storeFsync)
@@ -46,8 +50,9 @@ package struct ServerMeters: Sendable {
 
   // MARK: Observations by the parts of the process
 
-  func noteReload(isDone: Bool) {
-    (isDone ? reloadsDone : reloadsRefused).increment()
+  func noteReload(because cause: ReloadCause, isDone: Bool) {
+    let counters = reloads[cause]
+    (isDone ? counters?.done : counters?.refused)?.increment()
     if isDone { reloadSuccess.set(systemTime()) }
   }
 

@@ -3,48 +3,96 @@
 internal import Logging
 package import TouchstonePolicy
 internal import TouchstoneService
+internal import TouchstoneStore
+
+/// Why the configuration is read again.
+enum ReloadCause: String, Sendable, CaseIterable {
+  /// SIGHUP.
+  case signal
+  /// Files changed.
+  case files
+}
 
 struct Reload {
   let service: RunningService
   /// The configuration in force.
   private(set) var served: ProcessConfiguration
+  /// The files that the last reading considered, whether it was taken or refused, from before they were read.
+  private(set) var files: FileSnapshot
   let logger: Logger
 
   init(service: RunningService, served: ProcessConfiguration, logger: Logger) {
     self.service = service
     self.served = served
     self.logger = logger
+    files = service.files
+    // The start may have made them.
+    if served.mayMakeKeys { files.retake(ProcessConfiguration.Key.keys.rawValue) }
   }
 
-  /// - Parameter read: reads the present configuration and applies the flags.
-  mutating func run(_ read: () throws(Failure) -> ProcessConfiguration) {
-    do throws(Failure) {
-      try serve(try read())
-      service.meters.noteReload(isDone: true)
-    } catch {
-      service.meters.noteReload(isDone: false)
-      for line in error.lines { logger.error("configuration refused, nothing changed", metadata: ["at": "\(line)"]) }
+  /// `nil`: never.
+  var lookInterval: Duration? {
+    switch served.watchFiles {
+    case .every(let interval): interval
+    case .never: nil
     }
   }
 
-  private mutating func serve(_ read: ProcessConfiguration) throws(Failure) {
+  /// - Parameter read: reads the present configuration and applies the flags.
+  mutating func run(because cause: ReloadCause, _ read: () throws(Failure) -> ProcessConfiguration) {
+    let before = files
+    files = files.takenAgain
+    do throws(Failure) {
+      let read = try read()
+      files = read.files(served.tls)
+      try serve(read, because: cause, files.settings(changedSince: before))
+      service.meters.noteReload(because: cause, isDone: true)
+    } catch {
+      service.meters.noteReload(because: cause, isDone: false)
+      for line in error.lines {
+        logger.error("configuration refused, nothing changed", metadata: ["at": "\(line)", "cause": "\(cause)"])
+      }
+    }
+  }
+
+  private mutating func serve(
+    _ read: ProcessConfiguration, because cause: ReloadCause, _ changedFiles: [String]
+  ) throws(Failure) {
     try requireNothingVanished(from: read)
     let keys = try service.reload(read)
     let changes = PolicyChanges(from: served.service.policies, to: read.service.policies)
     var metadata = changes.metadata
+    metadata["cause"] = "\(cause)"
+    if !changedFiles.isEmpty { metadata["files"] = "\(changedFiles.joined(separator: ", "))" }
     metadata["keys"] = "\(keys)"
     if let callers = read.service.callers { metadata["callers"] = "\(callers.map(\.name).joined(separator: ", "))" }
     logger.notice("configuration reloaded", metadata: metadata)
+    service.appendReloaded(because: cause, changedFiles)
     warnOfMoves(to: read.service.vendors)
     served.service.vendors = read.service.vendors
     served.service.policies = read.service.policies
     served.service.callers = read.service.callers
     served.service.applications = read.service.applications
     served.attestation = read.attestation
+    served.watchFiles = read.watchFiles
     let waiting = served.settingsOtherThan(in: read)
     if !waiting.isEmpty {
       logger.warning(
         "changed settings wait for a restart", metadata: ["settings": "\(waiting.joined(separator: ", "))"])
+    }
+  }
+}
+
+extension RunningService {
+  /// The names of settings and nothing of their values: the log is for all auditors.
+  fileprivate func appendReloaded(because cause: ReloadCause, _ changedFiles: [String]) {
+    var details = [EventDetail(key: "cause", value: cause.rawValue)]
+    if !changedFiles.isEmpty { details.append(EventDetail(key: "files", value: changedFiles.joined(separator: ", "))) }
+    let event = EventDraft(
+      time: systemTime(), kind: "configuration.reloaded", applicationID: "", caller: "operator", details: details)
+    store.store.commit(ChangeSet(events: [event])) { [logger] result in
+      guard case .failure(let error) = result else { return }
+      logger.warning("the audit log has no event of the reload", metadata: ["error": "\(error.message)"])
     }
   }
 }

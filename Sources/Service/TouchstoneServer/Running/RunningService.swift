@@ -27,7 +27,9 @@ package final class RunningService: Sendable {
   private let service: TouchstoneService
   private let server: RPCServer
   private let http: HTTPService?
-  private let store: OpenStore
+  let store: OpenStore
+  /// The files of the configuration, from before they were read.
+  let files: FileSnapshot
   private let namedApplications: NamedApplications
   private let pepperCheck: [UInt8]
   private let auditKeyring: AuditKeyring
@@ -37,7 +39,7 @@ package final class RunningService: Sendable {
   private let logVerifying: LogVerifying
   private let clockWatching: ClockWatching?
   private let trustWatching: TrustWatching
-  private let logger: Logger
+  let logger: Logger
 
   package static var machineCores: Int { Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
@@ -56,6 +58,7 @@ package final class RunningService: Sendable {
         callers: configuration.service.callers, allowsPlaintext: configuration.allowsPlaintextBeyondLoopback)
     }
     let httpListeners = try HTTPListener.all(of: configuration)
+    let files = configuration.files(configuration.tls)
     let tls = try configuration.loadTLS()
     var configuration = configuration
     configuration.service.attestationTrust = try configuration.loadAttestationTrust(at: clock())
@@ -68,7 +71,7 @@ package final class RunningService: Sendable {
       logger: logger)
     do throws(Failure) {
       let service = try start(
-        configuration, on: store, named, listeners, httpListeners, tls, descriptors, meters, logger: logger,
+        configuration, files, on: store, named, listeners, httpListeners, tls, descriptors, meters, logger: logger,
         cores: cores, clock: clock)
       meters.registry.observeProcess(version: version)
       return service
@@ -80,8 +83,9 @@ package final class RunningService: Sendable {
   }
 
   private static func start(
-    _ configuration: ProcessConfiguration, on opened: OpenStore, _ named: NamedApplications, _ listeners: [Listener],
-    _ httpListeners: [HTTPListener], _ tls: RPCServerTLS?, _ descriptors: DescriptorLimit?, _ meters: ServerMeters,
+    _ configuration: ProcessConfiguration, _ files: FileSnapshot, on opened: OpenStore, _ named: NamedApplications,
+    _ listeners: [Listener], _ httpListeners: [HTTPListener], _ tls: RPCServerTLS?, _ descriptors: DescriptorLimit?,
+    _ meters: ServerMeters,
     logger: Logger, cores: Int, clock: @escaping ServiceEnvironment.Clock
   ) throws(Failure) -> RunningService {
     let store = opened.store
@@ -92,7 +96,7 @@ package final class RunningService: Sendable {
       logger.warning(
         """
         there is no audit key, so erased and archived events are accounted for without a signature: add one where the keys \
-        are (`touchstone keys rotate DIRECTORY audit --after 1h`, then SIGHUP)
+        are (`touchstone keys rotate DIRECTORY audit --after 1h`)
         """)
     }
     let auditKeyring = AuditKeyring(keys.audit)
@@ -151,7 +155,8 @@ package final class RunningService: Sendable {
     let addresses = try listen(on: listeners, server, tls)
     try http?.begin()
     return RunningService(
-      addresses: addresses, listeners: listeners, tls: tls, tlsSettings: configuration.tls, service: service,
+      addresses: addresses, listeners: listeners, files: files, tls: tls, tlsSettings: configuration.tls,
+      service: service,
       server: server, http: http, store: opened, namedApplications: named, auditKeyring: auditKeyring,
       accountSigning: accountSigning, sweeping: sweeping,
       archiving: archiving,
@@ -177,7 +182,8 @@ package final class RunningService: Sendable {
   }
 
   private init(
-    addresses: [SocketAddress], listeners: [Listener], tls: RPCServerTLS?, tlsSettings: TLSSettings?,
+    addresses: [SocketAddress], listeners: [Listener], files: FileSnapshot, tls: RPCServerTLS?,
+    tlsSettings: TLSSettings?,
     service: TouchstoneService, server: RPCServer, http: HTTPService?, store: OpenStore,
     namedApplications: NamedApplications,
     auditKeyring: AuditKeyring, accountSigning: AccountSigning, sweeping: Sweeping, archiving: Archiving?,
@@ -187,6 +193,7 @@ package final class RunningService: Sendable {
     metrics = { [registry = meters.registry] in registry.text() }
     self.addresses = addresses
     self.listeners = listeners
+    self.files = files
     self.tls = tls
     self.tlsSettings = tlsSettings
     self.service = service

@@ -1,6 +1,5 @@
 // `store:` of the configuration: the place of the records.
 
-internal import Glibc
 package import TouchstoneStore
 
 package enum StoreSetting: Sendable {
@@ -10,8 +9,6 @@ package enum StoreSetting: Sendable {
 
   /// The default.
   package static let standard = StoreSetting.directory(StoreRegistry.directoryKind)
-  /// The only place for a password that neither a file nor a list of processes shows.
-  private static let environmentVariable = "TOUCHSTONE_STORE"
 
   struct Malformed: Error {
     /// Follows the setting's name. Does not quote the text, which may hold a password.
@@ -35,8 +32,8 @@ package enum StoreSetting: Sendable {
     throw Malformed(message: "must be \(StoreRegistry.settingForm)")
   }
 
-  /// Reads the value of a flag or a variable.
-  package init(parsing text: String, from name: String, kind: Failure.Kind) throws(Failure) {
+  /// Reads the value of a flag.
+  private init(parsing text: String, from name: String, kind: Failure.Kind) throws(Failure) {
     do throws(Malformed) {
       try self.init(parsing: text)
     } catch {
@@ -44,18 +41,11 @@ package enum StoreSetting: Sendable {
     }
   }
 
-  /// Takes the setting out of the environment, so that neither child processes nor readers of /proc/PID/environ see a
-  /// password. Returns `nil` if the variable is not set.
-  package static func takeFromEnvironment() -> Result<StoreSetting, Failure>? {
-    guard let value = getenv(environmentVariable), value.pointee != 0 else { return nil }
-    let text = String(cString: value)
-    explicit_bzero(value, strlen(value))
-    unsetenv(environmentVariable)
-    do throws(Failure) {
-      return .success(try StoreSetting(parsing: text, from: environmentVariable, kind: .badConfiguration))
-    } catch {
-      return .failure(error)
-    }
+  /// Reads a flag's value, which other users can see.
+  package static func visible(_ text: String, from flag: String) throws(Failure) -> StoreSetting {
+    let setting = try StoreSetting(parsing: text, from: flag, kind: .usage)
+    guard setting.hasSecret else { return setting }
+    throw .secretInFlag(flag, variable: "TOUCHSTONE_STORE")
   }
 
   package var hasSecret: Bool {

@@ -54,7 +54,7 @@ final class TrustWatching: Sendable {
       case .tooOld(let date, let isRefused, let isNew):
         logger.error(
           """
-          trust data is too old: renew the file, and send SIGHUP\(isRefused ? "; until then no attested key is bound" : "")
+          trust data is too old: renew the file\(isRefused ? "; until then no attested key is bound" : "")
           """,
           metadata: [
             "setting": "\(date.setting)", "\(date.originName)": "\(date.age(at: now))", "maximum_age": "\(date.limit)",

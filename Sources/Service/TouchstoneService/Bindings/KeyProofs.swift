@@ -1,5 +1,5 @@
-// The proofs of keys that are bound: certificates by which an Android phone's hardware says that it made a key (R44), and what an
-// iPhone's app says of its keys by App Attest (R43).
+// The proofs of keys that are bound: certificates by which an Android phone's hardware vouches that it made a key
+// (R44), and an iPhone app's statement on its keys by App Attest (R43).
 //
 // Judging a proof costs as much as a dozen calls, so it is done in turns and by workers, not on an event loop.
 
@@ -58,9 +58,9 @@ enum KeyProofVerdict: Sendable {
 enum KeyProofRefusal: Sendable, Hashable {
   /// The certificates are wrong, about something else, or not enough.
   case proof(ProofError)
-  /// They are right, and say that something else unlocks the key than the app claims.
+  /// They are right, and name another way to unlock the key than the app claims.
   case contradictsProtection
-  /// Nobody knows whether they are revoked by now (R45).
+  /// The service has no current list that shows whether they are revoked (R45).
   case trustTooOld
   /// No active binding of the device has the App Attest key.
   case unknownAppAttestKey
@@ -75,7 +75,7 @@ enum KeyProofRefusal: Sendable, Hashable {
     }
   }
 
-  /// - Parameter field: of the proof.
+  /// - Parameter field: the field of the proof.
   func error(field: String) -> RequestError {
     var error: RequestError
     switch self {
@@ -183,7 +183,7 @@ final class KeyProofs: Sendable {
 
   /// Judges in the caller's turn, and runs `body` on the call's event loop.
   ///
-  /// - Parameter signingInput: of the ticket; the keys' challenge is its hash.
+  /// - Parameter signingInput: the ticket's signing input; the keys' challenge is its hash.
   func judge<Response>(
     _ offered: [OfferedProof], by requirements: AttestationRequirements, signingInput: [UInt8], at now: UnixTime,
     applicationID: String,

@@ -15,7 +15,7 @@ struct Grant: Sendable {
   /// Links the event of the token's issue with the event of its use.
   var singleUseTokenID: String? { tokenRecord.flatMap { _ in claims?.tokenID } }
 
-  /// - Precondition: the subject is known. The rules let no unknown subject succeed.
+  /// - Precondition: the store has the subject. The rules let no unknown subject succeed.
   init(to subject: Subject, by flow: AttemptFlow, at now: UnixTime) {
     guard let profileID = subject.profileID else { preconditionFailure("a success needs a known profile") }
     self.profileID = profileID
@@ -117,7 +117,7 @@ extension AttemptProof {
 
   /// The claim `amr` (RFC 8176): the proof, and what unlocked it on the device.
   ///
-  /// - Parameter biometryType: of the binding; `nil`: there is none.
+  /// - Parameter biometryType: the binding's sensor; `nil`: there is none.
   fileprivate func authenticationMethods(on biometryType: BiometryType?) -> [String] {
     switch self {
     case .key(.biometry, _):
@@ -129,7 +129,7 @@ extension AttemptProof {
     case .key: [AuthenticationMethod.hardwareKey, AuthenticationMethod.userPresence]
     // A ProfileTouchID is a bearer identifier, not a key.
     case .profileTouchID: biometryType.map { [$0.authenticationMethod] } ?? []
-    // Whether it is in hardware, and what unlocked it, only its authenticator knows.
+    // Only the authenticator can tell whether the key is in hardware, and what unlocked it.
     case .passkey: [AuthenticationMethod.proofOfPossession, AuthenticationMethod.userPresence]
     case .secret: [AuthenticationMethod.pin]
     case .primary(let login): [login.authenticationMethod]

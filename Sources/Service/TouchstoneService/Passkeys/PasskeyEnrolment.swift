@@ -24,7 +24,7 @@ extension RequestValidator {
   static let passkeyField = "passkey"
   private static let attestationObjectBytes = 1...PasskeyRegistration.maximumBytes
   static let clientDataBytes = 1...PasskeyExpectation.maximumClientDataBytes
-  /// WebAuthn knows six; browsers pass unknown ones on.
+  /// WebAuthn defines six; browsers pass unknown ones on.
   private static let maximumTransports = 8
   private static let transportBytes = 1...32
 
@@ -78,8 +78,8 @@ extension EnrolmentFlow {
     _ records: EnrolmentRecords, _ passkey: PasskeyRecord, signCount: UInt32, in round: DecisionRound
   ) {
     guard isOpen(records) else { return refuse(.ticketInvalid) }
-    // One account has a credential (§7.1 step 26). The answer is that to any proof that is not accepted: whoever knows another
-    // one's credential id learns nothing.
+    // One account has a credential (§7.1 step 26). The answer is that to any proof that is not accepted: a caller with
+    // another account's credential id learns nothing.
     guard records.deviceBinding == nil else {
       let refusal = ProofError(.keyDiffers, "the credential is registered already")
       return refuse(
@@ -123,7 +123,7 @@ extension EnrolmentFlow {
 extension KeyProofs {
   /// Judges in the caller's turn, and runs `body` on the call's event loop.
   ///
-  /// - Parameter signingInput: of the ticket; the challenge is its hash (R47).
+  /// - Parameter signingInput: the ticket's signing input; the challenge is its hash (R47).
   func judge<Response>(
     _ offered: OfferedPasskey, by requirements: AttestationRequirements, signingInput: [UInt8], at now: UnixTime,
     applicationID: String, for exchange: Exchange<Response>,

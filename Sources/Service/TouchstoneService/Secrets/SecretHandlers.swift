@@ -113,7 +113,8 @@ extension TouchstoneService {
 }
 
 extension RequestValidator {
-  /// - Parameter kind: of the secret that is changed; `nil`: not known, and refused for that.
+  /// - Parameter kind: the kind of the secret that is changed; `nil`: the kind is unknown, and the request is refused
+  ///   for that.
   fileprivate mutating func oldSecret(_ message: V1.Secret, of kind: Factor?) -> OfferedAuthority? {
     guard let old = secret(message, "old_secret") else { return nil }
     if let kind, old.kind != kind { refuse("old_secret", "is of another kind") }

@@ -3,6 +3,7 @@
 // these threads too.
 
 internal import Dispatch
+internal import DispatchRPC
 internal import Glibc
 internal import Synchronization
 
@@ -25,7 +26,14 @@ public final class SecretWorkers: SecretExecutor {
   public init(threads: Int) {
     precondition(threads > 0, "there must be a thread")
     self.threads = threads
-    for _ in 0..<threads { Self.startThread(bench) }
+    for number in 0..<threads {
+      let isStarted = startThread("secrets.\(number)") { [bench] in
+        // On Linux a thread has a niceness of its own, whatever POSIX says (sched(7)).
+        _ = nice(Self.niceness)
+        bench.serve()
+      }
+      precondition(isStarted, "no thread for verifying secrets")
+    }
   }
 
   deinit {
@@ -53,22 +61,5 @@ public final class SecretWorkers: SecretExecutor {
         work()
       }
     }
-  }
-
-  private static func startThread(_ bench: Bench) {
-    var thread = pthread_t()
-    let argument = Unmanaged.passRetained(bench).toOpaque()
-    let code = pthread_create(
-      &thread, nil,
-      { argument in
-        guard let argument else { return nil }
-        let bench = Unmanaged<Bench>.fromOpaque(argument).takeRetainedValue()
-        // On Linux a thread has a niceness of its own, whatever POSIX says (sched(7)).
-        _ = nice(SecretWorkers.niceness)
-        bench.serve()
-        return nil
-      }, argument)
-    precondition(code == 0, "no thread for verifying secrets: \(String(cString: strerror(code)))")
-    pthread_detach(thread)
   }
 }

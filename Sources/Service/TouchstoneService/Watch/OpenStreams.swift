@@ -35,7 +35,7 @@ final class OpenStreams<Member: OpenStream, Owner: Hashable & Sendable>: Sendabl
 
   /// Throws, and keeps nothing, if there are too many. May end another stream.
   ///
-  /// - Parameter subject: what the error calls the owner.
+  /// - Parameter subject: the owner as the error names it.
   func add(_ member: Member, of owner: Owner, _ subject: RequestError.Quota.Subject) throws(RequestError) {
     let arrival = state.withLock { state -> StreamPlaces<Member, Owner>.OnArrival? in
       if state.isDraining { return nil }

@@ -14,7 +14,7 @@ struct Latencies {
   mutating func add(_ value: Double) { values.append(value) }
   mutating func sort() { values.sort() }
 
-  /// Of sorted ones.
+  /// Returns a percentile; the values must be sorted.
   func percentile(_ part: Double) -> Double {
     values.isEmpty ? 0 : values[Int(Double(values.count - 1) * part)]
   }
@@ -108,7 +108,7 @@ private final class Counter: Sendable {
   let value = Atomic(0)
 }
 
-/// What the calls of a run have come to.
+/// The results of a run's calls so far.
 private final class Shared: Sendable {
   private let run: Mutex<OpenRun>
   private let isDone: DispatchSemaphore

@@ -1,12 +1,13 @@
-// What overload does to a server: goodput and latency of what is served, at rising loads, calls sent whether or not the earlier
-// ones were answered.
+// Measures a server under overload: goodput and latency of the served calls, at rising loads. The client sends calls
+// whether or not the earlier ones were answered.
 //
-// One event loop serves calls that cost `COST_US` of CPU each (100), from `CONNECTIONS` (32), `SECONDS` (5) for each load. The load is made in the same
-// process, on another core: it needs a few µs a call. First a closed loop finds out what the event loop can serve; the other loads are multiples of
-// that. Latencies count from when a call was due, not from when the load got round to sending it.
+// One event loop serves calls that cost `COST_US` of CPU each (100), from `CONNECTIONS` (32), `SECONDS` (5) for each
+// load. The load is made in the same process, on another core: it needs a few µs a call. First a closed loop finds out
+// what the event loop can serve; the other loads are multiples of that. Latencies count from when a call was due, not
+// from when the load got round to sending it.
 //
-// Exits with 1 where, at three times what it can serve, the server serves less than 90 % of its best, or the 99th percentile of what it
-// serves is twice what it was at its best, or more.
+// Exits with 1 where, at three times what it can serve, the server serves less than 90 % of its best, or the 99th
+// percentile of what it serves is twice what it was at its best, or more.
 
 import DispatchRPC
 import Glibc

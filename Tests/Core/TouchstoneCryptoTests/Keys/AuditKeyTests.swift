@@ -1,4 +1,4 @@
-// The keys that sign what the audit log says of what is gone (R41).
+// The keys that sign the audit log's accounts of removed content (R41).
 
 import Testing
 
@@ -33,7 +33,7 @@ import Testing
     #expect(verifier.check(stranger.signature, by: stranger.keyID, of: message) == .unknownKey)
   }
 
-  /// What it signed stays in the log.
+  /// The accounts that it signed stay in the log.
   @Test func `an audit key is never pruned`() throws {
     try KeyStore.create(directory: directory.keys)
     _ = try KeyStore.rotate(directory: directory.keys, .audit, usedFrom: now)
@@ -41,7 +41,7 @@ import Testing
     #expect(try KeyRing.load(path: directory.keys).audit?.accepted.count == 2)
   }
 
-  /// As every replica must know it before one signs with it.
+  /// Every replica must have loaded it before one signs with it.
   @Test func `a first audit key signs nothing before its time`() throws {
     try KeyStore.create(directory: directory.keys)
     directory.remove("audit/1.pem")

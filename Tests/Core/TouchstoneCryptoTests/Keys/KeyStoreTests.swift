@@ -1,4 +1,4 @@
-// What `touchstone keys` does: a first set, rotation, pruning, and the bundle.
+// The actions of `touchstone keys`: a first set, rotation, pruning, and the bundle.
 
 import Dispatch
 import Synchronization

@@ -61,7 +61,7 @@ import Testing
     #expect(lanes.calls == [5])
   }
 
-  // MARK: What lanes are given
+  // MARK: Input of lanes
 
   @Test(arguments: [
     "0000000000000000000000000000000000000000000000000000000000000000",

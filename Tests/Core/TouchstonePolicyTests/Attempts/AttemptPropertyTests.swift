@@ -1,4 +1,4 @@
-// What holds for every attempt in every world, and over any sequence of attempts.
+// Properties of every attempt in every world, and of any sequence of attempts.
 
 import TestSupport
 import Testing
@@ -58,7 +58,7 @@ import TouchstonePolicy
       var active = facts
       active.attempt = wrong
       var (one, other) = (world.policy.decide(inactive), world.policy.decide(active))
-      // Which is for the audit log alone, and tells them apart.
+      // The cause is for the audit log alone, and differs between the two.
       (one.cause, other.cause) = (nil, nil)
       return one == other
     }
@@ -76,7 +76,7 @@ import TouchstonePolicy
       let rules: [Bool] = [
         counted <= 1,
         countedOnDevice <= Int(counted) && (countedOnDevice >= 0 || decision.outcome == .succeeded),
-        // A failure is counted somewhere, and on the device unless it is locked already, or not known.
+        // A failure is counted in some record, and on the device unless it is locked already, or unknown.
         counted == 0 || countedOnDevice == 1 || facts.device.isLockedOut || !isDeviceKnown,
         isDeviceKnown || decision.device == nil && decision.baseline == nil,
         // Nothing but a success unlocks, and a failure that reaches the limit locks.
@@ -90,11 +90,11 @@ import TouchstonePolicy
         // A secret costs neither the device nor the evaluation, and nothing else costs a secret.
         !facts.attempt.isSecret || decision.outcome == .succeeded || counted == 0 && decision.device == nil,
         facts.attempt.isSecret || decision.secret == nil,
-        // What is offered can be used; a finished evaluation offers nothing.
+        // A factor that is offered can be used; a finished evaluation offers nothing.
         decision.nextFactors.isEmpty || !evaluation.isFinished,
         decision.nextFactors.allSatisfy(world.policy.factors.contains),
         !decision.nextFactors.contains(.biometry) || !device.isLockedOut,
-        // "As before" is said where it is as before, and only there.
+        // A decision holds a record only if that record changed.
         decision.device != facts.device && decision.evaluation != facts.evaluation,
       ]
       return rules.allSatisfy { $0 }
@@ -120,7 +120,7 @@ extension Attempt {
     if case .secret = self { true } else { false }
   }
 
-  /// What it proves, if it is right.
+  /// The factor that it proves, if it is right.
   fileprivate var rightFactor: Factor? {
     switch self {
     case .key(let factor, isValid: true): factor
@@ -180,7 +180,7 @@ private struct RandomWalk {
     random = SeededGenerator(seed: seed)
   }
 
-  /// What is wrong with the step, or `nil`.
+  /// Returns the fault of the step, or `nil`.
   mutating func step() -> String? {
     let index = Int.random(in: 0..<4, using: &random)
     let bindingIndex = index % 2

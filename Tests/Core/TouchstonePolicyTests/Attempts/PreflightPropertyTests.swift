@@ -1,4 +1,4 @@
-// What holds for canEvaluatePolicy in every world. Tests/DecisionTables has its answers, case by case.
+// Properties of canEvaluatePolicy in every world. Tests/DecisionTables has its answers, case by case.
 
 import Testing
 import TouchstonePolicy

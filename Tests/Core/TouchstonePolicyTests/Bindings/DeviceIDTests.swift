@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TouchstonePolicy
 
-/// Whoever finds a device's id by guessing locks it for the vendor's other applications (R8).
+/// An attacker that guesses a device's id locks the device for the vendor's other applications (R8).
 struct DeviceIDTests {
   @Test(arguments: [
     "phone-1", "0123456789abcde", "aaaaaaaaaaaaaaaaaaaaaaaa", "abcdefghijklmnopqrst", "test-device-0123456789abcdef",
@@ -11,7 +11,7 @@ struct DeviceIDTests {
     "1234567890123456", "9876543210987654", "4929184736205817", "0000000000000042", "device-000000001",
     "phone-1234567890", "imei-356938035643809", "+49 170 1234567 alice", "1763829468123-carol",
     "2025-11-22T16:27:48Z", "192.168.100.200:54321",
-    // UUIDs that nobody drew.
+    // UUIDs that no generator drew.
     "00000000-0000-0000-0000-000000000001", "11111111-1111-1111-1111-111111111111",
     "00000000-0000-4000-8000-000000001337", "ffffffff-ffff-ffff-ffff-ffffffffffff",
     "12345678-1234-1234-1234-123456789012",
@@ -63,8 +63,8 @@ struct DeviceIDTests {
     #expect(DeviceID.violation(in: "6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42", profileID: "8") == nil)
   }
 
-  /// How a random id is written, and how many of a thousand may be refused. Of 16 hexadecimal digits, as Android's ids are, half of a
-  /// thousandth is a number.
+  /// How a random id is written, and how many of a thousand may be refused. Half of a thousandth of the ids of 16
+  /// hexadecimal digits, as Android's are, is a number.
   @Test(arguments: [
     ("UUID", 0), ("32 hexadecimal digits", 0), ("16 bytes in base64url", 0.1), ("16 hexadecimal digits", 1),
     ("12 bytes in base64", 2), ("12 bytes in base64url", 2),

@@ -82,7 +82,7 @@ import TouchstonePolicy
       ("set presence", "passcode", false),
       ("set", "gesture", false),
       ("touch-id", "passcode", false),
-      // What is switched off or disabled helps nobody; what is locked for a time does.
+      // A secret that is switched off or disabled does not count; one that is locked for a time does.
       ("set", "passcode passcode-off", true),
       ("set", "gesture gesture-off", true),
       ("set", "passcode=10!", true),

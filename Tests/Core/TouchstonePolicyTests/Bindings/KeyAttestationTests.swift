@@ -1,4 +1,4 @@
-// What is proven of a key, and which claims it bears out (R42, R44).
+// The facts that are proven of a key, and the claims that they bear out (R42, R44).
 
 import Testing
 import TouchstonePolicy
@@ -43,7 +43,7 @@ struct KeyAttestationTests {
     #expect(ProvenKeys() == ProvenKeys(all: .none))
   }
 
-  /// Of every claim, under everything that may unlock a key.
+  /// Checks every claim, under everything that may unlock a key.
   @Test("R44: a claim must be what the hardware says", arguments: KeyProtection.allCases)
   func claims(_ claim: KeyProtection) {
     let times: [Duration?] = [nil, .seconds(0), .seconds(1), .seconds(300), .seconds(301), .seconds(86_400)]

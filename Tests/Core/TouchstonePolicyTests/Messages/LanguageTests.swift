@@ -8,11 +8,11 @@ import Testing
     ("en", Language.english), ("zh", .simplifiedChinese), ("zh-CN", .simplifiedChinese), ("zh-SG", .simplifiedChinese),
     ("zh-Hans", .simplifiedChinese), ("ZH-hans-cn", .simplifiedChinese), ("zh-Hans-HK", .simplifiedChinese),
     ("en-GB", .english), ("de", .english), ("", .english), ("*", .english),
-    // Of several, the heaviest; then the first.
+    // If there are several, the heaviest is taken; then the first.
     ("de, zh;q=0.8, en;q=0.7", .simplifiedChinese), ("en;q=0.7,zh-CN;q=0.8", .simplifiedChinese),
     ("zh,en", .simplifiedChinese), ("en,zh", .english), ("zh;q=0.001,de", .simplifiedChinese),
     ("zh;q=1.000, en;q=0.999", .simplifiedChinese),
-    // What is refused is not taken while there is another.
+    // A refused language is not taken while there is another.
     ("zh;q=0", .english), ("en;q=0, zh;q=0.1", .simplifiedChinese), ("en;q=0, *", .simplifiedChinese),
     ("en;q=0, *;q=0", .english), ("en;q=0.2, *;q=0.5", .simplifiedChinese), ("zh;q=0.2, *;q=0.5", .english),
     ("zh;q=0.5, *;q=0.1", .simplifiedChinese),

@@ -37,7 +37,7 @@ import Testing
     for refusal in CallRefusal.allCases { expectGood(Message(refusal, in: language)) }
   }
 
-  /// What they go on with, and how: ways, time to wait, tries.
+  /// The ways to go on: factors, time to wait, attempts left.
   private static let contexts: [([Factor], Duration?, UInt32)] = [
     ([], nil, 1), ([.passcode], nil, 2), ([.gesture, .deviceOwner, .primary], .seconds(60), 1), ([], .seconds(60), 2),
   ]
@@ -84,7 +84,7 @@ import Testing
     "错误", "失败", "无效", "非法", "认证", "鉴权", "凭证", "策略", "令牌", "锁定",
   ]
 
-  // MARK: What they say
+  // MARK: The messages' texts
 
   // R20
   @Test func theSensorIsNamedAsItsMakerDoes() {
@@ -166,7 +166,7 @@ import Testing
     #expect(text(AttemptDecision(outcome: .succeeded, laError: nil), by: .biometry) == [])
   }
 
-  // R20: nobody is told to use what was just said not to work.
+  // R20: no message recommends a factor that it just named as unusable.
   @Test(arguments: Language.allCases) func whatDoesNotWorkIsNoWayOut(_ language: Language) {
     let sensor = language == .english ? "Touch ID" : "触控 ID"
     let all: [Factor] = [.biometry, .deviceOwner, .passcode]

@@ -1,4 +1,4 @@
-// What a definition becomes, and everything that can be wrong with one.
+// The policy that a definition becomes, and everything that can be wrong with a definition.
 
 import Testing
 import TouchstonePolicy

@@ -46,7 +46,7 @@ import TouchstonePolicy
   }
 }
 
-/// Many attempts at one moment, each in an evaluation of its own; who must wait comes again.
+/// Many attempts at one moment, each in an evaluation of its own; an attempt that must wait comes again.
 private struct Crowd {
   private(set) var verified = 0
   private(set) var succeeded = 0
@@ -131,7 +131,7 @@ private struct SecretWalk {
     random = SeededGenerator(seed: seed)
   }
 
-  /// What is wrong with the step, or `nil`.
+  /// Returns the fault of the step, or `nil`.
   mutating func step() -> String? {
     switch Int.random(in: 0..<20, using: &random) {
     case 0..<9: return attempt()

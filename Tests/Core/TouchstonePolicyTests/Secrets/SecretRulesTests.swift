@@ -1,4 +1,4 @@
-// What no row of Tests/DecisionTables can say of the ladder (R13, R14, R15).
+// Properties of the ladder that no row of Tests/DecisionTables can express (R13, R14, R15).
 
 import Testing
 import TouchstonePolicy

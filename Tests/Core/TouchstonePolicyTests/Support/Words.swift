@@ -1,5 +1,5 @@
-// Facts in few words, for worlds and stories. What a text leaves out is as on a healthy iPhone with Touch ID, whose binding
-// was completed on iOS 9 with domain state "A".
+// Facts in few words, for worlds and stories. Facts that a text leaves out are as on a healthy iPhone with Touch ID,
+// whose binding was completed on iOS 9 with domain state "A".
 
 import TouchstonePolicy
 
@@ -175,7 +175,7 @@ extension Attempt {
 }
 
 extension LAErrorCode {
-  /// "-8"; "?" for none that is known.
+  /// "-8"; "?" for an unknown one.
   init?(words text: String) {
     if text == "?" { return nil }
     self.init(rawValue: Int32(text)!)!

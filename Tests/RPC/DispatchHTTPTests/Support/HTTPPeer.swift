@@ -1,4 +1,4 @@
-// A client that sends whatever bytes a test wants.
+// A client that sends any bytes that a test gives it.
 
 import Dispatch
 import DispatchRPC
@@ -12,8 +12,8 @@ final class HTTPPeer: Sendable {
   private let descriptor: Int32
   private let queue = DispatchQueue(label: "test.http-peer")
 
-  /// - Parameter host: of this machine's, from which it connects.
-  /// - Parameter receiveBuffer: what the kernel keeps for a peer that does not read, in bytes.
+  /// - Parameter host: the address of this machine from which it connects.
+  /// - Parameter receiveBuffer: the size of the kernel's buffer for a peer that does not read, in bytes.
   init(_ address: SocketAddress, from host: String = "127.0.0.1", receiveBuffer: CInt? = nil) {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     if var receiveBuffer {
@@ -52,7 +52,7 @@ final class HTTPPeer: Sendable {
     }
   }
 
-  /// What came until the server closed; `nil` if it did not. A reset ends it, too.
+  /// Returns the text that came until the server closed; `nil` if it did not close. A reset ends it, too.
   func readToEnd() async -> String? {
     await onQueue { descriptor in
       var received: [UInt8] = []
@@ -64,7 +64,7 @@ final class HTTPPeer: Sendable {
     }
   }
 
-  /// What came until it had the text; `nil` if it never had.
+  /// Returns the text that came until it contained `text`; `nil` if it never did.
   func read(until text: String) async -> String? {
     await onQueue { descriptor in
       var received = ""

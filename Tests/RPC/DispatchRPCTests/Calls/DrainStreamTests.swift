@@ -3,7 +3,7 @@ import Testing
 
 @testable import DispatchRPC
 
-// What a client sees on the wire between the first GOAWAY and the end of its connection (RFC 9113 §6.8).
+// The frames that a client receives between the first GOAWAY and the end of its connection (RFC 9113 §6.8).
 
 @Suite(.timeLimit(.minutes(1))) struct DrainStreamTests {
   private static let running: UInt32 = 1
@@ -75,7 +75,7 @@ import Testing
     #expect(lastWord.compactMap(\.lastStream) == [Self.crossing])
     #expect(lastWord.allSatisfy { ($0.goawayCode ?? .noError) == .noError })
 
-    // What begins later is not, and its client may send it again elsewhere; the running one is answered.
+    // A call that begins later is refused, and its client may send it again elsewhere; the running one is answered.
     held.respond([7])
     let rest = await exchange(Frame.call(of: Self.late, "/test/Echo")) { frames in
       frames.contains { $0.endsAnswer && $0.stream == Self.running }
@@ -91,17 +91,17 @@ extension Frame {
   }
 
   fileprivate var endsAnswer: Bool { type == 1 && flags & Frame.endStream != 0 }
-  /// A PING that wants an answer.
+  /// A PING that requires an answer.
   fileprivate var isProbe: Bool { type == 6 && flags & Frame.acknowledgement == 0 }
 
-  /// The last stream that a GOAWAY says may be taken up.
+  /// The last stream that the server may take up, by a GOAWAY.
   fileprivate var lastStream: UInt32? {
     type == 7 ? payload.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF : nil
   }
 }
 
 extension RawTLSPeer {
-  /// Reads until `enough` says so; the frames so far.
+  /// Reads until `enough` returns true; returns the frames so far.
   fileprivate func exchange(_ bytes: [UInt8], until enough: @escaping @Sendable ([Frame]) -> Bool) async -> [Frame] {
     await perform { peer in
       if !bytes.isEmpty { _ = peer.write(bytes) }

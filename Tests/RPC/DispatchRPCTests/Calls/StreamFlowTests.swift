@@ -1,4 +1,4 @@
-// Flow control from end to end: who is slow holds a window and a message, whatever the other side would like to send.
+// Flow control from end to end: a slow side holds a window and a message, however much the other side would send.
 
 import Synchronization
 import TestSupport
@@ -54,7 +54,7 @@ import Testing
     while await held() < Self.smallWindow {}
     #expect(await held() == Self.smallWindow)
     #expect(streaming.seen.count == 0)
-    // Each one asked for makes room for one more.
+    // Each message that the handler requests makes room for one more.
     for _ in 0..<50 {
       handler.request(1)
       #expect(await streaming.seen.next() == .message(message))
@@ -150,7 +150,7 @@ import Testing
     #expect(handler.isCancelled)
     call.stream.request(.max)
     let (messages, end) = await call.rest()
-    // What was on its way is whole.
+    // The messages that were on their way are whole.
     #expect(messages.count <= 12)
     #expect(messages.allSatisfy { $0.count == 1_000 })
     guard case .failure(let error) = end else { return #expect(Bool(false), "it was cut off") }

@@ -24,7 +24,7 @@ import Testing
     for _ in 0..<limit { (await loopback.held.next()).respond([]) }
     let answers = await peer.exchange([]) { $0.filter(\.endsAnswer).count == Int(limit) }
     #expect(Set(answers.filter(\.endsAnswer).map(\.stream)).count == Int(limit))
-    // What was refused is sent again.
+    // The client sends a refused call again.
     let again = await peer.exchange(Frame.call(of: limit * 2 + 7, "/test/Echo")) { $0.contains(where: \.endsAnswer) }
     #expect(again.contains { $0.endsAnswer && $0.stream == limit * 2 + 7 })
   }

@@ -135,7 +135,7 @@ import Testing
     #expect(try await server.connect().call("Any").message == [1])
   }
 
-  // MARK: What it sends
+  // MARK: Frames from the server
 
   /// Padding counts for flow control (RFC 9113 §6.1): four windows of it, one byte of message in each frame.
   @Test func paddingIsGivenBack() async throws {
@@ -183,7 +183,7 @@ import Testing
     configuration.maxUnreadBytesPerConnection = 10_000
     let client = try await server.connect(configuration)
     let (greedy, modest) = (client.open("Any"), client.open("Any"))
-    // Whatever came with it, our own failure is told at once, and instead.
+    // Whatever came with it, the client reports its own failure at once, and instead.
     var told = await greedy.seen.next()
     if told == .initialMetadata([]) { told = await greedy.seen.next() }
     guard case .end(.failure(let error)) = told else { return #expect(Bool(false)) }

@@ -1,4 +1,4 @@
-// What a client connection's calls hold unread, and that they give it back however they end.
+// The bytes that a client connection's calls hold unread; they give them back however they end.
 
 import TestSupport
 import Testing

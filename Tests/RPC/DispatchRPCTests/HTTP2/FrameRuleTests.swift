@@ -1,5 +1,5 @@
-// RFC 9113's rules for single frames, as h2spec plays them: what ends a connection, what ends one stream, what is passed over.
-// Which of its cases a gRPC service cannot meet is said in Tests/Interop/README.md.
+// RFC 9113's rules for single frames, as h2spec plays them: frames that end a connection, frames that end one stream,
+// and frames that are passed over. Tests/Interop/README.md lists the cases that a gRPC service cannot meet.
 
 import Testing
 
@@ -105,7 +105,7 @@ import Testing
   private static let begun = Frame.headers(1, Frame.call("/test/Hold"), flags: 0)
 }
 
-/// Frames of which the last is told something.
+/// A case: frames, and the error with which the server answers the last one.
 struct Case: Sendable, CustomTestStringConvertible {
   let testDescription: String
   let error: HTTP2ErrorCode
@@ -135,6 +135,6 @@ extension Frame {
     field.0.hasPrefix(":") ? headers(1, [field] + call("/test/Echo")) : headers(1, call("/test/Echo") + [field])
   }
 
-  /// Of RST_STREAM.
+  /// The error code of a RST_STREAM.
   var errorCode: UInt32 { payload.prefix(4).reduce(0) { $0 << 8 | UInt32($1) } }
 }

@@ -50,7 +50,7 @@ final class SessionMemoryTests {
     block.initializeMemory(as: UInt8.self, repeating: 7)
     let grown = try #require(functions.realloc(block.baseAddress, 64 * Self.pageBytes, memory))
     #expect(UnsafeRawBufferPointer(start: grown, count: block.count).allSatisfy { $0 == 7 })
-    // What has another place, and perhaps another size, is not given back.
+    // A block with another place, and perhaps another size, is not given back.
     memory.pointee.giveBack()
     #expect(UnsafeRawBufferPointer(start: grown, count: block.count).allSatisfy { $0 == 7 })
     functions.free(grown, memory)

@@ -1,4 +1,4 @@
-// What counts as abuse: frames by their headers, buckets, and what honest traffic earns.
+// Abuse: frames by their headers, buckets, and the allowance that honest traffic earns.
 
 import Testing
 

@@ -110,7 +110,7 @@ import Testing
     let loopback = try Loopback(RPCServerConfiguration(eventLoops: 1)) { router in
       router.register("/test/Large") { call, _ in call.respond([UInt8](repeating: 1, count: 4 << 20 - 64)) }
     }
-    // Of a Unix socket's peer the kernel never gives up by itself.
+    // The kernel never gives up by itself on a Unix socket's peer.
     let directory = TemporaryDirectory()
     let peer = RawPeer(try loopback.server.listen(unixPath: directory.path("rpc.sock")))
     let settings = Frame(type: 4, payload: [0, 4, 0x7F, 0xFF, 0xFF, 0xFF])
@@ -158,7 +158,7 @@ extension Frame {
 /// Many frames; the closure gets odd stream identifiers in ascending order.
 struct Attack: Sendable, CustomTestStringConvertible {
   let name: String
-  /// The error code that it is told.
+  /// The error code that the peer receives.
   let goaway: HTTP2ErrorCode
   let bytes: [UInt8]
 

@@ -1,4 +1,4 @@
-// More calls than an event loop can serve: who is refused, what those are told, and what becomes of the others.
+// More calls than an event loop can serve: the refused calls, their answers, and the fate of the others.
 
 import Dispatch
 import TestSupport
@@ -73,7 +73,7 @@ private struct SimulatedLoop {
     loop.reset()
     loop.run(load: load, seconds: 10)
     let goodput = Double(loop.latencies.count) * Double(SimulatedLoop.cost) / 10e9
-    // What refusing costs is lost: at ten times the load, 27 µs for each call served.
+    // The cost of refusals is lost: at ten times the load, 27 µs for each call served.
     #expect(goodput > (load > 3 ? 0.7 : 0.9))
     #expect(loop.percentile(0.99) < 65_000_000)
   }
@@ -240,7 +240,7 @@ private struct SimulatedLoop {
     for _ in 0..<RunningCallLimit.leastLimit { _ = try await results.next().get() }
   }
 
-  /// They are answered whatever the load, so they tell nothing of it.
+  /// They are answered whatever the load, and are no measure of it.
   @Test func healthChecksLeaveTheCallsTheirLimit() async throws {
     let loopback = try Loopback(Self.limitingSlowHandlers()) { router in
       router.register("/grpc.health.v1.Health/Check") { call, _ in

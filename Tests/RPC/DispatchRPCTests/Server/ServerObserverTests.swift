@@ -1,4 +1,4 @@
-// What an observer receives of a server's calls.
+// The events that an observer receives of a server's calls.
 
 import TestSupport
 import Testing

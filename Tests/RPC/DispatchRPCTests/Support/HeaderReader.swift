@@ -19,7 +19,7 @@ final class HeaderReader {
     nghttp2_hd_inflate_del(inflater)
   }
 
-  /// Of a whole block; `nil` if it is malformed.
+  /// Returns the fields of a whole block; `nil` if it is malformed.
   func read(_ block: [UInt8]) -> [String: String]? {
     var fields: [String: String] = [:]
     var block = block[...]
@@ -41,7 +41,7 @@ final class HeaderReader {
     }
   }
 
-  /// Of all HEADERS frames, which end their blocks, one after the other.
+  /// Returns the fields of all HEADERS frames, which end their blocks, one after the other.
   static func fields(of frames: [Frame]) -> [String: String]? {
     let reader = HeaderReader()
     var all: [String: String] = [:]

@@ -11,7 +11,7 @@ import Testing
 final class Loopback: Sendable {
   let server: RPCServer
   let address: SocketAddress
-  /// What the handlers saw, for tests that wait for it.
+  /// The events that the handlers saw, for tests that wait for them.
   let cancellations = Box<RPCCancellation>()
   let held = Box<RPCServerCall>()
 
@@ -120,7 +120,7 @@ final class TestClient: Sendable {
     }
   }
 
-  /// All that was asked of the connection before has been done.
+  /// Waits until all work that was queued for the connection before is done.
   func onLoop() async {
     await withCheckedContinuation { done in loop.execute { done.resume() } }
   }

@@ -1,4 +1,4 @@
-// A peer that says whatever bytes a test wants: HTTP/2 frames by hand, or no HTTP/2 at all.
+// A peer that sends any bytes that a test gives it: HTTP/2 frames by hand, or no HTTP/2 at all.
 
 import CEpoll
 import Dispatch
@@ -14,7 +14,8 @@ final class RawPeer: Sendable {
   private let descriptor: Int32
   private let queue = DispatchQueue(label: "test.raw-peer")
 
-  /// - Parameter receiveBuffer: what the kernel keeps for a peer that does not read, in bytes; megabytes where it is `nil`.
+  /// - Parameter receiveBuffer: the size of the kernel's buffer for a peer that does not read, in bytes; `nil`:
+  ///   megabytes.
   init(_ address: SocketAddress, receiveBuffer: CInt? = nil) {
     descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue), 0)
     if var receiveBuffer {
@@ -36,7 +37,8 @@ final class RawPeer: Sendable {
     _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
   }
 
-  /// What came until the peer closed; `nil` if it did not. Sending stops when the peer no longer takes it.
+  /// Returns the bytes that came until the peer closed; `nil` if it did not close. Sending stops when the peer no
+  /// longer takes it.
   func exchange(_ bytes: [UInt8]) async -> [UInt8]? {
     await withCheckedContinuation { done in
       queue.async { [descriptor] in
@@ -53,7 +55,7 @@ final class RawPeer: Sendable {
     }
   }
 
-  /// Reads until `enough` says so; the bytes so far.
+  /// Reads until `enough` returns true; returns the bytes so far.
   func exchange(_ bytes: [UInt8], until enough: @escaping @Sendable ([Frame]) -> Bool) async -> [Frame] {
     await withCheckedContinuation { done in
       queue.async { [descriptor] in

@@ -12,7 +12,7 @@ import TestSupport
 struct RawTLSOptions: Sendable {
   var minVersion = TLS1_2_VERSION
   var maxVersion = TLS1_3_VERSION
-  /// Of TLS 1.2 and before.
+  /// The ciphers for TLS 1.2 and before.
   var ciphers: String?
   /// As the extension has them; `nil` leaves it out.
   var protocols: [UInt8]? = [2] + Array("h2".utf8)
@@ -24,7 +24,7 @@ final class RawTLSPeer: @unchecked Sendable {
   // Sendable because: everything is touched only on `queue`.
 
   enum Outcome: Equatable, Sendable {
-    /// What came first.
+    /// The first bytes that came.
     case bytes([UInt8])
     case ended
     case failed(String)
@@ -132,7 +132,7 @@ final class RawTLSPeer: @unchecked Sendable {
     return SSL_write(ssl, bytes, Int32(bytes.count)) == bytes.count
   }
 
-  /// What comes until the end.
+  /// Reads until the end, and returns how the connection ended.
   func readToEnd() -> Outcome {
     while true {
       let outcome = read()
@@ -151,7 +151,7 @@ final class RawTLSPeer: @unchecked Sendable {
     return bytes
   }
 
-  /// Of the last call.
+  /// The failure of the last call.
   func failure() -> Outcome {
     let code = ERR_peek_error()
     if code != 0, let text = ERR_reason_error_string(code) {
@@ -162,7 +162,7 @@ final class RawTLSPeer: @unchecked Sendable {
   }
 }
 
-/// Takes connections one after the other, and serves each as `options` say.
+/// Takes connections one after the other, and serves each by `options`.
 final class RawTLSServer: Sendable {
   let address: SocketAddress
   private let listener: Int32

@@ -6,7 +6,7 @@ import Testing
 
 @testable import DispatchRPC
 
-/// What a side of a stream saw; messages as copies.
+/// An event that one side of a stream saw; messages as copies.
 enum Sighting: Hashable, Sendable {
   case initialMetadata(Metadata)
   case message([UInt8])
@@ -141,7 +141,7 @@ struct TestStream: Sendable {
 }
 
 extension TestClient {
-  /// - Parameter demand: messages asked for at once; `nil` for none.
+  /// - Parameter demand: the number of messages to request at once; `nil` for none.
   func open(
     _ method: String, metadata: Metadata = Metadata(), timeout: Duration? = nil, demand: Int? = .max,
     compression: RPCCompression = .identity

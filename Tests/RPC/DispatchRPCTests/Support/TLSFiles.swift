@@ -32,7 +32,7 @@ final class TLSFiles: Sendable {
       commonName: "client", [.uri("spiffe://test/client"), .dns("Client.Test")], for: .client)
   }
 
-  /// What `client` says of itself, as a server is to see it.
+  /// The names in the certificate of `client`, as a server is to see them.
   static let clientNames = RPCPeerCertificate(
     uris: ["spiffe://test/client"], dnsNames: ["client.test"], commonName: "client")
 

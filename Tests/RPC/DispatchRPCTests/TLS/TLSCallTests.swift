@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import DispatchRPC
 
-// Calls over TLS: who gets through to whom, and who is then known as whom.
+// Calls over TLS: the peers that reach each other, and the names by which the server then sees its client.
 
 @Suite(.timeLimit(.minutes(1))) struct TLSCallTests {
   private let files = TLSFiles()
@@ -264,7 +264,7 @@ extension TLSCallTests {
   }
 }
 
-// MARK: - What came of it
+// MARK: - Outcomes
 
 extension TLSCallTests {
   enum Outcome: Equatable {
@@ -272,7 +272,7 @@ extension TLSCallTests {
     case refused(String)
   }
 
-  /// Of a call to a server that tells whom it sees.
+  /// Returns the outcome of a call to a server that reports the peer that it sees.
   private func outcome(of client: RPCClientTLS, at tls: RPCServerTLS) async throws -> Outcome {
     let peers = Box<RPCPeer>()
     let loopback = try witness(tls, peers)

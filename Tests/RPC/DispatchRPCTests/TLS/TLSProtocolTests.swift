@@ -74,7 +74,7 @@ import TestSupport
     }
   }
 
-  /// Also in TLS 1.2, where the extension is the only place that says it.
+  /// Also in TLS 1.2, where only the extension names the protocol.
   @Test(arguments: [nil, [8] + Array("http/1.1".utf8)]) func noOtherProtocolInTLS12(protocols: [UInt8]?) async throws {
     let loopback = try Loopback(tls: files.server())
     let peer = RawTLSPeer(loopback.address, RawTLSOptions(maxVersion: TLS1_2_VERSION, protocols: protocols))
@@ -162,7 +162,7 @@ import TestSupport
 
   // MARK: Stalling and flooding
 
-  /// The beginning of a ClientHello that says it is as long as OpenSSL takes.
+  /// The beginning of a ClientHello whose length is the longest that OpenSSL takes.
   private static let halfHello: [UInt8] = [0x16, 3, 1, 0x40, 0, 1, 2, 0, 0, 3, 3]
 
   @Test func aHandshakeThatStallsTimesOut() async throws {
@@ -276,7 +276,7 @@ import TestSupport
       // OpenSSL passes these over.
       (record(short) + record([1, 90], type: 21) + record(huge), false),
       (record(short) + record(short, type: 23) + record(huge), false),
-      // What follows is bounded elsewhere, or encrypted.
+      // The bytes that follow are bounded elsewhere, or encrypted.
       (record(short) + record(hello(saying: 131_072, type: 11)), true), (record(short) + record(huge, type: 23), true),
     ]
   }()

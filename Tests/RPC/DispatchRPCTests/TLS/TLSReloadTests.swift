@@ -9,7 +9,7 @@ import TestSupport
 @Suite(.timeLimit(.minutes(1))) struct TLSReloadTests {
   private let files = TLSFiles()
 
-  // MARK: What cannot be used
+  // MARK: Unusable files
 
   enum Fault: String, CaseIterable {
     case missingChain, missingKey, emptyChain, emptyKey, directory, pipe, huge
@@ -18,7 +18,7 @@ import TestSupport
     case expired, notYetValid, expiredIntermediate, forClients, weak
     case missingAuthorities, emptyAuthorities
 
-    /// Which file is named, and what is said of it.
+    /// The file that the error names, and its complaint.
     func complaint(_ pair: TLSFiles.Pair, _ authorities: String) -> RPCTLSError {
       switch self {
       case .missingChain: RPCTLSError(file: pair.chain, reason: "No such file or directory")
@@ -112,7 +112,7 @@ import TestSupport
     }
   }
 
-  /// Of a key of nobody's.
+  /// A key that belongs to no certificate here.
   private static let keyWithPassword = """
     -----BEGIN ENCRYPTED PRIVATE KEY-----
     MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAh1XjDqcDcWywICCAAw

@@ -1,4 +1,4 @@
-// What operators and support staff ask.
+// The requests of operators and support staff.
 
 import StoreModel
 import TouchstoneCodec

@@ -35,7 +35,7 @@ extension V1.SubmitAttemptRequest: Request {
     }
   }
 
-  /// The event names whom the evaluation named, where there is such a one, or was when it was read.
+  /// The event names the subject of the evaluation, if that exists, or existed when it was read.
   private func isOf(_ event: EventDraft, _ opened: OpenedEvaluation, _ moment: Moment) -> Bool {
     let isNobody = event.bindingID.isEmpty && event.profileID.isEmpty && event.deviceID.isEmpty
     if !opened.profileID.isEmpty {
@@ -65,7 +65,7 @@ extension V1.SubmitAttemptRequest: Request {
 
   /// At some time of the call: made after its beginning, or erased.
   private func wasUnknown(_ binding: Ledger.BoundDevice, _ opened: OpenedEvaluation, _ moment: Moment) -> Bool {
-    // What is counted rests on the binding's absence; a refusal that changes nothing may be of a stale read.
+    // A count rests on the binding's absence; a refusal that changes nothing may rest on a stale read.
     (moment.world.hasStaleReads && moment.changeSet.changesNothing)
       || binding.step >= moment.call.dispatchedStep ?? 0 || moment.before.binding(opened.bindingID) == nil
   }
@@ -76,7 +76,7 @@ extension V1.SubmitAttemptRequest: Request {
       || moment.before.profile(applicationID, profileID).version == 0
   }
 
-  /// The one that the evaluation named; of an evaluation that named nobody, the one of the event.
+  /// The binding that the evaluation named; for an evaluation without a name, the binding of the event.
   private func binding(of opened: OpenedEvaluation, _ event: EventDraft, _ records: StoredRecords) -> BindingRecord? {
     guard let binding = records.binding(opened.bindingID.isEmpty ? event.bindingID : opened.bindingID) else {
       return nil
@@ -156,7 +156,7 @@ extension V1.SubmitAttemptRequest: Request {
       opened.signingInput, proof.signature, proof.mlDsa65Signature, by: key.publicKey, and: key.mlDSA65PublicKey ?? [])
   }
 
-  /// The device is not locked, its fingers are shown to be those of the binding, and its person wants it so (R17, R25,
+  /// The device is not locked, its fingers are shown to be those of the binding, and its person permits it (R17, R25,
   /// R27, R36).
   private func isFit(
     _ factor: V1.Factor, _ binding: BindingRecord, _ opened: OpenedEvaluation, _ moment: Moment
@@ -182,7 +182,8 @@ extension V1.SubmitAttemptRequest: Request {
       && moment.isRight(secret, kind, of: applicationID, profileID)
   }
 
-  /// R26: where it changes, to what the device says now, and not by what biometrics unlock.
+  /// R26: a new baseline is the domain state that the device reports now. A proof by a key that biometrics unlock sets
+  /// none.
   private func isBaselineRight(_ binding: BindingRecord?, _ moment: Moment) -> Bool {
     guard let binding, let new = moment.changeSet.binding(binding.bindingID), new.baseline != binding.baseline else {
       return true
@@ -257,7 +258,7 @@ extension V1.SubmitAttemptRequest: Request {
     world.require(isSuccess == (answer.message == nil), "R20", "a success with a message, or a refusal without")
     let isOurs = answer.message.map { message in Language.allCases.contains { $0.tag == message.locale } } ?? true
     world.require(isOurs, "R20", "a message in another language")
-    // A code that nobody knows is answered without one (R21).
+    // An unknown code is answered without one (R21).
     let hasCode = answer.laError != .unspecified
     if isSuccess { world.require(!hasCode, "R19", "a success with an error") }
     if case .report = attempt {} else { world.require(isSuccess || hasCode, "R19", "a refusal without an error") }
@@ -295,7 +296,7 @@ extension V1.SubmitAttemptRequest: Request {
         expiresAt: answer.tokenExpiresAt.map(UnixTime.init) ?? UnixTime(seconds: 0), issuedStep: world.time.step))
   }
 
-  /// A key that biometrics or the device passcode unlock does not tell by which it was.
+  /// A signature of a key that biometrics or the device passcode unlocks does not show which of them it was.
   private func isByBiometrics(_ subject: TokenSubject, _ world: World) -> Bool {
     switch attempt {
     case .key(let proof):

@@ -1,4 +1,4 @@
-// Every request that is sent, and what must hold of it: whom it may move the service to what, and which answers are right.
+// Every request that the simulation sends, and its laws: the changes that it may cause, and the answers that are right.
 
 import StoreModel
 import TouchstoneCodec
@@ -19,7 +19,7 @@ protocol Request: WireMessage {
   /// - Parameter moment: right before they are applied.
   func justifies(_ event: EventDraft, _ moment: Moment) -> Bool
 
-  /// What must hold of an answer, at the moment when it is given.
+  /// Checks the laws of an answer, at the moment when it is given.
   func check(_ answer: Answer, to call: Call, in world: World)
 
   /// In the trace.
@@ -82,7 +82,7 @@ extension EventDraft {
     Identifier.areEqual(self.applicationID, applicationID) && Identifier.areEqual(self.profileID, profileID)
   }
 
-  /// Where nothing is known of the profile, which may have been erased, the event names none.
+  /// If the store has no record of the profile, which may have been erased, the event names none.
   func isOfKnown(_ applicationID: String, _ profileID: String, _ moment: Moment) -> Bool {
     isOf(applicationID, moment.before.profile(applicationID, profileID).version > 0 ? profileID : "")
   }

@@ -1,4 +1,4 @@
-// Passcodes, gestures and the switches: who may set, change and erase them.
+// Passcodes, gestures and the switches: setting, changing and erasing them.
 
 import StoreModel
 import TouchstoneCodec
@@ -28,7 +28,7 @@ extension V1.SetSecretRequest: Request {
     }
   }
 
-  /// What is written is what was asked for, twice alike.
+  /// The written secret is the requested one, and the request has it twice.
   private func isSet(in moment: Moment) -> Bool {
     guard let record = moment.changeSet.profile(applicationID, profileID)?.secret(kind) else { return false }
     return moment.world.ledger.secret(of: record.verifier)?.bytes == secret?.bytes && secret == confirmation

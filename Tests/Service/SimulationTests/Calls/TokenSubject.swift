@@ -1,4 +1,4 @@
-// What a token says of itself, read without the service's help (RFC 7519).
+// The claims of a token, read without the service's help (RFC 7519).
 
 import FoundationEssentials
 import TouchstoneCrypto

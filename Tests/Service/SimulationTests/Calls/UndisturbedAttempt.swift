@@ -1,5 +1,5 @@
 // An attempt with nothing beside it and nothing in its way: there is one right answer, and this is a second way to find
-// it. What it does not tell of, it leaves to the tables.
+// it. It leaves the other cases to the tables.
 
 import StoreModel
 import TouchstoneCodec
@@ -30,7 +30,7 @@ struct UndisturbedAttempt {
   struct Expectation {
     var outcome: V1.Outcome
     var attemptsLeft: UInt32
-    /// `nil`: not told of.
+    /// `nil`: not predicted.
     var retryAfter: ClosedRange<Duration>?
   }
 
@@ -49,7 +49,7 @@ struct UndisturbedAttempt {
     }
   }
 
-  /// The evaluation's own; `nil` where two expire at one instant, so that it is not known whose it is.
+  /// The evaluation's own; `nil` if two expire at one instant, because the owner is then ambiguous.
   private var standing: EvaluationStanding? {
     let records = before.evaluations.values.filter { $0.key.expiresAt == opened.expiresAt }
     let isSwept = before.sweepMark.map { opened.expiresAt < $0 } ?? false
@@ -96,7 +96,7 @@ struct UndisturbedAttempt {
     let left = limit - device.consecutiveFailures - 1
     if left == 0 { return Expectation(outcome: .lockedOut, attemptsLeft: 0) }
     let isSpent = standing.failures + 1 >= budget
-    // What it falls back to, where it does by itself, is another question.
+    // This check does not predict the factors of an automatic fallback.
     if isSpent, opened.policy.fallback == .automatic { return nil }
     return Expectation(outcome: isSpent ? .failed : .tryAgain, attemptsLeft: left)
   }

@@ -1,5 +1,5 @@
-// What is offered for a known binding, with nothing beside the call: no factor that is locked, off, or not set, and the
-// right word on the fingers.
+// The offer for a known binding, with nothing beside the call: no factor that is locked, off, or not set, and the right
+// word on the fingers.
 
 import StoreModel
 import TouchstoneCodec

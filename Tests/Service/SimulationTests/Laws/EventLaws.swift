@@ -1,4 +1,4 @@
-// What may stand in an event: known words, names and numbers, and nothing else (R41).
+// The permitted contents of an event: known words, names and numbers, and nothing else (R41).
 
 import TouchstoneCodec
 import TouchstoneCrypto
@@ -66,7 +66,7 @@ extension ChangeSet {
 }
 
 extension Call {
-  /// Garbled bytes may ask for a payment that was in no person's mind.
+  /// Garbled bytes may request a payment that no person intended.
   fileprivate func explains(_ detail: EventDetail) -> Bool {
     let transaction = (request as? V1.BeginEvaluationRequest)?.transaction
     return mentions(detail.value) || transaction.map { People.digest(of: $0) == detail.value } == true

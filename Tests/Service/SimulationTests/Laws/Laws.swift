@@ -1,4 +1,4 @@
-// What every change of what is durable obeys, whoever asked for it.
+// The laws of every change to durable records, whatever its cause.
 
 import StoreModel
 import TouchstoneCodec

@@ -1,4 +1,5 @@
-// The truth: who signed what, what was opened for whom, what was handed out. The services know none of it.
+// The truth: the signatures of each key, the evaluations of each subject, and everything that was handed out. The
+// services have no access to it.
 
 import SimulatedPhone
 import TouchstoneCodec
@@ -18,20 +19,20 @@ final class Ledger {
   private var challenges: Set<[UInt8]> = []
   private var names: Set<[UInt8]> = []
   private var tokenIDs: Set<String> = []
-  /// When an answer said that a binding is revoked, or a profile erased.
+  /// The step at which an answer reported that a binding is revoked, or a profile erased.
   private var endings: [[UInt8]: Int] = [:]
   private var beginnings: [[UInt8]: Int] = [:]
   private var secrets: [[UInt8]: HashedSecret] = [:]
   private var bindings: [[UInt8]: BoundDevice] = [:]
   private var lockSteps: [[UInt8]: Int] = [:]
 
-  /// What a key signed, with its person's consent.
+  /// A key's signature, with its person's consent.
   struct Signature {
     var publicKey: [UInt8]
     var message: [UInt8]
   }
 
-  /// Of a binding, what never changes.
+  /// The parts of a binding that never change.
   struct BoundDevice {
     var applicationID: String
     var profileID: String
@@ -96,7 +97,7 @@ final class Ledger {
 
   func secret(of verifier: [UInt8]) -> HashedSecret? { secrets[Array(verifier.dropFirst())] }
 
-  // MARK: What was handed out
+  // MARK: Handed out
 
   func note(_ evaluation: OpenedEvaluation, sealed: [UInt8]) {
     evaluations[sealed] = evaluation
@@ -125,7 +126,7 @@ final class Ledger {
   /// False where it was seen before.
   func isNew(challenge: [UInt8]) -> Bool { challenges.insert(challenge).inserted }
 
-  // MARK: What begins
+  // MARK: Beginnings
 
   func noteBeginning(_ applicationID: String, _ profileID: String, at step: Int) {
     beginnings[Self.name(applicationID, profileID)] = step
@@ -136,7 +137,7 @@ final class Ledger {
     beginnings[Self.name(applicationID, profileID)]
   }
 
-  // MARK: What is over
+  // MARK: Endings
 
   func noteRevoked(bindingID: String, at step: Int) { noteEnding(of: Array(bindingID.utf8), at: step) }
 
@@ -144,7 +145,7 @@ final class Ledger {
     endings[Self.name(applicationID, profileID)] = step
   }
 
-  /// When an answer said so; `nil`: none did.
+  /// The step at which an answer reported it; `nil`: none did.
   func revokedStep(ofBinding bindingID: String) -> Int? { endings[Array(bindingID.utf8)] }
 
   /// The last time.
@@ -158,7 +159,7 @@ final class Ledger {
   }
 }
 
-/// What a verifier was made of.
+/// The secret of which a verifier was made.
 struct HashedSecret: Hashable {
   var bytes: [UInt8]
   /// Whose it is, in the service's own words.
@@ -169,7 +170,7 @@ struct HashedSecret: Hashable {
 final class OpenedEvaluation {
   let number: Int
   let applicationID: String
-  /// Of both at most one is not empty.
+  /// At most one of the two is not empty.
   let bindingID: String
   let profileID: String
   let policy: EvaluationPolicy
@@ -177,7 +178,7 @@ final class OpenedEvaluation {
   let signingInput: [UInt8]
   let expiresAt: UnixTime
   var successCount = 0
-  /// When an answer said that it is over; `nil`: none did.
+  /// The step at which an answer reported that it is over; `nil`: none did.
   private(set) var finishedStep: Int?
 
   init(
@@ -237,7 +238,7 @@ final class IssuedToken {
   let expiresAt: UnixTime
   let issuedStep: Int
   var consumptionCount = 0
-  /// When an answer said that it is revoked; `nil`: none did.
+  /// The step at which an answer reported that it is revoked; `nil`: none did.
   var revokedStep: Int?
 
   init(

@@ -1,4 +1,5 @@
-// Whoever proves nothing is answered alike, whether a binding is active, revoked or unknown, a profile known or not (R37).
+// A caller without a proof gets the same answers whether a binding is active, revoked or unknown, and whether a profile
+// is known or not (R37).
 
 import SimulatedPhone
 import TouchstoneCodec
@@ -8,7 +9,8 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// Asks the same of subjects that nobody without their phone or secret may tell apart, and compares the answers.
+/// Sends the same requests about subjects that a caller without their phone or secret must not be able to tell apart,
+/// and compares the answers.
 final class Mirror {
   private unowned let world: World
   private unowned let people: People
@@ -16,7 +18,7 @@ final class Mirror {
   private let strangersKey: SoftwareKey
   private var chance: Chance { world.chance }
 
-  /// Whom a request names.
+  /// The subject that a request names.
   private enum Named {
     case binding(String)
     case profile(String)
@@ -28,7 +30,7 @@ final class Mirror {
     strangersKey = people.keys.take()
   }
 
-  /// No clock moves but between the rounds, for what is asked at another time may be answered otherwise.
+  /// The clock moves only between the rounds, because a request at another time may be answered otherwise.
   func compare() {
     world.withStillClock {
       let subjects =
@@ -44,12 +46,12 @@ final class Mirror {
 
   // MARK: Subjects
 
-  /// An active one, a revoked one, and one that never was, all of the kind that the unknown one seems to be: there may be
-  /// known ones like it.
+  /// An active one, a revoked one, and one that never was, all of the kind that the unknown one seems to be: known ones
+  /// like it are possible.
   private func bindings() -> [Named]? {
     let unknown = Base64URL.encode(chance.bytes(16))
     let kind = World.standIns.standing(ofUnknownBinding: unknown, in: applicationID)
-    // All phones here are of this family; one of another is refused before anything else is asked (R38).
+    // All phones here are of this family; one of another is refused before any other check (R38).
     guard kind.platformFamily == .iOS else { return nil }
     let holder = ProfileRecord(
       applicationID: applicationID, profileID: ProfileRecord.standInID(forUnknownBinding: unknown))
@@ -105,7 +107,7 @@ final class Mirror {
     return World.standIns.standing(of: holder, hasSecret: true)
   }
 
-  /// Of one length, for what is sealed is as long as what is in it.
+  /// The ids have one length, because sealed content is as long as its plain text.
   private func newProfileID() -> String {
     let profileID = Base64URL.encode(chance.bytes(12))
     world.ledger.note(name: profileID)
@@ -158,7 +160,7 @@ final class Mirror {
 
   // MARK: Asking
 
-  /// A stranger's phone, as it says of itself.
+  /// A stranger's phone, by its own report.
   private func posture() -> V1.DevicePosture {
     let phone = Phone(deviceID: "a stranger's phone")
     phone.osMajorVersion = chance.pick([8, 9, 17, 26, 27])
@@ -232,7 +234,7 @@ final class Mirror {
       : V1.Secret(kind: .gesture(V1.GestureProof(points: [8, 7, 6, 3])))
   }
 
-  /// `nil` for a binding, whose profile a stranger does not know.
+  /// `nil` for a binding, whose profile is unknown to a stranger.
   private func change(of subject: Named, by secret: V1.Secret) -> V1.SetSecretResponse? {
     guard case .profile(let profileID) = subject else { return nil }
     return world.ask(
@@ -285,7 +287,7 @@ final class Mirror {
 }
 
 extension V1.BeginEvaluationResponse {
-  /// Of what is random, its length alone.
+  /// The answer with the lengths of its random parts in their place.
   fileprivate var withoutItsOwn: V1.BeginEvaluationResponse {
     var answer = self
     answer.evaluation = Array("\(evaluation.count)".utf8)

@@ -20,15 +20,15 @@ final class ProofLedger {
     var counter: UInt32
   }
 
-  /// What was signed with them, by their attestation objects.
+  /// The signing inputs of registrations, by their attestation objects.
   private var registrations: [[UInt8]: [UInt8]] = [:]
   /// By their signatures.
   private var uses: [[UInt8]: PasskeyUse] = [:]
   /// By the bytes of attestations and assertions.
   private var vouchings: [[UInt8]: Vouching] = [:]
-  /// Of apps, how often each key asserted.
+  /// The number of assertions of each app's key.
   private var assertionCounts: [[UInt8]: UInt32] = [:]
-  /// What was accepted last, by what counts.
+  /// The counter accepted last, by the name of its owner.
   private var counters: [[UInt8]: UInt32] = [:]
 
   // MARK: Passkeys
@@ -78,7 +78,7 @@ final class ProofLedger {
     return true
   }
 
-  /// What was accepted last.
+  /// The counter that the service accepted last.
   func counter(of binding: BindingRecord) -> UInt32 { counters[binding.countersName, default: 0] }
 }
 

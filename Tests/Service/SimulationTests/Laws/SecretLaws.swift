@@ -1,4 +1,4 @@
-// What every change of a passcode's or gesture's standing obeys (R13–R17).
+// The laws of every change to a passcode's or gesture's standing (R13–R17).
 
 import StoreModel
 import TouchstoneCodec

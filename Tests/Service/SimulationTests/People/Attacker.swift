@@ -1,4 +1,4 @@
-// Somebody on the line: sees every answer and every proof that is sent, has a key of their own, and tries.
+// An attacker on the line, who sees every answer and every proof that is sent, has a key of their own, and tries.
 
 import SimulatedPhone
 import TestSupport
@@ -55,7 +55,7 @@ final class Attacker {
 
   // MARK: Guessing
 
-  /// A signature by a key that nobody bound.
+  /// A signature by a key that is not bound.
   private func guessKey() {
     guard let prompt = somePrompt else { return }
     let signature = people.sign(prompt.response.signingInput, with: ownKey)
@@ -69,7 +69,7 @@ final class Attacker {
     people.submit(secretGuess(), to: prompt)
   }
 
-  /// Right where somebody chose what many choose.
+  /// The guess is right if its person chose a common secret.
   private func secretGuess() -> V1.SubmitAttemptRequest.Attempt {
     if chance.happens(70) {
       return .passcode(V1.PasscodeProof(passcode: chance.happens(90) ? "000111" : chance.pick(Names.passcodes)))
@@ -84,7 +84,7 @@ final class Attacker {
 
   // MARK: Replaying
 
-  /// What was signed for one evaluation is sent to another.
+  /// Sends a signature for one evaluation to another.
   private func replay() {
     guard let signed = somePrompt, let prompt = somePrompt, let key = signed.credential.key(for: .biometry) else {
       return
@@ -178,7 +178,7 @@ final class Attacker {
     people.begin(phone, chance.pick(Names.applications), as: stolen)
   }
 
-  /// A device that says what did not happen, or that it is locked and cannot tell whose fingers it has.
+  /// A device that reports events that did not happen, or reports that it is locked and has no domain state.
   private func lie() {
     guard let prompt = somePrompt else { return }
     if chance.happens(40), let attempt = people.proof(for: prompt) {
@@ -192,7 +192,7 @@ final class Attacker {
     people.submit(.report(V1.DeviceReport(laError: code)), to: prompt)
   }
 
-  /// Somebody else's ticket, or somebody else's key.
+  /// Another person's ticket, or another person's key.
   private func enrolBySomebodyElsesKey() {
     guard let enrolment = chance.pickAny(people.wallet.enrolments),
       let signed = chance.pickAny(people.wallet.enrolments)
@@ -207,8 +207,8 @@ final class Attacker {
         keys: [key], posture: enrolment.phone.posture(in: enrolment.request.applicationID), replaceExisting: true))
   }
 
-  /// Somebody's ticket, by a key of the attacker's own, and certificates that do not prove it (R44): of hardware that nobody
-  /// knows, of another ticket, or of another key.
+  /// Another person's ticket, by a key of the attacker's own, and certificates that do not prove it (R44): of unknown
+  /// hardware, of another ticket, or of another key.
   private func attest() {
     guard let enrolment = chance.pickAny(people.wallet.enrolments),
       let other = chance.pickAny(people.wallet.enrolments)
@@ -261,7 +261,7 @@ final class Attacker {
         authority: chance.happens(80) ? .oldSecret(guess) : .primary(people.primary(ageSeconds: 100_000))))
   }
 
-  /// Bytes that may be no request at all, or one that nobody meant.
+  /// Bytes that may be no request at all, or one that no caller intended.
   private func garble() {
     guard var sent = chance.pickAny(world.recentMessages) else { return }
     for _ in 0..<chance.within(1...4) { flip(&sent.bytes) }

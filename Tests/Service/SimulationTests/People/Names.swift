@@ -1,7 +1,7 @@
-// Who and what there is in every world.
+// The people and things in every world.
 
 enum Names {
-  /// Two that only their bytes tell apart, as some of the profiles.
+  /// Two that differ only in their bytes, as do some of the profiles.
   static let applications = ["com.example.café", "com.example.cafe\u{301}"]
   /// The one that serves passkeys and takes the word of an app, and in some worlds takes no key without it.
   static let provenApplication = applications[0]
@@ -10,9 +10,9 @@ enum Names {
   static let devices = (1...4).map { "phone-\($0)-5f9c27e8ab4d6b" }
   static let unknownBindings = ["bnd-of-nobody", "AAAAAAAAAAAAAAAAAAAAAA"]
   static let unknownProfiles = ["nobody", "alice "]
-  /// What an operator writes beside a revocation or an unlocking.
+  /// The reason that an operator gives for a revocation or an unlocking.
   static let reason = "the phone was lost"
-  /// Nobody but `Mirror` asks for these.
+  /// Only `Mirror` sends requests about these.
   enum Mirrored {
     static let application = "com.example.mirror"
     static let device = "phone-of-the-known-d41c7e0b93f52a"

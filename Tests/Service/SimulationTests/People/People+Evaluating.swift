@@ -1,4 +1,4 @@
-// What people prove, and what is done with the tokens that they get for it.
+// The proofs that people give, and their use of the tokens that they get for them.
 
 import TouchstoneCodec
 import TouchstoneCrypto
@@ -29,7 +29,7 @@ extension People {
     begin(phone, applicationID, as: credential)
   }
 
-  /// Of a profile alone: without a phone that is bound.
+  /// Begins an evaluation of a profile alone, without a phone that is bound.
   func begin(_ phone: Phone, _ applicationID: String, _ profileID: String) {
     var request = opening(phone, applicationID, policy: chance.pick(["login", "everything", "once"]))
     request.profileID = profileID
@@ -37,7 +37,7 @@ extension People {
     open(request, on: phone, for: nobody)
   }
 
-  /// - Parameter credential: the phone's own, unless somebody lies.
+  /// - Parameter credential: the phone's own, unless the caller lies.
   func begin(_ phone: Phone, _ applicationID: String, as credential: Credential) {
     var request = opening(phone, applicationID, policy: chance.pick(Self.policies))
     // A ProfileTouchID needs no binding to be named.
@@ -65,7 +65,7 @@ extension People {
   /// Mostly one of the newest.
   func somePrompt() -> Prompt? { chance.pickAny(chance.happens(80) ? wallet.prompts.suffix(3) : wallet.prompts) }
 
-  /// The person presents the right finger, the device passcode, or whatever else is asked for.
+  /// The person presents the right finger, the device passcode, or whatever else the phone requires.
   func prove() { if let prompt = somePrompt() { prove(prompt) } }
 
   func prove(_ prompt: Prompt) {

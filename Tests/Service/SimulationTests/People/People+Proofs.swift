@@ -56,7 +56,7 @@ extension People {
 
   func beginByPasskey() { if let credential = chance.pickAny(wallet.passkeys) { begin(byPasskey: credential) } }
 
-  /// Of its binding, of its profile, or of nobody.
+  /// Begins an evaluation for its binding, for its profile, or without a subject.
   func begin(byPasskey credential: Credential) {
     let phone = chance.pick(phones)
     var request = opening(phone, credential.applicationID, policy: chance.pick(["login", "payment", "everything"]))
@@ -112,7 +112,7 @@ extension People {
     request.appAssertion = assertion(of: app, over: data.bytes)
   }
 
-  /// What a genuine app says of a new App Attest key of its own.
+  /// A genuine app's attestation of a new App Attest key of its own.
   func attestation(of app: VouchingApp, over clientData: [UInt8]) -> [UInt8] {
     guard let bytes = app.service.attestKey(app.keyID, clientDataHash: sha256(clientData)) else {
       preconditionFailure("an app has its own key")

@@ -1,4 +1,4 @@
-// What people set up, and what they ask of those who support them.
+// People's settings, and their requests to support staff.
 
 import TouchstoneCodec
 import TouchstonePolicy

@@ -1,4 +1,4 @@
-// A phone, as far as the services can tell: its keys, what it says of itself, and who holds it.
+// A phone, as far as the services can tell: its keys, its reports, and its owner.
 
 import SimulatedPhone
 import TouchstoneCodec
@@ -23,7 +23,8 @@ final class Phone {
       passcodeSet: isPasscodeSet, domainState: domainState(in: applicationID))
   }
 
-  /// Of the resulting set alone (R23); none without fingers, before iOS 9, or while the phone is locked.
+  /// A function of the resulting set of fingers alone (R23); none without fingers, before iOS 9, or while the phone is
+  /// locked.
   func domainState(in applicationID: String) -> [UInt8] {
     guard !fingers.isEmpty, !isLockedOut, osMajorVersion >= 9 else { return [] }
     return Array("fingers \(fingers) on \(deviceID) for \(applicationID)".utf8)
@@ -48,7 +49,7 @@ final class Phone {
   }
 }
 
-/// What a phone holds to speak for one profile in one application.
+/// The secrets by which a phone speaks for one profile in one application.
 struct Credential {
   var applicationID: String
   var profileID: String
@@ -56,7 +57,7 @@ struct Credential {
   /// Two at most; none where a ProfileTouchID stands in their place.
   var keys: [GuardedKey] = []
   var profileTouchID: [UInt8] = []
-  /// Of a passkey, which has no phone.
+  /// The authenticator of a passkey, which has no phone.
   var authenticator: SimulatedAuthenticator?
   /// The app that vouches for the keys; `nil`: none does.
   var app: VouchingApp?
@@ -69,7 +70,7 @@ struct Credential {
 struct GuardedKey {
   var key: SoftwareKey
   var protection: V1.KeyProtection
-  /// Of a hybrid key, whose half on P-256 is `key` (R48).
+  /// The hybrid key whose half on P-256 is `key` (R48).
   var hybrid: HybridKey?
 
   var factor: V1.Factor { protection == .biometryAny || protection == .biometryCurrentSet ? .biometry : .deviceOwner }

@@ -1,9 +1,9 @@
-// What people, and whoever looks over their shoulders, have seen lately.
+// The things that people, and attackers who watch them, have seen lately.
 
 import TouchstoneCodec
 
 struct Wallet {
-  /// Of each kind, so many are remembered, the newest last.
+  /// The number remembered of each kind; the newest is last.
   private static let memory = 24
 
   private(set) var prompts: [Prompt] = []
@@ -31,13 +31,13 @@ struct Wallet {
 /// An evaluation on a phone's screen.
 struct Prompt {
   var phone: Phone
-  /// Whose proof it waits for; without keys and passkey where a passcode is asked for.
+  /// The credential whose proof it waits for; without keys and passkey if it waits for a passcode.
   var credential: Credential
   var request: V1.BeginEvaluationRequest
   var response: V1.BeginEvaluationResponse
 }
 
-/// A ticket, and the phone that it was asked for, or beside which a passkey is registered.
+/// A ticket, and the phone that it was issued for, or beside which a passkey is registered.
 struct Enrolment {
   var phone: Phone
   var request: V1.BeginBindingRequest

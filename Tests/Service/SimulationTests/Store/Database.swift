@@ -1,4 +1,4 @@
-// What is durable, whatever dies: the records that all replicas share, and the laws that every change of them obeys.
+// The durable records that all replicas share, whatever dies, and the laws that every change of them obeys.
 
 import StoreModel
 import TouchstonePolicy
@@ -13,7 +13,7 @@ final class Database {
   private(set) var past: StoredRecords?
   private var log: [LoggedEvent] = []
   private var lastFaultStep: Int?
-  /// What a store that loses commits goes back to.
+  /// The records to which a store that loses commits goes back.
   private var beforeLastCommit: StoredRecords?
   private unowned let world: World
 
@@ -44,7 +44,7 @@ final class Database {
     do throws(StoreError) { return .success(try body(&records)) } catch { return .failure(error) }
   }
 
-  /// What a process was told is durable stays when it dies.
+  /// The commits that the store confirmed to a process stay durable when the process dies.
   func lose(_ life: Life) {
     if mutation == .storeLosesTheLastCommit, let before = beforeLastCommit { records = before }
   }
@@ -67,7 +67,7 @@ final class Database {
     return .success(())
   }
 
-  /// A process was told that its change set is durable: what it admitted by it may be verified.
+  /// A process got the confirmation that its change set is durable: it may verify the guesses that it admitted by it.
   func acknowledged(_ changeSet: ChangeSet, since before: StoredRecords, to life: Life) {
     for case .putProfile(let record) in changeSet.changes {
       let old = before.profile(record.applicationID, record.profileID)

@@ -1,4 +1,4 @@
-// What a store that is broken on purpose makes of a change set.
+// The changes that a store that is broken on purpose makes of a change set.
 
 import StoreModel
 import TouchstonePolicy
@@ -24,7 +24,7 @@ extension Mutation {
 }
 
 extension Change {
-  /// What it writes decides nothing else.
+  /// No other decision rests on its writes.
   fileprivate var restsOnly: Bool {
     switch self {
     case .touchBinding, .raiseProofCounter: true

@@ -20,9 +20,9 @@ final class Call: IncomingCall, @unchecked Sendable {
   let method: String
   let message: [UInt8]
   let language: String?
-  /// What was sent, where it is a request at all.
+  /// The request that was sent, if the bytes are a request at all.
   let request: (any Request)?
-  /// Its bytes are not those that somebody meant.
+  /// Its bytes are not those that the caller intended.
   let isGarbled: Bool
   let life: Life
   let loop: SimulatedEventLoop
@@ -67,7 +67,7 @@ final class Call: IncomingCall, @unchecked Sendable {
   /// Something else happens beside it.
   func disturb() { before = nil }
 
-  /// The caller goes away. What it asked for may still be done.
+  /// The caller goes away. The service may still do the requested work.
   func cancel() { isCancelled = true }
 
   private func end(_ ending: Ending) {

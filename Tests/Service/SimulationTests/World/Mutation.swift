@@ -3,14 +3,14 @@
 enum Mutation: String, CaseIterable, Sendable {
   /// Compare-and-set without the compare.
   case storeIgnoresVersions
-  /// What a decision rests on is not compared; what it writes is.
+  /// The store does not compare the records on which a decision rests; it compares those that the decision writes.
   case storeIgnoresRequirements
   case storeForgetsTickets
-  /// The last change set that was said to be durable is gone after a crash.
+  /// The last change set that was confirmed as durable is gone after a crash.
   case storeLosesTheLastCommit
-  /// A change set is said to be durable, and now and then is never written.
+  /// A change set is confirmed as durable, and now and then is never written.
   case storeSaysYesAndWritesNothing
-  /// A change set is said to be durable a while before it is.
+  /// A change set is confirmed as durable a while before it is.
   case storeAnswersBeforeItWrites
   case storeDropsEvents
   /// Two attempts at one secret may be counted as one.

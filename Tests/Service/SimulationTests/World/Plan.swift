@@ -1,4 +1,4 @@
-// What kind of world a seed makes: calm or stormy, one replica or two, patient policies or strict ones.
+// The kind of world that a seed makes: calm or stormy, one replica or two, patient policies or strict ones.
 
 import TouchstonePolicy
 
@@ -20,7 +20,7 @@ struct Plan {
   let secretThreads: Int
   let enrolment: EnrolmentPolicy
   let policies: [EvaluationPolicy]
-  /// Of the most patient policy that there ever is.
+  /// The limit of the most patient policy that there ever is.
   let failuresBeforeLockout: UInt32 = 5
 
   init(by chance: Chance, mutation: Mutation?) {
@@ -56,7 +56,7 @@ struct Plan {
     return policy
   }
 
-  // MARK: What a mutated service is configured with
+  // MARK: Configuration of a mutated service
 
   var servedPolicies: [EvaluationPolicy] { policies.map(served) }
 
@@ -75,9 +75,10 @@ struct Plan {
 
   private static let laxLadder = Ladder(rungs: (5...14).map { Ladder.Rung(failures: $0, effect: .lock(.seconds(1))) })
 
-  // MARK: What changes
+  // MARK: Changes
 
-  /// What an operator may have put into the configuration meanwhile: what it was, or something stricter.
+  /// The policies that an operator may have put into the configuration meanwhile: those from before, or something
+  /// stricter.
   func policies(by chance: Chance) -> [EvaluationPolicy] {
     var changed = servedPolicies
     guard chance.happens(50) else { return changed }

@@ -12,7 +12,7 @@ final class Life: @unchecked Sendable {
   let replica: Int
   let loops: [SimulatedEventLoop]
   fileprivate(set) var isOver = false
-  /// Given to an event loop and not answered. Of a life that is over: as they were when it ended.
+  /// Calls given to an event loop and not answered. If the life is over: as they were when it ended.
   fileprivate(set) var calls: [Call] = []
 
   /// Those in force, each from a step on.
@@ -69,7 +69,7 @@ final class Replica: @unchecked Sendable {
     service.replacePolicies(policies)
   }
 
-  /// Nobody holds anybody any longer.
+  /// Breaks the reference cycles of the replica.
   func disband() {
     end()
     for life in lives { life.calls = [] }
@@ -81,7 +81,7 @@ final class Replica: @unchecked Sendable {
     for loop in life.loops { loop.stop() }
   }
 
-  /// kill -9, and a new process over what was committed. Nobody ever hears of the calls in flight.
+  /// kill -9, and a new process over the committed records. The calls in flight are never answered.
   func restart() {
     let lost = life.calls
     end()

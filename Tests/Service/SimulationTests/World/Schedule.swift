@@ -1,7 +1,7 @@
-// What is about to happen, in an order that chance chooses.
+// The events that are about to happen, in an order that chance chooses.
 
-/// Holds everything that waits: answers of the store, verdicts of the workers, timers. What runs on an event loop waits
-/// there (`SimulatedEventLoop`), for that keeps its order.
+/// Holds everything that waits: answers of the store, verdicts of the workers, timers. Work of an event loop waits
+/// there (`SimulatedEventLoop`), because that keeps its order.
 final class Schedule {
   struct Task {
     /// In the trace.

@@ -5,9 +5,9 @@ import TouchstonePolicy
 final class SimulatedTime {
   /// Everything happens in a step; within one, no clock moves.
   private(set) var step = 0
-  /// What the services' clocks show.
+  /// The time that the services' clocks show.
   private(set) var now = UnixTime(seconds: 1_700_000_000)
-  /// What timers go by: never jumps, never goes back.
+  /// The time that drives timers: never jumps, never goes back.
   private(set) var elapsed = Duration.zero
   /// `now` of each step.
   private var history: [UnixTime]
@@ -24,7 +24,7 @@ final class SimulatedTime {
     history.append(now)
   }
 
-  /// What the wall clock showed since a step.
+  /// The earliest time that the wall clock showed since a step.
   func earliest(since step: Int) -> UnixTime { history[step...].min() ?? now }
   func latest(since step: Int) -> UnixTime { history[step...].max() ?? now }
 }

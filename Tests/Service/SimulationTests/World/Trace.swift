@@ -1,8 +1,8 @@
-// What happened, line by line: the same for the same seed, to the letter.
+// The events of a world, line by line: the same for the same seed, to the letter.
 
 /// Holds no random bytes: the signatures of two runs differ.
 final class Trace {
-  /// Kept only while somebody reads them: a thousand good seeds write no line.
+  /// Kept only if they are read: a thousand good seeds write no line.
   private(set) var lines: [String] = []
   private let isRecording: Bool
 

@@ -1,4 +1,4 @@
-// What the services write for their operators: read line by line, for nobody's secret may stand in it (R41).
+// The services' logs for their operators: read line by line, because no secret may stand in them (R41).
 
 import Logging
 

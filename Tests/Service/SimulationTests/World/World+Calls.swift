@@ -1,4 +1,4 @@
-// How calls are sent and answered in a world, and what the laws ask about them.
+// Calls are sent and answered in a world; the laws query it about them.
 
 import DispatchRPC
 import TouchstoneCodec
@@ -70,22 +70,22 @@ extension World {
     }
   }
 
-  /// Somebody does not wait any longer.
+  /// A caller stops waiting.
   func hangUp() {
     guard let call = chance.pickAny(replicas.flatMap(\.life.calls)) else { return }
     trace.note("\(time.step) the caller of call \(call.number) hangs up")
     call.cancel()
   }
 
-  // MARK: What laws ask for
+  // MARK: Queries of the laws
 
   /// The event of this answer, written while its call was in flight (R41).
   func requireEvent(of call: Call, _ kind: String, where isRight: (EventDraft) -> Bool) {
     require(claimEvent(of: call, kind, where: isRight), "R41", Self.isWithout(kind, call))
   }
 
-  /// The event of an answer about a profile. It names none if nothing was known of the profile (R37). Such an event may be
-  /// of another profile's call, so one that names this profile goes first.
+  /// The event of an answer about a profile. It names none if the store had no record of the profile (R37). Such an
+  /// event may be of another profile's call, so one that names this profile goes first.
   func requireEvent(of call: Call, _ kind: String, ofPerhapsUnknown profileID: String, in applicationID: String) {
     let isThere =
       claimEvent(of: call, kind) { $0.isOf(applicationID, profileID) }

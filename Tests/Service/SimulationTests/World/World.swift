@@ -1,8 +1,8 @@
 // One simulated world: services, their store, phones, people and an attacker, all by one seed.
 //
 // A world runs in steps. In each, chance picks what happens next: an event loop runs a round, the store answers, a
-// timer fires, somebody asks for something, a clock jumps, a process dies. The services are the real ones, with their
-// policy and codec; everything around them is simulated, and knows the truth that the services must find out.
+// timer fires, a person sends a request, a clock jumps, a process dies. The services are the real ones, with their
+// policy and codec; everything around them is simulated, and holds the truth that the services must find out.
 
 import DispatchRPC
 import Logging
@@ -30,7 +30,7 @@ final class World: @unchecked Sendable {
   private(set) lazy var secretWatch = SecretWatch(world: self)
   private(set) var replicas: [Replica] = []
   private(set) var violation: Violation?
-  /// What was sent lately, for whoever listens on the line.
+  /// The messages that were sent lately, for an attacker who listens on the line.
   var recentMessages: [(type: any Request.Type, bytes: [UInt8])] = []
 
   let serviceChance: Chance
@@ -53,7 +53,7 @@ final class World: @unchecked Sendable {
   /// Until the plan is done or a rule did not hold. Once.
   func run() -> Violation? {
     replicas = (0..<plan.replicaCount).map { Replica(index: $0, world: self) }
-    // What is left holds this world, and would keep it for ever.
+    // The remaining work holds this world, and would keep it for ever.
     defer {
       for replica in replicas { replica.disband() }
       replicas = []
@@ -144,7 +144,7 @@ final class World: @unchecked Sendable {
     }
   }
 
-  // MARK: What goes wrong by itself
+  // MARK: Spontaneous faults
 
   private static let jumps: [Duration] = [
     .seconds(1), .seconds(20), .seconds(61), .seconds(61), .seconds(121), .seconds(301), .seconds(901), .seconds(3_601),
@@ -219,7 +219,7 @@ final class World: @unchecked Sendable {
     return roots
   }
 
-  /// What the services make of whom they do not know.
+  /// The stand-ins that the services make for unknown subjects.
   static let standIns = StandIns(pepper: keys.pepper)
 
   /// As an authenticator keeps it.
@@ -260,7 +260,7 @@ final class World: @unchecked Sendable {
     var environment = ServiceEnvironment(
       clock: { [unowned self] in plan.mutation == .clockStandsStill ? start : time.now }, verificationThreads: 1,
       secrets: SimulatedExecutor(world: self, life: life), timer: SimulatedTimer(world: self, life: life))
-    // Each refusal comes long after the one before: the laws want an event of each.
+    // Each refusal comes long after the one before: the laws require an event of each.
     environment.monotonicClock = { [unowned self] in
       refusalHours += 1
       return MonotonicTime(nanoseconds: refusalHours * 3_600_000_000_000)

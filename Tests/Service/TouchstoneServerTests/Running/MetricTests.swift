@@ -38,7 +38,7 @@ struct MetricTests {
         #expect(process.number("grpc_server_call_sent_total_compressed_message_size_bytes_count\(labels)}") == count)
         #expect(process.number("grpc_server_call_duration_seconds_bucket\(labels),le=\"100\"}") == count)
       }
-      // What was never called begins at 0, so that its rate is right from the first call on.
+      // A method that was never called begins at 0, so that its rate is right from the first call on.
       #expect(process.number("grpc_server_call_started_total{grpc_method=\"other\"}") == 0)
       let text = process.metrics()
       #expect(!text.contains("planted"))
@@ -47,7 +47,8 @@ struct MetricTests {
     }
   }
 
-  /// Of PostgreSQL, of TLS, of retention, of files that only some configurations name, and what a reload sets.
+  /// The families of PostgreSQL, of TLS, of retention, of files that only some configurations name, and those that a
+  /// reload sets.
   private static let absent: Set<MetricFamily> = [
     .storeConnections, .storeTransactions, .auditUnsealed, .clockOffset, .handshakes, .certificateExpiry,
     .archiveSuccess, .trustDataWritten, .reloadSuccess,
@@ -95,11 +96,13 @@ struct MetricTests {
       let process = try await TestProcess.start(in: directory)
       #expect(process.number("touchstone_reload_last_success_timestamp_seconds") == nil)
       _ = try await process.reload("policies: {evening: {purpose: login, factors: [biometry]}}")
-      #expect(try await process.untilNumber("touchstone_reloads_total{result=\"done\"}") { $0 == 1 } == 1)
+      #expect(
+        try await process.untilNumber("touchstone_reloads_total{result=\"done\",cause=\"signal\"}") { $0 == 1 } == 1)
       #expect(process.number("touchstone_evaluations_total{policy=\"evening\",result=\"opened\"}") == 0)
       let taken = try await process.untilNumber("touchstone_reload_last_success_timestamp_seconds")
       _ = try await process.reload("policies: {}x")
-      #expect(try await process.untilNumber("touchstone_reloads_total{result=\"refused\"}") { $0 == 1 } == 1)
+      #expect(
+        try await process.untilNumber("touchstone_reloads_total{result=\"refused\",cause=\"signal\"}") { $0 == 1 } == 1)
       #expect(process.number("touchstone_reload_last_success_timestamp_seconds") == taken)
       await process.stop()
     }

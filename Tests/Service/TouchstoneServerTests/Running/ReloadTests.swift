@@ -1,4 +1,4 @@
-// What a reload takes, what it refuses, and what waits for a restart.
+// The settings that a reload takes, those that it refuses, and those that wait for a restart.
 
 import TestSupport
 import Testing
@@ -69,6 +69,43 @@ struct ReloadTests {
       #expect(refusal.text.contains("configuration refused, nothing changed at=touchstone: the configuration has no"))
       #expect(refusal.text.contains("section callers") && refusal.text.contains("restart the service if this is meant"))
       #expect(try await process.reload(callers).text.contains("callers=local"))
+      await process.stop()
+    }
+  }
+
+  @Test(
+    "A file that changed is taken when two looks have seen it, and a wrong one is refused once until it changes again")
+  func watching() async throws {
+    try await withTemporaryDirectory { directory in
+      let process = try await TestProcess.start(in: directory)
+      let evening = "policies: {evening: {purpose: login, factors: [biometry]}}\n"
+      try await process.look(evening)
+      let taken = await process.log.next(containing: "configuration reloaded")
+      #expect(taken.text.contains("added=evening cause=files files=configuration"))
+
+      try await process.look("policies: {}x", times: 5)
+      let refusal = await process.log.next(containing: "configuration refused")
+      #expect(refusal.text.hasSuffix("cause=files") && refusal.text.contains("touchstone.yaml:1:"))
+      try await process.look(evening + "# mended\n", times: 5)
+      #expect(await process.log.next(containing: "configuration re").text.contains("cause=files files=configuration"))
+
+      // After the looks: their figures count no reload for files that stayed.
+      #expect(try await process.reload(evening).text.contains("cause=signal files=configuration"))
+      for (result, number) in [("done", 2.0), ("refused", 1)] {
+        #expect(process.number("touchstone_reloads_total{result=\"\(result)\",cause=\"files\"}") == number)
+      }
+      await process.stop()
+    }
+  }
+
+  @Test("Keys that are rotated are taken, and keys that the first start made are no change")
+  func rotation() async throws {
+    try await withTemporaryDirectory { directory in
+      let process = try await TestProcess.start(in: directory)
+      try await process.look(times: 3)
+      _ = try KeyStore.rotate(directory: directory + "/data/keys", .signing, usedFrom: 1)
+      try await process.look()
+      #expect(await process.log.next(containing: "configuration re").text.contains("cause=files files=keys"))
       await process.stop()
     }
   }

@@ -36,7 +36,7 @@ final class TestProcess: Sendable {
           let configuration = try read()
           let service = try RunningService.start(configuration, logger: logger, version: "1.2.3-test")
           started.resume(returning: .success((service.addresses[0], service.metrics)))
-          service.serve(configuration, logger: logger, until: events.next, reading: read)
+          service.serve(configuration, logger: logger, until: { _ in events.next() }, reading: read)
           service.stop(grace: .seconds(5)) { end.finish() }
         } catch {
           started.resume(returning: .failure(error))
@@ -77,6 +77,13 @@ final class TestProcess: Sendable {
     return await log.next(containing: "configuration re")
   }
 
+  /// Writes the file and lets the service look at its files so many times. Returns when it has.
+  func look(_ configuration: String? = nil, times: Int = 2) async throws {
+    if let configuration { try File.write(configuration, to: configurationPath) }
+    for _ in 0..<times { events.send(.look) }
+    await events.allTaken()
+  }
+
   /// Returns when the service has drained and its store is closed.
   func stop() async {
     events.send(.stop)
@@ -86,16 +93,36 @@ final class TestProcess: Sendable {
 
 /// In their order, for a thread that waits.
 private final class Events: Sendable {
-  private let waiting = Mutex<[ServiceEvent]>([])
+  private struct State {
+    var waiting: [ServiceEvent] = []
+    /// Resumed when the thread has done with all events, and waits for another one.
+    var allTaken: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let state = Mutex(State())
   private let count = DispatchSemaphore(value: 0)
 
   func send(_ event: ServiceEvent) {
-    waiting.withLock { $0.append(event) }
+    state.withLock { $0.waiting.append(event) }
     count.signal()
   }
 
+  /// After at least one was sent.
+  func allTaken() async {
+    await withCheckedContinuation { continuation in
+      state.withLock { $0.allTaken.append(continuation) }
+      send(.look)
+    }
+  }
+
   func next() -> ServiceEvent {
+    let idle = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+      guard state.waiting.isEmpty else { return [] }
+      defer { state.allTaken = [] }
+      return state.allTaken
+    }
+    for continuation in idle { continuation.resume() }
     count.wait()
-    return waiting.withLock { $0.removeFirst() }
+    return state.withLock { $0.waiting.removeFirst() }
   }
 }

@@ -1,4 +1,4 @@
-// What a service does beside its calls, each on a store of its own.
+// The work that a service does beside its calls, each on a store of its own.
 
 import StoreConformance
 import Synchronization
@@ -21,7 +21,7 @@ struct UpkeepTests {
     }
   }
 
-  /// What a sweep told the service.
+  /// The events that a sweep reported to the service.
   private final class Sweeps: Sendable {
     let clockChecks = Mutex<[Bool]>([])
 
@@ -71,7 +71,7 @@ struct UpkeepTests {
       #expect(await log.next(containing: "signed from event").text.contains("from event 1 on"))
       signing.look()
       signing.keysChanged()
-      // The writes that they may have asked for are over then.
+      // The writes that they may have started are over then.
       try await store.probe()
       #expect(log.lines.isEmpty)
     }

@@ -4,7 +4,7 @@ import TouchstoneCrypto
 
 @testable import TouchstoneService
 
-/// Who calls: every kind of peer, with every kind of key.
+/// Callers: every kind of peer, with every kind of key.
 struct AuthorizationTests {
   private static let spiffe = "spiffe://example.org/shop"
 
@@ -230,7 +230,7 @@ struct AuthorizationTests {
     for other in ["cafe\u{301}", "Shop", "shop ", "sho", "", "*"] { #expect(!grants.include(application: other)) }
   }
 
-  // MARK: What can be configured
+  // MARK: Configuration
 
   @Test(arguments: [
     (CertificateName.spiffe("spiffe://example.org/a/b-c_d.e"), true), (.spiffe("spiffe://example.org"), true),

@@ -7,7 +7,7 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// A ProfileTouchID says by itself whose it is (R30), and is no key.
+/// A ProfileTouchID identifies its profile by itself (R30), and is no key.
 struct BearerTests {
   private static let identifier = "4f1c9d6a-b2e8-4c77-9a51-0d3e6f8b2a94"
 
@@ -16,12 +16,12 @@ struct BearerTests {
     return (service, try service.bind(holding: Self.identifier))
   }
 
-  /// Names nobody.
+  /// The request names no subject.
   private func open(_ service: TestService, policy: String = "login") async throws -> V1.BeginEvaluationResponse {
     try await service.begin(profileID: "", policy: policy)
   }
 
-  // MARK: Nobody named
+  // MARK: Without a named subject
 
   // R30, R40
   @Test func anIdentifierResolvesItsProfile() async throws {
@@ -48,7 +48,7 @@ struct BearerTests {
     #expect(try await open(service).denial == nil)
   }
 
-  // R7, R8, R37: it is nobody's device that is guessed at.
+  // R7, R8, R37: the guess is at no device.
   @Test func aWrongOneCountsInItsEvaluationAlone() async throws {
     let (service, phone) = try await start()
     let opened = try await open(service)
@@ -70,7 +70,7 @@ struct BearerTests {
     #expect(revoked.outcome == .tryAgain)
   }
 
-  // R25: and none of them can be had where nobody was named.
+  // R25: and none of them is possible without a named subject.
   @Test func otherFingersNeedAnotherFactor() async throws {
     let (service, _) = try await start()
     _ = try await service.set(.passcode("2468"))
@@ -105,7 +105,7 @@ struct BearerTests {
     #expect(answer.token.isEmpty)
   }
 
-  /// Nothing else proves who somebody is.
+  /// Nothing else identifies a person.
   @Test(arguments: [
     Attempt.typed("2468"), .drawn(0, 1, 2, 5),
     .key(V1.KeyProof(signature: [UInt8](repeating: 7, count: 64), factor: .biometry)),
@@ -133,7 +133,7 @@ struct BearerTests {
     #expect(error.fields == ["profile_touch_id.profile_touch_id"])
   }
 
-  // MARK: Of a named phone
+  // MARK: With a named phone
 
   @Test func theNamedPhonesIdentifierIsRight() async throws {
     let (service, phone) = try await start()
@@ -153,7 +153,7 @@ struct BearerTests {
     #expect(service.store.records.device("phone-2-5f9c27e8ab4d6b").version == 0)
   }
 
-  // R31: who has keys is not asked for an identifier.
+  // R31: a phone with keys does not prove itself by an identifier.
   @Test func aPhoneWithKeysHoldsNone() async throws {
     let service = try await TestService.start()
     let phone = try await service.bind()

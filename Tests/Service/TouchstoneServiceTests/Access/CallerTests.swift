@@ -10,7 +10,7 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// Every method asks who calls before it does anything else.
+/// Every method checks the caller before it does anything else.
 struct CallerTests {
   private static let open = ServedMethods.all.filter { $0.rule == .open }.map(\.path)
   private static let guarded = ServedMethods.all.filter { $0.rule != .open }.map(\.path)
@@ -132,7 +132,7 @@ struct CallerTests {
     }
   }
 
-  /// Who may not call learns nothing of what a request must look like.
+  /// A caller that may not call learns nothing about the form of a request.
   @Test func aMalformedRequestOfAStrangerIsRefusedAsAnyOther() {
     let service = InProcessService(callers: [CallerDefinition("shop", keys: [TestKey.shop])])
     let path = "/touchstone.v1.EvaluationService/BeginEvaluation"
@@ -142,7 +142,7 @@ struct CallerTests {
     )
   }
 
-  // MARK: What is sealed
+  // MARK: Sealed contents
 
   private static let applicationID = TestService.applicationID
 
@@ -184,7 +184,7 @@ struct CallerTests {
 
   // MARK: Reloading
 
-  /// What was found out of a connection's peer lasts no longer than the callers.
+  /// The service's findings about a connection's peer last no longer than the callers.
   @Test func newCallersHoldForConnectionsThatAreThere() {
     let service = InProcessService(callers: [CallerDefinition("shop", .spiffe("spiffe://x/shop"))])
     let connection = InProcessConnection(.certified(["spiffe://x/shop"]))

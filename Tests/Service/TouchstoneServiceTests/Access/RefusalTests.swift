@@ -11,9 +11,9 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// What the protos' comments promise of each refusal: status, reason, field, and a word for the person.
+/// The promises of the protos' comments for each refusal: status, reason, field, and a word for the person.
 struct RefusalTests {
-  /// Somebody with a phone, a passcode and a gesture; and a device of bob's.
+  /// A person with a phone, a passcode and a gesture; and a device of bob's.
   private struct World: Sendable {
     let service: TestService
     let phone: TestPhone
@@ -46,7 +46,7 @@ struct RefusalTests {
     var tellsThePerson: Bool
     /// The kind of the event that it leaves.
     var event: String
-    /// It may say more than the caller's answer.
+    /// It may be more precise than the caller's answer.
     var eventReason: String
     var make: Make
 
@@ -74,7 +74,7 @@ struct RefusalTests {
           applicationID: application, evaluation: opened.evaluation,
           attempt: .primary(world.service.primary(.seconds(61))), posture: .healthy), language: language)
     },
-    // The app sends the attempt again by itself: the person is told nothing.
+    // The app sends the attempt again by itself: the answer has no message for the person.
     Row(
       "EvaluationService/SubmitAttempt", "APP_ASSERTION_NOT_ACCEPTED", tells: false, event: "evaluation.refused",
       because: "APP_ATTEST_KEY_UNKNOWN"
@@ -347,7 +347,7 @@ extension RPCError {
 }
 
 extension AttestationTrust {
-  /// Of this make alone.
+  /// Trusts this make alone.
   init(_ maker: AndroidMaker) throws {
     self.init()
     roots = try Certificate.readPEM(String(decoding: maker.rootPEM, as: UTF8.self))

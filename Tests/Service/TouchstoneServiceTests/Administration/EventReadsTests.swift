@@ -14,7 +14,7 @@ struct EventReadsTests {
   private static let crowdFilter = V1.EventFilter(applicationID: Sample.application, kinds: ["never"])
   private static let lastFilter = V1.EventFilter(applicationID: Sample.application, kinds: ["last"])
   private static let places = StoreTurns.Kind.eventReads.places
-  /// Of the log, in reads.
+  /// The log's length, in reads.
   private static let pages = 10
 
   private let bench = InProcessService {
@@ -63,7 +63,7 @@ struct EventReadsTests {
     #expect(bench.go(.eventReads) { !list.sent.isEmpty } <= (Self.places + 1) * EventList.maximumReads + 1)
   }
 
-  /// The store is not asked for what nobody waits for, and the places are free for others.
+  /// The service does not query the store for a cancelled watch, and the places are free for others.
   @Test func watchesThatAreCancelledReadNoMore() throws {
     for watch in crowd { watch.cancel() }
     bench.settle()

@@ -87,7 +87,7 @@ struct ListEventsTests {
     let first = try list(V1.EventFilter(applicationID: Self.application, kinds: ["a"]), size: 2)
     let second = try list(V1.EventFilter(kinds: ["b"]), size: 2, token: first.nextPageToken)
     #expect(second.events.map(\.sequence) == [6, 7])
-    // What is given beside a token is not looked at.
+    // A sequence number beside a token is ignored.
     #expect(try list(after: 9, token: first.nextPageToken).events.map(\.sequence) == Array(3...10))
   }
 
@@ -98,7 +98,7 @@ struct ListEventsTests {
     #expect(error?.fields == ["page_token"])
   }
 
-  /// Nobody reads on behind a gap.
+  /// No list continues behind a gap.
   @Test func eventsOfTheNextPageThatWereArchivedAreMissed() throws {
     commit(10)
     let first = try list(size: 4)

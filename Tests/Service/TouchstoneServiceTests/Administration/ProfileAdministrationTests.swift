@@ -8,7 +8,7 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// What operators see of a profile, and what they may do to it.
+/// The parts of a profile that operators see, and the changes that they may make to it.
 struct ProfileAdministrationTests {
   private let service: TestService
 
@@ -43,7 +43,7 @@ struct ProfileAdministrationTests {
     #expect(try await service.profile().secrets == [])
   }
 
-  // R41: who asks for somebody unknown is an event, which names nobody: it may be somebody erased.
+  // R41: a query for an unknown profile is an event without a name: the name may be an erased one.
   @Test func askingForAnUnknownProfileIsAnEvent() async throws {
     #expect(await refusal { try await service.profile("nobody") }.code == .notFound)
     let event = try #require(service.events.last)
@@ -140,14 +140,14 @@ struct ProfileAdministrationTests {
     }
     #expect(gone.code == .notFound)
     #expect(try await service.submit(phone, opened).outcome != .succeeded)
-    // Of a stand-in, which may have a gesture alone.
+    // The answer of a stand-in, which may have a gesture alone.
     #expect([.tryAgain, .factorRequired].contains(try await service.attempt(.typed("2468")).outcome))
     #expect(try await service.settings() == V1.UnlockSettings(biometryEnabled: true))
     let erased = service.events.filter { $0.kind == "profile.erased" }
     #expect(erased.map(\.profileID) == [""])
   }
 
-  // R32: who comes after it begins without its tokens and its devices.
+  // R32: the next profile of that name begins without its tokens and its devices.
   @Test func whoTakesTheNameOfAnErasedProfileIsSomebodyElse() async throws {
     let phone = try await service.bind()
     _ = try await service.set(.passcode("2468"))

@@ -71,7 +71,7 @@ struct BindingTests {
 
   enum Erasure: CaseIterable { case ofAKnownOne, ofANewOne, ofOneMadeMeanwhile, rightBeforeTheCommit, whileNew }
 
-  // R28: it was given to somebody else.
+  // R28: the ticket was issued for another profile.
   @Test(arguments: Erasure.allCases, [true, false])
   func aTicketEndsWithTheProfileThatItWasGivenTo(_ erasure: Erasure, _ isProven: Bool) async throws {
     if erasure == .ofAKnownOne || erasure == .rightBeforeTheCommit { _ = try await service.set(.passcode("2468")) }
@@ -92,7 +92,8 @@ struct BindingTests {
     #expect(service.events.allSatisfy { $0.profileID.isEmpty && $0.deviceID.isEmpty })
   }
 
-  // R28: what another application erases, known or not, is nothing to it, and hardly anything that its own one erases.
+  // R28: an erasure in another application does not affect the ticket, whether the profile is known or not; one in its
+  // own application hardly does.
   @Test(arguments: ["com.example.shop", TestService.applicationID])
   func anErasureOfOthersLeavesATicketForANewProfile(_ applicationID: String) async throws {
     let phone = TestPhone()
@@ -132,7 +133,7 @@ struct BindingTests {
     #expect(service.events.filter { $0.kind == "binding.refused" }.count == RefusalThrottle.burst)
   }
 
-  /// Of all that a binding rests on, its ticket needs the holder alone, and so does a refusal.
+  /// A binding rests on more records, but its ticket needs the holder alone, and so does a refusal.
   @Test func aTicketAndARefusalReadTheHolderAlone() async throws {
     let service = try await TestService.start()
     let phone = TestPhone()

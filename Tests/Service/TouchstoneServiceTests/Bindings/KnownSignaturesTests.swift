@@ -6,7 +6,7 @@ import TouchstoneAttestation
 
 /// R44: what is kept of signatures is bounded, whatever phones there are.
 struct KnownSignaturesTests {
-  /// Of as many makes.
+  /// Returns one signature each of so many makes.
   private func signatures(_ count: Int) throws -> [AuthoritySignature] {
     try (0..<count).map { _ in
       let maker = AndroidMaker()
@@ -30,7 +30,7 @@ struct KnownSignaturesTests {
     #expect(found.dropFirst(2).allSatisfy(known.contains))
     #expect(known.certificate(of: found[1].certificate.der) == nil)
     #expect(found.dropFirst(2).allSatisfy { known.certificate(of: $0.certificate.der) == $0.certificate })
-    // One that is there already pushes nobody out.
+    // A signature that is there already pushes none out.
     known.insert(found[2])
     #expect(known.count == KnownSignatures.maximumCount && known.contains(found[3]))
   }

@@ -7,8 +7,8 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// What a service takes from its surroundings can be given: calls without a server, chance from a seed, other policies
-/// while it serves.
+/// A test can supply a service's surroundings: calls without a server, chance from a seed, other policies while it
+/// serves.
 struct EnvironmentTests {
   /// A binding and a login, all on this thread.
   private func story(on service: InProcessService) throws -> (opened: V1.BeginEvaluationResponse, bindingID: String) {
@@ -72,7 +72,7 @@ struct EnvironmentTests {
     service.replacePolicies([])
     #expect(try await service.submit(phone, new).outcome == .invalidContext)
     #expect(await refusal { try await service.begin(phone) }.fields == ["policy"])
-    // What was begun under settings that hold again is valid again.
+    // An evaluation that began under settings that hold again is valid again.
     service.replacePolicies(EvaluationPolicy.builtIn)
     #expect(try await service.submit(phone, older).outcome == .succeeded)
   }

@@ -46,7 +46,7 @@ struct IdentifierTests {
     #expect(try await service.settings(applicationID: one).passcodeSet)
   }
 
-  /// What the rules refuse as a name, every method refuses, by its field.
+  /// Every method refuses a name that the rules refuse, and names the field.
   @Test(arguments: [
     "", "\u{0}", "a\nb", "\u{7F}", "\u{85}", String(repeating: "x", count: 129), String(repeating: "é", count: 65),
   ])

@@ -130,7 +130,7 @@ struct WireTranslationTests {
     (Duration.seconds(60), V1.Duration(seconds: 60, nanoseconds: 0)),
     (.milliseconds(1_500), V1.Duration(seconds: 1, nanoseconds: 500_000_000)),
     (.nanoseconds(1), V1.Duration(seconds: 0, nanoseconds: 1)), (.zero, V1.Duration(seconds: 0, nanoseconds: 0)),
-    // Of one sign, as google/protobuf/duration.proto has it.
+    // Both parts have one sign, as in google/protobuf/duration.proto.
     (.milliseconds(-1_500), V1.Duration(seconds: -1, nanoseconds: -500_000_000)),
   ])
   func durations(_ duration: Duration, _ wire: V1.Duration) {

@@ -9,7 +9,7 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// From begin to answer: what an attempt may find when it comes back, and who wins where several come.
+/// From begin to answer: the states that an attempt may find when it comes back, and the winner if several come.
 struct EvaluationTests {
   private let service: TestService
 
@@ -38,7 +38,7 @@ struct EvaluationTests {
         "EvaluationService/CanEvaluatePolicy",
         V1.CanEvaluatePolicyRequest(
           applicationID: TestService.applicationID, policy: "login", bindingID: bindingID, posture: phone.posture))
-      // What the stand-in of one that is unknown offers depends on the pepper (R37).
+      // The offer of an unknown one's stand-in depends on the pepper (R37).
       if bindingID != "unknown" { #expect(answer.canEvaluate) }
     }
     #expect(service.store.commitCount == commits)
@@ -153,7 +153,7 @@ struct EvaluationTests {
     #expect(service.store.records.device(phone.deviceID).version == 0)
   }
 
-  // R37: to somebody without the phone, who can neither sign nor name its domain state.
+  // R37: the answers are those to a caller without the phone, which can neither sign nor name its domain state.
   @Test func unknownRevokedForeignAndWrongAnswerAlike() async throws {
     let wrong = try await service.bind()
     let revoked = try await service.bind(TestPhone(deviceID: "phone-2-5f9c27e8ab4d6b"))

@@ -7,7 +7,7 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// What would be answered, and by which rule.
+/// The answer that a call would get, and the rule behind it.
 struct ExplainTests {
   private let service: TestService
 
@@ -92,7 +92,7 @@ struct ExplainTests {
       "AdministrationService/GetProfile",
       V1.GetProfileRequest(applicationID: TestService.applicationID, profileID: phone.profileID))
     #expect(profile.postures == [explained.posture])
-    // What the request says comes first.
+    // The request's own values come first.
     #expect(try await explain(service, phone).posture == nil)
   }
 
@@ -115,7 +115,7 @@ struct ExplainTests {
     #expect(seen() == proven)
   }
 
-  // R37: nothing is kept of what is unknown or revoked, and support is told that nothing is.
+  // R37: the store keeps nothing of an unknown or revoked one, and the answer to support states that.
   @Test func ofAnUnknownBindingNothingIsKept() async throws {
     let error = await refusal { try await explainUnseen(service, "nobody") }
     #expect(error.code == .notFound)
@@ -156,7 +156,7 @@ struct ExplainTests {
         == ["begin.application_id", "begin.policy", "begin.posture"])
     let time = V1.Timestamp(seconds: 0, nanoseconds: -1)
     #expect(await fields(V1.ExplainEvaluationRequest(at: time)) == ["at", "begin"])
-    // What is wrong beside it hides nothing of it.
+    // Another fault beside it hides none of its faults.
     #expect(await fields(V1.ExplainEvaluationRequest(begin: empty.begin, at: time)).first == "at")
     #expect(await fields(V1.ExplainEvaluationRequest(begin: empty.begin, at: time)).count == 3)
   }

@@ -5,7 +5,7 @@ import TouchstonePolicy
 
 @testable import TouchstoneService
 
-/// A story through the wire, told in a text that people read: every answer of it, word for word.
+/// A story through the wire, in a text for readers: every answer of it, word for word.
 struct LockoutDialogueTests {
   // R3, R4, R7, R9, R12, R13, R18, R20
   @Test func theLockoutStory() async throws {
@@ -45,7 +45,7 @@ struct LockoutDialogueTests {
   }
 }
 
-/// Writes down what the phone asks and what the service answers.
+/// Writes down the phone's requests and the service's answers.
 private final class Dialogue {
   private let service: TestService
   private let phone: TestPhone
@@ -128,7 +128,7 @@ private final class Dialogue {
     let path = "\(#filePath)".split(separator: "/").dropLast(2).joined(separator: "/")
     let expected = try String(contentsOfFile: "/\(path)/Dialogues/\(name)", encoding: .utf8)
     let told = lines.dropFirst().joined(separator: "\n") + "\n"
-    // What is behind the comment's lines.
+    // The text after the comment's lines.
     let written = expected.split(separator: "\n", omittingEmptySubsequences: false).drop { $0.hasPrefix("#") }
       .joined(separator: "\n")
     #expect(told == written, "\(name) is to be:\n\(told)")

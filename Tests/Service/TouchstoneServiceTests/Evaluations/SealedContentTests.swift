@@ -5,7 +5,7 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// What the service hands out sealed comes back as it was, to the one it was sealed for, or not at all.
+/// Sealed content comes back as it was, to the caller for which it was sealed, or not at all.
 struct SealedContentTests {
   private static let applicationID = "com.example.bank"
   private static let now = UnixTime(seconds: 1_800_000_000)
@@ -77,7 +77,7 @@ struct SealedContentTests {
   // R28, R34
   @Test(arguments: [
     (Caller.local, "com.example.shop"), (Caller(identity: "another"), applicationID), (.local, ""),
-    // What is in front moves over to what is behind: lengths are part of the context.
+    // The end of one name moves to the front of the next: lengths are part of the context.
     (Caller(identity: "localc"), "om.example.bank"),
   ])
   func nobodyElseOpensIt(_ caller: Caller, _ applicationID: String) {

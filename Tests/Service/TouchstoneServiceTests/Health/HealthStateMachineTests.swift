@@ -59,7 +59,7 @@ struct HealthStateMachineTests {
   @Test mutating func aClockByWhichAllIsVoidStopsUntilItIsUsable() {
     health.clockChecked(isUsable: false)
     #expect(!health.isServing)
-    // What the store says does not make up for it.
+    // No result of the store makes up for it.
     _ = health.storeFailed()
     _ = health.probed(isAvailable: true)
     #expect(!health.isServing)

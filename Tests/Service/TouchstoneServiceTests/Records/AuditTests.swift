@@ -9,7 +9,7 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// What every flow leaves in the audit log, in order, and what it must never leave (R41).
+/// The events that every flow leaves in the audit log, in order, and the contents that it must never leave (R41).
 struct AuditTests {
   private let service: TestService
 
@@ -55,7 +55,7 @@ struct AuditTests {
     #expect(service.events.allSatisfy { $0.bindingID == phone.bindingID && $0.profileID == "alice" })
   }
 
-  // R41: the attempt that locked is told from those that were refused while it was locked.
+  // R41: the log tells the attempt that locked from those that were refused while it was locked.
   @Test func aLockoutSaysWhetherItCounted() async throws {
     _ = try await service.set(.passcode("2468"))
     let opened = try await service.begin(profileID: "alice")
@@ -105,7 +105,7 @@ struct AuditTests {
       ])
   }
 
-  // R41: what was refused is told by the same name, whatever refused it.
+  // R41: the log gives a refused payment the same name, whatever refused it.
   @Test func aRefusedPaymentSaysWhichTransactionAndWhy() async throws {
     let phone = try await service.bind()
     let digest = V1.Transaction.dinner.digest
@@ -135,7 +135,7 @@ struct AuditTests {
       ])
   }
 
-  // R37: the log tells apart what the caller is not told apart.
+  // R37: the log tells apart causes that the caller's answers do not.
   @Test func whyAProofIsWrongIsForTheLogAlone() async throws {
     let (active, revoked) = (
       try await service.bind(), try await service.bind(TestPhone(deviceID: "phone-2-5f9c27e8ab4d6b"))
@@ -181,12 +181,12 @@ struct AuditTests {
   }
 }
 
-/// All that a phone, a caller and the service told each other in a story that touches every kind of event.
+/// The secrets that a phone, a caller and the service exchanged in a story that touches every kind of event.
 private struct Secrets {
   struct Secret {
     var bytes: [UInt8]
 
-    /// However somebody might have written it down.
+    /// Every form in which it might have been written down.
     var forms: [String] {
       let base64URL = Base64URL.encode(bytes)
       let base64 = String(base64URL.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })

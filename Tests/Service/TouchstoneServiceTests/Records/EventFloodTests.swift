@@ -8,7 +8,7 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// What floods of refusals leave in the audit log, and what they never leave out (R41).
+/// The events that floods of refusals leave in the audit log, and those that they never leave out (R41).
 struct EventFloodTests {
   private let service: TestService
 
@@ -87,14 +87,14 @@ struct EventFloodTests {
     #expect(count("evaluation.succeeded", service) == 30)
   }
 
-  /// What the answer rests on is made sure as before, and a store that is down answers nobody.
+  /// The service confirms the facts behind the answer as before, and answers no call while the store is down.
   @Test func aRefusalWithoutAnEventIsConfirmed() async throws {
     for _ in 0..<RefusalThrottle.burst { try await service.revoke(token: "none") }
     service.store.failConfirmations(.unavailable)
     #expect(await refusal { try await service.revoke(token: "none") }.code == .unavailable)
   }
 
-  /// Whether there is an event is asked first.
+  /// The service first checks whether there is an event.
   @Test func aDenialToBindWithoutAnEventReadsNothing() async throws {
     let service = try await TestService.start()
     var phone = TestPhone()
@@ -112,7 +112,7 @@ struct EventFloodTests {
     #expect(service.events.last?.details.last == .suppressed(4))
   }
 
-  // MARK: What counts on nothing that lasts
+  // MARK: Calls that count on nothing that lasts
 
   // R35, R37: anyone opens as many as they like, of names that they make up, too.
   @Test(arguments: [true, false]) func evaluationsThatAreEndedFillNoDisk(isKnown: Bool) async throws {
@@ -128,7 +128,7 @@ struct EventFloodTests {
     #expect(count("evaluation.refused", service) == RefusalThrottle.burst)
   }
 
-  // R37: the answers are the same, and what is of somebody who is there is in the log in any case.
+  // R37: the answers are the same, and events of a known profile are in the log in any case.
   @Test func failuresOfMadeUpNamesFillNoDiskAndThoseOfKnownOnesAreAllThere() async throws {
     let phone = try await service.bind()
     var stranger = phone
@@ -149,7 +149,7 @@ struct EventFloodTests {
     #expect(service.store.records.device(phone.deviceID).biometry.consecutiveFailures == 4)
   }
 
-  // R37: guesses at secrets of nobody count and are answered as those of somebody who is there.
+  // R37: guesses at an unknown profile's secrets count, and are answered as those of a known one.
   @Test func guessesAtSecretsOfMadeUpProfilesAreThrottledAndCounted() async throws {
     let unknown = service.unknownProfileID(with: [.passcode])
     _ = try await service.set(.passcode("2468"))
@@ -240,7 +240,7 @@ struct EventFloodTests {
     #expect(!service.events.contains { $0.details.contains { $0.key == "suppressed" } })
   }
 
-  // R41: what was left out is told once, however often it was tried.
+  // R41: the log states the number of left-out events once, however many attempts there were.
   @Test func theNextEventTellsHowManyWereLeftOut() async throws {
     var phone = try await service.bind()
     phone.posture.passcodeSet = false
@@ -278,7 +278,7 @@ struct EventFloodTests {
 }
 
 extension TestService {
-  /// A phone of a known binding, or of one that nobody has.
+  /// A phone of a known binding, or of an unknown one.
   fileprivate func bindOrMakeUp(_ isKnown: Bool) async throws -> TestPhone {
     guard !isKnown else { return try await bind() }
     var phone = TestPhone()

@@ -27,7 +27,7 @@ struct EventThrottleTests {
     #expect(throttle.admit(cancels, of: "shop", at: later).suppressed == nil)
   }
 
-  /// Names are bytes, and where one ends tells.
+  /// Names are bytes, and the place where one ends matters.
   @Test func namesThatDifferAreCountedApart() {
     var throttle = EventThrottle()
     for named in ["\u{E9}", "e\u{301}", "a", "ab"] {
@@ -71,7 +71,7 @@ struct EventThrottleTests {
     #expect(throttle.admit(cancels, of: "shop", at: later).suppressed == 1)
   }
 
-  // MARK: What is always written
+  // MARK: Events that are always written
 
   // R37: what follows is the same, whether it was required or not.
   @Test func whatIsRequiredTakesTheSameRoomAndIsNeverCounted() {
@@ -202,7 +202,7 @@ struct EventThrottleTests {
     }
     #expect(throttle.keyCount(of: "shop") <= EventThrottle.maximumKeys + 1)
     #expect(events <= EventThrottle.callerBurst + 40)
-    // And it is nobody else's.
+    // And it is no other caller's.
     #expect(throttle.admit(cancels, of: "game", at: start).suppressed == 0)
   }
 
@@ -214,7 +214,7 @@ struct EventThrottleTests {
     }
     let later = start.advanced(by: .seconds(3_600))
     #expect(throttle.admit(Self.key("another", "token.refused"), of: "shop", at: later).suppressed == 0)
-    // What was left out of either answer, and the new one.
+    // The left-out counts of either answer, and the new key.
     #expect(throttle.keyCount(of: "shop") == 3)
     #expect(throttle.admit(cancels.shared, of: "shop", at: later).suppressed == 5)
   }

@@ -53,7 +53,7 @@ struct StandInPopulationTests {
     return policy
   }
 
-  /// What can be proven of a key that is bound on these devices (R42 to R44).
+  /// The facts that can be proven of a key that is bound on these devices (R42 to R44).
   private static let proofs: [PlatformFamily: [ProvenKeys]] = [
     .iOS: [ProvenKeys(), ProvenKeys(all: .app)], .macOS: [ProvenKeys(), ProvenKeys(all: .app)], .web: [ProvenKeys()],
     .android: [
@@ -82,7 +82,7 @@ struct StandInPopulationTests {
       isBiometryEnrolled: true, isBiometryLockedOut: false, isPasscodeSet: true, domainState: domainState)
   }
 
-  /// What a stranger is told of them by one probe.
+  /// The answers about them that a stranger gets by one probe.
   private func answers(
     _ accounts: Set<Account>, to probe: DevicePosture, under policy: EvaluationPolicy
   ) -> Set<Preflight> {
@@ -93,7 +93,7 @@ struct StandInPopulationTests {
       })
   }
 
-  // MARK: Who is asked about
+  // MARK: Accounts
 
   private func unknown(seed: UInt64, servesPasskeys: Bool = false) throws -> Set<Account> {
     var generator = SeededGenerator(seed: seed)
@@ -155,7 +155,7 @@ struct StandInPopulationTests {
       var profile = ProfileStanding.none
       for secret in secrets { profile = profile.settingSecret(secret, at: Self.now) }
       for preferred in [nil] + secrets.map(Optional.some) {
-        // Nobody leaves themselves without any way in.
+        // No person disables every way in.
         for isBiometryEnabled in secrets.isEmpty ? [true] : [true, false] {
           var settings = profile.settings
           (settings.isBiometryEnabled, settings.preferred) = (isBiometryEnabled, preferred)
@@ -183,7 +183,7 @@ struct StandInPopulationTests {
     }
   }
 
-  /// All probes together tell what a stand-in is: somebody can have bound the same.
+  /// All probes together show the whole standing of a stand-in: a person can have bound the same.
   @Test(arguments: seeds) func eachUnknownOneHasAPossibleTwin(_ seed: UInt64) throws {
     for account in try unknown(seed: seed) {
       let family = try #require(account.binding.platformFamily)
@@ -201,8 +201,8 @@ struct StandInPopulationTests {
     }
   }
 
-  /// An id that is known in one application is unknown in the others. If it were the only one to answer differently there,
-  /// that would tell.
+  /// An id that is known in one application is unknown in the others. If only that one were answered differently there,
+  /// the difference would show it.
   @Test func anUnknownOneIsAnotherInEachApplication() throws {
     let standIns = StandIns(pepper: try Pepper(bytes: (0..<Pepper.byteCount).map { UInt8($0) }))
     let ids = (0..<200).map { "unknown \($0)" }
@@ -225,7 +225,7 @@ struct StandInPopulationTests {
     #expect(OSReleases.iOS.majors == Self.releases[.iOS] && OSReleases.macOS.majors == Self.releases[.macOS])
   }
 
-  /// As a phone is updated, and its new domain state accepted. Whoever asked before sees none that goes back.
+  /// A phone is updated, and its new domain state accepted. A caller who probed before sees no device that goes back.
   @Test func anotherReleaseMovesSomeToItAndNoneElsewhere() {
     var generator = SeededGenerator(seed: 8)
     let next = OSReleases(majors: OSReleases.iOS.majors + [27])

@@ -7,10 +7,10 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// R37: whoever asks about people and phones that are not there is answered as if they were, at every step.
+/// R37: a caller that names unknown people and phones gets answers as if they existed, at every step.
 struct StandInTests {
-  /// What somebody without the secret can see of a person, from the first question to the disabled secret. Without what
-  /// is random.
+  /// The parts of a person's answers that a caller without the secret can see, from the first request to the disabled
+  /// secret. Random parts are left out.
   private struct Story: Hashable {
     var preflights: [V1.CanEvaluatePolicyResponse] = []
     var openings: [V1.BeginEvaluationResponse] = []
@@ -68,7 +68,7 @@ struct StandInTests {
     #expect(secrets.startedCount - count == verified)
   }
 
-  // R37: somebody of whom only a phone is known.
+  // R37: a profile of which only a phone is known.
   @Test func whoHasNoSecretLooksLikeNobody() async throws {
     let service = try await start()
     let phone = try await service.bind(TestPhone(profileID: stranger(withGesture: false, service).profileID))
@@ -77,7 +77,7 @@ struct StandInTests {
     let other = try await start()
     let nobody = stranger(withGesture: false, other)
     #expect(try await story(of: nobody, guessing: .typed("0000"), other) == expected)
-    // And who is asked by the phone is asked for what it has.
+    // And an evaluation by the phone offers the factors that it has.
     #expect(try await service.begin(phone).factors == [.biometry])
   }
 
@@ -149,7 +149,7 @@ struct StandInTests {
       _ = try await service.set(.passcode("2468"))
       _ = try await service.set(.gesture(0, 1, 2, 5))
       let phone = try await service.bind()
-      // What was counted before the revocation goes on.
+      // Failures counted before the revocation still count.
       for _ in 0..<2 { _ = try await service.submit(phone, service.begin(phone, policy: "secrets"), .typed("0000")) }
       if isRevoked {
         if isReplaced {
@@ -191,7 +191,7 @@ struct StandInTests {
     let standInID = ProfileRecord.standInID(forRevokedBinding: phone.bindingID)
     let standIn = service.store.records.profile(TestService.applicationID, standInID)
     #expect(standIn.passcode?.standing.failures == 5)
-    // Whoever reads the database cannot guess at it.
+    // A reader of the database cannot guess at it.
     #expect(standIn.passcode?.verifier.isEmpty == true)
     try await service.erase()
     #expect(service.store.records.profile(TestService.applicationID, standInID).version == 0)
@@ -228,7 +228,7 @@ struct StandInTests {
     #expect(works[0].count == (guess == .hardwareKey || guess == .profileTouchID ? 7 : 12))
   }
 
-  /// Of a system without domain state: a guess at somebody's fingers is no other than one at nobody's.
+  /// Phones of a system without domain state: a guess at a known phone's fingers equals one at an unknown phone's.
   private func knownAndUnknown(_ guess: Guess, _ service: TestService) async throws -> [TestPhone] {
     guard guess != .passcodeOfProfile, guess != .gestureOfProfile else {
       return [TestPhone(), stranger(withGesture: true, service)]
@@ -266,7 +266,7 @@ struct StandInTests {
     return changes + changeSet.events.map(\.kind)
   }
 
-  // R37: whatever a known one is offered, some unknown ones are offered, too.
+  // R37: for every offer to a known one, some unknown ones get the same offer.
   @Test(arguments: ["login", "payment", "deviceOwnerAuthentication", "secrets"])
   func noOfferIsForKnownOnesAlone(_ policy: String) async throws {
     let service = try await start()
@@ -287,7 +287,7 @@ struct StandInTests {
     #expect(unknown.count > (policy == "payment" ? 1 : 2))
   }
 
-  // R37: what is counted on a stand-in is nobody else's.
+  // R37: failures counted on a stand-in count on no other profile.
   @Test func aStandInLocksNobody() async throws {
     let service = try await start()
     for _ in 0..<5 { _ = try await service.submit(service.begin(TestPhone(), policy: "secrets"), .typed("0000")) }

@@ -8,7 +8,7 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// What a caller sees when the store is contended, slow or broken.
+/// The answers to a caller when the store is contended, slow or broken.
 struct StoreFailureTests {
   /// A call that changes something: made ready first, so that the fault hits the call alone.
   struct Operation: Sendable, CustomTestStringConvertible {
@@ -190,7 +190,7 @@ struct StoreFailureTests {
     #expect(logged.allSatisfy { $0.contains(MemoryStore.privateMessage) }, sourceLocation: sourceLocation)
   }
 
-  /// The call that fails first says why, and the next one, at once, what to do.
+  /// The log of the first failed call gives the reason, and that of the next one, at once, the remedy.
   @Test func theOperatorsRemedyIsLoggedHoweverManyFailuresCameFirst() async throws {
     let service = try await TestService.start()
     let phone = try await service.bind()
@@ -201,7 +201,7 @@ struct StoreFailureTests {
     #expect(service.log.entries.count { $0.level == .error } >= 2)
   }
 
-  /// What only asks is refused the same way.
+  /// A call that only reads is refused the same way.
   @Test(arguments: failures)
   func aQuestionThatTheStoreCannotAnswerIsAnError(_ failure: (store: StoreError.Code, rpc: RPCCode)) async throws {
     let service = try await TestService.start()

@@ -64,7 +64,7 @@ struct SecretAttemptTests {
     #expect(try await service.introspect(erased).active)
     try await service.erase()
     #expect(try await !service.introspect(erased).active)
-    // Whoever comes after under the same name begins without it.
+    // The next profile under the same name begins without it.
     service.clock.advance(by: .seconds(1))
     _ = try await service.set(.passcode(Self.passcode))
     #expect(try await !service.introspect(erased).active)
@@ -304,7 +304,7 @@ struct SecretAttemptTests {
     #expect(try await service.submit(opened, .typed("1357")).outcome == .succeeded)
   }
 
-  // MARK: What the person reads
+  // MARK: Messages for the person
 
   // R20
   @Test func refusalsAreSaidInThePersonsLanguage() async throws {

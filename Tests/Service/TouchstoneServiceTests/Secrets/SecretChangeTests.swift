@@ -89,7 +89,7 @@ struct SecretChangeTests {
     #expect(try await service.set(.passcode("2468"), by: .oldSecret(.passcode("1357"))) == Self.accepted)
   }
 
-  // R37: who has no secret at all is answered as who has.
+  // R37: a profile without any secret is answered as one with a secret.
   @Test(arguments: ["nobody", "alice"]) func whereNothingIsSetEveryOldSecretIsWrong(_ profileID: String) async throws {
     let service = try await start()
     _ = try await service.set(.gesture(0, 1, 2, 5))
@@ -184,7 +184,7 @@ struct SecretChangeTests {
     #expect(service.events.isEmpty)
   }
 
-  // MARK: What is no request
+  // MARK: Invalid requests
 
   // R16
   @Test(

@@ -7,10 +7,10 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// A flood of guesses in one application refuses nobody's passcode in another one, and nobody's change by their own login.
-/// What is refused was not counted (R10, R14), and no refusal tells whether a name is known (R37).
+/// A flood of guesses in one application causes no refusal of a passcode in another one, nor of a change by the
+/// person's own login. Refused guesses were not counted (R10, R14), and no refusal tells whether a name is known (R37).
 ///
-/// One thread does everything, and hashes when a test says so.
+/// One thread does everything, and hashes when a test lets it.
 struct SecretFairnessTests {
   private static let passcode = "2468"
   private static let people = (0..<20).map { "person-\($0)" }
@@ -82,7 +82,7 @@ struct SecretFairnessTests {
     bench.store.records.profile(application, name).standing.passcode.failures
   }
 
-  /// Of stand-ins, who have the invented names' failures.
+  /// The number of failures of the stand-ins for the invented names.
   private func ghostFailures(in application: String) -> UInt32 {
     (0..<400).reduce(0) { sum, number in
       sum + failures(of: ProfileRecord.standInID(forProfile: "ghost-\(number)"), in: application)
@@ -105,7 +105,7 @@ struct SecretFairnessTests {
     #expect(hashes <= 2 * Self.people.count + 1)
     #expect(try logins.allSatisfy(isAccepted))
     finish()
-    // Whoever was not refused was verified.
+    // Every guess that was not refused was verified.
     #expect(guesses.count { !$0.sent.isEmpty } == Self.placedGuesses + Self.waitingGuesses)
     #expect(Int(ghostFailures(in: "game")) == Self.placedGuesses + Self.waitingGuesses)
   }
@@ -147,7 +147,7 @@ struct SecretFairnessTests {
     #expect(known.quotas == unknown.quotas)
   }
 
-  // R37: what is known waits as long as what is not.
+  // R37: a known name waits as long as an unknown one.
   @Test func aQueueDoesNotTellWhoIsKnown() throws {
     for _ in 0..<Self.placedGuesses { _ = try guess("first", in: "game") }
     let calls = try [Self.people[0], "stranger", Self.people[1], "another"].map { try guess($0, in: "game") }
@@ -186,7 +186,7 @@ struct SecretFairnessTests {
     #expect(!bench.timer.isSet)
   }
 
-  /// Whoever hung up before they were counted cost no hash.
+  /// Callers that hung up before their guesses were counted cost no hash.
   @Test func whoIsGoneWhenTheirTurnComesIsNotVerified() throws {
     let before = secrets.count
     let guesses = try flood()
@@ -202,7 +202,7 @@ struct SecretFairnessTests {
   @Test func aPlaceThatIsNotNeededIsGivenBack() throws {
     let crowd = try (0..<100).map { _ in try guess(Self.people[0], in: "game") }
     finish()
-    // Some wait for a verdict of the others, and ask again now and then.
+    // Some wait for a verdict of the others, and retry now and then.
     for _ in 0..<SecretGate.patience where crowd.contains(where: { $0.sent.isEmpty }) {
       bench.timer.fire()
       bench.settle()

@@ -135,7 +135,7 @@ struct SecretScheduleTests {
     #expect(bench.running == [bob])
   }
 
-  /// R14: what was counted is hashed soon, whoever else comes.
+  /// R14: a counted guess is hashed soon, however many others come.
   @Test func whatWasOvertakenOftenGoesFirst() {
     var bench = ScheduleBench(threads: 1)
     let running = bench.enter("a")
@@ -227,7 +227,7 @@ struct SecretScheduleTests {
     for _ in 0..<5 { #expect(isLetIn("bank", by: "kiosk")) }
   }
 
-  // R37: what is known of a name is not even asked for. Here two runs differ in nothing but their names.
+  // R37: the schedule has no input that tells whether a name is known. Here two runs differ in nothing but their names.
   @Test(arguments: UInt64(1)...5)
   func namesMakeNoDifference(seed: UInt64) {
     func log(_ rename: (Int) -> String) -> [String] {
@@ -321,7 +321,7 @@ struct SecretScheduleTests {
     #expect(bench.waiting(.attempt) == fresh.waiting(.attempt))
   }
 
-  // MARK: What is promised
+  // MARK: Promises
 
   /// Under 400 guesses a second of one application, or of one caller, another one's are refused at most 1 in 100 and take at
   /// most twice as long as alone.

@@ -1,4 +1,4 @@
-// Evaluations of a person without a device, or of whoever holds an identifier, and attempts with what people know.
+// Evaluations of a person without a device, or of the holder of an identifier, and attempts by memorized secrets.
 
 import StoreModel
 import TouchstoneCodec
@@ -17,7 +17,7 @@ extension Attempt {
 }
 
 extension TestService {
-  /// Of a profile by its name, or of nobody yet.
+  /// Begins an evaluation for a profile by its name, or without a subject.
   func begin(profileID: String, policy: String = "login") async throws -> V1.BeginEvaluationResponse {
     try await call(
       "EvaluationService/BeginEvaluation",
@@ -26,7 +26,7 @@ extension TestService {
         profileID: profileID))
   }
 
-  /// Of the phone, or where it is not bound of its profile.
+  /// Queries for the phone, or for its profile if the phone is not bound.
   func canEvaluate(_ phone: TestPhone, policy: String = "login") async throws -> V1.CanEvaluatePolicyResponse {
     try await call(
       "EvaluationService/CanEvaluatePolicy",

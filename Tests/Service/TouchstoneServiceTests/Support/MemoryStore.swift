@@ -1,4 +1,4 @@
-// A store in memory that keeps every promise of `Store`, until a test tells it how to fail.
+// A store in memory that keeps every promise of `Store`, until a test makes it fail.
 
 import Dispatch
 import StoreModel
@@ -7,7 +7,7 @@ import TouchstonePolicy
 import TouchstoneStore
 
 final class MemoryStore: ModelStore {
-  /// What a test can hold up.
+  /// The work that a test can hold up.
   enum HeldWork {
     case eventReads
     case bindingReads
@@ -23,17 +23,17 @@ final class MemoryStore: ModelStore {
 
   private struct State {
     var records = StoredRecords()
-    /// What reads are answered from while it is there: as it was then.
+    /// The records that answer reads while they are set: a copy from that moment.
     var staleRecords: StoredRecords?
     var commitFailures = Failures()
     var readFailure: StoreError?
-    /// What was read may not be durable.
+    /// The error of confirmations: records that were read may not be durable.
     var confirmationFailure: StoreError?
     /// Runs once, right before the next commit is compared.
     var beforeCommit: (@Sendable (inout StoredRecords) -> Void)?
     var reads: [StoreWork] = []
     var changeSets: [ChangeSet] = []
-    /// What a test has not let go on; of a kind that is not here, it holds none.
+    /// Work that a test has not released; work of a kind that is not here is not held.
     var held: [HeldWork: [@Sendable () -> Void]] = [:]
     var isClosed = false
   }
@@ -66,7 +66,7 @@ final class MemoryStore: ModelStore {
 
   let lineage = Lineage(rawValue: 0x4C69_6E65)
 
-  // MARK: What tests see and switch
+  // MARK: State and switches for tests
 
   var records: StoredRecords { state.withLock { $0.records } }
   /// The functions of `Store` that were called, without their parameters.
@@ -89,7 +89,7 @@ final class MemoryStore: ModelStore {
     state.withLock { $0.readFailure = StoreError(code: code, message: Self.privateMessage) }
   }
 
-  /// From now on such work is done when a test says so.
+  /// From now on such work is done when a test releases it.
   func hold(_ work: HeldWork) {
     state.withLock { $0.held[work] = [] }
   }
@@ -115,7 +115,7 @@ final class MemoryStore: ModelStore {
     if !isHeld { body() }
   }
 
-  /// What is read may be lost again.
+  /// Makes confirmations fail: records that are read may be lost again.
   func failConfirmations(_ code: StoreError.Code) {
     state.withLock { $0.confirmationFailure = StoreError(code: code, message: Self.privateMessage) }
   }
@@ -139,7 +139,7 @@ final class MemoryStore: ModelStore {
     }
   }
 
-  /// What no caller may ever read.
+  /// The text that no caller may ever read.
   static let privateMessage = "disk /var/lib/secret is full"
 
   /// From now on reads answer as things stand now, until a commit finds that they changed since: a stale cache.

@@ -5,20 +5,20 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// Names of nobody, whose stand-ins happen to have what somebody has (R37).
+/// Unknown names, whose stand-ins happen to have the factors of a known profile (R37).
 extension TestService {
-  /// - Parameter secrets: what the stand-in has set; nothing is preferred.
+  /// - Parameter secrets: the secrets that the stand-in has set; it prefers none.
   func unknownProfileID(with secrets: Set<Factor>) -> String {
     name { standIns, id in
       has(secrets, standIns.standing(of: record(ProfileRecord.standInID(forProfile: id)), hasSecret: true))
     }
   }
 
-  /// Under any system of which a phone with this one says no more than that its fingers changed.
+  /// The id's stand-in has a system from which a phone with this one only shows that its fingers changed.
   ///
   /// Nothing is proven of its keys, as of those that the tests bind.
   ///
-  /// - Parameter keys: of the fingers enrolled unless given; none: it is bound by a ProfileTouchID.
+  /// - Parameter keys: a key of the current fingers unless given; none: it is bound by a ProfileTouchID.
   func unknownBindingID(
     _ prefix: String = "nobody", of family: PlatformFamily = .iOS, by keys: KeyProtections = [.biometryCurrentSet],
     with secrets: Set<Factor> = [], on osMajorVersion: UInt32 = 17

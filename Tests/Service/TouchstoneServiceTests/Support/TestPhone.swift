@@ -20,7 +20,7 @@ struct TestPhone: Sendable {
     return .key(V1.KeyProof(signature: key?.sign(opened.signingInput) ?? [], factor: factor))
   }
 
-  /// Well formed, and by a key that nobody bound.
+  /// Well formed, and by a key that is not bound.
   func wrongProof(for opened: V1.BeginEvaluationResponse, by factor: V1.Factor = .biometry) -> Attempt {
     .key(V1.KeyProof(signature: SoftwareKey().sign(opened.signingInput), factor: factor))
   }
@@ -107,7 +107,7 @@ extension TestService {
 
   // MARK: Evaluating
 
-  /// Of the phone, or where it is not bound of its profile.
+  /// Begins an evaluation for the phone, or for its profile if the phone is not bound.
   func begin(
     _ phone: TestPhone, policy: String = "login", transaction: V1.Transaction? = nil
   ) async throws -> V1.BeginEvaluationResponse {

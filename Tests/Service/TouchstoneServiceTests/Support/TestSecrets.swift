@@ -29,7 +29,7 @@ final class TestSecrets: SecretExecutor {
     state.withLock { $0.isHolding = true }
   }
 
-  /// What is held is verified now, and what follows at once.
+  /// Verifies the held secrets now, and later ones at once.
   func goOn() {
     let held = state.withLock { state in
       defer { state.held = [] }
@@ -39,7 +39,7 @@ final class TestSecrets: SecretExecutor {
     for work in held { workers.run(work) }
   }
 
-  /// What is held will never be verified: as if its process had died.
+  /// Drops the held secrets, which are never verified: as if their process had died.
   func lose() {
     state.withLock { $0.held = [] }
   }
@@ -70,7 +70,7 @@ final class TestSecrets: SecretExecutor {
   }
 }
 
-/// One thread, whose pieces of work are done when a test says so, one by one.
+/// One thread, whose pieces of work are done when a test releases them, one by one.
 final class SteppedSecrets: SecretExecutor {
   let threads = 1
   private let given = Mutex<(work: (@Sendable () -> Void)?, count: Int)>((nil, 0))

@@ -26,7 +26,7 @@ final class TestService: Sendable {
   private let server: RPCServer
   private let connections: [RPCClientConnection]
   private let callCount: CallCount
-  /// What each call sends as a bearer key.
+  /// The bearer key that each call sends.
   private let key: String?
 
   /// - Parameters:
@@ -166,31 +166,31 @@ func refusal<Value>(
 }
 
 extension RPCError {
-  /// What BadRequest names.
+  /// The fields that BadRequest names.
   var fields: [String] {
     for case .badRequest(let request) in details { return request.fieldViolations.map(\.field) }
     return []
   }
 
-  /// What ErrorInfo says.
+  /// The reason in ErrorInfo.
   var reason: String? {
     for case .errorInfo(let info) in details { return info.reason }
     return nil
   }
 
-  /// What ErrorInfo says beside the reason.
+  /// The metadata that ErrorInfo has beside the reason.
   var reasonMetadata: [String: String] {
     for case .errorInfo(let info) in details { return info.metadata }
     return [:]
   }
 
-  /// What QuotaFailure says.
+  /// The violations in QuotaFailure.
   var quotas: [RPCDetail.QuotaFailure.Violation] {
     for case .quotaFailure(let failure) in details { return failure.violations }
     return []
   }
 
-  /// What RetryInfo says.
+  /// The delay in RetryInfo.
   var retryDelay: V1.Duration? {
     for case .retryInfo(let info) in details { return info.retryDelay }
     return nil

@@ -7,7 +7,7 @@ import TouchstoneStore
 
 @testable import TouchstoneService
 
-/// What a token is worth, for how long, to whom, and how often.
+/// The effect of a token, its lifetime, its audience, and the number of its uses.
 struct TokenTests {
   private let service: TestService
 
@@ -201,7 +201,7 @@ struct TokenTests {
     #expect(try await !service.introspect(token).active)
   }
 
-  /// Whoever repeats the consumption learns of it.
+  /// A caller that repeats the consumption learns of it.
   // R39
   @Test func aConsumedPaymentStaysSoIfItIsRevoked() async throws {
     let token = try await service.approve(.dinner, service.bind())
@@ -255,7 +255,7 @@ struct TokenTests {
     #expect(await refusal { try await service.begin(phone, transaction: .dinner) }.fields == ["transaction"])
   }
 
-  // R32: whoever sets a secret anew, or erases it, ends what was proven by it; whatever else is set.
+  // R32: setting a secret anew, or erasing it, ends the tokens that it proved, whatever else is set.
   // Also where the clock stands still, or is set back to when it was set.
   @Test(arguments: [true, false], [Duration.zero, .seconds(-3_600)])
   func aTokenByASecretEndsWithIt(_ isErased: Bool, _ step: Duration) async throws {
@@ -307,7 +307,7 @@ struct TokenTests {
     #expect(try await service.introspect(try await service.attempt(.typed("9753")).token).active)
   }
 
-  // R32, R37, R40: what it is bound to is in the token, and tells nobody anything.
+  // R32, R37, R40: the token holds the record to which it is bound, in a form that identifies no person.
   @Test func aTokenWithoutABindingIsBoundToItsProfile() async throws {
     _ = try await service.set(.passcode("2468"))
     let verifier = service.service.keys.tokenVerifier

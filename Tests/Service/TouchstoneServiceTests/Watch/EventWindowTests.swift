@@ -78,7 +78,7 @@ struct EventWindowTests {
     var position: UInt64 = 0
     while case .events(let events, let through) = window.read(after: position) {
       erased += events.filter(\.record.isErased).map(\.record.sequence)
-      // What was encoded goes with it.
+      // An erased event's encoding goes with it.
       #expect(events.allSatisfy { ($0.answer == nil) == $0.record.isErased })
       position = through
     }

@@ -15,7 +15,7 @@ struct WatchEventsTests {
   private static let application = Sample.application
   private let bench = InProcessService()
 
-  // MARK: What comes
+  // MARK: Events that a watch sends
 
   @Test func firstComesWhatIsStoredAndThenWhatHappens() throws {
     bench.commit(events: samples(300))
@@ -404,7 +404,7 @@ struct WatchEventsTests {
   }
 }
 
-/// Somebody who wants to have every event once.
+/// A client that needs every event once.
 private struct ResumingWatcher {
   let room: Int
   var stream: InProcessCall?
@@ -417,7 +417,7 @@ private struct ResumingWatcher {
 
   var position: UInt64 { got.last ?? 0 }
 
-  /// Takes some of what was sent, and only knows of what it took.
+  /// Takes some of the sent events, and counts only those that it took.
   mutating func take(_ count: Int) {
     guard let stream else { return }
     let end = count == .max ? stream.sent.count : min(stream.sent.count, seen + count)
@@ -427,7 +427,7 @@ private struct ResumingWatcher {
     }
     let taken = end - seen
     seen = end
-    // What is sent because of that comes with the next time.
+    // Events that are sent because of that come with the next time.
     stream.take(taken)
     if stream.ending != nil { cut() }
   }

@@ -14,7 +14,7 @@ struct AuditAttackTests {
     }
   }
 
-  /// Of two replicas one has got its first audit key before the other.
+  /// One of two replicas has got its first audit key before the other.
   @Test func aReplicaWithoutAKeyLeavesNoAccountUnsignedOnceAnotherSigns() async throws {
     try await withStores(2) { stores in
       #expect(try await stores[0].signAccounts(with: .sample) == 1)

@@ -6,7 +6,7 @@ import TouchstoneStore
 
 @testable import TouchstoneStorePostgres
 
-/// Commits that wait at the same time share a transaction. Nobody notices, but for the time.
+/// Commits that wait at the same time share a transaction. Callers notice no difference but the time.
 struct CommitBatchTests {
   private static let count = 300
 
@@ -138,8 +138,8 @@ struct CommitBatchTests {
     }
   }
 
-  /// As BeginEvaluation's denials, of a phone that says something else each time (R37: an unknown binding has no row to wait
-  /// for). The server ends a deadlock only after the calls' time, so that one shows.
+  /// As BeginEvaluation's denials, of a phone that sends another posture each time (R37: an unknown binding has no row
+  /// to wait for). The server ends a deadlock only after the calls' time, so that one shows.
   @Test func refusalsThatNoteOneBindingsPostureDoNotDeadlock() async throws {
     var options = PostgresStoreOptions.small
     options.callTimeout = .seconds(20)
@@ -179,7 +179,7 @@ struct CommitBatchTests {
       for id in [composed, decomposed] {
         try await stores[0].commit(.putProfile(.sample(id)), .putDevice(.sample(id, failures: 1)))
       }
-      // Of the other one of each pair, a change came in between.
+      // A change to the other one of each pair came in between.
       try await stores[0].commit(
         .putProfile(.sample(decomposed, version: 1)), .putDevice(.sample(decomposed, failures: 2, version: 1)))
       for require in [Self.requireProfile, Self.requireDevice] {

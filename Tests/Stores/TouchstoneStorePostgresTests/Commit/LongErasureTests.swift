@@ -9,7 +9,7 @@ import TouchstoneStore
 
 /// An erasure that takes its time, beside commits of the same profile.
 struct LongErasureTests {
-  /// Its events are many, or somebody has hold of one.
+  /// Its events are many, or another transaction holds a lock on one.
   @Test func noCommitOfTheProfileWaitsForItsEventsToBeErased() async throws {
     try await withDatabase { uri in
       _ = try await PostgresMigration.run(uri: uri, options: .small)
@@ -146,7 +146,8 @@ struct LongErasureTests {
     }
   }
 
-  /// Of those that have written profiles, and wait for longer than a commit does before it goes where it delays no other.
+  /// Waits for `count` waiting commits that have written profiles, and that wait longer than a commit does before it
+  /// goes where it delays no other.
   private static func until(_ count: String, waitForTransactionsAt uri: String) async throws {
     try await untilServer(at: uri, answers: count, to: waitingWriters)
   }
@@ -222,7 +223,7 @@ struct LongErasureTests {
     #expect(verification.erasedCount == UInt64(erased))
   }
 
-  /// It is told when the event that says so can be read, and noted once.
+  /// The store reports it when the event that records it can be read, and only once.
   @Test func aBrokenEventIsNamedAndLeftAsItIs() async throws {
     try await withDatabase { uri in
       _ = try await PostgresMigration.run(uri: uri, options: .small)

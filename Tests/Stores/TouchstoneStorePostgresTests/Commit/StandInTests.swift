@@ -67,7 +67,7 @@ struct StandInTests {
     }
   }
 
-  /// What one replica's guesses added, another one's sweep finds as soon as it looks.
+  /// The sweep of one replica finds the stand-ins that another replica's guesses added, as soon as it looks.
   @Test func theBoundIsTheDatabasesNotTheReplicas() async throws {
     var options = PostgresStoreOptions.small
     options.maximumStandIns = 2

@@ -26,7 +26,7 @@ struct UnlikeClocksTests {
       try await right.commit(.putToken(token))
       #expect(try await wrong.sweep(before: Self.wrong.clock()).removedRows == 0)
       #expect(try await right.token(key)?.state == .issued)
-      // What is issued afterwards works, too.
+      // A ticket that is issued afterwards works, too.
       try await right.commit(.useTicket(.sample(expiresAt: Self.right.clock())))
     }
   }
@@ -41,7 +41,7 @@ struct UnlikeClocksTests {
     }
   }
 
-  /// A commit whose answer was lost is asked after by its mark.
+  /// The store finds out by a commit's mark whether the commit whose answer was lost is done.
   @Test func sweepingByAClockThatIsHoursAheadLeavesTheMarksOfCommits() async throws {
     try await withTwoClocks { right, wrong, uri in
       try await right.commit(.putDevice(.sample("phone-1", failures: 1)))

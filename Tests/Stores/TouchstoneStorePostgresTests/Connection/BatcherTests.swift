@@ -3,7 +3,7 @@ import Testing
 
 @testable import TouchstoneStorePostgres
 
-/// What comes while earlier batches are under way goes together, in order, and each once.
+/// Calls that come while earlier batches are under way go together, in order, and each once.
 struct BatcherTests {
   /// Batches that do not end by themselves.
   private final class Recorder: Sendable {

@@ -3,7 +3,7 @@ import TouchstoneStore
 
 @testable import TouchstoneStorePostgres
 
-/// What a URI becomes before libpq sees it.
+/// The form of a URI when libpq sees it.
 struct ConnectionTargetTests {
   @Test(arguments: [
     ("postgresql://u@db.example.com/x", ["PGSSLMODE"]),

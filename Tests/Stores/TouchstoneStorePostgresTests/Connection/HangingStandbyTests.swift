@@ -21,13 +21,13 @@ struct HangingStandbyTests {
     options.listConnections = 1
     try await withStores(1, at: uri, options: options) { stores in
       try server.setStandbys("nobody", at: uri)
-      // The server takes its time to hear of it.
+      // The server takes its time to apply the setting.
       while await refusal(of: 0, by: stores[0]) == nil { await Task.yield() }
       var refused = 1
       while refused < Self.givenUp {
         if await refusal(of: refused, by: stores[0]) == .inDoubt { refused += 1 }
       }
-      // One for each would be left; those that were asked to end do so soon.
+      // One for each would be left; those that were cancelled end soon.
       let clock = ContinuousClock()
       let end = clock.now + .seconds(20)
       // And the one that seals.
@@ -37,7 +37,7 @@ struct HangingStandbyTests {
       #expect(processes <= bound)
       try server.setStandbys("", at: uri)
     }
-    // What was in doubt is there or is not, as ever, and nothing waits any more.
+    // A commit in doubt is there or is not, as ever, and nothing waits any more.
     try await withStores(1, at: uri) { stores in
       for number in 0..<Self.givenUp {
         let device = try await stores[0].device(id: "phone-\(number)")
@@ -46,7 +46,7 @@ struct HangingStandbyTests {
     }
   }
 
-  /// The server is asked to end the wait of the first one, which leaves its mark: the second one must not take that for its own.
+  /// The store cancels the wait of the first one, which leaves its mark: the second one must not take that for its own.
   @Test func aConfirmationThatIsSentAgainWaitsAgain() async throws {
     let server = try PostgresServer()
     let uri = try server.makeSchema()

@@ -6,7 +6,7 @@ import TouchstoneStore
 
 @testable import TouchstoneStorePostgres
 
-/// What a store makes of the database it is given. In no case of refusal is anything there changed.
+/// The store opens the database that it is given, or refuses it. A refusal changes nothing there.
 struct OpeningTests {
   struct Damage: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -173,8 +173,8 @@ struct OpeningTests {
     }
   }
 
-  /// They are made between the two statements of a reader. Its look for the marker finds none, and waits before it says so: in
-  /// a second schema of the reader's, a view stands for the missing table.
+  /// They are made between the two statements of a reader. Its look for the marker finds none, and waits before it
+  /// returns that: in a second schema of the reader's, a view stands for the missing table.
   @Test func aDatabaseWhoseTablesAreJustBeingMadeIsNotTakenForAnotherApplications() async throws {
     try await withDatabase { uri in
       let server = try PostgresServer.shared.get()

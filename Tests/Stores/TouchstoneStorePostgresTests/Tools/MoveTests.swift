@@ -9,7 +9,7 @@ import TouchstoneStore
 @testable import TouchstoneStorePostgres
 @testable import TouchstoneStoreSQLite
 
-/// What was in SQLite is in PostgreSQL after a move: each record, the marks, the log.
+/// All data from SQLite is in PostgreSQL after a move: each record, the marks, the log.
 struct MoveTests {
   @Test(arguments: [1, 2, 3] as [UInt64])
   func everyRecordReadsTheSame(seed: UInt64) async throws {
@@ -41,7 +41,7 @@ struct MoveTests {
     }
   }
 
-  /// Whoever adds a table says here what becomes of it in a move.
+  /// A developer who adds a table adds here how a move treats it.
   @Test func noTableIsForgotten() throws {
     let moved = Set(MovedTable.allCases.map(\.rawValue))
     let marks: Set = ["sweep_mark", "event_chain", "event_archive", "key_check", "lineage"]
@@ -205,7 +205,7 @@ struct MoveTests {
     return rows
   }
 
-  /// What is empty everywhere would be moved by a move that forgets it, too.
+  /// A record type with no example would pass even if the move forgot it.
   private func expectSomeOfEverything(in rows: [MovedRow]) {
     var bindings: [BindingRecord] = []
     var devices: [DeviceRecord] = []

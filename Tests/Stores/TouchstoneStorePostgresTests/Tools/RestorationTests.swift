@@ -10,7 +10,7 @@ import TouchstoneStore
 struct RestorationTests {
   private static let now = Sample.now + .seconds(3_600)
 
-  /// What it would accept may have been used since.
+  /// A ticket that it would accept may have been used since.
   @Test func whoServesSinceBeforeIsRefusedFromTheFirstCommitOn() async throws {
     try await withServed { uri, stores in
       let store = stores[0]
@@ -18,7 +18,7 @@ struct RestorationTests {
       _ = try await PostgresRestoration.begin(uri: uri, at: Self.now, options: .small)
       #expect(await refusal { try await store.commit(.useTicket(.sample())) } == .otherLineage)
       #expect(await refusal { try await store.probe() } == .otherLineage)
-      // Nor does it say any more what it knows of tokens.
+      // It returns its records of tokens no longer, either.
       #expect(await refusal { _ = try await store.device(id: "phone-1") } == .otherLineage)
       #expect(await refusal { _ = try await store.events() } == .otherLineage)
       #expect(try PostgresServer.shared.get().execute("SELECT count(*) FROM used_tickets", at: uri) == ["0"])

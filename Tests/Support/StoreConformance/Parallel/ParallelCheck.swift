@@ -1,12 +1,12 @@
-// What must hold where many act at once: as tasks on one store, on stores that share a database, and in processes.
+// The invariants of many parallel callers: as tasks on one store, on stores that share a database, and in processes.
 
 public import Testing
 internal import TouchstonePolicy
 public import TouchstoneStore
 
 extension StoreConformance {
-  /// Participants act at once, and each says what came of it; the verdict is over all that they said. Of one another they
-  /// know what the store tells them and nothing else, so they may be in different processes.
+  /// Participants act at once, and each reports its outcome; the verdict is over all reports. They learn of each other
+  /// only through the store, so they may be in different processes.
   public struct ParallelCheck: Sendable, CustomTestStringConvertible {
     /// Reads as a sentence about the store.
     public let name: String
@@ -16,7 +16,7 @@ extension StoreConformance {
     public let prepare: @Sendable (any Store) async throws -> Void
     /// Answers in one line.
     let participate: @Sendable (Participant) async throws -> String
-    /// Over what they said, in their order.
+    /// Over the participants' reports, in their order.
     let judge: @Sendable ([String], any Store) async throws -> Void
 
     public var testDescription: String { name }
@@ -44,7 +44,7 @@ extension StoreConformance {
 }
 
 extension StoreConformance.ParallelCheck {
-  /// What each participant said, by its number.
+  /// Each participant's report, by its number.
   public typealias Outcomes = [Int: String]
 
   /// All in this process: on stores that share one empty database.
@@ -53,7 +53,7 @@ extension StoreConformance.ParallelCheck {
     try await conclude(try await outcomes(on: stores), on: stores[stores.count - 1])
   }
 
-  /// Of one process of so many: each has its share of the participants.
+  /// Returns the outcomes of one process of so many: each has its share of the participants.
   public func outcomes(
     on stores: [any Store], inProcess process: Int = 0, of processes: Int = 1
   ) async throws -> Outcomes {
@@ -102,7 +102,7 @@ extension StoreConformance.Participant {
       } catch let error as StoreError where error.code == .unavailable && refusals < Self.mostRefusals {
         refusals += 1
       } catch let error as StoreError where error.code == .conflict {
-        // Of a store that answers at once, the others have their turn.
+        // A store that answers at once gives the others their turn here.
         await Task.yield()
       }
     }
@@ -110,7 +110,7 @@ extension StoreConformance.Participant {
 }
 
 extension [String] {
-  /// How often each was said.
+  /// The number of times that each report occurs.
   var tally: [String: Int] {
     reduce(into: [:]) { tally, said in tally[said, default: 0] += 1 }
   }
@@ -120,7 +120,7 @@ extension [String] {
     #expect(tally == ["done": 1, "conflict": count - 1], sourceLocation: sourceLocation)
   }
 
-  /// Numbers that each said, with spaces between them.
+  /// The numbers in each report, which spaces separate.
   var numbers: [[Int]] {
     map { said in said.split(separator: " ").compactMap { Int($0) } }
   }

@@ -94,7 +94,7 @@ extension StoreConformance {
 
   private static let rounds = 4
   private static let followers = 4
-  /// Three commits of each who writes, of one event or two in turn.
+  /// Three commits of each writer, of one event or two in turn.
   private static let followedEvents = (40 - followers) * 3 * 3 / 2
 
   /// As a client does: from where the page before ended, in small pages. Answers how many kinds it has met.
@@ -110,7 +110,7 @@ extension StoreConformance {
         kinds.insert(event.event?.kind ?? "")
       }
       reached = max(reached, page.through)
-      // Of a store that answers at once, those who write have their turn.
+      // A store that answers at once gives the writers their turn here.
       await Task.yield()
     }
     return kinds.count

@@ -156,7 +156,7 @@ extension StoreConformance {
   // MARK: Sweeping
 
   private static let tickets = 40
-  /// Of those.
+  /// The number of those that expire.
   private static let expiring = 30
 
   private static func ticket(_ number: Int) -> ExpiringKey {
@@ -184,7 +184,7 @@ extension StoreConformance {
 }
 
 extension EventChain {
-  /// Of a whole log, whose every erased event has its account.
+  /// Counts the erased events of a whole log, whose every erased event has its account.
   fileprivate static func erasedCount(of records: [EventRecord], through head: EventChain.Head) throws -> Int {
     var verifier = EventChainVerifier()
     for record in records { try verifier.verify(record) }

@@ -18,7 +18,7 @@ public final class AndroidMaker: Sendable {
 
   public var rootPEM: [UInt8] { root.pem }
 
-  /// What the hardware says of a key.
+  /// The hardware's statements on a key.
   public struct KeyDescription: Sendable {
     public var challenge: [UInt8]
     public var authenticators = AndroidMaker.biometrics

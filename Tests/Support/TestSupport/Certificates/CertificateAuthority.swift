@@ -106,7 +106,7 @@ public final class CertificateAuthority: @unchecked Sendable {
   }
 }
 
-/// What a certificate is to say.
+/// The contents of a certificate to issue.
 public struct CertificateRequest: Sendable {
   public struct CommonName: Sendable {
     public var bytes: [UInt8]

@@ -1,4 +1,4 @@
-// What key descriptions are made of.
+// The parts of key descriptions.
 
 /// Writes as much of DER as a key description has.
 public enum DER {

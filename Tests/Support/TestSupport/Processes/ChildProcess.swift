@@ -5,7 +5,7 @@ internal import CSpawn
 @preconcurrency internal import Glibc
 internal import Synchronization
 
-/// One that runs. What it says, errors too, comes over one pipe; it hears its input's end at `closeInput()`.
+/// A running program. Its output, errors too, comes over one pipe; it reads the end of its input at `closeInput()`.
 public final class ChildProcess: Sendable {
   public struct Failure: Error {
     public let code: Int32
@@ -56,8 +56,8 @@ public final class ChildProcess: Sendable {
     if !isWaitedFor.load(ordering: .relaxed) { waitElsewhere() }
   }
 
-  /// One that has ended and is not waited for is what waitid(2) answers whoever asks for any: an exit test of Swift Testing's
-  /// would never hear of its own.
+  /// waitid(2) returns an ended child that is not waited for to any caller that waits for any child: an exit test of
+  /// Swift Testing's would never get its own.
   private func waitElsewhere() {
     var thread = pthread_t()
     let code = pthread_create(
@@ -69,7 +69,7 @@ public final class ChildProcess: Sendable {
     if code == 0 { pthread_detach(thread) }
   }
 
-  /// Some of what it says; empty at the end. Blocks.
+  /// Some of its output; empty at the end. Blocks.
   public func read() -> [UInt8] {
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {
@@ -79,7 +79,7 @@ public final class ChildProcess: Sendable {
     }
   }
 
-  /// Blocks until it has said all.
+  /// Blocks until it has closed its output.
   public func readToEnd() -> [UInt8] {
     var bytes: [UInt8] = []
     while case let chunk = read(), !chunk.isEmpty { bytes += chunk }

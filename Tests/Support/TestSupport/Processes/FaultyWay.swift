@@ -7,9 +7,9 @@ internal import Synchronization
 public final class FaultyWay: Sendable {
   public enum Mode: Sendable {
     case open
-    /// What the client sends arrives; what the server answers does not.
+    /// The client's bytes arrive; the server's answers do not.
     case losesAnswers
-    /// Nothing arrives, and nobody is told.
+    /// Nothing arrives, and neither side gets an error.
     case standsStill
     /// Connections are refused, and those that there are lose answers until they are cut.
     case closed
@@ -57,14 +57,14 @@ public final class FaultyWay: Sendable {
 
   /// Cuts every connection.
   public func cut() {
-    // Whoever closes one takes it out first: its number may be another connection's by then.
+    // A thread that closes one takes it out first: its number may be another connection's by then.
     ends.withLock { ends in
       for end in ends { shutdown(end, Int32(SHUT_RDWR)) }
     }
   }
 
-  /// As a server does that ends its sessions: whoever is connected is told something first, and the end is behind it
-  /// before anybody has read.
+  /// As a server does that ends its sessions: each client gets a notice first, and the end is behind it before any
+  /// client has read.
   public func endSessions() {
     let notice: [UInt8] = Array("N".utf8) + [0, 0, 0, 13] + Array("SFATAL".utf8) + [0, 0]
     ends.withLock { ends in

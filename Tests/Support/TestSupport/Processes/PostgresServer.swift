@@ -4,14 +4,14 @@ internal import Glibc
 
 /// Started once in a test process, at the first use; a database for each test.
 ///
-/// The server's end does not depend on ours: `watchdog` reads its input, of which we hold the other end, and stops it all
-/// when nobody holds that any more, however this process ended.
+/// The server's end does not depend on ours: `watchdog` reads its input, of which we hold the other end, and stops it
+/// all when no process holds that any more, however this process ended.
 public final class PostgresServer: Sendable {
   public struct Failure: Error, CustomStringConvertible {
     public let description: String
   }
 
-  /// Of this process. It fails once where there is no PostgreSQL to start.
+  /// The server of this process. It fails once where there is no PostgreSQL to start.
   public static let shared = Result { () throws(Failure) in try PostgresServer() }
 
   /// Holds the data and the socket.

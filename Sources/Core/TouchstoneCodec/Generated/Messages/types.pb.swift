@@ -277,8 +277,8 @@ extension V1 {
     /// .invalidated; binding.created, .revoked, .denied, .refused, .domain_state_accepted; secret.set, .removed,
     /// .unlocked, .refused; settings.changed; token.consumed, .revoked, .refused; device.unlocked, .refused;
     /// profile.erased, .refused; call.refused. Without an application: events.archived; events.not_archived if archiving goes
-    /// on failing; store.restored; clock.behind; trust.too_old; log.signed, after which accounts of removed content are signed; log.broken if an
-    /// event is not as it was written.
+    /// on failing; store.restored; clock.behind; configuration.reloaded; trust.too_old; log.signed, after which accounts of removed content are
+    /// signed; log.broken if an event is not as it was written.
     public var kind: String
     public var applicationID: String
     /// Also empty if nothing is known of the profile, because it may have been erased.
@@ -304,6 +304,7 @@ extension V1 {
     /// For profile.erased, at most 64 events each: "erased_events", their number; "erased_sequences", their sequences in decimal with
     /// commas between them; "erased_digests", the first 16 bytes of each former content's digest, in hexadecimal and in the same order.
     /// For accounts of removed content: "signature" and "signature_key".
+    /// For configuration.reloaded: "cause", signal or files; "files", the settings whose files changed.
     public var details: [String: String]
     /// SHA-256 over the previous event's hash, the sequence and a digest of this event: altering, dropping or moving an
     /// event breaks the chain.

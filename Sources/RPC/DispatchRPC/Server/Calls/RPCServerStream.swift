@@ -1,8 +1,9 @@
-// A streaming call as its handler sees it: messages in as they are asked for, messages out as they are taken.
+// A streaming call as its handler sees it: messages in when the handler requests them, messages out when the client
+// takes them.
 
 /// An event of a streaming call. The handler gets them on the call's event loop, one after the other.
 public enum RPCServerStreamEvent {
-  /// One of those asked for with `request`; the bytes are valid until the handler returns.
+  /// A message that the handler requested with `request`; the bytes are valid until the handler returns.
   case message(UnsafeRawBufferPointer)
   /// The client has sent all it will. Once, after the last message.
   case end
@@ -67,18 +68,18 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
   /// False while so much waits for the client that a producer should wait for `.writable`.
   public var isWritable: Bool { quota.isWritable }
 
-  /// Sends the headers at once, with this metadata; without this call the first message takes them along. Does nothing once
-  /// they are sent. Metadata that does not fit into a header list of 8 KiB is left out.
+  /// Sends the headers at once, with this metadata; without this call the first message takes them along. Does nothing
+  /// once they are sent. Metadata that does not fit into a header list of 8 KiB is left out.
   ///
-  /// - Parameter compression: of the messages that follow, if the client reads it; otherwise they go out as they are.
+  /// - Parameter compression: for the messages that follow, if the client reads it; otherwise they go out as they are.
   public func sendInitialMetadata(_ metadata: Metadata, compression: RPCCompression = .identity) {
     onLoop { $0.submitHead(metadata, compression) }
   }
 
-  /// A client that has too much to take already (`maxBufferedResponseBytesPerStream`) is cut off: it gets no more than the
-  /// message that is on its way, and RESOURCE_EXHAUSTED.
+  /// A client that has too much to take already (`maxBufferedResponseBytesPerStream`) is cut off: it gets no more than
+  /// the message that is on its way, and RESOURCE_EXHAUSTED.
   ///
-  /// - Parameter compressed: false for a message that is sent as it is, whatever was said for the stream.
+  /// - Parameter compressed: false for a message that is sent as it is, whatever the stream's compression.
   public func send(_ message: [UInt8], compressed: Bool = true) {
     guard !loadMarks().contains(.answered) else { return }
     guard quota.reserve(MessageOutbox.cost(of: message)) else {
@@ -99,7 +100,7 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
     finish(trailingMetadata: trailingMetadata)
   }
 
-  /// Ends the call after what was sent. An error with code OK is a mistake in the handler; the client is told UNKNOWN.
+  /// Ends the call after what was sent. An error with code OK is a mistake in the handler; the client receives UNKNOWN.
   public func fail(_ error: RPCError) {
     end(.failure(error))
   }

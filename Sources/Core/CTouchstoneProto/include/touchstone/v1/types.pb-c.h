@@ -359,8 +359,8 @@ struct  Touchstone__V1__Event
    * .invalidated; binding.created, .revoked, .denied, .refused, .domain_state_accepted; secret.set, .removed,
    * .unlocked, .refused; settings.changed; token.consumed, .revoked, .refused; device.unlocked, .refused;
    * profile.erased, .refused; call.refused. Without an application: events.archived; events.not_archived if archiving goes
-   * on failing; store.restored; clock.behind; trust.too_old; log.signed, after which accounts of removed content are signed; log.broken if an
-   * event is not as it was written.
+   * on failing; store.restored; clock.behind; configuration.reloaded; trust.too_old; log.signed, after which accounts of removed content are
+   * signed; log.broken if an event is not as it was written.
    */
   char *kind;
   char *application_id;
@@ -392,6 +392,7 @@ struct  Touchstone__V1__Event
    * For profile.erased, at most 64 events each: "erased_events", their number; "erased_sequences", their sequences in decimal with
    * commas between them; "erased_digests", the first 16 bytes of each former content's digest, in hexadecimal and in the same order.
    * For accounts of removed content: "signature" and "signature_key".
+   * For configuration.reloaded: "cause", signal or files; "files", the settings whose files changed.
    */
   size_t n_details;
   Touchstone__V1__Event__DetailsEntry **details;

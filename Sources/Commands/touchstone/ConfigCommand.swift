@@ -1,0 +1,46 @@
+// `touchstone config …`: shows the settings in force and where they come from, and the form of the file.
+
+internal import ArgumentParser
+internal import TouchstoneServer
+
+struct ConfigCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "config", abstract: "The configuration: what is in force, and what may be in the file.",
+    subcommands: [Print.self, Schema.self])
+
+  struct Print: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Print the settings with which `serve` would start here, and where each comes from.",
+      usage: "touchstone config print [--config <file>] [--json] [--KEY <value> ...]",
+      discussion: """
+        Takes the flags of `serve`, and reads the same variables of the environment. The output is a configuration itself, \
+        with the source of each value in a comment: FILE:LINE, the variable, the flag, or default. Passwords and keys are \
+        masked. If `serve` would refuse a setting, it prints the reasons and exits 78.
+        """)
+
+    @OptionGroup var settings: SettingOptions
+
+    @Flag(help: "Print an object from settings to values and sources.")
+    var json = false
+
+    func run() throws {
+      do throws(Failure) {
+        let effective = try settings.sources().read(settings.config)
+        guard !json else { return printLine(effective.json) }
+        for line in effective.yaml { printLine(line) }
+      } catch {
+        fail(error)
+      }
+    }
+  }
+
+  struct Schema: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Print the JSON Schema (draft 2020-12) of the file.",
+      discussion: "For editors, and for checks where the service itself is not at hand.")
+
+    func run() {
+      printLine(ConfigurationSchema.text)
+    }
+  }
+}

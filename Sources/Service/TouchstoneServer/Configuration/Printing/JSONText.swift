@@ -1,0 +1,56 @@
+// JSON for output, in an order that its writer chooses.
+
+indirect enum JSONText: Sendable, Hashable {
+  case text(String)
+  case integer(Int)
+  case boolean(Bool)
+  case list([JSONText])
+  case object([Member])
+
+  struct Member: Sendable, Hashable {
+    var name: String
+    var value: JSONText
+
+    init(_ name: String, _ value: JSONText) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// In lines, with two spaces for each level. Short lists stay on one line.
+  func lines(indentation: String = "") -> String {
+    let inner = indentation + "  "
+    switch self {
+    case .text(let text): return Self.quoted(text)
+    case .integer(let number): return "\(number)"
+    case .boolean(let value): return "\(value)"
+    case .list(let values):
+      let line = "[\(values.map { $0.lines() }.joined(separator: ", "))]"
+      guard line.utf8.count > 100 || line.contains("\n") else { return line }
+      return "[\n\(values.map { inner + $0.lines(indentation: inner) }.joined(separator: ",\n"))\n\(indentation)]"
+    case .object(let members):
+      guard !members.isEmpty else { return "{}" }
+      let rows = members.map { "\(inner)\(Self.quoted($0.name)): \($0.value.lines(indentation: inner))" }
+      return "{\n\(rows.joined(separator: ",\n"))\n\(indentation)}"
+    }
+  }
+
+  /// Also a text of YAML.
+  static func quoted(_ text: String) -> String {
+    var quoted = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": quoted += "\\\""
+      case "\\": quoted += "\\\\"
+      case "\n": quoted += "\\n"
+      case _
+      where scalar.value < 0x20 || 0x7F...0x9F ~= scalar.value || scalar.value == 0xFEFF
+        || scalar.value == 0x2028 || scalar.value == 0x2029:
+        let digits = String(scalar.value, radix: 16)
+        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
+  }
+}

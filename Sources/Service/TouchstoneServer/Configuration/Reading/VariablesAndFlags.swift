@@ -1,0 +1,182 @@
+// Which setting a variable of the environment or a flag sets. Pure.
+
+internal import SettingFiles
+
+/// One value that is given beside the file.
+struct GivenValue: Sendable {
+  let path: [String]
+  /// The variable or the flag.
+  let source: String
+  let node: YAMLNode
+}
+
+extension [GivenValue] {
+  /// Of one value for all of a section and one for a key in it, neither takes precedence.
+  fileprivate var overlaps: [YAMLError] {
+    flatMap { value in
+      filter { $0.path.count > value.path.count && $0.path.starts(with: value.path) }.map { other in
+        YAMLError(message: "\(value.source) is set, too: use one of them", place: YAMLPlace(wholeOf: other.source))
+      }
+    }
+  }
+}
+
+/// The variables of the environment with the service's prefix.
+enum SettingVariables {
+  /// Those that set no setting of the file.
+  private static let others = ["TOUCHSTONE_DEBUGGABLE"]
+
+  /// Collects each error: "VARIABLE: MESSAGE".
+  static func values(in variables: [(name: String, text: String)]) throws(ConfigurationErrors) -> [GivenValue] {
+    let settings = Dictionary(uniqueKeysWithValues: ConfigurationTable.settings.map { ($0.variable, $0) })
+    var values: [GivenValue] = []
+    var errors: [YAMLError] = []
+    for (name, text) in variables.sorted(by: { $0.name < $1.name }) where !others.contains(name) {
+      if let setting = settings[name] {
+        // Files that set every variable leave some of them empty. The keys' variable holds no path: see `KeySource`.
+        guard !text.isEmpty, name != KeySource.environmentVariable else { continue }
+        let texts = setting.row.shape.isOneOrList ? text.split(separator: ",").map(trimmed) : [text]
+        guard let node = setting.node(texts, of: name, errors: &errors) else { continue }
+        values.append(GivenValue(path: setting.path, source: name, node: node))
+      } else if !KubernetesVariables.contain(name, text) {
+        errors.append(unknown(name, among: Array(settings.keys)))
+      }
+    }
+    errors += values.overlaps
+    guard errors.isEmpty else { throw ConfigurationErrors(nil, errors) }
+    return values
+  }
+
+  /// Without the value, which may be a secret.
+  private static func unknown(_ name: String, among known: [String]) -> YAMLError {
+    let ofSection = known.filter { $0.hasPrefix(name + "_") }.min()
+    let hint =
+      ofSection.map { ": a section has a variable for each of its keys, such as \($0)" }
+      ?? suggestion(for: name, among: known + others)
+    return YAMLError(message: "there is no such setting\(hint)", place: YAMLPlace(wholeOf: name))
+  }
+
+  private static func trimmed(_ text: Substring) -> String {
+    String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+  }
+}
+
+/// Variables that Kubernetes sets in each container for a service, such as one that is named touchstone or touchstone-http.
+enum KubernetesVariables {
+  private static let protocols = ["TCP", "UDP", "SCTP"]
+
+  static func contain(_ name: String, _ text: String) -> Bool {
+    let words = name.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
+    // TOUCHSTONE_SERVICE_HOST, TOUCHSTONE_HTTP_SERVICE_PORT, TOUCHSTONE_SERVICE_PORT_GRPC
+    for index in words.indices.dropFirst().dropLast() where words[index] == "SERVICE" {
+      let rest = words[(index + 1)...]
+      if rest == ["HOST"] || rest.first == "PORT" { return true }
+    }
+    // TOUCHSTONE_PORT, TOUCHSTONE_PORT_7443_TCP, TOUCHSTONE_PORT_7443_TCP_ADDR
+    guard let index = words.lastIndex(of: "PORT"), index > 0 else { return false }
+    let rest = Array(words[(index + 1)...])
+    if rest.isEmpty {
+      return isURL(text) || words.count > 3 && isPort(words[index - 2], words[index - 1])
+    }
+    guard rest.count >= 2, isPort(rest[0], rest[1]) else { return false }
+    return rest.count == 2 ? isURL(text) : rest.count == 3 && ["PROTO", "PORT", "ADDR"].contains(rest[2])
+  }
+
+  private static func isPort(_ number: String, _ name: String) -> Bool {
+    UInt16(number) != nil && protocols.contains(name)
+  }
+
+  private static func isURL(_ text: String) -> Bool {
+    protocols.contains { text.hasPrefix("\($0.lowercased())://") }
+  }
+}
+
+/// The flags of the settings: `--name VALUE` or `--name=VALUE`.
+package enum SettingFlags {
+  /// - Parameter arguments: those that are no flags of the command's own.
+  static func values(in arguments: [String]) throws(Failure) -> [GivenValue] {
+    let settings = ConfigurationTable.settings
+    var given: [(setting: ConfigurationSetting, texts: [String])] = []
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      guard let setting = settings.first(where: { $0.flag == parts[0] }) else { throw unknown(parts[0]) }
+      guard let text = parts.count == 2 ? parts[1] : rest.popFirst(), parts.count == 2 || !text.hasPrefix("--") else {
+        throw Failure(kind: .usage, message: "\(setting.flag) needs a value")
+      }
+      if let index = given.firstIndex(where: { $0.setting.path == setting.path }) {
+        given[index].texts.append(text)
+      } else {
+        given.append((setting, [text]))
+      }
+    }
+    let values = try given.map { given throws(Failure) in try value(of: given.setting, given.texts) }
+    guard values.overlaps.isEmpty else { throw Failure(ConfigurationErrors(nil, values.overlaps)) }
+    return values
+  }
+
+  private static func value(of setting: ConfigurationSetting, _ texts: [String]) throws(Failure) -> GivenValue {
+    let showsSecret =
+      setting.row.isSecret
+      || setting.row.shape == .store && texts.contains { (try? StoreSetting(parsing: $0))?.hasSecret == true }
+    guard !showsSecret else { throw .secretInFlag(setting.flag, variable: setting.variable) }
+    var errors: [YAMLError] = []
+    guard let node = setting.node(texts, of: setting.flag, errors: &errors), errors.isEmpty else {
+      throw Failure(ConfigurationErrors(nil, errors))
+    }
+    return GivenValue(path: setting.path, source: setting.flag, node: node)
+  }
+
+  private static func unknown(_ flag: String) -> Failure {
+    guard flag.hasPrefix("-") else {
+      return Failure(kind: .usage, message: "\(flag.debugDescription) belongs to no flag")
+    }
+    let hint = suggestion(
+      for: flag, among: ConfigurationTable.settings.map(\.flag) + ["--config", "--allow-plaintext"])
+    return Failure(kind: .usage, message: "there is no flag \(flag)\(hint)")
+  }
+
+  /// For the help of a command: each flag with its values, its default and its meaning.
+  package static var help: String {
+    ConfigurationTable.settings.map { setting in
+      var text = setting.row.meaning.replacing("`", with: "")
+      switch setting.row.standard {
+      case .value(let standard), .words(let standard): text += " Default: \(standard)."
+      case nil: break
+      }
+      return "\(setting.flag) <\(setting.row.shape.flagWords)>\n\(wrapped(text))"
+    }.joined(separator: "\n")
+  }
+
+  /// In lines that begin with four spaces and fit a terminal.
+  private static func wrapped(_ text: String) -> String {
+    let width = 76
+    var lines = ["   "]
+    for word in text.split(separator: " ") {
+      if lines[lines.count - 1].count + 1 + word.count > width { lines.append("   ") }
+      lines[lines.count - 1] += " \(word)"
+    }
+    return lines.joined(separator: "\n")
+  }
+}
+
+extension ValueShape {
+  /// The form of a flag's value.
+  fileprivate var flagWords: String {
+    switch self {
+    case .either(let shapes) where isOneOrList: "\(shapes[0].words); may be given several times"
+    case .either(let shapes) where !isScalar && takesText: shapes[0].words
+    case _ where takesText: words
+    default: "YAML"
+    }
+  }
+}
+
+extension Failure {
+  package static func secretInFlag(_ flag: String, variable: String) -> Failure {
+    Failure(
+      kind: .usage,
+      message: "\(flag): a list of processes would show the password: keep it in a file that the URI names "
+        + "(passfile=), or give the URI in \(variable) or the configuration")
+  }
+}

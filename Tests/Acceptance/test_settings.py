@@ -1,0 +1,251 @@
+"""Settings by flags, variables of the environment and a file: which comes first, what is printed, what is refused."""
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import jwt
+import pytest
+from ruamel.yaml import YAML
+
+from support.caller import new_caller
+from support.certificates import Authority
+from support.configuration import BAD_CONFIGURATION, write
+from support.phone import Phone
+from support.server import run, run_to_end
+
+USAGE = 64
+UNAVAILABLE = 69
+
+ROOT = Path(__file__).parents[2]
+CHECK = Path(sys.executable).with_name("check-jsonschema")
+
+#: All configurations that the repository ships.
+EXAMPLES = [
+    *(ROOT / "deploy").glob("*.example.yaml"),
+    *(ROOT / "deploy").rglob("touchstone.yaml"),
+]
+
+
+def issuer(server):
+    caller, phone = new_caller(server), Phone()
+    caller.bind(phone)
+    return jwt.decode(caller.login(phone).token, options={"verify_signature": False})["iss"]
+
+
+def test_a_flag_comes_before_a_variable_and_a_variable_before_the_file(start):
+    sources = {"configuration": {"issuer": "file"}}
+    assert issuer(start("file", **sources)) == "file"
+    sources["environment"] = {"TOUCHSTONE_ISSUER": "variable"}
+    assert issuer(start("variable", **sources)) == "variable"
+    sources["arguments"] = ["--issuer", "flag"]
+    assert issuer(start("flag", **sources)) == "flag"
+
+
+def test_everything_may_come_from_the_environment(start):
+    """Also callers and policies, as YAML, without a file."""
+    server = start(
+        environment={
+            "TOUCHSTONE_CALLERS": '[{name: local, methods: "*", applications: [shop]}]',
+            "TOUCHSTONE_POLICIES": "mine: {purpose: login, factors: [biometry]}",
+            "TOUCHSTONE_LIMITS_CONNECTIONS": "20",
+        }
+    )
+    caller, phone = new_caller(server, "shop"), Phone()
+    caller.bind(phone)
+    assert caller.login(phone, "mine").token
+
+
+def test_a_reload_leaves_what_variables_and_flags_set(start):
+    server = start(
+        configuration={"token_lifetime_seconds": 100}, environment={"TOUCHSTONE_TOKEN_LIFETIME_SECONDS": "77"}
+    )
+    server.reload({"token_lifetime_seconds": 200})
+    caller, phone = new_caller(server), Phone()
+    caller.bind(phone)
+    claims = jwt.decode(caller.login(phone).token, options={"verify_signature": False})
+    assert claims["exp"] - claims["iat"] == 77
+
+
+@pytest.mark.parametrize(
+    ("environment", "complaint"),
+    [
+        ({"TOUCHSTONE_SHRADS": "1"}, 'TOUCHSTONE_SHRADS: there is no such setting (did you mean "TOUCHSTONE_SHARDS"?)'),
+        ({"TOUCHSTONE_SHARDS": "0"}, "TOUCHSTONE_SHARDS: shards must be 1 to 256"),
+        ({"TOUCHSTONE_PORT": "7443"}, "TOUCHSTONE_PORT: there is no such setting"),
+    ],
+)
+def test_a_variable_that_sets_nothing_is_refused(tmp_path, environment, complaint):
+    for ended in (
+        run("serve", "--data-dir", tmp_path / "data", environment=environment),
+        run("config", "print", environment=environment),
+        run("migrate", environment=environment),
+    ):
+        assert (ended.returncode, ended.stdout, ended.stderr) == (BAD_CONFIGURATION, "", complaint + "\n")
+    assert not (tmp_path / "data").exists()
+
+
+def test_what_kubernetes_sets_for_services_is_ignored(start):
+    """For a service that is named touchstone, and one that is named touchstone-http."""
+    environment = {}
+    for name, port in (("TOUCHSTONE", 7443), ("TOUCHSTONE_HTTP", 8443)):
+        environment |= {
+            f"{name}_SERVICE_HOST": "10.0.0.1",
+            f"{name}_SERVICE_PORT": str(port),
+            f"{name}_SERVICE_PORT_GRPC": str(port),
+            f"{name}_PORT": f"tcp://10.0.0.1:{port}",
+            f"{name}_PORT_{port}_TCP": f"tcp://10.0.0.1:{port}",
+            f"{name}_PORT_{port}_TCP_PROTO": "tcp",
+            f"{name}_PORT_{port}_TCP_PORT": str(port),
+            f"{name}_PORT_{port}_TCP_ADDR": "10.0.0.1",
+        }
+    new_caller(start(environment=environment)).bind(Phone())
+
+
+@pytest.mark.parametrize(
+    ("flags", "complaint"),
+    [
+        (["--shrads", "1"], 'touchstone: there is no flag --shrads (did you mean "--shards"?)'),
+        (["--shards", "many"], "--shards: shards must be a whole number"),
+        (["--limits-connections"], "touchstone: --limits-connections needs a value"),
+        (["word"], 'touchstone: "word" belongs to no flag'),
+    ],
+)
+def test_a_flag_that_sets_nothing_is_wrong_usage(tmp_path, flags, complaint):
+    ended = run_to_end(tmp_path / "data", arguments=flags)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (USAGE, "", complaint + "\n")
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_slip_in_a_section_of_the_file(tmp_path):
+    path = write(tmp_path / "touchstone.yaml", "limits: {conections: 1}\nattestation: {roots: {andriod: /a}}\n")
+    assert run("config", "print", "--config", path).stderr.splitlines() == [
+        f'{path}:1:10: "conections" is not a setting of limits (did you mean "connections"?)',
+        f'{path}:2:23: "andriod" is not a setting of attestation.roots (did you mean "android"?)',
+    ]
+
+
+# What is refused at the start
+
+
+def test_a_certificate_that_does_not_fit_its_key(tmp_path):
+    authority = Authority(tmp_path)
+    certificate, other = authority.issue_server(), authority.issue_server("other")
+    shutil.copyfile(other.key_file, certificate.key_file)
+    flags = [f"--tls-certificate={certificate.file}", f"--tls-key={certificate.key_file}", "--callers"]
+    caller = '[{name: shop, methods: "*", applications: "*", keys: ["sha256:' + "0" * 64 + '"]}]'
+    ended = run_to_end(tmp_path / "data", arguments=[*flags, caller])
+    assert (ended.returncode, ended.stdout) == (BAD_CONFIGURATION, "")
+    assert ended.stderr == (
+        f"--tls-key: tls.key {certificate.key_file}: not the key of the certificate in {certificate.file}\n"
+    )
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_port_in_use(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        ended = run(
+            "serve", "--data-dir", tmp_path / "data", environment={"TOUCHSTONE_LISTEN": address}
+        )
+    assert (ended.returncode, ended.stdout) == (UNAVAILABLE, "")
+    assert f"touchstone: cannot listen on {address}" in ended.stderr.splitlines()[-1]
+    assert "Address already in use" in ended.stderr
+
+
+# What is printed
+
+
+def test_each_value_is_printed_with_its_source(tmp_path):
+    path = write(tmp_path / "touchstone.yaml", "issuer: shop\nlimits:\n  connections: 5\n")
+    path.chmod(0o600)
+    environment = {
+        "TOUCHSTONE_STORE": "postgresql://ann:opensesame@db.example/shop",
+        "TOUCHSTONE_KEYS": "opensesame",
+    }
+    options = ["--config", path, "--shards", "2"]
+    printed = run("config", "print", *options, environment=environment)
+    assert printed.returncode == 0, printed.stderr
+    lines = printed.stdout.splitlines()
+    assert f"issuer: shop # {path}:1" in lines
+    assert f"  connections: 5 # {path}:3" in lines
+    assert "shards: 2 # --shards" in lines
+    assert "data_dir: data # default" in lines
+    assert 'keys: "********" # TOUCHSTONE_KEYS' in lines
+    assert 'store: "postgresql://********@db.example/shop" # TOUCHSTONE_STORE' in lines
+    as_json = json.loads(run("config", "print", "--json", *options, environment=environment).stdout)
+    assert as_json["limits.connections"] == {"value": 5, "source": f"{path}:3"}
+    assert as_json["shards"] == {"value": 2, "source": "--shards"}
+    assert as_json["keys"] == {"value": "********", "source": "TOUCHSTONE_KEYS"}
+    assert "opensesame" not in printed.stdout + json.dumps(as_json)
+
+
+def check(schema, *paths):
+    checked = subprocess.run(
+        [CHECK, "--schemafile", schema, *paths], capture_output=True, text=True, check=False, timeout=60
+    )
+    return checked.returncode == 0, checked.stdout
+
+
+@pytest.fixture(scope="module")
+def schema(tmp_path_factory):
+    path = tmp_path_factory.mktemp("schema") / "touchstone.schema.json"
+    path.write_text(run("config", "schema").stdout)
+    return path
+
+
+def test_the_schema_is_one_and_accepts_what_is_shipped(schema, tmp_path):
+    checked = subprocess.run([CHECK, "--check-metaschema", schema], capture_output=True, text=True, check=False, timeout=60)
+    assert checked.returncode == 0, checked.stdout
+    assert json.loads(schema.read_text())["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert len(EXAMPLES) >= 5
+    blocks = []
+    for page in ("docs/POLICIES.md",):
+        text = (ROOT / page).read_text().split("```yaml\n")[1].split("```")[0]
+        blocks.append(write(tmp_path / f"{Path(page).stem}.yaml", text))
+    is_accepted, output = check(schema, *EXAMPLES, *blocks)
+    assert is_accepted, output
+
+
+def test_the_schema_accepts_what_is_printed(schema, tmp_path):
+    example = tmp_path / "touchstone.yaml"
+    shutil.copy(ROOT / "deploy/touchstone.example.yaml", example)
+    for options in ([], ["--config", example]):
+        printed = write(tmp_path / "printed.yaml", run("config", "print", *options).stdout)
+        is_accepted, output = check(schema, printed)
+        assert is_accepted, output
+        assert run("check-config", printed).returncode in (0, BAD_CONFIGURATION)
+        again = run("config", "print", "--config", printed).stdout
+        assert YAML(typ="safe").load(printed.read_text()) == YAML(typ="safe").load(again)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "shrads: 1",
+        "shards: many",
+        "shards: 0",
+        "limits: {conections: 1}",
+        "limits: 5",
+        "limits: {connection_age: 90}",
+        "listen: [1, 2]",
+        "reflection: maybe",
+        "store: mysql://db/x",
+        "tls: {certificate: /a}",
+        "callers: {name: shop}",
+        'callers: [{nmae: shop, methods: "*"}]',
+        'callers: [{name: shop, methods: ["EvaluationService/Nothing"]}]',
+        "applications: {shop: {attestation: perhaps}}",
+        "policies: {mine: {purpose: login, factors: [biometry], attemps: 1}}",
+        "policies: {mine: {purpose: login, factors: [finger]}}",
+        "policies: {mine: {purpose: login, factors: [biometry], attempts: 99}}",
+        "watch_files: 10",
+    ],
+)
+def test_the_schema_refuses_what_the_service_refuses(schema, tmp_path, text):
+    path = write(tmp_path / "touchstone.yaml", text)
+    assert not check(schema, path)[0]
+    assert run("check-config", path).returncode == BAD_CONFIGURATION
