@@ -917,8 +917,8 @@ type Event struct {
 	// .invalidated; binding.created, .revoked, .denied, .refused, .domain_state_accepted; secret.set, .removed,
 	// .unlocked, .refused; settings.changed; token.consumed, .revoked, .refused; device.unlocked, .refused;
 	// profile.erased, .refused; call.refused. Without an application: events.archived; events.not_archived if archiving goes
-	// on failing; store.restored; clock.behind; trust.too_old; log.signed, after which accounts of removed content are signed; log.broken if an
-	// event is not as it was written.
+	// on failing; store.restored; clock.behind; configuration.reloaded; trust.too_old; log.signed, after which accounts of removed content are
+	// signed; log.broken if an event is not as it was written.
 	Kind          string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	ApplicationId string `protobuf:"bytes,4,opt,name=application_id,json=applicationId,proto3" json:"application_id,omitempty"`
 	// Also empty if nothing is known of the profile, because it may have been erased.
@@ -944,6 +944,7 @@ type Event struct {
 	// For profile.erased, at most 64 events each: "erased_events", their number; "erased_sequences", their sequences in decimal with
 	// commas between them; "erased_digests", the first 16 bytes of each former content's digest, in hexadecimal and in the same order.
 	// For accounts of removed content: "signature" and "signature_key".
+	// For configuration.reloaded: "cause", signal or files; "files", the settings whose files changed.
 	Details map[string]string `protobuf:"bytes,9,rep,name=details,proto3" json:"details,omitempty" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"bytes,2,opt,name=value,proto3"`
 	// SHA-256 over the previous event's hash, the sequence and a digest of this event: altering, dropping or moving an
 	// event breaks the chain.
