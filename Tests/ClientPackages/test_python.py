@@ -156,6 +156,16 @@ def test_no_key_goes_to_another_machine_in_plaintext(target, is_local):
     touchstone.Client(target).close()
 
 
+@pytest.mark.parametrize("bad", ["tsk_secret\n", "tsk_secret\0", "tsk_secreté"])
+def test_what_no_header_holds_is_refused_without_the_key_in_the_error(bad):
+    for options in ({"key": bad}, {"key": "tsk_secret", "languages": bad}):
+        with pytest.raises(ValueError, match="no header has") as raised:
+            touchstone.Client("localhost:7443", **options)
+        assert "tsk_" not in str(raised.value)
+    with touchstone.Client("localhost:7443", key="tsk_secret") as client, pytest.raises(ValueError, match="languages"):
+        client.with_options(languages=bad)
+
+
 class Failing(grpc.GenericRpcHandler):
     """A service that refuses each call the first time with `code`, and counts the calls of each method."""
 

@@ -3,11 +3,14 @@
 `make test-release` takes the binaries that are there. Without an image, because podman's storage is root's.
 """
 
+import hashlib
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -136,6 +139,41 @@ def test_a_list_that_leads_out_of_the_directory_is_refused(copy):
     with (copy / "SHA256SUMS").open("a") as sums:
         sums.write("0" * 64 + "  ../outside\n")
     assert "not a checksum and a name" in verified(copy).stderr
+
+
+def image_archive(host, layer=b"a layer"):
+    """As `podman save` writes one that a container of this name built."""
+    settings = {"config": {"Hostname": host, "User": "10001"}, "container": host, "created": "2026-01-01T00:00:00Z", "rootfs": {}}
+    contents = {
+        f"{host}.json": json.dumps(settings).encode(),
+        "layer.tar": layer,
+        f"{host}/VERSION": b"1.0",
+        "manifest.json": json.dumps([{"Config": f"{host}.json", "RepoTags": ["localhost/touchstone:1"], "Layers": ["layer.tar"]}]).encode(),
+    }
+    output = io.BytesIO()
+    with tarfile.open(fileobj=output, mode="w") as archive:
+        for name, content in contents.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return output.getvalue()
+
+
+def normal(archive):
+    command = [sys.executable, ROOT / "deploy/release/image.py"]
+    return subprocess.run(command, input=archive, capture_output=True, timeout=60, check=True).stdout
+
+
+def test_an_image_that_another_container_built_has_the_same_bytes():
+    first = normal(image_archive("one"))
+    assert first == normal(image_archive("two")) == normal(first)
+    assert first != normal(image_archive("one", b"another layer"))
+    with tarfile.open(fileobj=io.BytesIO(first)) as archive:
+        (image,) = json.load(archive.extractfile("manifest.json"))
+        settings = archive.extractfile(image["Config"]).read()
+        assert image["Config"] == hashlib.sha256(settings).hexdigest() + ".json"
+        assert json.loads(settings)["config"] == {"User": "10001"}
+        assert archive.extractfile(image["Layers"][0]).read() == b"a layer"
 
 
 def test_the_archive_has_programs_pages_licences_and_completions(release):

@@ -6,6 +6,7 @@ package touchstone
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -65,6 +66,9 @@ func Dial(target string, options ...Option) (*Client, error) {
 	if s.key != "" && s.tls == nil && !isLocal(target) {
 		return nil, fmt.Errorf("touchstone: no key is sent to %s in plaintext: use WithTLS", target)
 	}
+	if !isHeader(s.key) {
+		return nil, errors.New("touchstone: the key has a line break or another character that no header has")
+	}
 	dial := []grpc.DialOption{
 		grpc.WithDefaultServiceConfig(serviceConfig()),
 		grpc.WithDisableServiceConfig(),
@@ -95,8 +99,11 @@ func Dial(target string, options ...Option) (*Client, error) {
 // Close ends the connection and all running calls.
 func (c *Client) Close() error { return c.connection.Close() }
 
-// WithLanguages asks for texts in the person's language, as in Accept-Language: "zh-Hans, en;q=0.5".
+// WithLanguages asks for texts in the person's language, as in Accept-Language: "zh-Hans, en;q=0.5". What no header can hold is left out.
 func WithLanguages(ctx context.Context, languages string) context.Context {
+	if !isHeader(languages) {
+		return ctx
+	}
 	return metadata.AppendToOutgoingContext(ctx, "accept-language", languages)
 }
 
@@ -133,6 +140,16 @@ func (s settings) authorized(ctx context.Context) context.Context {
 type stream struct{ grpc.ClientStream }
 
 func (s stream) RecvMsg(message interface{}) error { return errorOf(s.ClientStream.RecvMsg(message)) }
+
+// isHeader is true for printable ASCII.
+func isHeader(value string) bool {
+	for i := 0; i < len(value); i++ {
+		if value[i] < ' ' || value[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
 
 // isLocal is true for addresses of this machine alone: loopback, or a Unix socket.
 func isLocal(target string) bool {

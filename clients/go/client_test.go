@@ -1,6 +1,7 @@
 package touchstone
 
 import (
+	"context"
 	"errors"
 	"io"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/golang/protobuf/ptypes/duration"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
@@ -28,6 +30,20 @@ func TestNoKeyGoesToAnotherMachineInPlaintext(t *testing.T) {
 			client.Close()
 		} else if strings.Contains(err.Error(), "tsk_") {
 			t.Errorf("the error has the key: %v", err)
+		}
+	}
+}
+
+func TestWhatNoHeaderHoldsIsNotSent(t *testing.T) {
+	for _, key := range []string{"tsk_secret\n", "tsk_secret\x00", "tsk_secreté"} {
+		if _, err := Dial("localhost:7443", WithKey(key)); err == nil || strings.Contains(err.Error(), "tsk_") {
+			t.Errorf("%q: %v", key, err)
+		}
+	}
+	for languages, sent := range map[string]bool{"zh-Hans, en;q=0.5": true, "en\r\nauthorization: x": false, "é": false} {
+		outgoing, _ := metadata.FromOutgoingContext(WithLanguages(context.Background(), languages))
+		if (len(outgoing["accept-language"]) == 1) != sent {
+			t.Errorf("%q: %v", languages, outgoing)
 		}
 	}
 }

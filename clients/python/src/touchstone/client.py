@@ -161,6 +161,8 @@ class Client:
         """
         if key and credentials is None and not _is_local(target):
             raise ValueError(f"no key is sent to {target} in plaintext: give the client credentials")
+        _require_header("key", key)
+        _require_header("languages", languages)
         self.application_id, self.timeout, self.languages, self._key = application_id, timeout, languages, key
         channel_options = [
             ("grpc.service_config", json.dumps(service_config())),
@@ -178,6 +180,7 @@ class Client:
         """A client on the same connection, for one request of a person in their language, for instance."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
+        _require_header("languages", languages or "")
         other.timeout = self.timeout if timeout is None else timeout
         other.languages = self.languages if languages is None else languages
         return other
@@ -226,6 +229,12 @@ def _retry(*codes: str) -> dict[str, Any]:
         "backoffMultiplier": 2,
         "retryableStatusCodes": list(codes),
     }
+
+
+def _require_header(name: str, value: str) -> None:
+    """gRPC's own error of such a value quotes all metadata, and so the key."""
+    if not (value.isascii() and value.isprintable()):
+        raise ValueError(f"{name} has a line break or another character that no header has")
 
 
 def _is_local(target: str) -> bool:
