@@ -304,6 +304,16 @@ test-release: load-client clients ## Build a release of the present binaries twi
 check-manifests: $(manifest_checkers)/installed ## Check what Kubernetes and compose read
 	PYTHONDONTWRITEBYTECODE=1 $(manifest_checkers)/bin/python -m pytest Tests/Manifests
 
+.PHONY: check-alerts
+check-alerts: $(manifest_checkers)/installed ## Test each alert rule by promtool; check dashboard and runbook against rules and metrics
+	PYTHONDONTWRITEBYTECODE=1 $(manifest_checkers)/bin/python -m pytest Tests/Alerts/Rules
+
+# Debian's programs on free ports of the loopback network, and rules whose times are shorter.
+.PHONY: test-alerts
+test-alerts: release $(python_environment)/installed ## Let Prometheus watch the service, cause faults, and await the alerts
+	@deploy/install-packages alerts
+	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Alerts/Running
+
 .PHONY: protos
 protos: $(python_environment)/installed $(go_packages) ## Regenerate from Protos: C, Swift and Go code, docs/API.md
 	@deploy/install-packages protos
@@ -335,6 +345,7 @@ lint: ## Check the format of the Swift sources
 lint-scripts: $(python_environment)/linters ## Check the shell scripts and the Dockerfile
 	$(python_environment)/bin/shellcheck --severity warning .ci/run .ci/check-dependencies deploy/install-packages deploy/fetch-crypto-mb \
 	  deploy/image/base deploy/image/build deploy/image/hollow-libraries deploy/image/assemble deploy/image/collect-product \
+	  deploy/prometheus/to-kubernetes \
 	  deploy/debian/build deploy/debian/postinst deploy/debian/prerm deploy/debian/postrm \
 	  deploy/release/build deploy/release/verify \
 	  Protos/generate.sh clients/build clients/go/fetch-packages \
