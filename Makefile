@@ -115,7 +115,7 @@ test-generator: $(python_environment)/installed ## Run the tests of Protos/gener
 test-acceptance: load-client $(python_environment)/installed ## Run the tests by stock gRPC clients alone
 	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) Tests/Acceptance
 
-# Beside `make test`, because it needs Go.
+# `make test` leaves it out, because it needs Go.
 .PHONY: test-clients
 test-clients: release clients $(go_packages) ## Log in with the Python and the Go client, as other programs install them
 	@deploy/install-packages go
@@ -294,7 +294,7 @@ release-files: load-client deb image clients ## Build a release in .build-releas
 	@deploy/release/build .build-release .build/release .build-deb $(clients) "localhost/touchstone:$$(cat VERSION)"
 	@deploy/release/verify .build-release $(RELEASE_PUBLIC_KEY)
 
-# Without an image, which takes minutes.
+# It builds no image, because that takes minutes.
 .PHONY: test-release
 test-release: load-client clients ## Build a release of the present binaries twice, compare, sign and verify
 	@deploy/install-packages deb release

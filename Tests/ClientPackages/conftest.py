@@ -1,4 +1,4 @@
-"""Fixtures: the clients as other people install them, and a service that takes calls over TLS from a caller with a key.
+"""Fixtures: the clients as other programs install them, and a service that takes calls over TLS from a caller with a key.
 
 The wheel stands in the path, so that the acceptance tests' helpers use its stubs, too.
 """

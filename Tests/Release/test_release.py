@@ -21,7 +21,7 @@ BINARIES = Path(os.environ.get("BINARIES") or ROOT / ".build/release")
 CLIENTS = Path(os.environ.get("CLIENTS") or ROOT / ".build-clients")
 VERSION = (ROOT / "VERSION").read_text().strip()
 SECONDS = 300
-#: Any time. The second build has it, too, and another umask.
+#: The time of both builds; any would do.
 EPOCH = "1790000000"
 
 

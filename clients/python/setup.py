@@ -11,7 +11,7 @@ from setuptools.command.build_py import build_py
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-#: Not in the sources; git ignores it.
+#: Outside of the sources; git ignores it.
 OUTPUT = ROOT / ".build-clients/python"
 
 
@@ -32,7 +32,7 @@ class BuildWithStubs(build_py):
 
 # Files are read from HERE, whatever the working directory is.
 os.chdir(HERE)
-# Nothing of an earlier build, which may have been elsewhere.
+# Files of an earlier build, which may have been elsewhere, stay out of the wheel.
 shutil.rmtree(OUTPUT, ignore_errors=True)
 OUTPUT.mkdir(parents=True)
 setup(

@@ -60,7 +60,7 @@ class Error(Exception):
 
     @classmethod
     def of(cls, error: Any) -> Error:
-        """The same of a grpc.RpcError."""
+        """Makes an error of a grpc.RpcError."""
         code = error.code() or grpc.StatusCode.UNKNOWN
         return cls._by_code.get(code, Error)(code, error.details() or "", _details(error))
 
@@ -71,7 +71,7 @@ class Error(Exception):
 
 
 def _details(error: Any) -> dict[type, Any]:
-    """Of each kind the first one. Unreadable details are treated as absent: code and message stay."""
+    """Returns the first detail of each kind. Unreadable details are treated as absent: code and message stay."""
     found: dict[type, Any] = {}
     for key, value in error.trailing_metadata() or ():
         if key == _DETAILS:
