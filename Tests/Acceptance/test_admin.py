@@ -476,6 +476,12 @@ def test_it_calls_over_tls_with_a_certificate(start, tmp_path):
     assert admin(server, "events", "--tls-authorities", tmp_path / "absent").returncode == 78
 
 
+def test_a_service_starts_in_an_operators_shell(start):
+    """Other variables of the prefix are settings of the service, and unknown ones are refused."""
+    server = start(environment={"TOUCHSTONE_ADMIN_TARGET": "127.0.0.1:1", "TOUCHSTONE_ADMIN_KEY_FILE": "absent"})
+    assert "serving" in done(server, "health")
+
+
 def test_health_names_each_replica(start):
     one, other = start("one"), start("other")
     targets = f"{one.address},{other.address}"

@@ -59,10 +59,26 @@ def text(plain):
 
 
 def paragraphs(command):
-    """The abstract and the discussion, which has empty lines between its paragraphs."""
+    """The lines of the abstract and of the discussion, which has empty lines between its paragraphs."""
+    lines = []
     for part in [command["abstract"], *command.get("discussion", "").split("\n\n")]:
-        if part.strip():
-            yield text(" ".join(part.split()))
+        if part.startswith("--"):
+            lines += listed_flags(part)
+        elif part.strip():
+            lines += ([".PP"] if lines else []) + [text(" ".join(part.split()))]
+    return lines
+
+
+def listed_flags(part):
+    """A discussion's own list of flags: each has a line, and indented ones that explain it."""
+    lines = []
+    for line in part.splitlines():
+        if line.startswith("--"):
+            name, _, value = line.partition(" ")
+            lines += [".TP", rf"\fB{text(name)}\fR" + (rf" \fI{text(value.strip('<>'))}\fR" if value else "")]
+        else:
+            lines.append(text(line.strip()))
+    return lines
 
 
 def options(command):
@@ -80,7 +96,7 @@ def positional(argument):
 
 def usage(names, command, own):
     words = [rf"\fB{text(' '.join(names))}\fR"]
-    words += [positional(it) for it in command.get("arguments", []) if it["kind"] == "positional"]
+    words += [positional(it) for it in command.get("arguments", []) if it["kind"] == "positional" and is_shown(it)]
     if own:
         words.append(r"[\fIOPTION\fR ...]")
     return " ".join(words)
@@ -111,9 +127,7 @@ def section(command):
     below = list(leaves(names, command))
     is_group = bool(command.get("subcommands"))
     common = [it for it in options(below[0][1]) if all(it in options(leaf) for _, leaf in below)]
-    lines = [f".SS {text(command['commandName'])}"]
-    for index, paragraph in enumerate(paragraphs(command)):
-        lines += ([".PP"] if index else []) + [paragraph]
+    lines = [f".SS {text(command['commandName'])}", *paragraphs(command)]
     if not is_group:
         lines += [".PP", usage(names, command, own=bool(common))]
     elif common and len(below) > 1:
@@ -125,9 +139,7 @@ def section(command):
         common = []
     for leaf_names, leaf in below if is_group else []:
         own = [it for it in options(leaf) if it not in common]
-        lines += [".PP", usage(leaf_names, leaf, own=bool(own) or bool(common)), ".RS", ".PP"]
-        for index, paragraph in enumerate(paragraphs(leaf)):
-            lines += ([".PP"] if index else []) + [paragraph]
+        lines += [".PP", usage(leaf_names, leaf, own=bool(own) or bool(common)), ".RS", ".PP", *paragraphs(leaf)]
         for option in own:
             lines += option_lines(option)
         lines.append(".RE")

@@ -35,14 +35,14 @@ struct AdminOptions: ParsableArguments, Sendable {
     do {
       try effective.validate()
     } catch {
-      throw AdminFailure(.usage, "\(error) (with the environment's TOUCHSTONE_ADMIN_…)")
+      throw AdminFailure(.usage, "\(error) (with the environment's \(AdminVariables.prefix)…)")
     }
     return effective
   }
 
   /// An empty variable counts as absent.
   private func environment(_ name: String) -> String? {
-    let value = getenv("TOUCHSTONE_ADMIN_\(name)").map { String(cString: $0) }
+    let value = getenv(AdminVariables.prefix + name).map { String(cString: $0) }
     return value?.isEmpty == true ? nil : value
   }
 
