@@ -281,6 +281,10 @@ verify-image: $(python_environment)/installed $(manifest_checkers)/installed ## 
 deb: release ## Build the package for Debian: .build-deb/touchstone_VERSION_ARCHITECTURE.deb
 	@deploy/debian/build $(touchstone) .build-deb
 
+.PHONY: man
+man: release ## Write touchstone(1) from the program's help
+	$(touchstone) --experimental-dump-help | deploy/debian/make_man_page.py >deploy/debian/touchstone.1
+
 .PHONY: verify-deb
 verify-deb: deb $(python_environment)/installed ## Install it on a clean Debian, and log in there
 	@deploy/install-packages verify-deb

@@ -20,6 +20,7 @@ func support(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
 /// Set by `make release ACCELERATED=1`, which also fetches Intel's crypto_mb for batches of signatures.
 let isAccelerated = Context.environment["TOUCHSTONE_ACCELERATED"] == "1"
 
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 
@@ -148,14 +149,18 @@ let package = Package(
       path: "Sources/Commands/CommandVersion",
       resources: [.embedInCode("VERSION")],
       swiftSettings: settings),
+    // The options of both programs that say which service to call, and with which credentials.
+    library("Commands", "ServiceDestination", ["DispatchRPC", argumentParser]),
+    // Tables and texts of strangers as a terminal may show them.
+    library("Commands", "TerminalText"),
     .executableTarget(
       name: "touchstone",
       dependencies: [
-        "CommandVersion",
+        "CommandVersion", "ServiceDestination", "TerminalText",
         "TouchstoneServer", "TouchstoneService", "TouchstoneStore", "TouchstoneArchive", "TouchstonePolicy",
         "SettingFiles", "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec",
         "DispatchRPC", "SimulatedPhone", "DecisionTables", "TouchstoneAttestation", "CProcess",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        argumentParser,
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Commands/touchstone",
@@ -164,8 +169,8 @@ let package = Package(
       name: "touchstone-load",
       dependencies: [
         "LoadModel", "LoadScenarios", "DynamicMessages", "MonotonicClock", "TouchstoneClient", "RPCChannel",
-        "DispatchRPC", "SimulatedPhone", "CommandVersion",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "DispatchRPC", "SimulatedPhone", "CommandVersion", "ServiceDestination",
+        argumentParser,
       ],
       path: "Sources/Commands/touchstone-load",
       swiftSettings: settings),
@@ -182,6 +187,7 @@ let package = Package(
     tests("RPC", "DispatchPool", ["TestSupport"]),
     tests("RPC", "RPCChannel", ["DispatchRPC", "DispatchPool", "TestSupport"]),
     tests("Core", "TouchstonePolicy", ["TestSupport"]),
+    tests("Commands", "TerminalText"),
     tests("Commands", "DecisionTables", ["TouchstonePolicy", "TestSupport"]),
     tests("Core", "TouchstoneCodec", ["CodecMessages", "TestSupport"], exclude: ["crosscheck"]),
     tests("Core", "TouchstoneStore", ["TouchstonePolicy", "TestSupport", crypto]),

@@ -21,6 +21,11 @@ extension [GivenValue] {
   }
 }
 
+/// The variables of `touchstone admin`, which an operator may have set in a shell from which they start other commands, too.
+package enum AdminVariables {
+  package static let prefix = ConfigurationSetting.prefix + "ADMIN_"
+}
+
 /// The variables of the environment with the service's prefix.
 enum SettingVariables {
   /// Those that set no setting of the file.
@@ -31,7 +36,7 @@ enum SettingVariables {
     let settings = Dictionary(uniqueKeysWithValues: ConfigurationTable.settings.map { ($0.variable, $0) })
     var values: [GivenValue] = []
     var errors: [YAMLError] = []
-    for (name, text) in variables.sorted(by: { $0.name < $1.name }) where !others.contains(name) {
+    for (name, text) in variables.sorted(by: { $0.name < $1.name }) where !isOther(name) {
       if let setting = settings[name] {
         // Files that set every variable leave some of them empty. The keys' variable holds no path: see `KeySource`.
         guard !text.isEmpty, name != KeySource.environmentVariable else { continue }
@@ -45,6 +50,10 @@ enum SettingVariables {
     errors += values.overlaps
     guard errors.isEmpty else { throw ConfigurationErrors(nil, errors) }
     return values
+  }
+
+  private static func isOther(_ name: String) -> Bool {
+    others.contains(name) || name.hasPrefix(AdminVariables.prefix)
   }
 
   /// Without the value, which may be a secret.
