@@ -123,12 +123,22 @@ let package = Package(
         "TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "TouchstoneAttestation",
         "TouchstoneMetrics", "DispatchRPC", .product(name: "Logging", package: "swift-log"), metrics,
       ]),
+    // What operators see of the service in a browser.
+    .target(
+      name: "TouchstoneConsole",
+      dependencies: [
+        "TouchstoneService", "TouchstonePolicy", "TouchstoneCodec", "TouchstoneCrypto", "DispatchHTTP", "DispatchRPC",
+      ],
+      path: "Sources/Service/TouchstoneConsole",
+      resources: [.embedInCode("Style/console.css")],
+      swiftSettings: settings),
     // The process around the service: configuration, keys, the store that is opened, upkeep, reload, drain.
     library(
       "Service", "TouchstoneServer",
       [
-        "TouchstoneService", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres",
-        "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneAttestation", "TouchstoneCodec", "TouchstoneMetrics",
+        "TouchstoneService", "TouchstoneConsole", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite",
+        "TouchstoneStorePostgres", "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneAttestation", "TouchstoneCodec",
+        "TouchstoneMetrics",
         "DispatchRPC", "DispatchHTTP", "SettingFiles", "FilePermissions",
         .product(name: "Logging", package: "swift-log"), metrics,
       ]),
@@ -220,6 +230,11 @@ let package = Package(
         "StoreConformance", "StoreModel", "TestSupport", crypto,
         .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
       ], exclude: ["Dialogues"]),
+    tests(
+      "Service", "TouchstoneConsole",
+      [
+        "TouchstoneService", "TouchstoneCodec", "TouchstoneCrypto", "TouchstonePolicy", "DispatchHTTP", "DispatchRPC",
+      ]),
     tests(
       "Service", "TouchstoneServer",
       [

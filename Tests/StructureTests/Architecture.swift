@@ -85,6 +85,12 @@ enum Architecture {
     ForbiddenArrow(
       "Sources/RPC/DispatchPool", to: ["Sources/RPC/DispatchRPC", libraries], "the pool takes any connections"),
     ForbiddenArrow("Sources/Service/TouchstoneService", to: ["Sources/Stores"], "the service takes any store"),
+    ForbiddenArrow(
+      "Sources/Service/TouchstoneService", to: ["Sources/Service/TouchstoneConsole", "Sources/RPC/DispatchHTTP"],
+      "the console calls the service"),
+    ForbiddenArrow(
+      "Sources/Service/TouchstoneConsole", to: ["Sources/Service/TouchstoneServer", "Sources/Stores"],
+      "pages are values, and the process is another target's"),
     ForbiddenArrow("Sources/Service", to: ["Sources/Clients"], "the service calls no service"),
     ForbiddenArrow(
       "Sources/Clients", to: [policy, store, crypto, "Sources/Stores", "Sources/Service"],

@@ -83,6 +83,8 @@ struct ArchitectureTests {
     ("Sources/RPC/DispatchHTTP", "Sources/RPC/DispatchPool", "calls no others"),
     ("Sources/RPC/DispatchPool", "Sources/System/CEpoll", "takes any connections"),
     ("Sources/Service/TouchstoneService", "Sources/Stores/TouchstoneStoreSQLite", "takes any store"),
+    ("Sources/Service/TouchstoneService", "Sources/Service/TouchstoneConsole", "the console calls the service"),
+    ("Sources/Service/TouchstoneConsole", "Sources/Stores/TouchstoneStoreSQLite", "the process is another target's"),
     ("Sources/Service/TouchstoneServer", "Sources/Clients/TouchstoneClient", "calls no service"),
     ("Sources/Clients/TouchstoneClient", "Sources/Service/TouchstoneService", "by its messages"),
     ("Sources/Clients/LocalAuthentication", "Sources/RPC/DispatchRPC", "without any service"),

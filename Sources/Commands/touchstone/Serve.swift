@@ -14,8 +14,8 @@ struct Serve: ParsableCommand {
     usage: "touchstone serve [--config <file>] [--allow-plaintext] [--KEY <value> ...]",
     discussion: """
       Prints "listening on ADDRESS" for each address when it is ready, and "listening on URL" for each of HTTP. SIGTERM \
-      or SIGINT drains and exits 0. It reads policies, callers, vendors, certificates and keys anew when their files \
-      change, and on SIGHUP: all of them or, where anything is wrong, none.
+      or SIGINT drains and exits 0. It reads policies, callers, operators, vendors, certificates and keys anew \
+      when their files change, and on SIGHUP: all of them or, where anything is wrong, none.
 
       Each key of the configuration is a flag, too, and a variable of the environment: limits.connections is \
       --limits-connections and TOUCHSTONE_LIMITS_CONNECTIONS. A flag takes precedence over a variable, and a variable over \

@@ -18,6 +18,11 @@ public func sha256(_ bytes: [UInt8]) -> [UInt8] {
   SHA256.hash(of: bytes).withUnsafeBytes { Array($0) }
 }
 
+/// Takes the same time for equal and different contents; the lengths are no secret.
+package func areEqualInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+  left.withUnsafeBytes { left in right.withUnsafeBytes { areEqualInConstantTime(left, $0) } }
+}
+
 extension SHA256 {
   /// As `hash(data:)`, without its generic way through the regions of the data: an array is one region.
   static func hash(of bytes: [UInt8]) -> Digest {

@@ -67,6 +67,16 @@ package final class MetricRegistry: Sendable {
     return writer.text
   }
 
+  /// The present number of a gauge; `nil`: it was never set.
+  package func number(of family: MetricFamily, _ values: String...) -> Double? {
+    guard let place = places[family.name] else { return nil }
+    let cells = entries.withLock { entries in
+      entries[place].places[values].map { entries[place].series[$0].cells } ?? []
+    }
+    guard case .gauge(let cell)? = cells.first else { return nil }
+    return cell.number
+  }
+
   // MARK: Making series
 
   /// `nil`: it is refused.

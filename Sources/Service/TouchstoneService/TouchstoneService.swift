@@ -172,6 +172,42 @@ public final class TouchstoneService: Sendable {
     access.handshakeFailed(from: client, reason: reason, asksForCertificate: asksForCertificate)
   }
 
+  // MARK: Operators
+
+  /// Called by the console after somebody tried to get in. It becomes an event like a refused call, throttled.
+  ///
+  /// - Parameters:
+  ///   - caller: whose session it was; `nil`: the client proved nothing.
+  ///   - claimedOperator: an operator of the configuration, whose name the client gave.
+  package func refuseOperator(
+    _ refusal: OperatorRefusal, _ caller: IdentifiedCaller?, claimedOperator: String? = nil, by peer: RPCPeer
+  ) {
+    access.refuseOperator(
+      refusal.reason, caller?.grants.caller, claimedOperator: claimedOperator, by: peer)
+  }
+
+  /// Writes that an operator signed in or out. Completes when the event is durable; false if it could not be written.
+  package func record(
+    _ occasion: OperatorOccasion, of caller: IdentifiedCaller, by peer: RPCPeer,
+    completion: @escaping @Sendable (Bool) -> Void
+  ) {
+    let event = EventDraft.operatorEvent(occasion, caller.grants.caller, by: peer, time: clock())
+    store.commit(ChangeSet(events: [event])) { [self] result in
+      if case .failure = result { storeFailed() }
+      completion((try? result.get()) != nil)
+    }
+  }
+
+  /// The ends of the audit log: the numbers of the last event that was archived and dropped, and of the newest.
+  package func auditLogExtent(completion: @escaping @Sendable (Result<ClosedRange<UInt64>, StoreError>) -> Void) {
+    store.eventChainStart { [store] start in
+      guard case .success(let start) = start else { return completion(start.map { $0.sequence...$0.sequence }) }
+      store.eventChainHead { head in
+        completion(head.map { start.sequence...max(start.sequence, $0.sequence) })
+      }
+    }
+  }
+
   // MARK: Methods
 
   /// The table of all served methods.

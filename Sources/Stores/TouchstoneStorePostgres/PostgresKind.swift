@@ -26,7 +26,7 @@ package struct PostgresKind: ServerStoreKind {
     let store = try await PostgresStore.open(uri: place.text, options: own)
     return OpenStore(
       store, clockDifference: { store.clockDifference(completion: $0) }, lanes: { store.lanes },
-      unsealedFor: { store.unsealedFor })
+      unsealedFor: { store.unsealedFor }, clients: { store.clients(completion: $0) })
   }
 
   package func verifyLog(

@@ -350,6 +350,12 @@ public final class PostgresStore: Store {
     }
   }
 
+  /// Lists the machines that are connected to the database under this role. Engines without PostgreSQL's view of its sessions
+  /// refuse it.
+  package func clients(completion: @escaping Completion<[StoreClient]>) {
+    list(completion) { [reads] () throws(PostgresError) in try await ServerInspection.clients(on: reads) }
+  }
+
   public func keyCheck(initially check: [UInt8], completion: @escaping Completion<[UInt8]>) {
     list {
       completion($0.flatMap(\.self))

@@ -1,5 +1,6 @@
 """Chromium without a window, driven over the pipes of its DevTools protocol, with an authenticator that it simulates."""
 
+import base64
 import itertools
 import json
 import os
@@ -11,19 +12,22 @@ CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 #: Chromium reads commands from the first and writes to the second (--remote-debugging-pipe).
 COMMANDS, ANSWERS = 3, 4
 
+#: By their names: the text that they type, if any, and their code.
+KEYS = {"Tab": ("", 9), "Enter": ("\r", 13), "Space": (" ", 32), "Escape": ("", 27)}
+
 
 class Browser:
     """One page. A message that does not come ends the test by the browser's own end: it is started with a time limit."""
 
     LIFETIME_SECONDS = 60
 
-    def __init__(self, directory):
+    def __init__(self, directory, *, lifetime_seconds=LIFETIME_SECONDS):
         theirs, self.commands = os.pipe()
         answers, theirs_too = os.pipe()
         flags = f"--headless --no-sandbox --disable-gpu --remote-debugging-pipe --user-data-dir={directory}"
         pipes = f"{COMMANDS}<&{theirs} {ANSWERS}>&{theirs_too}"
         self.process = subprocess.Popen(
-            ["bash", "-c", f"exec timeout {self.LIFETIME_SECONDS} {CHROMIUM} {flags} about:blank {pipes}"],
+            ["bash", "-c", f"exec timeout {lifetime_seconds} {CHROMIUM} {flags} about:blank {pipes}"],
             pass_fds=(theirs, theirs_too),
             stderr=subprocess.DEVNULL,
         )
@@ -33,6 +37,8 @@ class Browser:
         self.received = b""
         self.numbers = itertools.count(1)
         self.session = None
+        #: Pages that were loaded.
+        self.loads = 0
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
 
@@ -61,13 +67,43 @@ class Browser:
                 self.received += read
             message, self.received = self.received.split(b"\0", 1)
             message = json.loads(message)
+            self.loads += message.get("method") == "Page.loadEventFired"
             if is_wanted(message):
                 return message
 
     def open(self, url):
         self.call("Page.enable")
-        self.call("Page.navigate", url=url)
-        self.next(lambda message: message.get("method") == "Page.loadEventFired")
+        self.load(lambda: self.call("Page.navigate", url=url))
+
+    def load(self, action):
+        """Does what loads a page, and waits until it is there."""
+        before = self.loads
+        action()
+        while self.loads == before:
+            self.next(lambda message: message.get("method") == "Page.loadEventFired")
+        # What has the attribute autofocus gets the focus with the first frame.
+        self.run("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+
+    def press(self, key, **modifiers):
+        text, code = KEYS[key]
+        event = {"key": " " if key == "Space" else key, "code": key, "windowsVirtualKeyCode": code} | modifiers
+        self.call("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", text=text, **event)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **event)
+
+    def type(self, text):
+        """Into what has the focus, as a keyboard or an input method does."""
+        self.call("Input.insertText", text=text)
+
+    def show(self, *, width, height=800, dark=False):
+        """As on a screen of that width, with the system's appearance."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
+
+    def screenshot(self, file):
+        """Of the whole page."""
+        image = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+        file.write_bytes(base64.b64decode(image["data"]))
 
     def run(self, script):
         """The value of an expression, or of its promise."""

@@ -89,6 +89,8 @@ class Server:
             )
         new = self._configuration_file.with_suffix(".new")
         new.write_text(configuration)
+        # The service takes no secrets from a file that other users can read.
+        new.chmod(0o600)
         new.replace(self._configuration_file)
 
     def reload(self, configuration=None):

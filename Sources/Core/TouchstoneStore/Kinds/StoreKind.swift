@@ -103,6 +103,7 @@ package struct StoreOptions: Sendable {
 /// A store that was opened, and what only some kinds have.
 package struct OpenStore: Sendable {
   package typealias ClockDifference = @Sendable (@escaping @Sendable (Result<Duration, StoreError>) -> Void) -> Void
+  package typealias Clients = @Sendable (@escaping @Sendable (Result<[StoreClient], StoreError>) -> Void) -> Void
 
   package let store: any Store
   /// The counts of the store's writes, if this process makes the commits.
@@ -113,16 +114,33 @@ package struct OpenStore: Sendable {
   package let lanes: (@Sendable () -> [StoreLane])?
   /// For how long the log's end has stayed in place while committed events wait to be sealed, if sealing is work of its own.
   package let unsealedFor: (@Sendable () -> Duration)?
+  /// The machines whose processes are connected to the same database, if the store is on a server.
+  package let clients: Clients?
 
   package init(
     _ store: any Store, statistics: (@Sendable () -> StoreStatistics)? = nil, clockDifference: ClockDifference? = nil,
-    lanes: (@Sendable () -> [StoreLane])? = nil, unsealedFor: (@Sendable () -> Duration)? = nil
+    lanes: (@Sendable () -> [StoreLane])? = nil, unsealedFor: (@Sendable () -> Duration)? = nil,
+    clients: Clients? = nil
   ) {
     self.store = store
     self.statistics = statistics
     self.clockDifference = clockDifference
     self.lanes = lanes
     self.unsealedFor = unsealedFor
+    self.clients = clients
+  }
+}
+
+/// A machine with a connection to a store's server.
+package struct StoreClient: Sendable, Hashable {
+  /// As the server sees it; a proxy's, if the connections go through one.
+  package var address: String
+  package var connections: Int
+  /// The beginning of its oldest connection.
+  package var since: UnixTime
+
+  package init(address: String, connections: Int, since: UnixTime) {
+    (self.address, self.connections, self.since) = (address, connections, since)
   }
 }
 

@@ -7,7 +7,7 @@ internal import SettingFiles
 enum HTTPPart: String, CaseIterable {
   /// For services that verify tokens: keys and where they are.
   case everybody = "public"
-  /// For monitoring: metrics.
+  /// For monitoring and the service's operators: metrics, the console.
   case operators
 }
 

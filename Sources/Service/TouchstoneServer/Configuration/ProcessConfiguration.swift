@@ -1,6 +1,7 @@
 // The settings of one process: their names, their defaults, and which of them a reload takes.
 
 internal import SettingFiles
+internal import TouchstoneConsole
 internal import TouchstonePolicy
 package import TouchstoneService
 
@@ -26,6 +27,8 @@ package struct ProcessConfiguration: Sendable {
   /// Set only by a flag.
   package var allowsPlaintextBeyondLoopback = false
   package var service = ServiceConfiguration()
+  /// The accounts of the console; `nil`: there is none.
+  var operators: [OperatorDefinition]?
   /// `nil`: the defaults.
   var origin: ConfigurationOrigin?
   /// The warnings of settings that are valid and may surprise: "FILE:LINE:COLUMN: warning: MESSAGE".
@@ -56,6 +59,7 @@ extension ProcessConfiguration {
     case attestation
     case applications
     case callers
+    case operators
     case vendors
     case reflection
     case limits
@@ -158,6 +162,8 @@ extension ProcessConfiguration {
       policies.tokenLifetime = reader.lifetime(node, name)
     case .ticketLifetime:
       Self.set(&service.enrolment.ticketLifetime, reader.lifetime(node, name))
+    case .operators:
+      operators = OperatorSection(node, with: &reader).operators
     case .vendors:
       service.vendors = VendorSection(node, with: &reader).vendors
     case .policies, .tls, .callers, .retention, nil:
@@ -193,8 +199,8 @@ extension ProcessConfiguration {
     case .issuer: service.issuer == read.service.issuer
     case .ticketLifetime: service.enrolment.ticketLifetime == read.service.enrolment.ticketLifetime
     // Policies begin with the lifetimes.
-    case .attestation, .applications, .callers, .vendors, .keys, .policies, .evaluationLifetime, .tokenLifetime,
-      .watchFiles:
+    case .attestation, .applications, .callers, .operators, .vendors, .keys, .policies, .evaluationLifetime,
+      .tokenLifetime, .watchFiles:
       true
     }
   }

@@ -1,10 +1,11 @@
-// The routes of the HTTP addresses: the keys that verify tokens, health, metrics.
+// The routes of the HTTP addresses: the keys that verify tokens, health, metrics, the console.
 
 internal import DispatchHTTP
+internal import TouchstoneConsole
 internal import TouchstoneCrypto
 internal import TouchstoneService
 
-/// The routes of a service. All of them read what is in memory, and answer at once.
+/// The routes of a service. All but the console's read what is in memory, and answer at once.
 struct HTTPRoutes {
   /// Shared caches may keep the keys for so long. A new key is published an hour before it signs (`keys rotate --after 1h`), so that
   /// caches have it in time if replicas load it within 55 minutes; and a removed one is gone from them as soon.
@@ -19,12 +20,16 @@ struct HTTPRoutes {
   let issuer: String
   /// The text of all metrics, as Prometheus reads it. It must not block.
   let metrics: @Sendable () -> String
+  let console: Console
 
   func router(for parts: Set<HTTPPart>) -> HTTPRouter {
     var router = HTTPRouter()
     addHealth(to: &router)
     if parts.contains(.everybody) { addKeys(to: &router) }
-    if parts.contains(.operators) { addMetrics(to: &router) }
+    if parts.contains(.operators) {
+      addMetrics(to: &router)
+      console.addRoutes(to: &router)
+    }
     return router
   }
 

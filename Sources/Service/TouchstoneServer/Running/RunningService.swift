@@ -6,6 +6,7 @@ internal import Glibc
 package import Logging
 internal import TouchstoneAttestation
 internal import TouchstoneCodec
+internal import TouchstoneConsole
 internal import TouchstoneCrypto
 internal import TouchstoneMetrics
 internal import TouchstonePolicy
@@ -27,6 +28,7 @@ package final class RunningService: Sendable {
   private let service: TouchstoneService
   private let server: RPCServer
   private let http: HTTPService?
+  private let console: Console
   let store: OpenStore
   /// The files of the configuration, from before they were read.
   let files: FileSnapshot
@@ -72,7 +74,7 @@ package final class RunningService: Sendable {
     do throws(Failure) {
       let service = try start(
         configuration, files, on: store, named, listeners, httpListeners, tls, descriptors, meters, logger: logger,
-        cores: cores, clock: clock)
+        cores: cores, version: version, clock: clock)
       meters.registry.observeProcess(version: version)
       return service
     } catch {
@@ -86,7 +88,7 @@ package final class RunningService: Sendable {
     _ configuration: ProcessConfiguration, _ files: FileSnapshot, on opened: OpenStore, _ named: NamedApplications,
     _ listeners: [Listener], _ httpListeners: [HTTPListener], _ tls: RPCServerTLS?, _ descriptors: DescriptorLimit?,
     _ meters: ServerMeters,
-    logger: Logger, cores: Int, clock: @escaping ServiceEnvironment.Clock
+    logger: Logger, cores: Int, version: String, clock: @escaping ServiceEnvironment.Clock
   ) throws(Failure) -> RunningService {
     let store = opened.store
     let eventLoops = configuration.shards == 0 ? cores : configuration.shards
@@ -105,8 +107,16 @@ package final class RunningService: Sendable {
     environment.metrics = meters.registry
     logger.notice("signatures are verified", metadata: ["by": "\(environment.signatures.name)"])
     let service = TouchstoneService(
-      configuration: configuration.service, store: store, keys: keys, eventLoopCount: eventLoops, logger: logger,
+      configuration: configuration.service, store: store, keys: keys, eventLoopCount: eventLoops + 1, logger: logger,
       environment: environment)
+    // The last event loop is the console's.
+    let console = Console(
+      configuration.consoleSettings, service: service, eventLoop: eventLoops, ids: SessionIDs(pepper: keys.pepper),
+      secrets: environment.secrets, clock: clock,
+      health: ConsoleHealthReading(
+        service: service, store: opened, place: configuration.storeLocation.description, meters: meters, tls: tls,
+        version: version
+      ).read)
     var serverConfiguration = RPCServerConfiguration()
     serverConfiguration.eventLoops = eventLoops
     // The codec would refuse larger messages.
@@ -150,14 +160,15 @@ package final class RunningService: Sendable {
     // Its addresses are taken before callers are served, and its clients served after: an address in use leaves nothing half-started.
     let http = try HTTPService(
       on: httpListeners, tls: tls,
-      routes: HTTPRoutes(service: service, issuer: configuration.service.issuer, metrics: meters.registry.text),
+      routes: HTTPRoutes(
+        service: service, issuer: configuration.service.issuer, metrics: meters.registry.text, console: console),
       configuration: httpConfiguration)
     let addresses = try listen(on: listeners, server, tls)
     try http?.begin()
     return RunningService(
       addresses: addresses, listeners: listeners, files: files, tls: tls, tlsSettings: configuration.tls,
       service: service,
-      server: server, http: http, store: opened, namedApplications: named, auditKeyring: auditKeyring,
+      server: server, http: http, console: console, store: opened, namedApplications: named, auditKeyring: auditKeyring,
       accountSigning: accountSigning, sweeping: sweeping,
       archiving: archiving,
       trustWatching: TrustWatching(configuration.service.attestationTrust, store: store, clock: clock, logger: logger),
@@ -184,7 +195,7 @@ package final class RunningService: Sendable {
   private init(
     addresses: [SocketAddress], listeners: [Listener], files: FileSnapshot, tls: RPCServerTLS?,
     tlsSettings: TLSSettings?,
-    service: TouchstoneService, server: RPCServer, http: HTTPService?, store: OpenStore,
+    service: TouchstoneService, server: RPCServer, http: HTTPService?, console: Console, store: OpenStore,
     namedApplications: NamedApplications,
     auditKeyring: AuditKeyring, accountSigning: AccountSigning, sweeping: Sweeping, archiving: Archiving?,
     trustWatching: TrustWatching, pepperCheck: [UInt8], meters: ServerMeters, logger: Logger
@@ -199,6 +210,7 @@ package final class RunningService: Sendable {
     self.service = service
     self.server = server
     self.http = http
+    self.console = console
     self.store = store
     self.namedApplications = namedApplications
     self.logger = logger
@@ -255,6 +267,7 @@ package final class RunningService: Sendable {
     service.replacePolicies(configuration.service.policies)
     service.replaceCallers(callers)
     if let vendors = configuration.service.vendors { service.replaceVendors(vendors) }
+    console.replace(configuration.consoleSettings)
     namedApplications.replace(with: configuration.service.namedApplications)
     return keys.summary
   }

@@ -78,6 +78,7 @@ final class AccessControl: Sendable {
   }
 
   private func identify(_ call: any IncomingContext) -> Authorization.Identification {
+    if let known = call.identifiedCaller { return .caller(known.grants) }
     let authorization = authorization.withLock { $0 }
     let standing = standing(of: call, by: authorization)
     guard authorization.takesKeys, let text = call.metadata("authorization") else {
@@ -111,14 +112,28 @@ final class AccessControl: Sendable {
 
   private func record(
     _ refusal: AccessRefusal, _ caller: Caller?, by peer: RPCPeer, _ method: ServedMethods.Number?,
-    onFailure: @escaping @Sendable (StoreError) -> Void
+    claimedOperator: String? = nil, onFailure: @escaping @Sendable (StoreError) -> Void
   ) {
     meters.callerRefusals.count(refusal)
-    let key = RefusalThrottle.Key(caller: caller, refusal: refusal)
+    // Guesses at one operator must not hide those at another.
+    let key = RefusalThrottle.Key(caller: claimedOperator.map(Caller.init(operator:)) ?? caller, refusal: refusal)
     guard let suppressed = throttle.withLock({ $0.admit(key, at: .now()) }) else { return }
-    let event = EventDraft.refusedCall(refusal, caller, by: peer, method: method, suppressed: suppressed, time: clock())
+    let event = EventDraft.refusedCall(
+      refusal, caller, by: peer, method: method, claimedOperator: claimedOperator, suppressed: suppressed, time: clock()
+    )
     store.commit(ChangeSet(events: [event])) { result in
       if case .failure(let error) = result { onFailure(error) }
+    }
+  }
+
+  // MARK: Operators
+
+  /// - Parameters:
+  ///   - caller: whose session it was; `nil`: the client proved nothing.
+  ///   - claimedOperator: an operator of the configuration, whose name the client gave.
+  func refuseOperator(_ refusal: AccessRefusal, _ caller: Caller?, claimedOperator: String?, by peer: RPCPeer) {
+    record(refusal, caller, by: peer, nil, claimedOperator: claimedOperator) { [self] error in
+      log(.operatorNotRecorded, error.message)
     }
   }
 
@@ -143,11 +158,13 @@ final class AccessControl: Sendable {
 private enum HandshakeLine {
   case failed
   case notRecorded
+  case operatorNotRecorded
 
   var message: Logger.Message {
     switch self {
     case .failed: "a TLS handshake failed"
     case .notRecorded: "a refused TLS handshake is not in the audit log"
+    case .operatorNotRecorded: "a refused operator is not in the audit log"
     }
   }
 }

@@ -28,6 +28,11 @@ extension AccessRefusal {
     case .certificateRefused: "the certificate was refused"
     case .certificateAmbiguous: "the certificate names more than one caller"
     case .credentialsDiffer: "the certificate and the key name different callers"
+    case .operatorPasswordWrong: "the operator's name or password is wrong"
+    case .operatorLocked: "the operator's sign-in is locked"
+    case .operatorSessionForged: "the operator's session is not genuine"
+    case .operatorSessionMoved: "the operator's session came from another address"
+    case .operatorRequestForged: "the operator's form is not genuine"
     case .methodNotGranted: "the caller may not call this method"
     case .applicationNotGranted: "the caller may not call this method for this application"
     }
@@ -43,10 +48,12 @@ extension EventDraft {
   /// Names no application: the caller has no application granted, and could otherwise put events into another's log. The
   /// event holds no text of the caller.
   ///
-  /// - Parameter suppressed: the number of similar refusals without an event since the previous event.
+  /// - Parameters:
+  ///   - claimedOperator: the name of an operator that was given, and not proven.
+  ///   - suppressed: the number of similar refusals without an event since the previous event.
   static func refusedCall(
-    _ refusal: AccessRefusal, _ caller: Caller?, by peer: RPCPeer, method: ServedMethods.Number?, suppressed: Int,
-    time: UnixTime
+    _ refusal: AccessRefusal, _ caller: Caller?, by peer: RPCPeer, method: ServedMethods.Number?,
+    claimedOperator: String? = nil, suppressed: Int, time: UnixTime
   ) -> EventDraft {
     var details = [
       EventDetail(key: "peer", value: peer.auditName), EventDetail(key: "reason", value: refusal.rawValue),
@@ -55,6 +62,7 @@ extension EventDraft {
       let method = ServedMethods.all[method]
       details.append(EventDetail(key: "method", value: "\(method.service)/\(method.name)"))
     }
+    if let claimedOperator { details.append(EventDetail(key: "operator", value: claimedOperator)) }
     if suppressed > 0 { details.append(.suppressed(suppressed)) }
     return EventDraft(
       time: time, kind: "call.refused", applicationID: "", caller: caller?.identity ?? Caller.unknownName,
@@ -64,7 +72,7 @@ extension EventDraft {
 
 extension RPCPeer {
   /// The kind of connection, without its address: addresses are personal data.
-  fileprivate var auditName: String {
+  var auditName: String {
     switch (isEncrypted, certificate) {
     case (true, nil): "tls"
     case (true, _?): "mutual_tls"

@@ -22,6 +22,16 @@ enum AccessRefusal: String, CaseIterable, Sendable {
   case certificateAmbiguous = "CERTIFICATE_AMBIGUOUS"
   /// Certificate and key belong to different callers.
   case credentialsDiffer = "CREDENTIALS_DIFFER"
+  /// A sign-in at the console with a wrong name or password. No call's answer has this reason, nor the next ones.
+  case operatorPasswordWrong = "OPERATOR_PASSWORD_WRONG"
+  /// A sign-in while the name, or the client's address, is locked after failures.
+  case operatorLocked = "OPERATOR_LOCKED"
+  /// A session that this installation never gave out.
+  case operatorSessionForged = "OPERATOR_SESSION_FORGED"
+  /// A session that came from another address than the one it was given to.
+  case operatorSessionMoved = "OPERATOR_SESSION_MOVED"
+  /// A form that another site sent, or without the session's token.
+  case operatorRequestForged = "OPERATOR_REQUEST_FORGED"
   case methodNotGranted = "METHOD_NOT_GRANTED"
   case applicationNotGranted = "APPLICATION_NOT_GRANTED"
 
@@ -62,6 +72,22 @@ final class CallerGrants: Sendable {
     guard let applications else { return true }
     return applications.contains(ExactText(applicationID))
   }
+}
+
+/// A caller that a part of this process has identified itself, with its grants: an operator who signed in at the console. Nothing
+/// that a peer sends makes one.
+public final class IdentifiedCaller: Sendable {
+  let grants: CallerGrants
+
+  package init(_ definition: CallerDefinition) {
+    grants = CallerGrants(definition)
+  }
+
+  /// The name in the audit log.
+  package var name: String { grants.caller.identity }
+
+  /// Whether it may call the method, in some application.
+  package func mayCall(_ path: String) -> Bool { grants.include(ServedMethods.number(of: path)) }
 }
 
 /// The callers of one configuration.

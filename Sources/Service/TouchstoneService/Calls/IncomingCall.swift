@@ -23,6 +23,8 @@ public protocol IncomingContext: AnyObject, Sendable {
   var loop: Loop { get }
   /// The peer, as far as the transport has identified it.
   var peer: RPCPeer { get }
+  /// The caller, if this process has identified it already; `nil` for every call that came over a network.
+  var identifiedCaller: IdentifiedCaller? { get }
   /// An object that lives as long as the connection. Used on the event loop only.
   var connectionNote: (any AnyObject & Sendable)? { get set }
   /// The caller no longer waits for the answer.
@@ -38,6 +40,8 @@ public protocol IncomingContext: AnyObject, Sendable {
 }
 
 extension IncomingContext {
+  public var identifiedCaller: IdentifiedCaller? { nil }
+
   /// A call without a connection keeps nothing.
   public var connectionNote: (any AnyObject & Sendable)? {
     get { nil }

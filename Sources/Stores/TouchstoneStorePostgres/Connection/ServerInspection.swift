@@ -74,6 +74,26 @@ struct ServerInspection: Sendable {
     return time > after ? .microseconds(after.microseconds - time.microseconds) : .zero
   }
 
+  // MARK: Its clients
+
+  /// More machines than one database has.
+  private static let maximumClients = 256
+
+  private static let selectClients = Statement(
+    nil,
+    """
+    SELECT coalesce(host(client_addr), 'unix'), count(*), (extract(epoch FROM min(backend_start)) * 1000000)::BIGINT
+    FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user AND backend_start IS NOT NULL
+    GROUP BY 1 ORDER BY 1 LIMIT \(maximumClients)
+    """)
+
+  static func clients(on lane: ConnectionLane) async throws(PostgresError) -> [StoreClient] {
+    let result = try await lane.run([StatementCall(selectClients)], isQuestion: true).first
+    return try result?.map { row throws(PostgresError) in
+      StoreClient(address: row.text(), connections: Int(row.integer()), since: row.time())
+    } ?? []
+  }
+
   // MARK: The log
 
   private static func hasOneLog(_ lane: ConnectionLane) async throws(PostgresError) -> Bool {

@@ -276,16 +276,17 @@ extension V1 {
     /// evaluation.denied, .succeeded, .failed, .locked_out, .canceled, .fallback, .factor_required, .refused,
     /// .invalidated; binding.created, .revoked, .denied, .refused, .domain_state_accepted; secret.set, .removed,
     /// .unlocked, .refused; settings.changed; token.consumed, .revoked, .refused; device.unlocked, .refused;
-    /// profile.erased, .refused; call.refused. Without an application: events.archived; events.not_archived if archiving goes
-    /// on failing; store.restored; clock.behind; configuration.reloaded; trust.too_old; log.signed, after which accounts of removed content are
-    /// signed; log.broken if an event is not as it was written.
+    /// profile.erased, .refused; call.refused; operator.signed_in, .signed_out (of the console, without an application). Without an
+    /// application: events.archived; events.not_archived if archiving goes on failing; store.restored; clock.behind;
+    /// configuration.reloaded; trust.too_old; log.signed, after which accounts of removed content are signed; log.broken if an event is
+    /// not as it was written.
     public var kind: String
     public var applicationID: String
     /// Also empty if nothing is known of the profile, because it may have been erased.
     public var profileID: String
     public var deviceID: String
     public var bindingID: String
-    /// The identity of the calling service.
+    /// The identity of the calling service, or "operator:" and the name of an operator of the console.
     public var caller: String
     /// "policy", "factor", "authority", "evidence".
     /// "suppressed": the number of refusals like this one that had no event since the previous one.

@@ -4,6 +4,7 @@
 // rows.
 
 internal import SettingFiles
+internal import TouchstoneConsole
 internal import TouchstoneService
 
 enum ConfigurationTable {
@@ -42,6 +43,10 @@ extension ProcessConfiguration.Key: ConfigurationKey {
       KeyRow(
         .list(CallerSection.Key.section, 1...CallerSection.maximumCallers), .words("programs on this machine"),
         "The callers, how the service identifies them, and their grants.")
+    case .operators:
+      KeyRow(
+        .map(OperatorSection.Key.section, atMost: OperatorDefinition.maximumOperators), .words("no console"),
+        isSecret: true, "The accounts of the console in the browser ([CONSOLE.md](CONSOLE.md)).")
     case .vendors:
       KeyRow(
         .map(
@@ -103,7 +108,7 @@ extension HTTPPart: ConfigurationKey {
   var row: KeyRow {
     switch self {
     case .everybody: KeyRow(.endpoint, "The address for services that verify tokens: the keys, and where they are.")
-    case .operators: KeyRow(.endpoint, "The address for monitoring: metrics.")
+    case .operators: KeyRow(.endpoint, "The address for monitoring and operators: metrics, the console.")
     }
   }
 }

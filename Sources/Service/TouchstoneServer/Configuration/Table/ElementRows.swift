@@ -1,6 +1,7 @@
-// The table's rows for the elements of `callers`, `applications` and `policies`, whose names the operator chooses.
+// The table's rows for the elements of `callers`, `operators`, `applications` and `policies`, whose names the operator chooses.
 
 internal import TouchstoneAttestation
+internal import TouchstoneConsole
 internal import TouchstonePolicy
 internal import TouchstoneService
 
@@ -29,6 +30,24 @@ extension CallerSection.Key: ConfigurationKey {
       KeyRow(
         .either([.word([CallerSection.everything]), .list(.word(Self.methodNames), 1...MethodGrant.names.count)]),
         isRequired: true, "The methods that it may call.")
+    }
+  }
+}
+
+extension OperatorSection.Key: ConfigurationKey {
+  var row: KeyRow {
+    switch self {
+    case .password:
+      KeyRow(
+        .form("a hash as `touchstone operators hash` prints it"), isRequired: true, isSecret: true,
+        "The hash of the operator's password.")
+    case .role:
+      KeyRow(.word(OperatorRole.allCases.map(\.rawValue)), isRequired: true, "What the operator may do.")
+    case .applications:
+      KeyRow(
+        .either([
+          .word([CallerSection.everything]), .list(.form("an application"), 1...CallerSection.maximumApplications),
+        ]), isRequired: true, "The applications that the operator sees.")
     }
   }
 }

@@ -358,9 +358,10 @@ struct  Touchstone__V1__Event
    * evaluation.denied, .succeeded, .failed, .locked_out, .canceled, .fallback, .factor_required, .refused,
    * .invalidated; binding.created, .revoked, .denied, .refused, .domain_state_accepted; secret.set, .removed,
    * .unlocked, .refused; settings.changed; token.consumed, .revoked, .refused; device.unlocked, .refused;
-   * profile.erased, .refused; call.refused. Without an application: events.archived; events.not_archived if archiving goes
-   * on failing; store.restored; clock.behind; configuration.reloaded; trust.too_old; log.signed, after which accounts of removed content are
-   * signed; log.broken if an event is not as it was written.
+   * profile.erased, .refused; call.refused; operator.signed_in, .signed_out (of the console, without an application). Without an
+   * application: events.archived; events.not_archived if archiving goes on failing; store.restored; clock.behind;
+   * configuration.reloaded; trust.too_old; log.signed, after which accounts of removed content are signed; log.broken if an event is
+   * not as it was written.
    */
   char *kind;
   char *application_id;
@@ -371,7 +372,7 @@ struct  Touchstone__V1__Event
   char *device_id;
   char *binding_id;
   /*
-   * The identity of the calling service.
+   * The identity of the calling service, or "operator:" and the name of an operator of the console.
    */
   char *caller;
   /*

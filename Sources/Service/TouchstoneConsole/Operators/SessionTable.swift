@@ -1,0 +1,79 @@
+// The sessions of operators who signed in. Pure: ids and time are arguments.
+
+internal import DispatchRPC
+
+/// The sessions of one process, in memory alone: they end with it.
+struct SessionTable: Sendable {
+  /// Without a request. Long enough for a phone call with a customer.
+  static let idleTime = Duration.seconds(15 * 60)
+  /// In all: a working day.
+  static let absoluteTime = Duration.seconds(8 * 60 * 60)
+  /// Of one operator, in several browsers. At the limit the oldest one ends, so that a forgotten one keeps nobody out. There are at
+  /// most 256 operators.
+  static let maximumPerOperator = 8
+
+  /// A digest of the session's id, so that the time of a look-up shows nothing of other ids.
+  typealias Key = [UInt8]
+
+  struct Session: Sendable, Hashable {
+    var operatorName: String
+    /// Stands in each form of the session.
+    var formToken: String
+    /// The client's, without its port.
+    var address: SocketAddress
+    var beganAt: MonotonicTime
+    var usedAt: MonotonicTime
+  }
+
+  enum OnUse: Equatable {
+    case session(Session)
+    /// Timed out, signed out, of a removed operator, or of an earlier run of the process.
+    case ended
+    /// It came from another address, and has ended.
+    case moved(Session)
+  }
+
+  private var sessions: [Key: Session] = [:]
+
+  var count: Int { sessions.count }
+
+  /// Adds a session under an id that was never used before: an id that a client brought is never taken over.
+  mutating func begin(
+    _ key: Key, of operatorName: String, formToken: String, from address: SocketAddress, at now: MonotonicTime
+  ) {
+    sessions = sessions.filter { !Self.isOver($0.value, at: now) }
+    let own = sessions.filter { $0.value.operatorName == operatorName }
+    if own.count >= Self.maximumPerOperator, let oldest = own.min(by: { $0.value.beganAt < $1.value.beganAt }) {
+      sessions[oldest.key] = nil
+    }
+    sessions[key] = Session(
+      operatorName: operatorName, formToken: formToken, address: address.subscriber, beganAt: now, usedAt: now)
+  }
+
+  mutating func use(_ key: Key, from address: SocketAddress, at now: MonotonicTime) -> OnUse {
+    guard var session = sessions[key] else { return .ended }
+    guard !Self.isOver(session, at: now) else {
+      sessions[key] = nil
+      return .ended
+    }
+    guard session.address == address.subscriber else {
+      sessions[key] = nil
+      return .moved(session)
+    }
+    session.usedAt = now
+    sessions[key] = session
+    return .session(session)
+  }
+
+  mutating func end(_ key: Key) {
+    sessions[key] = nil
+  }
+
+  mutating func end(of operatorNames: Set<String>) {
+    sessions = sessions.filter { !operatorNames.contains($0.value.operatorName) }
+  }
+
+  private static func isOver(_ session: Session, at now: MonotonicTime) -> Bool {
+    session.usedAt.duration(to: now) >= idleTime || session.beganAt.duration(to: now) >= absoluteTime
+  }
+}

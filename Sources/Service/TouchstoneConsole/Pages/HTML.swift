@@ -1,0 +1,72 @@
+// Markup that escapes what it is given. Pure.
+
+internal import DispatchHTTP
+
+/// A piece of a page. Markup comes from literals in the code alone; every other text that is put into one is escaped. A text that
+/// people wrote belongs between tags or into an attribute with quotes, and never into a tag's name.
+struct HTML: Sendable, ExpressibleByStringInterpolation {
+  private(set) var text: String
+
+  init(stringLiteral markup: String) {
+    text = markup
+  }
+
+  init(stringInterpolation pieces: Interpolation) {
+    text = pieces.text
+  }
+
+  struct Interpolation: StringInterpolationProtocol {
+    fileprivate var text = ""
+
+    init(literalCapacity: Int, interpolationCount: Int) {
+      text.reserveCapacity(literalCapacity + 16 * interpolationCount)
+    }
+
+    mutating func appendLiteral(_ markup: String) { text += markup }
+    mutating func appendInterpolation(_ value: String) { text += HTML.escaped(value) }
+    mutating func appendInterpolation(_ number: some FixedWidthInteger & Sendable) { text += String(number) }
+    mutating func appendInterpolation(_ markup: HTML) { text += markup.text }
+    mutating func appendInterpolation(_ markup: HTML?) { text += markup?.text ?? "" }
+    mutating func appendInterpolation(_ list: [HTML]) { for markup in list { text += markup.text } }
+  }
+
+  static let empty: HTML = ""
+
+  /// By bytes of UTF-8: all five are ASCII.
+  static func escaped(_ text: String) -> String {
+    var escaped: [UInt8] = []
+    escaped.reserveCapacity(text.utf8.count)
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "&"): escaped += "&amp;".utf8
+      case UInt8(ascii: "<"): escaped += "&lt;".utf8
+      case UInt8(ascii: ">"): escaped += "&gt;".utf8
+      case UInt8(ascii: "\""): escaped += "&quot;".utf8
+      case UInt8(ascii: "'"): escaped += "&#39;".utf8
+      default: escaped.append(byte)
+      }
+    }
+    return String(decoding: escaped, as: UTF8.self)
+  }
+
+  /// A text that others chose, set apart: its direction and its marks change nothing around it.
+  static func name(_ text: String) -> HTML { "<bdi>\(text)</bdi>" }
+
+  /// An identifier, to be compared or copied.
+  static func code(_ text: String) -> HTML { "<code><bdi>\(text)</bdi></code>" }
+
+  /// The point in time, in UTC: a browser without a script does not know the reader's time zone by itself.
+  static func time(_ unixSeconds: Int64) -> HTML {
+    let (day, clock) = CivilTime.texts(unixSeconds)
+    return "<time datetime=\"\(day)T\(clock)Z\">\(day) \(clock)</time>"
+  }
+}
+
+/// A link within the console, whose query is encoded.
+enum ConsoleLink {
+  static func path(_ path: String, _ fields: [(String, String)] = []) -> String {
+    fields.isEmpty
+      ? path
+      : path + "?" + fields.map { "\(FormFields.encode($0.0))=\(FormFields.encode($0.1))" }.joined(separator: "&")
+  }
+}

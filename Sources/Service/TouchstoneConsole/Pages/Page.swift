@@ -1,0 +1,139 @@
+// The frame of every page: head, menu, language, sign-out. Pure.
+
+internal import DispatchHTTP
+internal import TouchstonePolicy
+
+/// What a page needs to know of its reader.
+struct Reader: Sendable {
+  struct SignedIn: Sendable {
+    var name: String
+    var role: OperatorRole
+    /// Stands in each form, and comes back with it.
+    var formToken: String
+    /// `nil`: all.
+    var applications: [String]?
+  }
+
+  var language: Language
+  /// The page that a change of the language returns to, with its query.
+  var path: String
+  var signedIn: SignedIn?
+
+  func callAsFunction(_ phrase: Phrase) -> String { phrase.text(in: language) }
+}
+
+enum ConsolePath {
+  static let home = "/console"
+  static let signIn = "/console/sign-in"
+  static let signOut = "/console/sign-out"
+  static let language = "/console/language"
+  static let style = "/console/console.css"
+  static let profile = "/console/profile"
+  static let action = "/console/action"
+  static let events = "/console/events"
+  static let policies = "/console/policies"
+  static let explain = "/console/explain"
+  static let health = "/console/health"
+
+  /// Whether a text that came from a link is a page of the console, and leads nowhere else.
+  static func isPage(_ text: String) -> Bool {
+    guard text.utf8.count <= 2_048, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") })
+    else {
+      return false
+    }
+    return text == home || text.hasPrefix(home + "/") || text.hasPrefix(home + "?")
+  }
+}
+
+struct Page: Sendable {
+  var title: Phrase
+  /// Shown instead of the title: a name that people gave.
+  var name: String?
+  var content: HTML
+  /// The page loads itself again.
+  var refreshSeconds: Int?
+
+  init(_ title: Phrase, name: String? = nil, refreshSeconds: Int? = nil, _ content: HTML) {
+    self.title = title
+    self.name = name
+    self.refreshSeconds = refreshSeconds
+    self.content = content
+  }
+
+  func html(for reader: Reader) -> HTML {
+    let refresh: HTML? = refreshSeconds.map { "<meta http-equiv=\"refresh\" content=\"\($0)\">\n" }
+    let heading = name ?? reader(title)
+    return """
+      <!doctype html>
+      <html lang="\(reader.language.tag)">
+      <head>
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <meta name="color-scheme" content="light dark">
+      \(refresh)<title>\(heading) – \(reader(.product))</title>
+      <link rel="stylesheet" href="\(ConsolePath.style)">
+      </head>
+      <body>
+      <a class="skip" href="#main">\(reader(.skip))</a>
+      \(header(for: reader))
+      <main id="main" tabindex="-1">
+      <h1>\(HTML.name(heading))</h1>
+      \(content)
+      </main>
+      <footer><p>\(reader(.utc))</p></footer>
+      </body>
+      </html>
+
+      """
+  }
+
+  private func header(for reader: Reader) -> HTML {
+    """
+    <header>
+    <p class="product">Touchstone</p>
+    \(menu(for: reader))
+    <div class="reader">
+    \(languages(for: reader))
+    \(signOut(for: reader))
+    </div>
+    </header>
+    """
+  }
+
+  private func menu(for reader: Reader) -> HTML {
+    guard reader.signedIn != nil else { return .empty }
+    let entries: [(Phrase, String)] = [
+      (.search, ConsolePath.home), (.events, ConsolePath.events), (.policies, ConsolePath.policies),
+      (.explain, ConsolePath.explain), (.health, ConsolePath.health),
+    ]
+    let present = reader.path.prefix { $0 != "?" }
+    let links = entries.map { phrase, path -> HTML in
+      let mark: HTML = path == present ? " aria-current=\"page\"" : ""
+      return "<li><a href=\"\(path)\"\(mark)>\(reader(phrase))</a></li>\n"
+    }
+    return "<nav aria-label=\"\(reader(.mainMenu))\"><ul>\n\(links)</ul></nav>"
+  }
+
+  private func languages(for reader: Reader) -> HTML {
+    let links = Language.allCases.map { language -> HTML in
+      guard language != reader.language else {
+        return "<li lang=\"\(language.tag)\"><span aria-current=\"true\">\(language.ownName)</span></li>\n"
+      }
+      let path = ConsoleLink.path(ConsolePath.language, [("to", language.tag), ("page", reader.path)])
+      return
+        "<li lang=\"\(language.tag)\"><a href=\"\(path)\" hreflang=\"\(language.tag)\">\(language.ownName)</a></li>\n"
+    }
+    return "<nav aria-label=\"\(reader(.language))\"><ul>\n\(links)</ul></nav>"
+  }
+
+  private func signOut(for reader: Reader) -> HTML {
+    guard let signedIn = reader.signedIn else { return .empty }
+    return """
+      <form method="post" action="\(ConsolePath.signOut)">
+      <span class="operator">\(HTML.name(reader(.signedIn(signedIn.name, reader(signedIn.role.phrase)))))</span>
+      \(Form.token(signedIn))
+      <button class="quiet">\(reader(.signOut))</button>
+      </form>
+      """
+  }
+}

@@ -1,0 +1,48 @@
+// The page for people who are not signed in, and the search for those who are. Pure.
+
+extension Page {
+  /// - Parameters:
+  ///   - page: shown after the sign-in.
+  ///   - name: as it was typed before.
+  static func signIn(_ reader: Reader, to page: String, notice: Phrase? = nil, isError: Bool = false) -> Page {
+    let notice: HTML? = notice.map { Form.notice(reader($0), isError: isError) }
+    return Page(
+      .signIn,
+      """
+      \(notice)<form method="post" action="\(ConsolePath.signIn)" class="narrow">
+      \(Form.hidden(Form.Field.page, page))
+      <div class="field">
+      <label for="name">\(reader(.operatorName))</label>
+      <input id="name" name="name" autocomplete="username" autocapitalize="none" spellcheck="false" required autofocus>
+      </div>
+      <div class="field">
+      <label for="password">\(reader(.password))</label>
+      <input id="password" name="password" type="password" autocomplete="current-password" required>
+      </div>
+      <button>\(reader(.signIn))</button>
+      </form>
+      """)
+  }
+
+  /// - Parameter known: applications that the configuration names.
+  static func search(_ reader: Reader, known: [String], notice: Phrase? = nil, more: Phrase? = nil) -> Page {
+    let notices: [HTML] = [notice, more].compactMap { $0 }.map { Form.notice(reader($0)) }
+    return Page(
+      .findProfile,
+      """
+      \(notices)<form method="get" action="\(ConsolePath.profile)" class="narrow" role="search">
+      \(Form.application(reader, chosen: known.count == 1 ? known[0] : "", known: known))
+      \(Form.text(
+        Form.Field.profile, reader(.profile), hint: reader(.profileHint), attributes: " required maxlength=\"128\""))
+      <button>\(reader(.find))</button>
+      </form>
+      """)
+  }
+
+  /// A refusal, or another end of the road.
+  static func message(_ reader: Reader, _ title: Phrase, _ sentences: [String], back: (Phrase, String)? = nil) -> Page {
+    let text = sentences.map { sentence -> HTML in "<p>\(sentence)</p>\n" }
+    let link: HTML? = back.map { "<p><a href=\"\($0.1)\">\(reader($0.0))</a></p>\n" }
+    return Page(title, "<div class=\"notice error\" role=\"alert\">\n\(text)</div>\n\(link)")
+  }
+}

@@ -1,0 +1,114 @@
+// Signing in and out.
+
+internal import DispatchHTTP
+internal import DispatchRPC
+internal import Synchronization
+internal import TouchstoneCrypto
+internal import TouchstoneService
+
+extension Console {
+  /// A sign-in that was typed: the operator of that name, if there is one, and what is checked.
+  private struct Attempt: Sendable {
+    var name: String
+    var password: SecretBytes
+    var known: Operator?
+    var hash: PasswordHash
+    /// After it, as a page of the console.
+    var page: String
+
+    var nameKey: SignInGuard.NameKey { sha256(Array(name.utf8)) }
+  }
+
+  func signInPage(_ request: HTTPRequest) -> HTTPResponse {
+    if case .signedIn = standing(of: request) { return ConsoleResponse.redirect(to: ConsolePath.home) }
+    let isOut = request.queryFields?["out"] == "yes"
+    return signInPage(request, to: ConsolePath.home, isOut ? .signedOut : nil, .ok)
+  }
+
+  private func signInPage(
+    _ request: HTTPRequest, to page: String, _ notice: Phrase?, _ status: HTTPStatus
+  ) -> HTTPResponse {
+    var reader = reader(of: request)
+    if reader.path == ConsolePath.home { reader.path = ConsolePath.signIn }
+    let html = Page.signIn(reader, to: page, notice: notice, isError: status != .ok).html(for: reader)
+    return ConsoleResponse.page(html, status)
+  }
+
+  func signIn(_ request: HTTPRequest) async -> HTTPResponse {
+    guard RequestOrigin.isOwn(request.head, isEncrypted: request.isEncrypted) else {
+      return forged(request, by: .stranger(nil))
+    }
+    guard let fields = request.formFields, let attempt = attempt(fields) else { return malformed(request) }
+    let admission = state.withLock { state in
+      state.signIns.attempt(
+        attempt.nameKey, isKnown: attempt.known != nil, from: request.client, at: .now())
+    }
+    if case .locked(let wait) = admission {
+      service.refuseOperator(.locked, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
+      let minutes = Int((wait.components.seconds + 59) / 60)
+      return signInPage(request, to: attempt.page, .signInLocked(minutes: max(1, minutes)), .tooManyRequests)
+    }
+    switch await passwords.verdict(on: attempt.password, by: attempt.hash) {
+    case .right: return await accept(attempt, request)
+    case .wrong:
+      service.refuseOperator(.passwordWrong, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
+      return signInPage(request, to: attempt.page, .signInFailed, .forbidden)
+    case .busy, .failed:
+      state.withLock { state in
+        state.signIns.withdrawn(
+          attempt.nameKey, isKnown: attempt.known != nil, from: request.client, at: .now())
+      }
+      return signInPage(request, to: attempt.page, .signInBusy, .unavailable)
+    }
+  }
+
+  private func attempt(_ fields: FormFields) -> Attempt? {
+    guard let name = fields[Form.Field.name], let password = fields[Form.Field.password],
+      let register = state.withLock({ $0.operators })
+    else {
+      return nil
+    }
+    let page = fields[Form.Field.page].flatMap { ConsolePath.isPage($0) ? $0 : nil } ?? ConsolePath.home
+    let known = register[name]
+    return Attempt(
+      name: name, password: SecretBytes(password.utf8), known: known,
+      hash: known?.definition.password ?? register.standIn, page: page)
+  }
+
+  /// The event is durable before the session begins. A reload may have taken the operator away meanwhile.
+  private func accept(_ attempt: Attempt, _ request: HTTPRequest) async -> HTTPResponse {
+    guard let who = attempt.known else { return signInPage(request, to: attempt.page, .signInFailed, .forbidden) }
+    state.withLock { $0.signIns.succeeded(attempt.nameKey, from: request.client) }
+    let peer = peer(of: request)
+    let isRecorded = await withCheckedContinuation { continuation in
+      service.record(.signedIn, of: who.caller, by: peer) { continuation.resume(returning: $0) }
+    }
+    guard isRecorded else { return signInPage(request, to: attempt.page, .signInNotRecorded, .unavailable) }
+    let (id, key) = ids.make()
+    let token = ids.formToken()
+    let old = request.head.cookie(ConsoleCookie.sessionName(isEncrypted: request.isEncrypted)).flatMap {
+      ids.key(of: $0)
+    }
+    let hasBegun = state.withLock { state in
+      guard let present = state.operators?[who.name], present.definition.password.isSame(as: who.definition.password)
+      else {
+        return false
+      }
+      if let old { state.sessions.end(old) }
+      state.sessions.begin(key, of: who.name, formToken: token, from: request.client, at: .now())
+      return true
+    }
+    guard hasBegun else { return signInPage(request, to: attempt.page, .signInFailed, .forbidden) }
+    var response = ConsoleResponse.redirect(to: attempt.page)
+    response.fields.append(("Set-Cookie", ConsoleCookie.session(id, isEncrypted: request.isEncrypted)))
+    return response
+  }
+
+  func signOut(_ visit: Visit) -> HTTPResponse {
+    state.withLock { $0.sessions.end(visit.key) }
+    service.record(.signedOut, of: visit.operator.caller, by: visit.calls.peer) { _ in }
+    var response = ConsoleResponse.redirect(to: ConsoleLink.path(ConsolePath.signIn, [("out", "yes")]))
+    response.fields.append(("Set-Cookie", ConsoleCookie.endOfSession(isEncrypted: visit.request.isEncrypted)))
+    return response
+  }
+}

@@ -1,0 +1,55 @@
+// What the console's operators do beside calls: they sign in and out, and others try to.
+
+internal import DispatchRPC
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// Why a client of the console is refused, before any call.
+package enum OperatorRefusal: Sendable, CaseIterable {
+  case passwordWrong
+  case locked
+  case sessionForged
+  case sessionMoved
+  case requestForged
+
+  var reason: AccessRefusal {
+    switch self {
+    case .passwordWrong: .operatorPasswordWrong
+    case .locked: .operatorLocked
+    case .sessionForged: .operatorSessionForged
+    case .sessionMoved: .operatorSessionMoved
+    case .requestForged: .operatorRequestForged
+    }
+  }
+}
+
+/// Names the kind of the event.
+package enum OperatorOccasion: String, Sendable {
+  case signedIn = "operator.signed_in"
+  case signedOut = "operator.signed_out"
+}
+
+extension CallerDefinition {
+  /// An operator of the console. No caller of the configuration can have such a name, because none has a colon.
+  package init(operator name: String, applications: ApplicationGrant, methods: [MethodGrant]) {
+    self.init(name: Caller(operator: name).identity)
+    self.applications = applications
+    self.methods = methods
+  }
+}
+
+extension Caller {
+  init(operator name: String) {
+    self.init(identity: "operator:\(name)")
+  }
+}
+
+extension EventDraft {
+  static func operatorEvent(
+    _ occasion: OperatorOccasion, _ caller: Caller, by peer: RPCPeer, time: UnixTime
+  ) -> EventDraft {
+    EventDraft(
+      time: time, kind: occasion.rawValue, applicationID: "", caller: caller.identity,
+      details: [EventDetail(key: "peer", value: peer.auditName)])
+  }
+}

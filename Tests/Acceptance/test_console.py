@@ -1,0 +1,686 @@
+"""The console over HTTP: who gets in, what each role may do, and what somebody who tries to get in meets."""
+
+import http.client
+import re
+import time
+
+import pytest
+
+from support.caller import new_caller, new_profile_id, passcode
+from support.certificates import Authority
+from support.configuration import BAD_CONFIGURATION
+from support.console import PASSWORD, Visitor, operators, password_hash, signed_in
+from support.http import PATIENCE_SECONDS, request
+from support.phone import Phone
+from support.server import Server, run, run_to_end
+from support.stubs import administration_pb2
+
+CONSOLE = ["--http", "127.0.0.1:0"]
+SESSION = "touchstone-console"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """A service with a console, which these tests share if they do not change it. Each has an application of its own."""
+    section = operators(
+        reader="read", anna="support", root="admin", victim="read", other="admin", shop=("support", ["shop"])
+    )
+    server = Server(
+        tmp_path_factory.mktemp("console") / "data", configuration={"operators": section}, arguments=CONSOLE, http=1
+    )
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def url(served):
+    return served.urls[0]
+
+
+@pytest.fixture
+def shop(served):
+    return new_caller(served)
+
+
+@pytest.fixture
+def phone(shop):
+    phone = Phone()
+    shop.bind(phone)
+    return phone
+
+
+def lock(shop, phone):
+    """Five wrong attempts: the device's biometrics are locked."""
+    for count in (3, 2):
+        opened = shop.begin(phone)
+        for _ in range(count):
+            shop.submit_wrong(phone, opened)
+
+
+def events(shop, *kinds, application_id=None):
+    """Of the caller's application; of all and of none, if it is empty."""
+    application_id = shop.application_id if application_id is None else application_id
+    return [
+        event
+        for event in shop.administration.ListEvents(
+            administration_pb2.ListEventsRequest(
+                filter=administration_pb2.EventFilter(application_id=application_id, kinds=kinds), page_size=1000
+            )
+        ).events
+    ]
+
+
+class Mark:
+    """A place in the audit log. Refusals are in it soon after their answer, and so are awaited."""
+
+    def __init__(self, shop):
+        self.shop = shop
+        self.sequence = max((event.sequence for event in events(shop, application_id="")), default=0)
+
+    def refusals(self, reason, count):
+        """The next events of refused callers, for that reason."""
+        found = []
+        filter = administration_pb2.EventFilter(kinds=["call.refused"])
+        request = administration_pb2.WatchEventsRequest(filter=filter, after_sequence=self.sequence)
+        watch = self.shop.administration.WatchEvents(request, timeout=PATIENCE_SECONDS)
+        for answer in watch:
+            if answer.event.details["reason"] == reason:
+                found.append(answer.event)
+            if len(found) == count:
+                watch.cancel()
+                return found
+        raise AssertionError(f"the watch ended with {found}")
+
+
+def profile_page(visitor, shop, phone, **more):
+    return visitor.profile(shop.application_id, phone.binding.profile_id, **more)
+
+
+# Getting in
+
+
+def test_without_operators_there_is_no_console(start):
+    server = start(arguments=CONSOLE, http=1)
+    for path in ("/console", "/console/sign-in", "/console/profile"):
+        assert request(server.urls[0], path).status == 404, path
+
+
+def test_it_is_for_the_operators_address_alone(start):
+    configuration = {
+        "http": {"public": "127.0.0.1:0", "operators": "127.0.0.1:0"},
+        "operators": operators(anna="support"),
+    }
+    public, private = start(configuration=configuration, http=2).urls
+    assert request(public, "/console").status == 404
+    assert request(private, "/console").status == 403
+
+
+def test_every_page_needs_a_session(url):
+    stranger = Visitor(url)
+    for path in ("", "/profile?application=a&profile=b", "/action?action=revoke", "/events", "/policies", "/explain", "/health"):
+        page = stranger.open(f"/console{path}")
+        assert page.status == 403, path
+        assert [form.action for form in page.forms] == ["/console/sign-in"], path
+    assert stranger.send("/console/action", "POST", form={"action": "revoke"}).status == 403
+    assert stranger.send("/console/nothing").status == 404
+    assert stranger.send("/console/console.css").status == 200
+
+
+def test_every_page_is_kept_from_other_sites(url):
+    visitor = signed_in(url, "anna")
+    for path in ("/console", "/console/health", "/console/sign-in", "/console/console.css"):
+        headers = visitor.send(path).headers
+        policy = headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; style-src 'self';"), path
+        assert "frame-ancestors 'none'" in policy and "unsafe" not in policy and "script" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "same-origin"
+        assert headers["cache-control"] == ("no-cache" if path.endswith(".css") else "no-store")
+    page = visitor.open("/console/health")
+    assert "<script" not in page.html and "style=" not in page.html and "onclick" not in page.html
+
+
+def test_a_session_is_a_cookie_that_no_script_and_no_other_site_has(url):
+    visitor = Visitor(url)
+    form = visitor.open("/console/sign-in").form("/console/sign-in")
+    answer = visitor.send("/console/sign-in", "POST", form=form.fields | {"name": "anna", "password": PASSWORD})
+    assert (answer.status, answer.headers["location"]) == (303, "/console")
+    cookie = answer.headers["set-cookie"]
+    assert re.fullmatch(rf"{SESSION}=[A-Za-z0-9_-]{{86}}; Path=/; HttpOnly; SameSite=Strict", cookie)
+
+
+def test_after_the_sign_in_comes_the_page_that_was_wanted(url, shop, phone):
+    visitor = Visitor(url)
+    page = profile_page(visitor, shop, phone)
+    assert page.status == 403
+    page = visitor.post(page.form("/console/sign-in"), name="anna", password=PASSWORD)
+    assert page.status == 200
+    assert phone.binding.profile_id in page.text
+    # And no other one.
+    for elsewhere in ("https://evil.example/", "//evil.example", "/metrics", "/console\\..\\x"):
+        visitor = Visitor(url)
+        form = {"name": "anna", "password": PASSWORD, "page": elsewhere}
+        assert visitor.send("/console/sign-in", "POST", form=form).headers["location"] == "/console", elsewhere
+
+
+def test_a_wrong_password_and_an_unknown_name_are_answered_alike(url, shop):
+    mark = Mark(shop)
+    pages = []
+    for name in ("victim", "nobody-of-that-name"):
+        page = Visitor(url).sign_in(name, "wrong password")
+        assert page.status == 403
+        assert "The sign-in failed" in page.text
+        assert name not in page.html and "wrong password" not in page.html
+        pages.append(page.html)
+    assert pages[0] == pages[1]
+    written = mark.refusals("OPERATOR_PASSWORD_WRONG", 2)
+    assert [event.caller for event in written] == ["unknown", "unknown"]
+    # The name that nobody has may be a password in the wrong field.
+    assert sorted(event.details.get("operator", "") for event in written) == ["", "victim"]
+    assert all("nobody" not in str(event) for event in written)
+
+
+def test_five_wrong_passwords_lock_a_name_also_for_the_right_one(start):
+    server = start(configuration={"operators": operators(anna="read", otto="read")}, arguments=CONSOLE, http=1)
+    url = server.urls[0]
+    mark = Mark(new_caller(server))
+    for name in ("anna", "nobody"):
+        for _ in range(5):
+            assert Visitor(url).sign_in(name, "wrong").status == 403
+        page = Visitor(url).sign_in(name)
+        assert page.status == 429, name
+        assert "Try again in 1 minute." in page.text
+    assert Visitor(url).sign_in("otto").status == 200
+    assert [event.details.get("operator", "") for event in mark.refusals("OPERATOR_LOCKED", 2)] == ["anna", ""]
+
+
+def test_a_sign_in_takes_no_id_that_was_brought(url):
+    """A fixed session: the attacker's own, or a made-up one, put into the victim's browser."""
+    attacker = signed_in(url, "other")
+    fixed = dict(attacker.cookies)
+    victim = Visitor(url)
+    victim.cookies = dict(fixed)
+    victim.open("/console")
+    victim.cookies = dict(fixed)
+    page = victim.open("/console/sign-in", headers={})
+    # The browser is signed in as the attacker, and shows it.
+    assert "other (admin)" in page.text
+    form = {"name": "anna", "password": PASSWORD, "page": "/console"}
+    victim.send("/console/sign-in", "POST", form=form)
+    assert victim.cookies[SESSION] != fixed[SESSION]
+    # The old session is over, for the attacker too.
+    assert attacker.open("/console").status == 403
+
+
+@pytest.mark.parametrize("forged", ["A" * 86, "x", "A" * 5000, "A" * 43, "..", "%00"])
+def test_a_forged_session_is_refused_and_an_event(url, shop, forged):
+    mark = Mark(shop)
+    visitor = Visitor(url)
+    visitor.cookies[SESSION] = forged
+    page = visitor.open("/console/health")
+    assert page.status == 403
+    assert "The session has ended" in page.text
+    (event,) = mark.refusals("OPERATOR_SESSION_FORGED", 1)
+    assert (event.caller, event.details["peer"]) == ("unknown", "loopback")
+
+
+def test_a_session_that_was_signed_out_is_over_and_no_event(url, shop):
+    visitor = signed_in(url, "anna")
+    cookies = dict(visitor.cookies)
+    page = visitor.post(visitor.open("/console").form("/console/sign-out"))
+    assert "You are signed out." in page.text
+    assert SESSION not in visitor.cookies
+    mark = Mark(shop)
+    visitor.cookies = cookies
+    assert visitor.open("/console").status == 403
+    visitor.cookies = {SESSION: "A" * 85}
+    assert visitor.open("/console").status == 403
+    (event,) = mark.refusals("OPERATOR_SESSION_FORGED", 1)
+    between = [event.kind for event in events(shop, application_id="") if event.sequence > mark.sequence]
+    assert between.count("call.refused") == 1
+    kinds = [event.kind for event in events(shop, "operator.", application_id="") if event.caller == "operator:anna"]
+    assert kinds[-2:] == ["operator.signed_in", "operator.signed_out"]
+
+
+def test_a_stolen_session_ends_at_another_address(start):
+    """From another loopback address, which is another client."""
+    server = start(configuration={"operators": operators(anna="read")}, arguments=CONSOLE, http=1)
+    visitor = signed_in(server.urls[0], "anna")
+    mark = Mark(new_caller(server))
+    host, port = server.urls[0].removeprefix("http://").split(":")
+    thief = http.client.HTTPConnection(host, int(port), source_address=("127.0.0.2", 0), timeout=30)
+    thief.request("GET", "/console", headers={"Cookie": f"{SESSION}={visitor.cookies[SESSION]}"})
+    assert thief.getresponse().status == 403
+    thief.close()
+    page = visitor.open("/console")
+    assert page.status == 403
+    (event,) = mark.refusals("OPERATOR_SESSION_MOVED", 1)
+    assert event.details["operator"] == "anna"
+
+
+def test_a_form_of_another_site_is_refused_and_an_event(url, shop, phone):
+    visitor = signed_in(url, "anna")
+    mark = Mark(shop)
+    page = profile_page(visitor, shop, phone)
+    form = visitor.open(page.link("action=revoke")).form("/console/action")
+    right = form.fields | {"reason": "lost"}
+    wrong_token = right | {"token": "A" * 43}
+    no_token = {name: value for name, value in right.items() if name != "token"}
+    tries = [
+        (right, {"Origin": "https://evil.example"}),
+        (right, {"Origin": None}),
+        (right, {"Origin": "null"}),
+        (right, {"Sec-Fetch-Site": "cross-site"}),
+        (wrong_token, {}),
+        (no_token, {}),
+        (right | {"token": signed_in(url, "anna").open("/console").form("/console/sign-out").fields["token"]}, {}),
+    ]
+    for fields, headers in tries:
+        answer = visitor.open("/console/action", "POST", form=fields, headers=headers)
+        assert answer.status == 403, (headers, fields)
+        assert "Nothing was changed" in answer.text
+    assert shop.get_binding(phone.binding.binding_id).state == phone.binding.state
+    written = mark.refusals("OPERATOR_REQUEST_FORGED", len(tries))
+    assert {event.caller for event in written} == {"operator:anna"}
+    # A sign-in cannot be forged either: nobody is to work in an attacker's account.
+    form = {"name": "anna", "password": PASSWORD, "page": "/console"}
+    assert Visitor(url).open("/console/sign-in", "POST", form=form, headers={"Origin": "https://evil.example"}).status == 403
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        ("token=%", {}),
+        ("token=a&token=b", {}),
+        ("token=%FF", {}),
+        ("a=1&" * 100, {}),
+        ('{"token": "a"}', {"Content-Type": "application/json"}),
+        ("token=a", {"Content-Type": None}),
+    ],
+)
+def test_a_malformed_form_is_a_clear_page(url, body, headers):
+    page = signed_in(url, "anna").open("/console/action", "POST", body=body, headers=headers)
+    assert page.status == 400
+    assert "The request is malformed. Nothing was changed." in page.text
+
+
+def test_a_form_that_is_too_large_is_not_read(url):
+    visitor = signed_in(url, "anna")
+    assert visitor.send("/console/action", "POST", body="a" * (17 << 10)).status == 413
+    assert visitor.open("/console").status == 200
+
+
+# What a reload changes
+
+
+def test_a_reload_ends_the_sessions_of_those_who_are_gone_or_changed(start):
+    section = operators(gone="read", changed="read", same="read", promoted="read")
+    server = start(configuration={"operators": section}, arguments=CONSOLE, http=1)
+    visitors = {name: signed_in(server.urls[0], name) for name in section}
+    del section["gone"]
+    section["changed"] = section["changed"] | {"password": password_hash("another long password")}
+    section["promoted"] = section["promoted"] | {"role": "admin"}
+    server.reload({"operators": section})
+    assert {name: visitor.open("/console").status for name, visitor in visitors.items()} == {
+        "gone": 403,
+        "changed": 403,
+        "same": 200,
+        "promoted": 200,
+    }
+    assert "promoted (admin)" in visitors["promoted"].open("/console").text
+    assert Visitor(server.urls[0]).sign_in("changed", "another long password").status == 200
+    server.reload({"issuer": "touchstone"})
+    assert request(server.urls[0], "/console").status == 404
+
+
+# Looking
+
+
+def test_support_finds_a_profile_and_reads_why_its_login_fails(url, shop, phone):
+    lock(shop, phone)
+    visitor = signed_in(url, "reader")
+    form = visitor.open("/console").form("/console/profile")
+    page = visitor.open(
+        f"/console/profile?application={shop.application_id}&profile={phone.binding.profile_id}"
+    )
+    assert form.method == "get"
+    assert page.status == 200
+    assert "Biometrics are locked after too many failures" in page.text
+    assert "The last attempt failed: the signature was wrong" in page.text
+    assert "iPhone15,2" in page.text and "ios 17.4" in page.text
+    assert "Locked out" in page.text and "Device bound" in page.text
+    # No button of what the role may not do.
+    assert not [link for link in page.links if "/console/action" in link]
+
+
+def test_a_phone_that_can_log_in_and_one_that_is_revoked(url, shop, phone):
+    visitor = signed_in(url, "reader")
+    assert "A login is possible, by biometrics." in profile_page(visitor, shop, phone).text
+    shop.revoke(phone.binding)
+    page = profile_page(visitor, shop, phone)
+    assert "No device is bound." in page.text
+    assert "Revoked bindings (1)" in page.text
+
+
+def test_a_profile_that_does_not_exist_is_a_clear_page_and_an_event(url, shop):
+    page = signed_in(url, "reader").profile(shop.application_id, new_profile_id())
+    assert page.status == 404
+    assert "Nothing is known of this profile in this application" in page.text
+    (event,) = events(shop, "profile.refused")
+    assert event.caller == "operator:reader"
+
+
+@pytest.mark.parametrize(
+    ("application", "profile", "word"), [("", "a", "application_id"), ("a", "", "profile_id"), ("a", "x" * 129, "profile_id")]
+)
+def test_wrong_identifiers_are_named(url, application, profile, word):
+    page = signed_in(url, "reader").profile(application, profile)
+    assert page.status == 400
+    assert word in page.text
+
+
+def test_an_operator_of_some_applications_sees_no_others(url, served, shop, phone):
+    visitor = signed_in(url, "shop")
+    mark = Mark(shop)
+    assert profile_page(visitor, shop, phone).status == 403
+    events_page = visitor.open("/console/events")
+    assert events_page.status == 200
+    assert shop.application_id not in events_page.html
+    assert visitor.open(f"/console/events?application={shop.application_id}").status == 403
+    refused = mark.refusals("APPLICATION_NOT_GRANTED", 2)
+    assert {event.caller for event in refused} == {"operator:shop"}
+    own = new_caller(served, "shop")
+    own.bind(mine := Phone())
+    assert profile_page(visitor, own, mine).status == 200
+
+
+def test_markup_in_every_name_stays_text(url, served):
+    evil = "\"><script>alert('x')</script>&amp;"
+    shop = new_caller(served, f"{evil}{time.time_ns()}")
+    phone = Phone()
+    phone.device_id = f"{evil}{new_profile_id()}"
+    begun = shop.begin_binding(phone, evil)
+    completion = shop.completion(phone, begun)
+    completion.device_name = evil
+    phone.binding = shop.bindings.CompleteBinding(completion).binding
+    lock(shop, phone)
+    visitor = signed_in(url, "root")
+    pages = [profile_page(visitor, shop, phone)]
+    for link in pages[0].links:
+        if "/console/action" in link:
+            pages.append(visitor.open(link))
+    unlock = pages[0].link("unlock-device")
+    pages.append(visitor.post(visitor.open(unlock).form("/console/action"), reason=evil))
+    pages.append(visitor.open(pages[0].link("/console/events?")))
+    for page in pages:
+        assert page.status == 200
+        assert "<script" not in page.html
+        assert not [tag for tag, attributes in page.tags if tag == "script" or any(a.startswith("on") for a in attributes)]
+    assert evil in pages[0].text
+
+
+def test_events_are_found_by_application_profile_and_kind(url, shop, phone):
+    lock(shop, phone)
+    visitor = signed_in(url, "reader")
+    page = visitor.open(f"/console/events?application={shop.application_id}")
+    assert "Locked out" in page.text and "Device bound" in page.text
+    page = visitor.open(f"/console/events?application={shop.application_id}&kind=binding.")
+    assert "Locked out" not in page.text and "Device bound" in page.text
+    page = visitor.open(f"/console/events?application={shop.application_id}&profile={new_profile_id()}")
+    assert "There are no events." in page.text
+    following = visitor.open(f"/console/events?application={shop.application_id}&follow=yes")
+    assert ("meta", {"http-equiv": "refresh", "content": "5"}) in following.tags
+    shop.revoke(phone.binding)
+    assert "Binding revoked" in visitor.open(f"/console/events?application={shop.application_id}&follow=yes").text
+
+
+def test_older_events_are_a_page_away(url, shop, phone):
+    for _ in range(60):
+        shop.submit(phone, shop.begin(phone))
+    visitor = signed_in(url, "reader")
+    page = visitor.open(f"/console/events?application={shop.application_id}&profile={phone.binding.profile_id}")
+    first = [int(number) for number in re.findall(r'data-label="No."><div>(\d+)<', page.html)]
+    older = visitor.open(page.link("before="))
+    second = [int(number) for number in re.findall(r'data-label="No."><div>(\d+)<', older.html)]
+    assert len(first) == 50
+    assert first == sorted(first, reverse=True) and second == sorted(second, reverse=True)
+    assert first[-1] > second[0]
+    written = [event.sequence for event in events(shop)]
+    assert sorted(first + second)[-len(first + second) :] == written[-len(first + second) :]
+
+
+def test_policies_and_what_they_would_answer(url, shop, phone):
+    visitor = signed_in(url, "reader")
+    page = visitor.open("/console/policies")
+    assert "deviceOwnerAuthenticationWithBiometrics" in page.text and "lockout_after 5" in page.text
+    form = visitor.open("/console/explain?policy=payment").form("/console/explain")
+    assert form.fields["policy"] == "payment"
+    query = f"/console/explain?application={shop.application_id}&policy=login&binding={phone.binding.binding_id}"
+    page = visitor.open(query)
+    assert "A login is possible, by biometrics." in page.text and "not passed" in page.text
+    page = visitor.open(query + "&platform=ios&os=7.1&sensor=touch-id&working=yes&enrolled=yes&passcode=yes")
+    assert "The phone's system is too old" in page.text
+    assert visitor.open(query + "&platform=ios&os=x").status == 400
+    assert visitor.open(query.replace("binding=", "binding=x")).status == 404
+    assert "A login is possible" in visitor.open(query.replace("=login", "=payment")).text
+
+
+def test_health(url):
+    page = signed_in(url, "reader").open("/console/health")
+    assert page.status == 200
+    assert "State serving" in page.text and "SQLite" in page.text and "intact" in page.text
+
+
+def test_the_language_is_the_browsers_or_the_one_that_was_chosen(url):
+    chinese = Visitor(url, language="zh-CN,zh;q=0.9")
+    page = chinese.open("/console/sign-in")
+    assert ("html", {"lang": "zh-Hans"}) in page.tags
+    assert "登录" in page.text
+    page = chinese.open(page.link("to=en"))
+    assert ("html", {"lang": "en"}) in page.tags
+    assert ("html", {"lang": "en"}) in chinese.open("/console").tags
+    assert chinese.open("/console/language?to=xx").status == 400
+    answer = chinese.send("/console/language?to=en&page=https://evil.example/")
+    assert answer.headers["location"] == "/console"
+
+
+# Acting
+
+
+def test_support_unlocks_a_device_with_a_reason(url, shop, phone):
+    lock(shop, phone)
+    visitor = signed_in(url, "anna")
+    page = visitor.open(profile_page(visitor, shop, phone).link("unlock-device"))
+    assert "Do this only when you know that the person has the phone" in page.text
+    form = page.form("/console/action")
+    for reason in ("", "x" * 257):
+        page = visitor.post(form, reason=reason)
+        assert page.status == 400
+        assert "reason" in page.text
+    assert not events(shop, "device.unlocked")
+    page = visitor.post(form, reason="showed a passport")
+    assert page.status == 200
+    assert "The device is unlocked." in page.text and "A login is possible" in page.text
+    (event,) = events(shop, "device.unlocked")
+    assert (event.caller, event.details["stated_reason"]) == ("operator:anna", "showed a passport")
+    assert event.profile_id == phone.binding.profile_id
+
+
+def test_support_unlocks_a_passcode_and_not_one_that_is_disabled(url, shop, phone):
+    profile = phone.binding.profile_id
+    shop.set_secret(profile, passcode("1357"))
+    for _ in range(2):
+        opened = shop.begin(phone)
+        for _ in range(3):
+            shop.submit(phone, opened, secret=passcode("0000"))
+    visitor = signed_in(url, "anna")
+    page = profile_page(visitor, shop, phone)
+    assert "Locked until" in page.text
+    page = visitor.post(visitor.open(page.link("unlock-passcode")).form("/console/action"), reason="called back")
+    assert "The passcode is unlocked." in page.text
+    (event,) = events(shop, "secret.unlocked")
+    assert event.caller == "operator:anna"
+
+
+def test_support_revokes_a_binding_and_the_second_operator_is_told(url, shop, phone):
+    anna, root = signed_in(url, "anna"), signed_in(url, "root")
+    forms = [
+        visitor.open(profile_page(visitor, shop, phone).link("action=revoke")).form("/console/action")
+        for visitor in (anna, root)
+    ]
+    page = anna.post(forms[0], reason="phone lost")
+    assert "The binding is revoked." in page.text
+    page = root.post(forms[1], reason="phone stolen")
+    assert page.status == 409
+    assert "another operator or the person was faster" in page.text and "Nothing was changed." in page.text
+    (event,) = events(shop, "binding.revoked")
+    assert (event.caller, event.details["stated_reason"]) == ("operator:anna", "phone lost")
+
+
+def test_an_admin_erases_a_profile_after_typing_its_id(url, shop, phone):
+    visitor, second = signed_in(url, "root"), signed_in(url, "other")
+    profile = phone.binding.profile_id
+    form = visitor.open(profile_page(visitor, shop, phone).link("action=erase")).form("/console/action")
+    late = second.open(profile_page(second, shop, phone).link("action=erase")).form("/console/action")
+    page = visitor.post(form, reason="ticket 4711", confirmation="other")
+    assert page.status == 400
+    assert "The id that you typed differs. Nothing was erased." in page.text
+    page = visitor.post(form, reason=f"for {profile}", confirmation=profile)
+    assert page.status == 400
+    assert "names the profile" in page.text
+    assert profile_page(visitor, shop, phone).status == 200
+    page = visitor.post(form, reason="ticket 4711", confirmation=profile)
+    assert "The profile is erased." in page.text
+    assert profile_page(visitor, shop, phone).status == 404
+    page = second.post(late, reason="ticket 4712", confirmation=profile)
+    assert page.status == 409
+    (event,) = events(shop, "profile.erased")
+    assert (event.caller, event.details["stated_reason"]) == ("operator:root", "ticket 4711")
+
+
+@pytest.mark.parametrize(("name", "action"), [("reader", "unlock-device"), ("reader", "revoke"), ("anna", "erase")])
+def test_a_role_is_checked_at_each_action(url, shop, phone, name, action):
+    """Also for somebody who makes the form by hand: the service refuses it, and writes the event."""
+    lock(shop, phone)
+    visitor = signed_in(url, name)
+    page = profile_page(visitor, shop, phone)
+    assert not [link for link in page.links if f"action={action}" in link]
+    target = phone.device_id if action == "unlock-device" else phone.binding.binding_id
+    order = {
+        "action": action,
+        "application": shop.application_id,
+        "profile": phone.binding.profile_id,
+        "target": target,
+        "reason": "because",
+        "confirmation": phone.binding.profile_id,
+        "token": page.form("/console/sign-out").fields["token"],
+    }
+    mark = Mark(shop)
+    answer = visitor.open("/console/action", "POST", form=order)
+    assert answer.status == 403
+    assert "Your role does not allow this." in answer.text
+    (event,) = mark.refusals("METHOD_NOT_GRANTED", 1)
+    assert event.caller == f"operator:{name}"
+    assert shop.get_binding(phone.binding.binding_id).state == phone.binding.state
+    assert not events(shop, "device.unlocked", "profile.erased")
+
+
+def test_a_target_of_another_profile_is_not_touched(url, shop, phone):
+    other = Phone()
+    shop.bind(other)
+    visitor = signed_in(url, "anna")
+    form = visitor.open(profile_page(visitor, shop, phone).link("action=revoke")).form("/console/action")
+    page = visitor.post(form, reason="lost", target=other.binding.binding_id)
+    assert page.status == 409
+    assert shop.get_binding(other.binding.binding_id).state == other.binding.state
+
+
+# Over TLS, and the configuration
+
+
+def test_over_tls_the_cookie_is_bound_to_it(start, tmp_path):
+    authority = Authority(tmp_path)
+    certificate = authority.issue_server()
+    server = start(
+        configuration={
+            "tls": {"certificate": str(certificate.file), "key": str(certificate.key_file)},
+            "callers": [{"name": "local", "applications": "*", "methods": "*"}],
+            "http": {"operators": "0.0.0.0:0"},
+            "operators": operators(anna="support"),
+        },
+        http=1,
+    )
+    url = server.urls[0]
+    assert url.startswith("https://")
+    visitor = Visitor(url, authority=authority)
+    form = {"name": "anna", "password": PASSWORD, "page": "/console"}
+    answer = visitor.send("/console/sign-in", "POST", form=form)
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith("__Host-touchstone-console=")
+    assert cookie.endswith("; Path=/; HttpOnly; SameSite=Strict; Secure")
+    assert visitor.open("/console").status == 200
+    plaintext = {"Origin": visitor.origin.replace("https", "http")}
+    assert Visitor(url, authority=authority).send("/console/sign-in", "POST", form=form, headers=plaintext).status == 403
+
+
+HASH = "$argon2id$v=19$m=65536,t=3,p=1$c2FsdHNhbHRzYWx0c2FsdA$" + "A" * 43
+
+
+@pytest.mark.parametrize(
+    ("section", "complaint"),
+    [
+        ("{anna: {role: read, applications: '*'}}", "operators.anna needs password"),
+        (f"{{anna: {{password: '{HASH}', applications: '*'}}}}", "operators.anna needs role"),
+        (f"{{anna: {{password: '{HASH}', role: read}}}}", "operators.anna needs applications"),
+        ("{anna: {password: hunter2hunter2, role: read, applications: '*'}}", "operators.anna.password must be a hash"),
+        (
+            f"{{anna: {{password: '{HASH.replace('m=65536,t=3', 'm=8,t=1')}', role: read, applications: '*'}}}}",
+            "operators.anna.password is too weak a hash",
+        ),
+        (f"{{anna: {{password: '{HASH}', role: boss, applications: '*'}}}}", "operators.anna.role must be one of read"),
+        (f"{{anna: {{password: '{HASH}', role: read, applications: []}}}}", "operators.anna.applications must be a list"),
+        (f"{{anna: {{password: '{HASH}', role: read, applications: [a, a]}}}}", '"a" appears twice'),
+        (f"{{'a b': {{password: '{HASH}', role: read, applications: '*'}}}}", "an operator's name must be 1 to 64"),
+        (f"{{operator: {{password: '{HASH}', role: read, applications: '*'}}}}", 'an operator\'s name cannot be "operator"'),
+        (f"{{anna: {{password: '{HASH}', rolle: read, applications: '*'}}}}", '"rolle" is not a setting of operators.anna'),
+        ("[anna]", "operators must be a mapping"),
+    ],
+)
+def test_a_wrong_section_is_named_by_its_field(tmp_path, section, complaint):
+    file = tmp_path / "touchstone.yaml"
+    file.write_text(f"operators: {section}\n")
+    file.chmod(0o600)
+    ended = run_to_end(tmp_path / "data", arguments=["--config", file])
+    assert ended.returncode == BAD_CONFIGURATION
+    assert complaint in ended.stderr
+    # It may be the password itself.
+    assert "hunter2" not in ended.stderr
+
+
+def test_a_file_that_others_can_read_holds_no_hashes(tmp_path):
+    file = tmp_path / "touchstone.yaml"
+    file.write_text(f"operators: {{anna: {{password: '{HASH}', role: read, applications: '*'}}}}\n")
+    file.chmod(0o644)
+    ended = run_to_end(tmp_path / "data", arguments=["--config", file])
+    assert ended.returncode == BAD_CONFIGURATION
+    assert "other users can read this file, and operators holds a password" in ended.stderr
+
+
+def test_what_is_in_force_is_printed_without_the_hashes(tmp_path):
+    file = tmp_path / "touchstone.yaml"
+    file.write_text(f"operators: {{anna: {{password: '{HASH}', role: read, applications: '*'}}}}\n")
+    file.chmod(0o600)
+    printed = run("config", "print", "--config", file)
+    assert printed.returncode == 0, printed.stderr
+    assert "operators:" in printed.stdout
+    assert "argon2id" not in printed.stdout
+
+
+def test_the_command_takes_passwords_of_twelve_bytes_and_more():
+    assert run("operators", "hash", stdin="a" * 12).stdout.startswith("$argon2id$v=19$m=65536,t=3,p=1$")
+    for password in ("a" * 11, "a" * 129, ""):
+        ended = run("operators", "hash", stdin=password)
+        assert ended.returncode != 0
+        assert ended.stdout == ""
+        assert ended.stderr.strip()
+    assert password_hash() != run("operators", "hash", stdin=PASSWORD).stdout.strip()

@@ -1,0 +1,95 @@
+// No text that people wrote becomes markup, wherever a page shows it.
+
+import Testing
+import TouchstoneCodec
+import TouchstonePolicy
+
+@testable import TouchstoneConsole
+
+@Suite("Markup")
+struct HTMLTests {
+  private static let evil = "\"'><script>alert(1)</script>&amp;"
+  private static let harmless = "&quot;&#39;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;"
+
+  @Test("A text is escaped where it is put in, and markup is not escaped twice")
+  func escaping() {
+    let text = Self.evil
+    let inner: HTML = "<b>\(text)</b>"
+    let none: HTML? = nil
+    let outer: HTML = "<p title=\"\(text)\">\(inner)\([inner, inner])\(none)\(7)</p>"
+    let bold = "<b>\(Self.harmless)</b>"
+    #expect(outer.text == "<p title=\"\(Self.harmless)\">\(bold)\(bold)\(bold)7</p>")
+  }
+
+  @Test("Text that is not ASCII stays as it is, whole characters and all")
+  func unicode() {
+    let text = "é 中文 \u{202E}🙂<"
+    #expect(HTML.name(text).text == "<bdi>é 中文 \u{202E}🙂&lt;</bdi>")
+  }
+
+  @Test("A link's query is encoded, so that no value adds a field")
+  func links() {
+    #expect(ConsoleLink.path("/console", [("a", "x&b=\"ü\" #")]) == "/console?a=x%26b%3D%22%C3%BC%22%20%23")
+  }
+
+  @Test("No page of a profile shows a script, whatever its names are", arguments: Language.allCases)
+  func profile(language: Language) {
+    let evil = Self.evil
+    let binding = V1.Binding(
+      bindingID: evil, applicationID: evil, profileID: evil, deviceID: evil, deviceName: evil, state: .active)
+    var revoked = binding
+    revoked.state = .revoked
+    let posture = V1.DevicePosture(platform: evil, osVersion: evil, deviceModel: evil)
+    let event = V1.Event(
+      sequence: 1, kind: evil, applicationID: evil, profileID: evil, caller: evil,
+      details: ["reason": evil, "stated_reason": evil, evil: evil])
+    let profile = V1.GetProfileResponse(
+      bindings: [binding, revoked], devices: [V1.DeviceStanding(deviceID: evil, biometryLockedOut: true)],
+      postures: [V1.SeenPosture(bindingID: evil, posture: posture)], advisories: [evil])
+    let denied = V1.ExplainEvaluationResponse(
+      answer: V1.BeginEvaluationResponse(denial: V1.Denial(reason: evil, detail: evil)),
+      trace: [V1.RuleTrace(rule: evil, passed: false, detail: evil)])
+    let diagnosis = LoginDiagnosis(denied, policyTakesBiometry: true)
+    let list = EventList(events: [event], searched: 1...1, hasEarlier: true)
+    let reader = Reader(
+      language: language, path: "/console?\(evil)",
+      signedIn: Reader.SignedIn(name: evil, role: .admin, formToken: evil, applications: [evil]))
+    let view = ProfileView(
+      applicationID: evil, profileID: evil, profile: profile, diagnoses: [(evil, diagnosis)], policy: evil,
+      policies: [evil], events: list, actions: Set(ConsoleAction.allCases), done: .unlockDevice, now: 0)
+    let search = EventSearch(applicationID: evil, profileID: evil, kindPrefix: evil)
+    let pages: [Page] =
+      [
+        .profile(reader, view),
+        .events(
+          reader, EventsView(search: search, list: list, isFollowing: true, known: [evil], seesAllApplications: true)),
+        .explain(
+          reader,
+          ExplainView(
+            input: ExplainInput(applicationID: evil, policy: evil, bindingID: evil, osVersion: evil),
+            policies: [evil], known: [evil], diagnosis: diagnosis, answer: denied, error: evil)),
+        .message(reader, .refused, [evil], back: (.backToSearch, evil)),
+        .search(reader, known: [evil]), .signIn(reader, to: evil, notice: .signInFailed, isError: true),
+      ]
+      + ConsoleAction.allCases.map { action in
+        .action(
+          reader,
+          ActionView(
+            action: action, applicationID: evil, profileID: evil, target: evil, targetName: HTML.name(evil),
+            reason: evil, error: evil))
+      }
+    for page in pages {
+      let html = page.html(for: reader).text
+      #expect(!html.contains("<script"))
+      #expect(!html.contains(evil))
+    }
+  }
+
+  @Test("Times are in UTC, from the year 1 to 9999")
+  func times() {
+    #expect(HTML.time(0).text == "<time datetime=\"1970-01-01T00:00:00Z\">1970-01-01 00:00:00</time>")
+    #expect(CivilTime.texts(1_764_000_307).day == "2025-11-24")
+    #expect(CivilTime.texts(.max).day == "9999-12-31")
+    #expect(CivilTime.texts(.min) == ("0001-01-01", "00:00:00"))
+  }
+}

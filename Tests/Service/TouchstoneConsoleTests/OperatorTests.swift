@@ -1,0 +1,71 @@
+// Roles and their methods, and whose sessions a reload ends.
+
+import Testing
+import TouchstoneCodec
+import TouchstoneCrypto
+import TouchstoneService
+
+@testable import TouchstoneConsole
+
+@Suite("Operators")
+struct OperatorTests {
+  private static let hash = PasswordHash.standIn(PasswordHash.standard)
+
+  private func definition(
+    _ name: String, _ role: OperatorRole = .read, password: PasswordHash = hash,
+    applications: ApplicationGrant = .all
+  ) -> OperatorDefinition {
+    OperatorDefinition(name: name, password: password, role: role, applications: applications)
+  }
+
+  @Test("A role may what the roles before it may, and no more")
+  func roles() {
+    typealias Administration = V1.AdministrationService
+    let unlocking = Administration.unlockDevice.descriptor
+    let erasing = Administration.eraseProfile.descriptor
+    let may = OperatorRole.allCases.map { role in
+      let who = Operator(definition("anna", role))
+      return [Administration.getProfile.descriptor, unlocking, erasing].map(who.mayCall)
+    }
+    #expect(may == [[true, false, false], [true, true, false], [true, true, true]])
+  }
+
+  @Test("No operator may log people in, bind their phones or change their secrets")
+  func others() {
+    let granted: Set<String> = [
+      "GetProfile", "ListEvents", "ExplainEvaluation", "UnlockDevice", "UnlockSecret", "RevokeBinding", "EraseProfile",
+    ]
+    let who = Operator(definition("root", .admin))
+    #expect(Set(MethodDescriptor.all.filter(who.mayCall).map(\.name)) == granted)
+  }
+
+  @Test("The name in the audit log is one that no caller can have")
+  func names() {
+    let name = Operator(definition("anna")).caller.name
+    #expect(name == "operator:anna")
+    #expect(CallerDefinition.violation(inName: name) != nil)
+  }
+
+  @Test("A name is found by its bytes alone")
+  func lookup() {
+    let register = OperatorRegister([definition("K")])
+    #expect(register["K"] != nil)
+    // The Kelvin sign.
+    #expect(register["\u{212A}"] == nil)
+    #expect(register["k"] == nil)
+  }
+
+  @Test("A reload ends the sessions of operators who are gone or have another password")
+  func reload() throws {
+    let new = try PasswordHash.make(
+      of: SecretBytes("another password".utf8),
+      parameters: #require(.init(memoryKibibytes: 8, passes: 1, lanes: 1)))
+    let before = OperatorRegister([
+      definition("gone"), definition("changed"), definition("same"), definition("promoted"),
+    ])
+    let after = OperatorRegister([
+      definition("changed", password: new), definition("same"), definition("promoted", .admin),
+    ])
+    #expect(before.namesEnded(by: after) == ["gone", "changed"])
+  }
+}
