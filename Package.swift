@@ -131,7 +131,7 @@ let package = Package(
         "DispatchRPC", "DispatchHTTP", "SettingFiles", "FilePermissions",
         .product(name: "Logging", package: "swift-log"), metrics,
       ]),
-    library("Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool"]),
+    library("Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", metrics]),
     library("Clients", "SimulatedPhone", [crypto]),
     library("Clients", "LocalAuthentication", ["SimulatedPhone"]),
     library("Clients", "Security", ["LocalAuthentication"]),
@@ -223,7 +223,8 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
-      "Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", "TestSupport"]),
+      "Clients", "TouchstoneClient",
+      ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", "TestSupport", metrics]),
     tests("Clients", "SimulatedPhone", ["TouchstoneAttestation", crypto]),
     tests("Load", "LoadModel", ["TestSupport"]),
     tests("Load", "DynamicMessages", ["TestSupport"], exclude: ["crosscheck"]),
