@@ -110,6 +110,8 @@ let package = Package(
     library("Core", "SettingFiles", ["CYAML"]),
     // The table of what is counted, the numbers, and their text for Prometheus.
     library("Core", "TouchstoneMetrics", [metrics]),
+    // Traces as values: ids, sampling, what waits for the collector, and the message that it takes.
+    library("Core", "TouchstoneTraces"),
     library("Core", "FilePermissions", ["CExtendedAttributes"]),
 
     library(
@@ -120,7 +122,8 @@ let package = Package(
       "Service", "TouchstoneService",
       [
         "TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "TouchstoneAttestation",
-        "TouchstoneMetrics", "DispatchRPC", .product(name: "Logging", package: "swift-log"), metrics,
+        "TouchstoneMetrics", "TouchstoneTraces", "DispatchRPC", .product(name: "Logging", package: "swift-log"),
+        metrics,
       ]),
     // The process around the service: configuration, keys, the store that is opened, upkeep, reload, drain.
     library(
@@ -128,7 +131,7 @@ let package = Package(
       [
         "TouchstoneService", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneStorePostgres",
         "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneAttestation", "TouchstoneCodec", "TouchstoneMetrics",
-        "DispatchRPC", "DispatchHTTP", "SettingFiles", "FilePermissions",
+        "TouchstoneTraces", "DispatchRPC", "DispatchHTTP", "RPCChannel", "SettingFiles", "FilePermissions",
         .product(name: "Logging", package: "swift-log"), metrics,
       ]),
     library("Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", metrics]),
@@ -202,6 +205,7 @@ let package = Package(
     tests("Core", "TouchstoneAttestation", ["TestSupport", crypto]),
     tests("Core", "SettingFiles"),
     tests("Core", "TouchstoneMetrics", [metrics]),
+    tests("Core", "TouchstoneTraces"),
     tests("Core", "FilePermissions", ["TestSupport", "CExtendedAttributes"]),
     tests(
       "Stores", "TouchstoneArchive",
@@ -210,7 +214,7 @@ let package = Package(
       "Service", "TouchstoneService",
       [
         "TouchstoneAttestation", "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneCrypto",
-        "TouchstoneMetrics", "DispatchRPC", "SimulatedPhone",
+        "TouchstoneMetrics", "TouchstoneTraces", "DispatchRPC", "SimulatedPhone",
         "StoreConformance", "StoreModel", "TestSupport", crypto,
         .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
       ], exclude: ["Dialogues"]),
@@ -218,8 +222,8 @@ let package = Package(
       "Service", "TouchstoneServer",
       [
         "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto", "TouchstoneCodec",
-        "TouchstoneAttestation", "TouchstoneClient", "TouchstoneMetrics", "TouchstoneService", "DispatchRPC",
-        "StoreConformance", "TestSupport",
+        "TouchstoneAttestation", "TouchstoneClient", "TouchstoneMetrics", "TouchstoneService",
+        "DispatchRPC", "StoreConformance", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(

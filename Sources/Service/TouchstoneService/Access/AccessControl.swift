@@ -117,6 +117,7 @@ final class AccessControl: Sendable {
     let key = RefusalThrottle.Key(caller: caller, refusal: refusal)
     guard let suppressed = throttle.withLock({ $0.admit(key, at: .now()) }) else { return }
     let event = EventDraft.refusedCall(refusal, caller, by: peer, method: method, suppressed: suppressed, time: clock())
+    logger.logRefusal(event)
     store.commit(ChangeSet(events: [event])) { result in
       if case .failure(let error) = result { onFailure(error) }
     }
