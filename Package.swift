@@ -111,6 +111,8 @@ let package = Package(
     library("Core", "SettingFiles", ["CYAML"]),
     // The table of what is counted, the numbers, and their text for Prometheus.
     library("Core", "TouchstoneMetrics", [metrics]),
+    // Traces as values: ids, sampling, what waits for the collector, and the message that it takes.
+    library("Core", "TouchstoneTraces"),
     library("Core", "FilePermissions", ["CExtendedAttributes"]),
 
     library(
@@ -121,7 +123,8 @@ let package = Package(
       "Service", "TouchstoneService",
       [
         "TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "TouchstoneAttestation",
-        "TouchstoneMetrics", "DispatchRPC", .product(name: "Logging", package: "swift-log"), metrics,
+        "TouchstoneMetrics", "TouchstoneTraces", "DispatchRPC", .product(name: "Logging", package: "swift-log"),
+        metrics,
       ]),
     // What operators see of the service in a browser.
     .target(
@@ -138,11 +141,11 @@ let package = Package(
       [
         "TouchstoneService", "TouchstoneConsole", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite",
         "TouchstoneStorePostgres", "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneAttestation", "TouchstoneCodec",
-        "TouchstoneMetrics",
-        "DispatchRPC", "DispatchHTTP", "SettingFiles", "FilePermissions",
+        "TouchstoneMetrics", "TouchstoneTraces", "DispatchRPC", "DispatchHTTP", "RPCChannel", "SettingFiles",
+        "FilePermissions",
         .product(name: "Logging", package: "swift-log"), metrics,
       ]),
-    library("Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool"]),
+    library("Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", metrics]),
     library("Clients", "SimulatedPhone", [crypto]),
     library("Clients", "LocalAuthentication", ["SimulatedPhone"]),
     library("Clients", "Security", ["LocalAuthentication"]),
@@ -218,6 +221,7 @@ let package = Package(
     tests("Core", "TouchstoneAttestation", ["TestSupport", crypto]),
     tests("Core", "SettingFiles"),
     tests("Core", "TouchstoneMetrics", [metrics]),
+    tests("Core", "TouchstoneTraces"),
     tests("Core", "FilePermissions", ["TestSupport", "CExtendedAttributes"]),
     tests(
       "Stores", "TouchstoneArchive",
@@ -226,7 +230,7 @@ let package = Package(
       "Service", "TouchstoneService",
       [
         "TouchstoneAttestation", "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneCrypto",
-        "TouchstoneMetrics", "DispatchRPC", "SimulatedPhone",
+        "TouchstoneMetrics", "TouchstoneTraces", "DispatchRPC", "SimulatedPhone",
         "StoreConformance", "StoreModel", "TestSupport", crypto,
         .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
       ], exclude: ["Dialogues"]),
@@ -244,7 +248,8 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
-      "Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", "TestSupport"]),
+      "Clients", "TouchstoneClient",
+      ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", "TestSupport", metrics]),
     tests("Clients", "SimulatedPhone", ["TouchstoneAttestation", crypto]),
     tests("Load", "LoadModel", ["TestSupport"]),
     tests("Load", "DynamicMessages", ["TestSupport"], exclude: ["crosscheck"]),

@@ -13,6 +13,9 @@ package struct ProcessConfiguration: Sendable {
   var tls: TLSSettings?
   /// `nil`: the service serves no HTTP.
   package var http: HTTPSettings?
+  package var log = LogSettings()
+  /// `nil`: no call is traced.
+  var traces: TraceSettings?
   var attestation = AttestationFiles()
   var limits = LimitSettings()
   package var dataDirectory = "data"
@@ -56,6 +59,8 @@ extension ProcessConfiguration {
     case listen
     case tls
     case http
+    case log
+    case traces
     case attestation
     case applications
     case callers
@@ -135,6 +140,10 @@ extension ProcessConfiguration {
       Self.set(&listen, reader.endpoints(node, name))
     case .http:
       http = HTTPSettings(node, with: &reader)
+    case .log:
+      log = LogSettings(node, with: &reader)
+    case .traces:
+      traces = TraceSettings(node, with: &reader)
     case .attestation:
       attestation = AttestationFiles(node, with: &reader)
     case .applications:
@@ -190,6 +199,7 @@ extension ProcessConfiguration {
     case .listen: listen == read.listen
     case .tls: tls == read.tls
     case .http: http == read.http
+    case .traces: traces == read.traces
     case .limits: limits == read.limits
     case .reflection: service.servesReflection == read.service.servesReflection
     case .dataDirectory: dataDirectory == read.dataDirectory
@@ -199,7 +209,7 @@ extension ProcessConfiguration {
     case .issuer: service.issuer == read.service.issuer
     case .ticketLifetime: service.enrolment.ticketLifetime == read.service.enrolment.ticketLifetime
     // Policies begin with the lifetimes.
-    case .attestation, .applications, .callers, .operators, .vendors, .keys, .policies, .evaluationLifetime,
+    case .log, .attestation, .applications, .callers, .operators, .vendors, .keys, .policies, .evaluationLifetime,
       .tokenLifetime, .watchFiles:
       true
     }

@@ -61,6 +61,7 @@ struct Reload {
   ) throws(Failure) {
     try requireNothingVanished(from: read)
     let keys = try service.reload(read)
+    service.log?.configure(read.log)
     let changes = PolicyChanges(from: served.service.policies, to: read.service.policies)
     var metadata = changes.metadata
     metadata["cause"] = "\(cause)"
@@ -76,6 +77,7 @@ struct Reload {
     served.service.applications = read.service.applications
     served.attestation = read.attestation
     served.watchFiles = read.watchFiles
+    served.log = read.log
     let waiting = served.settingsOtherThan(in: read)
     if !waiting.isEmpty {
       logger.warning(

@@ -53,6 +53,7 @@ struct ConfigurationTableTests {
     case .integer(let bounds):
       [("\(bounds.lowerBound)", true), ("\(bounds.upperBound)", true), ("\(bounds.lowerBound - 1)", false)]
         + [("\(bounds.upperBound + 1)", false), ("many", false)]
+    case .share: [("0", true), ("1", true), ("0.5", true), ("-0.1", false), ("1.01", false), ("nan", false)]
     case .duration(let bounds), .age(let bounds):
       [("\(bounds.lowerBound.components.seconds)s", true), ("\(bounds.upperBound.components.seconds)s", true)]
         + [

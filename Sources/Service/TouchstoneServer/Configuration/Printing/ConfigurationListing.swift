@@ -118,7 +118,7 @@ extension JSONText {
   /// Whether it takes lines of its own in YAML.
   fileprivate var isBlock: Bool {
     switch self {
-    case .text, .integer, .boolean: false
+    case .text, .integer, .number, .boolean: false
     case .list(let values): values.contains(where: \.isBlock) || yamlWord.utf8.count > 80
     case .object(let members): !members.isEmpty
     }
@@ -129,6 +129,7 @@ extension JSONText {
     switch self {
     case .text(let text): Self.isPlain(text) ? text : Self.quoted(text)
     case .integer(let number): "\(number)"
+    case .number(let number): "\(number)"
     case .boolean(let value): "\(value)"
     case .list(let values): "[\(values.map(\.yamlWord).joined(separator: ", "))]"
     case .object(let members):
@@ -138,7 +139,7 @@ extension JSONText {
 
   fileprivate func yamlLines(_ indentation: String) -> [String] {
     switch self {
-    case .text, .integer, .boolean: ["\(indentation)\(yamlWord)"]
+    case .text, .integer, .number, .boolean: ["\(indentation)\(yamlWord)"]
     case .list(let values):
       values.flatMap { value -> [String] in
         guard value.isBlock else { return ["\(indentation)- \(value.yamlWord)"] }
