@@ -66,7 +66,12 @@ attestation_peers := .build-attestation
 # So do those of manifests.
 manifest_checkers := .build-manifests
 python_environment := .build-python
-python := $(CURDIR)/$(python_environment)/bin/python
+python_environment_bin := $(CURDIR)/$(python_environment)/bin
+python := $(python_environment_bin)/python
+
+# What `make clients` builds, and the Go packages that clients/go needs.
+clients := .build-clients
+go_packages := $(clients)/go/fetched
 
 # Tests that start services mostly wait for them, so four run at a time; those of the generator are done at once.
 pytest_services := $(python) -m pytest --numprocesses 4 --dist worksteal
@@ -109,6 +114,12 @@ test-generator: $(python_environment)/installed ## Run the tests of Protos/gener
 .PHONY: test-acceptance
 test-acceptance: load-client $(python_environment)/installed ## Run the tests by stock gRPC clients alone
 	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) Tests/Acceptance
+
+# `make test` leaves it out, because it needs Go.
+.PHONY: test-clients
+test-clients: release clients $(go_packages) ## Log in with the Python and the Go client, as other programs install them
+	@deploy/install-packages go
+	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/ClientPackages
 
 .PHONY: test-store
 test-store: release $(python_environment)/installed ## Run those of them that the store matters to on PostgreSQL
@@ -270,9 +281,28 @@ verify-image: $(python_environment)/installed $(manifest_checkers)/installed ## 
 deb: release ## Build the package for Debian: .build-deb/touchstone_VERSION_ARCHITECTURE.deb
 	@deploy/debian/build $(touchstone) .build-deb
 
+.PHONY: man
+man: release ## Write touchstone(1) from the program's help
+	$(touchstone) --experimental-dump-help | deploy/debian/make_man_page.py >deploy/debian/touchstone.1
+
 .PHONY: verify-deb
 verify-deb: deb $(python_environment)/installed ## Install it on a clean Debian, and log in there
+	@deploy/install-packages verify-deb
 	PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Package
+
+# docs/RELEASE.md. The image is built for this target's time, so that the same sources make the same image.
+.PHONY: release-files
+release-files: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct))
+release-files: load-client deb image clients ## Build a release in .build-release; RELEASE_KEY=FILE signs it, RELEASE_PUBLIC_KEY=FILE verifies that
+	@deploy/install-packages release
+	@deploy/release/build .build-release .build/release .build-deb $(clients) "localhost/touchstone:$$(cat VERSION)"
+	@deploy/release/verify .build-release $(RELEASE_PUBLIC_KEY)
+
+# It builds no image, because that takes minutes.
+.PHONY: test-release
+test-release: load-client clients ## Build a release of the present binaries twice, compare, sign and verify
+	@deploy/install-packages deb release
+	BINARIES=$(CURDIR)/.build/release CLIENTS=$(CURDIR)/$(clients) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Release
 
 .PHONY: check-manifests
 check-manifests: $(manifest_checkers)/installed ## Check what Kubernetes and compose read
@@ -289,9 +319,23 @@ test-alerts: release $(python_environment)/installed ## Let Prometheus watch the
 	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Alerts/Running
 
 .PHONY: protos
-protos: $(python_environment)/installed ## Regenerate the protobuf-c code, and Swift's side of it, from Protos
+protos: $(python_environment)/installed $(go_packages) ## Regenerate from Protos: C, Swift and Go code, docs/API.md
 	@deploy/install-packages protos
-	PYTHON=$(python) Protos/generate.sh
+	PATH="$(CURDIR)/$(clients)/go/usr/bin:$$PATH" PYTHON=$(python) Protos/generate.sh
+
+# ACCEPT=1 is for a release: what Protos has then is what later versions are compared with.
+.PHONY: check-protos
+check-protos: $(python_environment)/installed ## Check that the API breaks no client of its last version; ACCEPT=1 makes it that version
+	cd Protos && $(python_environment_bin)/buf lint
+ifdef ACCEPT
+	cd Protos && $(python_environment_bin)/buf build --exclude-source-info --path touchstone --output released.binpb
+else
+	cd Protos && $(python_environment_bin)/buf breaking --against released.binpb
+endif
+
+.PHONY: clients
+clients: $(python_environment)/installed ## Build Python's wheel and the archive of the Go module: .build-clients
+	@clients/build $(python) $(clients)
 
 .PHONY: format
 format: ## Format the Swift sources
@@ -307,7 +351,8 @@ lint-scripts: $(python_environment)/linters ## Check the shell scripts and the D
 	  deploy/image/base deploy/image/build deploy/image/hollow-libraries deploy/image/assemble deploy/image/collect-product \
 	  deploy/prometheus/to-kubernetes \
 	  deploy/debian/build deploy/debian/postinst deploy/debian/prerm deploy/debian/postrm \
-	  Protos/generate.sh \
+	  deploy/release/build deploy/release/verify \
+	  Protos/generate.sh clients/build clients/go/fetch-packages \
 	  Tests/HighAvailability/contained Tests/HighAvailability/host \
 	  Tests/Fuzz/run Tests/Support/failures-last Tests/Support/Sanitizers/build Tests/Support/Sanitizers/run
 	$(python_environment)/bin/hadolint deploy/Dockerfile
@@ -323,6 +368,11 @@ $(python_environment)/installed: $(requirements) $(requirements:.txt=-alone.txt)
 	@python3 -m venv $(python_environment)
 	@$(python) -m pip install --quiet --disable-pip-version-check --requirement $<
 	@$(python) -m pip install --quiet --disable-pip-version-check --no-deps --requirement $(requirements:.txt=-alone.txt)
+	@touch $@
+
+$(go_packages): clients/go/fetch-packages
+	@echo "Fetching the Go client's packages into $(clients)/go"
+	@clients/go/fetch-packages $(clients)/go
 	@touch $@
 
 $(attestation_peers)/installed: Tests/Attestation/requirements.txt
@@ -348,5 +398,5 @@ $(python_environment)/linters: .ci/requirements.txt $(python_environment)/instal
 
 .PHONY: clean
 clean: ## Remove what was built; data stays
-	rm -rf .build .build-interop .build-sanitized .build-image .build-deb $(crypto_mb) $(attestation_peers) $(manifest_checkers) \
+	rm -rf .build .build-interop .build-sanitized .build-image .build-deb .build-release $(clients) $(crypto_mb) $(attestation_peers) $(manifest_checkers) \
 	  $(python_environment)

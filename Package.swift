@@ -20,6 +20,7 @@ func support(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
 /// Set by `make release ACCELERATED=1`, which also fetches Intel's crypto_mb for batches of signatures.
 let isAccelerated = Context.environment["TOUCHSTONE_ACCELERATED"] == "1"
 
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 
@@ -110,6 +111,8 @@ let package = Package(
     library("Core", "SettingFiles", ["CYAML"]),
     // The table of what is counted, the numbers, and their text for Prometheus.
     library("Core", "TouchstoneMetrics", [metrics]),
+    // Traces as values: ids, sampling, what waits for the collector, and the message that it takes.
+    library("Core", "TouchstoneTraces"),
     library("Core", "FilePermissions", ["CExtendedAttributes"]),
 
     library(
@@ -120,7 +123,8 @@ let package = Package(
       "Service", "TouchstoneService",
       [
         "TouchstonePolicy", "TouchstoneCodec", "TouchstoneStore", "TouchstoneCrypto", "TouchstoneAttestation",
-        "TouchstoneMetrics", "DispatchRPC", .product(name: "Logging", package: "swift-log"), metrics,
+        "TouchstoneMetrics", "TouchstoneTraces", "DispatchRPC", .product(name: "Logging", package: "swift-log"),
+        metrics,
       ]),
     // The operators' view of the service in a browser.
     .target(
@@ -137,11 +141,11 @@ let package = Package(
       [
         "TouchstoneService", "TouchstoneConsole", "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite",
         "TouchstoneStorePostgres", "TouchstoneArchive", "TouchstoneCrypto", "TouchstoneAttestation", "TouchstoneCodec",
-        "TouchstoneMetrics",
-        "DispatchRPC", "DispatchHTTP", "SettingFiles", "FilePermissions",
+        "TouchstoneMetrics", "TouchstoneTraces", "DispatchRPC", "DispatchHTTP", "RPCChannel", "SettingFiles",
+        "FilePermissions",
         .product(name: "Logging", package: "swift-log"), metrics,
       ]),
-    library("Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool"]),
+    library("Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", metrics]),
     library("Clients", "SimulatedPhone", [crypto]),
     library("Clients", "LocalAuthentication", ["SimulatedPhone"]),
     library("Clients", "Security", ["LocalAuthentication"]),
@@ -158,15 +162,18 @@ let package = Package(
       path: "Sources/Commands/CommandVersion",
       resources: [.embedInCode("VERSION")],
       swiftSettings: settings),
+    // The options of both programs that say which service to call, and with which credentials.
+    library("Commands", "ServiceDestination", ["DispatchRPC", argumentParser]),
+    // Tables and texts of strangers as a terminal may show them.
+    library("Commands", "TerminalText"),
     .executableTarget(
       name: "touchstone",
       dependencies: [
-        "CommandVersion",
-        "TouchstoneServer", "TouchstoneService", "TouchstoneStore", "TouchstoneArchive",
-        "TouchstonePolicy",
+        "CommandVersion", "ServiceDestination", "TerminalText",
+        "TouchstoneServer", "TouchstoneService", "TouchstoneStore", "TouchstoneArchive", "TouchstonePolicy",
         "SettingFiles", "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec",
         "DispatchRPC", "SimulatedPhone", "DecisionTables", "TouchstoneAttestation", "CProcess",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        argumentParser,
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Commands/touchstone",
@@ -175,8 +182,8 @@ let package = Package(
       name: "touchstone-load",
       dependencies: [
         "LoadModel", "LoadScenarios", "DynamicMessages", "MonotonicClock", "TouchstoneClient", "RPCChannel",
-        "DispatchRPC", "SimulatedPhone", "CommandVersion",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "DispatchRPC", "SimulatedPhone", "CommandVersion", "ServiceDestination",
+        argumentParser,
       ],
       path: "Sources/Commands/touchstone-load",
       swiftSettings: settings),
@@ -193,6 +200,7 @@ let package = Package(
     tests("RPC", "DispatchPool", ["TestSupport"]),
     tests("RPC", "RPCChannel", ["DispatchRPC", "DispatchPool", "TestSupport"]),
     tests("Core", "TouchstonePolicy", ["TestSupport"]),
+    tests("Commands", "TerminalText"),
     tests("Commands", "DecisionTables", ["TouchstonePolicy", "TestSupport"]),
     tests("Core", "TouchstoneCodec", ["CodecMessages", "TestSupport"], exclude: ["crosscheck"]),
     tests("Core", "TouchstoneStore", ["TouchstonePolicy", "TestSupport", crypto]),
@@ -213,6 +221,7 @@ let package = Package(
     tests("Core", "TouchstoneAttestation", ["TestSupport", crypto]),
     tests("Core", "SettingFiles"),
     tests("Core", "TouchstoneMetrics", [metrics]),
+    tests("Core", "TouchstoneTraces"),
     tests("Core", "FilePermissions", ["TestSupport", "CExtendedAttributes"]),
     tests(
       "Stores", "TouchstoneArchive",
@@ -221,7 +230,7 @@ let package = Package(
       "Service", "TouchstoneService",
       [
         "TouchstoneAttestation", "TouchstoneCodec", "TouchstonePolicy", "TouchstoneStore", "TouchstoneCrypto",
-        "TouchstoneMetrics", "DispatchRPC", "SimulatedPhone",
+        "TouchstoneMetrics", "TouchstoneTraces", "DispatchRPC", "SimulatedPhone",
         "StoreConformance", "StoreModel", "TestSupport", crypto,
         .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
       ], exclude: ["Dialogues"]),
@@ -235,11 +244,12 @@ let package = Package(
       [
         "TouchstonePolicy", "TouchstoneStore", "TouchstoneStoreSQLite", "TouchstoneCrypto", "TouchstoneCodec",
         "TouchstoneAttestation", "TouchstoneClient", "TouchstoneMetrics", "TouchstoneService", "DispatchRPC",
-        "StoreConformance", "TestSupport",
+        "SettingFiles", "StoreConformance", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
-      "Clients", "TouchstoneClient", ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", "TestSupport"]),
+      "Clients", "TouchstoneClient",
+      ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", "TestSupport", metrics]),
     tests("Clients", "SimulatedPhone", ["TouchstoneAttestation", crypto]),
     tests("Load", "LoadModel", ["TestSupport"]),
     tests("Load", "DynamicMessages", ["TestSupport"], exclude: ["crosscheck"]),

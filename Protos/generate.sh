@@ -1,20 +1,23 @@
 #!/bin/sh
 # Regenerates from the .proto files Sources/Core/CTouchstoneProto (protobuf-c's code, and the files' descriptors for server
-# reflection) and Sources/Core/TouchstoneCodec/Generated (Swift's side of them). The result depends on them and on these tools
-# alone, and is committed: what differs after a run was out of date.
+# reflection), Sources/Core/TouchstoneCodec/Generated (Swift's side of them), clients/go/touchstonev1 and docs/API.md. The result depends on
+# them and on these tools alone, and is committed: what differs after a run was out of date.
 #
 # Needs protoc-c 1.4 (Debian: protobuf-c-compiler), protoc (Debian: protobuf-compiler), the well-known types (Debian:
 # libprotobuf-dev, which has them in /usr/include; elsewhere set PROTOBUF_INCLUDE to the directory that holds
-# google/protobuf/timestamp.proto), a PYTHON with the package protobuf, and `swift format`.
+# google/protobuf/timestamp.proto), a PYTHON with the package protobuf, `swift format`, protoc-gen-go 1.28 and protoc-gen-go-grpc 1.33
+# (clients/go/fetch-packages).
 set -eu
 
 protos=$(cd "$(dirname "$0")" && pwd)
 target="$protos/../Sources/Core/CTouchstoneProto"
 swift_target="$protos/../Sources/Core/TouchstoneCodec/Generated"
+go_target="$protos/../clients/go/touchstonev1"
 python=${PYTHON:-python3}
 well_known=${PROTOBUF_INCLUDE:-/usr/include}
 
 all_protos=$(cd "$protos" && find google grpc touchstone -name '*.proto' | LC_ALL=C sort)
+own_protos=$(echo "$all_protos" | grep '^touchstone/')
 
 # protoc-c generates nothing for imports, so the well-known types that the .proto files import are named here. The first
 # form of the reflection protocol is read as the second.
@@ -27,6 +30,7 @@ $(echo "$all_protos" | grep -v '^grpc/reflection/v1alpha/')
 
 command -v protoc-c >/dev/null || { echo "protoc-c is missing: install protobuf-c-compiler" >&2; exit 1; }
 command -v protoc >/dev/null || { echo "protoc is missing: install protobuf-compiler" >&2; exit 1; }
+command -v protoc-gen-go-grpc >/dev/null || { echo "protoc-gen-go-grpc is missing: run make protos" >&2; exit 1; }
 
 output=$(mktemp -d)
 trap 'rm -rf "$output"' EXIT
@@ -36,10 +40,15 @@ protoc --descriptor_set_out="$output/descriptors" --include_imports -I "$protos"
 protoc --descriptor_set_out="$output/commented" --include_imports --include_source_info -I "$protos" -I "$well_known" \
   $all_protos
 PYTHONDONTWRITEBYTECODE=1 "$python" "$protos/generate_swift.py" "$output/commented" "$output/Generated" $all_protos
+PYTHONDONTWRITEBYTECODE=1 "$python" "$protos/generate_api.py" "$output/commented" "$protos/../docs/API.md"
+mkdir "$output/go"
+protoc --go_out="$output/go" --go-grpc_out="$output/go" -I "$protos" -I "$well_known" $own_protos
 swift format format --in-place --recursive --configuration "$protos/../.swift-format" "$output/Generated"
 
 rm -rf "${swift_target:?}"
 cp -R "$output/Generated" "$swift_target"
+rm -rf "${go_target:?}"
+cp -R "$output/go/touchstone.example.org/touchstone/touchstonev1" "$go_target"
 
 for root in google grpc touchstone; do
   rm -rf "${target:?}/$root" "$target/include/$root"

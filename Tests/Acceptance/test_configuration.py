@@ -252,7 +252,7 @@ def test_other_settings_are_not_reloaded(configured):
         "retention: {events: 400d, archive: /nowhere}\n",
         expecting="wait for a restart",
     )
-    assert "settings=retention, shards, issuer, ticket_lifetime_seconds" in log
+    assert 'settings="retention, shards, issuer, ticket_lifetime_seconds"' in log
     caller, phone = bound(server)
     assert jwt.decode(caller.login(phone).token, options={"verify_signature": False})["iss"] == "first"
     server.terminate()

@@ -4,7 +4,7 @@ from support.caller import all_at_once, new_caller
 from support.phone import Phone
 from support.stubs import administration_pb2, evaluation_pb2, types_pb2
 
-#: So many of the same name and answer at once, as SECURITY.md has it, and so many of all names of one caller.
+#: So many of the same name and answer at once, as THREATS.md has it, and so many of all names of one caller.
 BURST = 10
 CALLER_BURST = 1_024
 #: More than the seconds that a test takes: each makes room for one more.

@@ -76,3 +76,22 @@ def test_it_is_enough_for_all_that_the_service_does(start, postgres, plain, tmp_
     strangers = f"SELECT count(*) FROM pg_tables WHERE schemaname = 'public' AND tableowner <> '{ROLE}'"
     assert postgres.execute(strangers, plain) == ["0"]
     assert run("migrate", "--store", plain).returncode == 0
+
+
+def test_a_role_that_may_not_read_the_timeline_is_warned_of(start, postgres, plain):
+    """Without it a replaced primary is not found; everything else goes on."""
+    postgres.execute(f"CREATE DATABASE hidden OWNER {ROLE}")
+    postgres.execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC", "hidden")
+    store = plain.replace(f"@/{ROLE}?", "@/hidden?")
+    assert run("migrate", "--store", store).returncode == 0
+    server = start(store=store)
+    warning = server.next_error("the database does not say which timeline it writes")
+    assert "warning" in warning and "permission denied" in warning
+    new_caller(server).bind(Phone())
+    server.terminate()
+
+    # As the line says.
+    postgres.execute(f"GRANT EXECUTE ON FUNCTION pg_control_system() TO {ROLE}", "hidden")
+    server = start(store=store)
+    server.terminate()
+    assert "timeline" not in server.errors

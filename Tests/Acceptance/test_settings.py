@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import jwt
 import pytest
 from ruamel.yaml import YAML
@@ -57,6 +58,16 @@ def test_everything_may_come_from_the_environment(start):
     caller, phone = new_caller(server, "shop"), Phone()
     caller.bind(phone)
     assert caller.login(phone, "mine").token
+
+
+def test_commands_read_the_variables_too(start):
+    """And take no other directory for the service's."""
+    server = start()
+    new_caller(server).bind(Phone())
+    environment = {"TOUCHSTONE_DATA_DIR": str(server.data_directory), "TOUCHSTONE_STORE": server.store or ""}
+    verified = run("audit", "verify", environment=environment)
+    assert (verified.returncode, verified.stderr) == (0, "")
+    assert run("audit", "verify").returncode == USAGE
 
 
 def test_a_reload_leaves_what_variables_and_flags_set(start):
@@ -203,9 +214,10 @@ def test_the_schema_is_one_and_accepts_what_is_shipped(schema, tmp_path):
     assert json.loads(schema.read_text())["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert len(EXAMPLES) >= 5
     blocks = []
-    for page in ("docs/POLICIES.md",):
-        text = (ROOT / page).read_text().split("```yaml\n")[1].split("```")[0]
-        blocks.append(write(tmp_path / f"{Path(page).stem}.yaml", text))
+    for page in ("ATTESTATION.md", "POLICIES.md"):
+        for text in (ROOT / "docs" / page).read_text().split("```yaml\n")[1:]:
+            blocks.append(write(tmp_path / f"{len(blocks)}.yaml", text.split("```")[0]))
+    assert len(blocks) >= 5
     is_accepted, output = check(schema, *EXAMPLES, *blocks)
     assert is_accepted, output
 
@@ -220,6 +232,41 @@ def test_the_schema_accepts_what_is_printed(schema, tmp_path):
         assert run("check-config", printed).returncode in (0, BAD_CONFIGURATION)
         again = run("config", "print", "--config", printed).stdout
         assert YAML(typ="safe").load(printed.read_text()) == YAML(typ="safe").load(again)
+
+
+def variants(value):
+    """The value with one key misspelt, or with one value of another type, at each place in it, and where that is."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            rest = {name: other for name, other in value.items() if name != key}
+            yield (key,), {**rest, f"{key}x": inner}
+            for place, variant in variants(inner):
+                yield (key, *place), {**rest, key: variant}
+    elif isinstance(value, list):
+        yield (), {"other": value}
+        for index, inner in enumerate(value):
+            for place, variant in variants(inner):
+                yield (index, *place), [*value[:index], variant, *value[index + 1 :]]
+    else:
+        yield (), [[value]]
+        yield (), {"other": value}
+
+
+#: Below these an operator chooses the names.
+MAPS = {("vendors",), ("applications",), ("policies",)}
+
+
+@pytest.mark.parametrize("example", ["touchstone.example.yaml", "policies.example.yaml"])
+def test_each_slip_and_each_wrong_type_in_an_example_is_refused(schema, example):
+    validator = jsonschema.Draft202012Validator(json.loads(schema.read_text()))
+    value = YAML(typ="safe").load((ROOT / "deploy" / example).read_text())
+    # A date, for this reader.
+    value = json.loads(json.dumps(value, default=str))
+    assert validator.is_valid(value)
+    found = list(variants(value))
+    assert len(found) > 40
+    accepted = [place for place, variant in found if validator.is_valid(variant)]
+    assert [place for place in accepted if place[:-1] not in MAPS] == []
 
 
 @pytest.mark.parametrize(

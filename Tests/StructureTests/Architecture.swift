@@ -46,6 +46,7 @@ enum Architecture {
   private static let settingFiles = "Sources/Core/SettingFiles"
   private static let filePermissions = "Sources/Core/FilePermissions"
   private static let metrics = "Sources/Core/TouchstoneMetrics"
+  private static let traces = "Sources/Core/TouchstoneTraces"
   private static let libraries = "Sources/System"
   private static let system = ["Modules/Dispatch", "Modules/Glibc", "Modules/Synchronization"]
   private static let foundation = ["Modules/Foundation", "Modules/FoundationEssentials"]
@@ -69,6 +70,7 @@ enum Architecture {
     ForbiddenArrow(
       metrics, to: ["Sources", "Modules/Dispatch", "Modules/Glibc"] + foundation,
       "a number is counted, and decides nothing"),
+    ForbiddenArrow(traces, to: ["Sources", "Packages", "Modules"], "a trace is a value, which others send"),
     ForbiddenArrow(store, to: ["Sources"], except: [policy], "the store's protocol knows no store"),
     ForbiddenArrow(
       "Sources/Stores/TouchstoneStoreSQLite", "Sources/Stores/TouchstoneStorePostgres", to: [crypto],

@@ -1,9 +1,9 @@
 """Writes the list of the image's parts in CycloneDX's JSON (1.5): Debian's packages, Swift's packages, what else is linked.
 
     dpkg-query --show --showformat '${Package}\t${Version}\t${Architecture}\t${source:Package}\n' ... |
-      sbom.py VERSION PRODUCT
+      sbom.py VERSION PRODUCT [TYPE]
 
-PRODUCT is the directory that collect-product filled.
+PRODUCT is the directory that collect-product filled. TYPE is what CycloneDX calls the whole: "container", or "application".
 """
 
 import json
@@ -30,7 +30,7 @@ def swift_packages(resolved):
         yield component(pin["identity"], version, f"pkg:swift/{location}@{version}")
 
 
-def main(version, product):
+def main(version, product, type="container"):
     product = Path(product)
     components = [debian(*line.split("\t")) for line in sys.stdin.read().splitlines()]
     components += swift_packages((product / "Package.resolved").read_text())
@@ -41,7 +41,7 @@ def main(version, product):
         number = crypto_mb.read_text().strip()
         components.append(component("crypto_mb", number, f"pkg:pypi/ipp-crypto-static@{number}"))
     reference = f"pkg:generic/touchstone@{version}"
-    whole = {"type": "container", "bom-ref": reference, "name": "touchstone", "version": version, "purl": reference}
+    whole = {"type": type, "bom-ref": reference, "name": "touchstone", "version": version, "purl": reference}
     document = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",

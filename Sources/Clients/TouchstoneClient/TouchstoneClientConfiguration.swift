@@ -1,5 +1,6 @@
 // The settings of a client, and the options of each call.
 
+public import CoreMetrics
 public import DispatchPool
 public import DispatchRPC
 internal import RPCChannel
@@ -29,6 +30,8 @@ public struct TouchstoneClientConfiguration: Sendable {
   public var tls: RPCClientTLS?
   /// Sends `authorization` unencrypted to other machines. Otherwise such calls fail with UNAUTHENTICATED.
   public var allowsAuthorizationInPlaintext = false
+  /// Where the client counts its calls (docs/METRICS.md). `nil`: the backend that was bootstrapped when the client is made.
+  public var metrics: (any MetricsFactory)?
   var backoff = BackoffConfiguration()
 
   public init(
@@ -58,6 +61,7 @@ public struct TouchstoneClientConfiguration: Sendable {
     channel.methods = RepeatedCalls.policies
     channel.defaultPolicy = RepeatedCalls.defaultPolicy
     channel.throttling = RPCRetryThrottling()
+    channel.observer = ClientMeters(metrics ?? MetricsSystem.factory, target: target)
     channel.allowsAuthorizationInPlaintext = allowsAuthorizationInPlaintext
     return channel
   }

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import LoadModel
 internal import LoadScenarios
+internal import ServiceDestination
 
 struct RunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

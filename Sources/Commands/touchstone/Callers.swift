@@ -1,6 +1,7 @@
 // `touchstone callers …`: makes keys for callers of the service. It starts and changes nothing.
 
 internal import ArgumentParser
+internal import TerminalText
 internal import TouchstoneCrypto
 internal import TouchstoneService
 
@@ -39,7 +40,7 @@ struct Callers: ParsableCommand {
 enum CallerSheet {
   /// One in each line, in columns.
   static func list(_ callers: [CallerDefinition]) -> [String] {
-    PolicySheet.columns(
+    aligned(
       callers.map { caller in
         [
           "caller \(caller.name)", caller.methods.map(\.description).joined(separator: ", "),

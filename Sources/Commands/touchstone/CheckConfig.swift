@@ -7,7 +7,7 @@ internal import TouchstoneService
 
 struct CheckConfig: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Check a configuration file, without starting anything.",
+    abstract: "Check a configuration file alone, without starting anything.",
     discussion: """
       Prints all that is wrong with it, one thing a line, as FILE:LINE:COLUMN: MESSAGE, and exits 78; or the policies \
       and callers that it would serve. Certificates and their keys are read, too. What other users can change is refused: the \
@@ -19,15 +19,18 @@ struct CheckConfig: ParsableCommand {
 
   func run() throws {
     do throws(Failure) {
-      let configuration = try ProcessConfiguration.load(file)
-      try configuration.checkReferredFiles()
-      for warning in configuration.warnings { printLine(warning) }
-      printLine("\(file): ok")
-      if case .server(let kind, let place) = configuration.store { printLine("store \(kind.name) \(place)") }
-      for line in PolicySheet.list(configuration.service.policies) { printLine(line) }
-      for line in CallerSheet.list(configuration.service.callers ?? []) { printLine(line) }
+      try Self.check(try ProcessConfiguration.load(file), named: file)
     } catch {
       fail(error)
     }
+  }
+
+  static func check(_ configuration: ProcessConfiguration, named name: String) throws(Failure) {
+    try configuration.checkReferredFiles()
+    for warning in configuration.warnings { printLine(warning) }
+    printLine("\(name): ok")
+    if case .server(let kind, let place) = configuration.store { printLine("store \(kind.name) \(place)") }
+    for line in PolicySheet.list(configuration.service.policies) { printLine(line) }
+    for line in CallerSheet.list(configuration.service.callers ?? []) { printLine(line) }
   }
 }

@@ -6,7 +6,24 @@ internal import TouchstoneServer
 struct ConfigCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "config", abstract: "The configuration: what is in force, and what may be in the file.",
-    subcommands: [Print.self, Schema.self])
+    subcommands: [Check.self, Print.self, Schema.self])
+
+  struct Check: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Check the settings with which `serve` would start here, as `check-config` checks a file.",
+      usage: "touchstone config check [--config <file>] [--KEY <value> ...]",
+      discussion: "Takes the flags of `serve`, and reads the same variables of the environment.")
+
+    @OptionGroup var settings: SettingOptions
+
+    func run() throws {
+      do throws(Failure) {
+        try CheckConfig.check(try settings.sources().load(settings.config), named: settings.config ?? "the settings")
+      } catch {
+        fail(error)
+      }
+    }
+  }
 
   struct Print: ParsableCommand {
     static let configuration = CommandConfiguration(

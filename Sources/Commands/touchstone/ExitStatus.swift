@@ -18,11 +18,11 @@ enum ExitStatus: Int32 {
   case wrongAnswer = 70
   /// EX_CANTCREAT
   case unwritableData = 73
-  /// EX_TEMPFAIL
+  /// EX_TEMPFAIL: another process has the data, or the service is too busy.
   case lockedData = 75
   /// EX_PROTOCOL
   case otherSchema = 76
-  /// EX_NOPERM: keys or data that others can read or change.
+  /// EX_NOPERM: keys or data that others can read or change, or a service that refuses the caller.
   case unprotected = 77
   /// EX_CONFIG
   case badConfiguration = 78

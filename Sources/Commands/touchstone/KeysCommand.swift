@@ -1,6 +1,7 @@
 // `touchstone keys …`: makes, shows, rotates, prunes and exports the keys in a directory.
 
 internal import ArgumentParser
+internal import TerminalText
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneServer
@@ -47,7 +48,7 @@ struct Keys: ParsableCommand {
       reporting { () throws(KeyRingError) in
         let entries = try KeyStore.list(directory: location.directory, at: systemTime().seconds)
         let rows = entries.map { [$0.file, $0.id, KeySheet.standing($0)] }
-        for line in PolicySheet.columns(rows) { printLine(line) }
+        for line in aligned(rows) { printLine(line) }
       }
     }
   }

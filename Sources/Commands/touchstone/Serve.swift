@@ -46,14 +46,25 @@ struct Serve: ParsableCommand {
         configuration.allowsPlaintextBeyondLoopback = allowPlaintext
         return configuration
       }
-      let logger = standardErrorLogger()
       let configuration = try effectiveConfiguration()
-      let service = try RunningService.start(
-        configuration, logger: logger, cores: cprocess_usable_cores(), version: CommandVersion.text)
+      let log = LogOutput(configuration.log)
+      let logger = log.logger
+      let service: RunningService
+      do throws(Failure) {
+        service = try RunningService.start(
+          configuration, logger: logger, log: log, cores: cprocess_usable_cores(), version: CommandVersion.text)
+      } catch {
+        // Before the failure is printed, which is the last line.
+        log.flush()
+        throw error
+      }
       for address in service.addresses { printLine("listening on \(address)") }
       for url in service.urls { printLine("listening on \(url)") }
       service.serve(configuration, logger: logger, until: signals.next(within:), reading: effectiveConfiguration)
-      service.stop(grace: Self.grace) { Glibc.exit(EXIT_SUCCESS) }
+      service.stop(grace: Self.grace) {
+        log.flush()
+        Glibc.exit(EXIT_SUCCESS)
+      }
     } catch {
       fail(error)
     }
@@ -62,9 +73,11 @@ struct Serve: ParsableCommand {
   }
 }
 
-/// Log lines go to stderr, because scripts read stdout.
+/// For commands that end. Log lines go to stderr, because scripts read stdout; each decision is no news there.
 func standardErrorLogger() -> Logger {
-  Logger(label: "touchstone") { StreamLogHandler.standardError(label: $0) }
+  var logger = Logger(label: "touchstone") { StreamLogHandler.standardError(label: $0) }
+  logger.logLevel = .notice
+  return logger
 }
 
 /// SIGTERM, SIGINT and SIGHUP, which are blocked from now on and taken by `wait`: even an early signal is not lost.

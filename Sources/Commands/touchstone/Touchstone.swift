@@ -12,7 +12,7 @@ struct Touchstone: ParsableCommand {
     subcommands: [
       Serve.self, Migrate.self, Backup.self, Restore.self, Restored.self, Healthcheck.self, CheckConfig.self,
       ConfigCommand.self, Policy.self,
-      Callers.self, Operators.self, Keys.self, Audit.self, AttestationCommand.self, Demo.self,
+      Callers.self, Operators.self, Keys.self, Audit.self, Admin.self, AttestationCommand.self, Demo.self,
     ])
 
   /// Protects the memory in every subcommand, because most read a key or a password.

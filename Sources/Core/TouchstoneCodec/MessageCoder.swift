@@ -46,6 +46,27 @@ public final class MessageCoder {
 
   /// The same value always gives the same bytes: fields by number, map entries by key.
   public func encode<Message: WireMessage>(_ message: consuming Message) throws(EncodingError) -> [UInt8] {
+    let packable = try cStruct(of: message)
+    let size = protobuf_c_message_get_packed_size(packable)
+    guard size <= Self.maximumEncodedBytes else { throw Self.tooLarge }
+    // An array that is made without room would write its count into the instance that all empty arrays share.
+    guard size > 0 else { return [] }
+    return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      count = protobuf_c_message_pack(packable, buffer.baseAddress)
+    }
+  }
+
+  /// The message as JSON, in one line. The same value always gives the same text.
+  public func json<Message: WireMessage>(of message: consuming Message) throws(EncodingError) -> String {
+    var json = MessageJSON()
+    json.write(try cStruct(of: message))
+    return json.text
+  }
+
+  /// The message in the arena, until the next use of it.
+  private func cStruct<Message: WireMessage>(
+    of message: consuming Message
+  ) throws(EncodingError) -> UnsafeMutablePointer<ProtobufCMessage> {
     arena.reset(budget: Self.encodingBudget)
     var writer = FieldWriter(arena: arena)
     message.write(&writer)
@@ -54,13 +75,7 @@ public final class MessageCoder {
       throw EncodingError(
         code: .invalidText, field: FieldPath.find(text, in: packable) ?? "", reason: "must not contain NUL")
     }
-    let size = protobuf_c_message_get_packed_size(packable)
-    guard size <= Self.maximumEncodedBytes else { throw Self.tooLarge }
-    // An array that is made without room would write its count into the instance that all empty arrays share.
-    guard size > 0 else { return [] }
-    return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-      count = protobuf_c_message_pack(packable, buffer.baseAddress)
-    }
+    return packable
   }
 
   private func unpackingError() -> DecodingError {

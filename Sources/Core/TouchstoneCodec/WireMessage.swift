@@ -25,6 +25,11 @@ extension WireMessage {
   public func encoded() throws(EncodingError) -> [UInt8] {
     try MessageCoder().encode(self)
   }
+
+  /// The message as JSON, in one line, by protobuf's mapping. A field with its default value is left out.
+  public func json() throws(EncodingError) -> String {
+    try MessageCoder().json(of: self)
+  }
 }
 
 /// An enumeration as in proto3: open, so that a newer peer's values pass through.

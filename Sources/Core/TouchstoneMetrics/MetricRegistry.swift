@@ -26,10 +26,16 @@ package final class MetricRegistry: Sendable {
   private let places: [String: Int]
   private let entries: Mutex<[Entries]>
   private let refused = Atomic<Int>(0)
+  private let firstRefused: @Sendable (String) -> Void
 
-  /// - Parameter families: in the order of the text.
-  package init(_ families: [MetricFamily] = MetricFamilies.all) {
+  /// - Parameters:
+  ///   - families: in the order of the text.
+  ///   - firstRefused: runs once, when the first series is refused, with its family's name.
+  package init(
+    _ families: [MetricFamily] = MetricFamilies.all, firstRefused: @escaping @Sendable (String) -> Void = { _ in }
+  ) {
     self.families = families
+    self.firstRefused = firstRefused
     places = Dictionary(uniqueKeysWithValues: families.enumerated().map { ($1.name, $0) })
     entries = Mutex(families.map { _ in Entries() })
     guard families.contains(.seriesRefused) else { return }
@@ -41,7 +47,7 @@ package final class MetricRegistry: Sendable {
 
   /// Adds a reading to a family that is not counted but read: `read` runs for each text, on its thread, and must not block.
   package func observe(_ family: MetricFamily, _ read: @escaping @Sendable () -> [MetricSample]) {
-    guard let place = places[family.name] else { return noteRefusal() }
+    guard let place = places[family.name] else { return noteRefusal(family.name) }
     entries.withLock { $0[place].readings.append(read) }
   }
 
@@ -86,16 +92,16 @@ package final class MetricRegistry: Sendable {
     guard let place = places[name], isRightKind(families[place].kind),
       let values = families[place].values(of: dimensions)
     else {
-      noteRefusal()
+      noteRefusal(name)
       return nil
     }
     let cell = entries.withLock { $0[place].cell(of: values, families[place].kind, isConfined: isConfined) }
-    if cell == nil { noteRefusal() }
+    if cell == nil { noteRefusal(name) }
     return cell
   }
 
-  private func noteRefusal() {
-    refused.add(1, ordering: .relaxed)
+  private func noteRefusal(_ name: String) {
+    if refused.add(1, ordering: .relaxed).oldValue == 0 { firstRefused(name) }
   }
 }
 

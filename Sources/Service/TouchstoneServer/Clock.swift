@@ -16,8 +16,8 @@ func reading(of clock: clockid_t) -> Duration {
   }
 }
 
-/// Of a `timespec`. Its members are read by place: which module the compiler takes for the owner of their names changes with the
-/// target's files.
+/// Reads a `timespec`. Its members are read by place: the module that the compiler takes for the owner of their names
+/// changes with the target's files.
 func nanoseconds(_ time: UnsafeRawBufferPointer) -> Int64 {
   let seconds = time.load(as: time_t.self)
   let rest = time.load(fromByteOffset: MemoryLayout<time_t>.stride, as: Int.self)

@@ -6,6 +6,7 @@ internal import Logging
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstoneStore
+internal import TouchstoneTraces
 
 /// One per event loop, and used on that loop alone.
 ///
@@ -18,6 +19,7 @@ final class LoopContext: @unchecked Sendable {
   private let health: Health
   private var storeFailures = LogThrottle<StoreFailure>()
   var cryptoFailures = LogThrottle<CryptoError.Code>()
+  var traceIDs = TraceIDGenerator()
 
   init(
     workers: VerificationWorkers, logger: Logger, health: Health,

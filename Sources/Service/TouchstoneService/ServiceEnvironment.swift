@@ -27,6 +27,8 @@ public struct ServiceEnvironment: Sendable {
   public var timer: any DelayedExecutor
   /// The factory of the metrics that the handlers count in. By default nothing is counted.
   public var metrics: any MetricsFactory = NOOPMetricsHandler.instance
+  /// `nil`: no call is traced.
+  package var tracer: CallTracer?
 
   /// - Parameter cores: the machine's number of cores.
   public init(cores: Int, clock: @escaping Clock) {

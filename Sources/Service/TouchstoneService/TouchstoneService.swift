@@ -36,6 +36,8 @@ public final class TouchstoneService: Sendable {
   let monotonicClock: @Sendable () -> MonotonicTime
   let eventThrottle = Mutex(EventThrottle())
   let meters: ServiceMeters
+  /// `nil`: no call is traced.
+  let tracer: CallTracer?
   private let metrics: any MetricsFactory
   private let book: Mutex<PolicyBook>
   private let currentVendors: Mutex<Vendors>
@@ -52,6 +54,7 @@ public final class TouchstoneService: Sendable {
     self.metrics = environment.metrics
     let meters = ServiceMeters(environment.metrics)
     self.meters = meters
+    self.tracer = environment.tracer
     self.book = Mutex(PolicyBook(configuration.policies, environment.metrics))
     self.currentVendors = Mutex(configuration.vendors ?? Vendors())
     self.currentKeys = Mutex(
@@ -232,13 +235,19 @@ public final class TouchstoneService: Sendable {
     handler: @escaping @Sendable (Request, Exchange<Response>) throws(RequestError) -> Void
   ) {
     let number = ServedMethods.number(of: method.path)
-    methods.add(method.descriptor) { [access, contexts] call, bytes in
+    methods.add(method.descriptor) { [access, contexts, tracer] call, bytes in
+      let began = MonotonicTime.now()
       let context = contexts[call.loop.index]
       guard let grants = access.admit(call, to: number, context) else { return }
-      let exchange = Exchange<Response>(call: call, context: context, caller: grants.caller)
+      let exchange = Exchange<Response>(
+        call: call, context: context, caller: grants.caller, began: began,
+        trace: tracer?.begin(call, of: grants.caller, context, since: began))
       do throws(RequestError) {
-        let request: Request = try Self.decode(bytes, with: context.coder)
-        guard access.admit(call, of: grants, to: number, about: request, context) else { return }
+        let request: Request = try exchange.decode(bytes)
+        guard access.admit(call, of: grants, to: number, about: request, context) else {
+          exchange.trace?.end(.permissionDenied)
+          return
+        }
         try handler(request, exchange)
       } catch {
         exchange.refuse(error)
@@ -252,12 +261,15 @@ public final class TouchstoneService: Sendable {
     handler: @escaping @Sendable (Request, Exchange<Response>) throws(RequestError) -> Void
   ) {
     let number = ServedMethods.number(of: method.path)
-    methods.add(method.descriptor) { [access, contexts] call, bytes in
+    methods.add(method.descriptor) { [access, contexts, tracer] call, bytes in
+      let began = MonotonicTime.now()
       let context = contexts[call.loop.index]
       guard let grants = access.admit(call, to: number, context) else { return }
-      let exchange = Exchange<Response>(call: call, context: context, caller: grants.caller)
+      let exchange = Exchange<Response>(
+        call: call, context: context, caller: grants.caller, began: began,
+        trace: tracer?.begin(call, of: grants.caller, context, since: began))
       do throws(RequestError) {
-        try handler(Self.decode(bytes, with: context.coder), exchange)
+        try handler(exchange.decode(bytes), exchange)
       } catch {
         exchange.refuse(error)
       }
@@ -268,11 +280,14 @@ public final class TouchstoneService: Sendable {
     contexts[call.loop.index]
   }
 
-  static func decode<Request: WireMessage>(
-    _ bytes: UnsafeRawBufferPointer, with coder: MessageCoder
-  ) throws(RequestError) -> Request {
+}
+
+extension CallExchange {
+  func decode<Request: WireMessage>(_ bytes: UnsafeRawBufferPointer) throws(RequestError) -> Request {
+    let part = begin(.decode)
+    defer { part?.end() }
     do throws(DecodingError) {
-      return try coder.decode(Request.self, from: bytes)
+      return try context.coder.decode(Request.self, from: bytes)
     } catch {
       throw RequestError(error)
     }

@@ -22,6 +22,7 @@ package struct PostgresKind: ServerStoreKind {
     own.namedApplications = options.namedApplications
     own.brokenEventFound = options.brokenEventFound
     own.sealingStopped = options.sealingStopped
+    own.timelinesHidden = options.timelinesHidden
     own.observer = options.observer
     let store = try await PostgresStore.open(uri: place.text, options: own)
     return OpenStore(

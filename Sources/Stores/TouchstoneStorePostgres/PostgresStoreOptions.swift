@@ -53,6 +53,9 @@ public struct PostgresStoreOptions: Sendable {
   /// Called if an erasure finds an event that is not as it was written. The log also has it, as `log.broken`.
   public var brokenEventFound: @Sendable (EventChainVerifier.Fault) -> Void = { _ in }
 
+  /// Called once, if a server that has timelines does not let the role read them: a replaced primary is not found then.
+  public var timelinesHidden: @Sendable (_ reason: String) -> Void = { _ in }
+
   public var observer = StoreObserver()
 
   public init() {}

@@ -1,4 +1,5 @@
-// What Swift cannot call of the system: prctl and syscall, which are variadic, and timespec, whose members no module owns for certain.
+// Functions of the system that Swift cannot call: prctl and syscall are variadic, and no module owns the members of
+// timespec for certain.
 #pragma once
 
 #include <signal.h>

@@ -32,4 +32,5 @@ import Testing
     (client.explainEvaluation.path, "AdministrationService/ExplainEvaluation"),
   ]
   for (path, name) in paths { #expect(path == "/touchstone.v1.\(name)") }
+  #expect(client.checkHealth.path == "/grpc.health.v1.Health/Check")
 }

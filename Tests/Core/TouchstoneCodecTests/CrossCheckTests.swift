@@ -62,10 +62,11 @@ import Testing
       let type = try #require(types[String(decoding: name, as: UTF8.self)])
       answers.append(name)
       do {
-        let (description, bytes) = try type.roundTrip([UInt8](bytes), coder)
-        for blob in [Data("accepted".utf8), Data(description.utf8), Data(bytes)] { answers.append(blob) }
+        let (description, bytes, json) = try type.roundTrip([UInt8](bytes), coder)
+        answers.append(Data("accepted".utf8))
+        for blob in [Data(description.utf8), Data(bytes), Data(json.utf8)] { answers.append(blob) }
       } catch {
-        for blob in [Data("refused".utf8), Data("\(error)".utf8), Data()] { answers.append(blob) }
+        for blob in [Data("refused".utf8), Data("\(error)".utf8), Data(), Data()] { answers.append(blob) }
       }
     }
     try answers.data.write(to: URL(filePath: received))

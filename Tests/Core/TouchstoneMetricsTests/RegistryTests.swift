@@ -1,6 +1,7 @@
 // Counting, and the text that it makes.
 
 import CoreMetrics
+import Synchronization
 import Testing
 
 @testable import TouchstoneMetrics
@@ -106,6 +107,15 @@ struct RegistryTests {
     #expect(metrics.refusedSeries == 5)
     #expect(metrics.text().contains("touchstone_metric_series_refused_total 5\n"))
     #expect(!metrics.text().contains("things_total{"))
+  }
+
+  @Test("The first refusal is told, and the others are only counted")
+  func firstRefused() {
+    let told = Mutex<[String]>([])
+    let metrics = MetricRegistry([Self.counter]) { name in told.withLock { $0.append(name) } }
+    for name in ["unknown_total", "other_total"] { Counter(label: name, factory: metrics).increment() }
+    #expect(metrics.refusedSeries == 2)
+    #expect(told.withLock { $0 } == ["unknown_total"])
   }
 
   @Test("A family has a bounded number of series, however many values a label gets")

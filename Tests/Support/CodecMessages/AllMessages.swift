@@ -6,14 +6,14 @@ public import TouchstoneCodec
 /// A message type, with what a test does to it without knowing which it is.
 public struct AnyMessageType: Sendable, CustomStringConvertible {
   public let name: String
-  /// Decodes, describes what is in the properties, and encodes anew.
-  public let roundTrip: @Sendable ([UInt8], MessageCoder) throws -> (description: String, bytes: [UInt8])
+  /// Decodes, describes what is in the properties, and encodes anew, also as JSON.
+  public let roundTrip: @Sendable ([UInt8], MessageCoder) throws -> (description: String, bytes: [UInt8], json: String)
 
   public init<Message: WireMessage>(_ type: Message.Type) {
     name = type.fullName
     roundTrip = { bytes, coder in
       let message = try coder.decode(Message.self, from: bytes)
-      return (describe(message), try coder.encode(message))
+      return (describe(message), try coder.encode(message), try coder.json(of: message))
     }
   }
 

@@ -3,6 +3,7 @@
 internal import ArgumentParser
 internal import DynamicMessages
 internal import LoadModel
+internal import ServiceDestination
 
 struct GrpcCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

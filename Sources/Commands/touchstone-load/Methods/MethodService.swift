@@ -4,6 +4,7 @@ internal import DispatchRPC
 internal import DynamicMessages
 internal import LoadModel
 internal import RPCChannel
+internal import ServiceDestination
 
 /// How channels to each target are made, and what is sent with each call.
 struct MethodAccess: Sendable {
@@ -11,8 +12,8 @@ struct MethodAccess: Sendable {
   let options: RPCCallOptions
 
   init(_ destination: Destination, _ load: LoadOptions, _ entries: [MetadataEntry]) throws(LoadError) {
-    tls = try destination.clientTLS()
-    var metadata = try destination.metadata()
+    var metadata: Metadata
+    (tls, metadata) = try destination.access()
     for entry in entries where !metadata.append(entry) {
       // Its value may be a secret.
       throw .usage("--metadata: the name or the value of \(entry.name) is not allowed")

@@ -3,6 +3,7 @@
 internal import LoadModel
 internal import LoadScenarios
 internal import RPCChannel
+internal import ServiceDestination
 internal import TouchstoneClient
 
 /// How clients of each target call it.
@@ -12,8 +13,7 @@ struct PhoneAccess: Sendable {
   private let timeout: Duration
 
   init(_ destination: Destination, _ load: LoadOptions) throws(LoadError) {
-    tls = try destination.clientTLS()
-    metadata = try destination.metadata()
+    (tls, metadata) = try destination.access()
     timeout = load.timeout.value
   }
 

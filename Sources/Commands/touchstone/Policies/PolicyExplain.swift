@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import DecisionTables
+internal import TerminalText
 internal import TouchstonePolicy
 internal import TouchstoneServer
 
@@ -95,6 +96,6 @@ private enum ExplanationSheet {
     let rules = explanation.rules.map { [$0.rule, $0.passed ? "ok" : "no", $0.detail] }
     let answers = explanation.answers.map { [$0.column, $0.text] }
     let separator = rules.isEmpty ? [] : [""]
-    return PolicySheet.columns(rules) + separator + PolicySheet.columns(answers)
+    return aligned(rules) + separator + aligned(answers)
   }
 }

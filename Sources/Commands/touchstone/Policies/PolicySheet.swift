@@ -1,11 +1,12 @@
 // Policies as lines for people.
 
+internal import TerminalText
 internal import TouchstonePolicy
 
 enum PolicySheet {
   /// One in each line, in columns.
   static func list(_ policies: [EvaluationPolicy]) -> [String] {
-    columns(
+    aligned(
       policies.map { policy in
         [policy.name, policy.purpose.settingName, policy.factors.map(\.settingName).joined(separator: ", ")]
       })
@@ -34,20 +35,5 @@ enum PolicySheet {
   /// A title has no control characters, so YAML would misread only these two.
   private static func quoted(_ title: String) -> String {
     "\"" + title.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
-  }
-
-  /// Makes every column as wide as its widest cell.
-  static func columns(_ rows: [[String]]) -> [String] {
-    let widths = rows.reduce(into: [Int]()) { widths, row in
-      for (index, cell) in row.enumerated() {
-        if index < widths.count { widths[index] = max(widths[index], cell.count) } else { widths.append(cell.count) }
-      }
-    }
-    return rows.map { row in
-      let cells = row.enumerated().map { index, cell in
-        index == row.count - 1 ? cell : cell + String(repeating: " ", count: widths[index] - cell.count)
-      }
-      return cells.joined(separator: "  ")
-    }
   }
 }

@@ -5,7 +5,9 @@ package enum MetricFamilies {
   package static let all: [MetricFamily] =
     calls + evaluations + bindings + refusals + tokens + secrets + store + connections + auditLog + upkeep + process
 
-  package static let calls: [MetricFamily] = [.callsStarted, .callDuration, .callSentBytes, .callReceivedBytes]
+  package static let calls: [MetricFamily] = [
+    .callsStarted, .callDuration, .callSentBytes, .callReceivedBytes, .callsInFlight,
+  ]
   package static let evaluations: [MetricFamily] = [
     .evaluations, .attempts, .evaluationDenials, .contextRefusals, .lockouts, .domainStateVerdicts,
   ]
@@ -24,6 +26,7 @@ package enum MetricFamilies {
   ]
   package static let upkeep: [MetricFamily] = [
     .trustDataWritten, .sweeps, .sweepSuccess, .clockOffset, .reloads, .reloadSuccess, .seriesRefused,
+    .logLinesDropped, .spansExported, .spansDropped, .tracesLimited,
   ]
   package static let process: [MetricFamily] = [
     .buildInfo, .processCPU, .processResident, .processVirtual, .processOpenFiles, .processMaximumFiles,
@@ -49,6 +52,9 @@ extension MetricFamily {
   package static let callReceivedBytes = MetricFamily(
     "grpc_server_call_rcvd_total_compressed_message_size_bytes", .histogram(.sizesOfGRPC), .bytes, labels: ofCall,
     help: "Bytes of a call's requests, compressed and without frames.")
+  package static let callsInFlight = MetricFamily(
+    "touchstone_calls_in_flight", .gauge,
+    help: "Calls that have begun and not ended, also those that wait for their turn, and streams.")
 }
 
 // MARK: - The rules' decisions
@@ -200,6 +206,19 @@ extension MetricFamily {
   package static let seriesRefused = MetricFamily(
     "touchstone_metric_series_refused_total", .counter,
     help: "Series that were not made, because their family has as many as it may have: a mistake in the service.")
+  package static let logLinesDropped = MetricFamily(
+    "touchstone_log_lines_dropped_total", .counter,
+    help: "Log lines that were dropped, because what reads stderr was slower than what was logged.")
+  package static let spansExported = MetricFamily(
+    "touchstone_trace_spans_exported_total", .counter, help: "Spans that the collector took.")
+  package static let spansDropped = MetricFamily(
+    "touchstone_trace_spans_dropped_total", .counter, labels: ["reason"],
+    help:
+      "Spans that were lost: queue_full while the collector was down or slow, refused by it, or stopped with the process."
+  )
+  package static let tracesLimited = MetricFamily(
+    "touchstone_traces_limited_total", .counter,
+    help: "Calls that were not traced, because as many as the service traces in a second were sampled already.")
 }
 
 // MARK: - The process

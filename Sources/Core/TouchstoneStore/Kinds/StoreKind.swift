@@ -85,18 +85,22 @@ package struct StoreOptions: Sendable {
   package var brokenEventFound: @Sendable (EventChainVerifier.Fault) -> Void
   /// Committed events do not get into the log. Called again as long as that is so.
   package var sealingStopped: @Sendable (_ reason: String) -> Void
+  /// The database does not say which primary is the newest, so a replaced one is not found.
+  package var timelinesHidden: @Sendable (_ reason: String) -> Void
   package var observer: StoreObserver
 
   package init(
     maximumStandIns: Int? = nil, namedApplications: NamedApplications = [], observer: StoreObserver = StoreObserver(),
     brokenEventFound: @escaping @Sendable (EventChainVerifier.Fault) -> Void = { _ in },
-    sealingStopped: @escaping @Sendable (_ reason: String) -> Void = { _ in }
+    sealingStopped: @escaping @Sendable (_ reason: String) -> Void = { _ in },
+    timelinesHidden: @escaping @Sendable (_ reason: String) -> Void = { _ in }
   ) {
     self.maximumStandIns = maximumStandIns
     self.namedApplications = namedApplications
     self.observer = observer
     self.brokenEventFound = brokenEventFound
     self.sealingStopped = sealingStopped
+    self.timelinesHidden = timelinesHidden
   }
 }
 

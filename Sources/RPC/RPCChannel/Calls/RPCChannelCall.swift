@@ -23,6 +23,8 @@ public final class RPCChannelCall: Sendable {
 
   private struct Attempt {
     let number: Int
+    /// `nil`: nothing is measured.
+    let began: MonotonicTime?
     var wait = Wait.nothing
 
     /// The answer is the last thing to wait for: a lease that is noted late must not replace it.
@@ -50,6 +52,8 @@ public final class RPCChannelCall: Sendable {
   private struct State {
     /// `nil`: the call has not begun, or is over.
     var completion: Completion?
+    /// `nil`: nothing is measured.
+    var began: MonotonicTime?
     var plan: Plan
     var running: [Attempt] = []
     var nextNumber = 0
@@ -62,8 +66,9 @@ public final class RPCChannelCall: Sendable {
       self.plan = plan
     }
 
-    mutating func end(_ number: Int) {
-      running.removeAll { $0.number == number }
+    /// `nil`: it was abandoned before.
+    mutating func end(_ number: Int) -> Attempt? {
+      running.firstIndex { $0.number == number }.map { running.remove(at: $0) }
     }
   }
 
@@ -71,11 +76,13 @@ public final class RPCChannelCall: Sendable {
   private let pool: ConnectionPool<ChannelConnection>
   private let request: RPCClientRequest
   private let waitForReady: Bool
+  private let observed: ObservedMethod
   private let state: Mutex<State>
 
   init(_ channel: RPCChannel, _ path: String, _ message: [UInt8], _ options: RPCCallOptions) {
     core = channel.core
     pool = channel.pool
+    observed = ObservedMethod(path, of: core)
     let policy = core.policies[path]
     request = RPCClientRequest(
       path: path, message: message, metadata: options.metadata, deadline: options.deadline(policy, now: .now()),
@@ -99,10 +106,12 @@ public final class RPCChannelCall: Sendable {
   /// - Parameter completion: runs once.
   func start(_ completion: @escaping Completion) {
     core.counters.calls.add(1, ordering: .relaxed)
+    let began = observed.began()
     var delay: Duration?
     let hasBegun = state.withLock { state in
       guard !state.isOver else { return false }
       state.completion = completion
+      state.began = began
       if case .hedging(var machine) = state.plan {
         delay = machine.begin()
         state.plan = .hedging(machine)
@@ -111,6 +120,7 @@ public final class RPCChannelCall: Sendable {
     }
     guard hasBegun else {
       core.counters.failures.add(1, ordering: .relaxed)
+      observed.callEnded(.cancelled, since: began)
       return completion(.failure(.cancelledHere))
     }
     send()
@@ -119,16 +129,20 @@ public final class RPCChannelCall: Sendable {
 
   /// Once; later results are dropped.
   private func finish(_ result: Result<RPCResponse, RPCError>) {
-    let ended = state.withLock { state -> (completion: Completion?, abandoned: [Attempt])? in
+    let ended = state.withLock { state -> (completion: Completion?, abandoned: [Attempt], began: MonotonicTime?)? in
       guard !state.isOver else { return nil }
       state.isOver = true
       defer { (state.completion, state.running) = (nil, []) }
-      return (state.completion, state.running)
+      return (state.completion, state.running, state.began)
     }
     guard let ended else { return }
-    for attempt in ended.abandoned { attempt.wait.cancel() }
+    for attempt in ended.abandoned {
+      attempt.wait.cancel()
+      observed.attemptEnded(.cancelled, since: attempt.began)
+    }
     guard let completion = ended.completion else { return }
     if case .failure = result { core.counters.failures.add(1, ordering: .relaxed) }
+    observed.callEnded(result.code, since: ended.began)
     completion(result)
   }
 }
@@ -141,7 +155,7 @@ extension RPCChannelCall {
       guard !state.isOver else { return nil }
       let number = state.nextNumber
       state.nextNumber += 1
-      state.running.append(Attempt(number: number))
+      state.running.append(Attempt(number: number, began: observed.attemptBegan()))
       return (number, state.plan.previousAttempts)
     }
     guard let begun else { return }
@@ -158,6 +172,7 @@ extension RPCChannelCall {
   private func send(on lease: Lease<ChannelConnection>, number: Int, previousAttempts: Int) {
     if let refusal = core.refusal(of: request.metadata, on: lease.connection) {
       lease.release()
+      attemptEnded(number, refusal.code)
       return finish(.failure(refusal))
     }
     var request = request
@@ -167,6 +182,7 @@ extension RPCChannelCall {
       case .success(let response):
         lease.release(.succeeded)
         core.attemptSucceeded()
+        if observed.isWanted { attemptEnded(number, .ok) }
         finish(.success(response))
       case .failure(let error):
         lease.release(LeaseOutcome(error))
@@ -174,6 +190,10 @@ extension RPCChannelCall {
       }
     }
     note(.answer(answer), of: number)
+  }
+
+  private func attemptEnded(_ number: Int, _ code: RPCCode) {
+    if let attempt = state.withLock({ $0.end(number) }) { observed.attemptEnded(code, since: attempt.began) }
   }
 
   private func note(_ wait: Wait, of number: Int) {
@@ -210,9 +230,9 @@ extension RPCChannelCall {
   }
 
   private func failed(_ error: RPCError, _ failure: AttemptFailure, number: Int) {
+    attemptEnded(number, error.code)
     let next = state.withLock { state -> Next in
       guard !state.isOver else { return .nothing }
-      state.end(number)
       let told = error.after(state.lastFailure)
       state.lastFailure = error
       switch state.plan {

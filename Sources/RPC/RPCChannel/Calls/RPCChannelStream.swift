@@ -30,6 +30,9 @@ public final class RPCChannelStream: Sendable {
     var buffer = StreamBuffer()
     /// Counts attempts, because events of an earlier one mean nothing any more.
     var attempt = 0
+    /// Of the call, and of the attempt that runs; `nil`: none does, or nothing is measured.
+    var began: MonotonicTime?
+    var attemptBegan: MonotonicTime?
     /// The server has begun to answer, or more was sent than is kept.
     var isCommitted = false
     /// Whatever the policy says of CANCELLED, there is no other attempt.
@@ -75,6 +78,7 @@ public final class RPCChannelStream: Sendable {
   private let waitForReady: Bool
   private let compression: RPCCompression
   private let events: EventHandler
+  private let observed: ObservedMethod
   private let state: Mutex<State>
 
   init(_ channel: RPCChannel, _ path: String, _ options: RPCCallOptions, events: @escaping EventHandler) {
@@ -87,6 +91,7 @@ public final class RPCChannelStream: Sendable {
     waitForReady = options.waitForReady ?? policy.waitForReady
     compression = options.compression
     self.events = events
+    observed = ObservedMethod(path, of: core)
     if case .retry(let policy) = options.attempts ?? policy.attempts {
       state = Mutex(State(retry: RetryStateMachine(policy)))
     } else {
@@ -177,6 +182,7 @@ public final class RPCChannelStream: Sendable {
 extension RPCChannelStream {
   func start() {
     core.counters.calls.add(1, ordering: .relaxed)
+    if let began = observed.began() { state.withLock { $0.began = began } }
     attempt()
   }
 
@@ -184,6 +190,7 @@ extension RPCChannelStream {
     let number = state.withLock { state -> Int? in
       guard state.isWaiting else { return nil }
       state.attempt += 1
+      state.attemptBegan = observed.attemptBegan()
       return state.attempt
     }
     guard let number else { return }
@@ -253,6 +260,7 @@ extension RPCChannelStream {
   }
 
   private func failed(_ error: RPCError, _ failure: AttemptFailure, _ number: Int) {
+    attemptEnded(error.code, number)
     let jitter = Double.random(in: -1...1)
     let (told, decision) = state.withLock { state -> (RPCError, RetryStateMachine.OnFailure?) in
       guard !state.isOver, state.attempt == number else { return (error, nil) }
@@ -298,9 +306,23 @@ extension RPCChannelStream {
     tell(.end(.failure(error)))
   }
 
+  private func attemptEnded(_ code: RPCCode, _ number: Int? = nil) {
+    guard observed.isWanted else { return }
+    let began = state.withLock { state -> MonotonicTime? in
+      guard number == nil || number == state.attempt else { return nil }
+      defer { state.attemptBegan = nil }
+      return state.attemptBegan
+    }
+    observed.attemptEnded(code, since: began)
+  }
+
   /// Passes an event to the caller. The call's end is the last one.
   private func tell(_ event: RPCClientStreamEvent) {
     if case .end(.failure) = event { core.counters.failures.add(1, ordering: .relaxed) }
+    if case .end(let result) = event, observed.isWanted {
+      attemptEnded(result.code)
+      observed.callEnded(result.code, since: state.withLock { $0.began })
+    }
     events(self, event)
   }
 }

@@ -4,7 +4,8 @@ internal import SettingFiles
 
 /// The errors in a configuration, one in each line.
 struct ConfigurationErrors: Error {
-  /// "FILE:LINE:COLUMN: MESSAGE" or "VARIABLE: MESSAGE", in the file's order; without line and column if the file as a whole is wrong.
+  /// "FILE:LINE:COLUMN: MESSAGE" or "VARIABLE: MESSAGE", in the file's order; without line and column if the file as a
+  /// whole is wrong.
   var lines: [String]
   /// Whether each error is a flag's.
   private(set) var areOfFlags = false

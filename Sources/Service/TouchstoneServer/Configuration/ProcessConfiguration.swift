@@ -13,6 +13,9 @@ package struct ProcessConfiguration: Sendable {
   var tls: TLSSettings?
   /// `nil`: the service serves no HTTP.
   package var http: HTTPSettings?
+  package var log = LogSettings()
+  /// `nil`: no call is traced.
+  var traces: TraceSettings?
   var attestation = AttestationFiles()
   var limits = LimitSettings()
   package var dataDirectory = "data"
@@ -44,8 +47,8 @@ extension ProcessConfiguration {
 
   var keySource: KeySource { keys ?? .path(dataDirectory + "/keys") }
 
-  /// Whether a first start may make keys. It may not if a setting says where they are: they must be there then, and a failed
-  /// mount must not begin a database with new keys.
+  /// Whether a first start may make keys. It may not if a setting says where they are: they must be there then, and a
+  /// failed mount must not begin a database with new keys.
   var mayMakeKeys: Bool { store.isInDataDirectory && keys == nil }
 }
 
@@ -56,6 +59,8 @@ extension ProcessConfiguration {
     case listen
     case tls
     case http
+    case log
+    case traces
     case attestation
     case applications
     case callers
@@ -76,7 +81,8 @@ extension ProcessConfiguration {
     case watchFiles = "watch_files"
   }
 
-  /// - Parameter isOfFile: a file without `vendors` makes each application its own vendor; without a file they have one.
+  /// - Parameter isOfFile: a file without `vendors` makes each application its own vendor; without a file they have
+  ///   one.
   mutating func apply(_ root: YAMLNode, isOfFile: Bool, with reader: inout SettingReader) {
     if isOfFile { service.vendors = Vendors() }
     let entries = reader.mapping(root, "the configuration", of: Key.names) ?? []
@@ -134,6 +140,10 @@ extension ProcessConfiguration {
       Self.set(&listen, reader.endpoints(node, name))
     case .http:
       http = HTTPSettings(node, with: &reader)
+    case .log:
+      log = LogSettings(node, with: &reader)
+    case .traces:
+      traces = TraceSettings(node, with: &reader)
     case .attestation:
       attestation = AttestationFiles(node, with: &reader)
     case .applications:
@@ -189,6 +199,7 @@ extension ProcessConfiguration {
     case .listen: listen == read.listen
     case .tls: tls == read.tls
     case .http: http == read.http
+    case .traces: traces == read.traces
     case .limits: limits == read.limits
     case .reflection: service.servesReflection == read.service.servesReflection
     case .dataDirectory: dataDirectory == read.dataDirectory
@@ -198,7 +209,7 @@ extension ProcessConfiguration {
     case .issuer: service.issuer == read.service.issuer
     case .ticketLifetime: service.enrolment.ticketLifetime == read.service.enrolment.ticketLifetime
     // Policies begin with the lifetimes.
-    case .attestation, .applications, .callers, .operators, .vendors, .keys, .policies, .evaluationLifetime,
+    case .log, .attestation, .applications, .callers, .operators, .vendors, .keys, .policies, .evaluationLifetime,
       .tokenLifetime, .watchFiles:
       true
     }

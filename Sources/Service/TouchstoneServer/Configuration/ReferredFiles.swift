@@ -14,6 +14,11 @@ extension ProcessConfiguration {
       lines.insert(contentsOf: error.lines, at: 0)
     }
     do throws(Failure) {
+      _ = try loadTraceAuthorities()
+    } catch {
+      lines += error.lines
+    }
+    do throws(Failure) {
       _ = try loadAttestationTrust()
     } catch {
       lines += error.lines

@@ -2,6 +2,7 @@
 
 internal import CoreMetrics
 internal import DispatchRPC
+internal import Synchronization
 internal import TouchstoneMetrics
 
 /// Counts on its event loop alone, so that counting needs no locked instruction.
@@ -26,6 +27,7 @@ final class CallMeters: RPCServerObserver {
   private static let statuses = Int(RPCCode.unauthenticated.rawValue) + 1
 
   private let metrics: any MetricsFactory
+  private let running: RunningCallCount
   /// Without the slash; the last one is for other methods.
   private let names: [String]
   private let started: [Counter]
@@ -35,8 +37,10 @@ final class CallMeters: RPCServerObserver {
   /// - Parameters:
   ///   - metrics: confined to the event loop.
   ///   - paths: the methods in the router's order.
-  init(_ metrics: any MetricsFactory, paths: [String]) {
+  ///   - running: of this event loop alone.
+  init(_ metrics: any MetricsFactory, paths: [String], running: RunningCallCount) {
     self.metrics = metrics
+    self.running = running
     names = paths.map { String($0.dropFirst()) } + [Self.otherMethod]
     started = names.map { metrics.counter(.callsStarted, $0) }
     ended = Array(repeating: nil, count: names.count * Self.statuses)
@@ -44,6 +48,7 @@ final class CallMeters: RPCServerObserver {
 
   func callBegan(_ method: Int?) {
     started[method ?? names.count - 1].increment()
+    running.change(by: 1)
   }
 
   func callEnded(_ call: RPCEndedCall) {
@@ -51,6 +56,7 @@ final class CallMeters: RPCServerObserver {
     meters.duration.recordNanoseconds(call.nanoseconds)
     meters.sent.record(Int64(call.sentBytes))
     meters.received.record(Int64(call.receivedBytes))
+    running.change(by: -1)
   }
 
   private func meters(of method: Int, _ code: Int) -> Ended {
@@ -61,5 +67,18 @@ final class CallMeters: RPCServerObserver {
     let new = Ended(metrics, names[method], RPCCode(rawValue: UInt8(code)).description)
     ended[place] = new
     return new
+  }
+}
+
+/// The calls of one event loop that have begun and not ended, those that wait for their turn among them. Changed on the event loop,
+/// read on any thread.
+final class RunningCallCount: Sendable {
+  private let count = Atomic<Int>(0)
+
+  var value: Int { count.load(ordering: .relaxed) }
+
+  /// One thread alone writes, so it needs no locked instruction.
+  fileprivate func change(by difference: Int) {
+    count.store(count.load(ordering: .relaxed) + difference, ordering: .relaxed)
   }
 }

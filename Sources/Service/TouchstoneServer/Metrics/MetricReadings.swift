@@ -50,6 +50,26 @@ extension MetricRegistry {
     observe(.trustDataWritten) { trust.dates.map { MetricSample($0.time.inSeconds, $0.setting) } }
   }
 
+  func observe(_ running: [RunningCallCount]) {
+    observe(.callsInFlight) { [MetricSample(Double(running.reduce(0) { $0 + $1.value }))] }
+  }
+
+  func observe(_ tracing: Tracing) {
+    observe(.spansExported) { [exporter = tracing.exporter] in [MetricSample(Double(exporter.statistics.exported))] }
+    observe(.spansDropped) { [exporter = tracing.exporter] in
+      let statistics = exporter.statistics
+      return [
+        MetricSample(Double(statistics.overflow), "queue_full"), MetricSample(Double(statistics.refused), "refused"),
+        MetricSample(Double(statistics.unsent), "stopped"),
+      ]
+    }
+    observe(.tracesLimited) { [tracer = tracing.tracer] in [MetricSample(Double(tracer.callsBeyondBound))] }
+  }
+
+  func observe(_ log: LogOutput) {
+    observe(.logLinesDropped) { [weak log] in [MetricSample(Double(log?.droppedLines ?? 0))] }
+  }
+
   func observeProcess(version: String) {
     observe(.buildInfo) { [MetricSample(1, version)] }
     let start = ProcessReading.startTime()

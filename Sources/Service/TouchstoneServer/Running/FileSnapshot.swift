@@ -1,4 +1,4 @@
-// What stat(2) says of the files of a configuration at one moment.
+// The files of a configuration at one moment, as stat(2) describes them.
 
 internal import Glibc
 
@@ -9,7 +9,7 @@ struct FileIdentity: Sendable, Hashable {
   private let size: Int64
   /// Whether the service may read it, and who else may, depends on them.
   private let (mode, user, group): (UInt32, UInt32, UInt32)
-  /// Of the content, and of all else, in nanoseconds.
+  /// The times of the last change of the content, and of anything else, in nanoseconds.
   private let (modified, changed): (Int64, Int64)
 
   /// Follows links, as Kubernetes makes them. Returns `nil` if there is no file.
@@ -29,7 +29,7 @@ struct FileIdentity: Sendable, Hashable {
 struct FileSnapshot: Sendable, Hashable {
   private struct Entry: Sendable, Hashable {
     let path: String
-    /// Of a directory and all that is in it; of a file alone.
+    /// A directory's own comes first, then those of all that is in it.
     let identities: [FileIdentity?]
   }
 
@@ -49,7 +49,8 @@ struct FileSnapshot: Sendable, Hashable {
   }
 
   mutating func add(_ setting: String, _ path: String) {
-    entries[setting] = Entry(path: path, identities: Self.identities(of: path, depth: Self.maximumDepth))
+    var budget = Self.maximumEntries
+    entries[setting] = Entry(path: path, identities: Self.identities(of: path, depth: Self.maximumDepth, &budget))
   }
 
   /// A file whose identity was taken before it was read.
@@ -67,18 +68,21 @@ struct FileSnapshot: Sendable, Hashable {
   /// Many times the keys of a service. Changes beyond are not seen, and SIGHUP takes them.
   private static let maximumEntries = 1_000
 
-  private static func identities(of path: String, depth: Int) -> [FileIdentity?] {
-    let own = FileIdentity(of: path)
-    guard depth > 0, let directory = opendir(path) else { return [own] }
+  private static func identities(of path: String, depth: Int, _ budget: inout Int) -> [FileIdentity?] {
+    var found = [FileIdentity(of: path)]
+    guard depth > 0, let directory = opendir(path) else { return found }
     defer { closedir(directory) }
     var names: [String] = []
-    while names.count < maximumEntries, let entry = readdir(directory) {
+    while budget > 0, let entry = readdir(directory) {
       guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { break }
       // By its address: a copy of the entry would read beyond what the directory holds.
       let name = String(cString: UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self))
-      if name != ".", name != ".." { names.append(name) }
+      guard name != ".", name != ".." else { continue }
+      names.append(name)
+      budget -= 1
     }
-    return [own] + names.sorted().flatMap { identities(of: "\(path)/\($0)", depth: depth - 1) }
+    for name in names.sorted() { found += identities(of: "\(path)/\(name)", depth: depth - 1, &budget) }
+    return found
   }
 }
 

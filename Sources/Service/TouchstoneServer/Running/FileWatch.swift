@@ -1,7 +1,7 @@
-// When to read the configuration again because its files changed. Pure: it gets what was seen, and when.
+// Decides when to read the configuration again because its files changed. Pure: it gets what was seen, and when.
 
-/// Compares what is seen of the files with what the last reading considered, whether that reading was taken or refused. A refused change
-/// is therefore read again only after another change.
+/// Compares what is seen of the files with what the last reading considered, whether that reading was taken or refused.
+/// A refused change is therefore read again only after another change.
 struct FileWatch: Sendable {
   typealias Instant = ContinuousClock.Instant
 
@@ -10,7 +10,8 @@ struct FileWatch: Sendable {
     case reload
   }
 
-  /// Files that differ are read when two looks have seen the same, because their writer may not be done: a half-written file can be valid.
+  /// Files that differ are read when two looks have seen the same, because their writer may not be done: a half-written
+  /// file can be valid.
   static let settlingTime = Duration.seconds(1)
   /// If one of the files changes at each look, they are read as they are.
   static let patience = Duration.seconds(10)

@@ -1,11 +1,12 @@
-// Reads the configuration again, and serves its policies, callers, certificates and keys from then on: all of them or none.
+// Reads the configuration again, and serves its policies, callers, certificates and keys from then on: all of them or
+// none.
 
 internal import Logging
 package import TouchstonePolicy
 internal import TouchstoneService
 internal import TouchstoneStore
 
-/// Why the configuration is read again.
+/// The reason why the configuration is read again.
 enum ReloadCause: String, Sendable, CaseIterable {
   /// SIGHUP.
   case signal
@@ -60,6 +61,7 @@ struct Reload {
   ) throws(Failure) {
     try requireNothingVanished(from: read)
     let keys = try service.reload(read)
+    service.log?.configure(read.log)
     let changes = PolicyChanges(from: served.service.policies, to: read.service.policies)
     var metadata = changes.metadata
     metadata["cause"] = "\(cause)"
@@ -75,6 +77,7 @@ struct Reload {
     served.service.applications = read.service.applications
     served.attestation = read.attestation
     served.watchFiles = read.watchFiles
+    served.log = read.log
     let waiting = served.settingsOtherThan(in: read)
     if !waiting.isEmpty {
       logger.warning(

@@ -41,6 +41,10 @@ package final class RunningService: Sendable {
   private let logVerifying: LogVerifying
   private let clockWatching: ClockWatching?
   private let trustWatching: TrustWatching
+  /// `nil`: no call is traced.
+  private let tracing: Tracing?
+  /// `nil`: the log is another one's (tests).
+  let log: LogOutput?
   let logger: Logger
 
   package static var machineCores: Int { Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
@@ -50,8 +54,10 @@ package final class RunningService: Sendable {
   /// - Parameters:
   ///   - cores: that the process may use.
   ///   - version: for the metrics.
+  ///   - log: the logger's, if it follows the configuration.
   package static func start(
-    _ configuration: ProcessConfiguration, logger: Logger, cores: Int = machineCores, version: String = "unknown",
+    _ configuration: ProcessConfiguration, logger: Logger, log: LogOutput? = nil, cores: Int = machineCores,
+    version: String = "unknown",
     clock: @escaping ServiceEnvironment.Clock = systemTime
   ) throws(Failure) -> RunningService {
     let listeners = try Listener.all(of: configuration)
@@ -62,19 +68,25 @@ package final class RunningService: Sendable {
     let httpListeners = try HTTPListener.all(of: configuration)
     let files = configuration.files(configuration.tls)
     let tls = try configuration.loadTLS()
+    let tracing = try Tracing(configuration, version: version, logger: logger)
     var configuration = configuration
     configuration.service.attestationTrust = try configuration.loadAttestationTrust(at: clock())
     configuration.logWarnings(logger)
     let descriptors = DescriptorLimit.raised()
     let named = NamedApplications(configuration.service.namedApplications)
-    let meters = ServerMeters()
+    let meters = ServerMeters(
+      registry: MetricRegistry { family in
+        logger.warning(
+          "a series of a metric was not made, because its family is full or unknown: report it as a mistake in the service",
+          metadata: ["family": "\(family)"])
+      })
     let store = try configuration.storeLocation.open(
       maximumStandIns: configuration.limits.standIns, namedApplications: named, observer: meters.storeObserver,
       logger: logger)
     do throws(Failure) {
       let service = try start(
-        configuration, files, on: store, named, listeners, httpListeners, tls, descriptors, meters, logger: logger,
-        cores: cores, version: version, clock: clock)
+        configuration, files, on: store, named, listeners, httpListeners, tls, descriptors, meters, tracing,
+        logger: logger, log: log, cores: cores, version: version, clock: clock)
       meters.registry.observeProcess(version: version)
       return service
     } catch {
@@ -87,8 +99,8 @@ package final class RunningService: Sendable {
   private static func start(
     _ configuration: ProcessConfiguration, _ files: FileSnapshot, on opened: OpenStore, _ named: NamedApplications,
     _ listeners: [Listener], _ httpListeners: [HTTPListener], _ tls: RPCServerTLS?, _ descriptors: DescriptorLimit?,
-    _ meters: ServerMeters,
-    logger: Logger, cores: Int, version: String, clock: @escaping ServiceEnvironment.Clock
+    _ meters: ServerMeters, _ tracing: Tracing?, logger: Logger, log: LogOutput?, cores: Int, version: String,
+    clock: @escaping ServiceEnvironment.Clock
   ) throws(Failure) -> RunningService {
     let store = opened.store
     let eventLoops = configuration.shards == 0 ? cores : configuration.shards
@@ -105,6 +117,7 @@ package final class RunningService: Sendable {
     let accountSigning = try AccountSigning(store: store, keyring: auditKeyring, logger: logger)
     var environment = ServiceEnvironment(cores: cores, clock: clock)
     environment.metrics = meters.registry
+    environment.tracer = tracing?.tracer
     logger.notice("signatures are verified", metadata: ["by": "\(environment.signatures.name)"])
     let service = TouchstoneService(
       configuration: configuration.service, store: store, keys: keys, eventLoopCount: eventLoops + 1, logger: logger,
@@ -142,7 +155,11 @@ package final class RunningService: Sendable {
       service.handshakeFailed(from: client, reason: reason, asksForCertificate: asksForCertificates)
     }
     let router = service.router
-    serverConfiguration.observer = { _ in CallMeters(meters.registry.confined(), paths: router.paths) }
+    let running = (0..<eventLoops).map { _ in RunningCallCount() }
+    meters.registry.observe(running)
+    serverConfiguration.observer = { eventLoop in
+      CallMeters(meters.registry.confined(), paths: router.paths, running: running[eventLoop])
+    }
     let server = RPCServer(configuration: serverConfiguration, router: router) { service.roundEnded(on: $0) }
     let archiving = try configuration.retention.map { settings throws(Failure) in
       try Archiving(store: store, settings: settings, logger: logger, observer: meters.archiving)
@@ -172,7 +189,7 @@ package final class RunningService: Sendable {
       accountSigning: accountSigning, sweeping: sweeping,
       archiving: archiving,
       trustWatching: TrustWatching(configuration.service.attestationTrust, store: store, clock: clock, logger: logger),
-      pepperCheck: keys.pepper.check, meters: meters, logger: logger)
+      pepperCheck: keys.pepper.check, meters: meters, tracing: tracing, log: log, logger: logger)
   }
 
   /// The target for a call's time: many times a commit's, so that only calls in a queue take longer.
@@ -198,7 +215,8 @@ package final class RunningService: Sendable {
     service: TouchstoneService, server: RPCServer, http: HTTPService?, console: Console, store: OpenStore,
     namedApplications: NamedApplications,
     auditKeyring: AuditKeyring, accountSigning: AccountSigning, sweeping: Sweeping, archiving: Archiving?,
-    trustWatching: TrustWatching, pepperCheck: [UInt8], meters: ServerMeters, logger: Logger
+    trustWatching: TrustWatching, pepperCheck: [UInt8], meters: ServerMeters, tracing: Tracing?, log: LogOutput?,
+    logger: Logger
   ) {
     self.meters = meters
     metrics = { [registry = meters.registry] in registry.text() }
@@ -213,6 +231,8 @@ package final class RunningService: Sendable {
     self.console = console
     self.store = store
     self.namedApplications = namedApplications
+    self.tracing = tracing
+    self.log = log
     self.logger = logger
     self.pepperCheck = pepperCheck
     self.archiving = archiving
@@ -230,6 +250,8 @@ package final class RunningService: Sendable {
     meters.registry.observe(server, tls)
     meters.registry.observe(store)
     meters.registry.observe(trustWatching)
+    if let tracing { meters.registry.observe(tracing) }
+    if let log { meters.registry.observe(log) }
   }
 
   /// Replaces policies, callers, and what proofs of keys must lead to and applications demand of them, and reads certificates
@@ -281,11 +303,12 @@ package final class RunningService: Sendable {
     archiving?.cancel()
     // Before its clients are told to leave, so that load balancers send no new ones.
     service.beginDraining()
-    let close: @Sendable () -> Void = { [store, meters, logger] in
+    let close: @Sendable () -> Void = { [store, meters, tracing, logger] in
       meters.registry.dropReadings()
       store.store.close {
         store.logWhatWasWritten(logger)
-        completion()
+        guard let tracing else { return completion() }
+        tracing.exporter.stop(completion: completion)
       }
     }
     let finish: @Sendable () -> Void = { [archiving] in

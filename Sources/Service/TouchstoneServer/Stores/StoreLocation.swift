@@ -30,6 +30,13 @@ package struct StoreLocation: Sendable {
         logger.error(
           "committed events do not get into the audit log, and in the database they can be altered without a trace until they do",
           metadata: ["reason": "\(reason)"])
+      },
+      timelinesHidden: { reason in
+        logger.warning(
+          """
+          the database does not say which timeline it writes, so a primary that was replaced and goes on is not found: let the role \
+          read it (GRANT EXECUTE ON FUNCTION pg_control_system() TO it)
+          """, metadata: ["reason": "\(reason)"])
       })
     return try withDatabase(logger) { () throws(StoreOpenError) in try await kind.open(place, options: options) }
   }

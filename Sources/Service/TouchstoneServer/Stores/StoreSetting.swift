@@ -45,7 +45,7 @@ package enum StoreSetting: Sendable {
   package static func visible(_ text: String, from flag: String) throws(Failure) -> StoreSetting {
     let setting = try StoreSetting(parsing: text, from: flag, kind: .usage)
     guard setting.hasSecret else { return setting }
-    throw .secretInFlag(flag, variable: "TOUCHSTONE_STORE")
+    throw .passwordInFlag(flag, variable: "TOUCHSTONE_STORE")
   }
 
   package var hasSecret: Bool {

@@ -121,6 +121,7 @@ final class AccessControl: Sendable {
     let event = EventDraft.refusedCall(
       refusal, caller, by: peer, method: method, claimedOperator: claimedOperator, suppressed: suppressed, time: clock()
     )
+    logger.logRefusal(event)
     store.commit(ChangeSet(events: [event])) { result in
       if case .failure(let error) = result { onFailure(error) }
     }

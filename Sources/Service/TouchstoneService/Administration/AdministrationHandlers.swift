@@ -235,6 +235,7 @@ extension TouchstoneService {
         }
       }
     } then: { (start: EventChain.Head) in
+      exchange.logDecision("profile.erased", in: request.applicationID)
       exchange.answer(V1.EraseProfileResponse(archivedThrough: start.sequence))
     }
   }

@@ -84,11 +84,11 @@ struct EnrolmentFlow: Sendable {
     let credential = offeredCredential(request, on: posture.platform, &validator)
     let appAttest = appAttestProof(request, on: posture.platform, &validator)
     try validator.finish()
-    guard
-      let ticket = service.keys.sealer.openTicket(
-        request.ticket, for: exchange.caller, applicationID: request.applicationID),
-      isInTime(ticket, service)
-    else {
+    let part = exchange.begin(.open)
+    let opened = service.keys.sealer.openTicket(
+      request.ticket, for: exchange.caller, applicationID: request.applicationID)
+    part?.end()
+    guard let ticket = opened, isInTime(ticket, service) else {
       return refuseTicket(applicationID: request.applicationID, exchange, service: service)
     }
     let flow = EnrolmentFlow(
@@ -288,7 +288,7 @@ struct EnrolmentFlow: Sendable {
     let check = SignatureCheck(
       publicKey: key.publicKey, signature: key.signature,
       message: ticket.signingInput(applicationID: request.applicationID))
-    exchange.context.verifications.add(check) { isValid in
+    exchange.verify(check) { isValid in
       guard isValid else { return refuseUnproven("keys[\(index)].signature") }
       // By itself, so that the answer names the field.
       if let half = key.otherHalf, !half.publicKey.isValidSignature(half.signature, of: check.message) {
@@ -451,11 +451,13 @@ struct EnrolmentFlow: Sendable {
     if let vouched, let appAttest, let refusal = staleness(of: vouched, beside: records.deviceBinding) {
       return refuse(refusal, of: appAttest)
     }
+    let part = exchange.begin(.decide)
     let decision = service.configuration.enrolment.decide(
       EnrolmentFacts(
         profileID: ticket.profileID, deviceProfileID: records.deviceBinding?.profileID,
         activeBindingCount: records.activeBindingCount, replaceExisting: request.replaceExisting, lock: records.lock,
         isSignedByDevice: !credential.keys.isEmpty))
+    part?.end()
     switch decision {
     case .bind(let revokesExisting, let endsLockout):
       // This device may keep its own: the binding that held it goes.

@@ -213,11 +213,11 @@ final class KeyProofs: Sendable {
     then body: @escaping @Sendable (Verdict) throws(RequestError) -> Void
   ) throws(RequestError) {
     let trusted = trusted.withLock { $0 }
-    try turns.take(for: exchange, applicationID: applicationID) { [executor] completion in
-      executor.run { completion(.success(judge(trusted))) }
-    } then: { verdict throws(RequestError) in
-      try body(verdict)
-    }
+    try turns.take(
+      for: exchange, applicationID: applicationID,
+      work: { [executor] completion in
+        executor.run { completion(.success(judge(trusted))) }
+      }, then: exchange.tracing(.verify, until: body))
   }
 
   private func verdict(

@@ -11,6 +11,9 @@ protocol CallExchange: Sendable {
   var incoming: any IncomingContext { get }
   var context: LoopContext { get }
   var caller: Caller { get }
+  var began: MonotonicTime { get }
+  /// `nil`: the call is not sampled.
+  var trace: CallTrace? { get }
 }
 
 extension CallExchange {
@@ -22,6 +25,7 @@ extension CallExchange {
 
   func refuse(_ error: RequestError) {
     context.meters.refusals.count(error)
+    trace?.end(error.code)
     incoming.fail(error.rpcError(in: language))
   }
 
@@ -75,12 +79,16 @@ struct Exchange<Response: WireMessage>: CallExchange {
   let call: any IncomingCall
   let context: LoopContext
   let caller: Caller
+  let began: MonotonicTime
+  let trace: CallTrace?
 
   var incoming: any IncomingContext { call }
 
   /// Must be called on the call's event loop.
   func answer(_ response: consuming Response) {
-    if let bytes = encode(response) { call.respond(bytes) }
+    guard let bytes = encode(response) else { return }
+    trace?.end(.ok)
+    call.respond(bytes)
   }
 }
 
@@ -89,6 +97,8 @@ struct StreamExchange<Response: WireMessage>: CallExchange {
   let stream: any IncomingStream
   let context: LoopContext
   let caller: Caller
+  let began: MonotonicTime
+  let trace: CallTrace?
 
   var incoming: any IncomingContext { stream }
 

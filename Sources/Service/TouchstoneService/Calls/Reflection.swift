@@ -107,7 +107,7 @@ private final class ReflectionStream: OpenStream, @unchecked Sendable {
   private func answer(_ bytes: UnsafeRawBufferPointer) throws(RequestError) {
     requestCount += 1
     guard requestCount <= Self.maximumRequests else { throw .tooManyRequests }
-    let request: GRPCReflection.Request = try TouchstoneService.decode(bytes, with: exchange.context.coder)
+    let request: GRPCReflection.Request = try exchange.decode(bytes)
     exchange.send(reflection.answer(to: request))
     isWaiting = !exchange.stream.isWritable
     if !isWaiting { exchange.stream.request(1) }

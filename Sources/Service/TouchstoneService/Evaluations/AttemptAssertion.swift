@@ -52,7 +52,7 @@ extension AttemptFlow {
       publicKey: try imported(binding?.value.appAttest?.publicKey ?? P256PublicKey.standInBytes, P256PublicKey.init),
       signature: offered.assertion.signature,
       message: offered.assertion.signedMessage(over: sha256(clientData.bytes)))
-    exchange.context.verifications.add(check) { [self] isValid in
+    exchange.verify(check) { [self] isValid in
       if let reason = objection(to: offered.assertion, isSigned: isValid, by: binding) {
         return refuseAssertion(because: reason, of: subject, in: round)
       }

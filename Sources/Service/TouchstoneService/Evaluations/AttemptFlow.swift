@@ -62,10 +62,11 @@ final class AttemptFlow: Sendable {
     let appAssertion = try OfferedAppAssertion(request, of: service)
     guard let proof else { preconditionFailure("a request without a proof was refused above") }
 
-    guard
-      let evaluation = service.keys.sealer.openEvaluation(
-        request.evaluation, for: exchange.caller, applicationID: request.applicationID)
-    else { return refuseContext(nil, request.applicationID, exchange, service: service) }
+    let part = exchange.begin(.open)
+    let opened = service.keys.sealer.openEvaluation(
+      request.evaluation, for: exchange.caller, applicationID: request.applicationID)
+    part?.end()
+    guard let evaluation = opened else { return refuseContext(nil, request.applicationID, exchange, service: service) }
     guard let entry = service.policy(named: evaluation.policyName, for: request.applicationID),
       entry.revision == evaluation.policyRevision,
       evaluation.key.isInTime(at: service.clock(), lifetime: entry.policy.evaluationLifetime)
@@ -170,7 +171,7 @@ final class AttemptFlow: Sendable {
       check.otherHalf = SignatureCheck.OtherHalf(
         publicKey: try imported(otherHalf, MLDSA65PublicKey.init), signature: signature.mlDSA65)
     }
-    exchange.context.verifications.add(check) { [self] isValid in
+    exchange.verify(check) { [self] isValid in
       conclude(subject, .key(factor: factor, isValid: isValid && isWhole && ownKey != nil), in: round)
     }
   }
@@ -212,7 +213,9 @@ final class AttemptFlow: Sendable {
   func conclude(_ subject: Subject, _ attempt: Attempt, in round: DecisionRound) {
     guard !isOutdated else { return refuseContext() }
     let now = service.clock()
+    let part = exchange.begin(.decide)
     let decision = policy.decide(AttemptFacts(subject.facts(posture: posture, now: now), attempt: attempt))
+    part?.end()
     var round = round
     if case .key(_, let isValid) = attempt {
       let verdict = subject.sharedBinding == nil ? nil : isValid
@@ -262,7 +265,7 @@ final class AttemptFlow: Sendable {
     let decision = attempt.decision
     entry.meters.count(attemptBy: proof.factor, decision.outcome)
     if let verdict = decision.domainState { service.meters.verdictsOfAttempts.count(verdict) }
-    if let lock = attempt.newLock(by: proof.factor) { service.meters.lockouts.count(lock) }
+    if let lock = attempt.newLock(by: proof.factor) { service.lockBegan(lock, in: applicationID, for: exchange) }
   }
 
   private func changes(_ attempt: DecidedAttempt, _ grant: Grant?) -> [Change] {

@@ -147,7 +147,9 @@ extension TouchstoneService {
     in round: DecisionRound
   ) {
     let now = clock()
+    let part = exchange.begin(.decide)
     let preflight = terms.policy.preflight(subject.facts(posture: terms.posture, now: now))
+    part?.end()
     guard let denial = preflight.denial else {
       count(preflight, under: terms.entry)
       return exchange.answer(open(terms, preflight, for: exchange, at: now))
@@ -203,10 +205,11 @@ extension TouchstoneService {
     validator.application(request.applicationID)
     validator.opaque(request.evaluation, "evaluation", count: AttemptFlow.sealedBytes)
     try validator.finish()
-    guard
-      let evaluation = keys.sealer.openEvaluation(
-        request.evaluation, for: exchange.caller, applicationID: request.applicationID)
-    else {
+    let part = exchange.begin(.open)
+    let opened = keys.sealer.openEvaluation(
+      request.evaluation, for: exchange.caller, applicationID: request.applicationID)
+    part?.end()
+    guard let evaluation = opened else {
       // Unknown, or of another application: the caller learns nothing of it.
       let event = EventDraft.evaluation(
         .refused, policy: "", applicationID: request.applicationID, subject: nil,

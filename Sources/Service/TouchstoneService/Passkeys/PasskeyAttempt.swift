@@ -166,15 +166,15 @@ struct PasskeyAttempt: Sendable {
   private func verify(
     _ claim: PasskeyClaim, by found: FoundPasskey?, then body: @escaping @Sendable (Bool) -> Void
   ) throws(RequestError) {
-    let verifications = flow.exchange.context.verifications
     guard let passkey = found?.passkey, passkey.algorithm != Self.es256 else {
       let check = SignatureCheck(
         publicKey: try flow.imported(found?.passkey.publicKey ?? P256PublicKey.standInBytes, P256PublicKey.init),
         signature: assertion.signature, message: claim.message)
-      return verifications.add(check) { isValid in body(isValid && found != nil) }
+      return flow.exchange.verify(check) { isValid in body(isValid && found != nil) }
     }
     // Verifying an ES384 signature costs six times as much as verifying an ES256 signature.
-    verifications.run(
+    let part = flow.exchange.begin(.verify)
+    flow.exchange.context.verifications.run(
       { [signature = assertion.signature] in
         do throws(ProofError) {
           try claim.verify(signature, by: try COSEKey(passkey.publicKey))
@@ -182,7 +182,11 @@ struct PasskeyAttempt: Sendable {
         } catch {
           return false
         }
-      }, on: flow.exchange.call.loop, completion: body)
+      }, on: flow.exchange.call.loop
+    ) { isValid in
+      part?.end()
+      body(isValid)
+    }
   }
 
   /// Returns the reason to refuse the assertion; `nil`: there is none.

@@ -82,13 +82,23 @@ extension TouchstoneService {
     failed: @escaping @Sendable () -> Void = {},
     committed: @escaping @Sendable () throws(RequestError) -> Void
   ) {
+    commit(changeSet, decided: changeSet.events, in: round, for: exchange, failed: failed, committed: committed)
+  }
+
+  /// - Parameter decided: the events of what is decided, also those that are not committed because there are too many like them.
+  private func commit<Response>(
+    _ changeSet: ChangeSet, decided: [EventDraft], in round: DecisionRound?, for exchange: Exchange<Response>,
+    failed: @escaping @Sendable () -> Void, committed: @escaping @Sendable () throws(RequestError) -> Void
+  ) {
     let began = MonotonicTime.now()
     store.commit(changeSet) { [meters] result in
       exchange.onLoop {
+        exchange.trace?.add(.commit, since: began)
         exchange.refusingErrors { () throws(RequestError) in
           switch result {
           case .success:
             meters.store.committed(since: began)
+            exchange.logDecisions(decided)
             try committed()
           case .failure(let error):
             failed()
@@ -123,9 +133,14 @@ extension TouchstoneService {
         at: monotonicClock())
     }
     if admission.suppressed == nil, !refusal.isRequired { meters.leftOutEvent() }
-    guard let changeSet = refusal.changeSet(admission) else { return confirm(for: exchange, confirmed: committed) }
+    guard let changeSet = refusal.changeSet(admission) else {
+      return confirm(for: exchange) { () throws(RequestError) in
+        exchange.logDecisions([refusal.event])
+        try committed()
+      }
+    }
     commit(
-      changeSet, in: round, for: exchange,
+      changeSet, decided: [refusal.event], in: round, for: exchange,
       failed: { [self] in
         eventThrottle.withLock {
           $0.putBack(

@@ -338,6 +338,19 @@ extension TouchstoneService {
     _ named: EvaluationSubject, digest: [UInt8]? = nil, of applicationID: String, evaluation: ExpiringKey?,
     for exchange: Exchange<Response>, then body: @escaping @Sendable (Subject) throws(RequestError) -> Void
   ) {
+    if exchange.trace != nil {
+      readSubject(
+        named, digest: digest, of: applicationID, evaluation: evaluation, for: exchange,
+        then: exchange.tracing(.read, until: body))
+    } else {
+      readSubject(named, digest: digest, of: applicationID, evaluation: evaluation, for: exchange, then: body)
+    }
+  }
+
+  private func readSubject<Response>(
+    _ named: EvaluationSubject, digest: [UInt8]?, of applicationID: String, evaluation: ExpiringKey?,
+    for exchange: Exchange<Response>, then body: @escaping @Sendable (Subject) throws(RequestError) -> Void
+  ) {
     switch named {
     case .binding(let bindingID):
       store.attemptRecords(

@@ -5,7 +5,7 @@ internal import TouchstoneStore
 
 /// A refusal, a denial or a report that changes nothing lasting.
 struct ThrottledEvent: Sendable {
-  private let event: EventDraft
+  let event: EventDraft
   private let changes: [Change]
   private let posture: PostureNote?
   let isRequired: Bool

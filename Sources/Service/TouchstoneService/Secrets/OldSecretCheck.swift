@@ -113,7 +113,9 @@ struct OldSecretCheck<Response: SecretChangeResponse>: SecretCheck {
       denial, of: holder, isRequired: holder.profile.version > 0, on: [.putProfile(record), holder.otherRequirement],
       at: now)
     service.record(refusal, in: round, for: exchange) { [service] in
-      if wrong.lock != nil { service.meters.lockouts.count(ServiceMeters.Lock(kind)) }
+      if wrong.lock != nil {
+        service.lockBegan(ServiceMeters.Lock(kind), in: flow.profile.applicationID, for: exchange)
+      }
       turn.endWithVerdict()
       exchange.answer(Response(accepted: false, denial: denial, attemptsLeft: attemptsLeft))
     }

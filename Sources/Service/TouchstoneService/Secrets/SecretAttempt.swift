@@ -70,8 +70,10 @@ struct SecretAttempt: SecretCheck {
     var facts = subject.facts(posture: flow.posture, now: now)
     // The verdict is settled all the same.
     if flow.isOutdated { facts.evaluation.isFinished = true }
+    let part = exchange.begin(.decide)
     let decision = flow.policy.decide(
       AttemptFacts(facts, attempt: .secret(kind, checked.reservation, isRight: checked.verdict.isRight)))
+    part?.end()
     var attempt = DecidedAttempt(decision, of: subject, at: now)
     attempt.rehashed = checked.verdict.rehashed
     attempt.isCounted = true

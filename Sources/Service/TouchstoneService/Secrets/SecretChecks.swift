@@ -208,6 +208,7 @@ extension Exchange {
     in place: SecretPlace, then body: @escaping @Sendable (Value) throws(RequestError) -> Void,
     _ hash: @escaping @Sendable () throws(CryptoError) -> Value
   ) {
+    let body = tracing(.verify, until: body)
     call.startWaiting()
     place.run { [meters = context.meters] in
       let began = MonotonicTime.now()

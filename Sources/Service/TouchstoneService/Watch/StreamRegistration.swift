@@ -12,12 +12,18 @@ extension TouchstoneService {
   ) {
     let number = ServedMethods.number(of: method.path)
     methods.addServerStreaming(method.descriptor) { [self] stream, bytes in
+      let began = MonotonicTime.now()
       let context = context(of: stream)
       guard let grants = access.admit(stream, to: number, context) else { return Self.noEvents }
-      let exchange = StreamExchange<Response>(stream: stream, context: context, caller: grants.caller)
+      let exchange = StreamExchange<Response>(
+        stream: stream, context: context, caller: grants.caller, began: began,
+        trace: tracer?.begin(stream, of: grants.caller, context, since: began))
       return Self.events(refusing: exchange) { () throws(RequestError) in
-        let request: Request = try Self.decode(bytes, with: context.coder)
-        guard access.admit(stream, of: grants, to: number, about: request, context) else { return Self.noEvents }
+        let request: Request = try exchange.decode(bytes)
+        guard access.admit(stream, of: grants, to: number, about: request, context) else {
+          exchange.trace?.end(.permissionDenied)
+          return Self.noEvents
+        }
         return try handler(request, exchange)
       }
     }
@@ -30,22 +36,26 @@ extension TouchstoneService {
   ) {
     let number = ServedMethods.number(of: method.path)
     methods.addBidirectional(method.descriptor) { [self] stream in
+      let began = MonotonicTime.now()
       let context = context(of: stream)
       guard let grants = access.admit(stream, to: number, context) else { return Self.noEvents }
-      let exchange = StreamExchange<Response>(stream: stream, context: context, caller: grants.caller)
+      let exchange = StreamExchange<Response>(
+        stream: stream, context: context, caller: grants.caller, began: began,
+        trace: tracer?.begin(stream, of: grants.caller, context, since: began))
       return Self.events(refusing: exchange) { () throws(RequestError) in try handler(exchange) }
     }
   }
 
-  /// Registers a method that every peer may call.
+  /// Registers a method that every peer may call. Its calls are not traced: probes say nothing, and strangers cost nothing.
   func registerOpen<Request: WireMessage, Response: WireMessage>(
     _ method: WireMethod<Request, Response>, in methods: inout MethodTable,
     handler: @escaping @Sendable (Request, Exchange<Response>) throws(RequestError) -> Void
   ) {
     methods.add(method.descriptor) { [self] call, bytes in
-      let exchange = Exchange<Response>(call: call, context: context(of: call), caller: .nobody)
+      let exchange = Exchange<Response>(
+        call: call, context: context(of: call), caller: .nobody, began: .now(), trace: nil)
       do throws(RequestError) {
-        try handler(Self.decode(bytes, with: exchange.context.coder), exchange)
+        try handler(exchange.decode(bytes), exchange)
       } catch {
         exchange.refuse(error)
       }
@@ -59,9 +69,10 @@ extension TouchstoneService {
       @escaping @Sendable (Request, StreamExchange<Response>) throws(RequestError) -> MethodTable.StreamEvents
   ) {
     methods.addServerStreaming(method.descriptor) { [self] stream, bytes in
-      let exchange = StreamExchange<Response>(stream: stream, context: context(of: stream), caller: .nobody)
+      let exchange = StreamExchange<Response>(
+        stream: stream, context: context(of: stream), caller: .nobody, began: .now(), trace: nil)
       return Self.events(refusing: exchange) { () throws(RequestError) in
-        try handler(Self.decode(bytes, with: exchange.context.coder), exchange)
+        try handler(exchange.decode(bytes), exchange)
       }
     }
   }

@@ -15,20 +15,23 @@ struct ServerInspection: Sendable {
     targets: [ConnectionTarget], options: PostgresStoreOptions
   ) async throws(StoreOpenError) -> ServerInspection {
     let (lane, other) = (bareLane(targets, options), bareLane(targets, options))
-    let (isAlone, difference, hasOneLog, hasTimelines): (Bool, Duration, Bool, Bool)
+    let (isAlone, difference, hasOneLog): (Bool, Duration, Bool)
+    let hidden: String?
     do throws(PostgresError) {
       isAlone = try await lane.withSession { session throws(PostgresError) in
         try await self.isAlone(session, beside: other)
       }
       difference = try await clockDifference(on: lane, options)
       hasOneLog = try await self.hasOneLog(lane)
-      hasTimelines = try await self.hasTimelines(lane)
+      hidden = try await reasonForHiddenTimelines(lane)
     } catch {
       throw StoreOpenError(error)
     }
     guard isAlone else { throw .pooledTransactions }
     if let refusal = StoreOpenError(clockDifference: difference, options) { throw refusal }
-    return ServerInspection(hasOneLog: hasOneLog, hasTimelines: hasTimelines)
+    // A distributed engine has none.
+    if let hidden, hasOneLog { options.timelinesHidden(hidden) }
+    return ServerInspection(hasOneLog: hasOneLog, hasTimelines: hidden == nil)
   }
 
   /// A pooler that shares sessions between transactions does not keep a session's prepared statements.
@@ -104,15 +107,16 @@ struct ServerInspection: Sendable {
     return try await lane.run([StatementCall(hasCitus)], isQuestion: true).first?.only { row in row.boolean() } == false
   }
 
-  /// Distributed engines, and some that are sold as PostgreSQL, refuse the query.
-  private static func hasTimelines(_ lane: ConnectionLane) async throws(PostgresError) -> Bool {
+  /// Returns `nil` if the server says which timeline it writes. Distributed engines, and some that are sold as PostgreSQL, refuse
+  /// the query.
+  private static func reasonForHiddenTimelines(_ lane: ConnectionLane) async throws(PostgresError) -> String? {
     do throws(PostgresError) {
       let timeline = try await lane.run([StatementCall(Timeline.select)], isQuestion: true)
         .first?.only { row in Timeline(&row) }
-      return timeline != nil
+      return timeline == nil ? "the server returned none" : nil
     } catch {
-      guard case .server(let state, _) = error, !state.isOfTheMoment else { throw error }
-      return false
+      guard case .server(let state, let message) = error, !state.isOfTheMoment else { throw error }
+      return message
     }
   }
 

@@ -4,15 +4,16 @@
     crosscheck.py verify --protos DIR --sent FILE --received FILE [--any]
 
 Between the two, Swift decodes each message, writes down what it sees in its properties, and encodes it anew. `verify`
-parses the new bytes and compares both with the original.
+parses the new bytes and compares both with the original. It compares Swift's JSON with its own, where it has one.
 
 A file is a sequence of records, a record a sequence of blobs, a blob its length (4 bytes, little endian) and its bytes:
   sent:      message type, bytes
-  received:  message type, "accepted" or "refused", the properties as text, bytes
+  received:  message type, "accepted" or "refused", the properties as text, bytes, JSON
 """
 
 import argparse
 import itertools
+import json
 import random
 import struct
 import sys
@@ -22,7 +23,7 @@ from pathlib import Path
 
 try:
     import grpc_tools
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
     from google.protobuf.descriptor import FieldDescriptor
     from google.protobuf.message import DecodeError
     from grpc_tools import protoc
@@ -54,8 +55,8 @@ MAXIMA = {
 # --- schema ---
 
 
-def load(protos):
-    """All message types of the .proto files, by full name."""
+def load(protos, *, has_maps=False):
+    """All message types of the .proto files, by full name. `has_maps`: as they are, and not as lists of entries."""
     well_known = Path(grpc_tools.__file__).parent / "_proto"
     files = sorted(str(path.relative_to(protos)) for path in Path(protos).rglob("*.proto"))
     # The same messages as in v1, for which Swift has one type.
@@ -66,7 +67,8 @@ def load(protos):
         if protoc.main(arguments + files) != 0:
             sys.exit("protoc refused the .proto files")
         descriptors = descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes())
-    take_maps_for_lists(descriptors)
+    if not has_maps:
+        take_maps_for_lists(descriptors)
     # A pool of its own: other packages may have registered google.rpc in the default one.
     pool = descriptor_pool.DescriptorPool()
     types = {}
@@ -259,11 +261,13 @@ def parsed(cls, data):
 def verify(arguments):
     types = load(arguments.protos)
     sent = list(records(arguments.sent, 2))
-    received = list(records(arguments.received, 4))
+    received = list(records(arguments.received, 5))
+    types_with_maps = load(arguments.protos, has_maps=True)
     if len(sent) != len(received):
         sys.exit(f"sent {len(sent)} messages, received {len(received)}")
     accepted = Counter()
-    for index, ((name, data), (name_back, verdict, text, data_back)) in enumerate(zip(sent, received)):
+    compared = Counter()
+    for index, ((name, data), (name_back, verdict, text, data_back, json_text)) in enumerate(zip(sent, received)):
         undamaged = not arguments.any and index % (1 + DAMAGED_PER_MESSAGE) == 0
         fault = None
         if name != name_back:
@@ -271,11 +275,27 @@ def verify(arguments):
         elif verdict == b"accepted":
             accepted[undamaged] += 1
             fault = difference(types[name.decode()], data, text.decode(), data_back)
+            if undamaged and (expected := as_json(types_with_maps[name.decode()], data)) is not None:
+                compared[name] += 1
+                if json.loads(json_text) != expected:
+                    fault = f"has the JSON {json_text.decode()}, not {expected}"
         elif undamaged:
             fault = f"was refused: {text.decode()}"
         if fault:
             sys.exit(f"message {index}, {name.decode()} {data.hex()}: {fault}")
+    without = {name for name, _ in sent} - set(compared) if not arguments.any else set()
+    # A random google.protobuf.Any names no type.
+    if without - {b"google.protobuf.Any", b"google.rpc.Status"}:
+        sys.exit(f"no JSON was compared of {without}")
     print(f"{accepted[True]} messages of {len(types)} types, and {accepted[False]} damaged ones that were accepted")
+
+
+def as_json(cls, data):
+    """What Python makes of it; None where it makes nothing: times beyond the calendar, an Any of an unknown type."""
+    try:
+        return json_format.MessageToDict(cls.FromString(data))
+    except (json_format.Error, ValueError, TypeError):
+        return None
 
 
 def difference(cls, data, text, data_back):

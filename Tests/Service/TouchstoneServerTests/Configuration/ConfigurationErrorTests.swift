@@ -105,6 +105,21 @@ struct ConfigurationErrorTests {
     BadFile("a demand of no kind", "applications: {shop: {attestation: ‸perhaps}}", "attestation must be"),
     BadFile("a setting twice", "shards: 1\n‸shards: 2", "\"shards\" appears twice"),
     BadFile("an address", "listen: ‸nowhere", "listen must be HOST:PORT"),
+    BadFile("a log's level", "log: {level: ‸inform}", "log.level must be one of trace, debug, info, notice, warning,"),
+    BadFile("a log's format", "log: {format: ‸logfmt}", "log.format must be one of text, json, not \"logfmt\""),
+    BadFile(
+      "a setting of the log", "log: {‸lvel: info}", "\"lvel\" is not a setting of log (did you mean \"level\"?)"),
+    BadFile("a log that is a word", "log: ‸json", "log must be a mapping of settings"),
+    BadFile("no collector", "traces: ‸{sample: 1}", "traces needs endpoint, the collector's HOST:PORT"),
+    BadFile("a collector", "traces: {endpoint: ‸collector}", "traces.endpoint must be HOST:PORT"),
+    BadFile(
+      "a collector's port", "traces: {endpoint: ‸\"collector:0\"}", "traces.endpoint must name the collector's port"),
+    BadFile(
+      "more than all calls", "traces: {endpoint: \"a:4317\", sample: ‸1.5}",
+      "traces.sample must be a number from 0 to 1"),
+    BadFile(
+      "no number of calls", "traces: {endpoint: \"a:4317\", sample: ‸nan}", "traces.sample must be a number from 0 to 1"
+    ),
     BadFile("an address of HTTP", "http: ‸nowhere", "http must be HOST:PORT"),
     BadFile("a list of them", "http: ‸[127.0.0.1:1]", "http must be a text"),
     BadFile("a part of HTTP", "http: {‸private: 127.0.0.1:1}", "\"private\" is not a setting of http"),

@@ -1,6 +1,7 @@
 // The table is what the reading, the example and the page of all settings follow.
 
 import Foundation
+import SettingFiles
 import TestSupport
 import Testing
 import TouchstonePolicy
@@ -34,7 +35,7 @@ struct ConfigurationTableTests {
 
   // MARK: What the reading takes
 
-  /// A value of one setting alone, and whether the reading takes it. What another setting must say beside it is no matter here.
+  /// A value of one setting alone, and whether the reading takes it. Errors about other settings do not matter here.
   private struct Trial: CustomTestStringConvertible {
     let setting: ConfigurationSetting
     let text: String
@@ -52,6 +53,7 @@ struct ConfigurationTableTests {
     case .integer(let bounds):
       [("\(bounds.lowerBound)", true), ("\(bounds.upperBound)", true), ("\(bounds.lowerBound - 1)", false)]
         + [("\(bounds.upperBound + 1)", false), ("many", false)]
+    case .share: [("0", true), ("1", true), ("0.5", true), ("-0.1", false), ("1.01", false), ("nan", false)]
     case .duration(let bounds), .age(let bounds):
       [("\(bounds.lowerBound.components.seconds)s", true), ("\(bounds.upperBound.components.seconds)s", true)]
         + [
@@ -101,6 +103,23 @@ struct ConfigurationTableTests {
     #expect(standard.settingsOtherThan(in: written).isEmpty)
     #expect(standard.watchFiles == written.watchFiles)
     #expect(standard.service.policies == written.service.policies)
+  }
+
+  @Test("A secret is found wherever a row says that there is one, and a store's password in its URI")
+  func secrets() throws {
+    let hash = KeyRow(.form("a hash"), isSecret: true, "").named("hash")
+    let row = KeyRow(.map(.list(.section([hash, KeyRow(.boolean, "").named("open")]), 1...2), atMost: 2), "")
+    let setting = ConfigurationSetting(path: ["operators"], row: row)
+    #expect(setting.mayHoldSecret)
+    for (text, isSecret) in [
+      ("{ann: [{hash: x}]}", true), ("{ann: [{open: true}]}", false), ("{}", false), ("x", false),
+    ] {
+      var errors: [YAMLError] = []
+      let node = try #require(setting.node([text], of: setting.variable, errors: &errors))
+      #expect(node.holdsSecret(row) == isSecret, "\(text)")
+    }
+    let secret = ConfigurationTable.settings.filter(\.mayHoldSecret).map(\.name)
+    #expect(secret == ["store"])
   }
 
   // MARK: The pages

@@ -280,7 +280,7 @@ struct CallerTests {
       service.service.handshakeFailed(
         from: RPCPeer.stranger.address, reason: "certificate has expired", asksForCertificate: true)
     }
-    let line = try #require(service.log.entries.first)
+    let line = try #require(service.troubles.first)
     #expect(line.message == "a TLS handshake failed")
     #expect(line.metadata["reason"] == "certificate has expired")
     #expect(service.log.entries.count < 100)

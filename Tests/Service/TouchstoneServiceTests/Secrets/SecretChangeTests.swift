@@ -257,6 +257,6 @@ struct SecretChangeTests {
     for secret in ["correct horse", "battery staple", "tr0ub4dor", Base64URL.encode(verifier), "\(verifier)"] {
       #expect(!texts.contains(secret))
     }
-    #expect(service.log.entries.isEmpty)
+    #expect(service.troubles.isEmpty)
   }
 }

@@ -368,7 +368,7 @@ struct SecretPhasesTests {
     let (service, _) = try await start()
     try service.changeProfile { $0.passcode?.verifier = [1, 2, 3] }
     #expect(await refusal { try await service.attempt(.typed(Self.passcode)) }.code == .dataLoss)
-    #expect(service.log.entries.count == 1)
+    #expect(service.troubles.count == 1)
   }
 
   @Test func aDamagedKeyIsDataLossAndNoTrap() async throws {
@@ -378,6 +378,6 @@ struct SecretPhasesTests {
     record.credential = .hardwareKeys([HardwareKeyRecord(publicKey: [4, 1, 2], protection: .biometryCurrentSet)])
     try service.store.change(.putBinding(record))
     #expect(await refusal { try await service.submit(phone, service.begin(phone)) }.code == .dataLoss)
-    #expect(service.log.entries.count == 1)
+    #expect(service.troubles.count == 1)
   }
 }

@@ -28,6 +28,8 @@ final class TestService: Sendable {
   private let callCount: CallCount
   /// The bearer key that each call sends.
   private let key: String?
+  /// What each call sends as the place in its trace.
+  private let traceparent: String?
 
   /// - Parameters:
   ///   - keys: shared with another service where both are replicas of one.
@@ -37,7 +39,7 @@ final class TestService: Sendable {
   static func start(
     store: MemoryStore = MemoryStore(), clock: TestClock = TestClock(), keys: KeyRing = .ephemeral(),
     secrets: (any SecretExecutor)? = nil, timer: any DelayedExecutor = DispatchTimer(), connections: Int = 1,
-    metrics: MetricRegistry = MetricRegistry(),
+    metrics: MetricRegistry = MetricRegistry(), tracer: CallTracer? = nil,
     _ configure: (inout ServiceConfiguration) -> Void = { _ in }
   ) async throws -> TestService {
     var configuration = ServiceConfiguration()
@@ -47,6 +49,7 @@ final class TestService: Sendable {
     var environment = ServiceEnvironment(
       clock: { clock.now }, verificationThreads: 2, secrets: secrets ?? SecretWorkers(threads: 1), timer: timer)
     environment.metrics = metrics
+    environment.tracer = tracer
     environment.monotonicClock = { MonotonicTime(nanoseconds: UInt64(clock.now.microseconds) * 1_000) }
     let service = TouchstoneService(
       configuration: configuration, store: store, keys: keys, eventLoopCount: connections,
@@ -63,7 +66,7 @@ final class TestService: Sendable {
   private init(
     _ store: MemoryStore, _ clock: TestClock, _ log: InMemoryLogHandler, _ keys: KeyRing,
     _ service: TouchstoneService, _ server: RPCServer, _ connections: [RPCClientConnection],
-    callCount: CallCount = CallCount(), key: String? = nil
+    callCount: CallCount = CallCount(), key: String? = nil, traceparent: String? = nil
   ) {
     self.store = store
     self.clock = clock
@@ -74,11 +77,18 @@ final class TestService: Sendable {
     self.connections = connections
     self.callCount = callCount
     self.key = key
+    self.traceparent = traceparent
   }
 
   /// The same service, called with a key.
   func authorized(by key: String) -> TestService {
     TestService(store, clock, log, keys, service, server, connections, callCount: callCount, key: key)
+  }
+
+  /// The same service, called within a trace.
+  func traced(by traceparent: String) -> TestService {
+    TestService(
+      store, clock, log, keys, service, server, connections, callCount: callCount, key: key, traceparent: traceparent)
   }
 
   private static func connect(to address: SocketAddress) async throws -> RPCClientConnection {
@@ -101,6 +111,7 @@ final class TestService: Sendable {
     let number = callCount.next()
     var call = RPCClientRequest(path: "/touchstone.v1.\(method)", message: try request.encoded())
     if let language { call.metadata.append("accept-language", language) }
+    if let traceparent { call.metadata.append("traceparent", traceparent) }
     if let key { call.metadata.append("authorization", "Bearer \(key)") }
     let result = await withCheckedContinuation { [call] done in
       connections[number % connections.count].start(call) { done.resume(returning: $0) }
@@ -129,6 +140,9 @@ final class TestService: Sendable {
   func replaceCallers(_ callers: [CallerDefinition]?) {
     service.replaceCallers(callers)
   }
+
+  /// What was logged for the operator: all but the lines of decisions.
+  var troubles: [InMemoryLogHandler.Entry] { log.entries.filter { $0.level > .info } }
 
   var events: [EventDraft] { store.records.events.compactMap(\.event) }
 }

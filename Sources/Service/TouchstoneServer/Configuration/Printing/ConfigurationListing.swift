@@ -43,7 +43,7 @@ extension EffectiveConfiguration {
     }
   }
 
-  /// Of a section that is not written.
+  /// The lines of a section that is not written.
   private func defaults(of section: ConfigurationSetting) -> [String] {
     let inner = section.row.shape.keys.flatMap { row -> [String] in
       let setting = ConfigurationSetting(path: section.path + [row.name], row: row)
@@ -79,13 +79,11 @@ extension EffectiveConfiguration {
   }
 
   private func shown(_ node: YAMLNode, _ setting: ConfigurationSetting) -> JSONText {
-    if setting.row.isSecret || setting.path == ["keys"] && node.place.source == KeySource.environmentVariable {
-      return .text(Self.mask)
-    }
+    if node.place.source == KeySource.environmentVariable { return .text(Self.mask) }
     if case .store = setting.row.shape, case .server(let kind, let place) = configuration.store, place.hasSecret {
       return .text("\(kind.name)://\(Self.mask)@\(place)")
     }
-    return node.json(setting.row.shape)
+    return node.json(setting.row)
   }
 
   private func source(of place: YAMLPlace) -> String {
@@ -102,31 +100,16 @@ extension ListedSetting {
 }
 
 extension YAMLNode {
-  /// Values that no row describes are texts.
-  fileprivate func json(_ shape: ValueShape?) -> JSONText {
-    switch (content, shape) {
-    case (.scalar(let text), let shape): shape?.json(of: text) ?? .text(text)
-    case (.sequence(let nodes), let shape): .list(nodes.map { $0.json(shape?.elementShape) })
-    case (.mapping(let entries), let shape):
-      .object(entries.map { entry in .init(entry.key.name, entry.value.json(shape?.shape(of: entry.key.name))) })
-    }
-  }
-}
-
-extension ValueShape {
-  fileprivate var elementShape: ValueShape? {
-    switch self {
-    case .list(let shape, _): shape
-    case .either(let shapes): shapes.lazy.compactMap(\.elementShape).first
-    default: nil
-    }
-  }
-
-  fileprivate func shape(of key: String) -> ValueShape? {
-    switch self {
-    case .map(let shape, _): shape
-    case .section, .either: keys.first { $0.name == key }?.shape
-    default: nil
+  /// Secrets are masked. Values that no row describes are texts.
+  fileprivate func json(_ row: KeyRow?) -> JSONText {
+    if row?.isSecret == true { return .text(EffectiveConfiguration.mask) }
+    switch content {
+    case .scalar(let text): return row?.shape.json(of: text) ?? .text(text)
+    case .sequence(let nodes):
+      let element = row?.shape.elementShape.map { KeyRow($0, "") }
+      return .list(nodes.map { $0.json(element) })
+    case .mapping(let entries):
+      return .object(entries.map { .init($0.key.name, $0.value.json(row?.shape.row(of: $0.key.name))) })
     }
   }
 }
@@ -135,7 +118,7 @@ extension JSONText {
   /// Whether it takes lines of its own in YAML.
   fileprivate var isBlock: Bool {
     switch self {
-    case .text, .integer, .boolean: false
+    case .text, .integer, .number, .boolean: false
     case .list(let values): values.contains(where: \.isBlock) || yamlWord.utf8.count > 80
     case .object(let members): !members.isEmpty
     }
@@ -146,6 +129,7 @@ extension JSONText {
     switch self {
     case .text(let text): Self.isPlain(text) ? text : Self.quoted(text)
     case .integer(let number): "\(number)"
+    case .number(let number): "\(number)"
     case .boolean(let value): "\(value)"
     case .list(let values): "[\(values.map(\.yamlWord).joined(separator: ", "))]"
     case .object(let members):
@@ -155,7 +139,7 @@ extension JSONText {
 
   fileprivate func yamlLines(_ indentation: String) -> [String] {
     switch self {
-    case .text, .integer, .boolean: ["\(indentation)\(yamlWord)"]
+    case .text, .integer, .number, .boolean: ["\(indentation)\(yamlWord)"]
     case .list(let values):
       values.flatMap { value -> [String] in
         guard value.isBlock else { return ["\(indentation)- \(value.yamlWord)"] }

@@ -3,7 +3,7 @@
 internal import TouchstoneStore
 
 package enum ConfigurationSchema {
-  /// Of the file. What depends on several keys, and the form of most texts, only the service checks.
+  /// Only the service checks rules between several keys, and the form of most texts.
   package static var text: String {
     let head: [JSONText.Member] = [
       .init("$schema", .text("https://json-schema.org/draft/2020-12/schema")),
@@ -39,6 +39,8 @@ package enum ConfigurationSchema {
         .init("type", .text("integer")), .init("minimum", .integer(bounds.lowerBound)),
         .init("maximum", .integer(bounds.upperBound)),
       ]
+    case .share:
+      return [.init("type", .text("number")), .init("minimum", .integer(0)), .init("maximum", .integer(1))]
     case .duration: return [text, .init("pattern", .text("^[0-9]+[smh]$"))]
     case .age: return [text, .init("pattern", .text("^[0-9]+[smhd]$"))]
     // 9 and 9.3 are numbers without quotation marks.
@@ -72,6 +74,7 @@ extension ValueShape {
   func json(of text: String) -> JSONText {
     switch self {
     case .integer: Int(text).map { .integer($0) } ?? .text(text)
+    case .share: Double(text).map { .number($0) } ?? .text(text)
     case .boolean: ["true": .boolean(true), "false": .boolean(false)][text] ?? .text(text)
     case .either(let shapes): shapes.first?.json(of: text) ?? .text(text)
     default: .text(text)

@@ -3,6 +3,8 @@
 indirect enum JSONText: Sendable, Hashable {
   case text(String)
   case integer(Int)
+  /// Finite.
+  case number(Double)
   case boolean(Bool)
   case list([JSONText])
   case object([Member])
@@ -23,6 +25,7 @@ indirect enum JSONText: Sendable, Hashable {
     switch self {
     case .text(let text): return Self.quoted(text)
     case .integer(let number): return "\(number)"
+    case .number(let number): return "\(number)"
     case .boolean(let value): return "\(value)"
     case .list(let values):
       let line = "[\(values.map { $0.lines() }.joined(separator: ", "))]"

@@ -1,5 +1,5 @@
-// Where the settings of a process come from. A flag takes precedence over a variable of the environment, a variable over the file, and the
-// file over the default.
+// The sources of a process's settings. A flag takes precedence over a variable of the environment, a variable over the
+// file, and the file over the default.
 
 internal import Glibc
 internal import SettingFiles
@@ -29,8 +29,8 @@ package struct ConfigurationSources: Sendable {
     self.keys = keys
   }
 
-  /// Takes secrets out of the environment, so that neither child processes nor readers of /proc/PID/environ see them. Must be
-  /// called before there are other threads.
+  /// Takes secrets out of the environment, so that neither child processes nor readers of /proc/PID/environ see them.
+  /// Must be called before there are other threads.
   ///
   /// - Parameter flags: the arguments that are flags of settings.
   package static func take(flags: [String] = []) throws(Failure) -> ConfigurationSources {

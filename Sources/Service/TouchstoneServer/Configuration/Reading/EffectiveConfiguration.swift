@@ -1,4 +1,5 @@
-// A configuration with the tree of nodes that it was read from: the file's, with the values of variables and flags in place.
+// A configuration with the tree of nodes that it was read from: the file's, with the values of variables and flags in
+// place.
 
 internal import SettingFiles
 
@@ -54,14 +55,10 @@ package struct EffectiveConfiguration {
 
   private static func requireNoSecret(in root: YAMLNode, _ path: String) throws(ConfigurationErrors) {
     for setting in ConfigurationTable.settings where setting.mayHoldSecret {
-      guard let node = root.value(at: setting.path[...]) else { continue }
-      if case .store = setting.row.shape {
-        guard case .scalar(let text) = node.content, (try? StoreSetting(parsing: text))?.hasSecret == true else {
-          continue
-        }
-      }
+      guard let node = root.value(at: setting.path[...]), node.holdsSecret(setting.row) else { continue }
+      let secret = setting.row.shape == .store ? "a password" : "a secret"
       throw ConfigurationErrors(
-        path, "other users can read this file, and \(setting.name) holds a password: run chmod o-r on it")
+        path, "other users can read this file, and \(setting.name) holds \(secret): run chmod o-r on it")
     }
   }
 
@@ -78,14 +75,14 @@ extension YAMLNode {
     return entries.first { $0.key.name == name }?.value.value(at: path.dropFirst())
   }
 
-  /// Whether the file has mappings, or nothing, on the way to a value. Otherwise its mistake is to be reported.
+  /// Whether each section on the way to a value is a mapping or missing. Otherwise the file's mistake is to be
+  /// reported.
   fileprivate func hasRoom(for path: [String]) -> Bool {
-    guard path.count > 1, let top = value(at: path.prefix(1)) else { return true }
-    if case .mapping = top.content, path.count > 2, let next = value(at: path.prefix(2)) {
-      if case .mapping = next.content { return true } else { return false }
+    (1..<path.count).allSatisfy { count in
+      guard let section = value(at: path.prefix(count)) else { return true }
+      if case .mapping = section.content { return true }
+      return count == 1 && ConfigurationTable.rows.contains { $0.name == path[0] && $0.shape.takesText }
     }
-    if case .mapping = top.content { return true }
-    return ConfigurationTable.rows.contains { $0.name == path[0] && $0.shape.takesText }
   }
 
   /// Sets one value, and makes the mappings on the way to it. A single value on the way, such as `http: ADDRESS` before

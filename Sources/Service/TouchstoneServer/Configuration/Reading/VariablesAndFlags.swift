@@ -1,4 +1,4 @@
-// Which setting a variable of the environment or a flag sets. Pure.
+// Finds the setting that a variable of the environment or a flag sets. Pure.
 
 internal import SettingFiles
 
@@ -11,7 +11,7 @@ struct GivenValue: Sendable {
 }
 
 extension [GivenValue] {
-  /// Of one value for all of a section and one for a key in it, neither takes precedence.
+  /// If one value is for all of a section and another for a key in it, neither takes precedence.
   fileprivate var overlaps: [YAMLError] {
     flatMap { value in
       filter { $0.path.count > value.path.count && $0.path.starts(with: value.path) }.map { other in
@@ -19,6 +19,11 @@ extension [GivenValue] {
       }
     }
   }
+}
+
+/// The variables of `touchstone admin`, which an operator may have set in a shell from which they start other commands, too.
+package enum AdminVariables {
+  package static let prefix = ConfigurationSetting.prefix + "ADMIN_"
 }
 
 /// The variables of the environment with the service's prefix.
@@ -31,7 +36,7 @@ enum SettingVariables {
     let settings = Dictionary(uniqueKeysWithValues: ConfigurationTable.settings.map { ($0.variable, $0) })
     var values: [GivenValue] = []
     var errors: [YAMLError] = []
-    for (name, text) in variables.sorted(by: { $0.name < $1.name }) where !others.contains(name) {
+    for (name, text) in variables.sorted(by: { $0.name < $1.name }) where !isOther(name) {
       if let setting = settings[name] {
         // Files that set every variable leave some of them empty. The keys' variable holds no path: see `KeySource`.
         guard !text.isEmpty, name != KeySource.environmentVariable else { continue }
@@ -45,6 +50,10 @@ enum SettingVariables {
     errors += values.overlaps
     guard errors.isEmpty else { throw ConfigurationErrors(nil, errors) }
     return values
+  }
+
+  private static func isOther(_ name: String) -> Bool {
+    others.contains(name) || name.hasPrefix(AdminVariables.prefix)
   }
 
   /// Without the value, which may be a secret.
@@ -61,7 +70,8 @@ enum SettingVariables {
   }
 }
 
-/// Variables that Kubernetes sets in each container for a service, such as one that is named touchstone or touchstone-http.
+/// Variables that Kubernetes sets in each container for a service, such as one that is named touchstone or
+/// touchstone-http.
 enum KubernetesVariables {
   private static let protocols = ["TCP", "UDP", "SCTP"]
 
@@ -116,13 +126,17 @@ package enum SettingFlags {
   }
 
   private static func value(of setting: ConfigurationSetting, _ texts: [String]) throws(Failure) -> GivenValue {
-    let showsSecret =
-      setting.row.isSecret
-      || setting.row.shape == .store && texts.contains { (try? StoreSetting(parsing: $0))?.hasSecret == true }
-    guard !showsSecret else { throw .secretInFlag(setting.flag, variable: setting.variable) }
     var errors: [YAMLError] = []
     guard let node = setting.node(texts, of: setting.flag, errors: &errors), errors.isEmpty else {
       throw Failure(ConfigurationErrors(nil, errors))
+    }
+    if node.holdsSecret(setting.row) {
+      if setting.row.shape == .store { throw .passwordInFlag(setting.flag, variable: setting.variable) }
+      throw Failure(
+        kind: .usage,
+        message:
+          "\(setting.flag): a list of processes would show the secret: give it in \(setting.variable) or the configuration"
+      )
     }
     return GivenValue(path: setting.path, source: setting.flag, node: node)
   }
@@ -173,7 +187,7 @@ extension ValueShape {
 }
 
 extension Failure {
-  package static func secretInFlag(_ flag: String, variable: String) -> Failure {
+  package static func passwordInFlag(_ flag: String, variable: String) -> Failure {
     Failure(
       kind: .usage,
       message: "\(flag): a list of processes would show the password: keep it in a file that the URI names "

@@ -1,6 +1,7 @@
 // Every key of the configuration: its kind, its bounds, its default and its meaning.
 //
-// The keys that the reading accepts, the variables, the flags, the schema and docs/CONFIGURATION.md follow from these rows.
+// The keys that the reading accepts, the variables, the flags, the schema and docs/CONFIGURATION.md follow from these
+// rows.
 
 internal import SettingFiles
 internal import TouchstoneConsole
@@ -32,6 +33,9 @@ extension ProcessConfiguration.Key: ConfigurationKey {
       KeyRow(
         .either([.endpoint, HTTPPart.section]), .words("no HTTP"),
         "The address for HTTP, which only this machine reaches; or one for each part.")
+    case .log: KeyRow(LogSettings.Key.section, "The log, on stderr.")
+    case .traces:
+      KeyRow(TraceSettings.Key.section, "The collector of calls' spans. Without it no call is traced.")
     case .attestation:
       KeyRow(AttestationFiles.Key.section, "Which certificates of phones' and authenticators' keys are trusted.")
     case .applications:
@@ -70,12 +74,13 @@ extension ProcessConfiguration.Key: ConfigurationKey {
       KeyRow(.text(bytes: 1...ServiceConfiguration.maximumIssuerBytes), "touchstone", "The issuer of every token.")
     case .evaluationLifetime:
       KeyRow(
-        .integer(SettingReader.lifetimeSeconds), "120", "How long an evaluation stays open, if its policy does not say."
+        .integer(SettingReader.lifetimeSeconds), "120",
+        "How long an evaluation stays open, if its policy does not set it."
       )
     case .tokenLifetime:
       KeyRow(
         .integer(SettingReader.lifetimeSeconds), .words("300 for logins, 120 for payments"),
-        "How long a token is valid, if its policy does not say.")
+        "How long a token is valid, if its policy does not set it.")
     case .ticketLifetime: KeyRow(.integer(SettingReader.lifetimeSeconds), "120", "How long a binding ticket is valid.")
     case .policies:
       KeyRow(
@@ -107,6 +112,26 @@ extension HTTPPart: ConfigurationKey {
     switch self {
     case .everybody: KeyRow(.endpoint, "The address for services that verify tokens: the keys, and where they are.")
     case .operators: KeyRow(.endpoint, "The address for monitoring and operators: metrics, the console.")
+    }
+  }
+}
+
+extension LogSettings.Key: ConfigurationKey {
+  var row: KeyRow {
+    switch self {
+    case .level: KeyRow(.word(LogSettings.levels.map(\.0)), "info", "From which level on lines are written.")
+    case .format: KeyRow(.word(LogSettings.formats.map(\.0)), "text", "Lines for people, or one JSON object a line.")
+    }
+  }
+}
+
+extension TraceSettings.Key: ConfigurationKey {
+  var row: KeyRow {
+    switch self {
+    case .endpoint:
+      KeyRow(.endpoint, isRequired: true, "An OpenTelemetry collector that takes OTLP over gRPC.")
+    case .sample: KeyRow(.share, "0.01", "The share of the calls that begin a trace.")
+    case .authorities: KeyRow(.path, .words("plaintext"), "PEM: the authorities of the collector's certificate.")
     }
   }
 }

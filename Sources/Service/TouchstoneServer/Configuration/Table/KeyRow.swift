@@ -1,4 +1,4 @@
-// What the table says of one key. The reading, the variables, the flags, the schema and the pages follow from it.
+// A row of the table of keys. The reading, the variables, the flags, the schema and the pages follow from it.
 
 internal import TouchstonePolicy
 
@@ -10,6 +10,8 @@ indirect enum ValueShape: Sendable, Hashable {
   case word([String])
   case boolean
   case integer(ClosedRange<Int>)
+  /// From 0 to 1.
+  case share
   case duration(ClosedRange<Duration>)
   /// A duration that may also be in days.
   case age(ClosedRange<Duration>)
@@ -132,6 +134,7 @@ extension ValueShape {
     case .word(let words): words.joined(separator: ", ")
     case .boolean: "true, false"
     case .integer(let bounds): "\(bounds.lowerBound) to \(bounds.upperBound)"
+    case .share: "a number from 0 to 1"
     case .duration(let bounds), .age(let bounds): "a time, \(bounds.lowerBound.words) to \(bounds.upperBound.words)"
     case .version: "a version"
     case .path: "a path"

@@ -1,0 +1,62 @@
+// Why an admin command did not do what it was called for.
+
+internal import ArgumentParser
+internal import Glibc
+internal import TerminalText
+internal import TouchstoneClient
+internal import TouchstoneServer
+
+struct AdminFailure: Error {
+  let exitCode: Int32
+  let lines: [String]
+
+  init(exitCode: Int32, lines: [String]) {
+    self.exitCode = exitCode
+    self.lines = lines
+  }
+
+  init(_ status: ExitStatus, _ message: String) {
+    self.init(exitCode: status.rawValue, lines: ["touchstone: \(message)"])
+  }
+
+  init(_ failure: Failure) {
+    self.init(exitCode: ExitStatus(failure.kind).rawValue, lines: failure.lines)
+  }
+
+  /// The service refused a call, or did not get it.
+  init(_ error: TouchstoneError, at target: String) {
+    let fields = error.fieldViolations.map { "touchstone: \(printable($0.field)) \(printable($0.description))" }
+    let name = [error.code.description, error.reason].compactMap(\.self).joined(separator: ", ")
+    let message = "\(printable(error.message)) (\(printable(name)))"
+    let line =
+      switch error.code {
+      case .unavailable, .deadlineExceeded: "\(printable(target)) does not answer: \(message)"
+      case .unimplemented: "\(printable(target)) is no service that this version can call: \(message)"
+      // The client itself says so, too: it sends no key in plaintext to another machine.
+      case .unauthenticated: "no valid credentials for \(printable(target)), see --key-file and --tls: \(message)"
+      default: message
+      }
+    // The message repeats the fields.
+    self.init(exitCode: error.code.exitCode, lines: fields.isEmpty ? ["touchstone: \(line)"] : fields)
+  }
+
+  func end() -> Never {
+    for line in lines { printError(line) }
+    exit(exitCode)
+  }
+}
+
+extension RPCCode {
+  fileprivate var exitCode: Int32 {
+    switch self {
+    case .invalidArgument: ExitStatus.usage.rawValue
+    case .failedPrecondition: EXIT_FAILURE
+    case .notFound, .outOfRange: ExitStatus.noInput.rawValue
+    case .unavailable, .deadlineExceeded, .unimplemented, .cancelled: ExitStatus.unavailable.rawValue
+    case .resourceExhausted, .aborted: ExitStatus.lockedData.rawValue
+    case .unauthenticated, .permissionDenied: ExitStatus.unprotected.rawValue
+    case .dataLoss: ExitStatus.corruptData.rawValue
+    default: ExitStatus.wrongAnswer.rawValue
+    }
+  }
+}

@@ -1,0 +1,124 @@
+// `touchstone admin profile …`: a person's account in an application.
+
+internal import ArgumentParser
+internal import TerminalText
+internal import TouchstoneClient
+internal import TouchstoneCodec
+
+struct AdminProfile: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "profile", abstract: "A person's account in an application.",
+    subcommands: [Show.self, Explain.self, Settings.self, ProfileEvents.self, Erase.self])
+
+  struct Show: AdminCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Show a profile: its bindings, devices, passcode, gesture and switches.",
+      discussion: "With --json: a GetProfileResponse. At most 100 bindings; `admin binding list` has all.")
+
+    @OptionGroup var profile: ProfileArguments
+    @OptionGroup var options: AdminOptions
+
+    func perform(_ session: AdminSession) async throws(AdminFailure) {
+      let answer = try await session.profile(profile)
+      if session.isJSON { return try session.printJSON(answer) }
+      printLine("profile \(shown(profile.profileID)) of application \(shown(profile.applicationID))")
+      session.print("bindings", BindingSheet.table(answer.bindings, session))
+      session.print("devices", DeviceSheet.table(answer, session))
+      session.print("secrets", SettingsSheet.table(answer.secrets, session))
+      session.print("switches", SettingsSheet.table(answer.settings ?? V1.UnlockSettings(), session))
+      for advisory in answer.advisories { printLine("\n\(printable(advisory))") }
+    }
+  }
+
+  struct Settings: AdminCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Show or change a profile's switches: which ways to unlock are on.",
+      discussion: """
+        Without a switch, shows them. With --gesture off, the service erases the gesture; a passcode that is switched off stays. \
+        With --json: an UnlockSettings. An unknown profile has the switches of a new one.
+        """)
+
+    @OptionGroup var profile: ProfileArguments
+
+    @Option(help: ArgumentHelp("Everything that biometrics unlock.", valueName: "on|off"))
+    var biometry: Switch?
+
+    @Option(help: ArgumentHelp("The gesture.", valueName: "on|off"))
+    var gesture: Switch?
+
+    @Option(help: ArgumentHelp("The passcode.", valueName: "on|off"))
+    var passcode: Switch?
+
+    @Option(
+      help: ArgumentHelp("What to offer first: biometry, gesture, passcode or none.", valueName: "factor"))
+    var preferred: Preference?
+
+    @OptionGroup var options: AdminOptions
+
+    func perform(_ session: AdminSession) async throws(AdminFailure) {
+      let request = V1.GetUnlockSettingsRequest(applicationID: profile.applicationID, profileID: profile.profileID)
+      let settings = try await session.call(session.client.getUnlockSettings, request).settings ?? V1.UnlockSettings()
+      try await show(change.map { change in change(settings) } ?? settings, isChange: change != nil, session)
+    }
+
+    /// `nil` if no switch was given.
+    private var change: ((V1.UnlockSettings) -> V1.UnlockSettings)? {
+      if biometry == nil, gesture == nil, passcode == nil, preferred == nil { return nil }
+      return { settings in
+        var settings = settings
+        settings.biometryEnabled = biometry?.isOn ?? settings.biometryEnabled
+        settings.gestureEnabled = gesture?.isOn ?? settings.gestureEnabled
+        settings.passcodeEnabled = passcode?.isOn ?? settings.passcodeEnabled
+        settings.preferred = preferred?.factor ?? settings.preferred
+        return settings
+      }
+    }
+
+    private func show(
+      _ settings: V1.UnlockSettings, isChange: Bool, _ session: AdminSession
+    ) async throws(AdminFailure) {
+      var settings = settings
+      if isChange {
+        let request = V1.SetUnlockSettingsRequest(
+          applicationID: profile.applicationID, profileID: profile.profileID, settings: settings)
+        settings = try await session.call(session.client.setUnlockSettings, request).settings ?? settings
+      }
+      if session.isJSON { return try session.printJSON(settings) }
+      session.print(SettingsSheet.table(settings, session))
+    }
+  }
+
+  enum Switch: String, ExpressibleByArgument, CaseIterable {
+    case on, off
+
+    var isOn: Bool { self == .on }
+  }
+
+  enum Preference: String, ExpressibleByArgument, CaseIterable {
+    case biometry, gesture, passcode, none
+
+    var factor: V1.Factor {
+      switch self {
+      case .biometry: .biometry
+      case .gesture: .gesture
+      case .passcode: .passcode
+      case .none: .unspecified
+      }
+    }
+  }
+}
+
+extension AdminSession {
+  func profile(_ profile: ProfileArguments) async throws(AdminFailure) -> V1.GetProfileResponse {
+    try await call(
+      client.getProfile, V1.GetProfileRequest(applicationID: profile.applicationID, profileID: profile.profileID))
+  }
+
+  /// A table under its name, or a line that there is nothing.
+  func print(_ name: String, _ table: TextTable) {
+    printLine("")
+    if table.isEmpty { return printLine("no \(name)") }
+    printLine("\(name):")
+    print(table)
+  }
+}

@@ -1,0 +1,104 @@
+// One run of an admin command: its client, and what it prints.
+
+internal import Dispatch
+internal import Glibc
+internal import ServiceDestination
+internal import TerminalText
+internal import TouchstoneClient
+internal import TouchstoneCodec
+
+struct AdminSession: Sendable {
+  let client: TouchstoneClient
+  let configuration: TouchstoneClientConfiguration
+  /// Each address of the service.
+  let targets: [String]
+  let isJSON: Bool
+  private let isUTC: Bool
+  /// Of the terminal that stdout is; `nil` if it is none.
+  private let width: Int?
+
+  init(_ options: AdminOptions) throws(AdminFailure) {
+    let destination = try options.effectiveDestination()
+    let access = try destination.access()
+    targets = destination.targets
+    var configuration = TouchstoneClientConfiguration(
+      target: targets.joined(separator: ","), maximumConnections: 1, metadata: access.metadata)
+    configuration.tls = access.tls
+    configuration.defaultTimeout = .seconds(options.timeout)
+    self.configuration = configuration
+    client = TouchstoneClient(configuration: configuration)
+    isJSON = options.json
+    isUTC = options.utc
+    width = Self.terminalWidth
+    // Each call of localtime_r would read the zone anew otherwise.
+    tzset()
+  }
+
+  /// Ends the process after the command.
+  func run(_ perform: @escaping @Sendable (AdminSession) async throws(AdminFailure) -> Void) -> Never {
+    Task {
+      do throws(AdminFailure) {
+        try await perform(self)
+      } catch {
+        error.end()
+      }
+      await client.close()
+      exit(EXIT_SUCCESS)
+    }
+    dispatchMain()
+  }
+
+  func call<Request, Response>(
+    _ method: UnaryMethod<Request, Response>, _ request: Request
+  ) async throws(AdminFailure) -> Response {
+    do throws(TouchstoneError) {
+      return try await method(request)
+    } catch {
+      throw failure(error)
+    }
+  }
+
+  func failure(_ error: TouchstoneError) -> AdminFailure {
+    AdminFailure(error, at: configuration.target)
+  }
+
+  // MARK: Output
+
+  func printJSON(_ message: some WireMessage) throws(AdminFailure) {
+    do throws(EncodingError) {
+      printLine(printable(json: try message.json()))
+    } catch {
+      throw AdminFailure(.wrongAnswer, "the answer cannot be printed: \(error.field) \(error.reason)")
+    }
+  }
+
+  func print(_ table: TextTable) {
+    for line in table.lines(width: width) { printLine(line) }
+  }
+
+  /// Words in one line, or in several that are indented if the terminal is too narrow.
+  func print(words: [String]) {
+    for line in wrapped(words, width: width, indent: 4) { printLine(line) }
+  }
+
+  /// RFC 3339, in whole seconds: a person compares them with a clock. "-" without a time.
+  func text(_ time: V1.Timestamp?) -> String {
+    guard let time else { return "-" }
+    let offset = isUTC ? nil : Self.localOffsetMinutes(at: time.seconds)
+    return time.rfc3339(offsetMinutes: offset, hasFraction: false) ?? "\(time.seconds) s"
+  }
+
+  private static func localOffsetMinutes(at seconds: Int64) -> Int64 {
+    var seconds = time_t(seconds)
+    var parts = tm()
+    return localtime_r(&seconds, &parts) == nil ? 0 : Int64(parts.tm_gmtoff / 60)
+  }
+
+  private static var terminalWidth: Int? {
+    var size = winsize()
+    guard isatty(STDOUT_FILENO) == 1, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+      return nil
+    }
+    return Int(size.ws_col)
+  }
+}

@@ -1,0 +1,223 @@
+// One line of the log as bytes. Pure.
+
+internal import Logging
+internal import TouchstonePolicy
+internal import TouchstoneService
+
+/// Writes a line of text or a JSON object. A line is one line whatever its values hold: control characters are escaped.
+struct LogLine {
+  /// Of one value, escaped. The longest of our own are lists of policies or callers.
+  static let maximumValueBytes = 4_096
+  /// Of one line. Beyond this the rest of the fields is left out, and the line says so.
+  static let maximumBytes = 16_384
+
+  /// The object's own keys. A field of the same name gets an underscore behind it.
+  private static let ownKeys: Set<String> = ["time", "level", "message", "truncated"]
+
+  private let format: LogSettings.Format
+  private(set) var bytes: [UInt8]
+
+  static func bytes(
+    _ message: String, _ level: Logger.Level, _ metadata: Logger.Metadata, at time: UnixTime,
+    as format: LogSettings.Format
+  ) -> [UInt8] {
+    var line = LogLine(format)
+    line.begin(message, level, at: time)
+    if case .stringConvertible(let value)? = metadata[DecisionFields.key], let fields = value as? DecisionFields {
+      // The most frequent lines.
+      fields.forEach { name, value in line.add(name, value) }
+      if metadata.count > 1 { line.add(metadata.filter { $0.key != DecisionFields.key }) }
+    } else {
+      line.add(metadata)
+    }
+    line.end()
+    return line.bytes
+  }
+
+  private mutating func add(_ metadata: Logger.Metadata) {
+    let fields = metadata.count > 1 ? metadata.sorted { $0.key < $1.key } : Array(metadata)
+    for (place, (key, value)) in fields.enumerated() {
+      guard bytes.count < Self.maximumBytes - Self.maximumValueBytes else {
+        return add("truncated", .number(Double(fields.count - place)))
+      }
+      add(Self.ownKeys.contains(key) ? key + "_" : key, DecisionFields.Value(value))
+    }
+  }
+
+  private init(_ format: LogSettings.Format) {
+    self.format = format
+    bytes = []
+    // Most lines are shorter.
+    bytes.reserveCapacity(320)
+  }
+
+  private mutating func begin(_ message: String, _ level: Logger.Level, at time: UnixTime) {
+    switch format {
+    case .text:
+      append(time)
+      append(" ")
+      bytes += level.rawValue.utf8
+      append(" ")
+      append(escaping: message)
+    case .json:
+      append("{\"time\":\"")
+      append(time)
+      append("\",\"level\":\"")
+      bytes += level.rawValue.utf8
+      append("\",\"message\":")
+      quote(message)
+    }
+  }
+
+  private mutating func add(_ name: String, _ value: DecisionFields.Value) {
+    switch format {
+    case .text:
+      append(" ")
+      append(escaping: name)
+      append("=")
+    case .json:
+      append(",")
+      quote(name)
+      append(":")
+    }
+    switch value {
+    case .text(let text): add(text)
+    // Double.description would write a whole number as 3.0.
+    case .number(let number): bytes += (Int(exactly: number)?.description ?? number.description).utf8
+    }
+  }
+
+  private mutating func add(_ text: String) {
+    var text = text
+    let isPlain = format == .text && text.withUTF8 { utf8 in !utf8.isEmpty && utf8.allSatisfy(Self.isWord) }
+    if isPlain { append(escaping: text) } else { quote(text) }
+  }
+
+  private mutating func end() {
+    append(format == .json ? "}\n" : "\n")
+  }
+
+  // MARK: Bytes
+
+  private mutating func append(_ text: StaticString) {
+    bytes += UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+  }
+
+  private mutating func quote(_ text: String) {
+    append("\"")
+    append(escaping: text)
+    append("\"")
+  }
+
+  /// As JSON escapes it. Cut at the bound, between characters.
+  private mutating func append(escaping text: String) {
+    let end = bytes.count + Self.maximumValueBytes
+    var text = text
+    text.withUTF8 { utf8 in
+      if utf8.count < Self.maximumValueBytes, utf8.allSatisfy(Self.isPlain) {
+        return bytes.append(contentsOf: utf8)
+      }
+      var place = 0
+      while place < utf8.count {
+        let count = Self.byteCount(ofCharacterAt: utf8[place])
+        guard bytes.count + Self.mostEscapedBytes < end else { return append("…") }
+        append(escaping: UnsafeBufferPointer(rebasing: utf8[place..<min(place + count, utf8.count)]))
+        place += count
+      }
+    }
+  }
+
+  /// "\u0000", and the mark of a cut.
+  private static let mostEscapedBytes = 6 + 3
+
+  /// Needs no quotation marks in text.
+  private static func isWord(_ byte: UInt8) -> Bool { byte > 0x20 && byte != UInt8(ascii: "\"") }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    (0x20..<0x7F).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+  }
+
+  /// UTF-8's, by the first byte.
+  private static func byteCount(ofCharacterAt byte: UInt8) -> Int {
+    switch byte {
+    case 0xF0...: 4
+    case 0xE0...: 3
+    case 0xC0...: 2
+    default: 1
+    }
+  }
+
+  private mutating func append(escaping character: UnsafeBufferPointer<UInt8>) {
+    guard let first = character.first else { return }
+    switch first {
+    case UInt8(ascii: "\n"): append("\\n")
+    case UInt8(ascii: "\t"): append("\\t")
+    case UInt8(ascii: "\""): append("\\\"")
+    case UInt8(ascii: "\\"): append("\\\\")
+    case 0..<0x20, 0x7F: appendHex(first)
+    // The second set of control characters, which terminals obey, too.
+    case 0xC2 where character.count > 1 && character[1] < 0xA0: appendHex(character[1])
+    default: bytes += character
+    }
+  }
+
+  private mutating func appendHex(_ byte: UInt8) {
+    append("\\u00")
+    for digit in [byte >> 4, byte & 15] { bytes.append(digit < 10 ? 0x30 + digit : 0x57 + digit) }
+  }
+
+  // MARK: Time
+
+  /// RFC 3339 in UTC, with milliseconds: "2026-11-24T09:03:09.123Z".
+  private mutating func append(_ time: UnixTime) {
+    let (day, ofDay) = time.seconds.dividedDown(by: 86_400)
+    let date = Self.date(day)
+    append(date.year / 100)
+    append(date.year % 100, then: "-")
+    append(date.month, then: "-")
+    append(date.day, then: "T")
+    append(ofDay / 3_600, then: ":")
+    append(ofDay / 60 % 60, then: ":")
+    append(ofDay % 60, then: ".")
+    let milliseconds = (time.microseconds - time.seconds * 1_000_000) / 1_000
+    append(milliseconds / 10)
+    bytes.append(0x30 + UInt8(milliseconds % 10))
+    append("Z")
+  }
+
+  /// In two digits.
+  private mutating func append(_ number: Int64, then separator: StaticString = "") {
+    bytes.append(0x30 + UInt8(number / 10))
+    bytes.append(0x30 + UInt8(number % 10))
+    append(separator)
+  }
+
+  /// The Gregorian date of a day, counted from 1970-01-01. Counts years from March on, so that the leap day is a year's last.
+  private static func date(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    let (era, ofEra) = (day + 719_468).dividedDown(by: 146_097)
+    let yearOfEra = (ofEra - ofEra / 1_460 + ofEra / 36_524 - ofEra / 146_096) / 365
+    let ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let fromMarch = (5 * ofYear + 2) / 153
+    let month = fromMarch < 10 ? fromMarch + 3 : fromMarch - 9
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, ofYear - (153 * fromMarch + 2) / 5 + 1)
+  }
+}
+
+extension Int64 {
+  /// Rounds down, so that the rest is not negative.
+  fileprivate func dividedDown(by divisor: Int64) -> (quotient: Int64, rest: Int64) {
+    let (quotient, rest) = quotientAndRemainder(dividingBy: divisor)
+    return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
+  }
+}
+
+extension DecisionFields.Value {
+  fileprivate init(_ value: Logger.MetadataValue) {
+    switch value {
+    case .string(let text): self = .text(text)
+    case .stringConvertible(let number as Int): self = .number(Double(number))
+    case .stringConvertible(let number as Double) where number.isFinite: self = .number(number)
+    default: self = .text(value.description)
+    }
+  }
+}

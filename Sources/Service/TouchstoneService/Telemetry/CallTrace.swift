@@ -1,0 +1,172 @@
+// One traced call while it runs.
+
+internal import DispatchRPC
+internal import Synchronization
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+internal import TouchstoneTraces
+
+/// What a call consists of. Each is a span below the call's.
+enum CallPart: String, Sendable {
+  /// The request becomes a value.
+  case decode
+  /// What the service sealed earlier is opened: an evaluation or a ticket.
+  case open
+  /// Records are read.
+  case read
+  /// A signature, a secret or an attestation is verified, with the wait for a place.
+  case verify
+  /// The rules are asked.
+  case decide
+  /// The changes become durable.
+  case commit
+}
+
+/// Notes the parts of a call. Few calls have one, so its lock costs nothing that counts. A call that is dropped without an answer is
+/// handed over, too.
+final class CallTrace: Sendable {
+  private struct State {
+    var call: TracedCall
+    var ids: TraceIDGenerator
+    var hasEnded = false
+  }
+
+  let id: TraceID
+  private let clock: SpanClock
+  private let state: Mutex<State>
+  private let export: @Sendable (TracedCall) -> Void
+
+  init(
+    _ call: TracedCall, since began: MonotonicTime, ids: TraceIDGenerator,
+    export: @escaping @Sendable (TracedCall) -> Void
+  ) {
+    id = call.traceID
+    clock = SpanClock()
+    self.export = export
+    var call = call
+    call.begin = clock.time(of: began)
+    state = Mutex(State(call: call, ids: ids))
+  }
+
+  deinit {
+    end(nil)
+  }
+
+  static func attributes(ofCall path: String, by caller: Caller) -> [TracedCall.Attribute] {
+    let names = path.split(separator: "/", maxSplits: 1)
+    return [
+      .init("rpc.system", .text("grpc")), .init("rpc.service", .text(String(names.first ?? ""))),
+      .init("rpc.method", .text(String(names.last ?? ""))), .init("touchstone.caller", .text(caller.identity)),
+    ]
+  }
+
+  func add(_ part: CallPart, since began: MonotonicTime) {
+    let end = clock.time(of: .now())
+    state.withLock { state in
+      guard !state.hasEnded, state.call.parts.count < TracedCall.maximumParts else { return }
+      let id = state.ids.span()
+      state.call.parts.append(.init(part.rawValue, id: id, begin: clock.time(of: began), end: end))
+    }
+  }
+
+  /// The latest decision of a call counts.
+  func note(_ kind: String, in applicationID: String, _ details: [EventDetail]) {
+    state.withLock { state in
+      state.call.set("touchstone.event", kind)
+      if !applicationID.isEmpty { state.call.set("touchstone.application", applicationID) }
+      for detail in details where ShownDetails.contain(detail) {
+        state.call.set("touchstone.\(detail.key)", detail.value)
+      }
+    }
+  }
+
+  /// The first end counts.
+  ///
+  /// - Parameter code: `nil`: there was no answer, or the call is a stream.
+  func end(_ code: RPCCode?) {
+    let now = clock.time(of: .now())
+    let ended = state.withLock { state -> TracedCall? in
+      guard !state.hasEnded else { return nil }
+      state.hasEnded = true
+      state.call.end = now
+      if let code {
+        state.call.isFailure = code.isServersFault
+        state.call.attributes.append(.init("rpc.grpc.status_code", .number(Int64(code.rawValue))))
+      }
+      return state.call
+    }
+    if let ended { export(ended) }
+  }
+}
+
+extension TracedCall {
+  fileprivate mutating func set(_ key: String, _ value: String) {
+    attributes.removeAll { $0.key == key }
+    attributes.append(.init(key, .text(value)))
+  }
+}
+
+extension RPCCode {
+  /// As OpenTelemetry's conventions for gRPC servers have it.
+  fileprivate var isServersFault: Bool {
+    switch self {
+    case .unknown, .deadlineExceeded, .unimplemented, .internalError, .unavailable, .dataLoss: true
+    default: false
+    }
+  }
+}
+
+/// Puts points of the monotonic clock on the wall clock, so that a clock that is set meanwhile makes no span negative.
+private struct SpanClock: Sendable {
+  private let wall: UInt64
+  private let monotonic: UInt64
+
+  init() {
+    wall = UInt64(max(0, systemTime().microseconds)) * 1_000
+    monotonic = MonotonicTime.now().nanoseconds
+  }
+
+  func time(of point: MonotonicTime) -> UInt64 {
+    wall &+ point.nanoseconds &- monotonic
+  }
+}
+
+/// A part of a traced call that has begun.
+struct OpenPart: Sendable {
+  fileprivate let trace: CallTrace
+  fileprivate let part: CallPart
+  fileprivate let began: MonotonicTime
+
+  func end() {
+    trace.add(part, since: began)
+  }
+}
+
+extension CallExchange {
+  /// `nil`: the call is not traced.
+  func begin(_ part: CallPart) -> OpenPart? {
+    trace.map { OpenPart(trace: $0, part: part, began: .now()) }
+  }
+
+  /// `body` runs on the event loop, with the others' of this pass or soon after.
+  func verify(_ check: SignatureCheck, then body: @escaping @Sendable (Bool) -> Void) {
+    // Most calls need no other closure.
+    guard let part = begin(.verify) else { return context.verifications.add(check, completion: body) }
+    context.verifications.add(check) { isValid in
+      part.end()
+      body(isValid)
+    }
+  }
+
+  /// Returns `body`, whose begin ends a part of the call that begins now.
+  func tracing<Value>(
+    _ part: CallPart, until body: @escaping @Sendable (Value) throws(RequestError) -> Void
+  ) -> @Sendable (Value) throws(RequestError) -> Void {
+    guard let part = begin(part) else { return body }
+    return { value throws(RequestError) in
+      part.end()
+      try body(value)
+    }
+  }
+}

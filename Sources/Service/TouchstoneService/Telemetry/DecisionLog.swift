@@ -1,0 +1,106 @@
+// A line of the log for each decision (docs/OPERATING.md): what the audit log keeps, without persons, devices and texts.
+
+internal import DispatchRPC
+internal import Logging
+internal import TouchstonePolicy
+internal import TouchstoneStore
+internal import TouchstoneTraces
+
+/// The fields of a decision's line: one value of swift-log's metadata, which the process's log takes apart. A dictionary of them would
+/// take more instructions than all else that a line costs.
+package struct DecisionFields: Sendable, CustomStringConvertible {
+  /// Under which swift-log has them.
+  package static let key = "decision"
+
+  fileprivate var applicationID: String
+  fileprivate var caller: String
+  fileprivate var details: [EventDetail]
+  fileprivate var path: String?
+  /// From the request to the decision's durability.
+  fileprivate var time: Duration?
+  fileprivate var traceID: String?
+
+  package enum Value {
+    case text(String)
+    case number(Double)
+  }
+
+  /// Calls `body` with each field, in the line's order.
+  package func forEach(_ body: (_ name: String, _ value: Value) -> Void) {
+    if !applicationID.isEmpty { body("application", .text(applicationID)) }
+    body("caller", .text(caller))
+    for detail in details where ShownDetails.contain(detail) { body(detail.key, .text(detail.value)) }
+    if let path { body("rpc", .text(path)) }
+    if let time { body("duration_ms", .number(Double(time.wholeNanoseconds / 1_000) / 1_000)) }
+    if let traceID { body("trace_id", .text(traceID)) }
+  }
+
+  package var description: String {
+    var fields: [String] = []
+    forEach { name, value in
+      switch value {
+      case .text(let text): fields.append("\(name)=\(text)")
+      case .number(let number): fields.append("\(name)=\(number)")
+      }
+    }
+    return fields.joined(separator: " ")
+  }
+}
+
+/// The parts of an event that a log and a trace show. Others name a person, a device or a token, or hold a caller's text.
+enum ShownDetails {
+  /// Few and short, so that comparing them costs less than hashing.
+  private static let keys = [
+    "policy", "factor", "reason", "la_error", "counted", "lock", "attestation", "app_assertion", "authority",
+    "evidence",
+    "method",
+  ]
+
+  static func contain(_ detail: EventDetail) -> Bool {
+    !detail.value.isEmpty && keys.contains(detail.key)
+  }
+}
+
+extension CallExchange {
+  /// Called once what is decided is durable.
+  func logDecisions(_ events: [EventDraft]) {
+    for event in events { logDecision(event.kind, in: event.applicationID, event.details) }
+  }
+
+  /// - Parameter kind: an event's: "evaluation.succeeded".
+  func logDecision(_ kind: String, in applicationID: String, _ details: [EventDetail] = []) {
+    trace?.note(kind, in: applicationID, details)
+    context.logger.logDecision(
+      kind,
+      DecisionFields(
+        applicationID: applicationID, caller: caller.identity, details: details, path: incoming.path,
+        time: MonotonicTime.now() - began, traceID: traceID))
+  }
+
+  /// The trace that the caller names, whether this call is sampled or not.
+  private var traceID: String? {
+    if let trace { return trace.id.description }
+    return incoming.metadata(TraceContext.header).flatMap { TraceContext(traceparent: $0) }?.traceID.description
+  }
+}
+
+extension Logger {
+  fileprivate func logDecision(_ kind: String, _ fields: @autoclosure () -> DecisionFields) {
+    info(Message(stringLiteral: kind), metadata: [DecisionFields.key: .stringConvertible(fields())])
+  }
+
+  /// - Parameter event: of a call that was refused before there was an exchange.
+  func logRefusal(_ event: EventDraft) {
+    logDecision(
+      event.kind,
+      DecisionFields(applicationID: event.applicationID, caller: event.caller, details: event.details))
+  }
+}
+
+extension TouchstoneService {
+  /// Counts and logs a lock, once it is durable.
+  func lockBegan(_ lock: ServiceMeters.Lock, in applicationID: String, for exchange: some CallExchange) {
+    meters.lockouts.count(lock)
+    exchange.logDecision("lock.began", in: applicationID, [EventDetail(key: "lock", value: lock.rawValue)])
+  }
+}

@@ -1,0 +1,496 @@
+"""`touchstone admin`: what support and operators do from a terminal."""
+
+import contextlib
+import json
+import re
+import select
+import subprocess
+import unicodedata
+
+import grpc
+import pytest
+from google.protobuf.json_format import MessageToDict
+
+from support.admin import admin, as_json, done, terminal
+from support.caller import gesture, new_caller, new_profile_id, passcode
+from support.certificates import Authority
+from support.credentials import Key
+from support.errors import refused
+from support.phone import DEVICE_OWNER, Phone
+from support.server import BINARY, run
+from support.stubs import evaluation_pb2, types_pb2
+
+REFUSED_BY_STATE = 1
+USAGE = 64
+NOT_FOUND = 66
+UNREACHABLE = 69
+NOT_ALLOWED = 77
+
+SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+
+#: Nothing listens there.
+CLOSED = "127.0.0.1:1"
+
+#: RFC 3339 in UTC, as --utc has it.
+TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+
+
+@pytest.fixture
+def application(caller):
+    return caller.application_id
+
+
+@pytest.fixture
+def person(caller, phone):
+    """With a phone, a passcode and a gesture: the profile's id."""
+    profile_id = phone.binding.profile_id
+    caller.set_secret(profile_id, passcode("2468"))
+    caller.set_secret(profile_id, gesture(0, 1, 2, 5))
+    return profile_id
+
+
+def bind_named(caller, name, *factors):
+    phone = Phone(*factors)
+    request = caller.completion(phone, caller.begin_binding(phone, new_profile_id()))
+    request.device_name = name
+    phone.binding = caller.bindings.CompleteBinding(request).binding
+    return phone
+
+
+def lines_of(table):
+    """Cells by heading, where no cell has two spaces."""
+    heading, *rows = [re.split(r" {2,}", line) for line in table.splitlines()]
+    return [dict(zip(heading, row, strict=True)) for row in rows]
+
+
+# Looking
+
+
+def test_a_profile_is_shown(server, caller, application, phone, person):
+    caller.login(phone)
+    text = done(server, "profile", "show", application, person, "--utc")
+    assert text.startswith(f"profile {person} of application {application}\n")
+    for word in [phone.binding.binding_id, phone.device_id, "Phone", "active", "ios-17.4", "iPhone15,2", "passcode"]:
+        assert word in text
+    assert re.search(TIME, text)
+    assert as_json(server, "profile", "show", application, person) == [MessageToDict(caller.get_profile(person))]
+
+
+def test_times_are_local_unless_utc_is_asked_for(server, caller, application, phone):
+    arguments = ["admin", "binding", "show", application, phone.binding.binding_id, "--target", server.address]
+    local = run(*arguments, environment={"TZ": "EST5"}).stdout
+    created = re.search(r"created +(\S+)", local).group(1)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d-05:00", created)
+    asked = run(*arguments, "--utc", environment={"TZ": "EST5"}).stdout
+    moment = phone.binding.created_at.ToDatetime().strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert re.search(r"created +(\S+)", asked).group(1) == moment
+
+
+def test_bindings_are_listed_and_shown(server, caller, application, phone):
+    profile_id = phone.binding.profile_id
+    other = Phone(DEVICE_OWNER)
+    caller.bind(other, profile_id)
+    caller.revoke(other.binding)
+    assert [row["BINDING"] for row in lines_of(done(server, "binding", "list", application, profile_id))] == [
+        phone.binding.binding_id
+    ]
+    listed = as_json(server, "binding", "list", application, profile_id, "--revoked")
+    assert listed == [MessageToDict(it) for it in caller.list_bindings(profile_id, include_revoked=True).bindings]
+    assert len(listed) == 2
+    shown = done(server, "binding", "show", application, phone.binding.binding_id)
+    assert re.search(rf"^device +{re.escape(phone.device_id)}$", shown, re.MULTILINE)
+    assert re.search(r"^key 1 +biometry-current-set P-256$", shown, re.MULTILINE)
+    found = MessageToDict(caller.get_binding(phone.binding.binding_id))
+    assert as_json(server, "binding", "show", application, phone.binding.binding_id) == [found]
+
+
+def test_settings_are_shown_and_changed(server, caller, application, person):
+    rows = {row["SWITCH"]: row["STATE"] for row in lines_of(done(server, "profile", "settings", application, person))}
+    assert rows == {"biometry": "on", "gesture": "on", "passcode": "on"}
+    changed = as_json(server, "profile", "settings", application, person, "--passcode", "off", "--preferred", "gesture")
+    assert changed == [MessageToDict(caller.get_settings(person))]
+    settings = caller.get_settings(person)
+    assert (settings.biometry_enabled, settings.gesture_enabled, settings.passcode_enabled) == (True, True, False)
+    assert settings.preferred == types_pb2.FACTOR_GESTURE
+    wrong = admin(server, "profile", "settings", application, person, "--preferred", "passcode")
+    assert wrong.returncode == USAGE
+    assert "settings.preferred" in wrong.stderr
+    assert caller.get_settings(person) == settings
+
+
+# Locks
+
+
+def test_a_locked_phone_is_explained_and_unlocked(server, caller, application, phone):
+    profile_id = phone.binding.profile_id
+    assert "login can succeed now, by biometry; not by " in done(server, "profile", "explain", application, profile_id)
+    caller.fail(phone, 5)
+    (device,) = lines_of(done(server, "device", "show", application, profile_id))
+    assert (device["DEVICE"], device["BIOMETRY"], device["FAILURES"]) == (phone.device_id, "LOCKED", "5")
+    why = done(server, "profile", "explain", application, profile_id)
+    assert len(why.splitlines()) == 1
+    assert re.search(r"^Phone \(\S+\): login fails now, because .* locked .*BIOMETRY_LOCKOUT", why)
+    (explained,) = as_json(server, "profile", "explain", application, profile_id)
+    assert explained["answer"]["denial"]["reason"] == "BIOMETRY_LOCKOUT"
+    assert explained["posture"]["bindingId"] == phone.binding.binding_id
+    assert "unlocked" in done(server, "device", "unlock", application, phone.device_id, "--reason", "ticket 4711")
+    assert caller.login(phone).outcome == SUCCEEDED
+    (event,) = [event for event in caller.events() if event.kind == "device.unlocked"]
+    assert event.details["stated_reason"] == "ticket 4711"
+    assert as_json(server, "device", "unlock", application, phone.device_id, "--reason", "again") == [{}]
+    assert as_json(server, "device", "show", application, profile_id) == [{"deviceId": phone.device_id}]
+
+
+def test_what_is_not_possible_is_said_of_each_factor(server, caller, application, phone, person):
+    caller.fail(phone, 5)
+    caller.set_settings(person, biometry_enabled=True, passcode_enabled=True)
+    why = done(server, "profile", "explain", application, person)
+    assert "login can succeed now, by passcode; not by biometry (biometrics are locked out), " in why
+    assert "gesture (is off, and not set)" in why
+
+
+def test_a_locked_passcode_is_explained_and_unlocked(server, caller, application, phone, person):
+    for _ in range(5):
+        caller.submit(phone, caller.begin(phone), secret=passcode("0001"))
+    profile = done(server, "profile", "show", application, person)
+    assert re.search(r"^passcode +usable +5 +20", profile, re.MULTILINE)
+    done(server, "secret", "unlock", application, person, "passcode", "--reason", "ticket 4712")
+    assert caller.submit(phone, caller.begin(phone), secret=passcode("2468")).outcome == SUCCEEDED
+    assert as_json(server, "secret", "unlock", application, person, "gesture", "--reason", "x") == [{}]
+    person = new_profile_id()
+    unknown = admin(server, "secret", "unlock", application, person, "gesture", "--reason", "x")
+    assert unknown.returncode == NOT_FOUND
+
+
+def test_a_profile_without_a_device_is_explained(server, caller, application):
+    person = new_profile_id()
+    caller.set_secret(person, passcode("2468"))
+    assert re.fullmatch(
+        r"no device is bound: login can succeed now, by passcode; not by .*\.\n",
+        done(server, "profile", "explain", application, person),
+    )
+
+
+def test_a_policy_for_payments_is_explained_by_its_rules(server, application, phone):
+    person = phone.binding.profile_id
+    text = done(server, "profile", "explain", application, person, "--policy", "payment", "--rules")
+    assert "payment can succeed now, by biometry" in text
+    assert re.search(r"^R2 +yes +\S", text, re.MULTILINE)
+    wrong = admin(server, "profile", "explain", application, person, "--policy", "nosuch")
+    assert (wrong.returncode, "begin.policy" in wrong.stderr) == (USAGE, True)
+    other = admin(server, "profile", "explain", application, person, "--binding", "none")
+    assert other.returncode == NOT_FOUND
+
+
+def test_a_binding_is_revoked(server, caller, application, phone):
+    binding_id = phone.binding.binding_id
+    without_reason = admin(server, "binding", "revoke", application, binding_id)
+    assert (without_reason.returncode, "--reason" in without_reason.stderr) == (USAGE, True)
+    empty = admin(server, "binding", "revoke", application, binding_id, "--reason", "")
+    assert (empty.returncode, empty.stderr.startswith("touchstone: reason ")) == (USAGE, True)
+    assert caller.login(phone).outcome == SUCCEEDED
+    assert "revoked" in done(server, "binding", "revoke", application, binding_id, "--reason", "phone stolen")
+    assert caller.login(phone).outcome != SUCCEEDED
+    (event,) = [event for event in caller.events() if event.kind == "binding.revoked"]
+    assert event.details["stated_reason"] == "phone stolen"
+
+
+# Erasing
+
+
+def test_a_profile_is_erased_only_after_its_id_was_typed(server, caller, application, person):
+    arguments = ["profile", "erase", application, person, "--reason", "ticket 4711"]
+    for line in ["", "yes", person[:-1], person.upper()]:
+        with terminal(server, *arguments) as operator:
+            assert "with 1 active binding (Phone) and 2 secrets" in operator.read_until("to erase it:")
+            operator.type(line)
+            code, text = operator.end()
+        assert (code, "nothing was erased" in text) == (REFUSED_BY_STATE, True)
+    assert len(caller.get_profile(person).bindings) == 1
+    with terminal(server, *arguments) as operator:
+        operator.read_until("to erase it:")
+        operator.type(person)
+        code, text = operator.end()
+    assert (code, ": erased" in text) == (0, True), text
+    with refused(grpc.StatusCode.NOT_FOUND):
+        caller.get_profile(person)
+    assert [event.details["stated_reason"] for event in caller.events() if event.kind == "profile.erased"] == [
+        "ticket 4711"
+    ]
+
+
+def test_without_a_terminal_erasing_needs_a_word(server, caller, application, person):
+    arguments = ["profile", "erase", application, person, "--reason", "ticket 4711"]
+    # What stands on stdin is nobody's confirmation.
+    ended = admin(server, *arguments, stdin=f"{person}\n")
+    assert (ended.returncode, "--yes" in ended.stderr) == (USAGE, True)
+    assert len(caller.get_profile(person).bindings) == 1
+    assert as_json(server, *arguments, "--yes") == [{}]
+    with refused(grpc.StatusCode.NOT_FOUND):
+        caller.get_profile(person)
+    named = admin(server, "profile", "erase", application, person, "--reason", f"for {person}", "--yes")
+    assert (named.returncode, "reason" in named.stderr) == (USAGE, True)
+
+
+# Events
+
+
+def test_events_are_listed_with_filters(server, caller, application, phone):
+    person = phone.binding.profile_id
+    caller.bind(Phone())
+    caller.login(phone)
+    all_events = [MessageToDict(event) for event in caller.events()]
+    assert as_json(server, "events", application) == all_events
+    own = [event for event in all_events if event.get("profileId") == person]
+    assert as_json(server, "events", application, person) == own
+    assert as_json(server, "profile", "events", application, person) == own
+    created = as_json(server, "events", application, "--kind", "binding.", "--kind", "token.")
+    assert {event["kind"] for event in created} == {"binding.created"}
+    assert as_json(server, "events", application, "--last", "2") == all_events[-2:]
+    after = all_events[0]["sequence"]
+    assert as_json(server, "events", application, "--after", after) == all_events[1:]
+    line = done(server, "events", application, person, "--last", "1", "--utc")
+    assert re.fullmatch(
+        rf"\d+  {TIME}  evaluation\.succeeded  {application}/{person}  device={phone.device_id}  "
+        rf"binding={phone.binding.binding_id}  caller=local  .*factor=biometry.*\n",
+        line,
+    )
+
+
+def test_a_long_log_is_listed_page_by_page(start):
+    server = start()
+    caller, phone = new_caller(server), Phone()
+    caller.bind(phone)
+    for _ in range(1_001):
+        caller.begin(phone, posture=phone.posture(biometry_locked_out=True))
+        caller.invalidate(caller.begin(phone))
+        caller.login(phone)
+    listed = as_json(server, "events", caller.application_id)
+    assert listed == [MessageToDict(event) for event in caller.events()]
+    assert len(listed) > 1_000
+    assert as_json(server, "events", "--last", "3") == [MessageToDict(it) for it in caller.list_events()][-3:]
+
+
+@contextlib.contextmanager
+def following(server, *arguments):
+    command = [BINARY, "admin", "events", *arguments, "--follow", "--json", "--target", server.address]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_events_are_followed_across_a_restart(start):
+    server = start()
+    caller, phone = new_caller(server), Phone()
+    binding = caller.bind(phone)
+    first = caller.events()[-1].sequence
+    with following(server, caller.application_id, "--after", str(first)) as process:
+        caller.login(phone)
+        assert json.loads(process.stdout.readline())["kind"] == "evaluation.succeeded"
+        address = server.address
+        server.terminate()
+        told = process.stderr.readline()
+        assert re.fullmatch(r"touchstone: the watch ended \(.*\); going on after event \d+\n", told)
+        again = start(listen=(address,))
+        caller = new_caller(again, caller.application_id)
+        phone.binding = binding
+        caller.login(phone)
+        caller.revoke(binding)
+        kinds = [json.loads(process.stdout.readline()) for _ in range(2)]
+    assert [event["kind"] for event in kinds] == ["evaluation.succeeded", "binding.revoked"]
+    assert kinds == [MessageToDict(event) for event in caller.events()[-2:]]
+
+
+def test_without_a_number_only_new_events_are_followed(start):
+    server = start()
+    caller, phone = new_caller(server), Phone()
+    caller.bind(phone)
+    with following(server) as process:
+        # The log's end is read a moment after the start: log in until the first event comes.
+        while not select.select([process.stdout], [], [], 0.1)[0]:
+            caller.login(phone)
+        assert json.loads(process.stdout.readline())["kind"] == "evaluation.succeeded"
+
+
+def test_long_events_are_wrapped_and_lose_nothing(server, caller, application, phone):
+    caller.login(phone)
+    with terminal(server, "events", application, "--last", "1", columns=60) as operator:
+        code, text = operator.end()
+    assert code == 0
+    lines = text.splitlines()
+    assert len(lines) > 1
+    assert all(line.startswith("    ") for line in lines[1:])
+    assert text.split() == done(server, "events", application, "--last", "1").split()
+
+
+# Hostile names
+
+
+def test_a_hostile_name_does_not_reach_the_terminal(server, caller, application):
+    name = "\x1b]0;owned\x07\x1b[2J\r\u009b31m\u202eeman\u2066\n| revoked"
+    phone = bind_named(caller, name)
+    person = phone.binding.profile_id
+    caller.fail(phone, 5)
+    caller.unlock_device(phone.device_id, reason="a\x1b[31m\nb")
+    for command in [
+        ["profile", "show", application, person],
+        ["profile", "explain", application, person],
+        ["device", "show", application, person],
+        ["binding", "list", application, person],
+        ["binding", "show", application, phone.binding.binding_id],
+        ["events", application],
+    ]:
+        for form in [[], ["--json"]]:
+            text = done(server, *command, *form)
+            assert not [it for it in text if it != "\n" and unicodedata.category(it) in ("Cc", "Cf", "Zl", "Zp")], text
+    (found,) = as_json(server, "binding", "show", application, phone.binding.binding_id)
+    assert found["deviceName"] == name
+    with terminal(server, "profile", "erase", application, person, "--reason", "x") as operator:
+        assert "\x1b" not in operator.read_until("to erase it:")
+
+
+def test_a_name_in_chinese_keeps_the_columns(server, caller, application):
+    phone = bind_named(caller, "安娜的手机")
+    assert "安娜的手机" in done(server, "binding", "list", application, phone.binding.profile_id)
+
+
+def test_a_narrow_terminal_loses_nothing(server, caller, application, phone):
+    with terminal(server, "binding", "list", application, phone.binding.profile_id, columns=40) as operator:
+        code, text = operator.end()
+    assert code == 0
+    assert re.search(rf"^BINDING +{re.escape(phone.binding.binding_id)}\r?$", text, re.MULTILINE), text
+    assert re.search(r"^STATE +active\r?$", text, re.MULTILINE)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "line"),
+    [
+        (["profile", "show", "APP", "nobody"], NOT_FOUND, "NOT_FOUND"),
+        (["profile", "show", "APP", ""], USAGE, "profile_id"),
+        (["binding", "show", "APP", "none"], NOT_FOUND, "NOT_FOUND"),
+        (["binding", "revoke", "APP", "none", "--reason", "x"], NOT_FOUND, "NOT_FOUND"),
+        (["device", "unlock", "APP", "none", "--reason", "x"], NOT_FOUND, "NOT_FOUND"),
+        (["device", "unlock", "APP", "none", "--reason", "x" * 257], USAGE, "reason"),
+        (["events", "APP", "--after", str(1 << 40)], NOT_FOUND, "BEYOND_LOG_END"),
+        (["events", "APP", "--follow", "--after", str(1 << 40)], NOT_FOUND, "BEYOND_LOG_END"),
+        (["events", "APP", "--last", "0"], USAGE, "--last"),
+        (["events", "--kind", "a\nb"], USAGE, "filter.kinds[0]"),
+        (["secret", "unlock", "APP", "nobody", "password", "--reason", "x"], USAGE, "passcode"),
+    ],
+)
+def test_what_cannot_be_done_is_one_clear_line(server, application, arguments, code, line):
+    ended = admin(server, *[application if it == "APP" else it for it in arguments])
+    assert (ended.returncode, ended.stdout) == (code, "")
+    first = ended.stderr.splitlines()[0]
+    assert line in first
+    assert first.startswith(("touchstone: ", "Error: "))
+
+
+def test_an_address_without_a_service_is_unreachable(application):
+    for command in [["profile", "show", application, "anna"], ["events"], ["events", "--follow", "--after", "1"]]:
+        ended = admin(CLOSED, *command)
+        assert (ended.returncode, ended.stdout) == (UNREACHABLE, "")
+        assert ended.stderr.startswith(f"touchstone: {CLOSED} does not answer: ")
+        assert len(ended.stderr.splitlines()) == 1
+    assert admin("nonsense", "events").returncode == USAGE
+
+
+@pytest.fixture
+def guarded(start):
+    """A service with a desk, which may read and unlock in one application."""
+    key = Key()
+    methods = ["AdministrationService/GetProfile", "AdministrationService/UnlockDevice"]
+    desk = {"name": "desk", "applications": ["shop"], "methods": methods, "keys": [key.digest]}
+    server = start(configuration={"callers": [desk]})
+    return server, key
+
+
+def test_a_caller_shows_its_key(guarded, tmp_path):
+    server, key = guarded
+    file = tmp_path / "desk.key"
+    file.write_text(f"{key.text}\n  - name: desk\n")
+    known = admin(server, "profile", "show", "shop", "anna", "--key-file", file)
+    assert known.returncode == NOT_FOUND
+    by_environment = run(
+        "admin", "profile", "show", "shop", "anna",
+        environment={"TOUCHSTONE_ADMIN_TARGET": server.address, "TOUCHSTONE_ADMIN_KEY_FILE": str(file)},
+    )  # fmt: skip
+    assert by_environment.returncode == NOT_FOUND
+    for arguments, reason in [
+        (["profile", "show", "bank", "anna"], "APPLICATION_NOT_GRANTED"),
+        (["profile", "erase", "shop", "anna", "--reason", "x", "--yes"], "METHOD_NOT_GRANTED"),
+        (["events", "--follow"], "METHOD_NOT_GRANTED"),
+    ]:
+        ended = admin(server, *arguments, "--key-file", file)
+        assert (ended.returncode, ended.stdout, reason in ended.stderr) == (NOT_ALLOWED, "", True), ended
+
+
+def test_a_wrong_key_is_refused_and_not_shown(guarded, tmp_path):
+    server, _ = guarded
+    wrong = Key()
+    file = tmp_path / "wrong.key"
+    for text, reason in [(wrong.text, "KEY_UNKNOWN"), ("secret", "KEY_MALFORMED")]:
+        file.write_text(text)
+        ended = admin(server, "profile", "show", "shop", "anna", "--key-file", file)
+        assert (ended.returncode, reason in ended.stderr, "--key-file" in ended.stderr) == (NOT_ALLOWED, True, True)
+        assert text not in ended.stderr + ended.stdout
+    none = admin(server, "profile", "show", "shop", "anna")
+    assert (none.returncode, "CREDENTIALS_MISSING" in none.stderr) == (NOT_ALLOWED, True)
+    file.write_text("\n")
+    empty = admin(server, "profile", "show", "shop", "anna", "--key-file", file)
+    assert (empty.returncode, "no key" in empty.stderr) == (USAGE, True)
+    absent = admin(server, "profile", "show", "shop", "anna", "--key-file", tmp_path / "absent")
+    assert absent.returncode == NOT_FOUND
+    assert "No such file" in absent.stderr
+
+
+def test_it_calls_over_tls_with_a_certificate(start, tmp_path):
+    authority = Authority(tmp_path)
+    certificate = authority.issue_server()
+    desk = authority.issue("desk", hosts=["desk.example.org"])
+    server = start(
+        configuration={
+            "tls": {
+                "certificate": str(certificate.file),
+                "key": str(certificate.key_file),
+                "client_authorities": str(authority.file),
+            },
+            "callers": [
+                {"name": "desk", "dns": "desk.example.org", "applications": ["shop"], "methods": ["AdministrationService/*"]}
+            ],
+        }
+    )
+    trust = ["--tls-authorities", authority.file]
+    identity = ["--tls-certificate", desk.file, "--tls-key", desk.key_file]
+    assert admin(server, "profile", "show", "shop", "anna", *trust, *identity).returncode == NOT_FOUND
+    assert admin(server, "profile", "show", "shop", "anna", *trust).returncode == NOT_ALLOWED
+    assert "serving" in done(server, "health", *trust)
+    for untrusted in [[], ["--tls"], [*trust, "--tls-server-name", "other.example.org"]]:
+        assert admin(server, "profile", "show", "shop", "anna", *untrusted).returncode == UNREACHABLE
+    assert admin(server, "events", *identity).returncode == USAGE
+    assert admin(server, "events", "--tls-authorities", tmp_path / "absent").returncode == 78
+
+
+def test_a_service_starts_in_an_operators_shell(start):
+    """Other variables of the prefix are settings of the service, and unknown ones are refused."""
+    server = start(environment={"TOUCHSTONE_ADMIN_TARGET": "127.0.0.1:1", "TOUCHSTONE_ADMIN_KEY_FILE": "absent"})
+    assert "serving" in done(server, "health")
+
+
+def test_health_names_each_replica(start):
+    one, other = start("one"), start("other")
+    targets = f"{one.address},{other.address}"
+    assert [row["STATUS"] for row in lines_of(done(targets, "health"))] == ["serving", "serving"]
+    address = other.address
+    other.terminate()
+    ended = admin(targets, "health", "--json")
+    assert ended.returncode == UNREACHABLE
+    assert [json.loads(line) for line in ended.stdout.splitlines()] == [
+        {"target": one.address, "status": "SERVING"},
+        {"target": address, "status": "UNREACHABLE"},
+    ]

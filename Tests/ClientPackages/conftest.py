@@ -1,0 +1,98 @@
+"""Fixtures: the clients as other programs install them, and a service that takes calls over TLS from a caller with a key.
+
+The wheel stands in the path, so that the acceptance tests' helpers use its stubs, too.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ACCEPTANCE = ROOT / "Tests/Acceptance"
+#: What `make clients` built.
+PACKAGES = Path(os.environ.get("CLIENT_PACKAGES") or ROOT / ".build-clients")
+WHEELS = sorted(PACKAGES.glob("touchstone_client-*.whl"))
+
+sys.path.insert(0, str(ACCEPTANCE))
+sys.path.insert(0, str(WHEELS[-1] if WHEELS else PACKAGES))
+# The service is started by fork and exec; gRPC has no part in that.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+
+import pytest  # noqa: E402
+
+if not WHEELS:
+    pytest.exit(f"there is no wheel in {PACKAGES}: run `make clients`", returncode=1)
+
+from support.certificates import Authority  # noqa: E402
+from support.credentials import Key, caller_with  # noqa: E402
+from support.phone import Phone, sign  # noqa: E402
+from support.server import BINARY, Server  # noqa: E402
+
+#: A client's program may have to be compiled.
+PROGRAM_SECONDS = 120
+
+
+@pytest.fixture(scope="session")
+def wheel():
+    return WHEELS[-1]
+
+
+class Shop:
+    """A service that knows one caller, the shop, by its key; and a phone that the shop has bound."""
+
+    def __init__(self, directory):
+        if not BINARY.exists():
+            pytest.exit(f"there is no {BINARY}: run `make test-clients`, or set TOUCHSTONE_BINARY", returncode=1)
+        self.authority, self.key = Authority(directory), Key()
+        certificate = self.authority.issue_server()
+        self.server = Server(
+            directory / "data",
+            configuration={
+                "tls": {"certificate": str(certificate.file), "key": str(certificate.key_file)},
+                "callers": [{"name": "shop", "applications": ["shop"], "methods": "*", "keys": [self.key.digest]}],
+            },
+        )
+        self.target = self.server.address
+        self.caller = caller_with(self.server.channel(authority=self.authority), "shop", self.key)
+        self.phone = Phone()
+        self.caller.bind(self.phone)
+
+    def play(self, command, **options):
+        """Runs a program that logs in, and signs for it, as the phone does. Returns the words of its result."""
+        from google.protobuf import json_format
+
+        posture = json_format.MessageToJson(self.phone.posture(), indent=None)
+        arguments = [self.target, self.authority.file, self.phone.binding.binding_id, posture]
+        program = subprocess.Popen(
+            [*command, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={"PATH": os.environ["PATH"], "TOUCHSTONE_KEY": self.key.text},
+            **options,
+        )
+        with program:
+            word, *rest = program.stdout.readline().split() or [""]
+            if word == "sign":
+                program.stdin.write(sign(next(iter(self.phone.keys.values())), bytes.fromhex(rest[0])).hex() + "\n")
+                program.stdin.flush()
+                word, *rest = program.stdout.readline().split() or [""]
+            assert word == "result", program.stderr.read()
+            program.stdin.close()
+            assert program.wait(PROGRAM_SECONDS) == 0
+        return rest
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory):
+    shop = Shop(tmp_path_factory.mktemp("shop"))
+    yield shop
+    shop.server.close()
+
+
+def code_of(readme, language):
+    """The first block of the language in a README."""
+    text = readme.read_text(encoding="utf-8")
+    return text.split(f"```{language}\n", 1)[1].split("```", 1)[0]

@@ -1,0 +1,1 @@
+"""The messages of the API, generated from Protos/touchstone/v1."""
