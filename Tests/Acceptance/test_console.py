@@ -669,7 +669,7 @@ def test_a_file_that_others_can_read_holds_no_hashes(tmp_path):
     file.chmod(0o644)
     ended = run_to_end(tmp_path / "data", arguments=["--config", file])
     assert ended.returncode == BAD_CONFIGURATION
-    assert "other users can read this file, and operators holds a password" in ended.stderr
+    assert "other users can read this file, and operators holds a secret" in ended.stderr
 
 
 def test_what_is_in_force_is_printed_without_the_hashes(tmp_path):
@@ -678,7 +678,7 @@ def test_what_is_in_force_is_printed_without_the_hashes(tmp_path):
     file.chmod(0o600)
     printed = run("config", "print", "--config", file)
     assert printed.returncode == 0, printed.stderr
-    assert "operators:" in printed.stdout
+    assert "anna" in printed.stdout and "role: read" in printed.stdout
     assert "argon2id" not in printed.stdout
 
 

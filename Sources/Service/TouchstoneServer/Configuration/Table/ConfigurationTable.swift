@@ -49,7 +49,7 @@ extension ProcessConfiguration.Key: ConfigurationKey {
     case .operators:
       KeyRow(
         .map(OperatorSection.Key.section, atMost: OperatorDefinition.maximumOperators), .words("no console"),
-        isSecret: true, "The accounts of the console in the browser ([CONSOLE.md](CONSOLE.md)).")
+        "The accounts of the console in the browser ([CONSOLE.md](CONSOLE.md)).")
     case .vendors:
       KeyRow(
         .map(
