@@ -278,6 +278,16 @@ verify-deb: deb $(python_environment)/installed ## Install it on a clean Debian,
 check-manifests: $(manifest_checkers)/installed ## Check what Kubernetes and compose read
 	PYTHONDONTWRITEBYTECODE=1 $(manifest_checkers)/bin/python -m pytest Tests/Manifests
 
+.PHONY: check-alerts
+check-alerts: $(manifest_checkers)/installed ## Test each alert rule by promtool; check dashboard and runbook against rules and metrics
+	PYTHONDONTWRITEBYTECODE=1 $(manifest_checkers)/bin/python -m pytest Tests/Alerts/Rules
+
+# Debian's programs on free ports of the loopback network, and rules whose times are shorter.
+.PHONY: test-alerts
+test-alerts: release $(python_environment)/installed ## Let Prometheus watch the service, cause faults, and await the alerts
+	@deploy/install-packages alerts
+	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Alerts/Running
+
 .PHONY: protos
 protos: $(python_environment)/installed ## Regenerate the protobuf-c code, and Swift's side of it, from Protos
 	@deploy/install-packages protos
@@ -295,6 +305,7 @@ lint: ## Check the format of the Swift sources
 lint-scripts: $(python_environment)/linters ## Check the shell scripts and the Dockerfile
 	$(python_environment)/bin/shellcheck --severity warning .ci/run .ci/check-dependencies deploy/install-packages deploy/fetch-crypto-mb \
 	  deploy/image/base deploy/image/build deploy/image/hollow-libraries deploy/image/assemble deploy/image/collect-product \
+	  deploy/prometheus/to-kubernetes \
 	  deploy/debian/build deploy/debian/postinst deploy/debian/prerm deploy/debian/postrm \
 	  Protos/generate.sh \
 	  Tests/HighAvailability/contained Tests/HighAvailability/host \

@@ -59,6 +59,15 @@ def test_the_service_has_time_to_drain(name):
     assert service["tmpfs"] == ["/run/touchstone:uid=10001,gid=10001,mode=0700"]
 
 
+def test_compose_gives_prometheus_its_alert_rules():
+    volumes = yaml.safe_load((DEPLOY / "compose.postgresql.yaml").read_text())["services"]["prometheus"]["volumes"]
+    assert "./prometheus:/etc/prometheus:ro" in volumes
+    named = yaml.safe_load((DEPLOY / "prometheus/prometheus.yaml").read_text())["rule_files"]
+    found = {file for pattern in named for file in (DEPLOY / "prometheus").glob(pattern)}
+    assert found == set((DEPLOY / "prometheus/rules").iterdir())
+    assert len(found) > 2
+
+
 def test_prometheus_and_alertmanager_accept_their_configurations():
     for command in (
         # The authority's file is the operator's.

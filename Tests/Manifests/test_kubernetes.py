@@ -7,13 +7,14 @@ from pathlib import Path
 
 import kubernetes_validate
 import pytest
+import yaml
 
-from rendered import OVERLAYS, USER, Manifests, text
+from rendered import OVERLAYS, ROOT, USER, Manifests, text
 
 #: The oldest with all fields that the manifests use; and the newest that the validator knows.
 VERSIONS = ["1.32", "1.34"]
 #: Defined by cert-manager and by the Prometheus operator, whose schemas the validator does not have.
-OTHERS = {"Certificate", "Issuer", "ServiceMonitor"}
+OTHERS = {"Certificate", "Issuer", "PrometheusRule", "ServiceMonitor"}
 
 #: How long a pod's running calls may take after SIGTERM (`Serve.grace`).
 DRAIN_SECONDS = 20
@@ -127,6 +128,14 @@ def test_services_and_policies_select_the_pods_that_serve(manifests):
     # The names for which the service's certificate is issued.
     names = manifests.one("Certificate", "touchstone-tls")["spec"]["dnsNames"]
     assert monitor["spec"]["endpoints"][0]["tlsConfig"]["serverName"] in names
+
+
+def test_the_operator_of_prometheus_gets_the_rules(manifests):
+    files = sorted((ROOT / "deploy/prometheus/rules").glob("*.yaml"))
+    groups = [group for file in files for group in yaml.safe_load(file.read_text())["groups"]]
+    assert len(groups) > 4
+    rules = manifests.one("PrometheusRule")["spec"]
+    assert rules == {"groups": groups}, "run deploy/prometheus/to-kubernetes"
 
 
 def test_everything_is_denied_that_no_policy_allows(manifests):

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -191,6 +192,21 @@ class Cluster:
         if status != 200:
             return []
         return [(each["state"], each["sync_state"]) for each in json.loads(answer).get("replication", [])]
+
+    def await_metrics(self, name, metric):
+        """Those of each host's Patroni, once this one is 1 at the host of that name: its Patroni looks at the cluster every five
+        seconds."""
+
+        def found():
+            metrics = {each.name: self._metrics(each) for each in self.hosts.values()}
+            return metrics if metrics[name].get(metric) == 1 else None
+
+        return self._until(found, f"{metric} is not 1 at {name}")
+
+    def _metrics(self, host):
+        """Each has the one label `scope`."""
+        _, text = self._rest(host, "/metrics")
+        return {name: float(number) for name, number in re.findall(r'(?m)^(\w+)\{scope="\w+"\} (\S+)$', text)}
 
     def switch_over(self, old, new):
         """By hand, as `patronictl switchover` does. Returns when it is done."""
