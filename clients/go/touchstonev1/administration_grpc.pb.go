@@ -42,6 +42,8 @@ type AdministrationServiceClient interface {
 	// their caller is "unknown" if the credentials belong to no known caller. Their details are method, peer (unix, loopback,
 	// plaintext, tls, mutual_tls), reason (that of UNAUTHENTICATED or PERMISSION_DENIED) and, if many came at once,
 	// suppressed: the number of such refusals without an event since the previous one. They are durable soon after the answer.
+	// Clients of the console that try to get in are such events, too: the reasons OPERATOR_… of docs/CONSOLE.md, without a method, and
+	// "operator", the name that was tried, if there is such an operator.
 	// If the service requires client certificates, a failed TLS handshake is such an event, too: CERTIFICATE_REFUSED, without a
 	// method.
 	//
@@ -200,6 +202,8 @@ type AdministrationServiceServer interface {
 	// their caller is "unknown" if the credentials belong to no known caller. Their details are method, peer (unix, loopback,
 	// plaintext, tls, mutual_tls), reason (that of UNAUTHENTICATED or PERMISSION_DENIED) and, if many came at once,
 	// suppressed: the number of such refusals without an event since the previous one. They are durable soon after the answer.
+	// Clients of the console that try to get in are such events, too: the reasons OPERATOR_… of docs/CONSOLE.md, without a method, and
+	// "operator", the name that was tried, if there is such an operator.
 	// If the service requires client certificates, a failed TLS handshake is such an event, too: CERTIFICATE_REFUSED, without a
 	// method.
 	//

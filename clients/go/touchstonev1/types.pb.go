@@ -916,16 +916,17 @@ type Event struct {
 	// evaluation.denied, .succeeded, .failed, .locked_out, .canceled, .fallback, .factor_required, .refused,
 	// .invalidated; binding.created, .revoked, .denied, .refused, .domain_state_accepted; secret.set, .removed,
 	// .unlocked, .refused; settings.changed; token.consumed, .revoked, .refused; device.unlocked, .refused;
-	// profile.erased, .refused; call.refused. Without an application: events.archived; events.not_archived if archiving goes
-	// on failing; store.restored; clock.behind; configuration.reloaded; trust.too_old; log.signed, after which accounts of removed content are
-	// signed; log.broken if an event is not as it was written.
+	// profile.erased, .refused; call.refused; operator.signed_in, .signed_out (of the console, without an application). Without an
+	// application: events.archived; events.not_archived if archiving goes on failing; store.restored; clock.behind;
+	// configuration.reloaded; trust.too_old; log.signed, after which accounts of removed content are signed; log.broken if an event is
+	// not as it was written.
 	Kind          string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	ApplicationId string `protobuf:"bytes,4,opt,name=application_id,json=applicationId,proto3" json:"application_id,omitempty"`
 	// Also empty if nothing is known of the profile, because it may have been erased.
 	ProfileId string `protobuf:"bytes,5,opt,name=profile_id,json=profileId,proto3" json:"profile_id,omitempty"`
 	DeviceId  string `protobuf:"bytes,6,opt,name=device_id,json=deviceId,proto3" json:"device_id,omitempty"`
 	BindingId string `protobuf:"bytes,7,opt,name=binding_id,json=bindingId,proto3" json:"binding_id,omitempty"`
-	// The identity of the calling service.
+	// The identity of the calling service, or "operator:" and the name of an operator of the console.
 	Caller string `protobuf:"bytes,8,opt,name=caller,proto3" json:"caller,omitempty"`
 	// "policy", "factor", "authority", "evidence".
 	// "suppressed": the number of refusals like this one that had no event since the previous one.
