@@ -119,7 +119,7 @@ struct ConfigurationTableTests {
       #expect(node.holdsSecret(row) == isSecret, "\(text)")
     }
     let secret = ConfigurationTable.settings.filter(\.mayHoldSecret).map(\.name)
-    #expect(secret == ["store"])
+    #expect(secret == ["operators", "store"])
   }
 
   // MARK: The pages
