@@ -49,7 +49,8 @@ struct DiagnosisTests {
     "Without biometrics, the first rule that they did not pass says why",
     arguments: [
       ("R1", "the phone's sensor is off"), ("R4", "they are locked after too many failures"),
-      ("R17", "they are switched off"), ("R31", "the binding has no key"), ("a later rule", "they are locked, switched off"),
+      ("R17", "they are switched off"), ("R31", "the binding has no key"),
+      ("a later rule", "they are locked, switched off"),
     ])
   func rules(rule: String, why: String) {
     let trace = [
