@@ -15,13 +15,14 @@ pytest.register_assert_rewrite("support.errors", "support.server", "installation
 
 from installation import Installation  # noqa: E402
 from monitoring import Monitoring  # noqa: E402
-from support.server import BINARY  # noqa: E402
+from support.server import BINARY, remove_own_variables  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def installation(tmp_path_factory):
     if not BINARY.exists():
         pytest.exit(f"there is no {BINARY}: run `make test-alerts`, or set TOUCHSTONE_BINARY", returncode=1)
+    remove_own_variables()
     installation = Installation(tmp_path_factory.mktemp("services"))
     yield installation
     installation.close()

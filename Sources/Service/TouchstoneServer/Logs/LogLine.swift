@@ -69,16 +69,17 @@ struct LogLine {
     }
   }
 
+  /// - Parameter name: stands in the code, so it needs no escape.
   private mutating func add(_ name: String, _ value: DecisionFields.Value) {
     switch format {
     case .text:
-      append(" ")
-      append(escaping: name)
-      append("=")
+      append(ascii: " ")
+      bytes += name.utf8
+      append(ascii: "=")
     case .json:
-      append(",")
-      quote(name)
-      append(":")
+      append(",\"")
+      bytes += name.utf8
+      append("\":")
     }
     switch value {
     case .text(let text): add(text)
@@ -87,10 +88,24 @@ struct LogLine {
     }
   }
 
+  /// In quotation marks, unless it is a plain word in text.
   private mutating func add(_ text: String) {
     var text = text
-    let isPlain = format == .text && text.withUTF8 { utf8 in !utf8.isEmpty && utf8.allSatisfy(Self.isWord) }
-    if isPlain { append(escaping: text) } else { quote(text) }
+    text.withUTF8 { utf8 in
+      var (isPlain, isWord) = (utf8.count < Self.maximumValueBytes, format == .text && !utf8.isEmpty)
+      for byte in utf8 {
+        isPlain = isPlain && Self.isPlain(byte)
+        isWord = isWord && byte != 0x20
+      }
+      guard isPlain else {
+        append(ascii: "\"")
+        append(escaping: utf8)
+        return append(ascii: "\"")
+      }
+      if !isWord { append(ascii: "\"") }
+      bytes.append(contentsOf: utf8)
+      if !isWord { append(ascii: "\"") }
+    }
   }
 
   private mutating func end() {
@@ -103,35 +118,36 @@ struct LogLine {
     bytes += UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
   }
 
+  private mutating func append(ascii character: Unicode.Scalar) {
+    bytes.append(UInt8(ascii: character))
+  }
+
   private mutating func quote(_ text: String) {
-    append("\"")
+    append(ascii: "\"")
     append(escaping: text)
-    append("\"")
+    append(ascii: "\"")
+  }
+
+  private mutating func append(escaping text: String) {
+    var text = text
+    text.withUTF8 { append(escaping: $0) }
   }
 
   /// As JSON escapes it. Cut at the bound, between characters.
-  private mutating func append(escaping text: String) {
+  private mutating func append(escaping utf8: UnsafeBufferPointer<UInt8>) {
+    if utf8.count < Self.maximumValueBytes, utf8.allSatisfy(Self.isPlain) { return bytes.append(contentsOf: utf8) }
     let end = bytes.count + Self.maximumValueBytes
-    var text = text
-    text.withUTF8 { utf8 in
-      if utf8.count < Self.maximumValueBytes, utf8.allSatisfy(Self.isPlain) {
-        return bytes.append(contentsOf: utf8)
-      }
-      var place = 0
-      while place < utf8.count {
-        let count = Self.byteCount(ofCharacterAt: utf8[place])
-        guard bytes.count + Self.mostEscapedBytes < end else { return append("…") }
-        append(escaping: UnsafeBufferPointer(rebasing: utf8[place..<min(place + count, utf8.count)]))
-        place += count
-      }
+    var place = 0
+    while place < utf8.count {
+      let count = Self.byteCount(ofCharacterAt: utf8[place])
+      guard bytes.count + Self.mostEscapedBytes < end else { return append("…") }
+      append(character: UnsafeBufferPointer(rebasing: utf8[place..<min(place + count, utf8.count)]))
+      place += count
     }
   }
 
   /// "\u0000", and the mark of a cut.
   private static let mostEscapedBytes = 6 + 3
-
-  /// Needs no quotation marks in text.
-  private static func isWord(_ byte: UInt8) -> Bool { byte > 0x20 && byte != UInt8(ascii: "\"") }
 
   private static func isPlain(_ byte: UInt8) -> Bool {
     (0x20..<0x7F).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
@@ -147,7 +163,7 @@ struct LogLine {
     }
   }
 
-  private mutating func append(escaping character: UnsafeBufferPointer<UInt8>) {
+  private mutating func append(character: UnsafeBufferPointer<UInt8>) {
     guard let first = character.first else { return }
     switch first {
     case UInt8(ascii: "\n"): append("\\n")
@@ -186,10 +202,10 @@ struct LogLine {
   }
 
   /// In two digits.
-  private mutating func append(_ number: Int64, then separator: StaticString = "") {
+  private mutating func append(_ number: Int64, then separator: Unicode.Scalar? = nil) {
     bytes.append(0x30 + UInt8(number / 10))
     bytes.append(0x30 + UInt8(number % 10))
-    append(separator)
+    if let separator { append(ascii: separator) }
   }
 
   /// The Gregorian date of a day, counted from 1970-01-01. Counts years from March on, so that the leap day is a year's last.
