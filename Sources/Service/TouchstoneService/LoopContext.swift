@@ -15,6 +15,7 @@ final class LoopContext: @unchecked Sendable {
   let coder = MessageCoder()
   let verifications: VerificationBatch
   let logger: Logger
+  let decisions: (any DecisionLog)?
   let meters: ServiceMeters
   private let health: Health
   private var storeFailures = LogThrottle<StoreFailure>()
@@ -22,11 +23,12 @@ final class LoopContext: @unchecked Sendable {
   var traceIDs = TraceIDGenerator()
 
   init(
-    workers: VerificationWorkers, logger: Logger, health: Health,
+    workers: VerificationWorkers, logger: Logger, decisions: (any DecisionLog)? = nil, health: Health,
     meters: ServiceMeters = ServiceMeters(NOOPMetricsHandler.instance)
   ) {
     self.verifications = VerificationBatch(workers: workers)
     self.logger = logger
+    self.decisions = decisions
     self.meters = meters
     self.health = health
   }

@@ -27,6 +27,8 @@ public struct ServiceEnvironment: Sendable {
   public var timer: any DelayedExecutor
   /// The factory of the metrics that the handlers count in. By default nothing is counted.
   public var metrics: any MetricsFactory = NOOPMetricsHandler.instance
+  /// `nil`: the lines of decisions go to the logger, as all others.
+  package var decisions: (any DecisionLog)?
   /// `nil`: no call is traced.
   package var tracer: CallTracer?
 

@@ -82,7 +82,8 @@ public final class TouchstoneService: Sendable {
     self.watches = EventWatches(store: store, timer: environment.timer)
     self.reflection = configuration.servesReflection ? Reflection(services: Self.servedServices) : nil
     self.contexts = (0..<eventLoopCount).map { _ in
-      LoopContext(workers: workers, logger: logger, health: health, meters: meters)
+      LoopContext(
+        workers: workers, logger: logger, decisions: environment.decisions, health: health, meters: meters)
     }
   }
 

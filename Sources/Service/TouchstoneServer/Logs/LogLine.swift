@@ -23,13 +23,18 @@ struct LogLine {
   ) -> [UInt8] {
     var line = LogLine(format)
     line.begin(message, level, at: time)
-    if case .stringConvertible(let value)? = metadata[DecisionFields.key], let fields = value as? DecisionFields {
-      // The most frequent lines.
-      fields.forEach { name, value in line.add(name, value) }
-      if metadata.count > 1 { line.add(metadata.filter { $0.key != DecisionFields.key }) }
-    } else {
-      line.add(metadata)
-    }
+    line.add(metadata)
+    line.end()
+    return line.bytes
+  }
+
+  static func bytes(
+    _ message: String, _ level: Logger.Level, _ fields: DecisionFields, at time: UnixTime,
+    as format: LogSettings.Format
+  ) -> [UInt8] {
+    var line = LogLine(format)
+    line.begin(message, level, at: time)
+    fields.forEach { name, value in line.add(name, value) }
     line.end()
     return line.bytes
   }
@@ -38,9 +43,9 @@ struct LogLine {
     let fields = metadata.count > 1 ? metadata.sorted { $0.key < $1.key } : Array(metadata)
     for (place, (key, value)) in fields.enumerated() {
       guard bytes.count < Self.maximumBytes - Self.maximumValueBytes else {
-        return add("truncated", .number(Double(fields.count - place)))
+        return add("truncated", .stringConvertible(fields.count - place))
       }
-      add(Self.ownKeys.contains(key) ? key + "_" : key, DecisionFields.Value(value))
+      add(Self.ownKeys.contains(key) ? key + "_" : key, value)
     }
   }
 
@@ -69,8 +74,33 @@ struct LogLine {
     }
   }
 
-  /// - Parameter name: stands in the code, so it needs no escape.
+  private mutating func add(_ name: String, _ value: Logger.MetadataValue) {
+    if case .stringConvertible(let value) = value, let fields = value as? DecisionFields {
+      return fields.forEach { name, value in add(name, value) }
+    }
+    begin(name)
+    switch value {
+    case .string(let text): add(text)
+    case .stringConvertible(let number as Int): bytes += number.description.utf8
+    case .stringConvertible(let number as Double) where number.isFinite: bytes += number.description.utf8
+    default: add(value.description)
+    }
+  }
+
   private mutating func add(_ name: String, _ value: DecisionFields.Value) {
+    begin(name)
+    switch value {
+    case .text(let text): add(text)
+    case .thousandths(let number):
+      bytes += (number / 1_000).description.utf8
+      append(ascii: ".")
+      append(number % 1_000 / 10)
+      bytes.append(0x30 + UInt8(number % 10))
+    }
+  }
+
+  /// - Parameter name: stands in the code, so it needs no escape.
+  private mutating func begin(_ name: String) {
     switch format {
     case .text:
       append(ascii: " ")
@@ -80,11 +110,6 @@ struct LogLine {
       append(",\"")
       bytes += name.utf8
       append("\":")
-    }
-    switch value {
-    case .text(let text): add(text)
-    // Double.description would write a whole number as 3.0.
-    case .number(let number): bytes += (Int(exactly: number)?.description ?? number.description).utf8
     }
   }
 
@@ -224,16 +249,5 @@ extension Int64 {
   fileprivate func dividedDown(by divisor: Int64) -> (quotient: Int64, rest: Int64) {
     let (quotient, rest) = quotientAndRemainder(dividingBy: divisor)
     return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
-  }
-}
-
-extension DecisionFields.Value {
-  fileprivate init(_ value: Logger.MetadataValue) {
-    switch value {
-    case .string(let text): self = .text(text)
-    case .stringConvertible(let number as Int): self = .number(Double(number))
-    case .stringConvertible(let number as Double) where number.isFinite: self = .number(number)
-    default: self = .text(value.description)
-    }
   }
 }

@@ -4,6 +4,7 @@ package import Logging
 internal import Glibc
 internal import Synchronization
 internal import TouchstonePolicy
+package import TouchstoneService
 internal import TouchstoneStore
 
 /// Writes lines to stderr, in the format and from the level on that the configuration names. Logging does not wait for stderr.
@@ -41,6 +42,14 @@ package final class LogOutput: Sendable {
   fileprivate func write(_ event: LogEvent, _ metadata: Logger.Metadata) {
     let line = LogLine.bytes(event.message.description, event.level, metadata, at: systemTime(), as: style.format)
     writer.write(line, isUrgent: event.level >= .warning)
+  }
+}
+
+extension LogOutput: DecisionLog {
+  package var takesDecisions: Bool { style.level <= .info }
+
+  package func write(_ kind: String, _ fields: DecisionFields) {
+    writer.write(LogLine.bytes(kind, .info, fields, at: systemTime(), as: style.format), isUrgent: false)
   }
 }
 

@@ -7,8 +7,8 @@ internal import TouchstonePolicy
 internal import TouchstoneStore
 
 final class LogWriter: Sendable {
-  /// Lines are gathered for so long, so that a busy service makes a few hundred system calls a second, and not one a line.
-  private static let gathering = DispatchTimeInterval.milliseconds(5)
+  /// Lines are gathered for so long, so that a busy service makes fifty system calls a second, and not one a line.
+  private static let gathering = DispatchTimeInterval.milliseconds(20)
   /// How often the log says that lines were dropped.
   private static let noticeSeconds: Int64 = 10
   /// An exit waits no longer for a reader that has stopped.

@@ -118,6 +118,7 @@ package final class RunningService: Sendable {
     var environment = ServiceEnvironment(cores: cores, clock: clock)
     environment.metrics = meters.registry
     environment.tracer = tracing?.tracer
+    environment.decisions = log
     logger.notice("signatures are verified", metadata: ["by": "\(environment.signatures.name)"])
     let service = TouchstoneService(
       configuration: configuration.service, store: store, keys: keys, eventLoopCount: eventLoops + 1, logger: logger,

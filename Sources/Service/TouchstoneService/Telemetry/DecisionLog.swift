@@ -6,8 +6,15 @@ internal import TouchstonePolicy
 internal import TouchstoneStore
 internal import TouchstoneTraces
 
-/// The fields of a decision's line: one value of swift-log's metadata, which the process's log takes apart. A dictionary of them would
-/// take more instructions than all else that a line costs.
+/// Takes the lines of decisions past swift-log, whose events and dictionaries take half of the instructions of a line.
+package protocol DecisionLog: Sendable {
+  /// Whether lines at `info` are written.
+  var takesDecisions: Bool { get }
+  /// - Parameter kind: an event's: "evaluation.succeeded".
+  func write(_ kind: String, _ fields: DecisionFields)
+}
+
+/// The fields of a decision's line. In swift-log they are one value of the metadata.
 package struct DecisionFields: Sendable, CustomStringConvertible {
   /// Under which swift-log has them.
   package static let key = "decision"
@@ -22,7 +29,8 @@ package struct DecisionFields: Sendable, CustomStringConvertible {
 
   package enum Value {
     case text(String)
-    case number(Double)
+    /// Thousandths.
+    case thousandths(Int64)
   }
 
   /// Calls `body` with each field, in the line's order.
@@ -31,7 +39,7 @@ package struct DecisionFields: Sendable, CustomStringConvertible {
     body("caller", .text(caller))
     for detail in details where ShownDetails.contain(detail) { body(detail.key, .text(detail.value)) }
     if let path { body("rpc", .text(path)) }
-    if let time { body("duration_ms", .number(Double(time.wholeNanoseconds / 1_000) / 1_000)) }
+    if let time { body("duration_ms", .thousandths(max(0, time.wholeNanoseconds / 1_000))) }
     if let traceID { body("trace_id", .text(traceID)) }
   }
 
@@ -40,7 +48,7 @@ package struct DecisionFields: Sendable, CustomStringConvertible {
     forEach { name, value in
       switch value {
       case .text(let text): fields.append("\(name)=\(text)")
-      case .number(let number): fields.append("\(name)=\(number)")
+      case .thousandths(let number): fields.append("\(name)=\(Double(number) / 1_000)")
       }
     }
     return fields.joined(separator: " ")
@@ -70,11 +78,17 @@ extension CallExchange {
   /// - Parameter kind: an event's: "evaluation.succeeded".
   func logDecision(_ kind: String, in applicationID: String, _ details: [EventDetail] = []) {
     trace?.note(kind, in: applicationID, details)
-    context.logger.logDecision(
-      kind,
-      DecisionFields(
-        applicationID: applicationID, caller: caller.identity, details: details, path: incoming.path,
-        time: MonotonicTime.now() - began, traceID: traceID))
+    if let decisions = context.decisions {
+      if decisions.takesDecisions { decisions.write(kind, fields(in: applicationID, details)) }
+    } else {
+      context.logger.logDecision(kind, fields(in: applicationID, details))
+    }
+  }
+
+  private func fields(in applicationID: String, _ details: [EventDetail]) -> DecisionFields {
+    DecisionFields(
+      applicationID: applicationID, caller: caller.identity, details: details, path: incoming.path,
+      time: MonotonicTime.now() - began, traceID: traceID)
   }
 
   /// The trace that the caller names, whether this call is sampled or not.

@@ -24,7 +24,7 @@ struct DecisionLogTests {
     fields.forEach { name, value in
       switch value {
       case .text(let text): found[name] = text
-      case .number(let number): found[name] = "\(number)"
+      case .thousandths(let number): found[name] = "\(Double(number) / 1_000)"
       }
     }
     return found
