@@ -23,8 +23,11 @@ struct LoadSession: Sendable {
     findsMaximum = load.findMax
   }
 
+  /// Ends the process after the load. Its type must not say that it never returns: Swift 6.3.1's optimizer would leave out copies into
+  /// the closure.
+  ///
   /// - Parameter makeService: prepares the service; all runs use it.
-  func run(_ makeService: @escaping @Sendable () async throws(LoadError) -> any LoadedService) -> Never {
+  func run(_ makeService: @escaping @Sendable () async throws(LoadError) -> any LoadedService) {
     signal(SIGPIPE, SIG_IGN)
     Task {
       do throws(LoadError) {
@@ -37,7 +40,7 @@ struct LoadSession: Sendable {
         error.end()
       }
     }
-    dispatchMain()
+    DispatchSemaphore(value: 0).wait()
   }
 
   private func measure(_ runner: LoadRunner, _ shape: LoadShape) async throws(LoadError) -> LoadReport {

@@ -35,7 +35,10 @@ struct AdminSession: Sendable {
   }
 
   /// Ends the process after the command.
-  func run(_ perform: @escaping @Sendable (AdminSession) async throws(AdminFailure) -> Void) -> Never {
+  ///
+  /// It does not return, and its type must not say so: before a call that never returns, Swift 6.3.1's optimizer leaves out the copy of the
+  /// command into the closure, and the command would read its options from memory that holds something else.
+  func run(_ perform: @escaping @Sendable (AdminSession) async throws(AdminFailure) -> Void) {
     Task {
       do throws(AdminFailure) {
         try await perform(self)
@@ -45,7 +48,7 @@ struct AdminSession: Sendable {
       await client.close()
       exit(EXIT_SUCCESS)
     }
-    dispatchMain()
+    DispatchSemaphore(value: 0).wait()
   }
 
   func call<Request, Response>(

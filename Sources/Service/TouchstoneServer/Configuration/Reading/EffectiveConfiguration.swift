@@ -78,7 +78,7 @@ extension YAMLNode {
   /// Whether each section on the way to a value is a mapping or missing. Otherwise the file's mistake is to be
   /// reported.
   fileprivate func hasRoom(for path: [String]) -> Bool {
-    (1..<path.count).allSatisfy { count in
+    (0..<path.count).allSatisfy { count in
       guard let section = value(at: path.prefix(count)) else { return true }
       if case .mapping = section.content { return true }
       return count == 1 && ConfigurationTable.rows.contains { $0.name == path[0] && $0.shape.takesText }
