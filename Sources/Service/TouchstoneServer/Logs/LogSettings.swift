@@ -11,7 +11,7 @@ package struct LogSettings: Hashable, Sendable {
     case json
   }
 
-  /// A line for each decision (info) is what operators look for first, and costs little (docs/OPERATING.md).
+  /// A line for each decision (info) is what operators look for first, and costs little (docs/PERFORMANCE.md).
   package var level = Logger.Level.info
   package var format = Format.text
 
