@@ -87,6 +87,8 @@ def go(tmp_path_factory):
     environment = {
         **os.environ,
         "GO111MODULE": "off",
+        # Without it, Go's own packages need a C compiler.
+        "CGO_ENABLED": "0",
         "GOFLAGS": "",
         "GOPATH": f"{path}:{FETCHED}",
         # Kept, because what is compiled there seldom changes.

@@ -18,7 +18,7 @@ USER = 10001
 
 @functools.cache
 def text(overlay):
-    command = ["kubectl", "kustomize", KUBERNETES / "overlays" / overlay]
+    command = [Path(sys.executable).with_name("kubectl"), "kustomize", KUBERNETES / "overlays" / overlay]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 

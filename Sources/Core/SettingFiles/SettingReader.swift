@@ -39,7 +39,7 @@ package struct SettingReader {
       let key = entry.key
       refuse(
         key.place,
-        "\(key.name.debugDescription) is not a setting of \(name)\(suggestion(for: key.name, among: known))")
+        "\(key.shownName) is not a setting of \(name)\(suggestion(for: key.name, among: known))")
       return false
     }
   }

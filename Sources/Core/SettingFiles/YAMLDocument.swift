@@ -40,6 +40,18 @@ package struct YAMLKey: Sendable {
     self.name = name
     self.place = place
   }
+
+  /// For errors. A text that looks like no name may be a secret that lacks quotation marks: YAML reads a part of `{password: $argon2id$…}`
+  /// as a key.
+  var shownName: String {
+    let others = "_-.".utf8
+    let isName =
+      !name.isEmpty && name.utf8.count <= 64
+      && name.utf8.allSatisfy { byte in
+        Character(UnicodeScalar(byte)).isLetter || Character(UnicodeScalar(byte)).isNumber || others.contains(byte)
+      }
+    return isName ? "\"\(name)\"" : "a text that is no name"
+  }
 }
 
 /// Counted from 1, as editors do.
@@ -183,7 +195,7 @@ extension YAMLNode {
         if names.insert(name).inserted {
           entries.append(YAMLEntry(key: key, value: value))
         } else {
-          errors.append(YAMLError(message: "\"\(name)\" appears twice", place: key.place))
+          errors.append(YAMLError(message: "\(key.shownName) appears twice", place: key.place))
         }
         event = try next()
       }

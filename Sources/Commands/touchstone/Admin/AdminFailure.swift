@@ -41,7 +41,7 @@ struct AdminFailure: Error {
   }
 
   func end() -> Never {
-    for line in lines { printError(line) }
+    for line in lines { printError(printable(line)) }
     exit(exitCode)
   }
 }

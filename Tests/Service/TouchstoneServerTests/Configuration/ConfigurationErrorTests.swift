@@ -103,6 +103,8 @@ struct ConfigurationErrorTests {
     BadFile("an unknown setting", "‸colour: red", "\"colour\" is not a setting of the configuration"),
     BadFile("a slip", "‸polices: {}", "did you mean \"policies\"?"),
     BadFile("a demand of no kind", "applications: {shop: {attestation: ‸perhaps}}", "attestation must be"),
+    BadFile(
+      "a part of a secret as a key", "log: {‸p=1$c2VjcmV0$x: info}", "a text that is no name is not a setting of log"),
     BadFile("a setting twice", "shards: 1\n‸shards: 2", "\"shards\" appears twice"),
     BadFile("an address", "listen: ‸nowhere", "listen must be HOST:PORT"),
     BadFile("a log's level", "log: {level: ‸inform}", "log.level must be one of trace, debug, info, notice, warning,"),

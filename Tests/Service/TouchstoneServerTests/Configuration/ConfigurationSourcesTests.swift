@@ -132,7 +132,7 @@ struct ConfigurationSourcesTests {
       (["--shrads", "1"], "there is no flag --shrads (did you mean \"--shards\"?)"),
       (["--allow-plaintxt"], "(did you mean \"--allow-plaintext\"?)"),
       (["-x"], "there is no flag -x"),
-      (["word"], "\"word\" belongs to no flag"),
+      (["postgresql://u:secret@h/d"], "an argument belongs to no flag: settings begin with --"),
       (["--callers", "[{nam: x}]"], "--callers:1:3: \"nam\" is not a setting of a caller (did you mean \"name\"?)"),
       (["--callers", "["], "--callers:"),
       (["--store", "postgresql://a:hidden@db/x"], "--store: a list of processes would show the password"),

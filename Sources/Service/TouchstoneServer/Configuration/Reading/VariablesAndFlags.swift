@@ -143,7 +143,8 @@ package enum SettingFlags {
 
   private static func unknown(_ flag: String) -> Failure {
     guard flag.hasPrefix("-") else {
-      return Failure(kind: .usage, message: "\(flag.debugDescription) belongs to no flag")
+      // It is not shown: it may be a store's address with a password whose flag is missing.
+      return Failure(kind: .usage, message: "an argument belongs to no flag: settings begin with --")
     }
     let hint = suggestion(
       for: flag, among: ConfigurationTable.settings.map(\.flag) + ["--config", "--allow-plaintext"])
