@@ -27,10 +27,15 @@ if not WHEELS:
 from support.certificates import Authority  # noqa: E402
 from support.credentials import Key, caller_with  # noqa: E402
 from support.phone import Phone, sign  # noqa: E402
-from support.server import BINARY, Server  # noqa: E402
+from support.server import BINARY, Server, remove_own_variables  # noqa: E402
 
 #: A client's program may have to be compiled.
 PROGRAM_SECONDS = 120
+
+
+@pytest.fixture(scope="session", autouse=True)
+def only_the_services_variables():
+    remove_own_variables()
 
 
 @pytest.fixture(scope="session")
