@@ -79,6 +79,12 @@ def test_pods_have_the_image_s_user_and_no_rights(manifests):
             assert "memory" in container["resources"]["limits"]
 
 
+def test_pods_run_the_image_of_this_version(manifests):
+    version = (ROOT / "VERSION").read_text().strip()
+    for container in manifests.service["spec"]["containers"]:
+        assert container["image"].endswith(f"/touchstone:{version}"), container["image"]
+
+
 def test_probes_use_https_at_a_port_of_the_container(manifests):
     (container,) = manifests.service["spec"]["containers"]
     ports = {port["name"] for port in container["ports"]}
