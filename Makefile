@@ -69,7 +69,7 @@ python_environment := .build-python
 python_environment_bin := $(CURDIR)/$(python_environment)/bin
 python := $(python_environment_bin)/python
 
-# What `make clients` builds, and the Go packages that clients/go needs.
+# The output of `make clients`, and the Go packages that clients/go needs.
 clients := .build-clients
 go_packages := $(clients)/go/fetched
 

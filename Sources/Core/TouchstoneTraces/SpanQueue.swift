@@ -53,7 +53,7 @@ package struct SpanQueue: Sendable {
     return send()
   }
 
-  /// What became of the last batch.
+  /// Takes the result of the last batch.
   ///
   /// - Parameter jitter: from -1 to 1, so that many services do not come back at one time.
   package mutating func ended(_ outcome: Outcome, jitter: Double) -> Step {

@@ -2,11 +2,11 @@
 
 /// Takes a part of the calls that begin a trace, and the calls whose caller keeps its trace; of either no more than a bound.
 package struct SpanSampler: Sendable {
-  /// Of each kind, at most so many calls a second are traced. A traced call costs some 15 µs with its export, so a caller that has
+  /// So many calls of each kind are traced in a second, at most. A traced call costs some 15 µs with its export, so a caller that has
   /// all of its calls sampled takes at most 1.5 % of a core.
   package static let callsPerSecond = 1_000
 
-  /// Of the 56 bits of a trace's id that are random (Trace Context, level 2).
+  /// The random bits of a trace's id (Trace Context, level 2).
   private static let randomBits: UInt64 = 56
 
   private let threshold: UInt64

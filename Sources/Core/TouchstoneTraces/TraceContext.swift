@@ -1,6 +1,6 @@
 // The header `traceparent` of W3C Trace Context. Pure.
 
-/// Where a call stands in its trace: what a caller sends along.
+/// A call's place in its trace, as the caller sends it.
 package struct TraceContext: Hashable, Sendable {
   package static let header = "traceparent"
   package static let stateHeader = "tracestate"

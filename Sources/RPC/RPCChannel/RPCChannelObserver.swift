@@ -1,4 +1,4 @@
-// What a channel tells of its calls, for metrics.
+// The events of a channel's calls, for metrics.
 
 public import DispatchRPC
 

@@ -45,7 +45,7 @@ package final class Console: Sendable {
   /// - Parameters:
   ///   - eventLoop: an index of the service's event loops, which no other calls use.
   ///   - secrets: verifies passwords.
-  ///   - health: what the process knows of itself.
+  ///   - health: reads the state of this process and its store.
   package init(
     _ settings: ConsoleSettings, service: TouchstoneService, eventLoop: Int, ids: SessionIDs,
     secrets: any SecretExecutor, clock: @escaping ServiceEnvironment.Clock,

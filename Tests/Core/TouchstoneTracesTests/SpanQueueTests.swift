@@ -1,4 +1,4 @@
-// What waits for the collector, and when it is sent.
+// The spans that wait for the collector, and the times at which they are sent.
 
 import Testing
 

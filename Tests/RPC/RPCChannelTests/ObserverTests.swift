@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-// What a channel tells its observer.
+// The events that an observer of a channel receives.
 
 private final class Noted: RPCChannelObserver {
   private let kept = Mutex<[String]>([])

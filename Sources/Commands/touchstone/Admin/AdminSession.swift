@@ -14,7 +14,7 @@ struct AdminSession: Sendable {
   let targets: [String]
   let isJSON: Bool
   private let isUTC: Bool
-  /// Of the terminal that stdout is; `nil` if it is none.
+  /// The columns of the terminal; `nil` if stdout is no terminal.
   private let width: Int?
 
   init(_ options: AdminOptions) throws(AdminFailure) {

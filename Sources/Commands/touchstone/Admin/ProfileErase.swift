@@ -54,7 +54,7 @@ extension AdminProfile {
       }
     }
 
-    /// What there is to erase, in a sentence: it shows the operator whether this is the right person.
+    /// One sentence about the profile, so that the operator sees whether this is the right person.
     private func account(_ session: AdminSession) async throws(AdminFailure) -> String {
       let name = "profile \(shown(profile.profileID)) of application \(shown(profile.applicationID))"
       let request = V1.GetProfileRequest(applicationID: profile.applicationID, profileID: profile.profileID)

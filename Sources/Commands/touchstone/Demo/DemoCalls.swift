@@ -27,7 +27,7 @@ extension DemoStory {
     try await begin(policy, bindingID: keys?.bindingID, transaction)
   }
 
-  /// - Parameter bindingID: `nil`: nobody is named, and no phone is there.
+  /// - Parameter bindingID: `nil`: the call names neither a person nor a phone.
   func begin(
     _ policy: String, bindingID: String?, _ transaction: V1.Transaction? = nil
   ) async throws(WrongAnswer) -> V1.BeginEvaluationResponse {

@@ -30,7 +30,7 @@ public final class RPCChannelStream: Sendable {
     var buffer = StreamBuffer()
     /// Counts attempts, because events of an earlier one mean nothing any more.
     var attempt = 0
-    /// Of the call, and of the attempt that runs; `nil`: none does, or nothing is measured.
+    /// The beginnings of the call and of the running attempt; `nil`: no attempt runs, or nothing is measured.
     var began: MonotonicTime?
     var attemptBegan: MonotonicTime?
     /// The server has begun to answer, or more was sent than is kept.

@@ -6,9 +6,9 @@ internal import TouchstoneService
 
 /// Writes a line of text or a JSON object. A line is one line whatever its values hold: control characters are escaped.
 struct LogLine {
-  /// Of one value, escaped. The longest of our own are lists of policies or callers.
+  /// The bound of one escaped value. The longest of our own are lists of policies or callers.
   static let maximumValueBytes = 4_096
-  /// Of one line. Beyond this the rest of the fields is left out, and the line says so.
+  /// The bound of one line. Beyond it the rest of the fields is left out, and the line says so.
   static let maximumBytes = 16_384
 
   /// The object's own keys. A field of the same name gets an underscore behind it.

@@ -71,7 +71,7 @@ final class LogWriter: Sendable {
     }
   }
 
-  /// What cannot be written is gone: there is no other place to say so.
+  /// Lines that cannot be written are gone: there is no other place to say so.
   private func put(_ lines: [UInt8]) {
     lines.withUnsafeBytes { lines in
       var rest = lines[...]

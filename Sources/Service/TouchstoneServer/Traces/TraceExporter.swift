@@ -10,7 +10,7 @@ internal import TouchstoneTraces
 final class TraceExporter: Sendable {
   /// A collector that takes longer is busy.
   private static let patience = Duration.seconds(10)
-  /// What is still to be sent when the process ends may take so long.
+  /// The last batch may take so long when the process ends.
   private static let lastPatience = Duration.seconds(1)
   /// Below the calls that it serves.
   private static let userAgent = "touchstone"

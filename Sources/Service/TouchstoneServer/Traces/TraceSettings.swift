@@ -4,7 +4,7 @@ internal import DispatchRPC
 internal import SettingFiles
 
 package struct TraceSettings: Hashable, Sendable {
-  /// Of an OpenTelemetry collector that takes OTLP over gRPC.
+  /// The address of an OpenTelemetry collector that takes OTLP over gRPC.
   let endpoint: String
   /// The share of the calls that begin a trace.
   private(set) var sample = 0.01

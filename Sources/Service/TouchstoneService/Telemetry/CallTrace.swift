@@ -7,11 +7,11 @@ internal import TouchstonePolicy
 internal import TouchstoneStore
 internal import TouchstoneTraces
 
-/// What a call consists of. Each is a span below the call's.
+/// The parts of a call. Each is a span below the call's.
 enum CallPart: String, Sendable {
   /// The request becomes a value.
   case decode
-  /// What the service sealed earlier is opened: an evaluation or a ticket.
+  /// An evaluation or a ticket is opened, which the service sealed earlier.
   case open
   /// Records are read.
   case read

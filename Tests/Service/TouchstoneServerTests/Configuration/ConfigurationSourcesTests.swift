@@ -1,4 +1,4 @@
-// Where a value comes from, which source takes precedence, and what is said of a wrong one.
+// The source of each value, the precedence of sources, and the errors of wrong values.
 
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-// What a line of the log looks like, and what no value can do to it.
+// The form of a log line, which no value can break.
 
 import Logging
 import Testing

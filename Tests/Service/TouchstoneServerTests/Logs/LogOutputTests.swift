@@ -19,7 +19,7 @@ struct LogOutputTests {
       (read, write) = (ends[0], ends[1])
     }
 
-    /// What is there, or what comes.
+    /// The text in the pipe; waits for the first byte.
     func text() -> String {
       var bytes = [UInt8](repeating: 0, count: 1 << 18)
       let count = Glibc.read(read, &bytes, bytes.count)

@@ -28,7 +28,7 @@ final class TestService: Sendable {
   private let callCount: CallCount
   /// The bearer key that each call sends.
   private let key: String?
-  /// What each call sends as the place in its trace.
+  /// The `traceparent` of each call.
   private let traceparent: String?
 
   /// - Parameters:
@@ -141,7 +141,7 @@ final class TestService: Sendable {
     service.replaceCallers(callers)
   }
 
-  /// What was logged for the operator: all but the lines of decisions.
+  /// The lines for the operator: all but those of decisions.
   var troubles: [InMemoryLogHandler.Entry] { log.entries.filter { $0.level > .info } }
 
   var events: [EventDraft] { store.records.events.compactMap(\.event) }
