@@ -57,9 +57,8 @@ extension V1.Timestamp {
     guard Self.representable.contains(seconds), (0..<1_000_000_000).contains(nanoseconds) else { return nil }
     let shifted = seconds + (offsetMinutes ?? 0) * 60
     guard Self.representable.contains(shifted) else { return nil }
-    let day = shifted.flooredQuotient(86_400)
-    let second = shifted - day * 86_400
-    let date = Self.date(daysSince1970: day)
+    let (day, second) = shifted.dividedDown(by: 86_400)
+    let date = CivilDate(daysSince1970: day)
     return "\(padded(date.year, 4))-\(padded(date.month, 2))-\(padded(date.day, 2))T"
       + "\(padded(second / 3_600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
       + (hasFraction ? fraction(nanoseconds) : "") + (offsetMinutes.map(Self.offsetText) ?? "Z")
@@ -67,18 +66,6 @@ extension V1.Timestamp {
 
   private static func offsetText(_ minutes: Int64) -> String {
     (minutes < 0 ? "-" : "+") + "\(padded(abs(minutes) / 60, 2)):\(padded(abs(minutes) % 60, 2))"
-  }
-
-  /// The Gregorian calendar, counted in years that begin in March and in eras of 400 years.
-  private static func date(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    let shifted = days + 719_468
-    let era = shifted.flooredQuotient(146_097)
-    let dayOfEra = shifted - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let month = (5 * dayOfYear + 2) / 153
-    let year = yearOfEra + era * 400 + (month >= 10 ? 1 : 0)
-    return (year, month < 10 ? month + 3 : month - 9, dayOfYear - (153 * month + 2) / 5 + 1)
   }
 }
 
@@ -107,10 +94,4 @@ private func fraction(_ nanoseconds: Int32) -> String {
 private func padded(_ number: Int64, _ digits: Int) -> String {
   let text = String(number)
   return String(repeating: "0", count: max(0, digits - text.count)) + text
-}
-
-extension Int64 {
-  fileprivate func flooredQuotient(_ divisor: Int64) -> Int64 {
-    self >= 0 ? self / divisor : (self + 1) / divisor - 1
-  }
 }

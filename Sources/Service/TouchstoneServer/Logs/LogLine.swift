@@ -1,6 +1,7 @@
 // One line of the log as bytes. Pure.
 
 internal import Logging
+internal import TouchstoneCodec
 internal import TouchstonePolicy
 internal import TouchstoneService
 
@@ -212,7 +213,7 @@ struct LogLine {
   /// RFC 3339 in UTC, with milliseconds: "2026-11-24T09:03:09.123Z".
   private mutating func append(_ time: UnixTime) {
     let (day, ofDay) = time.seconds.dividedDown(by: 86_400)
-    let date = Self.date(day)
+    let date = CivilDate(daysSince1970: day)
     append(date.year / 100)
     append(date.year % 100, then: "-")
     append(date.month, then: "-")
@@ -231,23 +232,5 @@ struct LogLine {
     bytes.append(0x30 + UInt8(number / 10))
     bytes.append(0x30 + UInt8(number % 10))
     if let separator { append(ascii: separator) }
-  }
-
-  /// The Gregorian date of a day, counted from 1970-01-01. Counts years from March on, so that the leap day is a year's last.
-  private static func date(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    let (era, ofEra) = (day + 719_468).dividedDown(by: 146_097)
-    let yearOfEra = (ofEra - ofEra / 1_460 + ofEra / 36_524 - ofEra / 146_096) / 365
-    let ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let fromMarch = (5 * ofYear + 2) / 153
-    let month = fromMarch < 10 ? fromMarch + 3 : fromMarch - 9
-    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, ofYear - (153 * fromMarch + 2) / 5 + 1)
-  }
-}
-
-extension Int64 {
-  /// Rounds down, so that the rest is not negative.
-  fileprivate func dividedDown(by divisor: Int64) -> (quotient: Int64, rest: Int64) {
-    let (quotient, rest) = quotientAndRemainder(dividingBy: divisor)
-    return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
   }
 }

@@ -8,7 +8,7 @@ internal import TouchstoneStore
 private struct ListedSetting {
   let setting: ConfigurationSetting
   /// `nil`: the default is no value.
-  let value: JSONText?
+  let value: PrintedValue?
   let source: String
   /// Words for the default without a value.
   var words = ""
@@ -22,7 +22,7 @@ extension EffectiveConfiguration {
 
   /// An object from settings to their values and sources.
   package var json: String {
-    JSONText.object(
+    PrintedValue.object(
       ConfigurationTable.settings.compactMap { setting in
         guard let listed = listed(setting), let value = listed.value else { return nil }
         return .init(setting.name, .object([.init("value", value), .init("source", .text(listed.source))]))
@@ -78,7 +78,7 @@ extension EffectiveConfiguration {
     }
   }
 
-  private func shown(_ node: YAMLNode, _ setting: ConfigurationSetting) -> JSONText {
+  private func shown(_ node: YAMLNode, _ setting: ConfigurationSetting) -> PrintedValue {
     if node.place.source == KeySource.environmentVariable { return .text(Self.mask) }
     if case .store = setting.row.shape, case .server(let kind, let place) = configuration.store, place.hasSecret {
       return .text("\(kind.name)://\(Self.mask)@\(place)")
@@ -101,7 +101,7 @@ extension ListedSetting {
 
 extension YAMLNode {
   /// Secrets are masked. Values that no row describes are texts.
-  fileprivate func json(_ row: KeyRow?) -> JSONText {
+  fileprivate func json(_ row: KeyRow?) -> PrintedValue {
     if row?.isSecret == true { return .text(EffectiveConfiguration.mask) }
     switch content {
     case .scalar(let text): return row?.shape.json(of: text) ?? .text(text)
@@ -114,7 +114,7 @@ extension YAMLNode {
   }
 }
 
-extension JSONText {
+extension PrintedValue {
   /// Whether it takes lines of its own in YAML.
   fileprivate var isBlock: Bool {
     switch self {
@@ -133,7 +133,7 @@ extension JSONText {
     case .boolean(let value): "\(value)"
     case .list(let values): "[\(values.map(\.yamlWord).joined(separator: ", "))]"
     case .object(let members):
-      "{\(members.map { "\(JSONText.text($0.name).yamlWord): \($0.value.yamlWord)" }.joined(separator: ", "))}"
+      "{\(members.map { "\(PrintedValue.text($0.name).yamlWord): \($0.value.yamlWord)" }.joined(separator: ", "))}"
     }
   }
 
@@ -148,7 +148,7 @@ extension JSONText {
       }
     case .object(let members):
       members.flatMap { member -> [String] in
-        let name = JSONText.text(member.name).yamlWord
+        let name = PrintedValue.text(member.name).yamlWord
         guard member.value.isBlock else { return ["\(indentation)\(name): \(member.value.yamlWord)"] }
         return ["\(indentation)\(name):"] + member.value.yamlLines(indentation + "  ")
       }

@@ -5,30 +5,30 @@ internal import TouchstoneStore
 package enum ConfigurationSchema {
   /// Only the service checks rules between several keys, and the form of most texts.
   package static var text: String {
-    let head: [JSONText.Member] = [
+    let head: [PrintedValue.Member] = [
       .init("$schema", .text("https://json-schema.org/draft/2020-12/schema")),
       .init("title", .text("The configuration of Touchstone")),
     ]
-    return JSONText.object(head + section(ConfigurationTable.rows)).lines()
+    return PrintedValue.object(head + section(ConfigurationTable.rows)).lines()
   }
 
-  private static func section(_ rows: [KeyRow]) -> [JSONText.Member] {
-    let required = rows.filter(\.isRequired).map { JSONText.text($0.name) }
+  private static func section(_ rows: [KeyRow]) -> [PrintedValue.Member] {
+    let required = rows.filter(\.isRequired).map { PrintedValue.text($0.name) }
     return [
       .init("type", .text("object")), .init("additionalProperties", .boolean(false)),
       .init("properties", .object(rows.map { .init($0.name, .object(schema(of: $0))) })),
     ] + (required.isEmpty ? [] : [.init("required", .list(required))])
   }
 
-  private static func schema(of row: KeyRow) -> [JSONText.Member] {
-    var members: [JSONText.Member] = []
+  private static func schema(of row: KeyRow) -> [PrintedValue.Member] {
+    var members: [PrintedValue.Member] = []
     if !row.meaning.isEmpty { members.append(.init("description", .text(row.meaning))) }
     if case .value(let text) = row.standard { members.append(.init("default", row.shape.json(of: text))) }
     return members + schema(of: row.shape)
   }
 
-  private static func schema(of shape: ValueShape) -> [JSONText.Member] {
-    let text = JSONText.Member("type", .text("string"))
+  private static func schema(of shape: ValueShape) -> [PrintedValue.Member] {
+    let text = PrintedValue.Member("type", .text("string"))
     switch shape {
     case .text(let bytes): return [text, .init("minLength", .integer(min(1, bytes.lowerBound)))]
     case .form, .path: return [text, .init("minLength", .integer(1))]
@@ -71,7 +71,7 @@ package enum ConfigurationSchema {
 
 extension ValueShape {
   /// A value's text as JSON has it.
-  func json(of text: String) -> JSONText {
+  func json(of text: String) -> PrintedValue {
     switch self {
     case .integer: Int(text).map { .integer($0) } ?? .text(text)
     case .share: Double(text).map { .number($0) } ?? .text(text)

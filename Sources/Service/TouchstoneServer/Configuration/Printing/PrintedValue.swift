@@ -1,19 +1,19 @@
 // JSON for output, in an order that its writer chooses.
 
-indirect enum JSONText: Sendable, Hashable {
+indirect enum PrintedValue: Sendable, Hashable {
   case text(String)
   case integer(Int)
   /// Finite.
   case number(Double)
   case boolean(Bool)
-  case list([JSONText])
+  case list([PrintedValue])
   case object([Member])
 
   struct Member: Sendable, Hashable {
     var name: String
-    var value: JSONText
+    var value: PrintedValue
 
-    init(_ name: String, _ value: JSONText) {
+    init(_ name: String, _ value: PrintedValue) {
       self.name = name
       self.value = value
     }
