@@ -1,4 +1,4 @@
-// Code that ThreadSanitizer must understand: many threads that count under a contended Mutex, and continuations that
+// Code that ThreadSanitizer must understand: many threads that count under contended Mutexes, and continuations that
 // are resumed before their task waits. With the argument `race` the threads also count without a lock, which it must
 // report.
 
@@ -8,6 +8,7 @@ import Synchronization
 final class Counters: @unchecked Sendable {
   // Not Sendable at all: `unguarded` is the planted race.
   let guarded = Mutex(0)
+  let tried = Mutex(0)
   var unguarded = 0
 }
 
@@ -17,6 +18,7 @@ let plantsRace = CommandLine.arguments.contains("race")
 DispatchQueue.concurrentPerform(iterations: 4) { _ in
   for _ in 0..<50_000 {
     counters.guarded.withLock { $0 += 1 }
+    while counters.tried.withLockIfAvailable({ $0 += 1 }) == nil {}
     if plantsRace { counters.unguarded += 1 }
   }
 }
@@ -40,4 +42,4 @@ for number in 1...200 {
   read += letter.words.count
 }
 print(read)
-print(counters.guarded.withLock { $0 })
+print(counters.guarded.withLock { $0 }, counters.tried.withLock { $0 })

@@ -11,6 +11,7 @@
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 // Only where a sanitizer is.
@@ -20,17 +21,27 @@ extern void __tsan_release(void *address) __attribute__((weak));
 // Mutex.
 
 #define LOCK_SLOW "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
+#define TRY_LOCK_SLOW "$s15Synchronization12_MutexHandleV12_tryLockSlowSbyF"
 #define UNLOCK_SLOW "$s15Synchronization12_MutexHandleV11_unlockSlowyyF"
 
 typedef __attribute__((swiftcall)) void (*lock_slow_function)(uint32_t self_id, __attribute__((swift_context)) void *handle);
+typedef __attribute__((swiftcall)) bool (*try_lock_slow_function)(__attribute__((swift_context)) void *handle);
 typedef __attribute__((swiftcall)) void (*unlock_slow_function)(__attribute__((swift_context)) void *handle);
 
 __attribute__((swiftcall)) void lock_slow(uint32_t self_id, __attribute__((swift_context)) void *handle) __asm__(LOCK_SLOW);
+__attribute__((swiftcall)) bool try_lock_slow(__attribute__((swift_context)) void *handle) __asm__(TRY_LOCK_SLOW);
 __attribute__((swiftcall)) void unlock_slow(__attribute__((swift_context)) void *handle) __asm__(UNLOCK_SLOW);
 
 __attribute__((swiftcall)) void lock_slow(uint32_t self_id, __attribute__((swift_context)) void *handle) {
   ((lock_slow_function)dlsym(RTLD_NEXT, LOCK_SLOW))(self_id, handle);
   if (__tsan_acquire) __tsan_acquire(handle);
+}
+
+// Where the owner lets go just after the fast path has found the lock held.
+__attribute__((swiftcall)) bool try_lock_slow(__attribute__((swift_context)) void *handle) {
+  bool is_locked = ((try_lock_slow_function)dlsym(RTLD_NEXT, TRY_LOCK_SLOW))(handle);
+  if (is_locked && __tsan_acquire) __tsan_acquire(handle);
+  return is_locked;
 }
 
 __attribute__((swiftcall)) void unlock_slow(__attribute__((swift_context)) void *handle) {
