@@ -14,6 +14,9 @@ PEERS ?= python go cpp
 # How many `make bench-size` and `make bench-move` seed.
 PROFILES ?= 1000000
 
+# Whether `make image` takes the binary that is compiled already.
+PREBUILT ?=
+
 # How long `make fuzz` fuzzes each target.
 TIME ?= 60s
 
@@ -264,10 +267,11 @@ release: deps ## Build the service for use, with crypto_mb if ACCELERATED=1: .bu
 load-client: release ## Build the load client, too: .build/release/touchstone-load
 	$(build_release) --product touchstone-load
 
-# Root runs it, as it does the tests of image and package below.
+# Root runs it, as it does the tests of image and package below. The Dockerfile compiles, unless PREBUILT=1 says to take the release that is
+# compiled here, which is only for Debian 12.
 .PHONY: image
-image: ## Build the container image localhost/touchstone, and its base images
-	@deploy/image/build
+image: $(if $(PREBUILT),release) ## Build the container image localhost/touchstone and its base images; PREBUILT=1 takes the binary of `make release`
+	@deploy/image/build $(if $(PREBUILT),$(touchstone))
 
 # In a network namespace of their own, where the image's port is free and no other program reaches it.
 .PHONY: verify-image
@@ -286,9 +290,14 @@ man: release ## Write touchstone(1) from the program's help
 	$(touchstone) --experimental-dump-help | deploy/debian/make_man_page.py >deploy/debian/touchstone.1
 
 .PHONY: verify-deb
-verify-deb: deb $(python_environment)/installed ## Install it on a clean Debian, and log in there
-	@deploy/install-packages verify-deb
+verify-deb: deb clients ## Install it on a clean Debian, and log in there; with what `make test-operator` tests
+	@deploy/install-packages verify-deb alerts
 	PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Package
+
+.PHONY: test-operator
+test-operator: deb clients ## Time a new operator: package, first login, its metrics and trace, an alert and its section of the runbook
+	@deploy/install-packages verify-deb alerts
+	PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Package/test_operator.py
 
 # docs/RELEASE.md. The image is built for this target's time, so that the same sources make the same image.
 .PHONY: release-files
@@ -347,7 +356,7 @@ lint: ## Check the format of the Swift sources
 
 .PHONY: lint-scripts
 lint-scripts: $(python_environment)/linters ## Check the shell scripts and the Dockerfile
-	$(python_environment)/bin/shellcheck --severity warning .ci/run .ci/check-dependencies deploy/install-packages deploy/fetch-crypto-mb \
+	$(python_environment)/bin/shellcheck --severity warning .ci/run .ci/probe .ci/check-dependencies deploy/install-packages deploy/fetch-crypto-mb \
 	  deploy/image/base deploy/image/build deploy/image/hollow-libraries deploy/image/assemble deploy/image/collect-product \
 	  deploy/prometheus/to-kubernetes \
 	  deploy/debian/build deploy/debian/postinst deploy/debian/prerm deploy/debian/postrm \

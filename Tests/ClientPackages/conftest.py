@@ -9,12 +9,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ACCEPTANCE = ROOT / "Tests/Acceptance"
-#: What `make clients` built.
-PACKAGES = Path(os.environ.get("CLIENT_PACKAGES") or ROOT / ".build-clients")
-WHEELS = sorted(PACKAGES.glob("touchstone_client-*.whl"))
 
-sys.path.insert(0, str(ACCEPTANCE))
+sys.path.insert(0, str(ROOT / "Tests/Acceptance"))
+
+from support.wheels import PACKAGES, WHEELS  # noqa: E402
+
 sys.path.insert(0, str(WHEELS[-1] if WHEELS else PACKAGES))
 # The service is started by fork and exec; gRPC has no part in that.
 os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"

@@ -1,4 +1,4 @@
-"""The Go client, in GOPATH mode with Debian's packages."""
+"""The Go client with Debian's packages: in GOPATH mode, and as a module that a proxy's modules complete."""
 
 import os
 import shutil
@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from conftest import PACKAGES, PROGRAM_SECONDS, ROOT, code_of
+from go_modules import ModuleProxy
 
 MODULE = "touchstone.example.org/touchstone"
 SOURCES = ROOT / "clients/go"
@@ -76,34 +77,57 @@ func main() {
 """
 
 
-@pytest.fixture(scope="module")
-def go(tmp_path_factory):
-    """Runs `go` on the client, in a directory of its package."""
-    if shutil.which("go") is None or not FETCHED.exists():
-        pytest.exit("Go or its packages are missing: run `make test-clients`", returncode=1)
-    path = tmp_path_factory.mktemp("go")
-    package = path / "src" / MODULE
-    shutil.copytree(SOURCES, package)
-    environment = {
-        **os.environ,
-        "GO111MODULE": "off",
-        # Without it, Go's own packages need a C compiler.
-        "CGO_ENABLED": "0",
-        "GOFLAGS": "",
-        "GOPATH": f"{path}:{FETCHED}",
-        # Kept, because what is compiled there seldom changes.
-        "GOCACHE": str(PACKAGES / "go-cache"),
-    }
+class Go:
+    """Runs `go`, by default in one directory."""
 
-    def run(*arguments, directory=package):
+    def __init__(self, directory, **environment):
+        if shutil.which("go") is None or not FETCHED.exists():
+            pytest.exit("Go or its packages are missing: run `make test-clients`", returncode=1)
+        self.directory = directory
+        self._environment = {
+            **os.environ,
+            # Without it, Go's own packages need a C compiler.
+            "CGO_ENABLED": "0",
+            "GOFLAGS": "",
+            # Kept, because what is compiled there seldom changes.
+            "GOCACHE": str(PACKAGES / "go-cache"),
+            **environment,
+        }
+
+    def __call__(self, *arguments, directory=None):
         done = subprocess.run(
-            ["go", *arguments], cwd=directory, env=environment, capture_output=True, text=True, timeout=PROGRAM_SECONDS, check=False
+            ["go", *arguments],
+            cwd=directory or self.directory,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=PROGRAM_SECONDS,
+            check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    run.package = package
-    return run
+
+@pytest.fixture(scope="module")
+def go(tmp_path_factory):
+    """On the client's package, in GOPATH mode."""
+    path = tmp_path_factory.mktemp("go")
+    package = path / "src" / MODULE
+    shutil.copytree(SOURCES, package)
+    return Go(package, GO111MODULE="off", GOPATH=f"{path}:{FETCHED}")
+
+
+@pytest.fixture
+def go_of_a_user(tmp_path):
+    """On a module of a user's own, in module mode. No other place than the proxy is queried."""
+    proxy = ModuleProxy(FETCHED)
+    directory = tmp_path / "shop"
+    directory.mkdir()
+    modules = {"GO111MODULE": "on", "GOPROXY": proxy.url, "GOSUMDB": "off", "GOPATH": str(tmp_path / "gopath")}
+    yield Go(directory, **modules)
+    proxy.close()
+    # Go makes the files of its cache read-only.
+    Go(directory, **modules)("clean", "-modcache")
 
 
 def test_its_own_tests_pass(go):
@@ -119,10 +143,27 @@ def test_it_is_formatted():
 def test_the_login_of_its_readme_runs(shop, go, tmp_path):
     login = code_of(SOURCES / "README.md", "go")
     assert len(login.strip().splitlines()) <= 15
-    program = go.package / "login"
+    program = go.directory / "login"
     program.mkdir()
     (program / "main.go").write_text(PROGRAM % login)
     go("build", "-o", str(tmp_path / "login"), ".", directory=program)
     token, refused, beyond = shop.play([tmp_path / "login"])
     assert shop.caller.introspect(token).active
     assert (refused, beyond) == ("APPLICATION_NOT_GRANTED", "BEYOND_LOG_END")
+
+
+def test_a_users_module_takes_the_archive_as_its_readme_says(shop, go_of_a_user):
+    go = go_of_a_user
+    (archive,) = PACKAGES.glob("touchstone-client-go-*.tar.gz")
+    subprocess.run(["tar", "--extract", "--file", archive], cwd=go.directory, check=True, timeout=60)
+    (go.directory / "main.go").write_text(PROGRAM % code_of(SOURCES / "README.md", "go"))
+    go("mod", "init", "shop.example.org/login")
+    go("mod", "edit", f"-require={MODULE}@v0.0.0", f"-replace={MODULE}=./{archive.name.removesuffix('.tar.gz')}")
+    go("mod", "tidy")
+    go("build", "-o", "login", ".")
+    token, *_ = shop.play([go.directory / "login"])
+    assert shop.caller.introspect(token).active
+    # The versions that go.mod of the client names are the ones that are taken.
+    required = dict(line.split()[:2] for line in (SOURCES / "go.mod").read_text().splitlines() if line.startswith("\tgoogle."))
+    listed = dict(line.split() for line in go("list", "-m", *required).splitlines())
+    assert listed == required

@@ -8,14 +8,14 @@ from concurrent import futures
 import grpc
 import pytest
 import touchstone
-from conftest import ACCEPTANCE, ROOT, code_of
+from conftest import ROOT, code_of
 from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2, status_pb2
 from support.stubs import METHODS, administration_pb2, bindings_pb2, evaluation_pb2
+from support.wheels import installed
 from touchstone import client as client_module
 
 README = ROOT / "clients/python/README.md"
-INSTALL_SECONDS = 300
 
 PROGRAM = """
 import os, sys
@@ -40,14 +40,7 @@ with touchstone.Client(target, application_id="shop", credentials=credentials, k
 
 @pytest.fixture(scope="session")
 def python(wheel, tmp_path_factory):
-    """The interpreter of a new environment that has the wheel and what it asks for, and nothing else."""
-    directory = tmp_path_factory.mktemp("environment")
-    subprocess.run([sys.executable, "-m", "venv", directory], check=True, timeout=INSTALL_SECONDS)
-    python = directory / "bin/python"
-    pinned = ["--constraint", ACCEPTANCE / "requirements.txt"]
-    command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *pinned, wheel]
-    subprocess.run(command, check=True, timeout=INSTALL_SECONDS)
-    return python
+    return installed(tmp_path_factory.mktemp("environment"), wheel)
 
 
 def test_the_login_of_its_readme_runs_from_the_installed_wheel(shop, python, tmp_path):
@@ -164,6 +157,26 @@ def test_what_no_header_holds_is_refused_without_the_key_in_the_error(bad):
         assert "tsk_" not in str(raised.value)
     with touchstone.Client("localhost:7443", key="tsk_secret") as client, pytest.raises(ValueError, match="languages"):
         client.with_options(languages=bad)
+
+
+class Noting(grpc.UnaryUnaryClientInterceptor):
+    def __init__(self):
+        self.calls = []
+
+    def intercept_unary_unary(self, continuation, details, request):
+        self.calls.append((details.method, [name for name, _ in details.metadata]))
+        return continuation(details, request)
+
+
+def test_interceptors_take_each_call_with_its_headers(shop):
+    noting = Noting()
+    credentials = grpc.ssl_channel_credentials(shop.authority.pem)
+    with touchstone.Client(shop.target, credentials=credentials, key=shop.key.text, interceptors=[noting]) as client:
+        assert client.get_signing_keys().jwk_set
+        with pytest.raises(touchstone.NotFound):
+            client.get_profile(application_id="shop", profile_id="unknown")
+    services = "/touchstone.v1.TokenService/GetSigningKeys", "/touchstone.v1.AdministrationService/GetProfile"
+    assert noting.calls == [(name, ["authorization"]) for name in services]
 
 
 class Failing(grpc.GenericRpcHandler):

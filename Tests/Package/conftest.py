@@ -11,9 +11,11 @@ os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 
 import pytest  # noqa: E402
 
-pytest.register_assert_rewrite("debian")
+pytest.register_assert_rewrite("debian", "support.collector", "support.monitoring")
 
 from debian import Debian  # noqa: E402
+from support.collector import Collector  # noqa: E402
+from support.wheels import WHEELS  # noqa: E402
 
 PACKAGES = Path(__file__).resolve().parents[2] / ".build-deb"
 
@@ -24,6 +26,20 @@ def package():
     if not found:
         pytest.exit("there is no package: run `make deb`", returncode=1)
     return found[-1]
+
+
+@pytest.fixture(scope="session")
+def wheel():
+    if not WHEELS:
+        pytest.exit("there is no wheel: run `make clients`", returncode=1)
+    return WHEELS[-1]
+
+
+@pytest.fixture
+def collector():
+    collector = Collector()
+    yield collector
+    collector.close()
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from support.caller import Caller
 RELEASE = "bookworm"
 SOURCES = Path("/etc/apt/sources.list.d/debian.sources")
 UNIT = "lib/systemd/system/touchstone.service"
+CONFIGURATION = "etc/touchstone/touchstone.yaml"
 
 #: Downloads and unpacks packages.
 INSTALL_SECONDS = 300
@@ -65,17 +66,20 @@ class Debian:
         unit.read(self.root / UNIT)
         return unit["Service"]
 
-    def serve(self):
-        return Service(self)
+    def serve(self, **options):
+        return Service(self, **options)
 
     def close(self):
         shutil.rmtree(self.root)
 
 
 class Service:
-    """The unit's ExecStart by the unit's user, in a network of its own. Callers reach it by the Unix socket."""
+    """The unit's ExecStart by the unit's user. By default it is in a network of its own; callers reach it by the Unix socket.
 
-    def __init__(self, debian):
+    `addresses`: how many the configuration names.
+    """
+
+    def __init__(self, debian, *, addresses=2, own_network=True):
         unit = debian.unit()
         user, group = unit["User"], unit["Group"]
         # What systemd does before the start.
@@ -84,8 +88,10 @@ class Service:
         debian.run("chown", f"{user}:{group}", f"/run/{unit['RuntimeDirectory']}")
         started = time.monotonic()
         command = debian.chroot(*shlex.split(unit["ExecStart"]), user=f"{user}:{group}")
+        if own_network:
+            command = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command]
         self.process = subprocess.Popen(
-            ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", *command],
+            command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -96,7 +102,7 @@ class Service:
         lines = queue.SimpleQueue()
         threading.Thread(target=lambda: [lines.put(line) for line in self.process.stdout], daemon=True).start()
         try:
-            self.addresses = [lines.get(timeout=10).removeprefix("listening on ").strip() for _ in range(2)]
+            self.addresses = [lines.get(timeout=10).removeprefix("listening on ").strip() for _ in range(addresses)]
         except queue.Empty:
             self.process.kill()
             raise AssertionError(self.process.stderr.read()) from None
@@ -112,3 +118,8 @@ class Service:
         self._channel.close()
         self.process.terminate()
         return self.process.wait(STOP_SECONDS)
+
+    def kill(self):
+        self._channel.close()
+        self.process.kill()
+        self.process.wait()

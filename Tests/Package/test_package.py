@@ -3,12 +3,12 @@
 import subprocess
 from pathlib import Path
 
+from debian import CONFIGURATION
 from support.phone import Phone
 from support.stubs import evaluation_pb2
 
 ROOT = Path(__file__).resolve().parents[2]
 UNIT = ROOT / "deploy/debian/touchstone.service"
-CONFIGURATION = "etc/touchstone/touchstone.yaml"
 
 #: What docs/DEPLOY.md promises: seconds until it serves, and systemd-analyze's exposure in tenths.
 START_SECONDS = 10

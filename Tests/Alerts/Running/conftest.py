@@ -11,10 +11,10 @@ os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 
 import pytest  # noqa: E402
 
-pytest.register_assert_rewrite("support.errors", "support.server", "installation", "monitoring")
+pytest.register_assert_rewrite("support.errors", "support.server", "support.monitoring", "installation")
 
 from installation import Installation  # noqa: E402
-from monitoring import Monitoring  # noqa: E402
+from support.monitoring import Monitoring  # noqa: E402
 from support.server import BINARY, remove_own_variables  # noqa: E402
 
 

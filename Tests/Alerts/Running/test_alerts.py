@@ -7,12 +7,12 @@ import signal
 import pytest
 
 from installation import Customer, Denied, Failing, guess_at_many, metrics_address
-from monitoring import DEPLOY
-from scaling import scaled
+from support.monitoring import DEPLOY, ROOT, check_runbook
 from support.replicas import Load
+from support.scaling import scaled
 
 DASHBOARD = DEPLOY.parent / "grafana/touchstone.json"
-DOCS = DEPLOY.parents[1] / "docs"
+METRICS = ROOT / "docs/METRICS.md"
 
 #: Families that show only with settings which these processes do not have: spans go to a collector.
 OF_OTHER_SETTINGS = ("touchstone_trace",)
@@ -39,7 +39,7 @@ def traffic(installation):
 
 def families():
     """Of docs/METRICS.md: names and types."""
-    table = (DOCS / "METRICS.md").read_text().split("<!-- families -->")[1].split("<!-- end of families -->")[0]
+    table = METRICS.read_text().split("<!-- families -->")[1].split("<!-- end of families -->")[0]
     return re.findall(r"(?m)^\| `(\w+)` \| (\w+) \|", table)
 
 
@@ -96,10 +96,5 @@ def test_what_goes_wrong_arrives_as_an_alert_with_its_section_of_the_runbook(mon
             ),
             monitoring.receiver.next_alert("TouchstoneErrorBudgetFastBurn", ALERT_SECONDS),
         ]
-    sections = re.findall(r"(?m)^#+ (\w+)$", (DOCS / "RUNBOOK.md").read_text())
     for alert in alerts:
-        name, annotations = alert["labels"]["alertname"], alert["annotations"]
-        assert annotations["runbook_url"].endswith(f"/docs/RUNBOOK.md#{name.lower()}")
-        assert name in sections
-        assert annotations["summary"]
-        assert "no value" not in annotations["description"]
+        check_runbook(alert)

@@ -147,6 +147,7 @@ class Client:
         timeout: float = 10,
         languages: str = "",
         options: Sequence[tuple[str, Any]] = (),
+        interceptors: Sequence[Any] = (),
     ):
         """Connects at the first call.
 
@@ -158,6 +159,7 @@ class Client:
         - timeout: seconds from a call to its answer, with all retries.
         - languages: of texts for the person, as in Accept-Language: "zh-Hans, en;q=0.5".
         - options: of the channel, in gRPC's words.
+        - interceptors: of gRPC, which take each call: to count calls, or to send the header of a trace.
         """
         if key and credentials is None and not _is_local(target):
             raise ValueError(f"no key is sent to {target} in plaintext: give the client credentials")
@@ -175,6 +177,8 @@ class Client:
             if credentials is None
             else grpc.secure_channel(target, credentials, channel_options)
         )
+        if interceptors:
+            self._channel = grpc.intercept_channel(self._channel, *interceptors)
 
     def with_options(self, *, timeout: float | None = None, languages: str | None = None) -> Client:
         """A client on the same connection, for one request of a person in their language, for instance."""

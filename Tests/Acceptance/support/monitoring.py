@@ -12,10 +12,12 @@ import time
 from pathlib import Path
 from urllib.parse import urlencode
 
-from scaling import scaled
-from support.http import request
+from .http import request
+from .scaling import scaled
 
-DEPLOY = Path(__file__).resolve().parents[3] / "deploy/prometheus"
+ROOT = Path(__file__).resolve().parents[3]
+DEPLOY = ROOT / "deploy/prometheus"
+RUNBOOK = ROOT / "docs/RUNBOOK.md"
 
 SCRAPE_INTERVAL = "1s"
 #: For programs that start in one, on a busy machine.
@@ -101,6 +103,17 @@ class Monitoring:
         self._prometheus.close()
         self._alertmanager.close()
         self.receiver.close()
+
+
+def check_runbook(alert):
+    """The alert's texts are complete, and its link leads to its section of the runbook. Returns the section's heading."""
+    name, annotations = alert["labels"]["alertname"], alert["annotations"]
+    assert annotations["summary"]
+    assert "no value" not in annotations["description"]
+    assert annotations["runbook_url"].endswith(f"/docs/RUNBOOK.md#{name.lower()}")
+    headings = re.findall(r"(?m)^#+ (\w+)$", RUNBOOK.read_text(encoding="utf-8"))
+    assert name in headings
+    return name
 
 
 class Program:
