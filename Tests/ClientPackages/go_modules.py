@@ -1,7 +1,7 @@
 """A proxy of Go modules on a loopback address, which serves Debian's packages instead of a network's.
 
-It has the sources of each package with a go.mod, under whatever version is requested: go.mod of the client names the versions that Debian
-has. Other modules stand in the graph of requirements alone, because no package of theirs is imported. Of those it serves an empty go.mod.
+It has the sources of each package with a go.mod, under whatever version is requested. Other modules stand in the graph of requirements alone,
+because no package of theirs is imported. Of those it serves an empty go.mod.
 """
 
 import http.server

@@ -34,6 +34,9 @@ class Monitoring:
         self.receiver = Receiver()
         self._alertmanager = self._start_alertmanager(directory)
         self._prometheus = self._start_prometheus(directory, addresses)
+        # It listens before it takes queries.
+        unready = self.await_all({"Prometheus": lambda: request(self._prometheus.url, "/-/ready").status == 200}, START_SECONDS)
+        assert unready == []
 
     def _start_alertmanager(self, directory):
         routes = scaled((DEPLOY / "alertmanager.yaml").read_text())
