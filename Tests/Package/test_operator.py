@@ -6,6 +6,7 @@
 import secrets
 import subprocess
 import time
+from concurrent import futures
 from pathlib import Path
 
 import pytest
@@ -60,14 +61,17 @@ def configure(debian, collector):
 
 def test_the_first_minutes(debian, package, wheel, collector, tmp_path, capsys):
     watch = Stopwatch(capsys)
-    debian.install(package)
-    watch.show("the package is installed")
-    configure(debian, collector)
-    service = debian.serve(addresses=3, own_network=False)
-    try:
+    with futures.ThreadPoolExecutor(1) as beside:
+        # In a second terminal.
+        client = beside.submit(installed, tmp_path / "client", wheel, "cryptography")
+        debian.install(package)
+        watch.show("the package is installed")
+        configure(debian, collector)
+        service = debian.serve(addresses=3, own_network=False)
         watch.show("the service serves")
-        python = installed(tmp_path / "client", wheel, "cryptography")
-        watch.show("the Python client is installed")
+    try:
+        python = client.result()
+        watch.show("the Python client is installed, too")
         trace_id = secrets.token_hex(16)
         profile_id, token = log_in(python, service.addresses[0], trace_id)
         watch.show("a phone is bound and has logged in")
