@@ -362,7 +362,7 @@ lint: ## Check the format of the Swift sources
 
 .PHONY: lint-scripts
 lint-scripts: $(python_environment)/linters ## Check the shell scripts and the Dockerfile
-	$(python_environment)/bin/shellcheck --severity warning .ci/run .ci/probe .ci/check-dependencies deploy/install-packages deploy/fetch-crypto-mb \
+	$(python_environment)/bin/shellcheck --severity warning .ci/run .ci/probe .ci/check-dependencies deploy/install-packages deploy/fetch-crypto-mb deploy/strip \
 	  deploy/image/base deploy/image/build deploy/image/hollow-libraries deploy/image/assemble deploy/image/collect-product \
 	  deploy/prometheus/to-kubernetes \
 	  deploy/debian/build deploy/debian/postinst deploy/debian/prerm deploy/debian/postrm \
