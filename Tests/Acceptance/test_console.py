@@ -18,12 +18,17 @@ from support.stubs import administration_pb2
 CONSOLE = ["--http", "127.0.0.1:0"]
 SESSION = "touchstone-console"
 
+#: The bounds of the service: an operator's refusals that are events, for one name and for all, and the time until one more is.
+OPERATOR_EVENTS_FOR_ONE_NAME = 10
+OPERATOR_EVENTS = 128
+OPERATOR_EVENT_SECONDS = 10
+
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """A service with a console, which these tests share if they do not change it. Each has an application of its own."""
     section = operators(
-        reader="read", anna="support", root="admin", victim="read", other="admin", shop=("support", ["shop"])
+        reader="read", anna="support", root="admin", victim="read", other="admin", noisy="read", shop=("support", ["shop"])
     )
     server = Server(
         tmp_path_factory.mktemp("console") / "data", configuration={"operators": section}, arguments=CONSOLE, http=1
@@ -368,6 +373,19 @@ def test_a_profile_that_does_not_exist_is_a_clear_page_and_an_event(url, shop):
     assert "Nothing is known of this profile in this application" in page.text
     (event,) = events(shop, "profile.refused")
     assert event.caller == "operator:reader"
+
+
+def test_an_operators_refusals_fill_no_disk(url, shop):
+    visitor = signed_in(url, "noisy")
+    unknown = new_profile_id()
+    for _ in range(OPERATOR_EVENTS_FOR_ONE_NAME + 10):
+        assert visitor.profile(shop.application_id, unknown).status == 404
+    assert len(events(shop, "profile.refused")) == OPERATOR_EVENTS_FOR_ONE_NAME
+    began = time.monotonic()
+    for _ in range(OPERATOR_EVENTS + 30):
+        assert visitor.profile(shop.application_id, new_profile_id()).status == 404
+    room = OPERATOR_EVENTS + 1 + (time.monotonic() - began) // OPERATOR_EVENT_SECONDS
+    assert OPERATOR_EVENTS_FOR_ONE_NAME < len(events(shop, "profile.refused")) <= room
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import contextlib
 import email.utils
 import http.client
 import json
+import re
 import signal
 import socket
 import ssl
@@ -108,6 +109,37 @@ def test_health_and_what_there_is_not(served):
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "PROPFIND"):
         answer = request(url, KEYS, method)
         assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD"), method
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:9090", 200),
+        ("10.0.0.5", 200),
+        ("[::1]:9090", 200),
+        ("evil.example:9090", 403),
+        ("localhost.evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("", 403),
+    ],
+)
+def test_a_name_of_another_site_that_leads_to_this_machine_gets_no_metrics(served, host, status):
+    answer = request(served.urls[0], "/metrics", headers={"Host": host})
+    assert answer.status == status
+    assert ("touchstone_build_info" in answer.text) == (status == 200)
+    # Health and keys are no secret.
+    assert request(served.urls[0], "/readyz", headers={"Host": host}).status == 200
+
+
+def test_metrics_at_the_name_that_the_configuration_has(start):
+    name, address = socket.gethostname(), ""
+    with contextlib.suppress(OSError):
+        address = socket.gethostbyname(name)
+    if not address.startswith("127."):
+        pytest.skip("this machine's name leads to no loopback address")
+    server = start(configuration={"http": f"{name}:0"}, http=1)
+    assert request(server.urls[0], "/metrics", headers={"Host": f"{name.upper()}:80"}).status == 200
+    assert request(server.urls[0], "/metrics", headers={"Host": "evil.example"}).status == 403
 
 
 def test_the_parts_have_addresses_of_their_own(start, tmp_path):
@@ -218,6 +250,7 @@ def test_beyond_this_machine_it_speaks_tls_with_the_services_certificate(install
     assert request(installed.public, KEYS, authority=installed.authority).status == 200
     assert request(installed.public, "/metrics", authority=installed.authority).status == 404
     metrics = request(installed.operators, "/metrics")
+    assert request(installed.operators, "/metrics", headers={"Host": "evil.example"}).status == 403
     assert (metrics.status, metrics.headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
     assert "\ntouchstone_build_info{" in metrics.text and 'version="unknown"' not in metrics.text
     document = json.loads(request(installed.public, DISCOVERY, authority=installed.authority).body)
@@ -265,18 +298,27 @@ def test_a_reload_takes_the_certificate_for_both_ports_or_for_none(installed):
 SILENT_CLIENT = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 
 
+def serving(server):
+    return re.search(r"(?m)^touchstone_serving (\d)$", request(server.urls[0], "/metrics").text)[1]
+
+
 def test_readiness_goes_before_the_service_does(start):
     server = start(arguments=LOCAL, http=1)
     with connected(f"http://{server.address}") as silent:
         silent.sendall(SILENT_CLIENT)
         assert silent.recv(1)
-        seen = [request(server.urls[0], "/readyz").status]
-        server.process.send_signal(signal.SIGTERM)
+        seen, shown = [], []
         with contextlib.suppress(OSError, http.client.HTTPException):
             while True:
                 seen.append(request(server.urls[0], "/readyz").status)
+                shown.append(serving(server))
+                if len(seen) == 1:
+                    server.process.send_signal(signal.SIGTERM)
     assert set(seen) == {200, 503}
     assert seen == sorted(seen)
+    # So does the metric.
+    assert set(shown) == {"1", "0"}
+    assert shown == sorted(shown, reverse=True)
     assert server.process.wait(30) == 0
 
 

@@ -1,6 +1,7 @@
 """Files that change on disk are taken over without a signal, all of them or none."""
 
 import json
+import re
 import shlex
 
 import grpc
@@ -106,6 +107,11 @@ def test_a_caller_that_is_added(start, site):
     assert site.calls(server, site.authority, key)
 
 
+def refused_seconds(server):
+    metrics = request(server.urls[0], "/metrics").text
+    return float(re.search(r"(?m)^touchstone_reload_refused_seconds (.+)$", metrics)[1])
+
+
 def test_a_policy_that_changes_and_then_a_file_that_is_wrong_until_it_is_mended(start):
     """The log, the audit log and the metrics say so."""
 
@@ -124,12 +130,14 @@ def test_a_policy_that_changes_and_then_a_file_that_is_wrong_until_it_is_mended(
     server.write_configuration(json.dumps(configuration(wrong={"purpose": "pay"})))
     line = server.next_error("configuration refused, nothing changed")
     assert f"{server.data_directory.with_suffix('.yaml')}:1:" in line
+    assert refused_seconds(server) > 0
     assert caller.login(phone, "added").outcome == SUCCEEDED
 
     server.write_configuration(configuration(mended=FINGER))
     server.next_error("configuration reloaded")
     assert caller.login(phone, "mended").outcome == SUCCEEDED
     metrics = request(server.urls[0], "/metrics").text
+    assert "\ntouchstone_reload_refused_seconds 0\n" in metrics
     assert 'touchstone_reloads_total{result="done",cause="files"} 2' in metrics
     # A line for each thing that is wrong, and one refusal.
     assert 'touchstone_reloads_total{result="refused",cause="files"} 1' in metrics

@@ -9,15 +9,29 @@ internal import Synchronization
 /// methods times gRPC's statuses at most.
 final class ClientMeters: RPCChannelObserver {
   private struct Key: Hashable {
-    var name: String
-    var path: String
-    var code: RPCCode
+    let path: String
+    let code: RPCCode
+
+    init(_ path: String, _ code: RPCCode) {
+      self.path = path
+      // gRPC has no other status, and a server must not make up series.
+      self.code = code.rawValue > RPCCode.unauthenticated.rawValue ? .unknown : code
+    }
+  }
+
+  /// The attempts of one method that ended with one status.
+  private struct Attempts {
+    let duration: CoreMetrics.Timer
+    // Not `Recorder`, which takes all kinds of numbers, and many times as long for that.
+    let sent: any RecorderHandler
+    let received: any RecorderHandler
   }
 
   /// Made once, because making one may take a lock of the backend's.
   private struct Made {
     var started: [String: Counter] = [:]
-    var durations: [Key: CoreMetrics.Timer] = [:]
+    var attempts: [Key: Attempts] = [:]
+    var calls: [Key: CoreMetrics.Timer] = [:]
   }
 
   private let factory: any MetricsFactory
@@ -40,25 +54,47 @@ final class ClientMeters: RPCChannelObserver {
     counter.increment()
   }
 
-  func attemptEnded(_ path: String, _ code: RPCCode, after time: Duration) {
-    record(time, "grpc_client_attempt_duration_seconds", path, code)
+  func attemptEnded(_ path: String, _ code: RPCCode, after time: Duration, _ bytes: RPCMessageBytes) {
+    let key = Key(path, code)
+    let meters = made.withLock { made in
+      if let known = made.attempts[key] { return known }
+      let new = attempts(key)
+      made.attempts[key] = new
+      return new
+    }
+    meters.duration.recordNanoseconds(time.wholeNanoseconds)
+    meters.sent.record(Int64(bytes.sent))
+    meters.received.record(Int64(bytes.received))
   }
 
   func callEnded(_ path: String, _ code: RPCCode, after time: Duration) {
-    record(time, "grpc_client_call_duration_seconds", path, code)
-  }
-
-  private func record(_ time: Duration, _ name: String, _ path: String, _ code: RPCCode) {
-    // gRPC has no other status, and a server must not make up series.
-    let key = Key(name: name, path: path, code: code.rawValue > RPCCode.unauthenticated.rawValue ? .unknown : code)
-    let timer = made.withLock { made in
-      if let known = made.durations[key] { return known }
-      let labels = dimensions(path) + [("grpc_status", key.code.description)]
-      let new = CoreMetrics.Timer(label: name, dimensions: labels, factory: factory)
-      made.durations[key] = new
+    let key = Key(path, code)
+    let calls = made.withLock { made in
+      if let known = made.calls[key] { return known }
+      let new = timer("grpc_client_call_duration_seconds", key)
+      made.calls[key] = new
       return new
     }
-    timer.recordNanoseconds(time.wholeNanoseconds)
+    calls.recordNanoseconds(time.wholeNanoseconds)
+  }
+
+  private func attempts(_ key: Key) -> Attempts {
+    Attempts(
+      duration: timer("grpc_client_attempt_duration_seconds", key),
+      sent: sizes("grpc_client_attempt_sent_total_compressed_message_size_bytes", key),
+      received: sizes("grpc_client_attempt_rcvd_total_compressed_message_size_bytes", key))
+  }
+
+  private func timer(_ name: String, _ key: Key) -> CoreMetrics.Timer {
+    CoreMetrics.Timer(label: name, dimensions: dimensions(key), factory: factory)
+  }
+
+  private func sizes(_ name: String, _ key: Key) -> any RecorderHandler {
+    factory.makeRecorder(label: name, dimensions: dimensions(key), aggregate: true)
+  }
+
+  private func dimensions(_ key: Key) -> [(String, String)] {
+    dimensions(key.path) + [("grpc_status", key.code.description)]
   }
 
   private func dimensions(_ path: String) -> [(String, String)] {

@@ -8,9 +8,10 @@ public protocol RPCChannelObserver: Sendable {
   /// - Parameter path: `/package.Service/Method`, as of all functions here.
   func attemptBegan(_ path: String)
   /// - Parameters:
-  ///   - code: CANCELLED if another attempt at the call was faster.
+  ///   - code: CANCELLED if another attempt at the call was faster, or the caller cancelled the call. Such an attempt may end after its
+  ///     call.
   ///   - time: with the wait for a connection.
-  func attemptEnded(_ path: String, _ code: RPCCode, after time: Duration)
+  func attemptEnded(_ path: String, _ code: RPCCode, after time: Duration, _ bytes: RPCMessageBytes)
   /// - Parameter time: with all attempts, and the pauses between them.
   func callEnded(_ path: String, _ code: RPCCode, after time: Duration)
 }
@@ -35,8 +36,8 @@ struct ObservedMethod: Sendable {
     return .now()
   }
 
-  func attemptEnded(_ code: RPCCode, since began: MonotonicTime?) {
-    if let observer, let began { observer.attemptEnded(path, code, after: .now() - began) }
+  func attemptEnded(_ code: RPCCode, since began: MonotonicTime?, _ bytes: RPCMessageBytes) {
+    if let observer, let began { observer.attemptEnded(path, code, after: .now() - began, bytes) }
   }
 
   func callEnded(_ code: RPCCode, since began: MonotonicTime?) {

@@ -14,9 +14,6 @@ from support.scaling import scaled
 DASHBOARD = DEPLOY.parent / "grafana/touchstone.json"
 METRICS = ROOT / "docs/METRICS.md"
 
-#: Families that show only with settings which these processes do not have: spans go to a collector.
-OF_OTHER_SETTINGS = ("touchstone_trace",)
-
 #: For what takes 10 s.
 DATA_SECONDS = 40
 #: For what takes 20 s: a sweep every five, a scaled minute without a good one, and one more.
@@ -56,11 +53,7 @@ def test_only_times_are_scaled():
 
 
 def test_prometheus_collects_every_family_of_the_docs(monitoring, traffic):
-    expected = {
-        f"{name}_bucket" if kind == "histogram" else name
-        for name, kind in families()
-        if not name.startswith(OF_OTHER_SETTINGS)
-    }
+    expected = {f"{name}_bucket" if kind == "histogram" else name for name, kind in families()}
     assert sum(name.startswith("touchstone_") for name in expected) >= 15
     missing = monitoring.await_all(
         {"three targets": lambda: [number for _, number in monitoring.query("up")] == [1, 1, 1]}
@@ -90,6 +83,9 @@ def test_what_goes_wrong_arrives_as_an_alert_with_its_section_of_the_runbook(mon
             monitoring.receiver.next_alert("TouchstoneSecretGuessing", ALERT_SECONDS, severity="critical"),
             monitoring.receiver.next_alert(
                 "TouchstoneStoreDown", ALERT_SECONDS, instance=metrics_address(installation.on_postgresql)
+            ),
+            monitoring.receiver.next_alert(
+                "TouchstoneNotServing", ALERT_SECONDS, instance=metrics_address(installation.on_postgresql)
             ),
             monitoring.receiver.next_alert(
                 "TouchstoneTargetDown", ALERT_SECONDS, instance=metrics_address(installation.lost)

@@ -85,7 +85,7 @@ private final class FuzzClient: Sendable {
       for index in 0..<2 {
         let request = RPCClientRequest(path: "/f/Echo", message: [1, 2, 3], metadata: [("key", "value")])
         let call = RPCClientCall(slot)
-        connection.value.start(request, call: call) { _ in endings.callEnded(index) }
+        connection.value.start(request, call: call, completion: .result { _ in endings.callEnded(index) })
       }
       let stream = RPCClientStream(
         loop: loop, configuration: RPCClientConfiguration(), compression: .gzip,

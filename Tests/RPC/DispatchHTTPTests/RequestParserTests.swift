@@ -49,6 +49,20 @@ struct RequestParserTests {
         == ["GET /livez", "[]", "POST /form a=%2F", "[a=b&c]", "HEAD / q", "[]", "OPTIONS *", "[]"])
   }
 
+  @Test(
+    "A host is an address, or a name that may lead anywhere",
+    arguments: [
+      ("127.0.0.1", "127.0.0.1", true), ("127.0.0.1:80", "127.0.0.1", true), ("10.1:80", "10.1", true),
+      ("[::1]:80", "[::1]:80", true), ("LocalHost:80", "LocalHost", true), ("localhost", "localhost", true),
+      ("localhost.evil:80", "localhost.evil", false), ("127.0.0.1.evil", "127.0.0.1.evil", false),
+      ("evil:127.0.0.1", "evil", false), (":80", "", false), ("", "", false),
+    ])
+  func hosts(host: String, name: String, isAddress: Bool) {
+    let head = HTTPRequestHead(method: "GET", path: "/", fields: HTTPFields(), host: host)
+    #expect(head.hostName.map(String.init) == name)
+    #expect(head.hostIsAddress == isAddress)
+  }
+
   @Test("A head's fields, its host, and whether the connection goes on")
   func fields() throws {
     var parser = RequestParser(Self.limits)

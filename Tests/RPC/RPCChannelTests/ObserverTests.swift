@@ -8,10 +8,15 @@ import Testing
 
 private final class Noted: RPCChannelObserver {
   private let kept = Mutex<[String]>([])
+  /// The sizes of each attempt that ended.
+  let ended = Box<RPCMessageBytes>()
   var lines: [String] { kept.withLock { $0 } }
 
   func attemptBegan(_ path: String) { note("begin \(path)") }
-  func attemptEnded(_ path: String, _ code: RPCCode, after time: Duration) { note("attempt \(code)", time) }
+  func attemptEnded(_ path: String, _ code: RPCCode, after time: Duration, _ bytes: RPCMessageBytes) {
+    note("attempt \(code)", time)
+    ended.put(bytes)
+  }
   func callEnded(_ path: String, _ code: RPCCode, after time: Duration) { note("call \(code)", time) }
 
   private func note(_ line: String, _ time: Duration = .zero) {
@@ -26,6 +31,7 @@ private final class Noted: RPCChannelObserver {
   private func channel(to server: TestServer) -> RPCChannel {
     var configuration = RPCChannelConfiguration()
     configuration.observer = noted
+    configuration.connection.acceptsCompression = true
     return RPCChannel(target: server.target, configuration: configuration)
   }
 
@@ -43,17 +49,59 @@ private final class Noted: RPCChannelObserver {
     let server = try TestServer()
     _ = try await channel(to: server).call("/test/Echo", [1])
     #expect(noted.lines == ["begin /test/Echo", "attempt OK", "call OK"])
+    #expect(await noted.ended.next() == RPCMessageBytes(sent: 1, received: 1))
     await server.stop()
+  }
+
+  @Test func compressedMessagesCountAsTheyTravel() async throws {
+    let server = try TestServer()
+    let message = [UInt8](repeating: 7, count: 10_000)
+    let channel = channel(to: server)
+    _ = try await channel.call("/test/Echo", message, options: RPCCallOptions(compression: .gzip))
+    let unary = await noted.ended.next()
+    #expect((1..<1_000).contains(unary.sent) && unary.received == 10_000)
+    let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(compression: .gzip))
+    stream.request(.max)
+    stream.send(message)
+    stream.send(message, compressed: false)
+    stream.finishSending()
+    while true { if case .end = await seen.next() { break } }
+    #expect(await noted.ended.next() == RPCMessageBytes(sent: unary.sent + 10_000, received: 20_000))
+    await server.stop()
+  }
+
+  @Test func aCompressedAnswerCountsAsItTravels() async throws {
+    let server = try TestServer(adding: { router in
+      router.register("/test/Long") { call, _ in
+        call.respond([UInt8](repeating: 7, count: 10_000), compression: .gzip)
+      }
+    })
+    let answer = try await channel(to: server).call("/test/Long", [])
+    #expect(answer.message.count == 10_000 && answer.messageWasCompressed)
+    let ended = await noted.ended.next()
+    #expect((1..<1_000).contains(ended.received))
+    await server.stop()
+  }
+
+  @Test func anAttemptThatNeverLeftSentNothing() async throws {
+    let server = try TestServer()
+    let channel = channel(to: server)
+    await server.stop()
+    _ = try? await channel.call("/test/Echo", [1, 2, 3])
+    #expect(await noted.ended.next() == RPCMessageBytes(sent: 0, received: 0))
+    #expect(noted.lines.first { $0.hasPrefix("attempt") } == "attempt UNAVAILABLE")
   }
 
   @Test func eachRetryIsAnAttempt() async throws {
     let server = try failing(2)
     let retried = RPCCallOptions(
       attempts: .retry(RPCRetryPolicy(maximumAttempts: 4, initialBackoff: .milliseconds(1))))
-    _ = try await channel(to: server).call("/test/Flaky", [], options: retried)
+    _ = try await channel(to: server).call("/test/Flaky", [1, 2], options: retried)
     #expect(noted.lines.filter { $0 == "begin /test/Flaky" }.count == 3)
     #expect(noted.lines.filter { $0 == "attempt UNAVAILABLE" }.count == 2)
     #expect(noted.lines.suffix(2) == ["attempt OK", "call OK"])
+    // Each attempt sends the request.
+    for _ in 0..<3 { #expect(await noted.ended.next() == RPCMessageBytes(sent: 2, received: 0)) }
     await server.stop()
   }
 
@@ -61,13 +109,31 @@ private final class Noted: RPCChannelObserver {
     let server = try TestServer()
     let channel = channel(to: server)
     let ended = Box<RPCCode>()
-    let call = channel.call("/test/Hold", []) { result in
+    let call = channel.call("/test/Hold", [1, 2, 3]) { result in
       if case .failure(let error) = result { ended.put(error.code) }
     }
     _ = await server.held.next()
     call.cancel()
     #expect(await ended.next() == .cancelled)
-    #expect(noted.lines == ["begin /test/Hold", "attempt CANCELLED", "call CANCELLED"])
+    // The attempt ends with its stream, on the event loop.
+    #expect(await noted.ended.next() == RPCMessageBytes(sent: 3, received: 0))
+    #expect(noted.lines.sorted() == ["attempt CANCELLED", "begin /test/Hold", "call CANCELLED"])
+    await server.stop()
+  }
+
+  @Test func anAttemptThatAnotherOvertookIsCancelledAndHasSentItsRequest() async throws {
+    let calls = Shared(Atomic(0))
+    let held = Box<RPCServerCall>()
+    let server = try TestServer(adding: { router in
+      router.register("/test/FirstHangs") { call, _ in
+        if calls.value.add(1, ordering: .relaxed).oldValue == 0 { held.put(call) } else { call.respond([9]) }
+      }
+    })
+    let hedged = RPCCallOptions(attempts: .hedge(RPCHedgingPolicy(delay: .milliseconds(1))))
+    _ = try await channel(to: server).call("/test/FirstHangs", [1, 2], options: hedged)
+    let ended = [await noted.ended.next(), await noted.ended.next()]
+    #expect(Set(ended) == [RPCMessageBytes(sent: 2, received: 1), RPCMessageBytes(sent: 2, received: 0)])
+    #expect(noted.lines.contains("attempt CANCELLED"))
     await server.stop()
   }
 
@@ -87,6 +153,7 @@ private final class Noted: RPCChannelObserver {
     stream.finishSending()
     #expect(await ended.next() == .ok)
     #expect(noted.lines == ["begin /test/Chat", "attempt OK", "call OK"])
+    #expect(await noted.ended.next() == RPCMessageBytes(sent: 1, received: 1))
     await server.stop()
   }
 }

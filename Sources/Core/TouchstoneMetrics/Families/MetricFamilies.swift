@@ -14,7 +14,7 @@ package enum MetricFamilies {
   package static let bindings: [MetricFamily] = [.bindingsCreated, .bindingsRevoked]
   package static let refusals: [MetricFamily] = [.refusals, .callerRefusals]
   package static let tokens: [MetricFamily] = [.tokenIntrospections, .tokenConsumptions]
-  package static let secrets: [MetricFamily] = [.secretChecks, .secretHashDuration]
+  package static let secrets: [MetricFamily] = [.oldSecretChecks, .secretChecks, .secretHashDuration]
   package static let store: [MetricFamily] = [
     .storeLatency, .storeFailures, .storeConflicts, .storeBatch, .storeFsync, .storeOverloads, .storeCheckpoints,
     .storeLogPages, .storeConnections, .storeTransactions,
@@ -25,11 +25,11 @@ package enum MetricFamilies {
     .archiveSuccess,
   ]
   package static let upkeep: [MetricFamily] = [
-    .trustDataWritten, .sweeps, .sweepSuccess, .clockOffset, .reloads, .reloadSuccess, .seriesRefused,
+    .trustDataWritten, .sweeps, .sweepSuccess, .clockOffset, .reloads, .reloadSuccess, .reloadRefused, .seriesRefused,
     .logLinesDropped, .spansExported, .spansDropped, .tracesLimited,
   ]
   package static let process: [MetricFamily] = [
-    .buildInfo, .processCPU, .processResident, .processVirtual, .processOpenFiles, .processMaximumFiles,
+    .serving, .buildInfo, .processCPU, .processResident, .processVirtual, .processOpenFiles, .processMaximumFiles,
     .processStart,
   ]
 }
@@ -100,6 +100,9 @@ extension MetricFamily {
     "touchstone_token_consumptions_total", .counter, labels: ["result"],
     help: "Answers of ConsumeToken: consumed, or the reason why not.")
 
+  package static let oldSecretChecks = MetricFamily(
+    "touchstone_old_secret_checks_total", .counter, labels: ["factor", "result"],
+    help: "Old passcodes and gestures that SetSecret and RemoveSecret verified: right or wrong.")
   package static let secretChecks = MetricFamily(
     "touchstone_secret_checks", .gauge, labels: ["state"],
     help: "Passcodes and gestures that wait for a place, have one, or are hashed now.")
@@ -203,6 +206,9 @@ extension MetricFamily {
   package static let reloadSuccess = MetricFamily(
     "touchstone_reload_last_success_timestamp_seconds", .gauge, .seconds,
     help: "When the configuration in force was read, in seconds since 1970.")
+  package static let reloadRefused = MetricFamily(
+    "touchstone_reload_refused_seconds", .gauge, .seconds,
+    help: "For how long the configuration, or a file of it, has been refused as it is on disk; 0: all are taken.")
   package static let seriesRefused = MetricFamily(
     "touchstone_metric_series_refused_total", .counter,
     help: "Series that were not made, because their family has as many as it may have: a mistake in the service.")
@@ -224,6 +230,9 @@ extension MetricFamily {
 // MARK: - The process
 
 extension MetricFamily {
+  package static let serving = MetricFamily(
+    "touchstone_serving", .gauge,
+    help: "1 while /readyz answers 200. 0: the service drains, or the store does not answer, or the clock is behind.")
   package static let buildInfo = MetricFamily(
     "touchstone_build_info", .gauge, labels: ["version"], help: "1, with the version as a label.")
   package static let processCPU = MetricFamily(

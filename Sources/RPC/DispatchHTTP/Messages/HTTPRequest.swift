@@ -59,6 +59,21 @@ package struct HTTPRequestHead: Sendable {
   var expectsContinue = false
 }
 
+extension HTTPRequestHead {
+  /// The host without its port, and an IPv6 address with it.
+  package var hostName: Substring? {
+    host.map { host in host.hasPrefix("[") ? host[...] : host.prefix { $0 != ":" } }
+  }
+
+  /// Whether the host is an address or localhost, which lead to no other machine. Without TLS any other name may be another site's that
+  /// leads here (DNS rebinding), and a browser then gives the answer to that site's page.
+  package var hostIsAddress: Bool {
+    guard let name = hostName else { return false }
+    let isAddress = !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isNumber || $0 == ".") }
+    return isAddress || name.hasPrefix("[") || name.lowercased() == "localhost"
+  }
+}
+
 package struct HTTPRequest: Sendable {
   package var head: HTTPRequestHead
   package var body: [UInt8]

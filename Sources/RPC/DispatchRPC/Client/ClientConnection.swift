@@ -170,10 +170,7 @@ extension ClientConnection {
 // MARK: - Calls
 
 extension ClientConnection {
-  func start(
-    _ request: RPCClientRequest, call: RPCClientCall,
-    completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void
-  ) {
+  func start(_ request: RPCClientRequest, call: RPCClientCall, completion: CallCompletion) {
     let message = OutgoingMessage(request.message, request.compression, with: buffers.gzip)
     let stream = ClientStream(request: message, completion: completion)
     call.streamID = start(stream, request, body: ClientCallbacks.readRequest)

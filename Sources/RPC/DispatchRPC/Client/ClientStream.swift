@@ -2,6 +2,19 @@
 
 import CNGHTTP2
 
+/// The closure that runs when a call with one request and one answer ends.
+enum CallCompletion: Sendable {
+  case result(@Sendable (Result<RPCResponse, RPCError>) -> Void)
+  case measured(@Sendable (Result<RPCResponse, RPCError>, RPCMessageBytes) -> Void)
+
+  func callAsFunction(_ result: Result<RPCResponse, RPCError>, _ bytes: RPCMessageBytes) {
+    switch self {
+    case .result(let completion): completion(result)
+    case .measured(let completion): completion(result, bytes)
+    }
+  }
+}
+
 /// Confined to the connection's event loop. nghttp2 carries a raw pointer to it; the connection holds it until nghttp2 is done.
 final class ClientStream {
   var request = OutgoingMessage()
@@ -14,11 +27,13 @@ final class ClientStream {
   /// END_STREAM came.
   var serverHasEnded = false
   var timer: EventLoop.TimerHandle?
-  private var completion: (@Sendable (Result<RPCResponse, RPCError>) -> Void)?
+  private var completion: CallCompletion?
   /// The bytes that `response` counts for among the connection's unread bytes.
   private var countedBytes = 0
+  /// The bytes of `response` as they came, once nothing more is received.
+  private var receivedBytes = 0
 
-  init(request: OutgoingMessage, completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void) {
+  init(request: OutgoingMessage, completion: CallCompletion) {
     self.request = request
     self.completion = completion
     streaming = nil
@@ -38,6 +53,7 @@ final class ClientStream {
   /// Takes the response off the connection's unread bytes: its message goes to the caller, or is dropped. A second call
   /// changes nothing. A call with several messages counts its unread bytes itself, until they are read.
   func endsReceiving(_ unread: UnreadBudget) {
+    receivedBytes += countedBytes
     count(0, unread)
   }
 
@@ -52,7 +68,8 @@ final class ClientStream {
   func complete(_ result: Result<RPCResponse, RPCError>, on loop: EventLoop) {
     guard let completion else { return }
     self.completion = nil
-    loop.execute { completion(result) }
+    let bytes = RPCMessageBytes(sent: isSent ? request.messageBytes : 0, received: receivedBytes)
+    loop.execute { completion(result, bytes) }
   }
 
   /// Ends the call here; what was received and not read is dropped.

@@ -39,6 +39,20 @@ public final class RPCClientConnection: Sendable {
   public func start(
     _ request: RPCClientRequest, completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void
   ) -> RPCClientCall {
+    start(request, .result(completion))
+  }
+
+  /// As `start`, for a caller that also measures.
+  ///
+  /// - Parameter completion: also gets the sizes of the call's messages.
+  public func startMeasured(
+    _ request: RPCClientRequest,
+    completion: @escaping @Sendable (Result<RPCResponse, RPCError>, RPCMessageBytes) -> Void
+  ) -> RPCClientCall {
+    start(request, .measured(completion))
+  }
+
+  private func start(_ request: RPCClientRequest, _ completion: CallCompletion) -> RPCClientCall {
     let call = RPCClientCall(slot)
     if slot.loop.isCurrent {
       slot.value.start(request, call: call, completion: completion)
@@ -152,12 +166,9 @@ final class ClientConnectionSlot {
     state = .closed
   }
 
-  func start(
-    _ request: RPCClientRequest, call: RPCClientCall,
-    completion: @escaping @Sendable (Result<RPCResponse, RPCError>) -> Void
-  ) {
+  func start(_ request: RPCClientRequest, call: RPCClientCall, completion: CallCompletion) {
     guard case .open(let connection) = state else {
-      loop.execute { completion(.failure(.unsent("the connection is not established"))) }
+      loop.execute { completion(.failure(.unsent("the connection is not established")), RPCMessageBytes()) }
       return
     }
     connection.start(request, call: call, completion: completion)

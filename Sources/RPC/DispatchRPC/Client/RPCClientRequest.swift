@@ -41,6 +41,18 @@ public struct RPCResponse: Hashable, Sendable {
   }
 }
 
+/// The sizes of one call's messages, as gRPC's proposal A66 measures them: as compressed, without prefixes and frames.
+public struct RPCMessageBytes: Hashable, Sendable {
+  /// Of the requests that were handed over. 0 if no stream could be opened for the call.
+  public var sent: Int
+  /// Of the answers that were received. Messages of a stream count when the stream's user has requested them.
+  public var received: Int
+
+  public init(sent: Int = 0, received: Int = 0) {
+    (self.sent, self.received) = (sent, received)
+  }
+}
+
 /// The events that a connection reports to its owner, on its event loop. `closed` comes exactly once, as the last
 /// event, and before the calls that are lost with the connection fail.
 public enum RPCConnectionEvent: Sendable {

@@ -26,6 +26,7 @@ extension RPCClientStream {
     }
     let outgoing = OutgoingMessage(message, compressed ? compression : .identity, with: buffers.gzip)
     outbox.append(outgoing)
+    messageBytes.sent += outgoing.messageBytes
     release(message.count - outgoing.messageBytes)
     resumeBody()
   }

@@ -59,6 +59,8 @@ public final class RPCClientStream: @unchecked Sendable {
   private var receivedCompression: RPCCompression? = .identity
   /// True if the handler's present message came compressed. Use it on the event loop only, and before the next message.
   public private(set) var messageWasCompressed = false
+  /// The sizes of the messages so far. Use it on the event loop only; in the event `.end` it is the call's.
+  public internal(set) var messageBytes = RPCMessageBytes()
   var isSendingDone = false
   var isBodyDeferred = false
   private var isDelivering = false
@@ -291,6 +293,7 @@ extension RPCClientStream {
   private func deliverMessage(to events: EventHandler) {
     var message = inbox.takeMessage()
     noteUnread()
+    messageBytes.received += message.message.count
     do throws(RPCError) {
       try inflation.inflate(&message, receivedCompression, with: buffers.gzip)
     } catch {

@@ -66,7 +66,7 @@ public final class RPCChannelCall: Sendable {
       self.plan = plan
     }
 
-    /// `nil`: it was abandoned before.
+    /// `nil`: it has ended before.
     mutating func end(_ number: Int) -> Attempt? {
       running.firstIndex { $0.number == number }.map { running.remove(at: $0) }
     }
@@ -132,14 +132,12 @@ public final class RPCChannelCall: Sendable {
     let ended = state.withLock { state -> (completion: Completion?, abandoned: [Attempt], began: MonotonicTime?)? in
       guard !state.isOver else { return nil }
       state.isOver = true
-      defer { (state.completion, state.running) = (nil, []) }
+      defer { state.completion = nil }
       return (state.completion, state.running, state.began)
     }
     guard let ended else { return }
-    for attempt in ended.abandoned {
-      attempt.wait.cancel()
-      observed.attemptEnded(.cancelled, since: attempt.began)
-    }
+    // Each of them ends by itself, because only then the sizes of its messages are known.
+    for attempt in ended.abandoned { attempt.wait.cancel() }
     guard let completion = ended.completion else { return }
     if case .failure = result { core.counters.failures.add(1, ordering: .relaxed) }
     observed.callEnded(result.code, since: ended.began)
@@ -172,28 +170,28 @@ extension RPCChannelCall {
   private func send(on lease: Lease<ChannelConnection>, number: Int, previousAttempts: Int) {
     if let refusal = core.refusal(of: request.metadata, on: lease.connection) {
       lease.release()
-      attemptEnded(number, refusal.code)
+      attemptEnded(number, refusal.code, RPCMessageBytes())
       return finish(.failure(refusal))
     }
     var request = request
     if previousAttempts > 0 { request.metadata = request.metadata.withPreviousAttempts(previousAttempts) }
-    let answer = lease.connection.connection.start(request) { [self] result in
+    let answer = lease.connection.connection.startMeasured(request) { [self] result, bytes in
       switch result {
       case .success(let response):
         lease.release(.succeeded)
         core.attemptSucceeded()
-        if observed.isWanted { attemptEnded(number, .ok) }
+        attemptEnded(number, .ok, bytes)
         finish(.success(response))
       case .failure(let error):
         lease.release(LeaseOutcome(error))
-        failed(error, AttemptFailure(error), number: number)
+        failed(error, AttemptFailure(error), number: number, bytes)
       }
     }
     note(.answer(answer), of: number)
   }
 
-  private func attemptEnded(_ number: Int, _ code: RPCCode) {
-    if let attempt = state.withLock({ $0.end(number) }) { observed.attemptEnded(code, since: attempt.began) }
+  private func attemptEnded(_ number: Int, _ code: RPCCode, _ bytes: RPCMessageBytes) {
+    if let attempt = state.withLock({ $0.end(number) }) { observed.attemptEnded(code, since: attempt.began, bytes) }
   }
 
   private func note(_ wait: Wait, of number: Int) {
@@ -210,7 +208,7 @@ extension RPCChannelCall {
 extension RPCChannelCall {
   /// The pool has nowhere to send the call: it is not repeated at once, although nothing was sent.
   private func hasNoStream(_ error: RPCError, number: Int) {
-    failed(error, AttemptFailure(code: error.code), number: number)
+    failed(error, AttemptFailure(code: error.code), number: number, RPCMessageBytes())
   }
 
   private enum Next {
@@ -229,8 +227,8 @@ extension RPCChannelCall {
     }
   }
 
-  private func failed(_ error: RPCError, _ failure: AttemptFailure, number: Int) {
-    attemptEnded(number, error.code)
+  private func failed(_ error: RPCError, _ failure: AttemptFailure, number: Int, _ bytes: RPCMessageBytes) {
+    attemptEnded(number, error.code, bytes)
     let next = state.withLock { state -> Next in
       guard !state.isOver else { return .nothing }
       let told = error.after(state.lastFailure)

@@ -200,7 +200,7 @@ extension RPCChannelStream {
       case .success(let lease): open(on: lease, number)
       case .failure(let error):
         let error = RPCError(error)
-        failed(error, AttemptFailure(code: error.code), number)
+        failed(error, AttemptFailure(code: error.code), number, RPCMessageBytes())
       }
     }
     let isOver = state.withLock { state in
@@ -221,8 +221,8 @@ extension RPCChannelStream {
       guard state.isWaiting else { return (nil, 0, false) }
       let stream = lease.connection.connection.openStream(
         path, metadata: metadata.withPreviousAttempts(previous), deadline: deadline, compression: compression
-      ) { [self] _, event in
-        received(event, number, lease)
+      ) { [self] stream, event in
+        received(event, of: stream, number, lease)
       }
       let wasFull = state.buffer.heldBytes >= RPCClientStream.highWaterBytes
       for message in state.buffer.messages { stream.send(message.bytes, compressed: message.isCompressed) }
@@ -242,7 +242,9 @@ extension RPCChannelStream {
   }
 
   /// On the connection's loop.
-  private func received(_ event: RPCClientStreamEvent, _ number: Int, _ lease: Lease<ChannelConnection>) {
+  private func received(
+    _ event: RPCClientStreamEvent, of stream: RPCClientStream, _ number: Int, _ lease: Lease<ChannelConnection>
+  ) {
     switch event {
     case .initialMetadata, .message:
       state.withLock { $0.commit() }
@@ -252,15 +254,16 @@ extension RPCChannelStream {
     case .end(.success):
       lease.release(.succeeded)
       core.attemptSucceeded()
+      attemptEnded(.ok, stream.messageBytes, number)
       end(event)
     case .end(.failure(let error)):
       lease.release(LeaseOutcome(error))
-      failed(error, AttemptFailure(error), number)
+      failed(error, AttemptFailure(error), number, stream.messageBytes)
     }
   }
 
-  private func failed(_ error: RPCError, _ failure: AttemptFailure, _ number: Int) {
-    attemptEnded(error.code, number)
+  private func failed(_ error: RPCError, _ failure: AttemptFailure, _ number: Int, _ bytes: RPCMessageBytes) {
+    attemptEnded(error.code, bytes, number)
     let jitter = Double.random(in: -1...1)
     let (told, decision) = state.withLock { state -> (RPCError, RetryStateMachine.OnFailure?) in
       guard !state.isOver, state.attempt == number else { return (error, nil) }
@@ -306,14 +309,14 @@ extension RPCChannelStream {
     tell(.end(.failure(error)))
   }
 
-  private func attemptEnded(_ code: RPCCode, _ number: Int? = nil) {
+  private func attemptEnded(_ code: RPCCode, _ bytes: RPCMessageBytes = RPCMessageBytes(), _ number: Int? = nil) {
     guard observed.isWanted else { return }
     let began = state.withLock { state -> MonotonicTime? in
       guard number == nil || number == state.attempt else { return nil }
       defer { state.attemptBegan = nil }
       return state.attemptBegan
     }
-    observed.attemptEnded(code, since: began)
+    observed.attemptEnded(code, since: began, bytes)
   }
 
   /// Passes an event to the caller. The call's end is the last one.

@@ -10,17 +10,8 @@ enum RequestOrigin {
     let sites = head.fields.values(of: "sec-fetch-site")
     guard !origins.isEmpty || !sites.isEmpty, sites.allSatisfy({ $0 == "same-origin" }) else { return false }
     let isBehindTLS = isEncrypted || origins.first?.hasPrefix("https://") == true
-    guard isBehindTLS || head.host.map(namesThisMachine) == true else { return false }
+    guard isBehindTLS || head.hostIsAddress else { return false }
     return origins.isEmpty || origins.count == 1 && isOwn(origin: origins[0], head, isEncrypted: isEncrypted)
-  }
-
-  /// Without TLS the name of another site may lead to this machine (DNS rebinding), and that site's page then has the same origin. An
-  /// address and localhost lead to no other machine.
-  private static func namesThisMachine(_ host: String) -> Bool {
-    if host.hasPrefix("[") { return true }
-    let name = host.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).first ?? ""
-    let isAddress = !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isNumber || $0 == ".") }
-    return isAddress || name.lowercased() == "localhost"
   }
 
   /// On loopback the scheme may be https, too: a proxy on this machine may have ended TLS.

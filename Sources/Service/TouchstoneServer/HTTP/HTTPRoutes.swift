@@ -1,6 +1,7 @@
 // The routes of the HTTP addresses: the keys that verify tokens, health, metrics, the console.
 
 internal import DispatchHTTP
+internal import DispatchRPC
 internal import TouchstoneConsole
 internal import TouchstoneCrypto
 internal import TouchstoneService
@@ -22,12 +23,13 @@ struct HTTPRoutes {
   let metrics: @Sendable () -> String
   let console: Console
 
-  func router(for parts: Set<HTTPPart>) -> HTTPRouter {
+  /// - Parameter name: of the address's host, as the configuration has it.
+  func router(for parts: Set<HTTPPart>, at name: String?) -> HTTPRouter {
     var router = HTTPRouter()
     addHealth(to: &router)
     if parts.contains(.everybody) { addKeys(to: &router) }
     if parts.contains(.operators) {
-      addMetrics(to: &router)
+      addMetrics(to: &router, at: name)
       console.addRoutes(to: &router)
     }
     return router
@@ -101,12 +103,24 @@ struct HTTPRoutes {
 
   // MARK: Metrics
 
-  private func addMetrics(to router: inout HTTPRouter) {
-    router.get("/metrics") { [metrics] _ in
-      HTTPResponse(
+  private func addMetrics(to router: inout HTTPRouter, at name: String?) {
+    router.get("/metrics") { [metrics] request in
+      guard !Self.mayBeRebound(request, at: name) else {
+        return .text(.forbidden, "on this machine metrics are served at an address or localhost, not at another name")
+      }
+      return HTTPResponse(
         fields: [
           ("Content-Type", "text/plain; version=0.0.4; charset=utf-8"), ("Cache-Control", Self.neverStored),
         ], body: Array(metrics().utf8))
     }
+  }
+
+  /// Whether a browser on this machine may have sent the request for a page of another site, whose name leads here (DNS rebinding).
+  /// Over TLS the certificate would not fit that name. Clients beyond this machine may use any name, as monitoring in plaintext does.
+  private static func mayBeRebound(_ request: HTTPRequest, at name: String?) -> Bool {
+    guard request.client.isLoopback, !request.isEncrypted, !request.head.hostIsAddress else { return false }
+    // Browsers always send a host.
+    guard let host = request.head.hostName else { return false }
+    return host.lowercased() != name?.lowercased()
   }
 }

@@ -70,7 +70,8 @@ final class HTTPService: Sendable {
     var urls: [String] = []
     for listener in listeners {
       let socket = try listener.socket()
-      server.add(socket, tls: listener.isEncrypted ? tls : nil, router: routes.router(for: listener.settings.parts))
+      let router = routes.router(for: listener.settings.parts, at: listener.endpoint.host)
+      server.add(socket, tls: listener.isEncrypted ? tls : nil, router: router)
       urls.append("\(listener.isEncrypted ? "https" : "http")://\(socket.address)")
     }
     self.urls = urls

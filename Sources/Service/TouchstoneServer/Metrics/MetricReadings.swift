@@ -9,6 +9,7 @@ internal import TouchstoneStore
 
 extension MetricRegistry {
   func observe(_ service: TouchstoneService) {
+    observe(.serving) { [weak service] in service.map { [MetricSample($0.isServing ? 1 : 0)] } ?? [] }
     observe(.secretChecks) { [weak service] in
       guard let load = service?.secretLoad else { return [] }
       return [

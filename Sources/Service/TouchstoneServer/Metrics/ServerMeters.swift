@@ -2,6 +2,7 @@
 
 internal import CoreMetrics
 internal import DispatchRPC
+internal import Synchronization
 package import TouchstoneMetrics
 internal import TouchstonePolicy
 internal import TouchstoneStore
@@ -21,6 +22,7 @@ package struct ServerMeters: Sendable {
   private let sweepSuccess: LaterGauge
   private let reloads: [ReloadCause: (done: Counter, refused: Counter)]
   private let reloadSuccess: LaterGauge
+  private let reloadRefusal = ReloadRefusal()
   private let batch: Recorder
   private let fsync: CoreMetrics.Timer
 
@@ -44,6 +46,7 @@ package struct ServerMeters: Sendable {
         )
       })
     reloadSuccess = LaterGauge(.reloadSuccess, registry)
+    registry.observe(.reloadRefused) { [reloadRefusal] in [MetricSample(reloadRefusal.age(at: .now()).inSeconds)] }
     batch = registry.recorder(.storeBatch)
     fsync = registry.timer(.storeFsync)
   }
@@ -54,6 +57,7 @@ package struct ServerMeters: Sendable {
     let counters = reloads[cause]
     (isDone ? counters?.done : counters?.refused)?.increment()
     if isDone { reloadSuccess.set(systemTime()) }
+    reloadRefusal.note(isRefused: !isDone, at: .now())
   }
 
   func noteSweep(isDone: Bool) {
@@ -83,6 +87,19 @@ package struct ServerMeters: Sendable {
       if changeSets > 0 { batch.record(changeSets) }
       fsync.recordNanoseconds(time.wholeNanoseconds)
     }
+  }
+}
+
+/// Since when the files on disk have been refused, from the first refusal to the next reading that is taken.
+private final class ReloadRefusal: Sendable {
+  private let began = Mutex<MonotonicTime?>(nil)
+
+  func note(isRefused: Bool, at now: MonotonicTime) {
+    began.withLock { $0 = isRefused ? $0 ?? now : nil }
+  }
+
+  func age(at now: MonotonicTime) -> Duration {
+    began.withLock { $0.map { now - $0 } } ?? .zero
   }
 }
 

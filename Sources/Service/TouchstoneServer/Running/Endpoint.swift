@@ -45,6 +45,11 @@ package enum Endpoint: Hashable {
     return address
   }
 
+  /// `nil`: it is a Unix socket.
+  var host: String? {
+    if case .tcp(let host, _) = self { host } else { nil }
+  }
+
   var isUnix: Bool {
     if case .unix = self { true } else { false }
   }

@@ -39,9 +39,13 @@ extension CallerDefinition {
 }
 
 extension Caller {
+  private static let operatorPrefix = "operator:"
+
   init(operator name: String) {
-    self.init(identity: "operator:\(name)")
+    self.init(identity: Self.operatorPrefix + name)
   }
+
+  static func isOperator(_ identity: String) -> Bool { identity.hasPrefix(operatorPrefix) }
 }
 
 extension EventDraft {

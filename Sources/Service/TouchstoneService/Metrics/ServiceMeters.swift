@@ -31,6 +31,7 @@ final class ServiceMeters: Sendable {
   let bindingsRevoked: CounterTable<Revocation>
   let introspections: CounterTable<Introspection>
   let callerRefusals: CounterTable<AccessRefusal>
+  let oldSecrets: OldSecretMeters
   let consumptions: ConsumptionMeters
   let refusals: RefusalMeters
   let store: StoreMeters
@@ -47,6 +48,7 @@ final class ServiceMeters: Sendable {
     bindingsRevoked = CounterTable(.bindingsRevoked, of: metrics) { $0.rawValue }
     introspections = CounterTable(.tokenIntrospections, of: metrics) { $0.rawValue }
     callerRefusals = CounterTable(.callerRefusals, of: metrics) { $0.rawValue }
+    oldSecrets = OldSecretMeters(metrics)
     consumptions = ConsumptionMeters(metrics)
     refusals = RefusalMeters(metrics)
     store = StoreMeters(metrics)
@@ -65,6 +67,26 @@ final class ServiceMeters: Sendable {
 
   private static func verdicts(_ call: String, _ metrics: any MetricsFactory) -> CounterTable<DomainStateVerdict> {
     CounterTable(DomainStateVerdict.allCases) { metrics.counter(.domainStateVerdicts, call, $0.metricName) }
+  }
+}
+
+/// The old secrets by which SetSecret and RemoveSecret are called: guesses at them are in no attempt's counter.
+struct OldSecretMeters: Sendable {
+  enum Result: String, CaseIterable, Sendable { case right, wrong }
+
+  private let passcodes: CounterTable<Result>
+  private let gestures: CounterTable<Result>
+
+  init(_ metrics: any MetricsFactory) {
+    func table(_ factor: Factor) -> CounterTable<Result> {
+      CounterTable(Result.allCases) { metrics.counter(.oldSecretChecks, factor.auditName, $0.rawValue) }
+    }
+    (passcodes, gestures) = (table(.passcode), table(.gesture))
+  }
+
+  /// - Parameter factor: passcode or gesture.
+  func count(_ result: Result, of factor: Factor) {
+    (factor == .gesture ? gestures : passcodes).count(result)
   }
 }
 

@@ -52,6 +52,10 @@ struct EventThrottle {
   /// …and from then on 86,400 a day. An event of a made-up binding took 290 bytes in SQLite, and it takes 1.2 KB at most with
   /// the longest identifiers: 25 MB to 100 MB a day, however many names a flood makes up.
   static let callerInterval = Duration.seconds(1)
+  /// An operator of the console is one person: 128 at once…
+  static let operatorBurst = 128
+  /// …and from then on 8,640 a day, 10 MB at most. A person takes longer than that to read a page.
+  static let operatorInterval = Duration.seconds(10)
   /// The number of successful evaluations that makes room for one more event. Each success is an event itself, so a
   /// flood adds at most a tenth to what the successes write. Other successes (a binding, a secret, a token's use) are
   /// rarer or follow from one, and make no room. A caller with 1,000 logins a second has room for 101 refusals a
@@ -64,12 +68,30 @@ struct EventThrottle {
   /// More are only of callers that a reload took away.
   static let maximumCallers = 1_024
 
+  /// The bound of one caller's events together.
+  fileprivate struct Bound {
+    let burst: Int
+    let interval: Duration
+
+    init(of caller: String) {
+      let isOperator = Caller.isOperator(caller)
+      burst = isOperator ? EventThrottle.operatorBurst : EventThrottle.callerBurst
+      interval = isOperator ? EventThrottle.operatorInterval : EventThrottle.callerInterval
+    }
+  }
+
   fileprivate struct Share {
+    let bound: Bound
     var all: EventBucket
     var buckets: [Key: EventBucket] = [:]
     var postures = PostureThrottle()
     /// Looking for the quiet ones takes as long as there are keys.
     var nextLook = MonotonicTime(nanoseconds: 0)
+
+    init(of caller: String, at now: MonotonicTime) {
+      bound = Bound(of: caller)
+      all = EventBucket(isFullAt: now)
+    }
   }
 
   private var callers: [String: Share] = [:]
@@ -89,7 +111,7 @@ struct EventThrottle {
     _ key: Key, isRequired: Bool = false, showsPosture: Bool = false, of caller: String, at now: MonotonicTime
   ) -> Admission {
     if callers[caller] == nil, !makeRoom(at: now) { return Admission(suppressed: nil) }
-    return callers[caller, default: Share(all: EventBucket(isFullAt: now))].admit(
+    return callers[caller, default: Share(of: caller, at: now)].admit(
       key, isRequired: isRequired, showsPosture: showsPosture, at: now)
   }
 
@@ -109,7 +131,8 @@ struct EventThrottle {
   mutating func noteSuccess(of caller: String) {
     // Most callers have no entry, and optional chaining into a dictionary allocates even then.
     guard let index = callers.index(forKey: caller) else { return }
-    callers.values[index].all.makeRoom(Self.callerInterval / Self.successesPerEvent)
+    let interval = callers.values[index].bound.interval
+    callers.values[index].all.makeRoom(interval / Self.successesPerEvent)
   }
 
   /// Removes callers without recent events if there are too many.
@@ -129,7 +152,7 @@ extension EventThrottle.Share {
   }
 
   private func hasRoom(for counted: EventThrottle.Key, at now: MonotonicTime) -> Bool {
-    let hasRoomForAll = all.hasRoom(at: now, burst: EventThrottle.callerBurst, interval: EventThrottle.callerInterval)
+    let hasRoomForAll = all.hasRoom(at: now, burst: bound.burst, interval: bound.interval)
     return (counted.isEarned || hasRoomForAll)
       && buckets[counted]?.hasRoom(at: now, burst: RefusalThrottle.burst, interval: counted.interval) ?? true
   }
@@ -142,7 +165,7 @@ extension EventThrottle.Share {
     var bucket = buckets[counted] ?? EventBucket(isFullAt: now)
     defer { buckets[counted] = bucket }
     if hasRoom {
-      if !counted.isEarned { _ = all.take(at: now, interval: EventThrottle.callerInterval) }
+      if !counted.isEarned { _ = all.take(at: now, interval: bound.interval) }
       return EventThrottle.Admission(suppressed: bucket.take(at: now, interval: counted.interval))
     }
     if !isRequired { bucket.suppressed += 1 }
@@ -160,7 +183,7 @@ extension EventThrottle.Share {
     if let suppressed = admission.suppressed {
       bucket.suppressed += suppressed
       bucket.makeRoom(counted.interval)
-      if !counted.isEarned { all.makeRoom(EventThrottle.callerInterval) }
+      if !counted.isEarned { all.makeRoom(bound.interval) }
     } else if !isRequired {
       // An event that was written meanwhile told it already.
       bucket.suppressed = max(0, bucket.suppressed - 1)

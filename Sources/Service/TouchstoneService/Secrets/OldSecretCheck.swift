@@ -113,6 +113,7 @@ struct OldSecretCheck<Response: SecretChangeResponse>: SecretCheck {
       denial, of: holder, isRequired: holder.profile.version > 0, on: [.putProfile(record), holder.otherRequirement],
       at: now)
     service.record(refusal, in: round, for: exchange) { [service] in
+      service.meters.oldSecrets.count(.wrong, of: kind)
       if wrong.lock != nil {
         service.lockBegan(ServiceMeters.Lock(kind), in: flow.profile.applicationID, for: exchange)
       }

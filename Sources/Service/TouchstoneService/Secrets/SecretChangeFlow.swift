@@ -125,6 +125,7 @@ struct SecretChangeFlow<Response: SecretChangeResponse>: Sendable {
       verifier == nil ? .removed : .set, kind, profile, authority: authority.auditName, caller: exchange.caller,
       time: now)
     service.commit(ChangeSet(changes: [.putProfile(changed)], events: [event]), in: round, for: exchange) {
+      if case .oldSecret = authority { service.meters.oldSecrets.count(.right, of: kind) }
       turn.endWithVerdict()
       exchange.answer(Response(accepted: true, denial: nil, attemptsLeft: 0))
     }

@@ -95,15 +95,24 @@ struct MetricTests {
     try await withTemporaryDirectory { directory in
       let process = try await TestProcess.start(in: directory)
       #expect(process.number("touchstone_reload_last_success_timestamp_seconds") == nil)
+      #expect(process.number("touchstone_reload_refused_seconds") == 0)
       _ = try await process.reload("policies: {evening: {purpose: login, factors: [biometry]}}")
       #expect(
         try await process.untilNumber("touchstone_reloads_total{result=\"done\",cause=\"signal\"}") { $0 == 1 } == 1)
       #expect(process.number("touchstone_evaluations_total{policy=\"evening\",result=\"opened\"}") == 0)
       let taken = try await process.untilNumber("touchstone_reload_last_success_timestamp_seconds")
+      #expect(process.number("touchstone_reload_refused_seconds") == 0)
       _ = try await process.reload("policies: {}x")
       #expect(
         try await process.untilNumber("touchstone_reloads_total{result=\"refused\",cause=\"signal\"}") { $0 == 1 } == 1)
       #expect(process.number("touchstone_reload_last_success_timestamp_seconds") == taken)
+      // From the first refusal on, until the files are taken.
+      let refusedFor = try #require(process.number("touchstone_reload_refused_seconds"))
+      #expect(refusedFor > 0)
+      _ = try await process.reload("policies: {}x")
+      #expect(try #require(process.number("touchstone_reload_refused_seconds")) > refusedFor)
+      _ = try await process.reload("")
+      #expect(try await process.untilNumber("touchstone_reload_refused_seconds") { $0 == 0 } == 0)
       await process.stop()
     }
   }
@@ -113,6 +122,7 @@ struct MetricTests {
     try await withTemporaryDirectory { directory in
       let process = try await TestProcess.start(in: directory)
       #expect(process.number("touchstone_connections") == 0)
+      #expect(process.number("touchstone_serving") == 1)
       #expect(process.number("touchstone_secret_checks{state=\"waiting\"}") == 0)
       #expect(try await process.untilNumber("touchstone_audit_log_intact") == 1)
       #expect(try await process.untilNumber("touchstone_audit_log_verified_timestamp_seconds") > 0)

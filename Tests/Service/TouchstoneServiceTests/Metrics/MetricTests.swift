@@ -141,6 +141,29 @@ struct MetricTests {
     #expect(answer.outcome != .succeeded)
   }
 
+  @Test("Old secrets by factor: right ones and wrong ones, also of a profile that has none")
+  func oldSecrets() async throws {
+    func checks(_ factor: String, _ result: String) -> String {
+      "touchstone_old_secret_checks_total{factor=\"\(factor)\",result=\"\(result)\"}"
+    }
+    let all = [("passcode", "right"), ("passcode", "wrong"), ("gesture", "right"), ("gesture", "wrong")]
+    for (factor, result) in all { #expect(number(checks(factor, result)) == 0) }
+    _ = try await service.set(.passcode("2468"))
+    _ = try await service.set(.gesture(0, 1, 2, 5))
+    try await expect([checks("passcode", "wrong"): 1, checks("passcode", "right"): 1, checks("gesture", "wrong"): 0]) {
+      let refused = try await service.set(.passcode("8642"), by: .oldSecret(.passcode("1357")))
+      let accepted = try await service.set(.passcode("8642"), by: .oldSecret(.passcode("2468")))
+      #expect(!refused.accepted && accepted.accepted)
+    }
+    // The fifth locks. The sixth is not verified.
+    try await expect([checks("gesture", "wrong"): 5, checks("gesture", "right"): 0, checks("passcode", "wrong"): 0]) {
+      for _ in 0..<6 { _ = try await service.remove(.gesture, by: .oldSecret(.gesture(0, 3, 6, 7))) }
+    }
+    try await expect([checks("passcode", "wrong"): 1]) {
+      _ = try await service.set(.passcode("8642"), by: .oldSecret(.passcode("1357")), of: "nobody")
+    }
+  }
+
   @Test("Passcodes that are hashed, and those that wait for a place")
   func secretLoad() async throws {
     let secrets = TestSecrets(threads: 1)

@@ -38,6 +38,27 @@ struct EventThrottleTests {
     #expect(throttle.admit(Self.key("bab", "k"), of: "shop", at: start).suppressed == 0)
   }
 
+  // R41: an operator is a person, so that a flood of made-up names leaves less than another caller's.
+  @Test func anOperatorHasTheRoomOfAPerson() {
+    var throttle = EventThrottle()
+    func written(of caller: String, at now: MonotonicTime, _ kind: String) -> Int {
+      (0..<2_000).count { Self.isWritten(throttle.admit(Self.key("a", kind, named: "\($0)"), of: caller, at: now)) }
+    }
+    let caller = Caller(operator: "anna").identity
+    #expect(written(of: caller, at: start, "profile.refused") == EventThrottle.operatorBurst)
+    // Another operator, and a caller of the configuration, have their own.
+    #expect(written(of: Caller(operator: "ben").identity, at: start, "k") == EventThrottle.operatorBurst)
+    #expect(written(of: "operator", at: start, "k") == EventThrottle.callerBurst)
+    let later = start.advanced(by: EventThrottle.operatorInterval * 3)
+    #expect(written(of: caller, at: later, "device.refused") == 3)
+    // One name's refusals are ten at once, and then one a minute, as for all callers.
+    let muchLater = start.advanced(by: .seconds(24 * 60 * 60))
+    for number in 0..<60 {
+      let admission = throttle.admit(Self.key("a", "secret.refused", named: "b"), of: caller, at: muchLater)
+      #expect(Self.isWritten(admission) == (number < RefusalThrottle.burst))
+    }
+  }
+
   // MARK: Commits that fail
 
   /// An event that was admitted and not written takes neither the count with it nor any room.
