@@ -9,9 +9,13 @@ enum RequestOrigin {
     let origins = head.fields.values(of: "origin")
     let sites = head.fields.values(of: "sec-fetch-site")
     guard !origins.isEmpty || !sites.isEmpty, sites.allSatisfy({ $0 == "same-origin" }) else { return false }
-    let isBehindTLS = isEncrypted || origins.first?.hasPrefix("https://") == true
-    guard isBehindTLS || head.host.map(namesThisMachine) == true else { return false }
+    guard isBehindTLS(head, isEncrypted: isEncrypted) || head.host.map(namesThisMachine) == true else { return false }
     return origins.isEmpty || origins.count == 1 && isOwn(origin: origins[0], head, isEncrypted: isEncrypted)
+  }
+
+  /// Whether the browser speaks TLS: with this process, or with a proxy on this machine, which the form's origin then shows.
+  static func isBehindTLS(_ head: HTTPRequestHead, isEncrypted: Bool) -> Bool {
+    isEncrypted || head.fields.values(of: "origin").first?.hasPrefix("https://") == true
   }
 
   /// Without TLS the name of another site may lead to this machine (DNS rebinding), and that site's page then has the same origin. An
