@@ -8,7 +8,7 @@ public import TouchstoneCodec
 /// An RPC with one request and one answer.
 ///
 /// Sends a call again if it surely did not reach the service. If the service could not take a call, or lost it, calls
-/// that may happen twice are repeated, twice at most (``RepeatedCalls``). All of this happens within the deadline.
+/// that may happen twice are repeated, twice at most (`RepeatedCalls`). All of this happens within the deadline.
 public struct UnaryMethod<Request: WireMessage, Response: WireMessage>: Sendable {
   let client: TouchstoneClient
   /// "/touchstone.v1.EvaluationService/BeginEvaluation"
