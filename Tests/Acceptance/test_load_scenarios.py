@@ -23,7 +23,9 @@ ACTIONS = {
     "preflight",
 }  # fmt: skip
 #: Few phones, since each takes a while to bind where the machine is busy.
-SMALL = ("--json", "--connections", 2, "--streams", 2, "--warmup", "100ms", "--grace", "20s")
+#: Passcodes are hashed by threads of low priority, which wait long on a busy machine.
+PATIENCE = ("--timeout", "60s", "--grace", "60s")
+SMALL = ("--json", "--connections", 2, "--streams", 2, "--warmup", "100ms", *PATIENCE)
 
 
 @pytest.fixture

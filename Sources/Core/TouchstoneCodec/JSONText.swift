@@ -1,14 +1,16 @@
 // Texts, bytes and times as JSON has them.
 
 package enum JSONText {
-  /// A JSON string.
+  /// A JSON string, which is also a double-quoted text of YAML 1.2 and safe to print: control characters, line separators
+  /// and byte order marks are escaped.
   package static func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {
       switch scalar {
       case "\"": quoted += "\\\""
       case "\\": quoted += "\\\\"
-      case "\0"..<" ":
+      case "\n": quoted += "\\n"
+      case "\0"..<" ", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}", "\u{FEFF}":
         let digits = String(scalar.value, radix: 16)
         quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
       default: quoted.unicodeScalars.append(scalar)

@@ -7,7 +7,7 @@ import Testing
 struct JSONTests {
   @Test("Strings are escaped as JSON requires, and otherwise stay as they are")
   func strings() {
-    #expect(JSONText.quoted("a\"b\\c\n\u{1B}手") == #""a\"b\\c\u000a\u001b手""#)
+    #expect(JSONText.quoted("a\"b\\c\n\u{1B}\u{85}\u{2028}\u{FEFF}手") == #""a\"b\\c\n\u001b\u0085\u2028\ufeff手""#)
     #expect(JSONText.quoted("") == "\"\"")
   }
 

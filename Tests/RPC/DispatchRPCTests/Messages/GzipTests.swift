@@ -5,14 +5,23 @@ import Testing
 @testable import DispatchRPC
 
 @Suite struct GzipTests {
-  @Test(
-    arguments: [
-      [UInt8](repeating: 0, count: 100), [UInt8](repeating: 7, count: 1_000_000),
-      (0..<50_000).map { UInt8(truncatingIfNeeded: $0 / 3) },
-      Array("to be or not to be, to be or not to be, to be or not to be".utf8),
-    ])
-  func whatGoesInComesOut(_ message: [UInt8]) throws {
-    let gzip = Gzip()
+  /// As an argument, the bytes themselves would be printed and encoded: minutes for a million.
+  enum Compressible: CaseIterable {
+    case zeros, aMillion, slowlyRising, repeatedWords
+
+    var bytes: [UInt8] {
+      switch self {
+      case .zeros: [UInt8](repeating: 0, count: 100)
+      case .aMillion: [UInt8](repeating: 7, count: 1_000_000)
+      case .slowlyRising: (0..<50_000).map { UInt8(truncatingIfNeeded: $0 / 3) }
+      case .repeatedWords: Array("to be or not to be, to be or not to be, to be or not to be".utf8)
+      }
+    }
+  }
+
+  @Test(arguments: Compressible.allCases)
+  func whatGoesInComesOut(_ compressible: Compressible) throws {
+    let (gzip, message) = (Gzip(), compressible.bytes)
     for _ in 0..<3 {
       let deflated = try #require(gzip.deflate(message))
       #expect(deflated.count < message.count)

@@ -1,6 +1,7 @@
 // `touchstone config print`: each setting in force, and where it comes from.
 
 internal import SettingFiles
+internal import TouchstoneCodec
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
@@ -127,7 +128,7 @@ extension PrintedValue {
   /// On one line.
   fileprivate var yamlWord: String {
     switch self {
-    case .text(let text): Self.isPlain(text) ? text : Self.quoted(text)
+    case .text(let text): Self.isPlain(text) ? text : JSONText.quoted(text)
     case .integer(let number): "\(number)"
     case .number(let number): "\(number)"
     case .boolean(let value): "\(value)"

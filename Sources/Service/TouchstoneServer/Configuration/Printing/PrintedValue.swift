@@ -1,5 +1,7 @@
 // JSON for output, in an order that its writer chooses.
 
+internal import TouchstoneCodec
+
 indirect enum PrintedValue: Sendable, Hashable {
   case text(String)
   case integer(Int)
@@ -23,7 +25,7 @@ indirect enum PrintedValue: Sendable, Hashable {
   func lines(indentation: String = "") -> String {
     let inner = indentation + "  "
     switch self {
-    case .text(let text): return Self.quoted(text)
+    case .text(let text): return JSONText.quoted(text)
     case .integer(let number): return "\(number)"
     case .number(let number): return "\(number)"
     case .boolean(let value): return "\(value)"
@@ -33,27 +35,8 @@ indirect enum PrintedValue: Sendable, Hashable {
       return "[\n\(values.map { inner + $0.lines(indentation: inner) }.joined(separator: ",\n"))\n\(indentation)]"
     case .object(let members):
       guard !members.isEmpty else { return "{}" }
-      let rows = members.map { "\(inner)\(Self.quoted($0.name)): \($0.value.lines(indentation: inner))" }
+      let rows = members.map { "\(inner)\(JSONText.quoted($0.name)): \($0.value.lines(indentation: inner))" }
       return "{\n\(rows.joined(separator: ",\n"))\n\(indentation)}"
     }
-  }
-
-  /// Also a text of YAML.
-  static func quoted(_ text: String) -> String {
-    var quoted = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": quoted += "\\\""
-      case "\\": quoted += "\\\\"
-      case "\n": quoted += "\\n"
-      case _
-      where scalar.value < 0x20 || 0x7F...0x9F ~= scalar.value || scalar.value == 0xFEFF
-        || scalar.value == 0x2028 || scalar.value == 0x2029:
-        let digits = String(scalar.value, radix: 16)
-        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: quoted.unicodeScalars.append(scalar)
-      }
-    }
-    return quoted + "\""
   }
 }
