@@ -319,6 +319,11 @@ test-release: load-client clients ## Build a release of the present binaries twi
 	@deploy/install-packages deb release
 	BINARIES=$(CURDIR)/.build/release CLIENTS=$(CURDIR)/$(clients) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/Release
 
+# By the toolchain alone: no plugin, and no dependency of the package.
+.PHONY: docs
+docs: deps ## Build the documentation of the Swift products: .build-docs
+	@deploy/docc/build .build-docs
+
 .PHONY: check-manifests
 check-manifests: $(manifest_checkers)/installed ## Check what Kubernetes and compose read
 	PYTHONDONTWRITEBYTECODE=1 $(manifest_checkers)/bin/python -m pytest Tests/Manifests
@@ -366,7 +371,7 @@ lint-scripts: $(python_environment)/linters ## Check the shell scripts and the D
 	  deploy/image/base deploy/image/build deploy/image/hollow-libraries deploy/image/assemble deploy/image/collect-product \
 	  deploy/prometheus/to-kubernetes \
 	  deploy/debian/build deploy/debian/postinst deploy/debian/prerm deploy/debian/postrm \
-	  deploy/release/build deploy/release/verify \
+	  deploy/release/build deploy/release/verify deploy/docc/build \
 	  Protos/generate.sh clients/build clients/go/fetch-packages \
 	  Tests/HighAvailability/contained Tests/HighAvailability/host \
 	  Tests/Fuzz/run Tests/Support/failures-last Tests/Support/Sanitizers/build Tests/Support/Sanitizers/run
@@ -413,5 +418,5 @@ $(python_environment)/linters: .ci/requirements.txt $(python_environment)/instal
 
 .PHONY: clean
 clean: ## Remove what was built; data stays
-	rm -rf .build .build-interop .build-sanitized .build-image .build-deb .build-release $(clients) $(crypto_mb) $(attestation_peers) $(manifest_checkers) \
+	rm -rf .build .build-interop .build-sanitized .build-image .build-deb .build-release .build-docs $(clients) $(crypto_mb) $(attestation_peers) $(manifest_checkers) \
 	  $(python_environment)

@@ -107,14 +107,23 @@ def test_bindings_are_listed_and_shown(server, caller, application, phone):
 def test_settings_are_shown_and_changed(server, caller, application, person):
     rows = {row["SWITCH"]: row["STATE"] for row in lines_of(done(server, "profile", "settings", application, person))}
     assert rows == {"biometry": "on", "gesture": "on", "passcode": "on"}
-    changed = as_json(server, "profile", "settings", application, person, "--passcode", "off", "--preferred", "gesture")
+    switch = ["profile", "settings", application, person]
+    changed = as_json(server, *switch, "--passcode", "off", "--preferred", "gesture", "--reason", "ticket 4711")
     assert changed == [MessageToDict(caller.get_settings(person))]
+    (event,) = [event for event in caller.events() if event.kind == "settings.changed"]
+    assert event.details["stated_reason"] == "ticket 4711"
     settings = caller.get_settings(person)
     assert (settings.biometry_enabled, settings.gesture_enabled, settings.passcode_enabled) == (True, True, False)
     assert settings.preferred == types_pb2.FACTOR_GESTURE
-    wrong = admin(server, "profile", "settings", application, person, "--preferred", "passcode")
-    assert wrong.returncode == USAGE
-    assert "settings.preferred" in wrong.stderr
+    for arguments, complaint in [
+        (["--preferred", "passcode", "--reason", "x"], "settings.preferred"),
+        (["--passcode", "on", "--reason", " "], "reason"),
+        (["--passcode", "on", "--reason", ""], "--reason"),
+        (["--passcode", "on"], "--reason"),
+        (["--reason", "x"], "--reason"),
+    ]:
+        wrong = admin(server, *switch, *arguments)
+        assert (wrong.returncode, complaint in wrong.stderr) == (USAGE, True), arguments
     assert caller.get_settings(person) == settings
 
 
@@ -333,7 +342,7 @@ def test_a_hostile_name_does_not_reach_the_terminal(server, caller, application)
     phone = bind_named(caller, name)
     person = phone.binding.profile_id
     caller.fail(phone, 5)
-    caller.unlock_device(phone.device_id, reason="a\x1b[31m\nb")
+    caller.unlock_device(phone.device_id, reason="a\u202eb\u2066")
     for command in [
         ["profile", "show", application, person],
         ["profile", "explain", application, person],
@@ -469,7 +478,9 @@ def test_it_calls_over_tls_with_a_certificate(start, tmp_path):
     identity = ["--tls-certificate", desk.file, "--tls-key", desk.key_file]
     assert admin(server, "profile", "show", "shop", "anna", *trust, *identity).returncode == NOT_FOUND
     assert admin(server, "profile", "show", "shop", "anna", *trust).returncode == NOT_ALLOWED
-    assert "serving" in done(server, "health", *trust)
+    assert [row["VERSION"] for row in lines_of(done(server, "health", *trust))] == ["-"]
+    (row,) = lines_of(done(server, "health", *trust, *identity))
+    assert (row["STATUS"], row["VERSION"]) == ("serving", run("--version").stdout.strip())
     for untrusted in [[], ["--tls"], [*trust, "--tls-server-name", "other.example.org"]]:
         assert admin(server, "profile", "show", "shop", "anna", *untrusted).returncode == UNREACHABLE
     assert admin(server, "events", *identity).returncode == USAGE
@@ -485,12 +496,14 @@ def test_a_service_starts_in_an_operators_shell(start):
 def test_health_names_each_replica(start):
     one, other = start("one"), start("other")
     targets = f"{one.address},{other.address}"
-    assert [row["STATUS"] for row in lines_of(done(targets, "health"))] == ["serving", "serving"]
+    version = run("--version").stdout.strip()
+    rows = lines_of(done(targets, "health"))
+    assert [(row["STATUS"], row["VERSION"]) for row in rows] == [("serving", version)] * 2
     address = other.address
     other.terminate()
     ended = admin(targets, "health", "--json")
     assert ended.returncode == UNREACHABLE
     assert [json.loads(line) for line in ended.stdout.splitlines()] == [
-        {"target": one.address, "status": "SERVING"},
+        {"target": one.address, "status": "SERVING", "version": version},
         {"target": address, "status": "UNREACHABLE"},
     ]

@@ -3,14 +3,15 @@
 import http.client
 import re
 import time
+import urllib.parse
 
 import pytest
 
-from support.caller import new_caller, new_profile_id, passcode
+from support.caller import gesture, new_caller, new_profile_id, passcode
 from support.certificates import Authority
 from support.configuration import BAD_CONFIGURATION
 from support.console import PASSWORD, Visitor, operators, password_hash, signed_in
-from support.http import PATIENCE_SECONDS, request
+from support.http import PATIENCE_SECONDS, address_of, request
 from support.phone import Phone
 from support.server import Server, run, run_to_end
 from support.stubs import administration_pb2
@@ -197,6 +198,25 @@ def test_five_wrong_passwords_lock_a_name_also_for_the_right_one(start):
         assert "Try again in 1 minute." in page.text
     assert Visitor(url).sign_in("otto").status == 200
     assert [event.details.get("operator", "") for event in mark.refusals("OPERATOR_LOCKED", 2)] == ["anna", ""]
+
+
+def test_a_stranger_locks_no_operator_out_of_the_usual_place(start):
+    """The stranger comes from another loopback address, which is another client."""
+    server = start(configuration={"operators": operators(anna="read")}, arguments=CONSOLE, http=1)
+    url = server.urls[0]
+    host, port = address_of(url)
+    signed_in(url, "anna")
+    origin = f"http://{host}:{port}"
+    body = urllib.parse.urlencode({"name": "anna", "password": "wrong", "page": "/console"})
+    statuses = []
+    for _ in range(6):
+        stranger = http.client.HTTPConnection(host, int(port), source_address=("127.0.0.2", 0), timeout=PATIENCE_SECONDS)
+        fields = {"Origin": origin, "Content-Type": "application/x-www-form-urlencoded"}
+        stranger.request("POST", "/console/sign-in", body=body, headers=fields)
+        statuses.append(stranger.getresponse().status)
+        stranger.close()
+    assert statuses == [403] * 5 + [429]
+    assert Visitor(url).sign_in("anna").status == 200
 
 
 def test_a_sign_in_takes_no_id_that_was_brought(url):
@@ -517,10 +537,10 @@ def test_support_unlocks_a_device_with_a_reason(url, shop, phone):
     page = visitor.open(profile_page(visitor, shop, phone).link("unlock-device"))
     assert "Do this only when you know that the person has the phone" in page.text
     form = page.form("/console/action")
-    for reason in ("", "x" * 257):
+    for reason in ("", "x" * 257, " ", "\u3000", "a\nb", "a\x1b[2J"):
         page = visitor.post(form, reason=reason)
-        assert page.status == 400
-        assert "reason" in page.text
+        assert page.status == 400, reason
+        assert "An input is wrong: reason: " in page.text, reason
     assert not events(shop, "device.unlocked")
     page = visitor.post(form, reason="showed a passport")
     assert page.status == 200
@@ -544,6 +564,68 @@ def test_support_unlocks_a_passcode_and_not_one_that_is_disabled(url, shop, phon
     assert "The passcode is unlocked." in page.text
     (event,) = events(shop, "secret.unlocked")
     assert event.caller == "operator:anna"
+
+
+SWITCHES = "biometry", "passcode", "gesture"
+
+
+def test_support_changes_switches_with_a_reason(url, shop, phone):
+    profile = phone.binding.profile_id
+    shop.set_secret(profile, passcode("1357"))
+    visitor = signed_in(url, "anna")
+    page = profile_page(visitor, shop, phone)
+    assert [way for way in SWITCHES if any(f"switch-off-{way}" in link for link in page.links)] == ["biometry", "passcode"]
+    form = visitor.open(page.link("action=prefer-passcode")).form("/console/action")
+    assert "Offered first: the passcode." in visitor.post(form, reason="called back").text
+    page = profile_page(visitor, shop, phone)
+    form = visitor.open(page.link("action=switch-off-passcode")).form("/console/action")
+    for reason in ("", " "):
+        page = visitor.post(form, reason=reason)
+        assert (page.status, "An input is wrong: reason: " in page.text) == (400, True)
+    assert shop.get_settings(profile).passcode_enabled
+    page = visitor.post(form, reason="passcode was seen by others")
+    assert "Switched off: the passcode." in page.text
+    settings = shop.get_settings(profile)
+    # All others stay, and what is off is offered first no more.
+    assert (settings.biometry_enabled, settings.passcode_enabled, settings.preferred) == (True, False, 0)
+    assert visitor.post(form, reason="again").status == 409
+    page = visitor.post(
+        visitor.open(page.link("action=switch-on-passcode")).form("/console/action"), reason="set anew"
+    )
+    assert "Switched on: the passcode." in page.text
+    assert shop.get_settings(profile).passcode_enabled
+    written = events(shop, "settings.changed")
+    assert [event.details["stated_reason"] for event in written] == [
+        "called back",
+        "passcode was seen by others",
+        "set anew",
+    ]
+    assert {event.caller for event in written} == {"operator:anna"}
+
+
+def test_switching_the_gesture_off_says_that_it_is_erased(url, shop, phone):
+    profile = phone.binding.profile_id
+    shop.set_secret(profile, gesture(0, 1, 2, 5))
+    visitor = signed_in(url, "anna")
+    page = visitor.open(profile_page(visitor, shop, phone).link("action=switch-off-gesture"))
+    assert "The gesture is erased for good." in page.text
+    page = visitor.post(page.form("/console/action"), reason="ticket 4711")
+    assert "Switched off: the gesture." in page.text
+    assert not shop.get_settings(profile).gesture_set
+    # No switch of that name.
+    fields = page.form("/console/sign-out").fields | {"action": "switch-on-passkey", "profile": profile}
+    assert visitor.open("/console/action", "POST", form=fields).status == 400
+
+
+def test_no_link_says_that_something_was_done(url, shop, phone):
+    visitor = signed_in(url, "root")
+    for path in ("/console?done=erase&through=7", "/console?done=unlock-device"):
+        assert "notice" not in visitor.open(path).html
+    assert "notice" not in profile_page(visitor, shop, phone, done="revoke").html
+    page = visitor.open(profile_page(visitor, shop, phone).link("action=revoke"))
+    assert "The binding is revoked." in visitor.post(page.form("/console/action"), reason="lost").text
+    # Once: a page that is loaded again did nothing.
+    assert "notice" not in profile_page(visitor, shop, phone).html
 
 
 def test_support_revokes_a_binding_and_the_second_operator_is_told(url, shop, phone):
@@ -582,7 +664,10 @@ def test_an_admin_erases_a_profile_after_typing_its_id(url, shop, phone):
     assert (event.caller, event.details["stated_reason"]) == ("operator:root", "ticket 4711")
 
 
-@pytest.mark.parametrize(("name", "action"), [("reader", "unlock-device"), ("reader", "revoke"), ("anna", "erase")])
+@pytest.mark.parametrize(
+    ("name", "action"),
+    [("reader", "unlock-device"), ("reader", "switch-off-biometry"), ("reader", "revoke"), ("anna", "erase")],
+)
 def test_a_role_is_checked_at_each_action(url, shop, phone, name, action):
     """Also for a form that was made by hand: the service refuses it, and writes the event."""
     lock(shop, phone)
@@ -606,7 +691,7 @@ def test_a_role_is_checked_at_each_action(url, shop, phone, name, action):
     (event,) = mark.refusals("METHOD_NOT_GRANTED", 1)
     assert event.caller == f"operator:{name}"
     assert shop.get_binding(phone.binding.binding_id).state == phone.binding.state
-    assert not events(shop, "device.unlocked", "profile.erased")
+    assert not events(shop, "device.unlocked", "settings.changed", "profile.erased")
 
 
 def test_a_target_of_another_profile_is_not_touched(url, shop, phone):
@@ -645,6 +730,26 @@ def test_over_tls_the_cookie_is_bound_to_it(start, tmp_path):
     assert visitor.open("/console").status == 200
     plaintext = {"Origin": visitor.origin.replace("https", "http")}
     assert Visitor(url, authority=authority).send("/console/sign-in", "POST", form=form, headers=plaintext).status == 403
+
+
+def test_behind_a_proxy_that_ends_tls_the_cookie_is_bound_to_it(url):
+    """A proxy on this machine passes the browser's Host and Origin on."""
+    visitor = Visitor(url)
+    behind = {"Host": "console.example", "Origin": "https://console.example"}
+    form = {"name": "anna", "password": PASSWORD, "page": "/console"}
+    answer = visitor.send("/console/sign-in", "POST", form=form, headers=behind)
+    assert re.fullmatch(
+        r"__Host-touchstone-console=[A-Za-z0-9_-]{86}; Path=/; HttpOnly; SameSite=Strict; Secure",
+        answer.headers["set-cookie"],
+    )
+    # Another cookie, which a page in plaintext could set, changes nothing.
+    visitor.cookies[SESSION] = signed_in(url, "other").cookies[SESSION]
+    page = visitor.open("/console", headers={"Host": "console.example"})
+    assert "anna (support)" in page.text
+    form = page.form("/console/sign-out").fields
+    answer = visitor.send("/console/sign-out", "POST", form=form, headers=behind)
+    assert answer.headers["set-cookie"].startswith("__Host-touchstone-console=; ")
+    assert "anna" not in visitor.open("/console", headers={"Host": "console.example"}).text
 
 
 HASH = "$argon2id$v=19$m=65536,t=3,p=1$c2FsdHNhbHRzYWx0c2FsdA$" + "A" * 43

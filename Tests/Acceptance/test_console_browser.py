@@ -75,6 +75,7 @@ class Keyboard:
         """What has the focus, as a screen reader calls it."""
         return self.browser.run(
             "(e => e == document.body ? '' : e.labels?.length ? e.labels[0].innerText : e.innerText)(document.activeElement)"
+            "?.replace(/\\s+/g, ' ')"
         )
 
     def go_to(self, name):
@@ -145,6 +146,25 @@ def test_a_support_person_unlocks_and_revokes_by_keyboard_alone(served, browser,
     assert "You are signed out." in keyboard.page
 
 
+def test_a_support_person_changes_a_switch_by_keyboard_alone(served, browser, shop, phone):
+    keyboard = sign_in(browser, served.urls[0], "anna")
+    keyboard.write("Application", shop.application_id)
+    keyboard.write("Profile", phone.binding.profile_id)
+    keyboard.enter()
+    # By what a screen reader reads out: the switch is a part of the link's name.
+    keyboard.enter("Switch off… Biometrics")
+    assert "Nothing that biometrics unlock serves" in keyboard.page
+    browser.type("phone is shared")
+    keyboard.enter("Switch off")
+    assert "Switched off: biometrics." in keyboard.page
+    assert "A login is possible" not in keyboard.page
+    keyboard.enter("Switch on… Biometrics")
+    browser.type("has a phone of her own")
+    keyboard.enter("Switch on")
+    assert "A login is possible" in keyboard.page
+    assert [event.caller for event in of_kind(shop, "settings.changed")] == ["operator:anna"] * 2
+
+
 def test_an_admin_erases_by_keyboard_alone(served, browser, shop, phone):
     keyboard = sign_in(browser, served.urls[0], "root")
     keyboard.write("Application", shop.application_id)
@@ -194,6 +214,7 @@ class Tour:
             "search": "/console",
             "profile": f"/console/profile?{query}",
             "unlock": f"{action}unlock-device&target={phone.device_id}",
+            "switch": f"{action}switch-off-passcode",
             "revoke": f"{action}revoke&target={second.binding.binding_id}",
             "meanwhile": f"{action}revoke&target={third.binding.binding_id}",
             "erase": f"{action}erase",

@@ -51,6 +51,30 @@ def test_an_unknown_service_is_watched_as_unknown(health):
     watch.cancel()
 
 
+def version_in(metadata):
+    return [value for name, value in metadata if name == "touchstone-version"]
+
+
+def test_callers_learn_the_version(server, health):
+    version = run("--version").stdout.strip()
+    answer, call = health.Check.with_call(request(), timeout=20)
+    assert (answer.status, version_in(call.initial_metadata())) == (SERVING, [version])
+    watch = health.Watch(request(), timeout=20)
+    assert version_in(watch.initial_metadata()) == [version]
+    watch.cancel()
+
+
+def test_strangers_learn_no_version(start):
+    key = Key()
+    shop = {"name": "shop", "keys": [key.digest], "applications": ["shop"], "methods": "*"}
+    stub = health_pb2_grpc.HealthStub(start(configuration={"callers": [shop]}).channel())
+    for metadata in ([], [("authorization", f"Bearer {Key().text}")]):
+        answer, call = stub.Check.with_call(request(), timeout=20, metadata=metadata)
+        assert (answer.status, version_in(call.initial_metadata())) == (SERVING, [])
+    answer, call = stub.Check.with_call(request(), timeout=20, metadata=[("authorization", f"Bearer {key.text}")])
+    assert len(version_in(call.initial_metadata())) == 1
+
+
 def test_the_list_has_them_all(server):
     """`List` is younger than the stock package (gRFC A90): by its bytes."""
     listing = server.channel().unary_unary("/grpc.health.v1.Health/List")(b"", timeout=20)

@@ -80,6 +80,17 @@ def test_json_lines(start):
     assert decisions[1]["policy"] == "login" and decisions[1]["factor"] == "biometry"
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_the_first_line_names_the_version(start, form):
+    version = subprocess.run([BINARY, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    first = lines_of(start(configuration={"log": {"format": form}}))[0]
+    if form == "text":
+        assert re.fullmatch(rf"{TIME} notice starting version={re.escape(version)}", first)
+    else:
+        line = json.loads(first)
+        assert (line["level"], line["message"], line["version"]) == ("notice", "starting", version)
+
+
 def test_a_level_and_its_reload(start):
     server = start(configuration={"log": {"level": "notice"}})
     words = story(server)

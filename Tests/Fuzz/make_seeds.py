@@ -10,6 +10,7 @@ import gzip
 import json
 import struct
 import sys
+import urllib.parse
 from pathlib import Path
 
 import grpc_tools
@@ -330,11 +331,31 @@ def http_requests():
     yield "chunked", b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
 
 
+def forms():
+    """What the console's pages send, and what is refused."""
+    token = "pfBdQNfyiPwVGRCQZVgoNKJmsrvVo8eVYzkyLHq0mJ0"
+    yield "sign-in", b"page=%2Fconsole%2Fevents%3Ffollow%3Dyes&name=anna&password=correct+horse+battery+staple"
+    order = {
+        "token": token, "action": "unlock-device", "application": "shop", "profile": "anna.li@example.org",
+        "target": "8f14e45f-ceea-467f-a0e6-5d6b1f7a9c3e", "reason": "出示了护照 (ticket 4711)",
+    }
+    yield "action", urllib.parse.urlencode(order).encode()
+    erasure = order | {"action": "erase", "confirmation": "anna.li@example.org", "reason": 'a&b=c;"<script>" 100 %'}
+    yield "erasure", urllib.parse.urlencode(erasure).encode()
+    yield "sign-out", b"token=" + token.encode()
+    yield "query", b"application=shop&policy=login&binding=&platform=ios&os=17.4&sensor=face-id&working=yes&passcode=yes"
+    yield "empty-parts", b"a&b=&=c&&d=="
+    yield "twice", b"profile=a&profil%65=b"
+    yield "malformed", b"a=%4&b=%FF&c=%C3%28"
+    yield "many", b"&".join(b"%d=" % number for number in range(65))
+    yield "cookies", b"touchstone-console-language=zh-Hans; touchstone-console=" + token.encode() * 2
+
+
 TARGETS = {
     "codec": codec, "server-bytes": server_bytes, "server-dialogue": server_dialogue, "client-bytes": client_bytes,
     "header-values": header_values, "gzip": gzip_, "certificates": certificates, "attestation": attestation,
     "proofs": proofs, "tokens": tokens, "sealed": sealed, "decision-tables": decision_tables,
-    "http-requests": http_requests,
+    "http-requests": http_requests, "forms": forms,
 }
 
 

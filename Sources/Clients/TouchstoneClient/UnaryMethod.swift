@@ -1,14 +1,14 @@
 // One RPC of the service, called like a function: as `async`, or with a completion on a queue.
 
 public import Dispatch
-internal import DispatchRPC
+package import DispatchRPC
 internal import RPCChannel
 public import TouchstoneCodec
 
 /// An RPC with one request and one answer.
 ///
 /// Sends a call again if it surely did not reach the service. If the service could not take a call, or lost it, calls
-/// that may happen twice are repeated, twice at most (``RepeatedCalls``). All of this happens within the deadline.
+/// that may happen twice are repeated, twice at most (`RepeatedCalls`). All of this happens within the deadline.
 public struct UnaryMethod<Request: WireMessage, Response: WireMessage>: Sendable {
   let client: TouchstoneClient
   /// "/touchstone.v1.EvaluationService/BeginEvaluation"
@@ -25,13 +25,20 @@ public struct UnaryMethod<Request: WireMessage, Response: WireMessage>: Sendable
   package func callAsFunction(
     encoded message: [UInt8], options: CallOptions = .default
   ) async throws(TouchstoneError) -> Response {
+    try await answer(to: message, options: options).message
+  }
+
+  /// The answer, and the metadata before it.
+  package func answer(
+    to message: [UInt8], options: CallOptions = .default
+  ) async throws(TouchstoneError) -> (message: Response, initialMetadata: Metadata) {
     let answer: RPCResponse
     do throws(RPCError) {
       answer = try await client.channel.call(path, message, options: client.options(options))
     } catch {
       throw TouchstoneError(error)
     }
-    return try client.responseCoder.decode(Response.self, from: answer.message).get()
+    return (try client.responseCoder.decode(Response.self, from: answer.message).get(), answer.initialMetadata)
   }
 
   /// - Parameter completion: runs once, on the queue, never before this returns if the queue is serial and current.

@@ -36,7 +36,6 @@ public struct ProtoFiles: Sendable {
 
   /// The file that declares a message, an enumeration, a service or a method, as `file(named:)`.
   /// - Parameter symbol: with its package, without a leading dot.
-  /// - Parameter symbol: with its package, without a dot in front.
   public func file(declaring symbol: String) -> [[UInt8]]? {
     placesBySymbol[Array(symbol.utf8)].map(withImports)
   }

@@ -20,6 +20,8 @@ public struct ServiceEnvironment: Sendable {
   public var verificationThreads: Int
   /// The verifier for the signatures of one pass of an event loop.
   public var signatures = BatchVerifier.fastest
+  /// The program's version, which health answers name to callers; `nil`: they do not.
+  public var version: String?
   /// The executor that hashes passcodes and gestures, and judges keys' certificates.
   public var secrets: any SecretExecutor
   /// `nil`: Argon2id under the key ring's pepper.

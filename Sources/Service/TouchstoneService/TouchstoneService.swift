@@ -26,6 +26,8 @@ public final class TouchstoneService: Sendable {
   let keyProofs: KeyProofs
   let access: AccessControl
   let health: Health
+  /// `nil`: health answers do not name it.
+  let version: String?
   let watches: EventWatches
   /// For ListEvents. Watches have their own, so that neither waits for the other.
   let eventTurns = StoreTurns(.eventReads)
@@ -79,6 +81,7 @@ public final class TouchstoneService: Sendable {
       cores: environment.verificationThreads, verifier: environment.signatures)
     let health = Health(store: store, timer: environment.timer, logger: logger)
     self.health = health
+    self.version = environment.version
     self.watches = EventWatches(store: store, timer: environment.timer)
     self.reflection = configuration.servesReflection ? Reflection(services: Self.servedServices) : nil
     self.contexts = (0..<eventLoopCount).map { _ in

@@ -1,4 +1,4 @@
-// The bytes that clients of HTTP send.
+// The bytes that clients of HTTP send: requests, and the forms in them.
 
 @testable import DispatchHTTP
 
@@ -8,6 +8,29 @@ extension FuzzTarget {
     let whole = httpSteps(of: input, inPiecesOf: max(1, input.count))
     let bytewise = httpSteps(of: input, inPiecesOf: 1)
     require(whole == bytewise, "\(whole) became \(bytewise)")
+  }
+}
+
+extension FuzzTarget {
+  /// Fields, each once, that are the same when they are written and read again; or a refusal. Cookies are names and values, too.
+  static let forms = FuzzTarget("forms", maximumBytes: 2 << 10) { input in
+    var head = HTTPRequestHead(method: "GET", path: "/console", fields: HTTPFields(), host: nil)
+    head.fields.append("Cookie", String(decoding: input, as: UTF8.self))
+    let cookie = head.cookie("touchstone-console")
+    require(cookie?.utf8.contains(UInt8(ascii: ";")) != true, "a cookie holds another one")
+    guard let form = FormFields(parsing: input) else { return }
+    require(form.fields.count <= FormFields.maximumFields, "\(form.fields.count) fields were taken")
+    for (name, value) in form.fields {
+      require(form[name]?.utf8.elementsEqual(value.utf8) == true, "two fields are called \(name)")
+    }
+    let written = form.fields.map { "\(FormFields.encode($0.name))=\(FormFields.encode($0.value))" }
+    let text = written.joined(separator: "&")
+    require(text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "\(text) is no query")
+    guard let again = FormFields(parsing: Array(text.utf8)) else { fatalError("\(text) cannot be read again") }
+    require(
+      again.fields.elementsEqual(form.fields) {
+        $0.name.utf8.elementsEqual($1.name.utf8) && $0.value.utf8.elementsEqual($1.value.utf8)
+      }, "\(form.fields) became \(again.fields)")
   }
 }
 

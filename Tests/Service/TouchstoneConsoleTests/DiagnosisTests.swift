@@ -100,4 +100,32 @@ struct DiagnosisTests {
     #expect(ConsoleAction.unlockPasscode.isDue(on: profile, target: ""))
     #expect(!ConsoleAction.unlockGesture.isDue(on: profile, target: ""))
   }
+
+  @Test("A switch is due while it is the other way, and what is off is not offered first")
+  func switches() {
+    let settings = V1.UnlockSettings(biometryEnabled: true, passcodeEnabled: true, preferred: .passcode)
+    let profile = V1.GetProfileResponse(settings: settings)
+    let due = ConsoleAction.allCases.filter { $0.changesSwitches && $0.isDue(on: profile, target: "") }
+    #expect(
+      Set(due) == [.switchOff(.biometry), .prefer(.biometry), .switchOff(.passcode), .switchOn(.gesture), .preferNone])
+    #expect(ConsoleAction.switchOff(.passcode).changed(settings) == V1.UnlockSettings(biometryEnabled: true))
+    let gesture = ConsoleAction.switchOn(.gesture).changed(settings)
+    #expect(gesture.gestureEnabled && gesture.passcodeEnabled && gesture.preferred == .passcode)
+    #expect(ConsoleAction.prefer(.gesture).changed(settings) == settings)
+    #expect(ConsoleAction.prefer(.biometry).changed(settings).preferred == .biometry)
+  }
+
+  @Test("Each action has a name of its own in links, and words in each language")
+  func actions() {
+    let actions = ConsoleAction.allCases
+    #expect(Set(actions.map(\.rawValue)).count == actions.count)
+    for action in actions {
+      #expect(ConsoleAction(rawValue: action.rawValue) == action)
+      let words = action.words
+      for phrase in [words.title, words.consequence, words.button, words.done, words.meanwhile] {
+        #expect(Language.allCases.allSatisfy { !phrase.text(in: $0).isEmpty })
+      }
+    }
+    #expect(ConsoleAction(rawValue: "switch-on-passkey") == nil)
+  }
 }

@@ -45,6 +45,7 @@ struct HTMLTests {
       details: ["reason": evil, "stated_reason": evil, evil: evil])
     let profile = V1.GetProfileResponse(
       bindings: [binding, revoked], devices: [V1.DeviceStanding(deviceID: evil, biometryLockedOut: true)],
+      settings: V1.UnlockSettings(passcodeEnabled: true, preferred: .passcode),
       postures: [V1.SeenPosture(bindingID: evil, posture: posture)], advisories: [evil])
     let denied = V1.ExplainEvaluationResponse(
       answer: V1.BeginEvaluationResponse(denial: V1.Denial(reason: evil, detail: evil)),

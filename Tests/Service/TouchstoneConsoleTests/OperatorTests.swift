@@ -30,10 +30,11 @@ struct OperatorTests {
     #expect(may == [[true, false, false], [true, true, false], [true, true, true]])
   }
 
-  @Test("No operator may log people in, bind their phones or change their secrets")
+  @Test("No operator may log people in, bind their phones or set their secrets")
   func others() {
     let granted: Set<String> = [
-      "GetProfile", "ListEvents", "ExplainEvaluation", "UnlockDevice", "UnlockSecret", "RevokeBinding", "EraseProfile",
+      "GetProfile", "ListEvents", "ExplainEvaluation", "UnlockDevice", "UnlockSecret", "SetUnlockSettings",
+      "RevokeBinding", "EraseProfile",
     ]
     let account = Operator(definition("root", .admin))
     #expect(Set(MethodDescriptor.all.filter(account.mayCall).map(\.name)) == granted)

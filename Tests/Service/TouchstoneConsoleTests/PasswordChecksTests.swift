@@ -20,6 +20,10 @@ struct PasswordChecksTests {
       waiting.withLock { $0.append(work) }
     }
 
+    func finishOne() {
+      waiting.withLock { $0.removeFirst() }()
+    }
+
     /// Also what the work adds.
     func finish() {
       while let work = waiting.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { work() }
@@ -36,16 +40,46 @@ struct PasswordChecksTests {
     let accepted = PasswordChecks.maximumRunning + PasswordChecks.maximumWaiting
     let refused = 10
     await withTaskGroup(of: PasswordChecks.Verdict.self) { group in
-      for _ in 0..<accepted + refused { group.addTask { await checks.verdict(on: password, by: hash) } }
+      for _ in 0..<accepted + refused {
+        group.addTask { await checks.verdict(on: password, by: hash, isFamiliar: false) }
+      }
       for _ in 0..<refused { #expect(await group.next() == .busy) }
       #expect(executor.count == PasswordChecks.maximumRunning)
       executor.finish()
       for _ in 0..<accepted { #expect(await group.next() == .right) }
       // All places are free again.
-      group.addTask { await checks.verdict(on: SecretBytes("wrong".utf8), by: hash) }
+      group.addTask { await checks.verdict(on: SecretBytes("wrong".utf8), by: hash, isFamiliar: false) }
       while executor.count == 0 { await Task.yield() }
       executor.finish()
       #expect(await group.next() == .wrong)
+    }
+  }
+
+  @Test("However many strangers wait, an operator at a familiar client is next")
+  func familiarity() async throws {
+    let parameters = try #require(PasswordHasher.Parameters(memoryKibibytes: 8, passes: 1, lanes: 1))
+    let (password, guess) = (SecretBytes("correct horse battery".utf8), SecretBytes("wrong".utf8))
+    let hash = try PasswordHash.make(of: password, parameters: parameters)
+    let executor = ManualExecutor()
+    let checks = PasswordChecks(executor: executor)
+    let strangers = PasswordChecks.maximumRunning + PasswordChecks.maximumWaiting
+    await withTaskGroup(of: (isOperator: Bool, verdict: PasswordChecks.Verdict).self) { group in
+      for _ in 0...strangers {
+        group.addTask { (false, await checks.verdict(on: guess, by: hash, isFamiliar: false)) }
+      }
+      // One too many: all places are taken.
+      #expect(await group.next()?.verdict == .busy)
+      group.addTask { (true, await checks.verdict(on: password, by: hash, isFamiliar: true)) }
+      while checks.familiarCount == 0 { await Task.yield() }
+      // Two are running. The first that ends makes room for the operator, before sixteen that came earlier.
+      for _ in 0..<3 { executor.finishOne() }
+      var verdicts: [PasswordChecks.Verdict] = []
+      for _ in 0..<3 {
+        if let answer = await group.next(), answer.isOperator { verdicts.append(answer.verdict) }
+      }
+      #expect(verdicts == [.right])
+      executor.finish()
+      for _ in 0..<strangers - 2 { #expect(await group.next()?.verdict == .wrong) }
     }
   }
 }

@@ -1,5 +1,6 @@
-// Which forms are taken for the console's own.
+// Which forms are taken for the console's own, which cookie is its session, and which requests a page makes by itself.
 
+import DispatchRPC
 import Testing
 
 @testable import DispatchHTTP
@@ -56,6 +57,53 @@ struct RequestOriginTests {
   func schemes() {
     #expect(!Self.isOwn([("Origin", "http://localhost:9090")], isEncrypted: true))
     #expect(!Self.isOwn([("Origin", "http://")], host: ""))
+  }
+
+  @Test("A form shows by its origin that the browser speaks TLS, with a proxy on this machine, too")
+  func tls() {
+    func isBehindTLS(_ origin: String?, isEncrypted: Bool = false) -> Bool {
+      var fields = HTTPFields()
+      if let origin { fields.append("Origin", origin) }
+      let head = HTTPRequestHead(method: "POST", path: "/console/sign-in", fields: fields, host: "console.example")
+      return RequestOrigin.isBehindTLS(head, isEncrypted: isEncrypted)
+    }
+    #expect(isBehindTLS("https://console.example"))
+    #expect(!isBehindTLS("http://localhost:9090"))
+    #expect(!isBehindTLS(nil))
+    #expect(isBehindTLS(nil, isEncrypted: true))
+  }
+
+  @Test(
+    "A session's cookie that is bound to TLS counts, and one in plaintext beside it does not",
+    arguments: [
+      ("touchstone-console=a", false, "a", false), ("__Host-touchstone-console=b", false, "b", true),
+      ("touchstone-console=a; __Host-touchstone-console=b", false, "b", true), ("touchstone-console=a", true, nil, nil),
+      ("__Host-touchstone-console=b", true, "b", true), ("", false, nil, nil),
+    ] as [(String, Bool, String?, Bool?)])
+  func cookies(text: String, isEncrypted: Bool, id: String?, isSecure: Bool?) throws {
+    var fields = HTTPFields()
+    fields.append("Cookie", text)
+    let cookie = ConsoleCookie.session(in: try request("/console", fields: fields, isEncrypted: isEncrypted))
+    #expect(cookie?.id == id && cookie?.isSecure == isSecure)
+  }
+
+  @Test(
+    "The page that follows events loads itself, and others are opened by the operator",
+    arguments: [
+      ("/console/events", "follow=yes", true), ("/console/events", "application=a&follow=yes", true),
+      ("/console/events", nil, false), ("/console/events", "application=follow=yes", false),
+      ("/console/profile", "follow=yes", false),
+    ] as [(String, String?, Bool)])
+  func following(path: String, query: String?, isByFollowingPage: Bool) throws {
+    #expect(try request(path, query: query).isByFollowingPage == isByFollowingPage)
+  }
+
+  private func request(
+    _ path: String, query: String? = nil, fields: HTTPFields = HTTPFields(), isEncrypted: Bool = false
+  ) throws -> HTTPRequest {
+    let head = HTTPRequestHead(method: "GET", path: path, query: query, fields: fields, host: "localhost")
+    let client = try #require(try SocketAddress.resolve(host: "127.0.0.1", port: 1).first)
+    return HTTPRequest(head: head, body: [], client: client, isEncrypted: isEncrypted)
   }
 
   @Test(

@@ -39,6 +39,27 @@ struct SessionTableTests {
     #expect(table.use([1], from: address, at: now) == .ended)
   }
 
+  @Test("A page that loads itself keeps no session from idling out")
+  func following() {
+    var table = table(1)
+    let almost = start + (SessionTable.idleTime - .nanoseconds(1))
+    #expect(table.use([1], from: address, isByPerson: false, at: almost) != .ended)
+    #expect(table.use([1], from: address, isByPerson: false, at: start + SessionTable.idleTime) == .ended)
+  }
+
+  @Test("A notice is shown once, on its own page and in its own session")
+  func notices() {
+    var table = table(1, 2)
+    let notice = SessionTable.Notice(path: "/console/profile?profile=a", action: .revoke, archivedThrough: 0)
+    table.leave(notice, for: [1])
+    #expect(table.takeNotice(for: [2], at: notice.path) == nil)
+    #expect(table.takeNotice(for: [1], at: "/console") == nil)
+    #expect(table.takeNotice(for: [1], at: notice.path) == notice)
+    #expect(table.takeNotice(for: [1], at: notice.path) == nil)
+    table.leave(notice, for: [9])
+    #expect(table.count == 2)
+  }
+
   @Test("A session that is used all the time ends with the working day")
   func absoluteTime() {
     var table = table(1)

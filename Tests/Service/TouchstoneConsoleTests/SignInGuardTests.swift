@@ -82,6 +82,35 @@ struct SignInGuardTests {
     #expect(machine.attempt([101], isKnown: true, from: client, at: later) != .verify)
   }
 
+  @Test("Strangers lock no operator out of a client where the operator signed in before")
+  func familiarity() throws {
+    var machine = SignInGuard()
+    let desk = try address(1)
+    #expect(machine.attempt([1], isKnown: true, from: desk, at: start) == .verify)
+    #expect(!machine.isFamiliar([1], from: desk))
+    machine.succeeded([1], from: desk)
+    #expect(machine.isFamiliar([1], from: desk))
+    #expect(!machine.isFamiliar([2], from: desk))
+    for number in 10..<15 { #expect(try attempt(&machine, number, at: start) == .verify) }
+    #expect(try attempt(&machine, 20, at: start) != .verify)
+    // The desk has attempts of its own, and no more than elsewhere.
+    for _ in 0..<SignInGuard.freeAttempts {
+      #expect(machine.attempt([1], isKnown: true, from: desk, at: start) == .verify)
+    }
+    #expect(machine.attempt([1], isKnown: true, from: desk, at: start) == .locked(SignInGuard.firstLock))
+    // Success there forgives no stranger.
+    machine.succeeded([1], from: desk)
+    #expect(try attempt(&machine, 21, at: start) != .verify)
+  }
+
+  @Test("An operator's latest clients are remembered, and no more")
+  func familiarClients() throws {
+    var machine = SignInGuard()
+    for number in 0...SignInGuard.familiarClients { machine.succeeded([1], from: try address(number)) }
+    let known = try (0...SignInGuard.familiarClients).map { machine.isFamiliar([1], from: try address($0)) }
+    #expect(known == [false] + Array(repeating: true, count: SignInGuard.familiarClients))
+  }
+
   @Test("However many names and addresses come, a known name's failures stay")
   func floods() throws {
     var machine = SignInGuard()

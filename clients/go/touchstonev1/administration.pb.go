@@ -392,7 +392,7 @@ type UnlockDeviceRequest struct {
 
 	ApplicationId string `protobuf:"bytes,1,opt,name=application_id,json=applicationId,proto3" json:"application_id,omitempty"`
 	DeviceId      string `protobuf:"bytes,2,opt,name=device_id,json=deviceId,proto3" json:"device_id,omitempty"`
-	// Required: 1 to 256 bytes. The audit log has it as "stated_reason".
+	// Required: 1 to 256 bytes, not blank, no control characters. The audit log has it as "stated_reason".
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 }
 
@@ -495,7 +495,7 @@ type UnlockSecretRequest struct {
 	ApplicationId string     `protobuf:"bytes,1,opt,name=application_id,json=applicationId,proto3" json:"application_id,omitempty"`
 	ProfileId     string     `protobuf:"bytes,2,opt,name=profile_id,json=profileId,proto3" json:"profile_id,omitempty"`
 	Kind          SecretKind `protobuf:"varint,3,opt,name=kind,proto3,enum=touchstone.v1.SecretKind" json:"kind,omitempty"`
-	// Required: 1 to 256 bytes. The audit log has it as "stated_reason".
+	// Required: 1 to 256 bytes, not blank, no control characters. The audit log has it as "stated_reason".
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 }
 
@@ -604,8 +604,8 @@ type EraseProfileRequest struct {
 
 	ApplicationId string `protobuf:"bytes,1,opt,name=application_id,json=applicationId,proto3" json:"application_id,omitempty"`
 	ProfileId     string `protobuf:"bytes,2,opt,name=profile_id,json=profileId,proto3" json:"profile_id,omitempty"`
-	// Required: 1 to 256 bytes. The audit log has it as "stated_reason". The event profile.erased, which has it, names no
-	// person, so the reason must name none either: "requested in ticket 4711".
+	// Required: 1 to 256 bytes, not blank, no control characters. The audit log has it as "stated_reason". The event profile.erased,
+	// which has it, names no person, so the reason must name none either: "requested in ticket 4711".
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 }
 

@@ -1678,7 +1678,7 @@ type RevokeBindingRequest struct {
 
 	ApplicationId string `protobuf:"bytes,1,opt,name=application_id,json=applicationId,proto3" json:"application_id,omitempty"`
 	BindingId     string `protobuf:"bytes,2,opt,name=binding_id,json=bindingId,proto3" json:"binding_id,omitempty"`
-	// Required: 1 to 256 bytes. The audit log has it as "stated_reason".
+	// Required: 1 to 256 bytes, not blank, no control characters. The audit log has it as "stated_reason".
 	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 }
 

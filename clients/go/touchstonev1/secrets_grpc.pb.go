@@ -36,7 +36,7 @@ type SecretServiceClient interface {
 	// Changes a profile's switches; durable before the answer. Switching the gesture off erases it; a passcode that is switched
 	// off stays. The profile may be new.
 	// INVALID_ARGUMENT: application_id, profile_id, settings (absent), settings.preferred (a factor without a switch, or
-	// off).
+	// off), reason.
 	SetUnlockSettings(ctx context.Context, in *SetUnlockSettingsRequest, opts ...grpc.CallOption) (*SetUnlockSettingsResponse, error)
 }
 
@@ -107,7 +107,7 @@ type SecretServiceServer interface {
 	// Changes a profile's switches; durable before the answer. Switching the gesture off erases it; a passcode that is switched
 	// off stays. The profile may be new.
 	// INVALID_ARGUMENT: application_id, profile_id, settings (absent), settings.preferred (a factor without a switch, or
-	// off).
+	// off), reason.
 	SetUnlockSettings(context.Context, *SetUnlockSettingsRequest) (*SetUnlockSettingsResponse, error)
 	mustEmbedUnimplementedSecretServiceServer()
 }

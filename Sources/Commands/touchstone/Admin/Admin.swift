@@ -50,6 +50,6 @@ struct ProfileArguments: ParsableArguments, Sendable {
 
 /// For commands that change something.
 struct ReasonOption: ParsableArguments, Sendable {
-  @Option(help: ArgumentHelp("Why, for the audit log: 1 to 256 bytes.", valueName: "text"))
+  @Option(help: ArgumentHelp("Why, for the audit log: 1 to 256 bytes, in one line.", valueName: "text"))
   var reason: String
 }

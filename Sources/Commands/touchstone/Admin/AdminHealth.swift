@@ -12,7 +12,7 @@ struct AdminHealth: AdminCommand {
     abstract: "Show whether each address of the service serves.",
     discussion: """
       Exits with 1 if one does not serve, and with 69 if one does not answer. With --json, each line has "target" and "status": \
-      "SERVING", "NOT_SERVING" or "UNREACHABLE".
+      "SERVING", "NOT_SERVING" or "UNREACHABLE". A service that knows the caller also names its version ("version").
       """)
 
   @OptionGroup var options: AdminOptions
@@ -23,7 +23,7 @@ struct AdminHealth: AdminCommand {
     if session.isJSON {
       for report in reports { printLine(printable(json: report.json)) }
     } else {
-      session.print(TextTable(["TARGET", "STATUS", "DETAIL"], reports.map(\.row)))
+      session.print(TextTable(["TARGET", "STATUS", "VERSION", "DETAIL"], reports.map(\.row)))
     }
     if let exitCode = reports.map(\.exitCode).max(), exitCode != EXIT_SUCCESS {
       throw AdminFailure(exitCode: exitCode, lines: [])
@@ -37,7 +37,7 @@ struct AdminHealth: AdminCommand {
     let client = TouchstoneClient(configuration: configuration)
     let report: Report
     do throws(TouchstoneError) {
-      report = Report(target: target, result: .success(try await client.checkHealth(GRPCHealth.CheckRequest()).status))
+      report = Report(target: target, result: .success(try await client.health()))
     } catch {
       report = Report(target: target, result: .failure(error))
     }
@@ -47,29 +47,28 @@ struct AdminHealth: AdminCommand {
 
   private struct Report {
     let target: String
-    let result: Result<GRPCHealth.CheckResponse.ServingStatus, TouchstoneError>
+    let result: Result<(status: GRPCHealth.CheckResponse.ServingStatus, version: String?), TouchstoneError>
 
     var row: [String] {
       switch result {
-      case .success(let status): [shown(target), status.word, "-"]
-      case .failure(let error): [shown(target), "UNREACHABLE", "\(printable(error.message)) (\(error.code))"]
+      case .success(let health): [shown(target), health.status.word, health.version.map(shown) ?? "-", "-"]
+      case .failure(let error): [shown(target), "UNREACHABLE", "-", "\(printable(error.message)) (\(error.code))"]
       }
     }
 
     var json: String {
-      let status =
-        switch result {
-        case .success(.serving): "SERVING"
-        case .success: "NOT_SERVING"
-        case .failure: "UNREACHABLE"
-        }
-      return "{\"target\":\(JSONText.quoted(target)),\"status\":\"\(status)\"}"
+      let target = "\"target\":\(JSONText.quoted(target))"
+      switch result {
+      case .success(let health):
+        let version = health.version.map { ",\"version\":\(JSONText.quoted($0))" } ?? ""
+        return "{\(target),\"status\":\"\(health.status == .serving ? "SERVING" : "NOT_SERVING")\"\(version)}"
+      case .failure: return "{\(target),\"status\":\"UNREACHABLE\"}"
+      }
     }
 
     var exitCode: Int32 {
       switch result {
-      case .success(.serving): EXIT_SUCCESS
-      case .success: EXIT_FAILURE
+      case .success(let health): health.status == .serving ? EXIT_SUCCESS : EXIT_FAILURE
       case .failure: ExitStatus.unavailable.rawValue
       }
     }

@@ -34,8 +34,8 @@ struct AdminProfile: ParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Show or change a profile's switches: which ways to unlock are on.",
       discussion: """
-        Without a switch, shows them. With --gesture off, the service erases the gesture; a passcode that is switched off stays. \
-        With --json: an UnlockSettings. An unknown profile has the switches of a new one.
+        Without a switch, shows them. A change needs a --reason. With --gesture off, the service erases the gesture; a passcode \
+        that is switched off stays. With --json: an UnlockSettings. An unknown profile has the switches of a new one.
         """)
 
     @OptionGroup var profile: ProfileArguments
@@ -53,12 +53,21 @@ struct AdminProfile: ParsableCommand {
       help: ArgumentHelp("What to offer first: biometry, gesture, passcode or none.", valueName: "factor"))
     var preferred: Preference?
 
+    @Option(
+      help: ArgumentHelp("Why a switch is changed, for the audit log: 1 to 256 bytes, in one line.", valueName: "text"))
+    var reason: String?
+
     @OptionGroup var options: AdminOptions
+
+    func validate() throws {
+      if change != nil, reason?.isEmpty != false { throw ValidationError("a change of a switch needs a --reason") }
+      if change == nil, reason != nil { throw ValidationError("--reason is for a change, and no switch is named") }
+    }
 
     func perform(_ session: AdminSession) async throws(AdminFailure) {
       let request = V1.GetUnlockSettingsRequest(applicationID: profile.applicationID, profileID: profile.profileID)
       let settings = try await session.call(session.client.getUnlockSettings, request).settings ?? V1.UnlockSettings()
-      try await show(change.map { change in change(settings) } ?? settings, isChange: change != nil, session)
+      try await show(change.map { change in change(settings) } ?? settings, session)
     }
 
     /// `nil` if no switch was given.
@@ -75,12 +84,12 @@ struct AdminProfile: ParsableCommand {
     }
 
     private func show(
-      _ settings: V1.UnlockSettings, isChange: Bool, _ session: AdminSession
+      _ settings: V1.UnlockSettings, _ session: AdminSession
     ) async throws(AdminFailure) {
       var settings = settings
-      if isChange {
+      if let reason {
         let request = V1.SetUnlockSettingsRequest(
-          applicationID: profile.applicationID, profileID: profile.profileID, settings: settings)
+          applicationID: profile.applicationID, profileID: profile.profileID, settings: settings, reason: reason)
         settings = try await session.call(session.client.setUnlockSettings, request).settings ?? settings
       }
       if session.isJSON { return try session.printJSON(settings) }

@@ -6,7 +6,8 @@ package struct FormFields: Sendable {
   /// Several times what a page's form has, so that each costs little to look up.
   package static let maximumFields = 64
 
-  private var fields: [(name: String, value: String)] = []
+  /// In their order.
+  private(set) var fields: [(name: String, value: String)] = []
 
   /// A form without fields.
   package init() {}

@@ -3,10 +3,15 @@
 internal import TouchstoneCodec
 
 /// An action on a profile. Its raw value stands in links and forms.
-enum ConsoleAction: String, CaseIterable, Sendable {
-  case unlockDevice = "unlock-device"
-  case unlockPasscode = "unlock-passcode"
-  case unlockGesture = "unlock-gesture"
+enum ConsoleAction: Sendable, Hashable {
+  case unlockDevice
+  case unlockPasscode
+  case unlockGesture
+  case switchOn(UnlockSwitch)
+  case switchOff(UnlockSwitch)
+  /// Offers it before the others.
+  case prefer(UnlockSwitch)
+  case preferNone
   case revoke
   case erase
 
@@ -14,6 +19,7 @@ enum ConsoleAction: String, CaseIterable, Sendable {
     switch self {
     case .unlockDevice: V1.AdministrationService.unlockDevice.descriptor
     case .unlockPasscode, .unlockGesture: V1.AdministrationService.unlockSecret.descriptor
+    case .switchOn, .switchOff, .prefer, .preferNone: V1.SecretService.setUnlockSettings.descriptor
     case .revoke: V1.BindingService.revokeBinding.descriptor
     case .erase: V1.AdministrationService.eraseProfile.descriptor
     }
@@ -21,6 +27,11 @@ enum ConsoleAction: String, CaseIterable, Sendable {
 
   /// Names a device or a binding beside the profile.
   var hasTarget: Bool { self == .unlockDevice || self == .revoke }
+
+  var changesSwitches: Bool { method.path == V1.SecretService.setUnlockSettings.path }
+
+  /// What it ends cannot be had again.
+  var isFinal: Bool { self == .revoke || self == .erase || self == .switchOff(.gesture) }
 
   /// The service's own word for the kind of secret.
   private var secretKind: V1.SecretKind { self == .unlockGesture ? .gesture : .passcode }
@@ -34,15 +45,34 @@ enum ConsoleAction: String, CaseIterable, Sendable {
       }
     case .unlockPasscode, .unlockGesture:
       profile.secrets.contains { $0.kind == secretKind && ($0.failures > 0 || $0.lockedUntil != nil) }
+    case .switchOn, .switchOff, .prefer, .preferNone: profile.settings.map { changed($0) != $0 } ?? false
     case .revoke:
       profile.bindings.contains { $0.bindingID.utf8.elementsEqual(target.utf8) && $0.state == .active }
     case .erase: true
     }
   }
 
+  /// The switches as they are after the action. A way that is off is not offered first.
+  func changed(_ settings: V1.UnlockSettings) -> V1.UnlockSettings {
+    var changed = settings
+    switch self {
+    case .switchOn(let way): way.set(true, in: &changed)
+    case .switchOff(let way):
+      way.set(false, in: &changed)
+      if changed.preferred == way.factor { changed.preferred = .unspecified }
+    case .prefer(let way): if way.isOn(in: settings) { changed.preferred = way.factor }
+    case .preferNone: changed.preferred = .unspecified
+    case .unlockDevice, .unlockPasscode, .unlockGesture, .revoke, .erase: break
+    }
+    return changed
+  }
+
   /// Does it. Returns a number of archived events after an erasure, otherwise 0.
+  ///
+  /// - Parameter settings: the profile's switches as they are, because the API sets all of them at once.
   func perform(
-    by calls: OperatorCalls, applicationID: String, profileID: String, target: String, reason: String
+    by calls: OperatorCalls, applicationID: String, profileID: String, target: String, settings: V1.UnlockSettings,
+    reason: String
   ) async throws(CallFailure) -> UInt64 {
     switch self {
     case .unlockDevice:
@@ -54,6 +84,11 @@ enum ConsoleAction: String, CaseIterable, Sendable {
         V1.AdministrationService.unlockSecret,
         V1.UnlockSecretRequest(
           applicationID: applicationID, profileID: profileID, kind: secretKind, reason: reason))
+    case .switchOn, .switchOff, .prefer, .preferNone:
+      _ = try await calls(
+        V1.SecretService.setUnlockSettings,
+        V1.SetUnlockSettingsRequest(
+          applicationID: applicationID, profileID: profileID, settings: changed(settings), reason: reason))
     case .revoke:
       _ = try await calls(
         V1.BindingService.revokeBinding,
@@ -65,5 +100,66 @@ enum ConsoleAction: String, CaseIterable, Sendable {
       ).archivedThrough
     }
     return 0
+  }
+}
+
+extension ConsoleAction: RawRepresentable, CaseIterable {
+  static let allCases: [ConsoleAction] =
+    [.unlockDevice, .unlockPasscode, .unlockGesture]
+    + UnlockSwitch.allCases.flatMap { [.switchOn($0), .switchOff($0), .prefer($0)] } + [.preferNone, .revoke, .erase]
+
+  init?(rawValue: String) {
+    guard let action = Self.allCases.first(where: { $0.rawValue.utf8.elementsEqual(rawValue.utf8) }) else { return nil }
+    self = action
+  }
+
+  var rawValue: String {
+    switch self {
+    case .unlockDevice: "unlock-device"
+    case .unlockPasscode: "unlock-passcode"
+    case .unlockGesture: "unlock-gesture"
+    case .switchOn(let way): "switch-on-\(way.rawValue)"
+    case .switchOff(let way): "switch-off-\(way.rawValue)"
+    case .prefer(let way): "prefer-\(way.rawValue)"
+    case .preferNone: "prefer-none"
+    case .revoke: "revoke"
+    case .erase: "erase"
+    }
+  }
+}
+
+/// A way to unlock that a profile has on or off.
+enum UnlockSwitch: String, CaseIterable, Sendable {
+  case biometry
+  case passcode
+  case gesture
+
+  var factor: V1.Factor {
+    switch self {
+    case .biometry: .biometry
+    case .passcode: .passcode
+    case .gesture: .gesture
+    }
+  }
+
+  private var field: WritableKeyPath<V1.UnlockSettings, Bool> {
+    switch self {
+    case .biometry: \.biometryEnabled
+    case .passcode: \.passcodeEnabled
+    case .gesture: \.gestureEnabled
+    }
+  }
+
+  func isOn(in settings: V1.UnlockSettings) -> Bool { settings[keyPath: field] }
+
+  func set(_ isOn: Bool, in settings: inout V1.UnlockSettings) { settings[keyPath: field] = isOn }
+
+  /// Without a secret, its switch changes nothing.
+  func isSet(in settings: V1.UnlockSettings) -> Bool {
+    switch self {
+    case .biometry: true
+    case .passcode: settings.passcodeSet
+    case .gesture: settings.gestureSet
+    }
   }
 }

@@ -8,7 +8,7 @@ package import TouchstoneService
 package enum OperatorRole: String, CaseIterable, Sendable {
   /// Looks at profiles, events, policies and health.
   case read
-  /// Unlocks and revokes.
+  /// Unlocks, revokes and changes switches.
   case support
   /// Erases.
   case admin
@@ -24,7 +24,7 @@ extension OperatorRole {
     ]
     let supporting = [
       Administration.unlockDevice.descriptor, Administration.unlockSecret.descriptor,
-      V1.BindingService.revokeBinding.descriptor,
+      V1.BindingService.revokeBinding.descriptor, V1.SecretService.setUnlockSettings.descriptor,
     ]
     return switch self {
     case .read: reading

@@ -8,7 +8,7 @@ internal import TouchstoneService
 final class PasswordChecks: Sendable {
   /// At one time.
   static let maximumRunning = 2
-  /// Waiting ones. Each is a request that waits for its answer.
+  /// Waiting ones, of each kind. Each is a request that waits for its answer.
   static let maximumWaiting = 16
 
   enum Verdict: Sendable {
@@ -21,19 +21,37 @@ final class PasswordChecks: Sendable {
 
   private struct State {
     var running = 0
-    var waiting: [@Sendable () -> Void] = []
+    /// Of clients where the operator signed in before. They go first, so that no number of strangers keeps operators waiting.
+    var familiar: [@Sendable () -> Void] = []
+    var strangers: [@Sendable () -> Void] = []
+
+    /// False: too many wait.
+    mutating func add(_ check: @escaping @Sendable () -> Void, isFamiliar: Bool) -> Bool {
+      guard (isFamiliar ? familiar : strangers).count < maximumWaiting else { return false }
+      if isFamiliar { familiar.append(check) } else { strangers.append(check) }
+      return true
+    }
+
+    mutating func takeNext() -> (@Sendable () -> Void)? {
+      if !familiar.isEmpty { return familiar.removeFirst() }
+      return strangers.isEmpty ? nil : strangers.removeFirst()
+    }
   }
 
   private let executor: any SecretExecutor
   private let state = Mutex(State())
 
+  /// Waiting ones of familiar clients.
+  var familiarCount: Int { state.withLock { $0.familiar.count } }
+
   init(executor: any SecretExecutor) {
     self.executor = executor
   }
 
-  func verdict(on password: SecretBytes, by hash: PasswordHash) async -> Verdict {
+  /// - Parameter isFamiliar: the operator signed in from this client before, which bounds how often it comes (`SignInGuard`).
+  func verdict(on password: SecretBytes, by hash: PasswordHash, isFamiliar: Bool) async -> Verdict {
     await withCheckedContinuation { continuation in
-      let isAccepted = add { [self] in
+      let isAccepted = add(isFamiliar: isFamiliar) { [self] in
         do throws(CryptoError) {
           continuation.resume(returning: try hash.isRight(password) ? .right : .wrong)
         } catch {
@@ -45,15 +63,13 @@ final class PasswordChecks: Sendable {
     }
   }
 
-  private func add(_ check: @escaping @Sendable () -> Void) -> Bool {
+  private func add(isFamiliar: Bool, _ check: @escaping @Sendable () -> Void) -> Bool {
     let (isAccepted, runs) = state.withLock { state in
       if state.running < Self.maximumRunning {
         state.running += 1
         return (true, true)
       }
-      guard state.waiting.count < Self.maximumWaiting else { return (false, false) }
-      state.waiting.append(check)
-      return (true, false)
+      return (state.add(check, isFamiliar: isFamiliar), false)
     }
     if runs { executor.run(check) }
     return isAccepted
@@ -61,11 +77,11 @@ final class PasswordChecks: Sendable {
 
   private func ended() {
     let next = state.withLock { state -> (@Sendable () -> Void)? in
-      guard !state.waiting.isEmpty else {
+      guard let next = state.takeNext() else {
         state.running -= 1
         return nil
       }
-      return state.waiting.removeFirst()
+      return next
     }
     if let next { executor.run(next) }
   }

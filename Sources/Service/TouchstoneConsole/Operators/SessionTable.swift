@@ -23,6 +23,16 @@ struct SessionTable: Sendable {
     var address: SocketAddress
     var beganAt: MonotonicTime
     var usedAt: MonotonicTime
+    fileprivate var notice: Notice?
+  }
+
+  /// Says once, on the page that follows an action, that it was done. No link can claim that.
+  struct Notice: Sendable, Hashable {
+    /// The page, with its query.
+    var path: String
+    var action: ConsoleAction
+    /// Older events that an erasure left in the archive; 0: none.
+    var archivedThrough: UInt64
   }
 
   enum OnUse: Equatable {
@@ -50,7 +60,10 @@ struct SessionTable: Sendable {
       operatorName: operatorName, formToken: formToken, address: address.subscriber, beganAt: now, usedAt: now)
   }
 
-  mutating func use(_ key: Key, from address: SocketAddress, at now: MonotonicTime) -> OnUse {
+  /// - Parameter isByPerson: false for a request that a page makes by itself, which does not keep the session from idling out.
+  mutating func use(
+    _ key: Key, from address: SocketAddress, isByPerson: Bool = true, at now: MonotonicTime
+  ) -> OnUse {
     guard var session = sessions[key] else { return .ended }
     guard !Self.isOver(session, at: now) else {
       sessions[key] = nil
@@ -60,9 +73,21 @@ struct SessionTable: Sendable {
       sessions[key] = nil
       return .moved(session)
     }
-    session.usedAt = now
+    if isByPerson { session.usedAt = now }
     sessions[key] = session
     return .session(session)
+  }
+
+  /// Replaces an earlier notice that no page has shown.
+  mutating func leave(_ notice: Notice, for key: Key) {
+    sessions[key]?.notice = notice
+  }
+
+  /// Returns the notice for this page, once.
+  mutating func takeNotice(for key: Key, at path: String) -> Notice? {
+    guard let notice = sessions[key]?.notice, notice.path == path else { return nil }
+    sessions[key]?.notice = nil
+    return notice
   }
 
   mutating func end(_ key: Key) {

@@ -4,6 +4,9 @@ internal import DispatchRPC
 
 /// Counts each attempt as a failure before its password is verified, and takes that back after a success: attempts that come at
 /// one time get no more guesses than others. Names that no operator has are treated alike.
+///
+/// An operator's failures at a client where that operator signed in before count apart. Attempts from elsewhere therefore lock no
+/// operator out of the usual place of work.
 struct SignInGuard: Sendable {
   // MARK: By name
 
@@ -17,6 +20,9 @@ struct SignInGuard: Sendable {
   static let memory = Duration.seconds(60 * 60)
   /// Names that no operator has. Beyond it the oldest is forgotten, for which it takes hundreds of addresses.
   static let maximumUnknownNames = 4_096
+
+  /// Clients of one operator, the latest ones: places of work, and no more than that.
+  static let familiarClients = 4
 
   // MARK: By address
 
@@ -42,8 +48,17 @@ struct SignInGuard: Sendable {
     var lockedUntil: MonotonicTime
   }
 
-  private var known: [NameKey: Failures] = [:]
-  private var unknown: [NameKey: Failures] = [:]
+  private struct Counted: Hashable, Sendable {
+    var name: NameKey
+    /// `nil`: all clients that are not familiar.
+    var client: SocketAddress?
+  }
+
+  /// At most `familiarClients` and one for each operator.
+  private var known: [Counted: Failures] = [:]
+  private var unknown: [Counted: Failures] = [:]
+  /// Of each operator, the latest one last.
+  private var familiar: [NameKey: [SocketAddress]] = [:]
   /// When an address has all of its failures again.
   private var addresses: [SocketAddress: MonotonicTime] = [:]
 
@@ -51,31 +66,47 @@ struct SignInGuard: Sendable {
     _ name: NameKey, isKnown: Bool, from address: SocketAddress, at now: MonotonicTime
   ) -> OnAttempt {
     if let wait = wait(of: address.subscriber, at: now) { return .locked(wait) }
-    var failures = (isKnown ? known : unknown)[name] ?? Failures(lastAt: now, lockedUntil: now)
+    let counted = counted(name, from: address)
+    var failures = (isKnown ? known : unknown)[counted] ?? Failures(lastAt: now, lockedUntil: now)
     if failures.lastAt.duration(to: now) >= Self.memory { failures.count = 0 }
     let wait = now.duration(to: failures.lockedUntil)
     guard wait <= .zero else { return .locked(wait) }
     failures.count += 1
     failures.lastAt = now
     failures.lockedUntil = now.advanced(by: Self.lock(after: failures.count))
-    keep(failures, of: name, isKnown: isKnown)
+    keep(failures, of: counted, isKnown: isKnown)
     take(from: address.subscriber, at: now)
     return .verify
   }
 
   /// The password was right.
   mutating func succeeded(_ name: NameKey, from address: SocketAddress) {
-    known[name] = nil
+    known[counted(name, from: address)] = nil
     giveBack(to: address.subscriber)
+    var clients = familiar[name] ?? []
+    clients.removeAll { $0 == address.subscriber }
+    clients.append(address.subscriber)
+    if clients.count > Self.familiarClients { known[Counted(name: name, client: clients.removeFirst())] = nil }
+    familiar[name] = clients
+  }
+
+  /// The operator of that name signed in from there before.
+  func isFamiliar(_ name: NameKey, from address: SocketAddress) -> Bool {
+    familiar[name]?.contains(address.subscriber) == true
+  }
+
+  private func counted(_ name: NameKey, from address: SocketAddress) -> Counted {
+    Counted(name: name, client: isFamiliar(name, from: address) ? address.subscriber : nil)
   }
 
   /// The password was not verified.
   mutating func withdrawn(_ name: NameKey, isKnown: Bool, from address: SocketAddress, at now: MonotonicTime) {
     giveBack(to: address.subscriber)
-    guard var failures = (isKnown ? known : unknown)[name] else { return }
+    let counted = counted(name, from: address)
+    guard var failures = (isKnown ? known : unknown)[counted] else { return }
     failures.count -= 1
     failures.lockedUntil = now
-    if isKnown { known[name] = failures } else { unknown[name] = failures }
+    if isKnown { known[counted] = failures } else { unknown[counted] = failures }
   }
 
   /// The lock that follows the failure of this number.
@@ -85,9 +116,9 @@ struct SignInGuard: Sendable {
     return min(longestLock, firstLock * (1 << min(count - freeAttempts, 4)))
   }
 
-  private mutating func keep(_ failures: Failures, of name: NameKey, isKnown: Bool) {
-    guard !isKnown else { return known[name] = failures }
-    unknown[name] = failures
+  private mutating func keep(_ failures: Failures, of counted: Counted, isKnown: Bool) {
+    guard !isKnown else { return known[counted] = failures }
+    unknown[counted] = failures
     guard unknown.count > Self.maximumUnknownNames else { return }
     if let oldest = unknown.min(by: { $0.value.lastAt < $1.value.lastAt }) { unknown[oldest.key] = nil }
   }

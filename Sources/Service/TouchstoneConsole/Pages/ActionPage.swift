@@ -30,7 +30,7 @@ extension Page {
     let confirmation: HTML? =
       isErasure
       ? Form.text(Form.Field.confirmation, reader(.typeProfile), attributes: " required maxlength=\"128\"") : nil
-    let kind: HTML = isErasure || view.action == .revoke ? "danger" : ""
+    let kind: HTML = view.action.isFinal ? "danger" : ""
     return Page(
       words.title,
       """

@@ -167,7 +167,8 @@ extension Page {
     ]
     if action.hasTarget { fields.append((Form.Field.target, target)) }
     let path = ConsoleLink.path(ConsolePath.action, fields)
-    let kind: HTML = action == .revoke || action == .erase ? "button danger" : "button"
+    let kind: HTML =
+      if action.isFinal { "button danger" } else if action.changesSwitches { "button quiet" } else { "button" }
     return "<a class=\"\(kind)\" href=\"\(path)\">\(reader(label))<span class=\"unseen\"> \(name)</span></a>\n"
   }
 
@@ -225,18 +226,31 @@ extension Page {
 
   private static func switches(_ reader: Reader, _ view: ProfileView) -> HTML {
     guard let settings = view.profile.settings else { return .empty }
-    func row(_ factor: V1.Factor, _ name: Phrase, _ isOn: Bool) -> (String, HTML) {
-      let preferred: HTML? = settings.preferred == factor ? ", \(reader(.preferred))" : nil
-      return (reader(name), "\(reader(isOn ? .isOn : .isOff))\(preferred)")
+    let ways = UnlockSwitch.allCases.map { way -> HTML in
+      var state = [reader(way.isOn(in: settings) ? .isOn : .isOff)]
+      if !way.isSet(in: settings) { state.append(reader(.isNotSet)) }
+      if settings.preferred == way.factor { state.append(reader(.preferred)) }
+      let name: HTML = "\(reader(way.name))"
+      let actions: [(ConsoleAction, Phrase)] = [
+        (.switchOn(way), .switchOn), (.switchOff(way), .switchOff), (.prefer(way), .prefer),
+      ]
+      let links = actions.compactMap { action, label in
+        action.changed(settings) == settings ? nil : link(reader, view, action, label, of: name)
+      }
+      return """
+        <h3>\(name)</h3>
+        \(Form.list([(reader(.state), "\(state.joined(separator: ", "))")]))
+        <p class="actions">\(links)</p>
+
+        """
     }
-    let rows = [
-      row(.biometry, .biometry, settings.biometryEnabled), row(.passcode, .passcode, settings.passcodeEnabled),
-      row(.gesture, .gesture, settings.gestureEnabled),
-    ]
+    let noPreference =
+      settings.preferred == .unspecified
+      ? nil : link(reader, view, .preferNone, .preferNone, of: "\(reader(.switches))")
     return """
       <section aria-labelledby="switches" class="card">
       <h2 id="switches">\(reader(.switches))</h2>
-      \(Form.list(rows))
+      \(ways)<p class="actions">\(noPreference)</p>
       </section>
       """
   }

@@ -2,6 +2,7 @@
 
 internal import DispatchHTTP
 internal import DispatchRPC
+internal import Synchronization
 internal import TouchstoneCodec
 
 extension Console {
@@ -62,10 +63,11 @@ extension Console {
     _ order: Order, _ reason: String, _ visit: Visit, _ profile: V1.GetProfileResponse?
   ) async -> HTTPResponse {
     do throws(CallFailure) {
+      // A role that may not change them is refused before they are read.
       let archived = try await order.action.perform(
         by: visit.calls, applicationID: order.application, profileID: order.profile, target: order.target,
-        reason: reason)
-      return ConsoleResponse.redirect(to: path(after: order, archived: archived))
+        settings: profile?.settings ?? V1.UnlockSettings(), reason: reason)
+      return done(order, archivedThrough: archived, visit)
     } catch {
       if error.code == .invalidArgument, let profile {
         return again(visit, order, profile, reason, "\(visit.reader(.invalid)): \(error.message)")
@@ -74,14 +76,12 @@ extension Console {
     }
   }
 
-  private func path(after order: Order, archived: UInt64) -> String {
-    let done = ("done", order.action.rawValue)
-    guard order.action != .erase else {
-      return ConsoleLink.path(ConsolePath.home, archived > 0 ? [done, ("through", "\(archived)")] : [done])
-    }
-    return ConsoleLink.path(
-      ConsolePath.profile,
-      [(Form.Field.application, order.application), (Form.Field.profile, order.profile), done])
+  /// Leads to a page that says so once.
+  private func done(_ order: Order, archivedThrough: UInt64, _ visit: Visit) -> HTTPResponse {
+    let path = order.action == .erase ? ConsolePath.home : order.profilePath
+    let notice = SessionTable.Notice(path: path, action: order.action, archivedThrough: archivedThrough)
+    state.withLock { $0.sessions.leave(notice, for: visit.key) }
+    return ConsoleResponse.redirect(to: path)
   }
 
   private func profile(of order: Order, _ visit: Visit) async throws(CallFailure) -> V1.GetProfileResponse {

@@ -35,22 +35,31 @@ enum ConsoleResponse {
   }
 }
 
-/// The console's cookies. Over TLS their names bind them to this host, and to TLS (RFC 6265bis §4.1.3).
+/// The console's cookies. If the browser speaks TLS, their names bind them to this host, and to TLS (RFC 6265bis §4.1.3).
 enum ConsoleCookie {
   /// Several times as long as a session id.
   static let maximumBytes = 256
 
-  static func sessionName(isEncrypted: Bool) -> String {
-    isEncrypted ? "__Host-touchstone-console" : "touchstone-console"
+  private static func sessionName(isSecure: Bool) -> String {
+    isSecure ? "__Host-touchstone-console" : "touchstone-console"
   }
 
-  /// In plaintext, which loopback alone has, browsers refuse the mark Secure.
-  static func session(_ id: String, isEncrypted: Bool) -> String {
-    "\(sessionName(isEncrypted: isEncrypted))=\(id); Path=/; HttpOnly; SameSite=Strict\(isEncrypted ? "; Secure" : "")"
+  /// Browsers refuse the mark Secure from a page in plaintext, which loopback alone has.
+  ///
+  /// - Parameter isSecure: the browser speaks TLS, with this process or with a proxy on this machine.
+  static func session(_ id: String, isSecure: Bool) -> String {
+    "\(sessionName(isSecure: isSecure))=\(id); Path=/; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
   }
 
-  static func endOfSession(isEncrypted: Bool) -> String {
-    session("", isEncrypted: isEncrypted) + "; Max-Age=0"
+  /// The session's id as it was sent. If both names are there, a page in plaintext may have set the other one.
+  static func session(in request: HTTPRequest) -> (id: String, isSecure: Bool)? {
+    if let id = request.head.cookie(sessionName(isSecure: true)) { return (id, true) }
+    guard !request.isEncrypted else { return nil }
+    return request.head.cookie(sessionName(isSecure: false)).map { ($0, false) }
+  }
+
+  static func endOfSession(isSecure: Bool) -> String {
+    session("", isSecure: isSecure) + "; Max-Age=0"
   }
 
   static let languageName = "touchstone-console-language"

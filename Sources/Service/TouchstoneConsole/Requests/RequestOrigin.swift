@@ -9,9 +9,13 @@ enum RequestOrigin {
     let origins = head.fields.values(of: "origin")
     let sites = head.fields.values(of: "sec-fetch-site")
     guard !origins.isEmpty || !sites.isEmpty, sites.allSatisfy({ $0 == "same-origin" }) else { return false }
-    let isBehindTLS = isEncrypted || origins.first?.hasPrefix("https://") == true
-    guard isBehindTLS || head.hostIsAddress else { return false }
+    guard isBehindTLS(head, isEncrypted: isEncrypted) || head.hostIsAddress else { return false }
     return origins.isEmpty || origins.count == 1 && isOwn(origin: origins[0], head, isEncrypted: isEncrypted)
+  }
+
+  /// Whether the browser speaks TLS: with this process, or with a proxy on this machine, which the form's origin then shows.
+  static func isBehindTLS(_ head: HTTPRequestHead, isEncrypted: Bool) -> Bool {
+    isEncrypted || head.fields.values(of: "origin").first?.hasPrefix("https://") == true
   }
 
   /// On loopback the scheme may be https, too: a proxy on this machine may have ended TLS.

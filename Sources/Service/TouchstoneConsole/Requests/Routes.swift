@@ -109,14 +109,16 @@ extension Console {
   }
 
   func standing(of request: HTTPRequest) -> Standing {
-    let name = ConsoleCookie.sessionName(isEncrypted: request.isEncrypted)
-    guard let id = request.head.cookie(name), !id.isEmpty else { return .stranger(nil) }
+    guard let id = ConsoleCookie.session(in: request)?.id, !id.isEmpty else { return .stranger(nil) }
     guard id.utf8.count <= ConsoleCookie.maximumBytes, let key = ids.key(of: id) else {
       service.refuseOperator(.sessionForged, nil, by: peer(of: request))
       return .stranger(.sessionEnded)
     }
     let (use, register) = state.withLock { state in
-      (state.sessions.use(key, from: request.client, at: .now()), state.operators)
+      (
+        state.sessions.use(key, from: request.client, isByPerson: !request.isByFollowingPage, at: .now()),
+        state.operators
+      )
     }
     switch use {
     case .ended: return .stranger(.sessionEnded)
@@ -198,4 +200,9 @@ extension Console {
       ("Set-Cookie", ConsoleCookie.language(language.tag, isEncrypted: request.isEncrypted)))
     return response
   }
+}
+
+extension HTTPRequest {
+  /// The page of events loads itself again and again, also when no operator is there any more.
+  var isByFollowingPage: Bool { head.path == ConsolePath.events && queryFields?["follow"] == "yes" }
 }

@@ -39,16 +39,18 @@ extension Console {
       return forged(request, by: .stranger(nil))
     }
     guard let fields = request.formFields, let attempt = attempt(fields) else { return malformed(request) }
-    let admission = state.withLock { state in
-      state.signIns.attempt(
-        attempt.nameKey, isKnown: attempt.known != nil, from: request.client, at: .now())
+    let (admission, isFamiliar) = state.withLock { state in
+      (
+        state.signIns.attempt(attempt.nameKey, isKnown: attempt.known != nil, from: request.client, at: .now()),
+        state.signIns.isFamiliar(attempt.nameKey, from: request.client)
+      )
     }
     if case .locked(let wait) = admission {
       service.refuseOperator(.locked, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
       let minutes = Int((wait.components.seconds + 59) / 60)
       return signInPage(request, to: attempt.page, .signInLocked(minutes: max(1, minutes)), .tooManyRequests)
     }
-    switch await passwords.verdict(on: attempt.password, by: attempt.hash) {
+    switch await passwords.verdict(on: attempt.password, by: attempt.hash, isFamiliar: isFamiliar) {
     case .right: return await accept(attempt, request)
     case .wrong:
       service.refuseOperator(.passwordWrong, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
@@ -86,9 +88,7 @@ extension Console {
     guard isRecorded else { return signInPage(request, to: attempt.page, .signInNotRecorded, .unavailable) }
     let (id, key) = ids.make()
     let token = ids.formToken()
-    let old = request.head.cookie(ConsoleCookie.sessionName(isEncrypted: request.isEncrypted)).flatMap {
-      ids.key(of: $0)
-    }
+    let old = ConsoleCookie.session(in: request).flatMap { ids.key(of: $0.id) }
     let hasBegun = state.withLock { state in
       guard let present = state.operators?[account.name],
         present.definition.password.isSame(as: account.definition.password)
@@ -101,7 +101,8 @@ extension Console {
     }
     guard hasBegun else { return signInPage(request, to: attempt.page, .signInFailed, .forbidden) }
     var response = ConsoleResponse.redirect(to: attempt.page)
-    response.fields.append(("Set-Cookie", ConsoleCookie.session(id, isEncrypted: request.isEncrypted)))
+    let isSecure = RequestOrigin.isBehindTLS(request.head, isEncrypted: request.isEncrypted)
+    response.fields.append(("Set-Cookie", ConsoleCookie.session(id, isSecure: isSecure)))
     return response
   }
 
@@ -109,7 +110,8 @@ extension Console {
     state.withLock { $0.sessions.end(visit.key) }
     service.record(.signedOut, of: visit.operator.caller, by: visit.calls.peer) { _ in }
     var response = ConsoleResponse.redirect(to: ConsoleLink.path(ConsolePath.signIn, [("out", "yes")]))
-    response.fields.append(("Set-Cookie", ConsoleCookie.endOfSession(isEncrypted: visit.request.isEncrypted)))
+    let isSecure = ConsoleCookie.session(in: visit.request)?.isSecure == true
+    response.fields.append(("Set-Cookie", ConsoleCookie.endOfSession(isSecure: isSecure)))
     return response
   }
 }

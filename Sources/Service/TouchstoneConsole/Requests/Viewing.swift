@@ -16,12 +16,17 @@ extension Console {
   private var policies: [EvaluationPolicy] { state.withLock { $0.policies } }
 
   func home(_ visit: Visit) -> HTTPResponse {
-    let done = ConsoleAction(rawValue: visit.field("done"))
-    let through = UInt64(visit.field("through")) ?? 0
+    let notice = takeNotice(visit)
+    let through = notice?.archivedThrough ?? 0
     return visit.page(
       .search(
-        visit.reader, known: known, notice: done?.words.done,
-        more: done == .erase && through > 0 ? ConsoleAction.archived(through: through) : nil))
+        visit.reader, known: known, notice: notice?.action.words.done,
+        more: through > 0 ? ConsoleAction.archived(through: through) : nil))
+  }
+
+  /// From the session and not from the link, which other sites can write.
+  private func takeNotice(_ visit: Visit) -> SessionTable.Notice? {
+    state.withLock { $0.sessions.takeNotice(for: visit.key, at: visit.reader.path) }
   }
 
   // MARK: Profile
@@ -44,7 +49,7 @@ extension Console {
             applicationID: application, profileID: id, profile: profile, diagnoses: diagnoses,
             policy: policy?.name ?? "", policies: policies.map(\.name), events: events,
             actions: Set(ConsoleAction.allCases.filter { visit.operator.mayCall($0.method) }),
-            done: ConsoleAction(rawValue: visit.field("done")), now: clock().seconds)))
+            done: takeNotice(visit)?.action, now: clock().seconds)))
     } catch {
       return failure(error, visit, back: (.backToSearch, ConsolePath.home))
     }

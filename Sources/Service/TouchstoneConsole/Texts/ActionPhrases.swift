@@ -13,6 +13,9 @@ extension ConsoleAction {
 
   var words: Words {
     switch self {
+    case .switchOn(let way): Self.switchOn(way)
+    case .switchOff(let way): Self.switchOff(way)
+    case .prefer(let way): Self.prefer(way)
     case .unlockDevice:
       Words(
         title: Phrase("Unlock the device's biometrics", "解锁设备的生物识别"),
@@ -44,6 +47,15 @@ extension ConsoleAction {
         meanwhile: Phrase(
           "The gesture is not locked any more: another operator or the person was faster.",
           "手势已不再锁定：其他操作员或本人已先行处理。"))
+    case .preferNone:
+      Words(
+        title: Phrase("Offer no way first", "取消优先提供"),
+        consequence: Phrase("The app offers the ways in the policy's order.", "应用按策略的顺序提供各方式。"),
+        button: Phrase("Offer none first", "取消优先"),
+        done: Phrase("No way is offered first.", "已取消优先提供。"),
+        meanwhile: Phrase(
+          "No way is offered first any more: another operator or the person was faster.",
+          "已没有优先提供的方式：其他操作员或本人已先行处理。"))
     case .revoke:
       Words(
         title: Phrase("Revoke the binding", "撤销绑定"),
@@ -68,10 +80,84 @@ extension ConsoleAction {
     }
   }
 
+  private static func switchOn(_ way: UnlockSwitch) -> Words {
+    let name = way.phrase
+    return Words(
+      title: Phrase("Switch on \(name.english)", "开启\(name.simplifiedChinese)"),
+      consequence: way == .biometry
+        ? Phrase("The person may log in by biometrics again, on bound phones.", "用户可再次在已绑定的手机上用生物识别登录。")
+        : Phrase(
+          "The person may log in by \(name.english) again, if one is set.",
+          "若已设置，用户可再次用\(name.simplifiedChinese)登录。"),
+      button: Phrase("Switch on", "开启"),
+      done: Phrase("Switched on: \(name.english).", "已开启\(name.simplifiedChinese)。"),
+      meanwhile: Phrase(
+        "This switch is on already: another operator or the person was faster.",
+        "此开关已开启：其他操作员或本人已先行处理。"))
+  }
+
+  private static func switchOff(_ way: UnlockSwitch) -> Words {
+    let name = way.phrase
+    let consequence =
+      switch way {
+      case .biometry:
+        Phrase(
+          "Nothing that biometrics unlock serves for a login until the switch is on again.",
+          "在重新开启之前，凡由生物识别解锁的方式都不能用于登录。")
+      case .passcode:
+        Phrase(
+          "The passcode serves for no login until the switch is on again. It stays as it is.",
+          "在重新开启之前，数字密码不能用于登录。数字密码本身保留。")
+      case .gesture:
+        Phrase(
+          "The gesture is erased for good. The person sets one anew in the app.", "手势将被永久清除。用户须在应用中重新设置。")
+      }
+    return Words(
+      title: Phrase("Switch off \(name.english)", "关闭\(name.simplifiedChinese)"), consequence: consequence,
+      button: Phrase("Switch off", "关闭"),
+      done: Phrase("Switched off: \(name.english).", "已关闭\(name.simplifiedChinese)。"),
+      meanwhile: Phrase(
+        "This switch is off already: another operator or the person was faster.",
+        "此开关已关闭：其他操作员或本人已先行处理。"))
+  }
+
+  private static func prefer(_ way: UnlockSwitch) -> Words {
+    let name = way.phrase
+    return Words(
+      title: Phrase("Offer \(name.english) first", "优先提供\(name.simplifiedChinese)"),
+      consequence: Phrase(
+        "The app offers this way before the others, if the policy accepts it.", "若策略接受，应用会先提供此方式。"),
+      button: Phrase("Offer first", "优先提供"),
+      done: Phrase("Offered first: \(name.english).", "已设为优先提供\(name.simplifiedChinese)。"),
+      meanwhile: Phrase(
+        "This way is off, or it is offered first already: another operator or the person was faster.",
+        "此方式已关闭或已优先提供：其他操作员或本人已先行处理。"))
+  }
+
   /// Said after an erasure, if older events were archived.
   static func archived(through sequence: UInt64) -> Phrase {
     Phrase(
       "Events up to number \(sequence) were archived before. Their files are cleared by `touchstone audit erase`.",
       "编号不超过 \(sequence) 的事件此前已归档，请用 `touchstone audit erase` 清除归档文件中的内容。")
+  }
+}
+
+extension UnlockSwitch {
+  /// Within a sentence.
+  fileprivate var phrase: Phrase {
+    switch self {
+    case .biometry: Phrase("biometrics", "生物识别")
+    case .passcode: Phrase("the passcode", "数字密码")
+    case .gesture: Phrase("the gesture", "手势")
+    }
+  }
+
+  /// As a heading.
+  var name: Phrase {
+    switch self {
+    case .biometry: .biometry
+    case .passcode: .passcode
+    case .gesture: .gesture
+    }
   }
 }

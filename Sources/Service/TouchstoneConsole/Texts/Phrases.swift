@@ -191,6 +191,10 @@ extension Phrase {
 
   static let unlock = Phrase("Unlock…", "解锁…")
   static let revoke = Phrase("Revoke…", "撤销…")
+  static let switchOn = Phrase("Switch on…", "开启…")
+  static let switchOff = Phrase("Switch off…", "关闭…")
+  static let prefer = Phrase("Offer first…", "优先提供…")
+  static let preferNone = Phrase("Offer none first…", "取消优先…")
   static let erase = Phrase("Erase this profile…", "删除此用户档案…")
   static let eraseHeading = Phrase("Erasure", "删除")
   static let cancel = Phrase("Cancel", "取消")

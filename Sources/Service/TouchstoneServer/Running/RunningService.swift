@@ -53,7 +53,7 @@ package final class RunningService: Sendable {
   ///
   /// - Parameters:
   ///   - cores: that the process may use.
-  ///   - version: for the metrics.
+  ///   - version: for the log, metrics, traces, health and the console.
   ///   - log: the logger's, if it follows the configuration.
   package static func start(
     _ configuration: ProcessConfiguration, logger: Logger, log: LogOutput? = nil, cores: Int = machineCores,
@@ -105,6 +105,8 @@ package final class RunningService: Sendable {
     let store = opened.store
     let eventLoops = configuration.shards == 0 ? cores : configuration.shards
     let keys = try configuration.keySource.load(for: store, mayCreate: configuration.mayMakeKeys)
+    // A start that fails before prints its failure alone.
+    logger.notice("starting", metadata: ["version": "\(version)"])
     logger.notice("keys loaded", metadata: ["keys": "\(keys.summary)", "from": "\(configuration.keySource.name)"])
     if keys.audit == nil {
       logger.warning(
@@ -119,6 +121,7 @@ package final class RunningService: Sendable {
     environment.metrics = meters.registry
     environment.tracer = tracing?.tracer
     environment.decisions = log
+    environment.version = version
     logger.notice("signatures are verified", metadata: ["by": "\(environment.signatures.name)"])
     let service = TouchstoneService(
       configuration: configuration.service, store: store, keys: keys, eventLoopCount: eventLoops + 1, logger: logger,

@@ -65,6 +65,20 @@ final class AccessControl: Sendable {
     return false
   }
 
+  /// Whether a call of an open method comes from a caller of the configuration. Nothing is refused, but a key that is wrong becomes an
+  /// event as elsewhere: otherwise a thief of keys could try them here unseen.
+  func knows(_ call: any IncomingContext) -> Bool {
+    switch identify(call) {
+    case .caller: return true
+    case .refused(let refusal):
+      guard call.metadata("authorization") != nil else { return false }
+      record(refusal, nil, by: call.peer, ServedMethods.number(of: call.path)) { [self] error in
+        log(.openCallNotRecorded, error.message)
+      }
+      return false
+    }
+  }
+
   /// Checks a long call again. False: the call was refused. Throws if the caller has another name now: the new name has
   /// other grants, and its streams are counted apart, so the caller must call again.
   func stillAdmits(
@@ -160,12 +174,14 @@ private enum HandshakeLine {
   case failed
   case notRecorded
   case operatorNotRecorded
+  case openCallNotRecorded
 
   var message: Logger.Message {
     switch self {
     case .failed: "a TLS handshake failed"
     case .notRecorded: "a refused TLS handshake is not in the audit log"
     case .operatorNotRecorded: "a refused operator is not in the audit log"
+    case .openCallNotRecorded: "a wrong key is not in the audit log"
     }
   }
 }

@@ -90,6 +90,13 @@ struct Exchange<Response: WireMessage>: CallExchange {
     trace?.end(.ok)
     call.respond(bytes)
   }
+
+  /// As `answer`, with metadata before it.
+  func answer(_ response: consuming Response, initialMetadata: Metadata) {
+    guard let bytes = encode(response) else { return }
+    trace?.end(.ok)
+    call.respond(bytes, initialMetadata: initialMetadata)
+  }
 }
 
 /// A call with several answers, or several messages both ways.

@@ -59,9 +59,14 @@ public protocol IncomingCall: IncomingContext {
   func startWaiting()
   func stopWaiting()
   func respond(_ message: [UInt8])
+  /// As `respond`, with metadata before the message.
+  func respond(_ message: [UInt8], initialMetadata: Metadata)
 }
 
 extension IncomingCall {
+  /// A transport without metadata leaves it out.
+  public func respond(_ message: [UInt8], initialMetadata: Metadata) { respond(message) }
+
   /// A transport without a limit of running calls does nothing.
   public func startWaiting() {}
   public func stopWaiting() {}
@@ -70,6 +75,10 @@ extension IncomingCall {
 extension RPCServerCall: IncomingCall {
   public func respond(_ message: [UInt8]) {
     respond(message, initialMetadata: Metadata())
+  }
+
+  public func respond(_ message: [UInt8], initialMetadata: Metadata) {
+    respond(message, initialMetadata: initialMetadata, trailingMetadata: Metadata())
   }
 }
 
@@ -81,7 +90,7 @@ public protocol IncomingStream: IncomingContext {
   /// False while so many bytes wait for the caller that a producer should wait for `.writable`.
   var isWritable: Bool { get }
   /// Tells the caller that the call was accepted, long before the first message may be sent.
-  func accept()
+  func accept(_ initialMetadata: Metadata)
   /// Requests this many more messages. None comes without a request.
   func request(_ count: Int)
   func send(_ message: [UInt8])
@@ -92,8 +101,8 @@ public protocol IncomingStream: IncomingContext {
 }
 
 extension RPCServerStream: IncomingStream {
-  public func accept() {
-    sendInitialMetadata(Metadata())
+  public func accept(_ initialMetadata: Metadata) {
+    sendInitialMetadata(initialMetadata)
   }
 
   public func send(_ message: [UInt8]) {

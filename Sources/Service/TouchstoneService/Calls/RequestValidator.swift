@@ -78,11 +78,20 @@ struct RequestValidator {
     }
   }
 
-  /// The size of a reason in the audit log (types.proto), which says why a caller ended or unlocked something.
+  /// The size of a reason in the audit log (types.proto), which says why an operator ended, unlocked, changed or erased something.
   static let reasonBytes = 1...256
 
-  mutating func reason(_ text: String) {
-    self.text(text, "reason", bytes: Self.reasonBytes)
+  /// The log keeps it for good, and shows it in one line: it must say something, and hold no control characters.
+  ///
+  /// - Parameter isOptional: the person may have made the change, in an app.
+  mutating func reason(_ text: String, isOptional: Bool = false) {
+    if isOptional, text.isEmpty { return }
+    guard Self.reasonBytes.contains(text.utf8.count) else { return self.text(text, "reason", bytes: Self.reasonBytes) }
+    if let reason = Identifier.violation(in: text, maximumBytes: Self.reasonBytes.upperBound) {
+      refuse("reason", reason)
+    } else if text.unicodeScalars.allSatisfy(\.isUnseen) {
+      refuse("reason", "is blank")
+    }
   }
 
   mutating func opaque(_ bytes: [UInt8], _ field: @autoclosure FieldPath, count: ClosedRange<Int>) {
@@ -285,4 +294,9 @@ extension DevicePosture {
   static let empty = DevicePosture(
     platform: .iOS, osVersion: OSVersion(0), biometryType: .unspecified, isBiometryAvailable: false,
     isBiometryEnrolled: false, isBiometryLockedOut: false, isPasscodeSet: false, domainState: [])
+}
+
+extension Unicode.Scalar {
+  /// White space, and what formats other characters, such as U+200B.
+  fileprivate var isUnseen: Bool { properties.isWhitespace || properties.generalCategory == .format }
 }

@@ -101,13 +101,14 @@ final class Health: Sendable {
   // MARK: Watching
 
   func watch(
-    _ service: String, on exchange: StreamExchange<GRPCHealth.CheckResponse>
+    _ service: String, on exchange: StreamExchange<GRPCHealth.CheckResponse>, initialMetadata: Metadata
   ) throws(RequestError) -> MethodTable.StreamEvents {
     let watcher = HealthWatcher(service: service, health: self, exchange: exchange)
     let owner: Owner =
       exchange.stream.admittedCaller.map { .caller($0) } ?? .strangers(exchange.stream.peer.address.subscriber)
     try watchers.add(watcher, of: owner, .peer)
     exchange.stream.onCancel { [watchers] in watchers.remove(watcher) }
+    exchange.stream.accept(initialMetadata)
     watcher.tell()
     return { event in
       if case .writable = event { watcher.tell() }
@@ -156,22 +157,34 @@ private final class HealthWatcher: OpenStream, @unchecked Sendable {
 }
 
 extension TouchstoneService {
+  /// The metadata of health answers that names the version.
+  static let versionMetadata = "touchstone-version"
+
   func registerHealth(_ methods: inout MethodTable) {
     typealias Service = GRPCHealth.Health
-    registerOpen(Service.check, in: &methods) { [health] request, exchange throws(RequestError) in
+    registerOpen(Service.check, in: &methods) { [self] request, exchange throws(RequestError) in
       guard let status = health.status(of: request.service) else { throw .notFound("there is no such service") }
-      exchange.answer(GRPCHealth.CheckResponse(status: status))
+      exchange.answer(
+        GRPCHealth.CheckResponse(status: status), initialMetadata: versionMetadata(for: exchange.incoming))
     }
-    registerOpen(Service.list, in: &methods) { [health] _, exchange throws(RequestError) in
+    registerOpen(Service.list, in: &methods) { [self] _, exchange throws(RequestError) in
       let entries = Health.services.map { service in
         GRPCHealth.ListResponse.StatusesEntry(
           key: service, value: GRPCHealth.CheckResponse(status: health.status(of: service) ?? .unspecified))
       }
-      exchange.answer(GRPCHealth.ListResponse(statuses: entries))
+      exchange.answer(
+        GRPCHealth.ListResponse(statuses: entries), initialMetadata: versionMetadata(for: exchange.incoming))
     }
-    registerOpenServerStreaming(Service.watch, in: &methods) { [health] request, exchange throws(RequestError) in
-      try health.watch(request.service, on: exchange)
+    registerOpenServerStreaming(Service.watch, in: &methods) { [self] request, exchange throws(RequestError) in
+      try health.watch(request.service, on: exchange, initialMetadata: versionMetadata(for: exchange.incoming))
     }
+  }
+
+  /// For callers of the configuration alone: a version tells strangers which weaknesses to try.
+  private func versionMetadata(for call: any IncomingContext) -> Metadata {
+    var metadata = Metadata()
+    if let version, access.knows(call) { metadata.append(Self.versionMetadata, version) }
+    return metadata
   }
 
   /// Whether grpc.health.v1 answers SERVING.

@@ -118,7 +118,7 @@ extension EventDraft {
 
   /// Returns the event for settings as they are from now on.
   static func settingsChanged(
-    _ settings: UnlockSettings, _ profile: ProfileName, caller: Caller, time: UnixTime
+    _ settings: UnlockSettings, _ profile: ProfileName, statedReason: String?, caller: Caller, time: UnixTime
   ) -> EventDraft {
     let switches: [(Factor, Bool)] = [
       (.biometry, settings.isBiometryEnabled), (.gesture, settings.isGestureEnabled),
@@ -126,6 +126,7 @@ extension EventDraft {
     ]
     var details = switches.map { EventDetail(key: $0.auditName, value: $1 ? "on" : "off") }
     if let preferred = settings.preferred { details.append(EventDetail(key: "preferred", value: preferred.auditName)) }
+    if let statedReason { details.append(.statedReason(statedReason)) }
     return EventDraft(
       time: time, kind: "settings.changed", applicationID: profile.applicationID, profileID: profile.profileID,
       caller: caller.identity, details: details)

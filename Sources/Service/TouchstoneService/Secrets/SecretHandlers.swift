@@ -88,20 +88,25 @@ extension TouchstoneService {
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     let settings = validator.settings(request.settings, "settings")
+    // An operator of the console changes nothing without one.
+    validator.reason(request.reason, isOptional: exchange.incoming.identifiedCaller == nil)
     try validator.finish()
     let name = ProfileName(applicationID: request.applicationID, profileID: request.profileID)
-    exchange.deciding { [self] round in set(settings, of: name, exchange, in: round) }
+    let reason = request.reason.isEmpty ? nil : request.reason
+    exchange.deciding { [self] round in set(settings, of: name, because: reason, exchange, in: round) }
   }
 
   private func set(
-    _ settings: UnlockSettings, of name: ProfileName, _ exchange: Exchange<V1.SetUnlockSettingsResponse>,
-    in round: DecisionRound
+    _ settings: UnlockSettings, of name: ProfileName, because reason: String?,
+    _ exchange: Exchange<V1.SetUnlockSettingsResponse>, in round: DecisionRound
   ) {
     profile(name, for: exchange) { [self] profile in
       let now = clock()
       var changed = profile
       changed.change(settings, at: now)
-      var events = [EventDraft.settingsChanged(settings, name, caller: exchange.caller, time: now)]
+      var events = [
+        EventDraft.settingsChanged(settings, name, statedReason: reason, caller: exchange.caller, time: now)
+      ]
       if profile.standing.gesture.isSet && !changed.standing.gesture.isSet {
         events.append(.secret(.removed, .gesture, name, authority: "settings", caller: exchange.caller, time: now))
       }

@@ -46,7 +46,7 @@ final class EventWatches: Sendable {
     feed.watcherCame()
     // The cancellation may come at once; it undoes both.
     exchange.stream.onCancel { watch.callerLeft() }
-    exchange.stream.accept()
+    exchange.stream.accept(Metadata())
     watch.advance()
     return { event in
       if case .writable = event { watch.becameWritable() }

@@ -45,6 +45,18 @@ struct UnlockSettingsTests {
           ]))
   }
 
+  /// An app gives none, because the person made the change.
+  @Test func theReasonOfAnOperatorIsInTheEvent() async throws {
+    let settings = V1.UnlockSettings(biometryEnabled: true)
+    let _: V1.SetUnlockSettingsResponse = try await service.call(
+      "SecretService/SetUnlockSettings",
+      V1.SetUnlockSettingsRequest(
+        applicationID: TestService.applicationID, profileID: "alice", settings: settings, reason: "ticket 4711"))
+    #expect(service.events.last?.details.last == .statedReason("ticket 4711"))
+    _ = try await service.set(settings)
+    #expect(service.events.last?.details.contains { $0.key == "stated_reason" } == false)
+  }
+
   // R17: the gesture goes for good, the passcode stays.
   @Test func switchingTheGestureOffErasesIt() async throws {
     _ = try await service.set(.passcode("2468"))

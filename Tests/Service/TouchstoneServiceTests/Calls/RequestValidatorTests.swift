@@ -42,6 +42,25 @@ struct RequestValidatorTests {
     #expect(validator.violations.first?.reason == "must be 1 to 2 bytes, is 3")
   }
 
+  // MARK: Reasons
+
+  @Test(arguments: [
+    ("x", nil), ("ticket 4711", nil), ("工单 4711", nil), (" a", nil), (String(repeating: "x", count: 256), nil),
+    ("", "must be 1 to 256 bytes, is 0"), (String(repeating: "x", count: 257), "must be 1 to 256 bytes, is 257"),
+    (" ", "is blank"), ("\u{A0}\u{3000}", "is blank"), ("\u{200B}\u{202E}", "is blank"),
+    ("\n", "contains a control character"), ("a\tb", "contains a control character"),
+    ("a\u{1B}[2J", "contains a control character"), ("a\u{85}", "contains a control character"),
+  ])
+  func aReasonSaysSomethingInOneLine(_ text: String, _ reason: String?) {
+    let expected = reason.map { [FieldViolation(field: "reason", reason: $0)] } ?? []
+    var validator = RequestValidator()
+    validator.reason(text)
+    #expect(validator.violations == expected)
+    var optional = RequestValidator()
+    optional.reason(text, isOptional: true)
+    #expect(optional.violations == (text.isEmpty ? [] : expected))
+  }
+
   // MARK: Posture
 
   @Test func aPostureIsTakenAsItIs() throws {

@@ -1,4 +1,5 @@
 import DispatchRPC
+import StoreModel
 import Testing
 import TouchstoneCodec
 import TouchstonePolicy
@@ -31,6 +32,44 @@ struct HealthTests {
     let list: GRPCHealth.ListResponse = try bench.call("/grpc.health.v1.Health/List", GRPCHealth.ListRequest())
     #expect(list.statuses.map(\.key).sorted() == Self.known)
     #expect(list.statuses.allSatisfy { $0.value?.status == .serving })
+  }
+
+  // MARK: The version
+
+  private static let health = ["Check", "List", "Watch"].map { "/grpc.health.v1.Health/\($0)" }
+
+  @Test(arguments: health) func callersLearnTheVersion(_ path: String) throws {
+    bench.service.replaceCallers([CallerDefinition("shop", .dns("shop.example.org"), keys: [TestKey.shop])])
+    for call in [
+      try bench.begin(path, GRPCHealth.CheckRequest(), by: .certified(dns: ["shop.example.org"])),
+      try bench.begin(path, GRPCHealth.CheckRequest(), key: TestKey.shop),
+    ] {
+      #expect(call.initialMetadata.first("touchstone-version") == InProcessService.version)
+    }
+    // Without callers, every process on this machine is one.
+    bench.service.replaceCallers(nil)
+    let call = try bench.begin(path, GRPCHealth.CheckRequest())
+    #expect(call.initialMetadata.first("touchstone-version") == InProcessService.version)
+  }
+
+  @Test(arguments: health) func strangersLearnOnlyTheStatus(_ path: String) throws {
+    bench.service.replaceCallers([CallerDefinition("shop", keys: [TestKey.shop])])
+    for peer in [RPCPeer.unix, .stranger, .encrypted, .certified(dns: ["x.example.org"])] {
+      let call = try bench.begin(path, GRPCHealth.CheckRequest(), by: peer)
+      #expect(call.initialMetadata.isEmpty && !call.sent.isEmpty)
+    }
+    #expect(bench.store.records.events.isEmpty)
+  }
+
+  /// A stolen key cannot be tried here unseen.
+  @Test func aWrongKeyIsAnEventAndGetsTheStatus() throws {
+    bench.service.replaceCallers([CallerDefinition("shop", keys: [TestKey.shop])])
+    let call = try bench.begin("/grpc.health.v1.Health/Check", GRPCHealth.CheckRequest(), key: TestKey.unknown)
+    #expect(call.initialMetadata.isEmpty && call.error == nil)
+    bench.settle()
+    let events = bench.store.records.events.compactMap(\.event)
+    #expect(events.map(\.kind) == ["call.refused"])
+    #expect(events.first?.details.contains(EventDetail(key: "reason", value: "KEY_UNKNOWN")) == true)
   }
 
   // MARK: The store

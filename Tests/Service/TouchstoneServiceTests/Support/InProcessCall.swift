@@ -33,6 +33,7 @@ final class InProcessCall: IncomingStream, IncomingCall, @unchecked Sendable {
   let loop: InProcessEventLoop
   var events: MethodTable.StreamEvents = { _ in }
   private(set) var sent: [[UInt8]] = []
+  private(set) var initialMetadata = Metadata()
   private(set) var ending: Ending?
   /// The number of messages that the service requested.
   private(set) var requested = 0
@@ -61,9 +62,13 @@ final class InProcessCall: IncomingStream, IncomingCall, @unchecked Sendable {
   var isCancelled: Bool { if case .cancelled = ending { true } else { false } }
   var isWritable: Bool { ending == nil && sent.count - taken < room }
   func metadata(_ name: String) -> String? { name == "authorization" ? authorization : nil }
-  func accept() {}
+  func accept(_ metadata: Metadata) { initialMetadata = metadata }
   func request(_ count: Int) { requested += count }
   func respond(_ message: [UInt8]) { send(message) }
+  func respond(_ message: [UInt8], initialMetadata: Metadata) {
+    self.initialMetadata = initialMetadata
+    send(message)
+  }
 
   func send(_ message: [UInt8]) {
     if ending == nil { sent.append(message) }

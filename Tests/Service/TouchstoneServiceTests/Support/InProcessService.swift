@@ -15,6 +15,8 @@ import TouchstoneStore
 
 /// Serves each call, as far as it goes, before the function that makes it returns.
 final class InProcessService {
+  static let version = "1.2.3"
+
   let service: TouchstoneService
   let store: MemoryStore
   let clock = TestClock()
@@ -35,6 +37,7 @@ final class InProcessService {
     var environment = ServiceEnvironment(
       clock: { clock.now }, verificationThreads: 1, secrets: secrets, timer: timer)
     if let seed { environment.randomness = .seeded(seed) }
+    environment.version = Self.version
     service = TouchstoneService(
       configuration: configuration, store: store, keys: keys, eventLoopCount: 1, logger: Logger(label: "test"),
       environment: environment)

@@ -1034,7 +1034,7 @@ const ProtobufCMessageDescriptor touchstone__v1__get_unlock_settings_response__d
   (ProtobufCMessageInit) touchstone__v1__get_unlock_settings_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__set_unlock_settings_request__field_descriptors[3] =
+static const ProtobufCFieldDescriptor touchstone__v1__set_unlock_settings_request__field_descriptors[4] =
 {
   {
     "application_id",
@@ -1072,16 +1072,29 @@ static const ProtobufCFieldDescriptor touchstone__v1__set_unlock_settings_reques
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "reason",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__SetUnlockSettingsRequest, reason),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__set_unlock_settings_request__field_indices_by_name[] = {
   0,   /* field[0] = application_id */
   1,   /* field[1] = profile_id */
+  3,   /* field[3] = reason */
   2,   /* field[2] = settings */
 };
 static const ProtobufCIntRange touchstone__v1__set_unlock_settings_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__set_unlock_settings_request__descriptor =
 {
@@ -1091,7 +1104,7 @@ const ProtobufCMessageDescriptor touchstone__v1__set_unlock_settings_request__de
   "Touchstone__V1__SetUnlockSettingsRequest",
   "touchstone.v1",
   sizeof(Touchstone__V1__SetUnlockSettingsRequest),
-  3,
+  4,
   touchstone__v1__set_unlock_settings_request__field_descriptors,
   touchstone__v1__set_unlock_settings_request__field_indices_by_name,
   1,  touchstone__v1__set_unlock_settings_request__number_ranges,

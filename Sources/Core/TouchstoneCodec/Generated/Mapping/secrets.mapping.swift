@@ -196,6 +196,7 @@ extension V1.SetUnlockSettingsRequest: MappedMessage {
     mapper.field(&value.applicationID, &c.application_id)
     mapper.field(&value.profileID, &c.profile_id)
     mapper.field(&value.settings, &c.settings)
+    mapper.field(&value.reason, &c.reason)
   }
 }
 

@@ -95,7 +95,7 @@ extension V1 {
   public struct UnlockDeviceRequest: WireMessage {
     public var applicationID: String
     public var deviceID: String
-    /// Required: 1 to 256 bytes. The audit log has it as "stated_reason".
+    /// Required: 1 to 256 bytes, not blank, no control characters. The audit log has it as "stated_reason".
     public var reason: String
 
     public init(applicationID: String = "", deviceID: String = "", reason: String = "") {
@@ -115,7 +115,7 @@ extension V1 {
     public var applicationID: String
     public var profileID: String
     public var kind: SecretKind
-    /// Required: 1 to 256 bytes. The audit log has it as "stated_reason".
+    /// Required: 1 to 256 bytes, not blank, no control characters. The audit log has it as "stated_reason".
     public var reason: String
 
     public init(
@@ -137,8 +137,8 @@ extension V1 {
   public struct EraseProfileRequest: WireMessage {
     public var applicationID: String
     public var profileID: String
-    /// Required: 1 to 256 bytes. The audit log has it as "stated_reason". The event profile.erased, which has it, names no
-    /// person, so the reason must name none either: "requested in ticket 4711".
+    /// Required: 1 to 256 bytes, not blank, no control characters. The audit log has it as "stated_reason". The event profile.erased,
+    /// which has it, names no person, so the reason must name none either: "requested in ticket 4711".
     public var reason: String
 
     public init(applicationID: String = "", profileID: String = "", reason: String = "") {

@@ -461,7 +461,7 @@ extension V1 {
   public struct RevokeBindingRequest: WireMessage {
     public var applicationID: String
     public var bindingID: String
-    /// Required: 1 to 256 bytes. The audit log has it as "stated_reason".
+    /// Required: 1 to 256 bytes, not blank, no control characters. The audit log has it as "stated_reason".
     public var reason: String
 
     public init(applicationID: String = "", bindingID: String = "", reason: String = "") {

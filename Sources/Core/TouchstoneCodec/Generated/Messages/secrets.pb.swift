@@ -157,11 +157,17 @@ extension V1 {
     public var profileID: String
     /// `gestureSet`, `passcodeSet` and `updatedAt` are ignored.
     public var settings: UnlockSettings?
+    /// Optional, for a change that an operator makes and not the person: as in RevokeBinding. The event settings.changed has it as
+    /// "stated_reason".
+    public var reason: String
 
-    public init(applicationID: String = "", profileID: String = "", settings: UnlockSettings? = nil) {
+    public init(
+      applicationID: String = "", profileID: String = "", settings: UnlockSettings? = nil, reason: String = ""
+    ) {
       self.applicationID = applicationID
       self.profileID = profileID
       self.settings = settings
+      self.reason = reason
     }
   }
 

@@ -299,7 +299,8 @@ extension V1 {
     /// "transaction": for a payment's approval, its refusals and its token's uses, the SHA-256 of the transaction in base64url, as in
     /// the token's claim txn.
     /// "token_id": the claim jti, if a token is used or revoked, or if one that serves once was issued.
-    /// "stated_reason": the text in RevokeBinding, UnlockDevice, UnlockSecret or EraseProfile. No other detail has it.
+    /// "stated_reason": the reason in RevokeBinding, UnlockDevice, UnlockSecret, SetUnlockSettings or EraseProfile. No other detail
+    /// has it.
     /// "app_assertion", for evaluation.succeeded: "verified" if the app vouched for the attempt by App Attest.
     /// "counted", for evaluation.locked_out: "yes" for the attempt that locked, "no" for those during the lock.
     /// For profile.erased, at most 64 events each: "erased_events", their number; "erased_sequences", their sequences in decimal with

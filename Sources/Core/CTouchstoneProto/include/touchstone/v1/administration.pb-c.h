@@ -162,7 +162,7 @@ struct  Touchstone__V1__UnlockDeviceRequest
   char *application_id;
   char *device_id;
   /*
-   * Required: 1 to 256 bytes. The audit log has it as "stated_reason".
+   * Required: 1 to 256 bytes, not blank, no control characters. The audit log has it as "stated_reason".
    */
   char *reason;
 };
@@ -187,7 +187,7 @@ struct  Touchstone__V1__UnlockSecretRequest
   char *profile_id;
   Touchstone__V1__SecretKind kind;
   /*
-   * Required: 1 to 256 bytes. The audit log has it as "stated_reason".
+   * Required: 1 to 256 bytes, not blank, no control characters. The audit log has it as "stated_reason".
    */
   char *reason;
 };
@@ -211,8 +211,8 @@ struct  Touchstone__V1__EraseProfileRequest
   char *application_id;
   char *profile_id;
   /*
-   * Required: 1 to 256 bytes. The audit log has it as "stated_reason". The event profile.erased, which has it, names no
-   * person, so the reason must name none either: "requested in ticket 4711".
+   * Required: 1 to 256 bytes, not blank, no control characters. The audit log has it as "stated_reason". The event profile.erased,
+   * which has it, names no person, so the reason must name none either: "requested in ticket 4711".
    */
   char *reason;
 };

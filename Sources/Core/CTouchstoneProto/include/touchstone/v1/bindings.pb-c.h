@@ -571,7 +571,7 @@ struct  Touchstone__V1__RevokeBindingRequest
   char *application_id;
   char *binding_id;
   /*
-   * Required: 1 to 256 bytes. The audit log has it as "stated_reason".
+   * Required: 1 to 256 bytes, not blank, no control characters. The audit log has it as "stated_reason".
    */
   char *reason;
 };

@@ -212,10 +212,15 @@ struct  Touchstone__V1__SetUnlockSettingsRequest
    * gesture_set, passcode_set and updated_at are ignored.
    */
   Touchstone__V1__UnlockSettings *settings;
+  /*
+   * Optional, for a change that an operator makes and not the person: as in RevokeBinding. The event settings.changed has it as
+   * "stated_reason".
+   */
+  char *reason;
 };
 #define TOUCHSTONE__V1__SET_UNLOCK_SETTINGS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__set_unlock_settings_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string }
 
 
 struct  Touchstone__V1__SetUnlockSettingsResponse
