@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 SCREENSHOTS = os.environ.get("CONSOLE_SCREENSHOTS")
 #: More places than any page has that the Tab key goes to.
 MAXIMUM_TABS = 80
-BROWSER_SECONDS = 240
+BROWSER_SECONDS = 900
 
 LANGUAGES = "en", "zh-Hans"
 WIDTHS = 360, 1280

@@ -29,7 +29,7 @@ from support.phone import Phone, sign  # noqa: E402
 from support.server import BINARY, Server, remove_own_variables  # noqa: E402
 
 #: A client's program may have to be compiled.
-PROGRAM_SECONDS = 120
+PROGRAM_SECONDS = 600
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -20,7 +20,7 @@ UNIT = "lib/systemd/system/touchstone.service"
 CONFIGURATION = "etc/touchstone/touchstone.yaml"
 
 #: Downloads and unpacks packages.
-INSTALL_SECONDS = 300
+INSTALL_SECONDS = 900
 STOP_SECONDS = 30
 
 

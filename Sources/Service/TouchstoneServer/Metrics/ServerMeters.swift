@@ -54,10 +54,10 @@ package struct ServerMeters: Sendable {
   // MARK: Observations by the parts of the process
 
   func noteReload(because cause: ReloadCause, isDone: Bool) {
+    reloadRefusal.note(isRefused: !isDone, at: .now())
+    if isDone { reloadSuccess.set(systemTime()) }
     let counters = reloads[cause]
     (isDone ? counters?.done : counters?.refused)?.increment()
-    if isDone { reloadSuccess.set(systemTime()) }
-    reloadRefusal.note(isRefused: !isDone, at: .now())
   }
 
   func noteSweep(isDone: Bool) {
