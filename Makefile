@@ -272,8 +272,8 @@ load-client: release ## Build the load client, too: .build/release/touchstone-lo
 # Root runs it, as it does the tests of image and package below. The Dockerfile compiles, unless PREBUILT=1 says to take the release that is
 # compiled here, which is only for Debian 12.
 .PHONY: image
-image: $(if $(PREBUILT),release) ## Build the container image localhost/touchstone and its base images; PREBUILT=1 takes the binary of `make release`
-	@deploy/image/build $(if $(PREBUILT),$(touchstone))
+image: $(if $(filter 1,$(PREBUILT)),release) ## Build the container image localhost/touchstone and its base images; PREBUILT=1 takes the binary of `make release`
+	@deploy/image/build $(if $(filter 1,$(PREBUILT)),$(touchstone))
 
 # In a network namespace of their own, where the image's port is free and no other program reaches it.
 .PHONY: verify-image

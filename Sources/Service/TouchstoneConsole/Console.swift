@@ -69,7 +69,9 @@ package final class Console: Sendable {
     let operators = settings.operators.map(OperatorRegister.init)
     state.withLock { state in
       if let before = state.operators {
-        state.sessions.end(of: before.namesEnded(by: operators ?? OperatorRegister([])))
+        let ended = before.namesEnded(by: operators ?? OperatorRegister([]))
+        state.sessions.end(of: ended)
+        for name in ended { state.signIns.forget(sha256(Array(name.utf8))) }
       }
       state.operators = operators
       state.policies = settings.policies

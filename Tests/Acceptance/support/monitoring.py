@@ -36,6 +36,8 @@ class Monitoring:
         self._prometheus = self._start_prometheus(directory, addresses)
         # It listens before it takes queries.
         unready = self.await_all({"Prometheus": lambda: request(self._prometheus.url, "/-/ready").status == 200}, START_SECONDS)
+        if unready:
+            self.close()
         assert unready == []
 
     def _start_alertmanager(self, directory):

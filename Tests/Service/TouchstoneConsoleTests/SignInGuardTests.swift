@@ -111,6 +111,17 @@ struct SignInGuardTests {
     #expect(known == [false] + Array(repeating: true, count: SignInGuard.familiarClients))
   }
 
+  @Test("Where an operator signed in with a former password, nothing is familiar")
+  func forgetting() throws {
+    var machine = SignInGuard()
+    let desk = try address(1)
+    machine.succeeded([1], from: desk)
+    machine.succeeded([2], from: desk)
+    machine.forget([1])
+    #expect(!machine.isFamiliar([1], from: desk))
+    #expect(machine.isFamiliar([2], from: desk))
+  }
+
   @Test("However many names and addresses come, a known name's failures stay")
   func floods() throws {
     var machine = SignInGuard()

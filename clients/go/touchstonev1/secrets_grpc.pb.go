@@ -36,7 +36,8 @@ type SecretServiceClient interface {
 	// Changes a profile's switches; durable before the answer. Switching the gesture off erases it; a passcode that is switched
 	// off stays. The profile may be new.
 	// INVALID_ARGUMENT: application_id, profile_id, settings (absent), settings.preferred (a factor without a switch, or
-	// off), reason.
+	// off), reason, expected (as settings).
+	// FAILED_PRECONDITION: SETTINGS_CHANGED (expected differs from what is in force; nothing is changed).
 	SetUnlockSettings(ctx context.Context, in *SetUnlockSettingsRequest, opts ...grpc.CallOption) (*SetUnlockSettingsResponse, error)
 }
 
@@ -107,7 +108,8 @@ type SecretServiceServer interface {
 	// Changes a profile's switches; durable before the answer. Switching the gesture off erases it; a passcode that is switched
 	// off stays. The profile may be new.
 	// INVALID_ARGUMENT: application_id, profile_id, settings (absent), settings.preferred (a factor without a switch, or
-	// off), reason.
+	// off), reason, expected (as settings).
+	// FAILED_PRECONDITION: SETTINGS_CHANGED (expected differs from what is in force; nothing is changed).
 	SetUnlockSettings(context.Context, *SetUnlockSettingsRequest) (*SetUnlockSettingsResponse, error)
 	mustEmbedUnimplementedSecretServiceServer()
 }

@@ -67,7 +67,7 @@ struct AdminProfile: ParsableCommand {
     func perform(_ session: AdminSession) async throws(AdminFailure) {
       let request = V1.GetUnlockSettingsRequest(applicationID: profile.applicationID, profileID: profile.profileID)
       let settings = try await session.call(session.client.getUnlockSettings, request).settings ?? V1.UnlockSettings()
-      try await show(change.map { change in change(settings) } ?? settings, session)
+      try await show(settings, session)
     }
 
     /// `nil` if no switch was given.
@@ -83,13 +83,15 @@ struct AdminProfile: ParsableCommand {
       }
     }
 
+    /// Changes the settings that were read, unless another caller was faster.
     private func show(
-      _ settings: V1.UnlockSettings, _ session: AdminSession
+      _ read: V1.UnlockSettings, _ session: AdminSession
     ) async throws(AdminFailure) {
-      var settings = settings
-      if let reason {
+      var settings = read
+      if let change, let reason {
         let request = V1.SetUnlockSettingsRequest(
-          applicationID: profile.applicationID, profileID: profile.profileID, settings: settings, reason: reason)
+          applicationID: profile.applicationID, profileID: profile.profileID, settings: change(read), reason: reason,
+          expected: read)
         settings = try await session.call(session.client.setUnlockSettings, request).settings ?? settings
       }
       if session.isJSON { return try session.printJSON(settings) }

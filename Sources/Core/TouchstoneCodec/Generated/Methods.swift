@@ -174,7 +174,8 @@ extension V1 {
     /// Changes a profile's switches; durable before the answer. Switching the gesture off erases it; a passcode that is switched
     /// off stays. The profile may be new.
     /// INVALID_ARGUMENT: application_id, profile_id, settings (absent), settings.preferred (a factor without a switch, or
-    /// off), reason.
+    /// off), reason, expected (as settings).
+    /// FAILED_PRECONDITION: SETTINGS_CHANGED (expected differs from what is in force; nothing is changed).
     package static let setUnlockSettings = WireMethod<SetUnlockSettingsRequest, SetUnlockSettingsResponse>(
       path: "/touchstone.v1.SecretService/SetUnlockSettings", kind: .unary, idempotency: .unknown)
   }

@@ -19,6 +19,13 @@ public struct UnlockSettings: Sendable, Hashable {
     self.updatedAt = updatedAt
   }
 
+  /// Whatever the times of their changes are.
+  public func hasSwitches(of other: UnlockSettings) -> Bool {
+    var other = other
+    other.updatedAt = updatedAt
+    return other == self
+  }
+
   /// Only three factors have a switch. Biometry's applies to everything that biometrics unlock. The others are always
   /// on.
   public func isEnabled(_ factor: Factor) -> Bool {

@@ -83,8 +83,8 @@ extension HTTPRequest {
   /// The fields of the body; `nil` if it is no form, or malformed.
   package var formFields: FormFields? {
     let types = head.fields.values(of: "content-type")
-    guard types.count == 1, let type = types.first?.split(separator: ";").first,
-      String(type).trimmed().lowercased() == FormFields.contentType
+    guard types.count == 1, let type = types.first?.utf8.split(separator: UInt8(ascii: ";")).first,
+      String(Substring(type)).trimmed().lowercased() == FormFields.contentType
     else {
       return nil
     }
@@ -95,12 +95,16 @@ extension HTTPRequest {
 extension HTTPRequestHead {
   /// The value of a cookie (RFC 6265 §4.2.1). Returns `nil` also if there are two of the name: another site on the same host may
   /// have added one of them.
+  ///
+  /// By bytes, as browsers read them: Swift's characters take U+037E for a semicolon, behind which another site could write a cookie
+  /// whose name browsers keep from it.
   package func cookie(_ name: String) -> String? {
-    let pairs = fields.values(of: "cookie").flatMap { $0.split(separator: ";") }.map { String($0).trimmed() }
-    let values = pairs.compactMap { pair -> Substring? in
-      guard let end = pair.firstIndex(of: "="), pair[..<end] == name else { return nil }
-      return pair[pair.index(after: end)...]
+    let pairs = fields.values(of: "cookie").flatMap { $0.utf8.split(separator: UInt8(ascii: ";")) }
+    let values = pairs.compactMap { pair -> String? in
+      let pair = String(Substring(pair)).trimmed().utf8
+      guard let end = pair.firstIndex(of: UInt8(ascii: "=")), pair[..<end].elementsEqual(name.utf8) else { return nil }
+      return String(Substring(pair[pair.index(after: end)...]))
     }
-    return values.count == 1 ? values.first.map(String.init) : nil
+    return values.count == 1 ? values.first : nil
   }
 }

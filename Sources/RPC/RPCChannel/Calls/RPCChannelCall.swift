@@ -168,6 +168,11 @@ extension RPCChannelCall {
   }
 
   private func send(on lease: Lease<ChannelConnection>, number: Int, previousAttempts: Int) {
+    // The call may have ended while the lease was on its way: it must not take effect.
+    guard !state.withLock({ $0.isOver }) else {
+      lease.release()
+      return attemptEnded(number, .cancelled, RPCMessageBytes())
+    }
     if let refusal = core.refusal(of: request.metadata, on: lease.connection) {
       lease.release()
       attemptEnded(number, refusal.code, RPCMessageBytes())

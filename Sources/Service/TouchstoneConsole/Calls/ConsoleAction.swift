@@ -69,9 +69,10 @@ enum ConsoleAction: Sendable, Hashable {
 
   /// Does it. Returns a number of archived events after an erasure, otherwise 0.
   ///
-  /// - Parameter settings: the profile's switches as they are, because the API sets all of them at once.
+  /// - Parameter settings: the profile's switches as they were read, because the API sets all of them at once; `nil` where the
+  ///   operator may not read them, and is refused.
   func perform(
-    by calls: OperatorCalls, applicationID: String, profileID: String, target: String, settings: V1.UnlockSettings,
+    by calls: OperatorCalls, applicationID: String, profileID: String, target: String, settings: V1.UnlockSettings?,
     reason: String
   ) async throws(CallFailure) -> UInt64 {
     switch self {
@@ -88,7 +89,8 @@ enum ConsoleAction: Sendable, Hashable {
       _ = try await calls(
         V1.SecretService.setUnlockSettings,
         V1.SetUnlockSettingsRequest(
-          applicationID: applicationID, profileID: profileID, settings: changed(settings), reason: reason))
+          applicationID: applicationID, profileID: profileID, settings: settings.map(changed), reason: reason,
+          expected: settings))
     case .revoke:
       _ = try await calls(
         V1.BindingService.revokeBinding,

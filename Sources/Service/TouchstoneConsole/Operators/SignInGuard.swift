@@ -90,6 +90,11 @@ struct SignInGuard: Sendable {
     familiar[name] = clients
   }
 
+  /// The operator is gone, or has another password: with the former one a thief may have signed in.
+  mutating func forget(_ name: NameKey) {
+    for client in familiar.removeValue(forKey: name) ?? [] { known[Counted(name: name, client: client)] = nil }
+  }
+
   /// The operator of that name signed in from there before.
   func isFamiliar(_ name: NameKey, from address: SocketAddress) -> Bool {
     familiar[name]?.contains(address.subscriber) == true

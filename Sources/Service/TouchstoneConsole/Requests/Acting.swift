@@ -66,9 +66,10 @@ extension Console {
       // A role that may not change them is refused before they are read.
       let archived = try await order.action.perform(
         by: visit.calls, applicationID: order.application, profileID: order.profile, target: order.target,
-        settings: profile?.settings ?? V1.UnlockSettings(), reason: reason)
+        settings: profile?.settings, reason: reason)
       return done(order, archivedThrough: archived, visit)
     } catch {
+      if error.reason == "SETTINGS_CHANGED" { return meanwhile(visit, order) }
       if error.code == .invalidArgument, let profile {
         return again(visit, order, profile, reason, "\(visit.reader(.invalid)): \(error.message)")
       }

@@ -103,6 +103,8 @@ extension Console {
     var response = ConsoleResponse.redirect(to: attempt.page)
     let isSecure = RequestOrigin.isBehindTLS(request.head, isEncrypted: request.isEncrypted)
     response.fields.append(("Set-Cookie", ConsoleCookie.session(id, isSecure: isSecure)))
+    // Of an earlier session, or another program's on this machine: with both names there, it could hide the new one.
+    response.fields.append(("Set-Cookie", ConsoleCookie.endOfSession(isSecure: !isSecure)))
     return response
   }
 
@@ -110,8 +112,9 @@ extension Console {
     state.withLock { $0.sessions.end(visit.key) }
     service.record(.signedOut, of: visit.operator.caller, by: visit.calls.peer) { _ in }
     var response = ConsoleResponse.redirect(to: ConsoleLink.path(ConsolePath.signIn, [("out", "yes")]))
-    let isSecure = ConsoleCookie.session(in: visit.request)?.isSecure == true
-    response.fields.append(("Set-Cookie", ConsoleCookie.endOfSession(isSecure: isSecure)))
+    for isSecure in [true, false] {
+      response.fields.append(("Set-Cookie", ConsoleCookie.endOfSession(isSecure: isSecure)))
+    }
     return response
   }
 }

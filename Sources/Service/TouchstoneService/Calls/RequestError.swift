@@ -75,6 +75,7 @@ struct RequestError: Error {
     static let evaluationUnknown = "EVALUATION_UNKNOWN"
     static let evaluationExpired = "EVALUATION_EXPIRED"
     static let policyChanged = "POLICY_CHANGED"
+    static let settingsChanged = "SETTINGS_CHANGED"
     static let profileTouchIDGuessable = "PROFILE_TOUCH_ID_GUESSABLE"
     static let profileTouchIDInUse = "PROFILE_TOUCH_ID_IN_USE"
     static let notFound = "NOT_FOUND"
@@ -92,7 +93,7 @@ struct RequestError: Error {
       passkeysNotServed, attestationContradictsProtection, trustDataTooOld, appAssertionRequired,
       appAssertionNotAccepted, evaluationUnknown, evaluationExpired, policyChanged, profileTouchIDGuessable,
       profileTouchIDInUse, notFound, bindingRevoked, tokenInvalid, tokenOfAnotherProfile, tokenByBiometrics,
-      tokenTooOld,
+      tokenTooOld, settingsChanged,
     ]
   }
 

@@ -91,6 +91,8 @@ struct RequestValidator {
       refuse("reason", reason)
     } else if text.unicodeScalars.allSatisfy(\.isUnseen) {
       refuse("reason", "is blank")
+    } else if text.unicodeScalars.contains(where: \.rearrangesText) {
+      refuse("reason", "must be one line, without marks that turn its direction")
     }
   }
 
@@ -297,6 +299,17 @@ extension DevicePosture {
 }
 
 extension Unicode.Scalar {
-  /// White space, and what formats other characters, such as U+200B.
-  fileprivate var isUnseen: Bool { properties.isWhitespace || properties.generalCategory == .format }
+  /// White space, what formats other characters, such as U+200B, and what fonts draw without ink: fillers, selectors, U+2800.
+  fileprivate var isUnseen: Bool {
+    properties.isWhitespace || properties.generalCategory == .format || properties.isDefaultIgnorableCodePoint
+      || self == "\u{2800}"
+  }
+
+  /// Ends a line, or turns the direction of the text that follows it.
+  fileprivate var rearrangesText: Bool {
+    switch self {
+    case "\u{2028}", "\u{2029}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}": true
+    default: false
+    }
+  }
 }

@@ -88,19 +88,26 @@ extension TouchstoneService {
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     let settings = validator.settings(request.settings, "settings")
+    let expected = request.expected.map { validator.settings($0, "expected") }
     // An operator of the console changes nothing without one.
     validator.reason(request.reason, isOptional: exchange.incoming.identifiedCaller == nil)
     try validator.finish()
     let name = ProfileName(applicationID: request.applicationID, profileID: request.profileID)
     let reason = request.reason.isEmpty ? nil : request.reason
-    exchange.deciding { [self] round in set(settings, of: name, because: reason, exchange, in: round) }
+    exchange.deciding { [self] round in
+      set(settings, insteadOf: expected, of: name, because: reason, exchange, in: round)
+    }
   }
 
   private func set(
-    _ settings: UnlockSettings, of name: ProfileName, because reason: String?,
+    _ settings: UnlockSettings, insteadOf expected: UnlockSettings?, of name: ProfileName, because reason: String?,
     _ exchange: Exchange<V1.SetUnlockSettingsResponse>, in round: DecisionRound
   ) {
     profile(name, for: exchange) { [self] profile in
+      if let expected, !profile.settings.hasSwitches(of: expected) {
+        return exchange.refuse(
+          .failedPrecondition(RequestError.Reason.settingsChanged, "other settings than expected are in force"))
+      }
       let now = clock()
       var changed = profile
       changed.change(settings, at: now)

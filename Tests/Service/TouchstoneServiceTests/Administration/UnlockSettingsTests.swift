@@ -45,6 +45,23 @@ struct UnlockSettingsTests {
           ]))
   }
 
+  /// Two callers that read the settings at one time: the second one's change would undo the first one's.
+  @Test func aChangeOfOtherSettingsThanExpectedIsRefused() async throws {
+    let read = try await service.settings()
+    func change(_ settings: V1.UnlockSettings) async throws {
+      let _: V1.SetUnlockSettingsResponse = try await service.call(
+        "SecretService/SetUnlockSettings",
+        V1.SetUnlockSettingsRequest(
+          applicationID: TestService.applicationID, profileID: "alice", settings: settings, expected: read))
+    }
+    try await change(V1.UnlockSettings(biometryEnabled: true, passcodeEnabled: true))
+    let changed = try await service.settings()
+    let error = await #expect(throws: RPCError.self) { try await change(V1.UnlockSettings(gestureEnabled: true)) }
+    #expect(error?.code == .failedPrecondition)
+    #expect(try await service.settings() == changed)
+    #expect(service.events.count { $0.kind == "settings.changed" } == 1)
+  }
+
   /// An app gives none, because the person made the change.
   @Test func theReasonOfAnOperatorIsInTheEvent() async throws {
     let settings = V1.UnlockSettings(biometryEnabled: true)

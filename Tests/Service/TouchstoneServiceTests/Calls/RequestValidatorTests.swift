@@ -48,6 +48,9 @@ struct RequestValidatorTests {
     ("x", nil), ("ticket 4711", nil), ("工单 4711", nil), (" a", nil), (String(repeating: "x", count: 256), nil),
     ("", "must be 1 to 256 bytes, is 0"), (String(repeating: "x", count: 257), "must be 1 to 256 bytes, is 257"),
     (" ", "is blank"), ("\u{A0}\u{3000}", "is blank"), ("\u{200B}\u{202E}", "is blank"),
+    ("\u{3164}\u{2800}\u{115F}", "is blank"), ("\u{34F}\u{FE0F}", "is blank"), ("\u{1F468}\u{200D}\u{1F469}", nil),
+    ("a\u{2028}b", "must be one line, without marks that turn its direction"),
+    ("paid \u{202E}001", "must be one line, without marks that turn its direction"),
     ("\n", "contains a control character"), ("a\tb", "contains a control character"),
     ("a\u{1B}[2J", "contains a control character"), ("a\u{85}", "contains a control character"),
   ])

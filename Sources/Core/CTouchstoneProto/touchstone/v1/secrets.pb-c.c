@@ -1034,7 +1034,7 @@ const ProtobufCMessageDescriptor touchstone__v1__get_unlock_settings_response__d
   (ProtobufCMessageInit) touchstone__v1__get_unlock_settings_response__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__set_unlock_settings_request__field_descriptors[4] =
+static const ProtobufCFieldDescriptor touchstone__v1__set_unlock_settings_request__field_descriptors[5] =
 {
   {
     "application_id",
@@ -1084,9 +1084,22 @@ static const ProtobufCFieldDescriptor touchstone__v1__set_unlock_settings_reques
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "expected",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__SetUnlockSettingsRequest, expected),
+    &touchstone__v1__unlock_settings__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__set_unlock_settings_request__field_indices_by_name[] = {
   0,   /* field[0] = application_id */
+  4,   /* field[4] = expected */
   1,   /* field[1] = profile_id */
   3,   /* field[3] = reason */
   2,   /* field[2] = settings */
@@ -1094,7 +1107,7 @@ static const unsigned touchstone__v1__set_unlock_settings_request__field_indices
 static const ProtobufCIntRange touchstone__v1__set_unlock_settings_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__set_unlock_settings_request__descriptor =
 {
@@ -1104,7 +1117,7 @@ const ProtobufCMessageDescriptor touchstone__v1__set_unlock_settings_request__de
   "Touchstone__V1__SetUnlockSettingsRequest",
   "touchstone.v1",
   sizeof(Touchstone__V1__SetUnlockSettingsRequest),
-  4,
+  5,
   touchstone__v1__set_unlock_settings_request__field_descriptors,
   touchstone__v1__set_unlock_settings_request__field_indices_by_name,
   1,  touchstone__v1__set_unlock_settings_request__number_ranges,

@@ -197,6 +197,7 @@ extension V1.SetUnlockSettingsRequest: MappedMessage {
     mapper.field(&value.profileID, &c.profile_id)
     mapper.field(&value.settings, &c.settings)
     mapper.field(&value.reason, &c.reason)
+    mapper.field(&value.expected, &c.expected)
   }
 }
 

@@ -160,14 +160,19 @@ extension V1 {
     /// Optional, for a change that an operator makes and not the person: as in RevokeBinding. The event settings.changed has it as
     /// "stated_reason".
     public var reason: String
+    /// Optional, for a change of settings that were read before: as they were read. It keeps what another caller changed meanwhile.
+    /// `gestureSet`, `passcodeSet` and `updatedAt` are ignored.
+    public var expected: UnlockSettings?
 
     public init(
-      applicationID: String = "", profileID: String = "", settings: UnlockSettings? = nil, reason: String = ""
+      applicationID: String = "", profileID: String = "", settings: UnlockSettings? = nil, reason: String = "",
+      expected: UnlockSettings? = nil
     ) {
       self.applicationID = applicationID
       self.profileID = profileID
       self.settings = settings
       self.reason = reason
+      self.expected = expected
     }
   }
 

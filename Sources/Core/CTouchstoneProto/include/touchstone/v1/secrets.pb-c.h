@@ -217,10 +217,15 @@ struct  Touchstone__V1__SetUnlockSettingsRequest
    * "stated_reason".
    */
   char *reason;
+  /*
+   * Optional, for a change of settings that were read before: as they were read. It keeps what another caller changed meanwhile.
+   * gesture_set, passcode_set and updated_at are ignored.
+   */
+  Touchstone__V1__UnlockSettings *expected;
 };
 #define TOUCHSTONE__V1__SET_UNLOCK_SETTINGS_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__set_unlock_settings_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, (char *)protobuf_c_empty_string, NULL }
 
 
 struct  Touchstone__V1__SetUnlockSettingsResponse
