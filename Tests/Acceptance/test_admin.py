@@ -342,7 +342,7 @@ def test_a_hostile_name_does_not_reach_the_terminal(server, caller, application)
     phone = bind_named(caller, name)
     person = phone.binding.profile_id
     caller.fail(phone, 5)
-    caller.unlock_device(phone.device_id, reason="a\u202eb\u2066")
+    caller.unlock_device(phone.device_id, reason="a\u200eb\u00ad")
     for command in [
         ["profile", "show", application, person],
         ["profile", "explain", application, person],

@@ -54,7 +54,7 @@ enum ConsoleCookie {
   /// The session's id as it was sent. If both names are there, a page in plaintext may have set the other one.
   static func session(in request: HTTPRequest) -> (id: String, isSecure: Bool)? {
     if let id = request.head.cookie(sessionName(isSecure: true)) { return (id, true) }
-    guard !RequestOrigin.isBehindTLS(request.head, isEncrypted: request.isEncrypted) else { return nil }
+    guard !request.isEncrypted else { return nil }
     return request.head.cookie(sessionName(isSecure: false)).map { ($0, false) }
   }
 
