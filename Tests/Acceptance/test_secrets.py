@@ -485,11 +485,11 @@ def test_parallel_right_ones_all_succeed(caller):
     while requests:
         told = all_at_once(caller.evaluations.SubmitAttempt, requests)
         late = [isinstance(answer, grpc.RpcError) for answer in told]
-        # On a machine that is busy, some have no turn in time, and come again. Some have one each time.
+        # On a machine that is busy, some have no turn or no verdict in time, and come again. Some have one each time.
         assert not all(late), told
         for answer, is_late in zip(told, late, strict=True):
             if is_late:
-                check_refusal(answer, grpc.StatusCode.RESOURCE_EXHAUSTED)
+                assert answer.code() in (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE), answer.details()
             else:
                 answers.append(answer)
         requests = [request for request, is_late in zip(requests, late, strict=True) if is_late]
