@@ -71,7 +71,7 @@ package final class Console: Sendable {
       if let before = state.operators {
         let ended = before.namesEnded(by: operators ?? OperatorRegister([]))
         state.sessions.end(of: ended)
-        for name in ended { state.signIns.forget(sha256(Array(name.utf8))) }
+        for name in ended { state.signIns.forget(SignInGuard.key(of: name)) }
       }
       state.operators = operators
       state.policies = settings.policies

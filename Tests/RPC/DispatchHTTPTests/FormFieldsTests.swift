@@ -62,7 +62,7 @@ struct FormFieldsTests {
     #expect(head(("Cookie", "a=1; b=2;c=3=4")).cookie("c") == "3=4")
     #expect(head(("Cookie", "a=1"), ("Cookie", "b=2")).cookie("b") == "2")
     #expect(head(("Cookie", "ab=1; b")).cookie("b") == nil)
-    // Of which Unicode says that they equal ";" and "=", or that make one character with them.
+    // Unicode takes the first for ";". The others make one character with the byte before them.
     #expect(head(("Cookie", "a=1\u{37E}b=2")).cookie("b") == nil)
     #expect(head(("Cookie", "a=1;\u{301}b=2")).cookie("b") == nil)
     #expect(head(("Cookie", "b=\u{301}2")).cookie("b") == "\u{301}2")

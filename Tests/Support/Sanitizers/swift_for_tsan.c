@@ -37,7 +37,7 @@ __attribute__((swiftcall)) void lock_slow(uint32_t self_id, __attribute__((swift
   if (__tsan_acquire) __tsan_acquire(handle);
 }
 
-// Where the owner lets go just after the fast path has found the lock held.
+// Takes the lock if its owner lets go just after the fast path has found it held.
 __attribute__((swiftcall)) bool try_lock_slow(__attribute__((swift_context)) void *handle) {
   bool is_locked = ((try_lock_slow_function)dlsym(RTLD_NEXT, TRY_LOCK_SLOW))(handle);
   if (is_locked && __tsan_acquire) __tsan_acquire(handle);

@@ -43,9 +43,9 @@ public struct RPCResponse: Hashable, Sendable {
 
 /// The sizes of one call's messages, as gRPC's proposal A66 measures them: as compressed, without prefixes and frames.
 public struct RPCMessageBytes: Hashable, Sendable {
-  /// Of the requests that were handed over. 0 if no stream could be opened for the call.
+  /// The bytes of the requests that were handed over. 0 if no stream could be opened for the call.
   public var sent: Int
-  /// Of the answers that were received. Messages of a stream count when the stream's user has requested them.
+  /// The bytes of the answers that were received. Messages of a stream count once its user has requested them.
   public var received: Int
 
   public init(sent: Int = 0, received: Int = 0) {

@@ -30,7 +30,7 @@ enum ConsoleAction: Sendable, Hashable {
 
   var changesSwitches: Bool { method.path == V1.SecretService.setUnlockSettings.path }
 
-  /// What it ends cannot be had again.
+  /// No later action brings back what this one ends.
   var isFinal: Bool { self == .revoke || self == .erase || self == .switchOff(.gesture) }
 
   /// The service's own word for the kind of secret.

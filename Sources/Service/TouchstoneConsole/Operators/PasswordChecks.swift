@@ -21,7 +21,7 @@ final class PasswordChecks: Sendable {
 
   private struct State {
     var running = 0
-    /// Of clients where the operator signed in before. They go first, so that no number of strangers keeps operators waiting.
+    /// Checks for clients where the operator signed in before. They go first, so that no number of strangers keeps operators waiting.
     var familiar: [@Sendable () -> Void] = []
     var strangers: [@Sendable () -> Void] = []
 

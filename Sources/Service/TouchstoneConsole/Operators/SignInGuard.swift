@@ -1,6 +1,7 @@
 // Locks sign-ins after failures: by name, and by the client's address. Pure: time is an argument.
 
 internal import DispatchRPC
+internal import TouchstoneCrypto
 
 /// Counts each attempt as a failure before its password is verified, and takes that back after a success: attempts that come at
 /// one time get no more guesses than others. Names that no operator has are treated alike.
@@ -35,6 +36,8 @@ struct SignInGuard: Sendable {
   /// A digest of the name, because people type passwords into the wrong field.
   typealias NameKey = [UInt8]
 
+  static func key(of name: String) -> NameKey { sha256(Array(name.utf8)) }
+
   enum OnAttempt: Equatable {
     /// Verify the password, and tell the result.
     case verify
@@ -57,7 +60,7 @@ struct SignInGuard: Sendable {
   /// At most `familiarClients` and one for each operator.
   private var known: [Counted: Failures] = [:]
   private var unknown: [Counted: Failures] = [:]
-  /// Of each operator, the latest one last.
+  /// The clients where each operator signed in, the latest one last.
   private var familiar: [NameKey: [SocketAddress]] = [:]
   /// When an address has all of its failures again.
   private var addresses: [SocketAddress: MonotonicTime] = [:]

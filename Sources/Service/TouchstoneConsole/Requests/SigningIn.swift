@@ -16,7 +16,7 @@ extension Console {
     /// After it, as a page of the console.
     var page: String
 
-    var nameKey: SignInGuard.NameKey { sha256(Array(name.utf8)) }
+    var nameKey: SignInGuard.NameKey { SignInGuard.key(of: name) }
   }
 
   func signInPage(_ request: HTTPRequest) -> HTTPResponse {
@@ -103,7 +103,7 @@ extension Console {
     var response = ConsoleResponse.redirect(to: attempt.page)
     let isSecure = RequestOrigin.isBehindTLS(request.head, isEncrypted: request.isEncrypted)
     response.fields.append(("Set-Cookie", ConsoleCookie.session(id, isSecure: isSecure)))
-    // Of an earlier session, or another program's on this machine: with both names there, it could hide the new one.
+    // An earlier session, or another program on this machine, may have left a cookie of the other name, which could hide this one.
     response.fields.append(("Set-Cookie", ConsoleCookie.endOfSession(isSecure: !isSecure)))
     return response
   }
