@@ -32,8 +32,9 @@ SEEDS ?= 1
 # How many proofs `make test-attestation-peers` changes for each seed.
 CHANGES ?= 10000
 
-# How many times `make soak` kills the service, and PostgreSQL, in each of its tests.
+# How many times `make soak` kills the service, and PostgreSQL, in each of its tests; and how often it stops the service on each store.
 KILLS ?= 200
+STOPS ?= 2000
 
 # How often each host fails in `make test-ha`.
 ROUNDS ?= 1
@@ -136,8 +137,8 @@ test-faults: release $(python_environment)/installed ## Run the tests of kills, 
 	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) Tests/Faults
 
 .PHONY: soak
-soak: release $(python_environment)/installed ## Kill the service KILLS (200) times on each store, and PostgreSQL as often
-	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 FAULTS_KILLS=$(KILLS) \
+soak: release $(python_environment)/installed ## Kill the service KILLS (200) times on each store, PostgreSQL as often, and stop it STOPS (2000) times
+	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 FAULTS_KILLS=$(KILLS) FAULTS_STOPS=$(STOPS) \
 	  $(pytest_services) Tests/Faults
 
 # Not in CI: it needs root, namespaces and ten minutes, most of which are waiting for failovers. `contained` ends all that it starts.

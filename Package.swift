@@ -157,9 +157,11 @@ let package = Package(
     // What simulated people do, and whether the answers are right.
     library("Load", "LoadScenarios", ["LoadModel", "SettingFiles", crypto]),
 
+    // The process of a program: version, arguments, end.
     .target(
-      name: "CommandVersion",
-      path: "Sources/Commands/CommandVersion",
+      name: "CommandProgram",
+      dependencies: [argumentParser],
+      path: "Sources/Commands/CommandProgram",
       resources: [.embedInCode("VERSION")],
       swiftSettings: settings),
     // The options of both programs that say which service to call, and with which credentials.
@@ -169,7 +171,7 @@ let package = Package(
     .executableTarget(
       name: "touchstone",
       dependencies: [
-        "CommandVersion", "ServiceDestination", "TerminalText",
+        "CommandProgram", "ServiceDestination", "TerminalText",
         "TouchstoneServer", "TouchstoneService", "TouchstoneStore", "TouchstoneArchive", "TouchstonePolicy",
         "SettingFiles", "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec",
         "DispatchRPC", "SimulatedPhone", "DecisionTables", "TouchstoneAttestation", "CProcess",
@@ -182,7 +184,7 @@ let package = Package(
       name: "touchstone-load",
       dependencies: [
         "LoadModel", "LoadScenarios", "DynamicMessages", "MonotonicClock", "TouchstoneClient", "RPCChannel",
-        "DispatchRPC", "SimulatedPhone", "CommandVersion", "ServiceDestination",
+        "DispatchRPC", "SimulatedPhone", "CommandProgram", "ServiceDestination",
         argumentParser,
       ],
       path: "Sources/Commands/touchstone-load",

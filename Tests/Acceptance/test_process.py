@@ -11,12 +11,14 @@ import subprocess
 import termios
 import threading
 import time
+from pathlib import Path
 
 import grpc
 import pytest
 
-from support import http2, wire
+from support import http2, preload, wire
 from support.caller import all_at_once, from_threads, new_caller
+from support.load import LOAD
 from support.phone import Phone
 from support.server import BINARY, Server, run
 from support.stubs import PROTOS, evaluation_pb2, tokens_pb2
@@ -40,6 +42,54 @@ def test_it_serves_on_a_free_port_and_ends_on_sigterm(start, shards):
 def test_it_tells_its_version():
     told = run("--version")
     assert (told.returncode, told.stdout) == (0, (PROTOS.parent / "VERSION").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def injector(tmp_path_factory):
+    return preload.build(Path(preload.__file__).with_name("injector.c"), tmp_path_factory.mktemp("injector"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["--version"], 0),
+        (["keys", "list", "missing"], 77),
+        (["admin", "profile", "show", "shop", "ada", "--target", "127.0.0.1:1"], 69),
+        (["policy", "test", "missing.md"], 66),
+        ([], 64),
+        (["keys"], 64),
+        (["--unknown"], 64),
+    ],
+    ids=lambda value: " ".join(value) or "none" if isinstance(value, list) else str(value),
+)
+def test_a_command_ends_as_it_says_without_exit_handlers(injector, tmp_path, arguments, status):
+    """OpenSSL's exit handler frees what other threads still use. The arguments arrive although a preloaded library set a variable."""
+    handlers = tmp_path / "handlers"
+    ended = run(*arguments, environment={"LD_PRELOAD": str(injector), "EXIT_HANDLERS": str(handlers)})
+    assert ended.returncode == status, ended.stderr
+    assert (ended.stdout != "") == (status == 0)
+    assert (ended.stderr != "") == (status != 0)
+    assert not handlers.exists()
+
+
+def test_the_service_ends_without_exit_handlers(injector, start, tmp_path):
+    handlers = tmp_path / "handlers"
+    server = start(environment={"LD_PRELOAD": str(injector), "EXIT_HANDLERS": str(handlers)})
+    phone, caller = Phone(), new_caller(server)
+    caller.bind(phone)
+    assert caller.login(phone).outcome == SUCCEEDED
+    server.terminate()
+    assert not handlers.exists()
+
+
+def test_the_load_client_gets_its_arguments_and_ends_without_exit_handlers(injector, tmp_path):
+    handlers = tmp_path / "handlers"
+    command = [LOAD, "--target", "127.0.0.1:1", "--rate", "1", "--duration", "200ms"]
+    environment = {**os.environ, "LD_PRELOAD": str(injector), "EXIT_HANDLERS": str(handlers)}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode != 0
+    assert "127.0.0.1:1" in ended.stdout + ended.stderr
+    assert not handlers.exists()
 
 
 def test_the_log_names_the_verifier_of_signatures(start):

@@ -1,5 +1,6 @@
 // Shows a run while it goes on.
 
+internal import CommandProgram
 internal import Glibc
 internal import LoadModel
 internal import MonotonicClock
@@ -41,6 +42,6 @@ struct LiveView: Sendable {
   }
 
   private func write(_ text: String) {
-    TextFile.writeToStandardError(text)
+    Program.write(text, to: STDERR_FILENO)
   }
 }

@@ -1,5 +1,6 @@
 // A command's whole life: reach the service, load it, judge, report, and end with the verdict's exit code.
 
+internal import CommandProgram
 internal import Dispatch
 internal import Glibc
 internal import LoadModel
@@ -34,8 +35,7 @@ struct LoadSession: Sendable {
         let runner = LoadRunner(settings, try await makeService())
         let report = try await findsMaximum ? findMaximum(runner) : measure(runner, shape)
         try outputs.write(report)
-        // Flushes what was printed.
-        Glibc.exit(report.exitCode)
+        Program.end(report.exitCode)
       } catch {
         error.end()
       }
@@ -80,7 +80,7 @@ struct LoadSession: Sendable {
 
 extension LoadError {
   func end() -> Never {
-    TextFile.writeToStandardError("touchstone-load: \(description)\n")
-    exit(exitCode)
+    Program.write("touchstone-load: \(description)\n", to: STDERR_FILENO)
+    Program.end(exitCode)
   }
 }

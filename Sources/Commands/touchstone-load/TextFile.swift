@@ -27,12 +27,6 @@ enum TextFile {
     let written = text.withUTF8 { fwrite($0.baseAddress, 1, $0.count, file) == $0.count }
     guard fclose(file) == 0, written else { throw .cannotWrite(path) }
   }
-
-  static func writeToStandardError(_ text: String) {
-    var text = text
-    // A lost progress line is no reason to end a run.
-    text.withUTF8 { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-  }
 }
 
 /// Why there is nothing to report. The exit codes are those of sysexits.h.

@@ -1,7 +1,7 @@
 // `touchstone-load`: simulated phones with real keys, as many calls as are due.
 
 internal import ArgumentParser
-internal import CommandVersion
+internal import CommandProgram
 
 @main
 struct TouchstoneLoad: ParsableCommand {
@@ -12,16 +12,16 @@ struct TouchstoneLoad: ParsableCommand {
       `run` is meant if neither is named: touchstone-load --target host:port --rate 200 --slo 'p99<20ms'. \
       `touchstone-load run --help` lists its options.
       """,
-    version: CommandVersion.text,
+    version: Program.version,
     subcommands: [RunCommand.self, GrpcCommand.self, JoinCommand.self, CompareCommand.self],
     defaultSubcommand: RunCommand.self)
 
   static func main() {
-    var arguments = Array(CommandLine.arguments.dropFirst())
+    var arguments = Program.arguments
     if let join = arguments.firstIndex(of: "--join") {
       arguments.remove(at: join)
       arguments.insert("join", at: 0)
     }
-    main(arguments)
+    Program.run(Self.self, arguments)
   }
 }

@@ -1,6 +1,7 @@
 // The exit statuses, which say why the process ended. The numbers are those of sysexits.h where it has one.
 
 internal import ArgumentParser
+internal import CommandProgram
 internal import TouchstoneServer
 
 enum ExitStatus: Int32 {
@@ -47,6 +48,6 @@ extension ParsableCommand {
   /// Prints the failure and ends the process.
   func fail(_ failure: Failure) -> Never {
     for line in failure.lines { printError(line) }
-    Self.exit(withError: ExitCode(ExitStatus(failure.kind).rawValue))
+    Program.end(ExitStatus(failure.kind).rawValue)
   }
 }

@@ -2,7 +2,7 @@
 
 internal import ArgumentParser
 internal import CProcess
-internal import CommandVersion
+internal import CommandProgram
 internal import DispatchRPC
 internal import Glibc
 internal import Logging
@@ -52,7 +52,7 @@ struct Serve: ParsableCommand {
       let service: RunningService
       do throws(Failure) {
         service = try RunningService.start(
-          configuration, logger: logger, log: log, cores: cprocess_usable_cores(), version: CommandVersion.text)
+          configuration, logger: logger, log: log, cores: cprocess_usable_cores(), version: Program.version)
       } catch {
         // Before the failure is printed, which is the last line.
         log.flush()
@@ -63,13 +63,13 @@ struct Serve: ParsableCommand {
       service.serve(configuration, logger: logger, until: signals.next(within:), reading: effectiveConfiguration)
       service.stop(grace: Self.grace) {
         log.flush()
-        Glibc.exit(EXIT_SUCCESS)
+        Program.end(EXIT_SUCCESS)
       }
     } catch {
       fail(error)
     }
     // A second signal ends the process at once.
-    Glibc.exit(128 + signals.waitToStop())
+    Program.end(128 + signals.waitToStop())
   }
 }
 

@@ -1,14 +1,14 @@
 // The command line: one binary with a subcommand for each task.
 
 internal import ArgumentParser
-internal import CommandVersion
+internal import CommandProgram
 
 @main
 struct Touchstone: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "touchstone",
     abstract: "Server-side policy for biometric login and payment.",
-    version: CommandVersion.text,
+    version: Program.version,
     subcommands: [
       Serve.self, Migrate.self, Backup.self, Restore.self, Restored.self, Healthcheck.self, CheckConfig.self,
       ConfigCommand.self, Policy.self,
@@ -18,6 +18,6 @@ struct Touchstone: ParsableCommand {
   /// Protects the memory in every subcommand, because most read a key or a password.
   static func main() {
     MemorySecrecy.begin()
-    main(nil)
+    Program.run(Self.self)
   }
 }

@@ -1,11 +1,11 @@
 """Other times of day than ours, for programs that are run."""
 
 import mmap
-import os
-import shutil
 import struct
 import subprocess
 from pathlib import Path
+
+from . import preload
 
 _SOURCE = Path(__file__).with_name("wall_clock.c")
 
@@ -36,10 +36,7 @@ class SettableClock:
     """Can be set while a program runs, by hours: libfaketime moves a program's timers, too."""
 
     def __init__(self, directory):
-        library, control = directory / "wall_clock.so", directory / "wall_clock"
-        compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("clang")
-        assert compiler, "no C compiler: cc or clang"
-        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, _SOURCE], check=True)
+        library, control = preload.build(_SOURCE, directory), directory / "wall_clock"
         control.write_bytes(bytes(8))
         with control.open("r+b") as file:
             self._control = mmap.mmap(file.fileno(), 0)

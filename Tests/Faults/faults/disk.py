@@ -3,10 +3,10 @@
 import errno
 import mmap
 import os
-import shutil
 import struct
-import subprocess
 from pathlib import Path
+
+from support import preload
 
 _SOURCE = Path(__file__).with_name("disk.c")
 _BLOCK = 4096
@@ -26,12 +26,7 @@ _CLEAN = 0
 
 
 def build(directory):
-    """The library; with whichever C compiler is there."""
-    library = directory / "disk.so"
-    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("clang")
-    assert compiler, "no C compiler: cc or clang"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, _SOURCE, "-ldl", "-lpthread"], check=True)
-    return library
+    return preload.build(_SOURCE, directory)
 
 
 class Disk:

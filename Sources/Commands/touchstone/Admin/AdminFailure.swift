@@ -1,6 +1,7 @@
 // Why an admin command did not do what it was called for.
 
 internal import ArgumentParser
+internal import CommandProgram
 internal import Glibc
 internal import TerminalText
 internal import TouchstoneClient
@@ -42,7 +43,7 @@ struct AdminFailure: Error {
 
   func end() -> Never {
     for line in lines { printError(printable(line)) }
-    exit(exitCode)
+    Program.end(exitCode)
   }
 }
 

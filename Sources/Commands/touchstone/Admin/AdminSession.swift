@@ -1,5 +1,6 @@
 // One run of an admin command: its client, and what it prints.
 
+internal import CommandProgram
 internal import Dispatch
 internal import Glibc
 internal import ServiceDestination
@@ -46,7 +47,7 @@ struct AdminSession: Sendable {
         error.end()
       }
       await client.close()
-      exit(EXIT_SUCCESS)
+      Program.end(EXIT_SUCCESS)
     }
     DispatchSemaphore(value: 0).wait()
   }

@@ -1,6 +1,7 @@
 // `touchstone attestation check`: why a phone's proof is accepted or refused.
 
 internal import ArgumentParser
+internal import CommandProgram
 internal import FoundationEssentials
 internal import SettingFiles
 internal import TouchstoneAttestation
@@ -71,7 +72,7 @@ struct AttestationCommand: ParsableCommand {
         var verdicts: [ProofVerdict] = []
         for file in files { verdicts += try judge.judgeFile(file) }
         for verdict in verdicts { printLine(json ? verdict.json : verdict.line) }
-        if !verdicts.allSatisfy(\.asExpected) { Self.exit(withError: ExitCode(ExitStatus.difference.rawValue)) }
+        if !verdicts.allSatisfy(\.asExpected) { Program.end(ExitStatus.difference.rawValue) }
       } catch {
         fail(error)
       }

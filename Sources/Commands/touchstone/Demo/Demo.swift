@@ -1,6 +1,7 @@
 // `touchstone demo`: the service and a simulated phone, from the first binding to a lockout and back.
 
 internal import ArgumentParser
+internal import CommandProgram
 internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
@@ -53,7 +54,7 @@ struct Demo: ParsableCommand {
       let hasPassed = await Self.tell(service, clock, dataDirectory: dataDirectory)
       service.stop(grace: .seconds(5)) {
         directory.remove()
-        Glibc.exit(hasPassed ? EXIT_SUCCESS : ExitStatus.wrongAnswer.rawValue)
+        Program.end(hasPassed ? EXIT_SUCCESS : ExitStatus.wrongAnswer.rawValue)
       }
     }
   }

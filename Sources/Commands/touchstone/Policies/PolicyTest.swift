@@ -1,6 +1,7 @@
 // `touchstone policy test`: runs decision tables against the policies of a configuration.
 
 internal import ArgumentParser
+internal import CommandProgram
 internal import DecisionTables
 internal import TouchstonePolicy
 internal import TouchstoneServer
@@ -28,7 +29,7 @@ extension Policy {
         let differences = tables.flatMap { file in file.tables.run().map { "\(file.path):\($0)" } }
         for line in differences { printLine(line) }
         printLine(Self.summary(of: tables, differences: differences.count))
-        if !differences.isEmpty { Self.exit(withError: ExitCode(ExitStatus.difference.rawValue)) }
+        if !differences.isEmpty { Program.end(ExitStatus.difference.rawValue) }
       } catch {
         fail(error)
       }
