@@ -93,6 +93,15 @@ def test_who_shows_no_known_key_is_refused_whatever_they_ask_for(guarded, shop_k
     assert caller_with(guarded.channel(), "shop", shop_key).get_settings("alice")
 
 
+def test_two_keys_in_one_call_are_no_key(guarded, shop_key):
+    fields = [("authorization", f"Bearer {shop_key.text}")] * 2
+    caller = caller_with(guarded.channel(), "shop")
+    with refused(UNAUTHENTICATED, reason="KEY_MALFORMED"):
+        caller.evaluations.CanEvaluatePolicy(
+            evaluation_pb2.CanEvaluatePolicyRequest(application_id="shop"), metadata=fields
+        )
+
+
 def test_the_command_makes_a_key_and_the_lines_for_it(start, tmp_path):
     key, lines = new_key("shop")
     text = f"callers:\n{lines}\n    applications: [shop]\n    methods: [TokenService/*]\n"

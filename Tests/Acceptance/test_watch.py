@@ -133,6 +133,19 @@ def test_draining_ends_it_and_says_where_to_go_on(start):
     assert server.process.wait(15) == 0
 
 
+def test_the_age_of_its_connection_ends_it_and_says_where_to_go_on(start):
+    server = start(configuration={"limits": {"connection_age": "1s", "connection_age_grace": "1m"}})
+    caller = new_caller(server)
+    caller.bind(Phone())
+    call = watch(caller)
+    last = next(call).event.sequence
+    with pytest.raises(grpc.RpcError) as raised:
+        while True:
+            last = next(call).event.sequence
+    assert raised.value.code() == grpc.StatusCode.UNAVAILABLE
+    assert raised.value.details().endswith(f"resume with after_sequence {last}")
+
+
 def test_a_deadline_ends_it(caller):
     request = administration_pb2.WatchEventsRequest(
         filter=administration_pb2.EventFilter(application_id=caller.application_id)

@@ -42,9 +42,11 @@ extension DecodingLimits {
       testDescription: "field number that is 1 in 32 bits", bytes: Wire.field(1 << 32 | 1, "a"), field: "",
       reason: "has an invalid field number"),
     Case(
-      testDescription: "group", bytes: Wire.key(9, 3) + Wire.key(9, 4), field: "", reason: "has the wrong wire type"),
-    Case(testDescription: "wire type 6", bytes: Wire.key(9, 6), field: "", reason: "has the wrong wire type"),
-    Case(testDescription: "wire type 7", bytes: Wire.key(1, 7), field: "", reason: "has the wrong wire type"),
+      testDescription: "group", bytes: Wire.key(9, 3) + Wire.key(9, 4), field: "9",
+      reason: "is a group, which is not read"),
+    Case(testDescription: "wire type 6", bytes: Wire.key(9, 6), field: "9", reason: "has the wrong wire type"),
+    Case(
+      testDescription: "wire type 7", bytes: Wire.key(1, 7), field: "application_id", reason: "has the wrong wire type"),
     Case(testDescription: "truncated key", bytes: [0x8A], field: "", reason: "is truncated"),
     Case(testDescription: "no length", bytes: Wire.key(1, 2), field: "application_id", reason: "is truncated"),
     Case(
@@ -77,10 +79,10 @@ extension DecodingLimits {
       testDescription: "bool as fixed32", bytes: Wire.field(4, Wire.key(5, 5) + [1, 0, 0, 0]),
       field: "posture.biometry_available", reason: "has the wrong wire type"),
     Case(
-      testDescription: "truncated unknown fixed64", bytes: Wire.key(99, 1) + [1, 2, 3], field: "",
+      testDescription: "truncated unknown fixed64", bytes: Wire.key(99, 1) + [1, 2, 3], field: "99",
       reason: "is truncated"),
     Case(
-      testDescription: "truncated unknown fixed32", bytes: Wire.key(99, 5) + [1], field: "", reason: "is truncated"),
+      testDescription: "truncated unknown fixed32", bytes: Wire.key(99, 5) + [1], field: "99", reason: "is truncated"),
   ]
 
   @Test(arguments: malformed) func `is refused`(_ malformed: Case) {

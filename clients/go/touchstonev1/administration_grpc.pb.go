@@ -68,7 +68,8 @@ type AdministrationServiceClient interface {
 	// behind; TOO_MANY_STREAMS, the caller has 64 open watches, or all callers have 256 (QuotaFailure says which); or too many
 	// reads, of this caller or in total, wait for their turns.
 	// UNAVAILABLE: the store failed, the caller has another name since a reload, the caller has the most watches and another one
-	// needs a place, or the server drains; resume on another server. The message of each end says after which sequence to resume.
+	// needs a place, the connection has reached its end, or the server drains; resume on another connection. The message of each end
+	// says after which sequence to resume.
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (AdministrationService_WatchEventsClient, error)
 	// Returns the answer that BeginEvaluation would give, and the rules behind it, without opening an evaluation. If
 	// begin.posture is absent and begin.binding_id is given, the service uses the binding's posture last seen and an unchanged
@@ -228,7 +229,8 @@ type AdministrationServiceServer interface {
 	// behind; TOO_MANY_STREAMS, the caller has 64 open watches, or all callers have 256 (QuotaFailure says which); or too many
 	// reads, of this caller or in total, wait for their turns.
 	// UNAVAILABLE: the store failed, the caller has another name since a reload, the caller has the most watches and another one
-	// needs a place, or the server drains; resume on another server. The message of each end says after which sequence to resume.
+	// needs a place, the connection has reached its end, or the server drains; resume on another connection. The message of each end
+	// says after which sequence to resume.
 	WatchEvents(*WatchEventsRequest, AdministrationService_WatchEventsServer) error
 	// Returns the answer that BeginEvaluation would give, and the rules behind it, without opening an evaluation. If
 	// begin.posture is absent and begin.binding_id is given, the service uses the binding's posture last seen and an unchanged

@@ -245,7 +245,8 @@ extension V1 {
     /// behind; TOO_MANY_STREAMS, the caller has 64 open watches, or all callers have 256 (QuotaFailure says which); or too many
     /// reads, of this caller or in total, wait for their turns.
     /// UNAVAILABLE: the store failed, the caller has another name since a reload, the caller has the most watches and another one
-    /// needs a place, or the server drains; resume on another server. The message of each end says after which sequence to resume.
+    /// needs a place, the connection has reached its end, or the server drains; resume on another connection. The message of each end
+    /// says after which sequence to resume.
     package static let watchEvents = WireMethod<WatchEventsRequest, WatchEventsResponse>(
       path: "/touchstone.v1.AdministrationService/WatchEvents", kind: .serverStreaming, idempotency: .noSideEffects)
 

@@ -18,7 +18,7 @@ struct FrameScanner {
   private static let streamMask: UInt32 = 0x7FFF_FFFF
 
   /// Until the next frame's header.
-  private var skippedBytes = prefaceBytes
+  private(set) var skippedBytes = prefaceBytes
   private var head: UInt64 = 0
   private var stream: UInt32 = 0
   private var headerCount = 0

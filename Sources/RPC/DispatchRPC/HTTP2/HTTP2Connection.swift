@@ -72,8 +72,8 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
     close(reason)
   }
 
-  /// Before nghttp2 sees the bytes. False when it must not.
-  func willReceive(_ bytes: UnsafeRawBufferPointer) -> Bool { true }
+  /// Before nghttp2 sees the bytes, which may be changed. False when it must not.
+  func willReceive(_ bytes: UnsafeMutableRawBufferPointer) -> Bool { true }
 
   /// The session's first output before it leaves: a server's SETTINGS (RFC 9113 §3.4).
   func willSendFirst(_ output: UnsafeMutableRawBufferPointer) {}
@@ -146,9 +146,9 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
     switch transport.receive(into: buffers.received) {
     case .bytes(let count):
       if transport.hasUnreadInput { scheduleAnotherRead() }
-      let bytes = UnsafeRawBufferPointer(rebasing: buffers.received[..<count])
+      let bytes = UnsafeMutableRawBufferPointer(rebasing: buffers.received[..<count])
       guard isOpen, willReceive(bytes) else { return }
-      let isWhole = session.receive(bytes)
+      let isWhole = session.receive(UnsafeRawBufferPointer(bytes))
       didReceive()
       if !isWhole {
         phase = .broken

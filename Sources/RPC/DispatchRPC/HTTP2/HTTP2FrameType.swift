@@ -20,4 +20,7 @@ struct HTTP2FrameType: RawRepresentable, Hashable, Sendable {
 enum HTTP2Flags {
   static let acknowledgement: UInt8 = 0x1
   static let endStream: UInt8 = 0x1
+  static let endHeaders: UInt8 = 0x4
+  static let padded: UInt8 = 0x8
+  static let priority: UInt8 = 0x20
 }

@@ -16,16 +16,19 @@ struct HTTP2Session: ~Copyable {
   let memory: UnsafeMutablePointer<SessionMemory>
 
   /// `callbacks` may be shared by all sessions of one kind.
-  static func server(callbacks: OpaquePointer) -> HTTP2Session {
-    HTTP2Session(callbacks: callbacks, makeSession: nghttp2_session_server_new3)
+  ///
+  /// - Parameter checksFields: false if the callbacks check requests by `RequestFieldRules`.
+  static func server(callbacks: OpaquePointer, checksFields: Bool) -> HTTP2Session {
+    HTTP2Session(callbacks: callbacks, checksFields: checksFields, makeSession: nghttp2_session_server_new3)
   }
 
   static func client(callbacks: OpaquePointer) -> HTTP2Session {
-    HTTP2Session(callbacks: callbacks, makeSession: nghttp2_session_client_new3)
+    HTTP2Session(callbacks: callbacks, checksFields: true, makeSession: nghttp2_session_client_new3)
   }
 
   private init(
     callbacks: OpaquePointer,
+    checksFields: Bool,
     makeSession: (
       UnsafeMutablePointer<OpaquePointer?>?, OpaquePointer?, UnsafeMutableRawPointer?, OpaquePointer?,
       UnsafeMutablePointer<nghttp2_mem>?
@@ -45,6 +48,7 @@ struct HTTP2Session: ~Copyable {
     nghttp2_option_set_max_settings(option, Self.settingsLimit)
     nghttp2_option_set_max_continuations(option, Self.continuationLimit)
     nghttp2_option_set_max_outbound_ack(option, Self.queuedAcknowledgementLimit)
+    nghttp2_option_set_no_http_messaging(option, checksFields ? 0 : 1)
     // Our `AbuseMonitor` counts resets, and others with them.
     nghttp2_option_set_stream_reset_rate_limit(option, .max, .max)
     let result = makeSession(&session, callbacks, nil, option, &functions)

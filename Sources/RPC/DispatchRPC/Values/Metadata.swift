@@ -48,6 +48,16 @@ public struct Metadata: Hashable, Sendable {
     return nil
   }
 
+  /// The texts of this name in their order, joined by ", " as one field's (RFC 9110 §5.3); `nil` if there is none.
+  public func joined(_ name: String) -> String? {
+    var joined: String?
+    for entry in entries where entry.name == name {
+      guard case .text(let value) = entry.value else { continue }
+      joined = joined.map { "\($0), \(value)" } ?? value
+    }
+    return joined
+  }
+
   public func firstBinary(_ name: String) -> [UInt8]? {
     for entry in entries where entry.name == name {
       if case .binary(let value) = entry.value { return value }

@@ -98,6 +98,13 @@ public protocol IncomingStream: IncomingContext {
   func finish()
   /// Runs `body` once on the event loop if the call ends without the handler; at once if it has already ended.
   func onCancel(_ body: @escaping @Sendable () -> Void)
+  /// Runs `body` once on the event loop when the caller's connection is about to end, and the call with it.
+  func onConnectionLeaving(_ body: @escaping @Sendable () -> Void)
+}
+
+extension IncomingStream {
+  /// A transport without connections does nothing.
+  public func onConnectionLeaving(_ body: @escaping @Sendable () -> Void) {}
 }
 
 extension RPCServerStream: IncomingStream {

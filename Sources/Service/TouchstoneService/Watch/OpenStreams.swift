@@ -49,6 +49,7 @@ final class OpenStreams<Member: OpenStream, Owner: Hashable & Sendable>: Sendabl
     case .refuse(.owner): throw .tooManyStreams(of: subject, limit: limits.callersPerOwner)
     case .refuse(.server): throw .tooManyStreams(of: .server, limit: limits.all)
     }
+    member.exchange.stream.onConnectionLeaving { [weak member] in member?.leave(.connectionLeaving) }
   }
 
   func remove(_ member: Member) {
@@ -69,6 +70,8 @@ extension RequestError.Reason {
 extension RequestError {
   fileprivate static let draining = RequestError(
     code: .unavailable, message: "the server is draining; try another one")
+  fileprivate static let connectionLeaving = RequestError(
+    code: .unavailable, message: "the connection has reached its end; call again on another one")
   fileprivate static let madeRoom = RequestError(
     code: .unavailable, message: "another caller needs the place of this call; call again")
 

@@ -92,8 +92,8 @@ public class RPCServerContext: @unchecked Sendable {
   public final var admittedCaller: String? { connection.caller }
   /// Decoded anew each time: keep it rather than ask twice.
   public final var metadata: Metadata { encodedMetadata.decoded() }
-  /// The first text of this name, which is in lower case: without decoding the rest.
-  public final func metadata(_ name: String) -> String? { encodedMetadata.decoded(name).first(name) }
+  /// The text of this name, which is in lower case: without decoding the rest. Several are joined by ", " (RFC 9110 §5.3).
+  public final func metadata(_ name: String) -> String? { encodedMetadata.decoded(name).joined(name) }
   public final var isCancelled: Bool { loadMarks().contains(.cancelled) }
 
   /// `body` runs once on the event loop when the call is cancelled before it was answered; at once if it already was. A second

@@ -45,6 +45,7 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
   var compression = RPCCompression.identity
   var isBodyDeferred = false
   private var isDelivering = false
+  private var leavingHandler: (@Sendable () -> Void)?
   var writableIsDue = false
   /// The bytes in `inbox`, as they count for the connection.
   private var countedBytes = 0
@@ -67,6 +68,17 @@ public final class RPCServerStream: RPCServerContext, @unchecked Sendable {
 
   /// False while so much waits for the client that a producer should wait for `.writable`.
   public var isWritable: Bool { quota.isWritable }
+
+  /// `body` runs once on the event loop when the connection takes no new calls any more: at its age, at the end of the client's
+  /// certificate, and when the server drains. At its grace's end the connection is cut, so a call that has no end of its own should end
+  /// with a status, and its client begins it again on another connection. A second `body` replaces the first.
+  public func onConnectionLeaving(_ body: @escaping @Sendable () -> Void) {
+    onLoop { stream in
+      guard stream.stream != nil else { return }
+      stream.leavingHandler = body
+      if stream.connection.life.isRefusing { stream.connectionIsLeaving() }
+    }
+  }
 
   /// Sends the headers at once, with this metadata; without this call the first message takes them along. Does nothing
   /// once they are sent. Metadata that does not fit into a header list of 8 KiB is left out.
@@ -135,6 +147,13 @@ extension RPCServerStream {
     settle()
   }
 
+  /// The handler runs outside of nghttp2's callbacks.
+  func connectionIsLeaving() {
+    guard let leavingHandler else { return }
+    self.leavingHandler = nil
+    loop.execute { leavingHandler() }
+  }
+
   func clientEnded() {
     inbox.end()
   }
@@ -142,6 +161,7 @@ extension RPCServerStream {
   /// Nothing more is read: the call has ended.
   func discardUnread() {
     events = nil
+    leavingHandler = nil
     inbox.discard()
     settle()
   }

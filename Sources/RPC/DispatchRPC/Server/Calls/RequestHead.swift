@@ -16,6 +16,8 @@ struct RequestHead {
   }
 
   enum HTTPRefusal: Equatable {
+    /// Its fields break HTTP/2's own rules (`RequestFieldRules`).
+    case badRequest
     case methodNotAllowed
     case unsupportedMediaType
   }

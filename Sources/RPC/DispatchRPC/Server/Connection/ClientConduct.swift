@@ -15,6 +15,7 @@ struct ClientConduct {
   private static let decentFrameBytes = 1_024
 
   private var scanner = FrameScanner()
+  private var longFields = LongFieldFilter()
   private var abuse: AbuseMonitor
   private var pings: PingStrikes
 
@@ -25,13 +26,24 @@ struct ClientConduct {
 
   // MARK: Frames that come
 
-  /// Counts the frames before nghttp2 spends anything on them.
-  mutating func received(_ bytes: UnsafeRawBufferPointer, at now: MonotonicTime, hasCalls: Bool) -> Offence? {
+  /// Counts the frames before nghttp2 spends anything on them, and shortens the fields that it cannot read.
+  mutating func received(_ bytes: UnsafeMutableRawBufferPointer, at now: MonotonicTime, hasCalls: Bool) -> Offence? {
     var offset = 0
-    while let header = scanner.next(in: bytes, from: &offset) {
+    if longFields.isActive { shortenFields(in: bytes, from: 0) }
+    while let header = scanner.next(in: UnsafeRawBufferPointer(bytes), from: &offset) {
       if let offence = received(header, at: now, hasCalls: hasCalls) { return offence }
+      longFields.frameBegan(header)
+      if longFields.isActive { shortenFields(in: bytes, from: offset) }
     }
     return nil
+  }
+
+  /// - Parameter offset: where the present frame's payload goes on.
+  private mutating func shortenFields(in bytes: UnsafeMutableRawBufferPointer, from offset: Int) {
+    let end = min(offset + scanner.skippedBytes, bytes.count)
+    longFields.rewrite(
+      UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<end]),
+      isFrameComplete: end - offset == scanner.skippedBytes)
   }
 
   @inline(__always)

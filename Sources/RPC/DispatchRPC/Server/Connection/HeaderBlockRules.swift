@@ -2,8 +2,11 @@
 
 /// Follows one connection's header blocks, of which one comes at a time.
 struct HeaderBlockRules {
-  /// A header list this many times the announced limit is a bomb: it ends the connection, and with it the decoding.
-  private static let bombFactor = 4
+  /// A header list this many times the announced limit is a bomb: it ends the connection, and with it the decoding. No list is so large
+  /// without repeating indexed fields: nghttp2 takes 144 KiB in frames of a block, and Huffman's code makes 230 KiB of them at most.
+  private static let bombFactor = 16
+  /// Beyond the limit, each such multiple of it costs the client as much as an invalid frame, so that decoding is bounded, too.
+  private static let costFactor = 4
 
   /// As announced.
   let limitBytes: Int
@@ -40,8 +43,8 @@ struct HeaderBlockRules {
 
   enum OnField: Equatable {
     case accepted
-    /// The first field that does not fit.
-    case exceedsLimit
+    /// The first field that does not fit, or one of many more bytes that are decoded for nothing.
+    case costs
     case isBomb
   }
 
@@ -52,6 +55,7 @@ struct HeaderBlockRules {
     blockBytes += bytes
     if blockBytes <= limitBytes { return .accepted }
     if blockBytes > limitBytes * Self.bombFactor { return .isBomb }
-    return before <= limitBytes ? .exceedsLimit : .accepted
+    let cost = limitBytes * Self.costFactor
+    return before <= limitBytes || before / cost < blockBytes / cost ? .costs : .accepted
   }
 }

@@ -24,6 +24,9 @@ extension ServerConnection {
         sendStatus(.deadlineExceeded, "the deadline passed", on: stream)
       }
     case .answered:
+      // An answer of this round leaves first: it is on time.
+      if writeIsDue { write() }
+      guard isOpen, session.userData(ofStream: id) != nil else { return }
       session.submitReset(.cancel, stream: id)
       scheduleWrite()
     }

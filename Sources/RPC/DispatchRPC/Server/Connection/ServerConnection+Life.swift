@@ -42,6 +42,11 @@ extension ServerConnection {
     case .refuseNewStreams:
       session.submitGoaway(.noError)
       scheduleWrite()
+      var current = streams.first
+      while let stream = current {
+        current = stream.pointee.next
+        stream.pointee.streaming?.connectionIsLeaving()
+      }
     case .probe:
       session.submitPing(Self.keepalivePing)
       scheduleWrite()

@@ -21,6 +21,9 @@ extension ServerConnection {
     case .http(let refusal):
       buffers.headerBlock.removeAll()
       switch refusal {
+      case .badRequest:
+        record(.invalidFrame)
+        buffers.headerBlock.add(":status", "400")
       case .methodNotAllowed:
         buffers.headerBlock.add(":status", "405")
         buffers.headerBlock.add("allow", "POST")

@@ -6,6 +6,7 @@ extension ServerConnection {
     switch headerBlocks.begin(stream: id) {
     case .newStream:
       if life.isRefusing { record(.reset) }
+      if fieldRules != nil { fieldRules = RequestFieldRules() }
     case .knownStream:
       if session.userData(ofStream: id) == nil { record(.invalidFrame) }
     case .skippedStream:
@@ -15,24 +16,27 @@ extension ServerConnection {
 
   /// Trailers' fields are counted and passed over: a request's mean nothing to us, but to decode them is work.
   func headerReceived(_ id: Int32, _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
-    let verdict = headerBlocks.add(fieldOf: RequestHead.listBytes(ofField: name, value))
     if let stream = streams.opening, stream.pointee.id == id {
+      fieldRules?.add(name, value)
       stream.pointee.head.add(name, value, limit: headerBlocks.limitBytes) { routes.find($0) }
-    } else if verdict == .exceedsLimit {
-      record(.invalidFrame)
     }
-    if verdict == .isBomb { terminate(.enhanceYourCalm, "header_list_too_large") }
+    switch headerBlocks.add(fieldOf: RequestHead.listBytes(ofField: name, value)) {
+    case .accepted: break
+    case .costs: record(.invalidFrame)
+    case .isBomb: terminate(.enhanceYourCalm, "header_list_too_large")
+    }
   }
 
   func headersReceived(_ stream: Stream) {
     streams.opened()
     stream.pointee.metadataBytes = stream.pointee.head.metadata.byteCount
     metadataBytesChanged(by: stream.pointee.metadataBytes)
-    let refusal = stream.pointee.head.refusal()
+    let refusal = fieldRules?.isMalformed == true ? .http(.badRequest) : stream.pointee.head.refusal()
     if refusal?.isOfCall ?? true { observeBegin(stream) }
     if let refusal {
-      if stream.pointee.head.isTooLarge { record(.invalidFrame) }
       refuse(stream, refusal)
+    } else if stream.pointee.head.timeout == 0 {
+      refuse(stream, .deadlineExceeded, "the deadline passed before the call arrived")
     } else if buffered.metadata > server.configuration.maxBufferedMetadataBytesPerConnection {
       refuse(stream, .resourceExhausted, "the connection's unfinished requests have too much metadata")
     } else {

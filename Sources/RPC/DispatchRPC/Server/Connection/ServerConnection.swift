@@ -40,6 +40,8 @@ final class ServerConnection: HTTP2Connection {
   @exclusivity(unchecked) var life: ConnectionLife
   @exclusivity(unchecked) var conduct: ClientConduct
   @exclusivity(unchecked) var headerBlocks: HeaderBlockRules
+  /// Of the request whose fields are coming in; `nil` if nghttp2 checks them.
+  @exclusivity(unchecked) var fieldRules: RequestFieldRules?
   @exclusivity(unchecked) var streams = ServerStreamList()
   @exclusivity(unchecked) var ready = ReadyStreams()
   @exclusivity(unchecked) var buffered = BufferedBytes()
@@ -56,8 +58,10 @@ final class ServerConnection: HTTP2Connection {
     life = ConnectionLife(ConnectionLife.Bounds(configuration), acceptedAt: now, jitter: .random())
     conduct = ClientConduct(configuration, now: now)
     headerBlocks = HeaderBlockRules(limitBytes: configuration.maxHeaderListBytes)
+    fieldRules = peer.address.isUnix ? RequestFieldRules() : nil
     super.init(
-      loop: server.loop, transport: transport, session: .server(callbacks: ServerCallbacks.table))
+      loop: server.loop, transport: transport,
+      session: .server(callbacks: ServerCallbacks.table, checksFields: fieldRules == nil))
   }
 
   /// False when the connection cannot be served.
@@ -116,7 +120,7 @@ final class ServerConnection: HTTP2Connection {
     HTTP2SettingsFrame.set(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, to: limit, in: output)
   }
 
-  override func willReceive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  override func willReceive(_ bytes: UnsafeMutableRawBufferPointer) -> Bool {
     punish(conduct.received(bytes, at: loop.now, hasCalls: !streams.isEmpty))
     return isOpen
   }
