@@ -4,17 +4,19 @@ import contextlib
 import signal
 import socket
 import sqlite3
+import threading
 
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from support.caller import Caller
+from support.caller import Caller, new_caller
 from support.certificates import Authority
 from support.credentials import Key, caller_with
+from support.phone import Phone
 from support.server import run
 from support.stores import of_sqlite
-from support.stubs import METHODS
+from support.stubs import METHODS, evaluation_pb2
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -95,6 +97,22 @@ def test_a_store_that_cannot_write_is_noticed_without_a_call(start):
         other.execute("ROLLBACK")
         assert next(watch).status == SERVING
     watch.cancel()
+
+
+@of_sqlite
+def test_a_short_lock_of_another_process_fails_no_call(start):
+    """As tools for backup and replication hold one."""
+    server = start()
+    caller, phone = new_caller(server), Phone()
+    caller.bind(phone)
+    path = server.data_directory / "touchstone.db"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        for _ in range(5):
+            other.execute("BEGIN IMMEDIATE")
+            unlocked = threading.Timer(0.03, lambda: other.execute("ROLLBACK"))
+            unlocked.start()
+            assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
+            unlocked.join()
 
 
 #: What the strangers of one address may have open, in all.

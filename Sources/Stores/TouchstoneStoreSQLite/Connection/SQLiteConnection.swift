@@ -5,7 +5,12 @@ internal import Glibc
 
 /// Confined to one thread at a time (opened without SQLite's own mutex): its owner is a queue or a lock.
 final class SQLiteConnection {
+  /// The time that a writer waits for another process's lock: tools for backup and replication hold one for some 20 ms. Calls wait
+  /// meanwhile, so it is short.
+  private static let lockWaitMilliseconds: Int32 = 250
+
   let pointer: OpaquePointer
+  private let lockWaitMilliseconds: Int32
   /// Frames in the write-ahead log after this connection's latest commit.
   private let walFrameCount = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
 
@@ -39,6 +44,9 @@ final class SQLiteConnection {
     }
     pointer = opened
     walFrameCount.initialize(to: 0)
+    // Readers need no lock that a process holds for long, and event loops wait for some of them.
+    lockWaitMilliseconds = access == .readWrite ? Self.lockWaitMilliseconds : 0
+    try check(sqlite3_busy_timeout(pointer, lockWaitMilliseconds))
   }
 
   deinit {
@@ -106,7 +114,7 @@ final class SQLiteConnection {
   /// Fails where a reader needs the log, and needs it for longer than may be waited; commits wait, too.
   func emptyLog(waitMilliseconds: Int32 = 0) throws(SQLiteError) {
     try check(sqlite3_busy_timeout(pointer, waitMilliseconds))
-    defer { sqlite3_busy_timeout(pointer, 0) }
+    defer { sqlite3_busy_timeout(pointer, lockWaitMilliseconds) }
     try check(sqlite3_wal_checkpoint_v2(pointer, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil))
     // Cached pages still have what `ClearingFileSystem` keeps out of the file, and would bring it into the log again.
     try check(sqlite3_db_release_memory(pointer))
