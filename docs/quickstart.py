@@ -11,7 +11,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from touchstone.v1 import bindings_pb2, bindings_pb2_grpc, evaluation_pb2, evaluation_pb2_grpc
 from touchstone.v1 import secrets_pb2, secrets_pb2_grpc, tokens_pb2, tokens_pb2_grpc, types_pb2
 
-channel = grpc.insecure_channel(sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:7443")
+target = sys.argv[1] if len(sys.argv) > 1 else "127.0.0.1:7443"
+channel = grpc.insecure_channel(target, [("grpc.enable_http_proxy", 0)])  # no proxy gets a call in plaintext
 bindings, evaluations = bindings_pb2_grpc.BindingServiceStub(channel), evaluation_pb2_grpc.EvaluationServiceStub(channel)
 secrets, tokens = secrets_pb2_grpc.SecretServiceStub(channel), tokens_pb2_grpc.TokenServiceStub(channel)
 

@@ -38,12 +38,23 @@ with touchstone.Client(target, application_id="shop", credentials=credentials, k
 """
 
 
+#: The oldest runtimes that pyproject.toml names.
+OLDEST = ("grpcio==1.60.2", "protobuf==5.26.1")
+
+
 @pytest.fixture(scope="session")
 def python(wheel, tmp_path_factory):
     return installed(tmp_path_factory.mktemp("environment"), wheel)
 
 
-def test_the_login_of_its_readme_runs_from_the_installed_wheel(shop, python, tmp_path):
+@pytest.fixture(scope="session")
+def old_python(wheel, tmp_path_factory):
+    return installed(tmp_path_factory.mktemp("environment"), wheel, *OLDEST, constraints=())
+
+
+@pytest.mark.parametrize("environment", ["python", "old_python"])
+def test_the_login_of_its_readme_runs_from_the_installed_wheel(shop, request, environment, tmp_path):
+    python = request.getfixturevalue(environment)
     login = code_of(README, "python")
     assert len(login.strip().splitlines()) <= 15
     program = tmp_path / "program.py"
@@ -85,7 +96,26 @@ def test_wrong_fields_are_named(client):
     with pytest.raises(touchstone.InvalidArgument) as raised:
         client.begin_evaluation(policy="login", binding_id="", localized_reason="", posture={"platform": "ios"})
     assert "localized_reason" in raised.value.fields and "posture.os_version" in raised.value.fields
-    assert "localized_reason: " in str(raised.value)
+    assert str(raised.value).count("localized_reason: ") == 1
+
+
+def test_its_methods_are_documented(client):
+    assert "attempt" in client.submit_attempt.__doc__ and client.submit_attempt.__name__ == "submit_attempt"
+    assert all(getattr(touchstone.Client, name).__doc__ for name in dir(touchstone.Client) if not name.startswith("_"))
+
+
+def test_its_application_is_that_of_a_filter_and_of_an_explanation(shop, client):
+    assert {event.application_id for event in client.list_events().events} == {"shop"}
+    assert client.list_events(filter={"kinds": ["binding."]}).events[0].kind == "binding.created"
+    with pytest.raises(touchstone.PermissionDenied):
+        client.list_events(filter={"application_id": "bank"})
+    begin = {"policy": "login", "binding_id": shop.phone.binding.binding_id, "posture": shop.phone.posture()}
+    assert client.explain_evaluation(begin=begin).answer
+
+
+def test_a_service_configuration_of_the_callers_is_refused_and_not_ignored():
+    with pytest.raises(ValueError, match="balancing"):
+        touchstone.Client("localhost:1", options=[("grpc.service_config", "{}")])
 
 
 def test_a_refusal_has_its_reason_and_a_text_in_the_persons_language(shop, client):
@@ -209,11 +239,36 @@ def failing():
         port = server.add_insecure_port("127.0.0.1:0")
         server.start()
         servers.append(server)
-        return handler, touchstone.Client(f"127.0.0.1:{port}", application_id="shop")
+        client = touchstone.Client(f"127.0.0.1:{port}", application_id="shop")
+        client.target = f"127.0.0.1:{port}"
+        return handler, client
 
     yield start
     for server in servers:
         server.stop(None)
+
+
+def test_no_proxy_of_the_environment_gets_a_call_in_plaintext(failing, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        for name in ("http_proxy", "https_proxy", "grpc_proxy"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        handler, client = failing(grpc.StatusCode.ABORTED)
+        with client:
+            client.get_signing_keys()
+        proxy.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            proxy.accept()
+    assert handler.calls == {"GetSigningKeys": 2}
+
+
+@pytest.mark.parametrize(("balancing", "serving"), [("", 1), ("round_robin", 2)])
+def test_calls_are_shared_among_replicas_if_that_is_wanted(failing, balancing, serving):
+    replicas = [failing(grpc.StatusCode.ABORTED) for _ in range(2)]
+    addresses = ",".join(client.target for _, client in replicas)
+    with touchstone.Client(f"ipv4:{addresses}", application_id="shop", balancing=balancing) as client:
+        for _ in range(20):
+            client.get_signing_keys()
+    assert sum("GetSigningKeys" in handler.calls for handler, _ in replicas) == serving
 
 
 def test_only_a_method_that_may_happen_twice_is_repeated_after_unavailable(failing):
@@ -284,7 +339,6 @@ def test_unreadable_details_are_treated_as_absent():
 def test_messages_may_be_dictionaries_and_enumerations_names(shop, client):
     explained = client.explain_evaluation(
         begin={
-            "application_id": "shop",
             "policy": "login",
             "binding_id": shop.phone.binding.binding_id,
             "posture": shop.phone.posture(),

@@ -40,6 +40,8 @@ type settings struct {
 	tls     *tls.Config
 	timeout time.Duration
 	dial    []grpc.DialOption
+	// balancing is gRPC's name of a policy; empty for all calls to one address.
+	balancing string
 }
 
 // WithKey sends the caller's key, as `touchstone callers new-key` printed it. It is never sent to another machine in plaintext.
@@ -52,7 +54,12 @@ func WithTLS(config *tls.Config) Option { return func(s *settings) { s.tls = con
 // WithTimeout bounds each unary call whose context has no deadline, with all retries. The default is 10 seconds.
 func WithTimeout(timeout time.Duration) Option { return func(s *settings) { s.timeout = timeout } }
 
-// WithDialOptions hands options to gRPC.
+// WithBalancing shares calls among the target's addresses by gRPC's policy of that name: "round_robin" for replicas. gRPC for Go finds all
+// addresses of a name if the target is "dns:///host:port". Without this option all calls go to one address that answers.
+func WithBalancing(policy string) Option { return func(s *settings) { s.balancing = policy } }
+
+// WithDialOptions hands options to gRPC, which take the place of the client's own: a service configuration given here also replaces
+// which calls are repeated.
 func WithDialOptions(options ...grpc.DialOption) Option {
 	return func(s *settings) { s.dial = append(s.dial, options...) }
 }
@@ -70,7 +77,7 @@ func Dial(target string, options ...Option) (*Client, error) {
 		return nil, errors.New("touchstone: the key has a line break or another character that no header has")
 	}
 	dial := []grpc.DialOption{
-		grpc.WithDefaultServiceConfig(serviceConfig()),
+		grpc.WithDefaultServiceConfig(serviceConfig(s.balancing)),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithUserAgent("touchstone-client-go"),
 		grpc.WithUnaryInterceptor(s.unary),
@@ -78,7 +85,8 @@ func Dial(target string, options ...Option) (*Client, error) {
 	}
 	if s.tls == nil {
 		// Also in later versions of gRPC, which have another way to say it.
-		dial = append(dial, grpc.WithInsecure())
+		// A proxy of the environment would get the key.
+		dial = append(dial, grpc.WithInsecure(), grpc.WithNoProxy())
 	} else {
 		dial = append(dial, grpc.WithTransportCredentials(credentials.NewTLS(s.tls)))
 	}

@@ -42,7 +42,10 @@ func (e *Error) Error() string {
 	text += ": " + e.Message
 	problems := make([]string, 0, len(e.Fields))
 	for field, problem := range e.Fields {
-		problems = append(problems, fmt.Sprintf("; %s: %s", field, problem))
+		// The service's message names the first wrong fields, too.
+		if named := fmt.Sprintf("%s: %s", field, problem); !strings.Contains(e.Message, named) {
+			problems = append(problems, "; "+named)
+		}
 	}
 	sort.Strings(problems)
 	return text + strings.Join(problems, "")

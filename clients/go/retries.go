@@ -35,17 +35,21 @@ type methodConfig struct {
 	RetryPolicy retryPolicy  `json:"retryPolicy"`
 }
 
-// serviceConfig says which calls gRPC repeats (gRFC A6), by the promises of the .proto files. A call that ended with ABORTED had no effect.
+// serviceConfig says how gRPC picks an address, and which calls it repeats (gRFC A6), by the promises of the .proto files. A call that ended with ABORTED had no effect.
 // One that ended with UNAVAILABLE may have had one: it is repeated only if the method's idempotency_level allows that.
-func serviceConfig() string {
-	config, err := json.Marshal(map[string]interface{}{
+func serviceConfig(balancing string) string {
+	fields := map[string]interface{}{
 		"methodConfig": []methodConfig{
 			{repeatable(), retry("ABORTED", "UNAVAILABLE")},
 			{[]methodName{{}}, retry("ABORTED")},
 		},
 		// Fewer retries while most calls fail.
 		"retryThrottling": map[string]float64{"maxTokens": 10, "tokenRatio": 0.1},
-	})
+	}
+	if balancing != "" {
+		fields["loadBalancingConfig"] = []map[string]struct{}{{balancing: {}}}
+	}
+	config, err := json.Marshal(fields)
 	if err != nil {
 		panic(err) // strings and numbers can be marshalled
 	}

@@ -15,10 +15,10 @@ CONSTRAINTS = ROOT / "Tests/Acceptance/requirements.txt"
 INSTALL_SECONDS = 300
 
 
-def installed(directory, *packages):
+def installed(directory, *packages, constraints=("--constraint", CONSTRAINTS)):
     """The interpreter of a new environment that has the packages and what they require, and nothing else."""
     subprocess.run([sys.executable, "-m", "venv", directory], check=True, timeout=INSTALL_SECONDS)
     python = directory / "bin/python"
-    options = ["--quiet", "--disable-pip-version-check", "--constraint", CONSTRAINTS]
+    options = ["--quiet", "--disable-pip-version-check", *constraints]
     subprocess.run([python, "-m", "pip", "install", *options, *packages], check=True, timeout=INSTALL_SECONDS)
     return python

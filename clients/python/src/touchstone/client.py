@@ -13,10 +13,15 @@ from google.protobuf.message import Message
 
 from .errors import Error
 from .v1 import administration_pb2 as administration
+from .v1 import administration_pb2_grpc as administration_grpc
 from .v1 import bindings_pb2 as bindings
+from .v1 import bindings_pb2_grpc as bindings_grpc
 from .v1 import evaluation_pb2 as evaluation
+from .v1 import evaluation_pb2_grpc as evaluation_grpc
 from .v1 import secrets_pb2 as secrets
+from .v1 import secrets_pb2_grpc as secrets_grpc
 from .v1 import tokens_pb2 as tokens
+from .v1 import tokens_pb2_grpc as tokens_grpc
 
 Fields = ParamSpec("Fields")
 Answer = TypeVar("Answer", bound=Message)
@@ -29,6 +34,16 @@ _METHODS = {
     for method in service.methods
 }
 
+#: The comments of the .proto files, by the methods' names.
+_COMMENTS = {
+    name: documented.__doc__ or ""
+    for module in (administration_grpc, bindings_grpc, evaluation_grpc, secrets_grpc, tokens_grpc)
+    for servicer in vars(module).values()
+    if isinstance(servicer, type) and servicer.__name__.endswith("Servicer")
+    for name, documented in vars(servicer).items()
+    if name in _METHODS
+}
+
 
 class _Method(Generic[Fields, Answer]):
     """A method of the API, as a method of `Client` whose keyword arguments are the request's fields."""
@@ -38,19 +53,40 @@ class _Method(Generic[Fields, Answer]):
 
     def __set_name__(self, owner: type, name: str) -> None:
         method = _METHODS["".join(word.capitalize() for word in name.split("_"))]
+        self.name, self.__doc__ = name, _COMMENTS[method.name]
         self.path = f"/{method.containing_service.full_name}/{method.name}"
         self.has_application = "application_id" in method.input_type.fields_by_name
+        # `begin` of an explanation, and the `filter` of events.
+        self.nested_applications = [
+            (field.name, field.message_type._concrete_class)
+            for field in method.input_type.fields
+            if field.message_type and "application_id" in field.message_type.fields_by_name
+        ]
 
     @overload
     def __get__(self, client: None, owner: type) -> _Method[Fields, Answer]: ...
     @overload
     def __get__(self, client: Client, owner: type) -> Callable[Fields, Answer]: ...
     def __get__(self, client: Client | None, owner: type) -> Any:
-        return self if client is None else lambda **fields: self.call(client, self.filled(client, fields))
+        if client is None:
+            return self
+
+        def method(**fields: Any) -> Any:
+            return self.call(client, self.filled(client, fields))
+
+        method.__name__, method.__doc__ = self.name, self.__doc__
+        return method
 
     def filled(self, client: Client, fields: dict[str, Any]) -> Message:
-        if self.has_application and client.application_id:
-            fields.setdefault("application_id", client.application_id)
+        if client.application_id:
+            if self.has_application:
+                fields.setdefault("application_id", client.application_id)
+            for name, message in self.nested_applications:
+                given = fields.get(name) or {}
+                nested = message(**given) if isinstance(given, dict) else given
+                if not nested.application_id:
+                    fields[name] = message(application_id=client.application_id)
+                    fields[name].MergeFrom(nested)
         return self.request(**fields)  # type: ignore[call-arg]
 
     def call(self, client: Client, request: Message) -> Any:
@@ -146,30 +182,38 @@ class Client:
         key: str = "",
         timeout: float = 10,
         languages: str = "",
+        balancing: str = "",
         options: Sequence[tuple[str, Any]] = (),
         interceptors: Sequence[Any] = (),
     ):
         """Connects at the first call.
 
-        - target: "host:port", "unix:path", or another name of gRPC's.
-        - application_id: for each request that has the field and does not set it.
+        - target: "host:port", "unix:path", or another name of gRPC's: "dns:///touchstone:7443" for all addresses of a name, and
+          "ipv4:10.0.0.1:7443,10.0.0.2:7443" for a list.
+        - application_id: for each request that has the field, or has it in `filter` or `begin`, and does not set it.
         - credentials: of `grpc.ssl_channel_credentials(roots, private_key, certificate_chain)`. Without them calls go in plaintext,
           which the service takes on its own machine alone.
         - key: the caller's, as `touchstone callers new-key` printed it. It is never sent to another machine in plaintext.
         - timeout: seconds from a call to its answer, with all retries.
         - languages: of texts for the person, as in Accept-Language: "zh-Hans, en;q=0.5".
-        - options: of the channel, in gRPC's words.
+        - balancing: gRPC's name of a way to share calls among the target's addresses: "round_robin" for replicas. Without it all calls
+          go to one address that answers.
+        - options: of the channel, in gRPC's words. Calls are repeated by a service configuration of the client's own, so
+          "grpc.service_config" is refused. No HTTP proxy of the environment gets a call in plaintext, because it would get the key.
         - interceptors: of gRPC, which take each call: to count calls, or to send the header of a trace.
         """
         if key and credentials is None and not _is_local(target):
             raise ValueError(f"no key is sent to {target} in plaintext: give the client credentials")
+        if any(name == "grpc.service_config" for name, _ in options):
+            raise ValueError("the client has a service configuration of its own: use balancing, or grpc itself")
         _require_header("key", key)
         _require_header("languages", languages)
         self.application_id, self.timeout, self.languages, self._key = application_id, timeout, languages, key
         channel_options = [
-            ("grpc.service_config", json.dumps(service_config())),
+            ("grpc.service_config", json.dumps(service_config(balancing))),
             ("grpc.service_config_disable_resolution", 1),
             ("grpc.primary_user_agent", "touchstone-client-python"),
+            *([("grpc.enable_http_proxy", 0)] if credentials is None else []),
             *options,
         ]
         self._channel: Any = (
@@ -204,8 +248,8 @@ class Client:
         return key + ([("accept-language", self.languages)] if self.languages else [])
 
 
-def service_config() -> dict[str, Any]:
-    """Which calls gRPC repeats (gRFC A6), by the promises of the .proto files.
+def service_config(balancing: str = "") -> dict[str, Any]:
+    """Returns how gRPC picks an address, and which calls it repeats (gRFC A6), by the promises of the .proto files.
 
     A call that ended with ABORTED had no effect. One that ended with UNAVAILABLE may have had one: it is repeated only if the method's
     `idempotency_level` allows that.
@@ -216,6 +260,7 @@ def service_config() -> dict[str, Any]:
         if method.GetOptions().idempotency_level != MethodOptions.IDEMPOTENCY_UNKNOWN
     ]
     return {
+        **({"loadBalancingConfig": [{balancing: {}}]} if balancing else {}),
         "methodConfig": [
             {"name": again, "retryPolicy": _retry("ABORTED", "UNAVAILABLE")},
             {"name": [{}], "retryPolicy": _retry("ABORTED")},

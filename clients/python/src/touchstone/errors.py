@@ -55,7 +55,9 @@ class Error(Exception):
 
     @property
     def description(self) -> str:
-        fields = "".join(f"; {field}: {problem}" for field, problem in self.fields.items())
+        # The service's message names the first wrong fields, too.
+        others = {field: problem for field, problem in self.fields.items() if f"{field}: {problem}" not in self.message}
+        fields = "".join(f"; {field}: {problem}" for field, problem in others.items())
         return f"{self.code.name}{f' ({self.reason})' if self.reason else ''}: {self.message}{fields}"
 
     @classmethod
