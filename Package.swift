@@ -173,7 +173,7 @@ let package = Package(
       dependencies: [
         "CommandProgram", "ServiceDestination", "TerminalText",
         "TouchstoneServer", "TouchstoneService", "TouchstoneStore", "TouchstoneArchive", "TouchstonePolicy",
-        "SettingFiles", "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec",
+        "SettingFiles", "FilePermissions", "TouchstoneCrypto", "TouchstoneClient", "TouchstoneCodec",
         "DispatchRPC", "SimulatedPhone", "DecisionTables", "TouchstoneAttestation", "CProcess",
         argumentParser,
         .product(name: "Logging", package: "swift-log"),

@@ -1,6 +1,7 @@
 """`touchstone backup` and `restore`: whole, beside a running service; what was used does not come back (R28, R35, R39)."""
 
 import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -23,6 +24,7 @@ pytestmark = of_sqlite
 CORRUPT = 65
 UNWRITABLE = 73
 NEWER_SCHEMA = 76
+UNPROTECTED = 77
 
 APPLICATION = "shop"
 
@@ -46,9 +48,10 @@ def restore(start, tmp_path):
         nonlocal count
         count += 1
         directory = tmp_path / f"restored-{count}"
+        directory.mkdir(mode=0o700)
+        shutil.copytree(origin.data_directory / "keys", directory / "keys")
         ended = run("restore", "--from", file, "--data-dir", directory)
         assert (ended.returncode, ended.stderr) == (0, "")
-        shutil.copytree(origin.data_directory / "keys", directory / "keys")
         return start(directory.name)
 
     return restore
@@ -104,7 +107,83 @@ def test_a_backup_is_for_its_owner_alone_and_tells_where_the_log_ends(start, tmp
     assert "whole: 1 binding, 0 devices, 0 evaluations, 1 profile, 0 tokens, 1 used ticket\n" in said
     assert caller.events()[-1].hash.hex() in said
     assert f"{server.data_directory}/keys" in said
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "data"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "copy.signature", "data"]
+    assert hashlib.sha256((tmp_path / "copy").read_bytes()).hexdigest() in said
+    assert (tmp_path / "copy.signature").stat().st_mode & 0o777 == 0o600
+
+
+def swap_owners(copy):
+    """Makes one person's phone another's."""
+    with contextlib.closing(sqlite3.connect(copy)) as database:
+        database.execute("UPDATE bindings SET profile_id = ?", ("victim",))
+        database.commit()
+
+
+def sign_by_another_key(copy):
+    signature = copy.with_name(copy.name + ".signature")
+    lines = signature.read_text().splitlines()
+    lines[2] = "audit key " + "A" * 43
+    signature.write_text("\n".join(lines) + "\n")
+
+
+def forge(copy):
+    signature = copy.with_name(copy.name + ".signature")
+    signature.write_text(re.sub("sha256 .*", f"sha256 {hashlib.sha256(copy.read_bytes()).hexdigest()}", signature.read_text()))
+
+
+CHANGES = {
+    "a row": (swap_owners, CORRUPT, "is not as it was made"),
+    "a row and its digest": (lambda copy: (swap_owners(copy), forge(copy)), CORRUPT, "is forged"),
+    "the key": (sign_by_another_key, UNPROTECTED, "is not among the given keys"),
+    "no signature": (lambda copy: copy.with_name(copy.name + ".signature").unlink(), CORRUPT, "--unsigned"),
+    "an empty signature": (lambda copy: copy.with_name(copy.name + ".signature").write_text(""), CORRUPT, "is no signature"),
+    "the mode": (lambda copy: copy.chmod(0o666), UNPROTECTED, "lets other users change it"),
+    "the directory's mode": (lambda copy: copy.parent.chmod(0o777), UNPROTECTED, "lets other users change it"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_backup_is_not_restored(start, tmp_path, change):
+    """Write access to records is write access to accounts."""
+    spoil, status, complaint = CHANGES[change]
+    server = start()
+    new_caller(server, APPLICATION).bind(Phone())
+    (tmp_path / "backups").mkdir()
+    back_up(server, tmp_path / "backups/copy")
+    spoil(tmp_path / "backups/copy")
+    keys = server.data_directory / "keys"
+    ended = run("restore", "--from", tmp_path / "backups/copy", "--data-dir", tmp_path / "restored", "--keys", keys)
+    assert (ended.returncode, complaint in ended.stderr) == (status, True), ended.stderr
+    assert not (tmp_path / "restored").exists()
+
+
+def test_a_backup_of_an_earlier_version_is_restored_if_that_is_said(start, tmp_path):
+    server = start()
+    back_up(server, tmp_path / "copy")
+    (tmp_path / "copy.signature").unlink()
+    ended = run("restore", "--from", tmp_path / "copy", "--data-dir", tmp_path / "restored", "--unsigned")
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_no_backup_is_made_where_others_could_change_it(start, tmp_path):
+    server = start()
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    ended = run("backup", "--data-dir", server.data_directory, "--to", tmp_path / "open")
+    assert (ended.returncode, "lets other users change it" in ended.stderr) == (UNPROTECTED, True)
+    assert not list((tmp_path / "open").iterdir())
+
+
+def test_the_configuration_says_where_the_keys_are(start, tmp_path):
+    server = start()
+    keys = (server.data_directory / "keys").rename(tmp_path / "keys")
+    assert run("backup", "--data-dir", server.data_directory, "--to", tmp_path / "copy").returncode == UNPROTECTED
+    configuration = tmp_path / "touchstone.yaml"
+    configuration.write_text(f"keys: {keys}\n")
+    for command in (("backup", "--to"), ("restore", "--from")):
+        directory = server.data_directory if command[0] == "backup" else tmp_path / "restored"
+        ended = run(*command, tmp_path / "copy", "--data-dir", directory, "--config", configuration)
+        assert ended.returncode == 0, ended.stderr
 
 
 def test_a_backup_of_a_service_that_was_killed_has_its_last_word(start, restore, tmp_path):
@@ -142,8 +221,9 @@ def test_a_directory_takes_one_backup_after_the_other(start, tmp_path):
     directory = tmp_path / "backups"
     directory.mkdir()
     back_up(server, directory)
-    (made,) = directory.iterdir()
+    made, signature = sorted(directory.iterdir())
     assert re.fullmatch(r"touchstone-\d{8}T\d{6}Z\.db", made.name)
+    assert signature.name == made.name + ".signature"
 
 
 def assert_no_backup(*arguments, says):
@@ -175,16 +255,19 @@ def test_what_a_killed_backup_left_goes_with_the_next_one(start, tmp_path):
         os.utime(path, (time.time() - 2 * 86_400,) * 2)
     back_up(server, directory)
     (made,) = directory.glob("touchstone-*.db")
-    assert set(directory.iterdir()) == {made, running, *left[1:]}
+    signature = made.with_name(made.name + ".signature")
+    assert set(directory.iterdir()) == {made, signature, running, *left[1:]}
     back_up(server, directory / "copy")
-    assert set(directory.iterdir()) == {made, running, directory / "copy", left[2]}
+    copy = {directory / "copy", directory / "copy.signature"}
+    assert set(directory.iterdir()) == {made, signature, running, *copy, left[2]}
 
 
 def test_a_backup_to_nowhere_or_of_nothing(start, tmp_path):
     server = start()
     nowhere = tmp_path / "nowhere"
     assert_no_backup("--data-dir", server.data_directory, "--to", nowhere / "copy", says=nowhere / "copy")
-    assert_no_backup("--data-dir", nowhere, "--to", tmp_path / "copy", says=nowhere)
+    keys = server.data_directory / "keys"
+    assert_no_backup("--data-dir", nowhere, "--keys", keys, "--to", tmp_path / "copy", says=nowhere)
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
@@ -277,7 +360,7 @@ def backup(shop, tmp_path):
 
 def assert_not_restored(file, directory, exit_code, says):
     before = contents(directory) if directory.exists() else None
-    ended = run("restore", "--from", file, "--data-dir", directory)
+    ended = run("restore", "--from", file, "--data-dir", directory, "--unsigned")
     assert ended.returncode == exit_code, ended.stderr
     assert ended.stdout == ""
     (line,) = ended.stderr.splitlines()
@@ -361,6 +444,6 @@ def test_what_a_cut_restoration_left_is_no_obstacle(backup, tmp_path):
     directory.mkdir()
     (directory / "touchstone.db.new").write_text("half of it")
     (directory / "touchstone.lock").touch()
-    ended = run("restore", "--from", backup, "--data-dir", directory)
+    ended = run("restore", "--from", backup, "--data-dir", directory, "--unsigned")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert sorted(path.name for path in directory.iterdir()) == ["touchstone.db", "touchstone.lock"]

@@ -49,11 +49,11 @@ def test_a_killed_restoration_is_whole_or_begins_anew(seeded, tmp_path, dice):
     backup = tmp_path / "backup"
     killing = Killing(dice)
     killing.whole("backup", "--data-dir", seeded.path, "--to", backup)
-    killing.whole("restore", "--from", backup, "--data-dir", tmp_path / "whole")
+    killing.whole("restore", "--from", backup, "--data-dir", tmp_path / "whole", "--keys", seeded.path / "keys")
     expected = restored(tmp_path / "whole")
     for number in range(KILLS):
         directory = tmp_path / str(number)
-        command = ("restore", "--from", backup, "--data-dir", directory)
+        command = ("restore", "--from", backup, "--data-dir", directory, "--keys", seeded.path / "keys")
         killing.kill(*command)
         again = run(*command)
         is_whole = (directory / "touchstone.db").exists() and again.returncode == UNWRITABLE

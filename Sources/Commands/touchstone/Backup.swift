@@ -1,7 +1,9 @@
 // `touchstone backup` copies a data directory's database to one file; `touchstone restore` makes a data directory of it.
 
 internal import ArgumentParser
+internal import FilePermissions
 internal import Glibc
+internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneServer
 internal import TouchstoneStore
@@ -12,7 +14,9 @@ struct Backup: ParsableCommand {
     discussion: """
       The copy is the database at one moment, with everything that was answered before. It is read again and verified \
       before it gets its name, has mode 0600, and replaces no other file. It holds no keys, because an attacker with both could \
-      forge tokens and guess passcodes. Keep a copy of the keys elsewhere.
+      forge tokens and guess passcodes. Keep a copy of the keys elsewhere. A file beside it, with ".signature" at the end of its name, \
+      holds its digest, signed by the audit key: `restore` requires it, because write access to records is write access to \
+      accounts. No other user may be able to change the directory.
       """)
 
   @Option(help: ArgumentHelp("The service's data directory.", valueName: "directory"))
@@ -24,14 +28,26 @@ struct Backup: ParsableCommand {
       valueName: "file|directory"))
   var to: String
 
+  @OptionGroup var keys: BackupKeys
+
   func run() throws {
     do throws(Failure) {
       let file = isDirectory(to) ? "\(to)/touchstone-\(systemTime().compactText).db" : to
+      try requireProtectedWay(to: file)
+      // Before the copy, which may take long.
+      let auditKeys = try keys.load(dataDirectory: dataDir)
+      var signature: BackupSignature?
       let summary = try Failure.ofStore { () throws(StoreOpenError) in
-        try StoreRegistry.directoryKind.backUp(dataDir, to: file)
+        try StoreRegistry.directoryKind.backUp(dataDir, to: file) { copy throws(StoreOpenError) in
+          signature = try sign(copy, by: auditKeys, at: BackupSignature.path(of: file))
+        }
       }
       printLine("\(file): \(summary.text)")
       printLine(summary.events.text)
+      if let signature {
+        let digest = Hexadecimal.text(signature.digest)
+        printLine("\(BackupSignature.path(of: file)): SHA-256 \(digest), signed by audit key \(signature.keyID)")
+      }
       printLine(
         "NOT in it: the keys (\(dataDir)/keys, unless the configuration says otherwise). Without them no passcode, gesture, "
           + "ProfileTouchID or token of this backup can be verified. Keep a copy of them apart from it.")
@@ -41,11 +57,58 @@ struct Backup: ParsableCommand {
   }
 }
 
+extension Backup {
+  /// Before the copy has its name: no backup is without its signature, however early the process ends. One without a backup says
+  /// nothing, and the next backup of the name replaces it.
+  private func sign(
+    _ copy: String, by keys: AuditKeys, at path: String
+  ) throws(StoreOpenError) -> BackupSignature {
+    guard let digest = BackupSignature.digest(ofFile: copy) else { throw .unreadable(copy, errno) }
+    guard let signature = BackupSignature(digest: digest, by: keys, at: systemTime().seconds) else {
+      throw StoreOpenError(
+        code: .unprotected,
+        message: "no backup is made: the only audit key, which signs it, is not in use yet; try again later")
+    }
+    guard write(path, signature.text) else {
+      throw StoreOpenError(
+        code: .unwritable, message: "\(path): cannot be written: \(String(cString: strerror(errno)))")
+    }
+    return signature
+  }
+}
+
+/// The keys that sign a backup, and verify its signature.
+struct BackupKeys: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The service's keys: a directory or a bundle. Unless given: those of --config, or DATA-DIR/keys.",
+      valueName: "path"))
+  var keys: String?
+
+  @Option(help: ArgumentHelp("The service's YAML settings, which say where the keys are.", valueName: "file"))
+  var config: String?
+
+  func load(dataDirectory: String) throws(Failure) -> AuditKeys {
+    var source = KeySource.path(keys ?? dataDirectory + "/keys")
+    if keys == nil, let config {
+      source = try ConfigurationSources.take(flags: []).load(config).keySource(forDataDirectory: dataDirectory)
+    }
+    guard let audit = try source.load().audit else {
+      throw Failure(
+        kind: .unusableKeys,
+        message: "the keys hold no audit key, which signs backups: "
+          + "`touchstone keys rotate DIRECTORY audit --after 1h` adds one")
+    }
+    return audit
+  }
+}
+
 struct Restore: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make a data directory of a backup.",
     discussion: """
-      The backup is verified first; the directory is made, or must be empty except for its keys. All changes after the \
+      The backup is verified first, also its signature by the service's audit key: put the keys back before, or say where they are. \
+      The directory is made, or must be empty except for its keys. All changes after the \
       backup are lost, so everything issued before the restoration is void: open evaluations, tickets, tokens. Bindings \
       that were revoked after the backup are active again, passcodes and counts of failures are the old ones, and erased \
       profiles are back. A copy of the audit log shows what to repeat.
@@ -57,10 +120,21 @@ struct Restore: ParsableCommand {
   @Option(help: ArgumentHelp("The service's data directory.", valueName: "directory"))
   var dataDir: String
 
+  @OptionGroup var keys: BackupKeys
+
+  @Flag(
+    help: "Take a backup without a signature, as earlier versions made it. Only if no other user could change it since."
+  )
+  var unsigned = false
+
   func run() throws {
     do throws(Failure) {
+      try requireProtected(from)
+      let auditKeys = unsigned ? nil : try keys.load(dataDirectory: dataDir)
       let (backup, restoration) = try Failure.ofStore { () throws(StoreOpenError) in
-        try StoreRegistry.directoryKind.restore(dataDir, from: from, at: systemTime())
+        try StoreRegistry.directoryKind.restore(dataDir, from: from, at: systemTime()) { () throws(StoreOpenError) in
+          if let auditKeys { try verifySignature(by: auditKeys) }
+        }
       }
       printLine("\(dataDir): \(backup.text)")
       printLine(backup.events.text)
@@ -75,6 +149,59 @@ struct Restore: ParsableCommand {
   }
 }
 
+extension Restore {
+  private func verifySignature(by keys: AuditKeys) throws(StoreOpenError) {
+    let path = BackupSignature.path(of: from)
+    guard let text = try? readText(path, maximumBytes: BackupSignature.maximumBytes) else {
+      throw StoreOpenError(
+        code: .corrupt,
+        message: "\(path) cannot be read: it is made with the backup; "
+          + "restore a backup of an earlier version with --unsigned")
+    }
+    guard let signature = BackupSignature(text: text) else {
+      throw StoreOpenError(code: .corrupt, message: "\(path) is no signature")
+    }
+    switch signature.check(by: keys) {
+    case .valid: break
+    case .unknownKey:
+      throw StoreOpenError(
+        code: .unprotected,
+        message: "\(path) is signed by audit key \(signature.keyID), which is not among the given keys")
+    case .forged:
+      throw StoreOpenError(code: .corrupt, message: "\(path) is forged: its signature is not the audit key's")
+    }
+    guard let digest = BackupSignature.digest(ofFile: from) else { throw .unreadable(from, errno) }
+    guard digest == signature.digest else {
+      throw StoreOpenError(
+        code: .corrupt, message: "\(from) is not as it was made: its SHA-256 is not the one in \(path)")
+    }
+  }
+}
+
+extension StoreOpenError {
+  fileprivate static func unreadable(_ path: String, _ error: Int32) -> StoreOpenError {
+    StoreOpenError(code: .unwritable, message: "\(path): cannot be read: \(String(cString: strerror(error)))")
+  }
+}
+
+extension BackupSignature {
+  fileprivate static func path(of backup: String) -> String { backup + ".signature" }
+}
+
+/// Other users must not be able to change what is read or written, as with the configuration: it becomes accounts.
+private func requireProtected(_ path: String) throws(Failure) {
+  do throws(FileError) {
+    try requireProtection(ofFile: path)
+  } catch {
+    throw Failure(kind: .unprotectedData, message: "\(path): \(error.message)")
+  }
+}
+
+private func requireProtectedWay(to path: String) throws(Failure) {
+  guard let violation = FileProtection.violation(onTheWayTo: path) else { return }
+  throw Failure(kind: .unprotectedData, message: "\(path): \(violation)")
+}
+
 extension Failure {
   static func ofStore<Value>(_ body: () throws(StoreOpenError) -> Value) throws(Failure) -> Value {
     do throws(StoreOpenError) {
@@ -83,6 +210,16 @@ extension Failure {
       throw Failure(error)
     }
   }
+}
+
+/// Writes a file of mode 0600 to the disk. False sets errno.
+private func write(_ path: String, _ text: String) -> Bool {
+  let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+  guard descriptor >= 0 else { return false }
+  defer { close(descriptor) }
+  var text = text
+  // A few hundred bytes are written at once, or not at all.
+  return text.withUTF8 { Glibc.write(descriptor, $0.baseAddress, $0.count) == $0.count } && fsync(descriptor) == 0
 }
 
 private func isDirectory(_ path: String) -> Bool {

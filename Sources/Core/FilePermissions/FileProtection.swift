@@ -105,7 +105,11 @@ public struct FileProtection: Sendable, Hashable {
     let isDirectory = mode & S_IFMT == S_IFDIR
     if isOnReadOnlyFileSystem, isDirectory { return nil }
     guard isOnReadOnlyFileSystem || owner == user.id || owner == 0 else {
-      return "user \(owner) owns it and can change it: run `chown \(user.id) \(path)`"
+      // Giving the file to root would take it from a service that runs as its owner.
+      let mending =
+        user.id == 0
+        ? "run this command as that user: `\(commandPrefix(asUser: owner)) …`" : "run `chown \(user.id) \(path)`"
+      return "user \(owner) owns it and can change it: \(mending)"
     }
     // A link's own mode means nothing.
     guard mode & S_IFMT != S_IFLNK, !(use == .passes && mode & S_ISVTX != 0) else { return nil }
@@ -114,7 +118,7 @@ public struct FileProtection: Sendable, Hashable {
     guard mode & (isGiven || isPrivate ? S_IWOTH : S_IWOTH | S_IWGRP) != 0 else {
       return mode & S_IWGRP != 0 ? accessControlList.violation(path) : nil
     }
-    let octal = String(mode & 0o777, radix: 8)
+    let octal = String(mode & 0o7777, radix: 8)
     let mending =
       isOnReadOnlyFileSystem
       ? "mount it with mode 0644 or less" : "run `chmod \(isGiven ? "o-w" : "go-w") \(path)`"

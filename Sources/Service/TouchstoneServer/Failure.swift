@@ -1,6 +1,8 @@
 // The reason why a start, a reload or a command cannot go on.
 
 package import DispatchRPC
+internal import FilePermissions
+internal import Glibc
 package import TouchstoneArchive
 package import TouchstoneCrypto
 package import TouchstoneStore
@@ -76,7 +78,12 @@ extension Failure {
   }
 
   package init(_ error: KeyRingError) {
-    self.init(kind: error.code == .exists ? .unwritableData : .unusableKeys, message: error.description)
+    var message = error.description
+    if error.code == .foreignOwner, geteuid() == 0, let user = owner(of: error.path) {
+      // Giving the keys to root would take them from the service.
+      message += "; run this command as that user: `\(commandPrefix(asUser: user)) …`"
+    }
+    self.init(kind: error.code == .exists ? .unwritableData : .unusableKeys, message: message)
   }
 
   init(_ errors: ConfigurationErrors) {
@@ -87,4 +94,9 @@ extension Failure {
   package init(_ error: RPCTLSError) {
     self.init(kind: .badConfiguration, message: "tls: \(error)")
   }
+}
+
+private func owner(of path: String) -> uid_t? {
+  var status = stat()
+  return stat(path, &status) == 0 ? status.st_uid : nil
 }

@@ -65,25 +65,9 @@ private let knownSeconds: ClosedRange<Int64> = 0...253_402_300_799
 
 /// Checks the file, and every directory on its path and on the path to which links lead. Files of a read-only mount, such as
 /// a ConfigMap, are protected. If there is no file, reading it reports that.
-func requireProtection(ofFile path: String) throws(FileError) {
+package func requireProtection(ofFile path: String) throws(FileError) {
   if let violation = FileProtection.violation(at: path) { throw FileError(message: violation) }
-  for directory in Set([path, realPath(path)].map(parentDirectory)).sorted() {
-    guard let violation = FileProtection.violation(at: directory) else { continue }
-    throw FileError(message: "its directory \(directory): \(violation)")
-  }
   if let violation = FileProtection.violation(onTheWayTo: path) { throw FileError(message: violation) }
-}
-
-/// Returns the path without links, or the path itself if there is no file.
-private func realPath(_ path: String) -> String {
-  guard let resolved = realpath(path, nil) else { return path }
-  defer { free(resolved) }
-  return String(cString: resolved)
-}
-
-private func parentDirectory(_ path: String) -> String {
-  guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-  return slash == path.startIndex ? "/" : String(path[..<slash])
 }
 
 /// Whether users other than the owner and the group can read the file.

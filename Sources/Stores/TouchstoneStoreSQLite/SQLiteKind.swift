@@ -31,14 +31,16 @@ package struct SQLiteKind: DirectoryStoreKind {
 
   package func isThere(in directory: String) -> Bool { SQLiteStore.isThere(in: directory) }
 
-  package func backUp(_ directory: String, to file: String) throws(StoreOpenError) -> DatabaseSummary {
-    try SQLiteBackup.write(directory: directory, to: file)
+  package func backUp(
+    _ directory: String, to file: String, sign: (_ path: String) throws(StoreOpenError) -> Void
+  ) throws(StoreOpenError) -> DatabaseSummary {
+    try SQLiteBackup.write(directory: directory, to: file, sign: sign)
   }
 
   package func restore(
-    _ directory: String, from file: String, at now: UnixTime
+    _ directory: String, from file: String, at now: UnixTime, accept: () throws(StoreOpenError) -> Void
   ) throws(StoreOpenError) -> (backup: DatabaseSummary, restoration: Restoration) {
-    try SQLiteBackup.restore(from: file, to: directory, at: now)
+    try SQLiteBackup.restore(from: file, to: directory, at: now, accept: accept)
   }
 
   package func moveSource(in directory: String) throws(StoreOpenError) -> any MoveSource {

@@ -63,18 +63,18 @@ import Testing
 
     Case("a directory", directory(0o755), .writes, nil),
     Case("for all", directory(0o777), .writes, "mode 0777 lets other users change it: run `chmod go-w /x`"),
-    Case("sticky", directory(0o1777, of: 0), .writes, "mode 0777 lets other users change it: run `chmod go-w /x`"),
+    Case("sticky", directory(0o1777, of: 0), .writes, "mode 01777 lets other users change it: run `chmod go-w /x`"),
     Case("for its group", directory(0o770), .writes, "mode 0770 lets other users change it: run `chmod go-w /x`"),
     Case("given by root", directory(0o2775, of: 0, group: 2_000), .writes, nil),
     Case(
       "given to another group", directory(0o2775, of: 0, group: 3_000), .writes,
-      "mode 0775 lets other users change it: run `chmod go-w /x`"),
+      "mode 02775 lets other users change it: run `chmod go-w /x`"),
     Case(
       "given, and to all", directory(0o2777, of: 0, group: 2_000), .writes,
-      "mode 0777 lets other users change it: run `chmod o-w /x`"),
+      "mode 02777 lets other users change it: run `chmod o-w /x`"),
     Case(
       "given to read from", directory(0o2775, of: 0, group: 2_000),
-      "mode 0775 lets other users change it: run `chmod go-w /x`"),
+      "mode 02775 lets other users change it: run `chmod go-w /x`"),
     Case(
       "a stranger's directory", directory(0o700, of: stranger), .writes,
       "user 1000 owns it and can change it: run `chown 10001 /x`"),

@@ -26,10 +26,15 @@ package protocol DirectoryStoreKind: StoreKind {
   func isThere(in directory: String) -> Bool
 
   /// Copies the database to a new file, beside a running service too.
-  func backUp(_ directory: String, to file: String) throws(StoreOpenError) -> DatabaseSummary
+  ///
+  /// - Parameter sign: takes the path of the whole copy before it gets its name.
+  func backUp(
+    _ directory: String, to file: String, sign: (_ path: String) throws(StoreOpenError) -> Void
+  ) throws(StoreOpenError) -> DatabaseSummary
 
+  /// - Parameter accept: judges the file once it was found to be whole, before anything is written.
   func restore(
-    _ directory: String, from file: String, at now: UnixTime
+    _ directory: String, from file: String, at now: UnixTime, accept: () throws(StoreOpenError) -> Void
   ) throws(StoreOpenError) -> (backup: DatabaseSummary, restoration: Restoration)
 
   /// Takes the directory's lock until the source is released.

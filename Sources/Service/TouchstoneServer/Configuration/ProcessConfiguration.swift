@@ -45,7 +45,10 @@ extension ProcessConfiguration {
 
   package var storeLocation: StoreLocation { store.location(dataDirectory: dataDirectory) }
 
-  var keySource: KeySource { keys ?? .path(dataDirectory + "/keys") }
+  /// As `keySource`, for a data directory that a command names.
+  package func keySource(forDataDirectory path: String) -> KeySource { keys ?? .path(path + "/keys") }
+
+  var keySource: KeySource { keySource(forDataDirectory: dataDirectory) }
 
   /// Whether a first start may make keys. It may not if a setting says where they are: they must be there then, and a
   /// failed mount must not begin a database with new keys.

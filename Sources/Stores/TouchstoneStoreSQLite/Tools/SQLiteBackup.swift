@@ -15,15 +15,19 @@ public enum SQLiteBackup {
   /// it gets its name.
   ///
   /// The keys are no part of it.
-  public static func write(directory: String, to file: String) throws(StoreOpenError) -> DatabaseSummary {
+  ///
+  /// - Parameter sign: takes the path of the whole copy before it gets its name.
+  public static func write(
+    directory: String, to file: String, sign: (_ path: String) throws(StoreOpenError) -> Void = { _ in }
+  ) throws(StoreOpenError) -> DatabaseSummary {
     let path = "\(directory)/\(DataDirectory.databaseName)"
     try DatabaseFile.inspectHeader(path: path, isWritten: false)
     if let closed = ClosedFile(path: path) {
       // SQLite would make a write-ahead log even to read.
       let copied = Result { () throws(StoreOpenError) in try copy(path, .readImmutable, to: file) }
-      if ClosedFile(path: path) == closed { return try publish(try copied.get()) }
+      if ClosedFile(path: path) == closed { return try publish(try copied.get(), sign) }
     }
-    return try publish(try copy(path, .readOnly, to: file))
+    return try publish(try copy(path, .readOnly, to: file), sign)
   }
 
   private static func copy(
@@ -48,8 +52,11 @@ public enum SQLiteBackup {
     return copy
   }
 
-  private static func publish(_ copy: NewFile) throws(StoreOpenError) -> DatabaseSummary {
+  private static func publish(
+    _ copy: NewFile, _ sign: (_ path: String) throws(StoreOpenError) -> Void
+  ) throws(StoreOpenError) -> DatabaseSummary {
     let summary = try DatabaseSummary.verified(path: copy.path)
+    try sign(copy.path)
     try copy.publish()
     return summary
   }
@@ -62,13 +69,16 @@ public enum SQLiteBackup {
   /// Changes after the backup are unknown. Everything issued before the restoration is void (`Lineage`), whose time is in the
   /// audit log. Everything else is as it was when the backup was made.
   ///
-  /// - Parameter now: the time of the restoration's event in the audit log.
+  /// - Parameters:
+  ///   - now: the time of the restoration's event in the audit log.
+  ///   - accept: judges the file once it was found to be whole, before anything is written.
   public static func restore(
-    from file: String, to path: String, at now: UnixTime
+    from file: String, to path: String, at now: UnixTime, accept: () throws(StoreOpenError) -> Void = {}
   ) throws(StoreOpenError) -> (backup: DatabaseSummary, restoration: Restoration) {
     try requireVacancy(path)
     let summary = try DatabaseSummary.verified(path: file)
     guard let backup = ClosedFile(path: file) else { throw .corrupt(file, "it changed while it was read") }
+    try accept()
     let directory = try DataDirectory(claiming: path)
     try requireVacancy(path)
     for leftover in directory.leftovers { unlink(leftover) }

@@ -58,7 +58,9 @@ package struct EffectiveConfiguration {
       guard let node = root.value(at: setting.path[...]), node.holdsSecret(setting.row) else { continue }
       let secret = setting.row.shape == .store ? "a password" : "a secret"
       throw ConfigurationErrors(
-        path, "other users can read this file, and \(setting.name) holds \(secret): run chmod o-r on it")
+        path,
+        "other users can read this file, and \(setting.name) holds \(secret): let only root and the service's group read it, "
+          + "with `chown root:GROUP \(path) && chmod 0640 \(path)` (the package's group is touchstone)")
     }
   }
 
