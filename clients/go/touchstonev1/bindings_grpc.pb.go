@@ -25,7 +25,7 @@ type BindingServiceClient interface {
 	// RESOURCE_EXHAUSTED: for a passkey, as ListBindings.
 	BeginBinding(ctx context.Context, in *BeginBindingRequest, opts ...grpc.CallOption) (*BeginBindingResponse, error)
 	// Stores the binding, the posture's domain state as its baseline, and the posture's platform. A later posture of another
-	// platform family (ios and ipados; macos; android; web) is refused with PLATFORM_DIFFERS. The ticket serves once; a refusal
+	// platform family (ios and ipados; macos; visionos; android; web) is refused with PLATFORM_DIFFERS. The ticket serves once; a refusal
 	// does not use it. If the binding has keys and replaces the profile's own binding on the device, a lockout that began while
 	// the replaced binding was active ends. A ProfileTouchID ends no lockout; if one replaced that binding in between, a later
 	// binding with keys still ends the lockout.
@@ -145,7 +145,7 @@ type BindingServiceServer interface {
 	// RESOURCE_EXHAUSTED: for a passkey, as ListBindings.
 	BeginBinding(context.Context, *BeginBindingRequest) (*BeginBindingResponse, error)
 	// Stores the binding, the posture's domain state as its baseline, and the posture's platform. A later posture of another
-	// platform family (ios and ipados; macos; android; web) is refused with PLATFORM_DIFFERS. The ticket serves once; a refusal
+	// platform family (ios and ipados; macos; visionos; android; web) is refused with PLATFORM_DIFFERS. The ticket serves once; a refusal
 	// does not use it. If the binding has keys and replaces the profile's own binding on the device, a lockout that began while
 	// the replaced binding was active ends. A ProfileTouchID ends no lockout; if one replaced that binding in between, a later
 	// binding with keys still ends the lockout.

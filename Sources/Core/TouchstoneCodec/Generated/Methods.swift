@@ -55,7 +55,7 @@ extension V1 {
       path: "/touchstone.v1.BindingService/BeginBinding", kind: .unary, idempotency: .idempotent)
 
     /// Stores the binding, the posture's domain state as its baseline, and the posture's platform. A later posture of another
-    /// platform family (ios and ipados; macos; android; web) is refused with PLATFORM_DIFFERS. The ticket serves once; a refusal
+    /// platform family (ios and ipados; macos; visionos; android; web) is refused with PLATFORM_DIFFERS. The ticket serves once; a refusal
     /// does not use it. If the binding has keys and replaces the profile's own binding on the device, a lockout that began while
     /// the replaced binding was active ends. A ProfileTouchID ends no lockout; if one replaced that binding in between, a later
     /// binding with keys still ends the lockout.

@@ -1,5 +1,5 @@
-// Which features came with which version of iOS and iPadOS (R2). Other platforms have no version floor; their posture
-// says what they can do.
+// Which features came with which version of iOS and iPadOS (R2). visionOS has them all from its first version on. Other platforms have no
+// version floor; their posture says what they can do.
 
 /// A feature that older systems lack.
 public enum PlatformCapability: Sendable, Hashable, CaseIterable {
@@ -23,6 +23,18 @@ public enum PlatformCapability: Sendable, Hashable, CaseIterable {
     case .deviceOwnerAuthentication, .domainState, .invalidation, .lockoutCode: OSVersion(9)
     case .customCancelTitle: OSVersion(10)
     case .faceID: OSVersion(11)
+    }
+  }
+
+  /// For traces: "9.0".
+  func neededText(on platform: Platform) -> String { (firstVersion(on: platform) ?? firstVersion).text }
+
+  /// `nil` if versions of the platform are not compared.
+  public func firstVersion(on platform: Platform) -> OSVersion? {
+    switch platform {
+    case .iOS, .iPadOS: firstVersion
+    case .visionOS: OSVersion(1)
+    case .macOS, .android, .web: nil
     }
   }
 }
@@ -75,10 +87,11 @@ extension SecretStanding {
 
 extension DevicePosture {
   public func supports(_ capability: PlatformCapability) -> Bool {
-    runs(atLeast: capability.firstVersion)
+    guard let first = capability.firstVersion(on: platform) else { return true }
+    return osVersion >= first
   }
 
-  /// Whether the system is at least this one. Platforms without a version floor are always new enough.
+  /// Whether the system is at least this version of iOS or iPadOS. Other platforms are always new enough.
   public func runs(atLeast version: OSVersion) -> Bool {
     !platform.hasVersionFloor || osVersion >= version
   }
@@ -98,7 +111,7 @@ extension Platform {
   var hasVersionFloor: Bool {
     switch self {
     case .iOS, .iPadOS: true
-    case .macOS, .android, .web: false
+    case .macOS, .visionOS, .android, .web: false
     }
   }
 }
@@ -107,7 +120,7 @@ extension PlatformFamily {
   /// `evaluatedPolicyDomainState` is Apple's. Every Mac with a sensor has it.
   public var hasDomainState: Bool {
     switch self {
-    case .iOS, .macOS: true
+    case .iOS, .macOS, .visionOS: true
     case .android, .web: false
     }
   }

@@ -17,7 +17,7 @@ struct ExplainInput: Sendable {
   var isSensorLocked = false
   var hasDevicePasscode = false
 
-  static let platforms = ["", "ios", "ipados", "macos", "android", "web"]
+  static let platforms = ["", "ios", "ipados", "macos", "visionos", "android", "web"]
   static let sensors: [(name: String, type: V1.BiometryType)] = [
     ("none", .none), ("touch-id", .touchID), ("face-id", .faceID), ("optic-id", .opticID), ("voice", .voice),
   ]

@@ -79,7 +79,7 @@ struct EnrolmentFlow: Sendable {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.opaque(request.ticket, "ticket", count: ticketBytes)
-    validator.text(request.deviceName, "device_name", bytes: deviceNameBytes)
+    validator.visibleText(request.deviceName, "device_name", bytes: deviceNameBytes)
     let posture = validator.posture(request.posture, isOptional: request.passkey != nil)
     let credential = offeredCredential(request, on: posture.platform, &validator)
     let appAttest = appAttestProof(request, on: posture.platform, &validator)

@@ -5,8 +5,8 @@ package import TouchstonePolicy
 internal import TouchstoneStore
 
 extension Platform {
-  static let wireNames = ["ios", "ipados", "macos", "android", "web"]
-  private static let longestWireName = 7
+  static let wireNames = ["ios", "ipados", "macos", "visionos", "android", "web"]
+  private static let longestWireName = 8
 
   var wireName: String {
     switch self {
@@ -15,6 +15,7 @@ extension Platform {
     case .macOS: "macos"
     case .android: "android"
     case .web: "web"
+    case .visionOS: "visionos"
     }
   }
 
@@ -27,6 +28,7 @@ extension Platform {
     case "macos": self = .macOS
     case "android": self = .android
     case "web": self = .web
+    case "visionos": self = .visionOS
     default: return nil
     }
   }
@@ -147,7 +149,7 @@ extension PostureTerms {
 
 extension Platform {
   /// DCAppAttestService exists there.
-  var hasAppAttest: Bool { family == .iOS || family == .macOS }
+  var hasAppAttest: Bool { family == .iOS || family == .macOS || family == .visionOS }
 }
 
 extension V1.AttestationLevel {

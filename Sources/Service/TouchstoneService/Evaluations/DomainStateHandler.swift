@@ -44,7 +44,7 @@ extension TouchstoneService {
     validator.opaque(request.domainState, "domain_state", count: 1...RequestValidator.maximumDomainStateBytes)
     var posture = DevicePosture.empty
     posture.domainState = request.domainState
-    if let version = validator.osVersion(request.osVersion, "os_version") { posture.osVersion = version }
+    if let version = validator.osVersion(request.osVersion, "os_version", on: .iOS) { posture.osVersion = version }
     let evidence: Evidence? =
       switch request.evidence {
       case .token(let token): validator.token(token)
@@ -165,6 +165,7 @@ extension PlatformFamily {
     case .macOS: .macOS
     case .android: .android
     case .web: .web
+    case .visionOS: .visionOS
     }
   }
 }

@@ -121,10 +121,11 @@ extension TouchstoneService {
     validator.application(request.applicationID)
     let entry = policy(named: request.policy, for: request.applicationID, with: &validator)
     validator.subject(bindingID: request.bindingID, profileID: request.profileID)
-    validator.text(
-      request.localizedReason, "localized_reason", bytes: (showsPrompt ? 1 : 0)...Self.maximumReasonBytes)
-    validator.text(request.fallbackTitle?.text ?? "", "fallback_title.text", bytes: Self.titleBytes)
-    validator.text(request.cancelTitle?.text ?? "", "cancel_title.text", bytes: Self.titleBytes)
+    validator.visibleText(
+      request.localizedReason, "localized_reason", bytes: (showsPrompt ? 1 : 0)...Self.maximumReasonBytes,
+      hasLines: true)
+    validator.visibleText(request.fallbackTitle?.text ?? "", "fallback_title.text", bytes: Self.titleBytes)
+    validator.visibleText(request.cancelTitle?.text ?? "", "cancel_title.text", bytes: Self.titleBytes)
     let transaction = validator.transaction(request.transaction, for: entry?.policy)
     let posture =
       isPostureKnown

@@ -30,7 +30,7 @@ extension PlatformFamily {
   var releases: OSReleases? {
     switch self {
     case .iOS: .iOS
-    case .macOS: .macOS
+    case .macOS, .visionOS: .macOS
     case .android, .web: nil
     }
   }

@@ -24,8 +24,8 @@ extension TouchstoneService {
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     if !request.deviceID.isEmpty { validator.refuse("device_id", "is not taken for a passkey, which has no device") }
-    validator.text(passkey.userName, "passkey.user_name", bytes: 1...Self.nameBytes)
-    validator.text(passkey.displayName, "passkey.display_name", bytes: 0...Self.nameBytes)
+    validator.visibleText(passkey.userName, "passkey.user_name", bytes: 1...Self.nameBytes)
+    validator.visibleText(passkey.displayName, "passkey.display_name", bytes: 0...Self.nameBytes)
     let authenticatedAt = validator.authenticationTime(
       request.primary, "primary", under: configuration.enrolment, at: now)
     try validator.finish()

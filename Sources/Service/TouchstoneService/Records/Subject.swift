@@ -176,7 +176,7 @@ struct StandIns: Sendable {
         ProvenKeys(), ProvenKeys(), ProvenKeys(all: .tee), ProvenKeys(all: .tee, areOfListedApp: true),
         ProvenKeys(all: .strongbox), ProvenKeys(all: .strongbox, areOfListedApp: true),
       ]
-    case .iOS, .macOS: [ProvenKeys(), ProvenKeys(all: .app)]
+    case .iOS, .macOS, .visionOS: [ProvenKeys(), ProvenKeys(all: .app)]
     case .web: [ProvenKeys()]
     }
   }
