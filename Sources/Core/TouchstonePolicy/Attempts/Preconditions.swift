@@ -26,7 +26,8 @@ extension DevicePosture {
   /// The first obstacle to device-owner authentication, which needs no sensor and ends a lockout (R4).
   func deviceOwnerObstacle(_ trace: inout some RuleTracer) -> Denial? {
     let capability = PlatformCapability.deviceOwnerAuthentication
-    guard trace.check("R2", supports(capability), "needs \(capability.neededText(on: platform)), runs \(systemText)") else {
+    guard trace.check("R2", supports(capability), "needs \(capability.neededText(on: platform)), runs \(systemText)")
+    else {
       return .osTooOld
     }
     return checkPasscodeIsSet(&trace) ? nil : .passcodeNotSet
