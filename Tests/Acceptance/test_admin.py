@@ -1,6 +1,7 @@
 """`touchstone admin`: what support and operators do from a terminal."""
 
 import contextlib
+import functools
 import json
 import re
 import select
@@ -51,10 +52,10 @@ def person(caller, phone):
 
 def bind_named(caller, name, *factors, model=None):
     phone = Phone(*factors)
+    if model is not None:
+        phone.posture = functools.partial(phone.posture, device_model=model)
     request = caller.completion(phone, caller.begin_binding(phone, new_profile_id()))
     request.device_name = name
-    if model is not None:
-        request.posture.device_model = model
     phone.binding = caller.bindings.CompleteBinding(request).binding
     return phone
 
