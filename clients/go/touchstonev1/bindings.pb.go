@@ -941,7 +941,8 @@ type BeginBindingRequest struct {
 	// The installation's own stable identifier: a random UUID that the app makes at its first start and keeps. The applications
 	// of one vendor on one device share it.
 	// It has at least 16 characters. Guessable ids are refused: words and names, numbers (also of 16 digits), MAC and IP
-	// addresses, UUIDs made from a MAC address, series such as "abcdef", repetitions, padding, and ids with little more than the profile's id. Random ids are accepted: a UUID
+	// addresses, UUIDs made from a MAC address, series such as "abcdef", repetitions, padding, text in base64, build fingerprints, ids that
+	// are known to be on many phones (also as a digest), and ids with little more than the profile's id. Random ids are accepted: a UUID
 	// in any notation, 32 hexadecimal digits, 16 bytes in base64 or base64url. A few shorter random ids are refused: less than one
 	// in 1,000 with 16 hexadecimal digits (an Android id), and two in 1,000 with 12 bytes in base64.
 	// This finds accidents only: a hash or an encoding of something known looks random, and so may a name with a model. Make the
@@ -1378,7 +1379,9 @@ type CompleteBindingResponse struct {
 	unknownFields protoimpl.UnknownFields
 
 	Binding *Binding `protobuf:"bytes,1,opt,name=binding,proto3" json:"binding,omitempty"`
-	// Information, never a refusal. "NO_RECOVERY_FACTOR": after five failures or a changed finger, the person could only bind this
+	// Information, never a refusal. "DEVICE_REPLACED": without replace_existing, the binding took the place of an active one of the same
+	// profile and device id whose phone had another model, platform or sensor: the id came along to another phone, and the first phone
+	// cannot log in any more. "NO_RECOVERY_FACTOR": after five failures or a changed finger, the person could only bind this
 	// phone anew. A key of DEVICE_PASSCODE still serves after both, and so does the profile's passcode or gesture, if it is
 	// switched on and failures have not disabled it. A key of USER_PRESENCE still serves after a changed finger only if the binding
 	// has no domain state (Android, web).

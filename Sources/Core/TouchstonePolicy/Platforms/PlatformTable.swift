@@ -45,6 +45,21 @@ public enum Advisory: String, Sendable, Hashable, CaseIterable {
   case slowPrompt = "SLOW_PROMPT"
   /// After five failures or a changed finger the person could only bind the phone anew: see `ofRecovery`.
   case noRecoveryFactor = "NO_RECOVERY_FACTOR"
+  /// The binding took the place of one that evidently was another phone's: the person may have two phones with one device id.
+  case deviceReplaced = "DEVICE_REPLACED"
+}
+
+extension Advisory {
+  /// Returns the advisory that a device id came along to another phone, by a keychain that is synchronised or a restored backup (R29). A
+  /// phone stays of its model, platform and sensor; models that no app reports are equal.
+  public static func ofReplacement(
+    of old: DevicePosture, model oldModel: String, by new: DevicePosture, model newModel: String
+  ) -> [Advisory] {
+    let isSame =
+      Identifier.areEqual(oldModel, newModel) && old.platform.family == new.platform.family
+      && old.biometryType == new.biometryType
+    return isSame ? [] : [.deviceReplaced]
+  }
 }
 
 extension Advisory {

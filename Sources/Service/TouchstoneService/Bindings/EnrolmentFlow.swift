@@ -521,13 +521,21 @@ struct EnrolmentFlow: Sendable {
     } else if existing == nil {
       changeSet.compare(records.device, in: round)
     }
-    let advisories = Advisory.ofRecovery(bindings: [binding.standing], profile: records.profile.standing)
+    let advisories =
+      Advisory.ofRecovery(bindings: [binding.standing], profile: records.profile.standing) + ofReplacement(of: existing)
     service.commit(changeSet, in: round, for: exchange) { [service] in
       service.meters.bindingsCreated.count(binding.credential.proofLevel)
       if existing != nil { service.meters.bindingsRevoked.count(.replaced) }
       exchange.answer(
         V1.CompleteBindingResponse(binding: V1.Binding(binding), advisories: advisories.map(\.rawValue)))
     }
+  }
+
+  /// Silent replacements alone: with `replace_existing`, the caller knows.
+  private func ofReplacement(of existing: BindingRecord?) -> [Advisory] {
+    guard let seen = existing?.lastSeen, !request.replaceExisting else { return [] }
+    return Advisory.ofReplacement(
+      of: seen.posture, model: seen.deviceModel, by: posture, model: request.posture?.deviceModel ?? "")
   }
 
   private var credentialRecord: CredentialRecord {
