@@ -753,9 +753,10 @@ def test_a_curve_that_is_spelled_out_is_refused_before_its_key_is_read(caller, p
 
 def test_a_list_that_cannot_be_read_changes_nothing(server, caller, maker, tmp_path):
     (tmp_path / "list.json").write_text('{"entries": []}')
+    (tmp_path / "serial.json").write_text('{"entries": {"c6": {}, "c6 01": {}}}')
     (tmp_path / "open.json").write_text('{"entries": {}}')
     (tmp_path / "open.json").chmod(0o666)
-    for name, complaint in [("list.json", "revoked certificates"), ("open.json", "chmod")]:
+    for name, complaint in [("list.json", "revoked certificates"), ("serial.json", '"c6 01"'), ("open.json", "chmod")]:
         check_complaints(
             tmp_path / "checked.yaml", f"attestation: {{revoked: {{android: ‸{tmp_path / name}}}}}\n", complaint
         )
