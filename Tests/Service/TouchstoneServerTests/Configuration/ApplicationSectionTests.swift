@@ -125,7 +125,8 @@ struct ApplicationSectionTests {
       """,
       "passkeys.rp_id must be a domain", "an origin must be", "an origin must be", "an origin must be",
       "an origin must be", "an origin must be", "a top origin must be", "a top origin must be",
-      "passkeys.sign_count must be one of must_grow, report", "passkeys.user_verification must be one of required, preferred",
+      "passkeys.sign_count must be one of must_grow, report",
+      "passkeys.user_verification must be one of required, preferred",
       "passkeys.device_bound must be one of true, false", "an AAGUID must be a UUID"),
     application(
       "demands on what is not looked at",
