@@ -83,7 +83,7 @@ struct AttestationCommand: ParsableCommand {
       do throws(ProofError) { anchors = try trust.anchors() } catch {
         preconditionFailure("the built-in roots cannot be read: \(error.detail)")
       }
-      for path in roots { anchors.authenticators += try certificates(path) }
+      for path in roots { anchors.trustAuthenticators(by: try certificates(path)) }
       if let metadata { anchors.metadata = try readMetadata(metadata) }
       return anchors
     }

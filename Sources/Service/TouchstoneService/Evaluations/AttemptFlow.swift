@@ -305,7 +305,15 @@ final class AttemptFlow: Sendable {
       EventDraft.EvaluationKind(decision.outcome), policy: policy.name, applicationID: applicationID,
       subject: attempt.subject, reason: decision.cause?.auditName, code: decision.laError, factor: proof.factor,
       isCounted: isLockoutCounted(decision), transaction: evaluation.transaction, tokenID: grant?.singleUseTokenID,
-      isVouchedByApp: grant != nil && appAssertion != nil, caller: exchange.caller, time: attempt.time)
+      isVouchedByApp: grant != nil && appAssertion != nil,
+      hasSignCountBack: grant != nil && hasSignCountBack(on: attempt.subject.binding), caller: exchange.caller,
+      time: attempt.time)
+  }
+
+  /// A setting lets a passkey's login succeed all the same (R46).
+  private func hasSignCountBack(on binding: BindingRecord?) -> Bool {
+    guard let assertion = proof.assertion, let binding else { return false }
+    return PasskeyAttempt.hasCountBack(assertion, binding)
   }
 
   func nameRequirements(of subject: Subject) -> [Change] {

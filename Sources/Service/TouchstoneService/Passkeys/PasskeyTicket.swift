@@ -49,7 +49,8 @@ extension TouchstoneService {
         let lifetime = configuration.enrolment.ticketLifetime
         let ticket = SealedTicket(
           key: newKey(expiresAt: now + lifetime), challenge: randomness.bytes(Self.challengeBytes),
-          profileID: request.profileID, deviceID: "", holder: SealedTicket.Holder(records))
+          profileID: request.profileID, deviceID: "", isConditional: passkey.conditional,
+          holder: SealedTicket.Holder(records))
         let signingInput = ticket.signingInput(applicationID: request.applicationID)
         exchange.answer(
           V1.BeginBindingResponse(

@@ -215,7 +215,8 @@ extension V1 {
     public var environment: String
     /// The greatest of its assertions so far; 0 without one.
     public var counter: UInt32
-    /// From the attestation, for Apple's service of risk metrics. GetBinding alone returns it.
+    /// From the attestation, for Apple's service of risk metrics. It is not verified: neither its signature by Apple, nor that it is
+    /// of this app and key. Verify it before you read it; Apple's service does so when you send it there. GetBinding alone returns it.
     public var receipt: [UInt8]
 
     public init(
@@ -296,10 +297,15 @@ extension V1 {
     public var userName: String
     /// The person's name, at most 256 bytes. Empty: `userName`.
     public var displayName: String
+    /// For navigator.credentials.create with mediation "conditional": after a login by password, a password manager may make the
+    /// passkey by itself. The registration by this ticket alone needs neither the person's presence nor their verification;
+    /// logins by the passkey need both as ever. `passkeyOptions` have "userVerification": "preferred" then.
+    public var conditional: Bool
 
-    public init(userName: String = "", displayName: String = "") {
+    public init(userName: String = "", displayName: String = "", conditional: Bool = false) {
       self.userName = userName
       self.displayName = displayName
+      self.conditional = conditional
     }
   }
 

@@ -306,6 +306,8 @@ extension V1 {
     /// "stated_reason": the reason in RevokeBinding, UnlockDevice, UnlockSecret, SetUnlockSettings or EraseProfile. No other detail
     /// has it.
     /// "app_assertion", for evaluation.succeeded: "verified" if the app vouched for the attempt by App Attest.
+    /// "sign_count", for evaluation.succeeded: "not_grown" if a passkey's sign count went back or stayed, and the setting sign_count
+    /// reports that.
     /// "counted", for evaluation.locked_out: "yes" for the attempt that locked, "no" for those during the lock.
     /// For profile.erased, at most 64 events each: "erased_events", their number; "erased_sequences", their sequences in decimal with
     /// commas between them; "erased_digests", the first 16 bytes of each former content's digest, in hexadecimal and in the same order.

@@ -291,7 +291,8 @@ struct  Touchstone__V1__AppAttestKey
    */
   uint32_t counter;
   /*
-   * From the attestation, for Apple's service of risk metrics. GetBinding alone returns it.
+   * From the attestation, for Apple's service of risk metrics. It is not verified: neither its signature by Apple, nor that it is
+   * of this app and key. Verify it before you read it; Apple's service does so when you send it there. GetBinding alone returns it.
    */
   ProtobufCBinaryData receipt;
 };
@@ -382,10 +383,16 @@ struct  Touchstone__V1__NewPasskey
    * The person's name, at most 256 bytes. Empty: user_name.
    */
   char *display_name;
+  /*
+   * For navigator.credentials.create with mediation "conditional": after a login by password, a password manager may make the
+   * passkey by itself. The registration by this ticket alone needs neither the person's presence nor their verification;
+   * logins by the passkey need both as ever. passkey_options have "userVerification": "preferred" then.
+   */
+  protobuf_c_boolean conditional;
 };
 #define TOUCHSTONE__V1__NEW_PASSKEY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__new_passkey__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
 
 
 struct  Touchstone__V1__BeginBindingResponse
