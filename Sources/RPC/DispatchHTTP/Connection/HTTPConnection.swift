@@ -167,6 +167,7 @@ final class HTTPConnection: ReadinessHandler {
     guard let head, let route else { return close() }
     self.route = nil
     phase = .running
+    owner.requestRuns(id, true)
     watch([])
     begin(.handler)
     let exchange = HTTPExchange(LoopConfined(self, on: loop), requestNumber)
@@ -179,6 +180,7 @@ final class HTTPConnection: ReadinessHandler {
   /// By `HTTPExchange`.
   func answer(_ response: HTTPResponse, to request: Int) {
     guard phase == .running, request == requestNumber else { return }
+    owner.requestRuns(id, false)
     send(response)
   }
 

@@ -63,7 +63,7 @@ extension Page {
       .explainTitle,
       """
       \(error)\(outcome)<p>\(reader(.explainHint))</p>
-      <form method="get" action="\(ConsolePath.explain)" class="narrow">
+      <form method="get" action="\(reader.link(ConsolePath.explain))" class="narrow">
       \(Form.application(reader, chosen: view.input.applicationID, known: view.known))
       \(Form.select("policy", reader(.policy), view.policies.map { ($0, $0) }, chosen: view.input.policy))
       \(Form.text("binding", reader(.bindingID), value: view.input.bindingID, attributes: " maxlength=\"128\""))

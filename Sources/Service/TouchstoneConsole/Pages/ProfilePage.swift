@@ -69,7 +69,7 @@ extension Page {
     return """
       <section aria-labelledby="login" class="verdicts">
       <h2 id="login">\(reader(.whyLoginFails))</h2>
-      \(verdicts)\(last)\(advisory)<form method="get" action="\(ConsolePath.profile)" class="inline">
+      \(verdicts)\(last)\(advisory)<form method="get" action="\(reader.link(ConsolePath.profile))" class="inline">
       \(Form.hidden(Form.Field.application, view.applicationID))
       \(Form.hidden(Form.Field.profile, view.profileID))
       \(Form.select("policy", reader(.policy), view.policies.map { ($0, $0) }, chosen: view.policy))
@@ -166,7 +166,7 @@ extension Page {
       (Form.Field.profile, view.profileID),
     ]
     if action.hasTarget { fields.append((Form.Field.target, target)) }
-    let path = ConsoleLink.path(ConsolePath.action, fields)
+    let path = reader.link(ConsolePath.action, fields)
     let kind: HTML =
       if action.isFinal { "button danger" } else if action.changesSwitches { "button quiet" } else { "button" }
     return "<a class=\"\(kind)\" href=\"\(path)\">\(reader(label))<span class=\"unseen\"> \(name)</span></a>\n"
@@ -258,7 +258,7 @@ extension Page {
   // MARK: Events and erasure
 
   private static func timeline(_ reader: Reader, _ view: ProfileView) -> HTML {
-    let path = ConsoleLink.path(
+    let path = reader.link(
       ConsolePath.events,
       [(Form.Field.application, view.applicationID), (Form.Field.profile, view.profileID)])
     let table = view.events.map { eventTable(reader, $0.events, showsProfile: false) }

@@ -129,7 +129,8 @@ package final class RunningService: Sendable {
     // The last event loop is the console's.
     let console = Console(
       configuration.consoleSettings, service: service, eventLoop: eventLoops, ids: SessionIDs(pepper: keys.pepper),
-      secrets: environment.secrets, clock: clock,
+      browsers: BrowserProofs(pepper: keys.pepper), url: configuration.consoleURL,
+      secrets: SecretWorkers(threads: 1, niceness: SecretWorkers.leastUrgent), clock: clock,
       health: ConsoleHealthReading(
         service: service, store: opened, place: configuration.storeLocation.description, meters: meters, tls: tls,
         version: version
@@ -182,7 +183,8 @@ package final class RunningService: Sendable {
     let http = try HTTPService(
       on: httpListeners, tls: tls,
       routes: HTTPRoutes(
-        service: service, issuer: configuration.service.issuer, metrics: meters.registry.text, console: console),
+        service: service, issuer: configuration.service.issuer, metrics: RenderedMetrics(meters.registry.text),
+        console: console),
       configuration: httpConfiguration)
     let addresses = try listen(on: listeners, server, tls)
     try http?.begin()
