@@ -160,7 +160,7 @@ let package = Package(
     // The process of a program: version, arguments, end.
     .target(
       name: "CommandProgram",
-      dependencies: [argumentParser],
+      dependencies: ["TerminalText", argumentParser],
       path: "Sources/Commands/CommandProgram",
       resources: [.embedInCode("VERSION")],
       swiftSettings: settings),

@@ -75,6 +75,7 @@ extension Audit {
         if let archived { printLine(sentence(archived)) }
         printLine(sentence(verification))
         for line in accounts.lines { printLine(line) }
+        printLine("Only events were read: `touchstone backup` checks a whole SQLite database, PostgreSQL's own tools check theirs.")
       } catch {
         fail(error)
       }
