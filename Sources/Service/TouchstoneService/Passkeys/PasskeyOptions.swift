@@ -106,23 +106,20 @@ extension AttestationRequirements {
 }
 
 extension Pepper {
-  /// Half of SHA-384, beyond any search for two profiles with one handle. As hexadecimal digits it has 48 bytes.
+  /// 192 bits, beyond any search for two profiles with one handle. As hexadecimal digits they have 48 bytes.
   private static let userHandleDigestBytes = 24
 
   /// `user.id` of a profile's passkeys: it tells nothing of the profile, and is the same for all of them. Some wrappers of
   /// browsers and phones read it as text, or as base64 instead of base64url. So it is ASCII, and these digits in a multiple
   /// of three bytes are the same in both, without padding.
   func userHandle(of profileID: String, in applicationID: String) -> [UInt8] {
-    Array(Hexadecimal.text(Array(userHandleDigest(profileID, applicationID).prefix(Self.userHandleDigestBytes))).utf8)
+    userHandles(of: profileID, in: applicationID)[0]
   }
 
   /// Those that its passkeys may have: the one above, and the bytes that were given out before.
   func userHandles(of profileID: String, in applicationID: String) -> [[UInt8]] {
-    [userHandle(of: profileID, in: applicationID), userHandleDigest(profileID, applicationID)]
-  }
-
-  private func userHandleDigest(_ profileID: String, _ applicationID: String) -> [UInt8] {
-    digest(of: Array(applicationID.utf8), Array(profileID.utf8), purpose: "passkey user handle")
+    let digest = digest(of: Array(applicationID.utf8), Array(profileID.utf8), purpose: "passkey user handle")
+    return [Array(Hexadecimal.text(Array(digest.prefix(Self.userHandleDigestBytes))).utf8), digest]
   }
 }
 
