@@ -7,6 +7,7 @@ import re
 import select
 import subprocess
 import unicodedata
+from pathlib import Path
 
 import grpc
 import pytest
@@ -28,6 +29,8 @@ UNREACHABLE = 69
 NOT_ALLOWED = 77
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+
+ROOT = Path(__file__).resolve().parents[2]
 
 #: Nothing listens there.
 CLOSED = "127.0.0.1:1"
@@ -516,3 +519,54 @@ def test_health_names_each_replica(start):
         {"target": one.address, "status": "SERVING", "version": version},
         {"target": address, "status": "UNREACHABLE"},
     ]
+
+
+# The grants of docs/ADMIN.md
+
+
+def grants_of_the_page():
+    """The YAML below "A caller that only looks" and "Support", as an operator copies it."""
+    page = (ROOT / "docs" / "ADMIN.md").read_text(encoding="utf-8")
+    looking, supporting = re.findall(r"```yaml\n(    applications: .*?)```", page, re.DOTALL)
+    return {"looks": looking, "supports": supporting}
+
+
+def test_the_grants_of_the_page_allow_what_it_says_and_no_erasure(start, tmp_path):
+    keys = {name: Key() for name in grants_of_the_page()}
+    lines = [f"  - name: {name}\n    keys: [{keys[name].digest}]\n{grant}" for name, grant in grants_of_the_page().items()]
+    file = tmp_path / "admin.yaml"
+    file.write_text("callers:\n  - name: local\n    applications: [shop]\n    methods: \"*\"\n" + "".join(lines))
+    file.chmod(0o600)
+    server = start(arguments=["--config", file])
+    shop = new_caller(server, "shop")
+    phone = Phone()
+    shop.bind(phone)
+    profile = phone.binding.profile_id
+    shop.set_secret(profile, passcode("2468"))
+
+    def status(name, *arguments):
+        key_file = tmp_path / f"{name}.key"
+        key_file.write_text(keys[name].text)
+        key_file.chmod(0o600)
+        return admin(server, *arguments, "--key-file", key_file).returncode
+
+    looking = [
+        ("profile", "show", "shop", profile),
+        ("profile", "explain", "shop", profile),
+        ("profile", "events", "shop", profile),
+        ("binding", "list", "shop", profile),
+        ("binding", "show", "shop", phone.binding.binding_id),
+        ("events", "shop"),
+    ]
+    reason = ("--reason", "ticket 4711")
+    changing = [
+        ("device", "unlock", "shop", phone.device_id, *reason),
+        ("secret", "unlock", "shop", profile, "passcode", *reason),
+        ("profile", "settings", "shop", profile, "--biometry", "on", *reason),
+        ("binding", "revoke", "shop", phone.binding.binding_id, *reason),
+    ]
+    erasing = ("profile", "erase", "shop", profile, *reason, "--yes")
+    assert [status("looks", *command) for command in looking] == [0] * len(looking)
+    assert [status("looks", *command) for command in changing + [erasing]] == [NOT_ALLOWED] * (len(changing) + 1)
+    assert [status("supports", *command) for command in looking + changing] == [0] * len(looking + changing)
+    assert status("supports", *erasing) == NOT_ALLOWED

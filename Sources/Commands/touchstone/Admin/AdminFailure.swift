@@ -33,7 +33,8 @@ struct AdminFailure: Error {
     let message = "\(printable(error.message)) (\(printable(name)))"
     let line =
       switch error.code {
-      case .unavailable, .deadlineExceeded: "\(printable(target)) does not answer: \(message)"
+      case .unavailable, .deadlineExceeded:
+        "\(printable(target)) does not answer: \(message)"
           + (isEncrypted ? "" : "; if the service expects TLS, say --tls")
       case .unimplemented: "\(printable(target)) is no service that this version can call: \(message)"
       // The client itself says so, too: it sends no key in plaintext to another machine.
