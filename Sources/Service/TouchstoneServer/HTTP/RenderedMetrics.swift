@@ -1,11 +1,10 @@
-// The text of all metrics for scrapes, rendered at most once a second, whoever asks and how often.
+// The text of all metrics for scrapes, rendered at most once a second.
 
 internal import DispatchRPC
 internal import Synchronization
 
 final class RenderedMetrics: Sendable {
-  /// Monitoring scrapes every 15 s or more seldom. Rendering takes up to a millisecond, which strangers could ask for
-  /// without a pause.
+  /// Monitoring scrapes every 15 s or more seldom. Without a bound, clients that scrape without a pause keep a core busy.
   static let interval = Duration.seconds(1)
 
   private struct Rendering {

@@ -130,7 +130,7 @@ package final class RunningService: Sendable {
     let console = Console(
       configuration.consoleSettings, service: service, eventLoop: eventLoops, ids: SessionIDs(pepper: keys.pepper),
       browsers: BrowserProofs(pepper: keys.pepper), url: configuration.consoleURL,
-      secrets: SecretWorkers(threads: 1, niceness: SecretWorkers.leastUrgent), clock: clock,
+      secrets: SecretWorkers(threads: 1, niceness: SecretWorkers.operators), clock: clock,
       health: ConsoleHealthReading(
         service: service, store: opened, place: configuration.storeLocation.description, meters: meters, tls: tls,
         version: version

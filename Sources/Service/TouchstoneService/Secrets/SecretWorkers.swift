@@ -18,8 +18,9 @@ public protocol SecretExecutor: Sendable {
 public final class SecretWorkers: SecretExecutor {
   /// A tenth of an event loop's share where both want a core: each step is a quarter (sched(7)).
   public static let background: Int32 = 10
-  /// An eighth of the share of those that verify passcodes.
-  public static let leastUrgent: Int32 = 19
+  /// A third of the share of those that verify passcodes, and still seconds for an operator on a machine without idle
+  /// cores.
+  public static let operators: Int32 = 15
 
   public let threads: Int
   private let bench = Bench()
