@@ -457,7 +457,6 @@ def test_markup_in_every_name_stays_text(url, served):
     evil = "\"><script>alert('x')</script>&amp;"
     shop = new_caller(served, f"{evil}{time.time_ns()}")
     phone = Phone()
-    phone.device_id = f"{evil}{new_profile_id()}"
     begun = shop.begin_binding(phone, evil)
     completion = shop.completion(phone, begun)
     completion.device_name = evil

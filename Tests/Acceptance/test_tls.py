@@ -183,6 +183,31 @@ def test_who_is_not_let_in_is_an_event_and_a_line_of_the_log(start, installed, t
     }
 
 
+def refusals(caller):
+    only_refusals = administration_pb2.EventFilter(kinds=["call.refused"])
+    events = caller.administration.ListEvents(administration_pb2.ListEventsRequest(filter=only_refusals)).events
+    return [event.details["reason"] for event in events]
+
+
+def test_only_what_concerns_a_certificate_is_a_refused_call(start, installed, tmp_path):
+    """A balancer's probe, plaintext and a client that does not trust the service tell nothing about a caller."""
+    auditor = caller("audit", dns="audit.example.org") | {"applications": "*"}
+    server = start(configuration=installed.configuration(auditor, client_certificates="required"))
+    host, port = server.address.rsplit(":", 1)
+    socket.create_connection((host, int(port)), 20).close()
+    with socket.create_connection((host, int(port)), 20) as plaintext:
+        plaintext.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        plaintext.recv(100)
+    with socket.create_connection((host, int(port)), 20) as connection, pytest.raises(ssl.SSLError):
+        ssl.create_default_context().wrap_socket(connection, server_hostname="localhost")
+    with refused(UNAVAILABLE):
+        connected(server, installed).get_settings("alice")
+    known = connected(server, installed, installed.authority.issue("audit", hosts=["audit.example.org"]))
+    # What is committed later is durable later.
+    known.set_secret("alice", passcode("2468"))
+    assert set(refusals(known)) == {"CREDENTIALS_MISSING"}
+
+
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_a_strangers_curve_that_is_spelled_out_is_never_read(start, installed, tmp_path, version):
     """Reading one of the stranger's own making takes an event loop 100 ms, and a chain has room for fifty."""
@@ -346,13 +371,12 @@ def watching_for_seconds(server, installed):
 def test_a_connection_ends_with_its_clients_certificate(start, installed):
     server = start(configuration=installed.configuration(client_certificates="required"))
     lasting = Connection(server, installed, installed.authority.issue("lasting", uris=[SHOP]))
-    # A call that runs has ten seconds more.
     brief, watch = watching_for_seconds(server, installed)
-    brief.wait_until_left()
-    lasting.caller.bind(Phone())
-    assert any(answer.event.kind == "binding.created" for answer in watch)
+    # A call that ends by itself has ten seconds more. A watch never does: it ends with where to go on.
     with refused(UNAVAILABLE):
         list(watch)
+    assert "resume with after_sequence" in watch.details()
+    brief.wait_until_left()
     # Nor does it come back.
     with refused(UNAVAILABLE):
         brief.caller.get_settings("alice")

@@ -44,8 +44,8 @@ type AdministrationServiceClient interface {
 	// suppressed: the number of such refusals without an event since the previous one. They are durable soon after the answer.
 	// Clients of the console that try to get in are such events, too: the reasons OPERATOR_… of docs/CONSOLE.md, without a method, and
 	// "operator", the name that was tried, if there is such an operator.
-	// If the service requires client certificates, a failed TLS handshake is such an event, too: CERTIFICATE_REFUSED, without a
-	// method.
+	// A TLS handshake that fails because of the client certificate is such an event, too, without a method: CERTIFICATE_REFUSED, or
+	// CREDENTIALS_MISSING if one is required. Other failed handshakes are counted alone.
 	//
 	// Old events may have been archived. With after_sequence 0 the list begins with the first event that was not. A caller that
 	// read up to another number and would miss events gets OUT_OF_RANGE instead. So does a caller that read beyond the log's
@@ -205,8 +205,8 @@ type AdministrationServiceServer interface {
 	// suppressed: the number of such refusals without an event since the previous one. They are durable soon after the answer.
 	// Clients of the console that try to get in are such events, too: the reasons OPERATOR_… of docs/CONSOLE.md, without a method, and
 	// "operator", the name that was tried, if there is such an operator.
-	// If the service requires client certificates, a failed TLS handshake is such an event, too: CERTIFICATE_REFUSED, without a
-	// method.
+	// A TLS handshake that fails because of the client certificate is such an event, too, without a method: CERTIFICATE_REFUSED, or
+	// CREDENTIALS_MISSING if one is required. Other failed handshakes are counted alone.
 	//
 	// Old events may have been archived. With after_sequence 0 the list begins with the first event that was not. A caller that
 	// read up to another number and would miss events gets OUT_OF_RANGE instead. So does a caller that read beyond the log's

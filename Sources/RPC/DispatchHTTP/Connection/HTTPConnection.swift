@@ -97,8 +97,8 @@ final class HTTPConnection: ReadinessHandler {
       receive()
     case .wantsRead: watch(.readable)
     case .wantsWrite: watch(.writable)
-    case .failed(let reason):
-      owner.configuration.onHandshakeFailure?(client, reason)
+    case .failed(let failure):
+      owner.configuration.onHandshakeFailure?(client, failure)
       linger()
     }
   }

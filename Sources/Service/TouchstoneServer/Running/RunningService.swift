@@ -146,8 +146,8 @@ package final class RunningService: Sendable {
     let descriptorLog = DescriptorLog(logger)
     var httpConfiguration = HTTPServerConfiguration()
     httpConfiguration.onOutOfDescriptors = { descriptorLog.ranOut() }
-    httpConfiguration.onHandshakeFailure = { client, reason in
-      service.handshakeFailed(from: client, reason: reason, asksForCertificate: false)
+    httpConfiguration.onHandshakeFailure = { client, failure in
+      service.handshakeFailed(from: client, failure)
     }
     if let descriptors {
       let connections = descriptors.httpConnections(wanted: httpConfiguration.limits.connections)
@@ -155,10 +155,7 @@ package final class RunningService: Sendable {
       descriptors.bound(&serverConfiguration, beside: httpListeners.count * connections, logger: logger)
     }
     serverConfiguration.onOutOfDescriptors = { descriptorLog.ranOut() }
-    let asksForCertificates = configuration.tls?.clientAuthorities != nil
-    serverConfiguration.onHandshakeFailure = { client, reason in
-      service.handshakeFailed(from: client, reason: reason, asksForCertificate: asksForCertificates)
-    }
+    serverConfiguration.onHandshakeFailure = { client, failure in service.handshakeFailed(from: client, failure) }
     let router = service.router
     let running = (0..<eventLoops).map { _ in RunningCallCount() }
     meters.registry.observe(running)

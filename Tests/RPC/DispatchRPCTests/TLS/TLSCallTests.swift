@@ -104,20 +104,20 @@ extension TLSCallTests {
     #expect(outcome == row.expected)
     let isServed = if case .served = row.expected { 1 } else { 0 }
     let statistics = await tls.statistics(after: 1)
-    #expect(statistics == RPCTLSStatistics(full: isServed, resumed: 0, failed: 1 - isServed))
+    #expect(statistics == RPCTLSStatistics(full: isServed, resumed: 0, refused: 1 - isServed, failed: 0))
   }
 
   @Test func theOwnerIsToldWhoWasRefusedAndWhy() async throws {
-    let refusals = Box<(SocketAddress, String)>()
+    let refusals = Box<(SocketAddress, RPCHandshakeFailure)>()
     var configuration = RPCServerConfiguration(eventLoops: 1)
     configuration.onHandshakeFailure = { refusals.put(($0, $1)) }
     let tls = try files.server(clients: .required(authoritiesFile: files.authorities()))
     let loopback = try Loopback(configuration, tls: tls)
     let outcome = await RawTLSPeer(loopback.address).connect()
     #expect(outcome == .failed("tlsv13 alert certificate required"))
-    let (client, reason) = await refusals.next()
+    let (client, failure) = await refusals.next()
     #expect(client.description.hasPrefix("127.0.0.1:"))
-    #expect(reason == "TLS: peer did not return a certificate")
+    #expect(failure == RPCHandshakeFailure(.certificateMissing, "TLS: peer did not return a certificate"))
     #expect(refusals.count == 0)
   }
 
