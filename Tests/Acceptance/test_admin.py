@@ -13,6 +13,7 @@ import grpc
 import pytest
 from google.protobuf.json_format import MessageToDict
 
+from support.addresses import own_host
 from support.admin import admin, as_json, done, terminal
 from support.caller import gesture, new_caller, new_profile_id, passcode
 from support.certificates import Authority
@@ -297,7 +298,7 @@ def following(server, *arguments):
 
 
 def test_events_are_followed_across_a_restart(start):
-    server = start()
+    server = start(listen=[f"{own_host()}:0"])
     caller, phone = new_caller(server), Phone()
     binding = caller.bind(phone)
     first = caller.events()[-1].sequence

@@ -477,10 +477,10 @@ def test_pyjwt_refuses_no_token_during_a_rotation(start, no_proxy):
 def test_apache_refuses_no_token_during_a_rotation(installed, public_directory):
     caller = installed.caller()
     keys = installed.public.replace("0.0.0.0", "127.0.0.1") + KEYS
-    with apache.serving(public_directory, keys, installed.authority, caller.application_id) as port:
+    with apache.serving(public_directory, keys, installed.authority, caller.application_id) as address:
 
         def fetch(**headers):
-            return request(f"http://127.0.0.1:{port}", "/index.txt", headers=headers)
+            return request(f"http://{address}", "/index.txt", headers=headers)
 
         def verify(token):
             answer = fetch(Authorization=f"Bearer {token}")

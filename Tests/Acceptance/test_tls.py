@@ -11,7 +11,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import grpc
@@ -25,6 +24,7 @@ from support.configuration import BAD_CONFIGURATION, MARK, check_complaints
 from support.credentials import Key, caller_with
 from support.errors import refused
 from support.phone import Phone
+from support.replicas import Load
 from support.server import BINARY, run, run_to_end
 from support.stubs import administration_pb2, evaluation_pb2
 
@@ -282,42 +282,21 @@ def replace(target, source):
 def test_certificates_are_reloaded_under_load_and_no_call_fails(start, installed, tmp_path):
     server = start(configuration=installed.configuration())
     shop = installed.authority.issue("shop", uris=[SHOP])
-    stop, failures, calls = threading.Event(), [], [0] * 4
 
-    def call_until_the_end(index):
-        caller = connected(server, installed, shop)
-        while not stop.is_set():
-            try:
-                caller.get_settings("alice")
-                calls[index] += 1
-            except grpc.RpcError as error:
-                failures.append(error)
-                return
+    def call_by(caller):
+        return lambda: caller.get_settings("alice")
 
-    def wait_for_more_calls():
-        before = list(calls)
-        while any(now < then + 20 for now, then in zip(calls, before, strict=True)) and not failures:
-            pass
-
-    threads = [threading.Thread(target=call_until_the_end, args=(index,)) for index in range(4)]
-    for thread in threads:
-        thread.start()
-    wait_for_more_calls()
-
-    # Another authority's from now on; the connections that are there know nothing of it.
-    (tmp_path / "new").mkdir()
-    renewed = Authority(tmp_path / "new")
-    replace(installed.server, renewed.issue_server())
-    server.reload()
-    wait_for_more_calls()
-    assert connected(server, installed, shop, authority=renewed).get_settings("alice")
-    with refused(UNAVAILABLE):
-        connected(server, installed, shop).get_settings("alice")
-
-    stop.set()
-    for thread in threads:
-        thread.join(30)
-    assert failures == []
+    with Load(*(call_by(connected(server, installed, shop)) for _ in range(4))) as load:
+        load.wait_for_rounds(20)
+        # Another authority's from now on; the connections that are there know nothing of it.
+        (tmp_path / "new").mkdir()
+        renewed = Authority(tmp_path / "new")
+        replace(installed.server, renewed.issue_server())
+        server.reload()
+        load.wait_for_rounds(20)
+        assert connected(server, installed, shop, authority=renewed).get_settings("alice")
+        with refused(UNAVAILABLE):
+            connected(server, installed, shop).get_settings("alice")
 
 
 # A connection stands as long as its client's certificate, and as long as somebody vouches for that
