@@ -240,6 +240,7 @@ let package = Package(
       "Service", "TouchstoneConsole",
       [
         "TouchstoneService", "TouchstoneCodec", "TouchstoneCrypto", "TouchstonePolicy", "DispatchHTTP", "DispatchRPC",
+        "TestSupport",
       ]),
     tests(
       "Service", "TouchstoneServer",
@@ -266,6 +267,7 @@ let package = Package(
     tests(
       "Clients", "LocalAuthentication",
       [
+        "TestSupport",
         "SimulatedPhone", "AppsInSwift5", "AppsInSwift6", "TouchstoneService", "TouchstoneStoreSQLite",
         "TouchstoneClient", "TouchstoneCodec", "TouchstoneCrypto", "TouchstonePolicy", "DispatchRPC",
         .product(name: "Logging", package: "swift-log"),

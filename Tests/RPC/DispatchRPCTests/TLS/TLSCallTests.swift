@@ -103,7 +103,7 @@ extension TLSCallTests {
     let outcome = try await outcome(of: options, at: tls)
     #expect(outcome == row.expected)
     let isServed = if case .served = row.expected { 1 } else { 0 }
-    let statistics = await tls.statistics(after: 1)
+    let statistics = try await tls.statistics(after: 1)
     #expect(statistics == RPCTLSStatistics(full: isServed, resumed: 0, refused: 1 - isServed, failed: 0))
   }
 

@@ -84,7 +84,7 @@ import TestSupport
     _ = files.authorities(CertificateAuthority("New Authority"), named: "clients.pem")
     try witness.tls.reload()
     await #expect(throws: RPCError.self) { try await witness.visit(client) }
-    let statistics = await witness.tls.statistics(after: 2)
+    let statistics = try await witness.tls.statistics(after: 2)
     #expect(statistics == RPCTLSStatistics(full: 1, resumed: 0, failed: 1))
   }
 
@@ -120,7 +120,7 @@ import TestSupport
       while true {
         let isAnswered = (try? await witness.visit(client)) != nil
         // The certificate may also end during the call, after a handshake that still went well.
-        if !isAnswered, await witness.tls.statistics(after: visits + 1).failed > 0 { break }
+        if !isAnswered, try await witness.tls.statistics(after: visits + 1).failed > 0 { break }
         visits += 1
       }
       #expect(witness.tls.statistics == RPCTLSStatistics(full: 1, resumed: visits - 1, failed: 1))
