@@ -192,7 +192,7 @@ let package = Package(
 
     // What tests share.
     .systemLibrary(name: "CSpawn", path: "Tests/Support/CSpawn"),
-    support("TestSupport", ["CSpawn", "COpenSSL"]),
+    support("TestSupport", ["CSpawn", "COpenSSL", "CPostgres"]),
     support("CodecMessages", ["TouchstoneCodec"]),
     support("StoreConformance", ["TouchstoneStore", "TouchstonePolicy"]),
     support("StoreModel", ["TouchstoneStore", "TouchstonePolicy"]),
