@@ -76,7 +76,7 @@ extension RPCServerTLS {
   func statistics(after handshakes: Int) async throws -> RPCTLSStatistics {
     try await eventually {
       let statistics = statistics
-      return statistics.full + statistics.resumed + statistics.failed >= handshakes
+      return statistics.full + statistics.resumed + statistics.refused + statistics.failed >= handshakes
     }
     return statistics
   }
