@@ -227,7 +227,7 @@ extension TLSCallTests {
     if let refusal = row.refusal {
       let message = await client.closed().message
       #expect(message == "TLS: \(refusal)")
-      #expect(tls.statistics == RPCTLSStatistics(full: 0, resumed: 0, failed: 1))
+      #expect(tls.statistics == RPCTLSStatistics(full: 0, resumed: 0, refused: 1, failed: 0))
     } else {
       guard case .bytes(let bytes) = seen else {
         Issue.record("the client says nothing: \(seen)")

@@ -85,7 +85,7 @@ import TestSupport
     try witness.tls.reload()
     await #expect(throws: RPCError.self) { try await witness.visit(client) }
     let statistics = try await witness.tls.statistics(after: 2)
-    #expect(statistics == RPCTLSStatistics(full: 1, resumed: 0, failed: 1))
+    #expect(statistics == RPCTLSStatistics(full: 1, resumed: 0, refused: 1, failed: 0))
   }
 
   /// Not even where an authority was only added: one rule that nobody has to think about.
