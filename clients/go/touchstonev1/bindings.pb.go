@@ -296,7 +296,7 @@ type HardwareKey struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	// P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. Not PEM.
+	// P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. Not PEM, not RSA.
 	PublicKey []byte `protobuf:"bytes,1,opt,name=public_key,json=publicKey,proto3" json:"public_key,omitempty"`
 	// Required. Keys of BIOMETRY_CURRENT_SET and BIOMETRY_ANY serve FACTOR_BIOMETRY, the others FACTOR_DEVICE_OWNER.
 	Protection KeyProtection `protobuf:"varint,2,opt,name=protection,proto3,enum=touchstone.v1.KeyProtection" json:"protection,omitempty"`

@@ -195,11 +195,12 @@ struct RequestValidator {
   /// Reads a passcode that is tried. An impossible length (R16) is a bad request, not an attempt (R10). Other rules for new
   /// passcodes are not checked: "1111" is a wrong passcode.
   mutating func passcode(_ proof: V1.PasscodeProof, _ field: @autoclosure FieldPath) -> OfferedSecret {
-    let lengths = Passcode.lengths
-    if !lengths.contains(proof.passcode.unicodeScalars.count) {
+    guard Passcode.canBeRight(proof.passcode) else {
+      let lengths = Passcode.lengths
       refuse("\(field()).passcode", "must be \(lengths.lowerBound) to \(lengths.upperBound) characters")
+      return OfferedSecret(kind: .passcode, bytes: SecretBytes([]))
     }
-    return OfferedSecret(kind: .passcode, bytes: SecretBytes(passcode: proof.passcode))
+    return OfferedSecret(passcode: proof.passcode)
   }
 
   /// Reads a gesture that is tried. An impossible shape is a bad request, too.
@@ -208,7 +209,7 @@ struct RequestValidator {
       refuse("\(field()).points", reason)
       return nil
     }
-    return OfferedSecret(kind: .gesture, bytes: SecretBytes(gesture: proof.points))
+    return OfferedSecret(gesture: proof.points)
   }
 
   /// Reads the kind of a secret as a factor.
@@ -290,18 +291,6 @@ struct RequestValidator {
       return UnixTime(microseconds: 0)
     }
     return time
-  }
-}
-
-/// A passcode or a gesture in a request.
-struct OfferedSecret: Sendable {
-  /// Passcode or gesture.
-  var kind: Factor
-  var bytes: SecretBytes
-
-  /// Takes the same time for equal and different secrets of one length.
-  func isEqual(to other: OfferedSecret) -> Bool {
-    kind == other.kind && bytes.isEqual(to: other.bytes)
   }
 }
 

@@ -67,7 +67,7 @@ extension V1 {
   }
 
   public struct HardwareKey: WireMessage {
-    /// P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. Not PEM.
+    /// P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. Not PEM, not RSA.
     public var publicKey: [UInt8]
     /// Required. Keys of BIOMETRY_CURRENT_SET and BIOMETRY_ANY serve FACTOR_BIOMETRY, the others FACTOR_DEVICE_OWNER.
     public var protection: KeyProtection

@@ -111,7 +111,7 @@ struct  Touchstone__V1__HardwareKey
 {
   ProtobufCMessage base;
   /*
-   * P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. Not PEM.
+   * P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. Not PEM, not RSA.
    */
   ProtobufCBinaryData public_key;
   /*
