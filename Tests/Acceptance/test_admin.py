@@ -139,16 +139,25 @@ def test_settings_are_shown_and_changed(server, caller, application, person):
 
 def test_a_locked_phone_is_explained_and_unlocked(server, caller, application, phone):
     profile_id = phone.binding.profile_id
-    assert "login can succeed now, by biometry; not by " in done(server, "profile", "explain", application, profile_id)
+    possible = "Phone: A login can succeed now, by biometrics.\n"
+    assert done(server, "profile", "explain", application, profile_id) == possible
     caller.fail(phone, 5)
     (device,) = lines_of(done(server, "device", "show", application, profile_id))
     assert (device["DEVICE"], device["BIOMETRY"], device["FAILURES"]) == (phone.device_id, "LOCKED", "5")
-    why = done(server, "profile", "explain", application, profile_id)
-    assert len(why.splitlines()) == 1
-    assert re.search(r"^Phone \(\S+\): login fails now, because .* locked .*BIOMETRY_LOCKOUT", why)
-    (explained,) = as_json(server, "profile", "explain", application, profile_id)
+    why = (
+        "Phone: No login can succeed now. Biometrics: locked by the service after too many wrong attempts. "
+        "What helps: support unlocks the device.\n"
+    )
+    assert done(server, "profile", "explain", application, profile_id) == why
+    assert why in done(server, "profile", "show", application, profile_id)
+    diagnosis, alone = as_json(server, "profile", "explain", application, profile_id)
+    assert (diagnosis["bindingId"], diagnosis["answer"]) == (phone.binding.binding_id, "LOGIN_ANSWER_NO")
+    assert [obstacle["code"] for obstacle in diagnosis["obstacles"]] == ["BIOMETRY_LOCKOUT"]
+    assert [obstacle["code"] for obstacle in alone["obstacles"]] == ["NOT_SET"]
+    (explained,) = as_json(server, "profile", "explain", application, profile_id, "--rules")
     assert explained["answer"]["denial"]["reason"] == "BIOMETRY_LOCKOUT"
     assert explained["posture"]["bindingId"] == phone.binding.binding_id
+    assert explained["diagnosis"] == diagnosis
     assert "unlocked" in done(server, "device", "unlock", application, phone.device_id, "--reason", "ticket 4711")
     assert caller.login(phone).outcome == SUCCEEDED
     (event,) = [event for event in caller.events() if event.kind == "device.unlocked"]
@@ -161,15 +170,41 @@ def test_what_is_not_possible_is_said_of_each_factor(server, caller, application
     caller.fail(phone, 5)
     caller.set_settings(person, biometry_enabled=True, passcode_enabled=True)
     why = done(server, "profile", "explain", application, person)
-    assert "login can succeed now, by passcode; not by biometry (biometrics are locked out), " in why
-    assert "gesture (is off, and not set)" in why
+    assert why.splitlines() == [
+        "Phone: A login can succeed now, by passcode. Biometrics: locked by the service after too many wrong attempts. "
+        "What helps: one login by passcode or support unlocks the device.",
+        "Without a device: A login can succeed now, by passcode.",
+    ]
+
+
+def test_what_changed_or_was_revoked_is_said_and_phones_of_one_name_are_told_apart(server, caller, application, phone):
+    person = phone.binding.profile_id
+    other = Phone(model="iPhone17,1")
+    caller.bind(other, profile_id=person)
+    phone.domain_state = b"a finger more"
+    assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_FACTOR_REQUIRED
+    lines = done(server, "profile", "explain", application, person).splitlines()
+    assert [line for line in lines if "Phone (iPhone17,1, never used, …" in line and "by biometrics." in line]
+    (changed,) = [line for line in lines if f"…{phone.binding.binding_id[-4:]})" in line]
+    assert "No login can succeed now. Biometrics: the device's fingers or faces are not those that the service" in changed
+    assert re.search(r"\(as it reported at 20\d\d-\d\d-\d\d \d\d:\d\d UTC\)\. What helps: the application's own login", changed)
+    for binding in (phone.binding, other.binding):
+        caller.revoke(binding)
+    revoked = done(server, "profile", "explain", application, person)
+    assert revoked.count("The binding of this device is revoked.") == 2
+    assert "A login can succeed" not in revoked
+    begin = evaluation_pb2.BeginEvaluationRequest(
+        application_id=application, policy="login", binding_id=phone.binding.binding_id
+    )
+    assert caller.explain(begin).answer.denial.reason == "BINDING_REVOKED"
 
 
 def test_a_locked_passcode_is_explained_and_unlocked(server, caller, application, phone, person):
     for _ in range(5):
         caller.submit(phone, caller.begin(phone), secret=passcode("0001"))
     profile = done(server, "profile", "show", application, person)
-    assert re.search(r"^passcode +usable +5 +20", profile, re.MULTILINE)
+    assert re.search(r"^passcode +LOCKED +5 +20", profile, re.MULTILINE)
+    assert "Passcode: locked after wrong attempts, until 20" in profile
     done(server, "secret", "unlock", application, person, "passcode", "--reason", "ticket 4712")
     assert caller.submit(phone, caller.begin(phone), secret=passcode("2468")).outcome == SUCCEEDED
     assert as_json(server, "secret", "unlock", application, person, "gesture", "--reason", "x") == [{}]
@@ -181,19 +216,17 @@ def test_a_locked_passcode_is_explained_and_unlocked(server, caller, application
 def test_a_profile_without_a_device_is_explained(server, caller, application):
     person = new_profile_id()
     caller.set_secret(person, passcode("2468"))
-    assert re.fullmatch(
-        r"no device is bound: login can succeed now, by passcode; not by .*\.\n",
-        done(server, "profile", "explain", application, person),
-    )
+    explained = done(server, "profile", "explain", application, person)
+    assert explained == "Without a device: A login can succeed now, by passcode.\n"
 
 
 def test_a_policy_for_payments_is_explained_by_its_rules(server, application, phone):
     person = phone.binding.profile_id
     text = done(server, "profile", "explain", application, person, "--policy", "payment", "--rules")
-    assert "payment can succeed now, by biometry" in text
+    assert text.startswith("Phone: A login can succeed now, by biometrics.\n")
     assert re.search(r"^R2 +yes +\S", text, re.MULTILINE)
     wrong = admin(server, "profile", "explain", application, person, "--policy", "nosuch")
-    assert (wrong.returncode, "begin.policy" in wrong.stderr) == (USAGE, True)
+    assert (wrong.returncode, "policy" in wrong.stderr) == (USAGE, True)
     other = admin(server, "profile", "explain", application, person, "--binding", "none")
     assert other.returncode == NOT_FOUND
 

@@ -437,7 +437,7 @@ def test_a_policy_asks_for_a_level(asking, maker):
         assert (denial.reason, denial.la_error) == ("LEVEL_TOO_LOW", types_pb2.LA_ERROR_BIOMETRY_NOT_AVAILABLE)
         assert "minimum_attestation" in denial.detail
         assert denial.message.text == (
-            "To be used for this, this device needs to be set up again. Please continue another way."
+            "To be used for this, this device needs to be set up again."
         )
     # Where nothing is asked for, it serves as before.
     assert asking.login(bare).outcome == SUCCEEDED

@@ -125,6 +125,19 @@ extension Platform {
   }
 }
 
+extension PlatformFamily {
+  /// One of the family's platforms. All of them have a domain state, or none has.
+  public var platform: Platform {
+    switch self {
+    case .iOS: .iOS
+    case .macOS: .macOS
+    case .android: .android
+    case .web: .web
+    case .visionOS: .visionOS
+    }
+  }
+}
+
 /// A device's report about itself. Never a proof.
 public struct DevicePosture: Sendable, Hashable {
   public var platform: Platform

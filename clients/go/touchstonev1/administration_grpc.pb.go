@@ -17,8 +17,8 @@ const _ = grpc.SupportPackageIsVersion7
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 type AdministrationServiceClient interface {
-	// Returns everything that is stored about a profile, without its secrets.
-	// INVALID_ARGUMENT: application_id, profile_id. NOT_FOUND: the profile is unknown. RESOURCE_EXHAUSTED: too many reads of
+	// Returns everything that is stored about a profile, without its secrets, and whether the person can log in now.
+	// INVALID_ARGUMENT: application_id, profile_id, policy. NOT_FOUND: the profile is unknown. RESOURCE_EXHAUSTED: too many reads of
 	// bindings, of this caller or in total, wait for their turns.
 	GetProfile(ctx context.Context, in *GetProfileRequest, opts ...grpc.CallOption) (*GetProfileResponse, error)
 	// Ends the lockout of a device's biometrics and sets its count to zero, for all applications of this application's vendor. May
@@ -71,12 +71,13 @@ type AdministrationServiceClient interface {
 	// needs a place, the connection has reached its end, or the server drains; resume on another connection. The message of each end
 	// says after which sequence to resume.
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (AdministrationService_WatchEventsClient, error)
-	// Returns the answer that BeginEvaluation would give, and the rules behind it, without opening an evaluation. If
-	// begin.posture is absent and begin.binding_id is given, the service uses the binding's posture last seen and an unchanged
-	// domain state, because it keeps none with that posture. begin.localized_reason may be empty, because no person is shown a
-	// prompt.
-	// INVALID_ARGUMENT: begin (absent), at, and BeginEvaluation's fields with the prefix "begin.". NOT_FOUND: begin.posture is
-	// absent, and the binding is unknown or has made no attempt yet.
+	// Returns the answer that the rules give, the rules behind it, and a diagnosis, without opening an evaluation. Tells operators
+	// the truth: an unknown binding or profile is NOT_FOUND, and for a revoked binding the answer is a denial with the reason
+	// BINDING_REVOKED. If begin.posture is absent and begin.binding_id is given, the service uses the binding's posture last seen,
+	// and the verdict about the domain state that came with it; the trace says so. begin.localized_reason and begin.transaction may
+	// be absent, because no person is shown a prompt.
+	// INVALID_ARGUMENT: begin (absent), at, and BeginEvaluation's fields with the prefix "begin.". NOT_FOUND: the binding or
+	// profile is unknown; or begin.posture is absent, and the binding's device was never seen.
 	ExplainEvaluation(ctx context.Context, in *ExplainEvaluationRequest, opts ...grpc.CallOption) (*ExplainEvaluationResponse, error)
 }
 
@@ -178,8 +179,8 @@ func (c *administrationServiceClient) ExplainEvaluation(ctx context.Context, in 
 // All implementations must embed UnimplementedAdministrationServiceServer
 // for forward compatibility
 type AdministrationServiceServer interface {
-	// Returns everything that is stored about a profile, without its secrets.
-	// INVALID_ARGUMENT: application_id, profile_id. NOT_FOUND: the profile is unknown. RESOURCE_EXHAUSTED: too many reads of
+	// Returns everything that is stored about a profile, without its secrets, and whether the person can log in now.
+	// INVALID_ARGUMENT: application_id, profile_id, policy. NOT_FOUND: the profile is unknown. RESOURCE_EXHAUSTED: too many reads of
 	// bindings, of this caller or in total, wait for their turns.
 	GetProfile(context.Context, *GetProfileRequest) (*GetProfileResponse, error)
 	// Ends the lockout of a device's biometrics and sets its count to zero, for all applications of this application's vendor. May
@@ -232,12 +233,13 @@ type AdministrationServiceServer interface {
 	// needs a place, the connection has reached its end, or the server drains; resume on another connection. The message of each end
 	// says after which sequence to resume.
 	WatchEvents(*WatchEventsRequest, AdministrationService_WatchEventsServer) error
-	// Returns the answer that BeginEvaluation would give, and the rules behind it, without opening an evaluation. If
-	// begin.posture is absent and begin.binding_id is given, the service uses the binding's posture last seen and an unchanged
-	// domain state, because it keeps none with that posture. begin.localized_reason may be empty, because no person is shown a
-	// prompt.
-	// INVALID_ARGUMENT: begin (absent), at, and BeginEvaluation's fields with the prefix "begin.". NOT_FOUND: begin.posture is
-	// absent, and the binding is unknown or has made no attempt yet.
+	// Returns the answer that the rules give, the rules behind it, and a diagnosis, without opening an evaluation. Tells operators
+	// the truth: an unknown binding or profile is NOT_FOUND, and for a revoked binding the answer is a denial with the reason
+	// BINDING_REVOKED. If begin.posture is absent and begin.binding_id is given, the service uses the binding's posture last seen,
+	// and the verdict about the domain state that came with it; the trace says so. begin.localized_reason and begin.transaction may
+	// be absent, because no person is shown a prompt.
+	// INVALID_ARGUMENT: begin (absent), at, and BeginEvaluation's fields with the prefix "begin.". NOT_FOUND: the binding or
+	// profile is unknown; or begin.posture is absent, and the binding's device was never seen.
 	ExplainEvaluation(context.Context, *ExplainEvaluationRequest) (*ExplainEvaluationResponse, error)
 	mustEmbedUnimplementedAdministrationServiceServer()
 }

@@ -184,8 +184,8 @@ extension V1 {
 extension V1 {
   /// For operators and support staff.
   package enum AdministrationService {
-    /// Returns everything that is stored about a profile, without its secrets.
-    /// INVALID_ARGUMENT: application_id, profile_id. NOT_FOUND: the profile is unknown. RESOURCE_EXHAUSTED: too many reads of
+    /// Returns everything that is stored about a profile, without its secrets, and whether the person can log in now.
+    /// INVALID_ARGUMENT: application_id, profile_id, policy. NOT_FOUND: the profile is unknown. RESOURCE_EXHAUSTED: too many reads of
     /// bindings, of this caller or in total, wait for their turns.
     package static let getProfile = WireMethod<GetProfileRequest, GetProfileResponse>(
       path: "/touchstone.v1.AdministrationService/GetProfile", kind: .unary, idempotency: .noSideEffects)
@@ -250,12 +250,13 @@ extension V1 {
     package static let watchEvents = WireMethod<WatchEventsRequest, WatchEventsResponse>(
       path: "/touchstone.v1.AdministrationService/WatchEvents", kind: .serverStreaming, idempotency: .noSideEffects)
 
-    /// Returns the answer that BeginEvaluation would give, and the rules behind it, without opening an evaluation. If
-    /// begin.posture is absent and begin.binding_id is given, the service uses the binding's posture last seen and an unchanged
-    /// domain state, because it keeps none with that posture. begin.localized_reason may be empty, because no person is shown a
-    /// prompt.
-    /// INVALID_ARGUMENT: begin (absent), at, and BeginEvaluation's fields with the prefix "begin.". NOT_FOUND: begin.posture is
-    /// absent, and the binding is unknown or has made no attempt yet.
+    /// Returns the answer that the rules give, the rules behind it, and a diagnosis, without opening an evaluation. Tells operators
+    /// the truth: an unknown binding or profile is NOT_FOUND, and for a revoked binding the answer is a denial with the reason
+    /// BINDING_REVOKED. If begin.posture is absent and begin.binding_id is given, the service uses the binding's posture last seen,
+    /// and the verdict about the domain state that came with it; the trace says so. begin.localized_reason and begin.transaction may
+    /// be absent, because no person is shown a prompt.
+    /// INVALID_ARGUMENT: begin (absent), at, and BeginEvaluation's fields with the prefix "begin.". NOT_FOUND: the binding or
+    /// profile is unknown; or begin.posture is absent, and the binding's device was never seen.
     package static let explainEvaluation = WireMethod<ExplainEvaluationRequest, ExplainEvaluationResponse>(
       path: "/touchstone.v1.AdministrationService/ExplainEvaluation", kind: .unary, idempotency: .noSideEffects)
   }

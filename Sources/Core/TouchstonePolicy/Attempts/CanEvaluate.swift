@@ -33,7 +33,7 @@ extension EvaluationPolicy {
 }
 
 extension Conditions {
-  fileprivate func preflight(_ trace: inout some RuleTracer) -> Preflight {
+  func preflight(_ trace: inout some RuleTracer) -> Preflight {
     let offer = offer(&trace)
     return Preflight(
       denial: offer.denial, domainState: namedVerdict, factors: offer.denial == nil ? inOrder(offer.factors) : [],

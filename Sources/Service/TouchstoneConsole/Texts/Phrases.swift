@@ -101,6 +101,7 @@ extension Phrase {
   static let preferred = Phrase("offered first", "优先提供")
   static let yes = Phrase("Yes", "能")
   static let no = Phrase("No", "不能")
+  static let unknown = Phrase("Unknown", "未知")
   static let noRecovery = Phrase(
     "After five failures or a changed finger, the person could only bind a phone anew: no passcode, gesture or second key would serve.",
     "若失败五次或指纹发生变化，此用户只能重新绑定手机：没有可用的数字密码、手势或第二把密钥。")

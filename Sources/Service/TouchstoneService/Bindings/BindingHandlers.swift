@@ -127,7 +127,7 @@ extension TouchstoneService {
   }
 
   /// With the device on which its attempts count.
-  private func bindingOnDevice<Response>(
+  func bindingOnDevice<Response>(
     _ bindingID: String, of applicationID: String, for exchange: Exchange<Response>,
     then body: @escaping @Sendable (BindingRecord, DeviceRecord) throws(RequestError) -> Void
   ) throws(RequestError) {

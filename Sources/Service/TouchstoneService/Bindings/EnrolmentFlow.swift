@@ -491,7 +491,9 @@ struct EnrolmentFlow: Sendable {
       createdAt: now, lastUsedAt: nil,
       lastSeen: SeenPosture(
         posture, deviceModel: request.posture?.deviceModel ?? "", seenAt: now,
-        isProven: !credential.keys.isEmpty), proofCounter: vouched?.counter ?? 0, version: 0)
+        isProven: !credential.keys.isEmpty,
+        domainState: DomainStateBaseline.recorded(from: posture) == nil ? .neverRecorded : .unchanged),
+      proofCounter: vouched?.counter ?? 0, version: 0)
     var changeSet = ChangeSet(changes: [
       .useTicket(ticket.key), ticket.holder.requirement(in: records.holder), .putProfile(records.profile.written()),
     ])

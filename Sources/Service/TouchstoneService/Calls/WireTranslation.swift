@@ -178,7 +178,8 @@ extension V1.SeenPosture {
         deviceModel: seen.deviceModel, biometryType: V1.BiometryType(rawValue: Int32(posture.biometryType.rawValue)),
         biometryAvailable: posture.isBiometryAvailable, biometryEnrolled: posture.isBiometryEnrolled,
         biometryLockedOut: posture.isBiometryLockedOut, passcodeSet: posture.isPasscodeSet),
-      seenAt: V1.Timestamp(seen.seenAt), proven: seen.isProven)
+      seenAt: V1.Timestamp(seen.seenAt), proven: seen.isProven,
+      domainState: V1.DomainStateVerdict(seen.domainState))
   }
 
   /// Returns `nil` if no posture of the binding's device is known.

@@ -237,7 +237,9 @@ final class AttemptFlow: Sendable {
     }
     let changes = changes(attempt, grant)
     let event = event(attempt, grant)
-    let seen = SeenPosture(posture, deviceModel: deviceModel, seenAt: now, isProven: grant != nil && proof.isByKey)
+    let seen = SeenPosture(
+      posture, deviceModel: deviceModel, seenAt: now, isProven: grant != nil && proof.isByKey,
+      domainState: decision.baseline == nil ? decision.domainState : .unchanged)
     // A passkey is used on any device: what that one is like says nothing of the next.
     let note = proof.assertion == nil ? subject.note(of: seen, as: evaluation.subject) : nil
     guard grant == nil else {
