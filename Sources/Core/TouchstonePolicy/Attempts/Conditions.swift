@@ -5,7 +5,7 @@ struct Conditions {
   let policy: EvaluationPolicy
   var posture: DevicePosture
   /// `nil`: no binding exists yet, and any credential could still be made.
-  let binding: BindingStanding?
+  var binding: BindingStanding?
   /// Deciding an attempt replaces the standings. The verdict stays as it was when the attempt came in.
   var device: BiometryStanding
   var profile: ProfileStanding

@@ -112,6 +112,8 @@ public struct AttemptDecision: Sendable, Hashable {
   public var baseline: DomainStateBaseline?
   /// For the audit log; `nil` on success.
   public var cause: AttemptCause?
+  /// The next failure of this secret disables it until it is set anew, and does not only pause it.
+  public var nextFailureDisables = false
 
   public init(
     outcome: Outcome, laError: LAErrorCode?, nextFactors: [Factor] = [], attemptsLeft: UInt32 = 0,

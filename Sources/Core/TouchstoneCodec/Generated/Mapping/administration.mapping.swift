@@ -74,6 +74,7 @@ extension V1.LoginDiagnosis: MappedMessage {
     mapper.field(&value.answer, &c.answer)
     mapper.repeated(&value.factors, &c.factors, &c.n_factors)
     mapper.repeated(&value.obstacles, &c.obstacles, &c.n_obstacles)
+    mapper.field(&value.reportedAt, &c.reported_at)
   }
 }
 
