@@ -101,6 +101,21 @@ def test_an_issuer_that_is_a_url_says_where_the_keys_are(start, slash):
     assert request(server.urls[0], DISCOVERY, headers={"If-None-Match": answer.headers["etag"]}).status == 304
 
 
+def test_the_discovery_document_has_what_openid_connect_requires_and_nobody_signs_in_there(served):
+    """OpenID Connect Discovery 1.0 §3. A client that would send people there is told why it cannot."""
+    url = served.urls[0]
+    document = json.loads(request(url, DISCOVERY).body)
+    required = {"issuer", "authorization_endpoint", "token_endpoint", "jwks_uri", "response_types_supported"}
+    required |= {"subject_types_supported", "id_token_signing_alg_values_supported"}
+    assert required <= document.keys()
+    assert all(document.values())
+    path = document["authorization_endpoint"].removeprefix(url)
+    asked = request(url, path)
+    assert (asked.status, asked.text.split(":")[0]) == (400, "unsupported_response_type")
+    answer = request(url, document["token_endpoint"].removeprefix(url), "POST", body=b"grant_type=client_credentials")
+    assert (answer.status, json.loads(answer.body)["error"]) == (400, "unsupported_grant_type")
+
+
 def test_health_and_what_there_is_not(served):
     url = served.urls[0]
     assert (request(url, "/livez").status, request(url, "/livez").text) == (200, "alive\n")
