@@ -2,7 +2,6 @@
 
 import contextlib
 import email.utils
-import http.client
 import json
 import math
 import re
@@ -15,7 +14,7 @@ import time
 import jwt
 import pytest
 
-from support import apache
+from support import apache, http2
 from support.caller import new_caller
 from support.certificates import Authority
 from support.configuration import BAD_CONFIGURATION
@@ -333,32 +332,26 @@ def test_a_reload_takes_the_certificate_for_both_ports_or_for_none(installed):
 # Health that changes
 
 
-#: A client of gRPC that says no more, not even that it was asked to leave: the service waits a second for it.
-SILENT_CLIENT = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-
-
 def serving(server):
     return re.search(r"(?m)^touchstone_serving (\d)$", request(server.urls[0], "/metrics").text)[1]
 
 
 def test_readiness_goes_before_the_service_does(start):
     server = start(arguments=LOCAL, http=1)
-    with connected(f"http://{server.address}") as silent:
-        silent.sendall(SILENT_CLIENT)
-        assert silent.recv(1)
-        seen, shown = [], []
-        with contextlib.suppress(OSError, http.client.HTTPException):
-            while True:
-                seen.append(request(server.urls[0], "/readyz").status)
-                shown.append(serving(server))
-                if len(seen) == 1:
-                    server.process.send_signal(signal.SIGTERM)
-    assert set(seen) == {200, 503}
-    assert seen == sorted(seen)
-    # So does the metric.
-    assert set(shown) == {"1", "0"}
-    assert shown == sorted(shown, reverse=True)
-    assert server.process.wait(30) == 0
+    with http2.Client(server.address) as client:
+        # A call that has begun and not ended keeps the service there while it drains, until this client goes.
+        client.send_headers("/touchstone.v1.TokenService/GetSigningKeys")
+        client.send_headers("/touchstone.v1.TokenService/GetSigningKeys", ("grpc-timeout", "1m"))
+        client.answer()
+        assert (request(server.urls[0], "/readyz").status, serving(server)) == (200, "1")
+        server.process.send_signal(signal.SIGTERM)
+        server.next_error("not serving")
+        assert request(server.urls[0], "/readyz").status == 503
+        # So does the metric, whose page is made once a second.
+        deadline = time.monotonic() + SLACK_SECONDS
+        while serving(server) != "0":
+            assert time.monotonic() < deadline
+    server.ends_with(0)
 
 
 # What strangers may not do
