@@ -120,16 +120,19 @@ public struct FileProtection: Sendable, Hashable {
       return mode & S_IWGRP != 0 ? accessControlList.violation(path) : nil
     }
     let octal = String(mode & 0o7777, radix: 8)
-    let command = "run `chmod \(isGiven ? "o-w" : "go-w") \(path)`"
-    let mending =
-      if isOnReadOnlyFileSystem {
-        "mount it with mode 0644 or less"
-      } else if isGiven {
-        // An orchestrator's volume, which no process in the container can change.
-        "\(command) as root, or mount a volume that only root and the service's group can change"
-      } else {
-        command
+    var mending = "run `chmod \(isGiven ? "o-w" : "go-w") \(path)`"
+    if isOnReadOnlyFileSystem {
+      mending = "mount it with mode 0644 or less"
+    } else if isDirectory, mode & S_ISVTX != 0, owner != user.id {
+      // Others need it as it is, such as /tmp.
+      mending = "use a directory of the service's own inside of it"
+    } else if owner == 0, user.id != 0 {
+      mending += " as root"
+      // It may be an orchestrator's volume, which no process in the container can change.
+      if isDirectory, use != .reads {
+        mending += ", or mount a volume that only root and the service's group can change"
       }
+    }
     return "mode 0\(octal) lets other users change it: \(mending)"
   }
 }
