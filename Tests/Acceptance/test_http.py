@@ -100,7 +100,7 @@ def test_an_issuer_that_is_a_url_says_where_the_keys_are(start, slash):
     assert request(server.urls[0], DISCOVERY, headers={"If-None-Match": answer.headers["etag"]}).status == 304
 
 
-def test_the_discovery_document_has_what_openid_connect_requires_and_nobody_signs_in_there(served):
+def test_the_discovery_document_has_what_openid_connect_requires_and_its_endpoints_refuse(served):
     """OpenID Connect Discovery 1.0 §3. A client that would send people there is told why it cannot."""
     url = served.urls[0]
     document = json.loads(request(url, DISCOVERY).body)

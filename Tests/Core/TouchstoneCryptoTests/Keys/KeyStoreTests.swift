@@ -41,7 +41,7 @@ import Testing
     #expect(directory.mode("") == nil)
   }
 
-  @Test func `a directory without keys is named as such whoever may read it, and nothing is made in it`() throws {
+  @Test func `a directory without keys is named as such, whatever its mode, and nothing is made in it`() throws {
     try KeyStore.create(directory: directory.keys)
     let data = String(directory.keys.dropLast("/keys".count))
     for (path, advice) in [
