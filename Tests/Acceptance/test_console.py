@@ -907,10 +907,27 @@ def test_what_is_in_force_is_printed_without_the_hashes(tmp_path):
 
 
 def test_the_command_takes_passwords_of_twelve_bytes_and_more():
-    assert run("operators", "hash", stdin="a" * 12).stdout.startswith("$argon2id$v=19$m=65536,t=3,p=1$")
+    assert run("operators", "hash", stdin="a" * 12).stdout.startswith('"$argon2id$v=19$m=65536,t=3,p=1$')
     for password in ("a" * 11, "a" * 129, ""):
         ended = run("operators", "hash", stdin=password)
         assert ended.returncode != 0
         assert ended.stdout == ""
         assert ended.stderr.strip()
-    assert password_hash() != run("operators", "hash", stdin=PASSWORD).stdout.strip()
+    assert password_hash() != run("operators", "hash", stdin=PASSWORD).stdout.strip().strip('"')
+
+
+def test_a_printed_hash_fits_into_the_variable(tmp_path):
+    """In one line. Without the quotes, YAML ends the hash at its first comma."""
+    printed = run("operators", "hash", stdin=PASSWORD).stdout.strip()
+
+    def checked(text):
+        value = f"{{anna: {{password: {text}, role: read, applications: '*'}}}}"
+        return run("config", "check", environment={"TOUCHSTONE_OPERATORS": value, "TOUCHSTONE_HTTP": "127.0.0.1:0"})
+
+    right = checked(printed)
+    assert right.returncode == 0, right.stderr
+    wrong = checked(printed.strip('"'))
+    assert wrong.returncode == BAD_CONFIGURATION
+    (line,) = wrong.stderr.splitlines()
+    assert line.startswith("TOUCHSTONE_OPERATORS:1:") and "put the hash into quotes" in line
+    assert printed[-20:-1] not in line

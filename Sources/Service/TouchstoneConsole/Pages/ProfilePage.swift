@@ -265,6 +265,7 @@ extension Page {
       <section aria-labelledby="timeline">
       <h2 id="timeline">\(reader(.timeline))</h2>
       \(table ?? "<p>\(reader(.eventsUnavailable))</p>")
+      \(view.events.flatMap { archived(reader, $0) })
       <p><a href="\(path)">\(reader(.allEvents))</a></p>
       </section>
       """

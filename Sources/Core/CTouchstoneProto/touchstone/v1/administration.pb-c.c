@@ -1976,7 +1976,7 @@ const ProtobufCMessageDescriptor touchstone__v1__list_events_request__descriptor
   (ProtobufCMessageInit) touchstone__v1__list_events_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__list_events_response__field_descriptors[2] =
+static const ProtobufCFieldDescriptor touchstone__v1__list_events_response__field_descriptors[3] =
 {
   {
     "events",
@@ -2002,15 +2002,28 @@ static const ProtobufCFieldDescriptor touchstone__v1__list_events_response__fiel
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "archived_through",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__ListEventsResponse, archived_through),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__list_events_response__field_indices_by_name[] = {
+  2,   /* field[2] = archived_through */
   0,   /* field[0] = events */
   1,   /* field[1] = next_page_token */
 };
 static const ProtobufCIntRange touchstone__v1__list_events_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__list_events_response__descriptor =
 {
@@ -2020,7 +2033,7 @@ const ProtobufCMessageDescriptor touchstone__v1__list_events_response__descripto
   "Touchstone__V1__ListEventsResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__ListEventsResponse),
-  2,
+  3,
   touchstone__v1__list_events_response__field_descriptors,
   touchstone__v1__list_events_response__field_indices_by_name,
   1,  touchstone__v1__list_events_response__number_ranges,

@@ -226,6 +226,7 @@ extension V1.ListEventsResponse: MappedMessage {
   static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
     mapper.repeated(&value.events, &c.events, &c.n_events)
     mapper.field(&value.nextPageToken, &c.next_page_token)
+    mapper.field(&value.archivedThrough, &c.archived_through)
   }
 }
 

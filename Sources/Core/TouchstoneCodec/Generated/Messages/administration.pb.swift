@@ -283,10 +283,13 @@ extension V1 {
     public var events: [Event]
     /// For the next page. Only an empty token means that there are no more events yet.
     public var nextPageToken: String
+    /// Events up to this number were archived, so no page has them: they are in the archive's files. 0: no events were archived.
+    public var archivedThrough: UInt64
 
-    public init(events: [Event] = [], nextPageToken: String = "") {
+    public init(events: [Event] = [], nextPageToken: String = "", archivedThrough: UInt64 = 0) {
       self.events = events
       self.nextPageToken = nextPageToken
+      self.archivedThrough = archivedThrough
     }
   }
 

@@ -386,10 +386,14 @@ struct  Touchstone__V1__ListEventsResponse
    * For the next page. Only an empty token means that there are no more events yet.
    */
   char *next_page_token;
+  /*
+   * Events up to this number were archived, so no page has them: they are in the archive's files. 0: no events were archived.
+   */
+  uint64_t archived_through;
 };
 #define TOUCHSTONE__V1__LIST_EVENTS_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__list_events_response__descriptor) \
-    , 0,NULL, (char *)protobuf_c_empty_string }
+    , 0,NULL, (char *)protobuf_c_empty_string, 0 }
 
 
 struct  Touchstone__V1__WatchEventsRequest
