@@ -129,7 +129,11 @@ struct Conditions {
       return .spent
     }
     let holdsPasskey = scope != .device || binding?.holdsPasskey != false
-    guard trace.check("R46", holdsPasskey, "the binding is \(holdsPasskey ? "a" : "no") passkey") else {
+    guard
+      trace.check(
+        "R46", holdsPasskey,
+        scope == .device ? "the binding is \(holdsPasskey ? "a" : "no") passkey" : "a passkey of the profile may serve")
+    else {
       return .unproven(.noUsableFactor)
     }
     // In the other scopes, no passkey is known before its proof.

@@ -27,6 +27,7 @@ extension EvaluationPolicy {
     var preflight = conditions.preflight(&trace)
     if facts.binding == nil, preflight.factors.contains(.passkey) {
       let serves = Conditions.causesAgainstPasskey(facts.passkeys, conditions).isEmpty
+      trace.turn(to: .passkey)
       trace.record("R46", serves, "\(serves ? "a" : "no") passkey of the profile serves")
       if !serves { preflight.factors.removeAll { $0 == .passkey } }
     }
