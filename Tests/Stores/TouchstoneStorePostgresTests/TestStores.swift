@@ -32,6 +32,32 @@ func withStores<Value>(
   }
 }
 
+/// The same, and the server logs no error for what the stores do.
+func withStoresWithoutServerErrors(
+  _ count: Int, besides allowed: [String] = [], _ body: ([PostgresStore]) async throws -> Void
+) async throws {
+  try await withDatabase { uri in
+    _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withStores(count, at: uri, body)
+    try expectNoServerErrors(at: uri, besides: allowed)
+  }
+}
+
+/// Apart from what a store may cause: the first look into an empty database (42P01), a wait for a row that another transaction
+/// holds for long (55P03).
+func expectNoServerErrors(
+  at uri: String, of server: PostgresServer? = nil, besides allowed: [String] = [],
+  sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+  let directory = try server?.directory ?? PostgresServer.shared.get().directory
+  let schema = uri.split(separator: "D").last ?? ""
+  let errors = try String(contentsOfFile: "\(directory)/log", encoding: .utf8).split(separator: "\n").filter { line in
+    line.hasPrefix("\(schema)/") && line.contains("/ERROR:")
+      && !(["42P01", "55P03"] + allowed).contains { line.hasPrefix("\(schema)/\($0)/") }
+  }
+  #expect(errors.isEmpty, "\(errors)", sourceLocation: sourceLocation)
+}
+
 /// A schema without any table, in the tests' server: to the store, a database of its own. Gone afterwards.
 func withDatabase<Value>(_ body: (String) async throws -> Value) async throws -> Value {
   let server = try PostgresServer.shared.get()
