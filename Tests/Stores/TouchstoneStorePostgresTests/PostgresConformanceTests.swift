@@ -25,8 +25,7 @@ struct PostgresConformanceTests {
   /// The verdict is a third one's.
   @Test(arguments: StoreConformance.parallelChecks)
   func conformsAsTwoProcesses(_ check: StoreConformance.ParallelCheck) async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withMigratedDatabase { uri in
       try await withStores(1, at: uri) { stores in
         try await check.prepare(stores[0])
         let processes = try (0..<2).map { try ParticipantProcess(check, number: $0, of: 2, at: uri) }

@@ -11,8 +11,7 @@ struct CommitBatchTests {
   private static let count = 300
 
   @Test func logins() async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withMigratedDatabase { uri in
       try await withStores(1, at: uri) { stores in
         try await Self.bind(0..<Self.count, in: stores[0])
         let server = try PostgresServer.shared.get()
@@ -91,8 +90,7 @@ struct CommitBatchTests {
 
   /// The batch gives up, its commits go by themselves, and one of them waits for the row.
   @Test func aRowThatIsHeldIsWaitedFor() async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withMigratedDatabase { uri in
       try await withStores(1, at: uri) { stores in
         try await Self.bind(0..<Self.count, in: stores[0])
         let changeSets = (0..<Self.count).map { Self.login($0) }
@@ -118,8 +116,7 @@ struct CommitBatchTests {
   @Test func aRowThatIsHeldDelaysNoOtherCommit() async throws {
     var options = PostgresStoreOptions.small
     options.callTimeout = .seconds(20)
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: options)
+    try await withMigratedDatabase { uri in
       try await withStores(1, at: uri, options: options) { stores in
         try await Self.bind(0..<2, in: stores[0])
         var answers: Task<[StoreError.Code?], Never>?
@@ -143,8 +140,7 @@ struct CommitBatchTests {
   @Test func refusalsThatNoteOneBindingsPostureDoNotDeadlock() async throws {
     var options = PostgresStoreOptions.small
     options.callTimeout = .seconds(20)
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: options)
+    try await withMigratedDatabase { uri in
       try await withStores(1, at: "\(uri)%20-cdeadlock_timeout%3D30s", options: options) { stores in
         try await Self.bind(0..<1, in: stores[0])
         var answers: Task<[StoreError.Code?], Never>?
