@@ -52,9 +52,14 @@ struct QueryPlanTests {
   @Test(
     arguments: [
       (.attemptsOfBindings, (1...5).map { _ in "BYTEA[]" } + ["SMALLINT[]", "BIGINT[]", "BYTEA[]"]),
-      (.touchBindings, ["BYTEA[]", "BIGINT[]", "BIGINT[]", "BYTEA[]"]),
-      (.raiseProofCounters, ["BYTEA[]", "BIGINT[]", "BIGINT[]"]), (.requireDevices, ["BYTEA[]", "BIGINT[]"]),
-      (.requireProfiles, ["BYTEA[]", "BYTEA[]", "BIGINT[]"]),
+      (.touchBindings, ["BYTEA[]", "BIGINT[]", "BYTEA[]", "BIGINT[]"]),
+      (
+        .holdRecords,
+        ["BYTEA[]", "BIGINT[]", "BIGINT[]", "BYTEA[]", "BIGINT[]"] + (6...8).map { _ in "BYTEA[]" } + [
+          "BIGINT[]", "BIGINT",
+        ]
+      ),
+      (.withdrawEvaluations, ["SMALLINT[]", "BIGINT[]", "BYTEA[]"]),
     ] as [(Statement, [String])], ["", "ANALYZE;"])
   func theRecordsOfALoginAreFoundByTheirKeys(
     _ call: (statement: Statement, types: [String]), _ statistics: String
@@ -71,7 +76,7 @@ struct QueryPlanTests {
         \(SessionSetup.plansByIndex); \(SessionSetup.plansByKey);
         \(statistics)
         PREPARE kept (\(call.types.joined(separator: ", "))) AS \(call.statement.sql);
-        EXPLAIN EXECUTE kept (\(call.types.map { _ in "'{}'" }.joined(separator: ", ")))
+        EXPLAIN EXECUTE kept (\(call.types.map { $0.hasSuffix("]") ? "'{}'" : "1" }.joined(separator: ", ")))
         """, at: uri)
       let scans = plan.filter { $0.contains("Scan using") }
       #expect(!scans.isEmpty && scans.allSatisfy { $0.contains("_pkey") }, "\(plan)")

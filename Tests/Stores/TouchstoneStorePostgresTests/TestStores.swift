@@ -11,10 +11,7 @@ import TouchstoneStore
 func withStores<Value>(
   _ count: Int, options: PostgresStoreOptions = .small, _ body: ([PostgresStore]) async throws -> Value
 ) async throws -> Value {
-  try await withDatabase { uri in
-    _ = try await PostgresMigration.run(uri: uri, options: options)
-    return try await withStores(count, at: uri, options: options, body)
-  }
+  try await withMigratedDatabase { uri in try await withStores(count, at: uri, options: options, body) }
 }
 
 func withStores<Value>(
@@ -32,6 +29,31 @@ func withStores<Value>(
   }
 }
 
+/// The same, and the server logs no error for what the stores do.
+func withStoresWithoutServerErrors(
+  _ count: Int, besides allowed: [String] = [], _ body: ([PostgresStore]) async throws -> Void
+) async throws {
+  try await withMigratedDatabase { uri in
+    try await withStores(count, at: uri, body)
+    try expectNoServerErrors(at: uri, besides: allowed)
+  }
+}
+
+/// Apart from what a store may cause: the first look into an empty database (42P01), a wait for a row that another transaction
+/// holds for long (55P03).
+func expectNoServerErrors(
+  at uri: String, of server: PostgresServer? = nil, besides allowed: [String] = [],
+  sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+  let directory = try server?.directory ?? PostgresServer.shared.get().directory
+  let name = uri.firstMatch(of: applicationName)?.output.1 ?? ""
+  let errors = try String(contentsOfFile: "\(directory)/log", encoding: .utf8).split(separator: "\n").filter { line in
+    line.hasPrefix("\(name)/") && line.contains("/ERROR:")
+      && !(["42P01", "55P03"] + allowed).contains { line.hasPrefix("\(name)/\($0)/") }
+  }
+  #expect(errors.isEmpty, "\(errors)", sourceLocation: sourceLocation)
+}
+
 /// A schema without any table, in the tests' server: to the store, a database of its own. Gone afterwards.
 func withDatabase<Value>(_ body: (String) async throws -> Value) async throws -> Value {
   let server = try PostgresServer.shared.get()
@@ -41,6 +63,38 @@ func withDatabase<Value>(_ body: (String) async throws -> Value) async throws ->
   defer { try? server.dropSchema(of: uri) }
   return try await body(uri)
 }
+
+/// The same with this version's tables, without the rows of a service. A test leaves the tables to the next one: to make and to
+/// drop them takes the server as long as most tests take it.
+func withMigratedDatabase<Value>(_ body: (String) async throws -> Value) async throws -> Value {
+  let server = try PostgresServer.shared.get()
+  await turnstile.enter()
+  defer { turnstile.leave() }
+  let used = migrated.withLock { $0.popLast() }
+  let name = "application_name=test_\(UInt64.random(in: 0 ... .max))"
+  let uri = try used?.replacing(applicationName, with: name) ?? server.makeSchema()
+  do {
+    if used == nil { _ = try await PostgresMigration.run(uri: uri, options: .small) }
+    let value = try await body(uri)
+    try server.execute(emptying, at: uri)
+    migrated.withLock { $0.append(uri) }
+    return value
+  } catch {
+    try? server.dropSchema(of: uri)
+    throw error
+  }
+}
+
+private let migrated = Mutex<[String]>([])
+
+/// By which the server's log tells tests apart.
+nonisolated(unsafe) private let applicationName = /application_name=(\w+)/
+
+private let emptying: String = {
+  let tables = Schema.creation.compactMap { $0.firstMatch(of: /CREATE TABLE (\w+)/)?.output.1 }
+  let firstRows = Schema.creation.filter { $0.hasPrefix("INSERT") }
+  return (tables.map { "DELETE FROM \($0)" } + firstRows).joined(separator: ";\n")
+}()
 
 /// So many tests use the server at a time: each opens some connections, and all at once would be hundreds.
 private let turnstile = Turnstile(places: 6)
@@ -84,8 +138,8 @@ extension PostgresStoreOptions {
   /// Many stores at a time share the tests' server, on a machine that is busy.
   static var small: PostgresStoreOptions {
     var options = PostgresStoreOptions()
-    options.readConnections = 2
-    options.writeConnections = 3
+    options.readConnections = 1
+    options.writeConnections = 2
     options.listConnections = 3
     options.connectTimeout = .seconds(20)
     // A batch of commits is answered as a whole: two hundred in one row's queue, while other tests have the cores.

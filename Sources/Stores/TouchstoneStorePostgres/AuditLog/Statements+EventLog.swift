@@ -10,7 +10,7 @@ extension Statement {
     """
     INSERT INTO unsealed_events (id, appended_at, place, events)
     SELECT id, statement_timestamp(), place, events
-    FROM unnest($1::BYTEA[], $2::BIGINT[], $3::BYTEA[]) AS e (id, place, events)
+    FROM unnest($1::BYTEA[], $2::BIGINT[], $3::BYTEA[]) AS e (id, place, events) WHERE \(isOpen)
     """)
   /// Also reads the chain's end.
   static let hasUnsealedEvents = Statement(
@@ -21,8 +21,12 @@ extension Statement {
     "select_unsealed_events",
     "SELECT id, events FROM unsealed_events WHERE id >= ''::BYTEA ORDER BY appended_at, place, id LIMIT $1")
   /// Takes the ids of rows that were sealed. It deletes all of them, or fails.
-  static let deleteUnsealedEvents = requiredAll(
-    "delete_unsealed_events", "DELETE FROM unsealed_events WHERE id = ANY ($1::BYTEA[]) RETURNING 1")
+  static let deleteUnsealedEvents = Statement(
+    "delete_unsealed_events",
+    """
+    WITH deleted AS (DELETE FROM unsealed_events WHERE id = ANY ($1::BYTEA[]) RETURNING 1)
+    SELECT 1 / (CASE WHEN count(*) = cardinality($1::BYTEA[]) THEN 1 ELSE 0 END) FROM deleted
+    """)
   /// An array for each column.
   static let insertSealedEvents = Statement(
     "insert_sealed_events",

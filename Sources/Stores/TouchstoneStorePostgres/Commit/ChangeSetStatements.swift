@@ -3,8 +3,9 @@
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// Each record has as few statements as possible: a record that is put is compared when it is written, and need not be
-/// locked before.
+/// First come the decisions, which hold the rows that they are about, then the writes. A first record is inserted as a decision,
+/// because nothing else holds a missing row, and withdrawn if a later decision is a conflict. If the last decision is about a
+/// record with one write, that write is the decision.
 ///
 /// Records come in one order (bindings as in the change set, then devices, profiles, and so on, each by its key), so that
 /// two transactions seldom deadlock.
@@ -41,6 +42,9 @@ struct ChangeSetStatements {
         left.lexicographicallyPrecedes(right)
       case (.profile(let leftApplication, let left), .profile(let rightApplication, let right)):
         (leftApplication + [0] + left).lexicographicallyPrecedes(rightApplication + [0] + right)
+      case (.evaluation(let left), .evaluation(let right)), (.token(let left), .token(let right)),
+        (.ticket(let left), .ticket(let right)):
+        left < right
       default: left.rank < right.rank
       }
     }
@@ -53,12 +57,27 @@ struct ChangeSetStatements {
     let isPut: Bool
   }
 
+  private struct Decision {
+    let call: StatementCall
+    /// Deletes what the call inserted.
+    var withdrawal: StatementCall?
+    /// Does the decision as well.
+    var write: (call: StatementCall, index: Int)?
+  }
+
   private let now: UnixTime
   private var versions: [Subject: Versions] = [:]
   /// The bindings whose posture is noted.
   private var noted: Set<Subject> = []
   /// The earliest expiry of all keys that are put, used or required.
   private var earliestExpiry = UnixTime(microseconds: .max)
+  private var decisions: [Decision] = []
+  private var writes: [(subject: Subject, call: StatementCall)] = []
+  /// Whether an earlier statement decided about the version of the record, or inserted it.
+  private var held: Set<Subject> = []
+  /// A binding that the change set puts may have to be written before another one is inserted.
+  private var updatesBindings = false
+  private var revoked: [String] = []
 
   /// - Parameters:
   ///   - now: the time from which a stand-in's year counts.
@@ -82,10 +101,22 @@ struct ChangeSetStatements {
     let ordered = changes.enumerated().sorted { left, right in
       left.element.0 < right.element.0 || (!(right.element.0 < left.element.0) && left.offset < right.offset)
     }
-    for (_, (subject, change)) in ordered { append(change, of: subject) }
     for case .requireNoBinding(let applicationID, let id) in changeSet.changes {
-      calls.append(StatementCall(.requireNoBinding).bind(id).bind(applicationID))
+      decide(StatementCall(.requireNoBinding).bind(id).bind(applicationID))
     }
+    for (_, (subject, change)) in ordered { append(change, of: subject) }
+    assemble()
+  }
+
+  private mutating func assemble() {
+    if let last = decisions.last, let write = last.write {
+      let subject = writes[write.index].subject
+      if writes.count(where: { $0.subject == subject }) == 1 {
+        writes.remove(at: write.index)
+        decisions[decisions.count - 1] = Decision(call: write.call)
+      }
+    }
+    calls = decisions.map(\.call) + decisions.dropLast().compactMap(\.withdrawal) + writes.map(\.call)
   }
 
   mutating func finish(mark: ExpiringKey, in lineage: Lineage) {
@@ -98,6 +129,7 @@ struct ChangeSetStatements {
     case .binding, .device, .profile: break
     }
     if case .notePosture = change { noted.insert(subject) }
+    if case .putBinding(let binding) = change, binding.version > 0 { updatesBindings = true }
     guard let version = change.version else { return }
     let known = versions[subject]
     if let known, known.read != version { throw Contradiction() }
@@ -114,39 +146,54 @@ struct ChangeSetStatements {
 
   private mutating func append(_ change: Change, of subject: Subject) {
     switch change {
-    case .putBinding(let binding):
-      let version = advance(subject)
-      calls.append(
-        version == 0
-          ? StatementCall(.insertBinding).bind(whole: binding)
-          : StatementCall(.updateBinding).bind(whole: binding).bind(version))
+    case .putBinding(let binding): append(binding, at: advance(subject), subject)
     case .putDevice(let device):
       let version = advance(subject)
-      calls.append(
-        version == 0
-          ? StatementCall(.insertDevice).bind(device, writtenAt: now)
-          : StatementCall(.updateDevice).bind(device, writtenAt: now).bind(version))
-    case .putProfile(let profile):
-      append(profile, at: advance(subject))
+      guard version > 0 else {
+        return insert(
+          subject, StatementCall(.insertDevice).bind(device, writtenAt: now),
+          withdrawal: StatementCall(.withdrawDevice).bind(device.storedID))
+      }
+      write(subject, Statement.updateDevice) { [now] in $0.bind(device, writtenAt: now).bind(version) }
+    case .putProfile(let profile): append(profile, at: advance(subject), subject)
     case .putEvaluation(let evaluation):
-      append(evaluation, at: advance(subject))
+      let version = advance(subject)
+      guard version > 0 else {
+        return insert(
+          subject, StatementCall(.insertEvaluation).bind(evaluation.key).bind(evaluation.standing),
+          withdrawal: StatementCall(.withdrawEvaluation).bind(evaluation.key))
+      }
+      write(subject, Statement.updateEvaluation) { $0.bind(evaluation.key).bind(evaluation.standing).bind(version) }
     case .putToken(let token):
-      append(token, at: advance(subject))
+      let version = advance(subject)
+      guard version > 0 else {
+        return insert(
+          subject, StatementCall(.insertToken).bind(token.key).bind(token),
+          withdrawal: StatementCall(.withdrawToken).bind(token.key))
+      }
+      write(subject, Statement.updateToken) { $0.bind(token.key).bind(token).bind(version) }
     case .useTicket(let key):
-      calls.append(StatementCall(.useTicket).bind(key))
+      insert(
+        subject, StatementCall(.useTicket).bind(key), withdrawal: StatementCall(.withdrawTicket).bind(key))
     case .touchBinding(let id, _, let lastUsedAt):
-      let version = versions[subject]?.current ?? 0
-      calls.append(StatementCall(.touchBinding).bind(id).bind(version).bind(lastUsedAt))
+      _ = hold(subject)
+      writes.append((subject, StatementCall(.touchBinding).bind(id).bind(lastUsedAt)))
     case .notePosture(let id, let posture):
-      let call = StatementCall(isRequiredByNote(subject) ? .noteRequiredPosture : .notePosture).bind(id)
-        .bind(posture.encoded)
-      calls.append(isRequiredByNote(subject) ? call.bind(versions[subject]?.read ?? 0) : call)
+      guard isRequiredByNote(subject) else {
+        return writes.append((subject, StatementCall(.notePosture).bind(id).bind(posture.encoded)))
+      }
+      let version = versions[subject]?.read ?? 0
+      write(subject, Statement.noteRequiredPosture) {
+        $0.bind(id).bind(posture.encoded).bind(version)
+      }
     case .raiseProofCounter(let id, let from, let to):
-      calls.append(StatementCall(.raiseProofCounter).bind(id).bind(from).bind(to))
+      let isNew = versions[subject]?.read == 0
+      if !isNew { decide(StatementCall(.holdProofCounter).bind(id).bind(from)) }
+      write(subject, Statement.raiseProofCounter, decides: !isNew) { $0.bind(id).bind(from).bind(to) }
     case .putReceipt(let id, let receipt):
-      calls.append(StatementCall(.putReceipt).bind(id).bind(receipt))
+      writes.append((subject, StatementCall(.putReceipt).bind(id).bind(receipt)))
     case .moveReceipt(let id, let newID):
-      calls.append(StatementCall(.moveReceipt).bind(id).bind(newID))
+      writes.append((subject, StatementCall(.moveReceipt).bind(id).bind(newID)))
     case .requireBinding where isRequiredByNote(subject): break
     case .requireBinding, .requireDevice, .requireProfile, .requireToken:
       if let versions = versions[subject], !versions.isPut { require(subject, at: versions.read) }
@@ -155,33 +202,79 @@ struct ChangeSetStatements {
     }
   }
 
-  /// One statement notes the posture and requires the version. If a shared lock came first, two commits on one binding would
-  /// each wait for the other's to end.
+  private mutating func decide(_ call: StatementCall, withdrawal: StatementCall? = nil) {
+    decisions.append(Decision(call: call, withdrawal: withdrawal))
+  }
+
+  private mutating func insert(_ subject: Subject, _ call: StatementCall, withdrawal: StatementCall) {
+    decide(call, withdrawal: withdrawal)
+    held.insert(subject)
+  }
+
+  /// Decides about the version that was read, before the record's first write. False if that was done before.
+  private mutating func hold(_ subject: Subject) -> Bool {
+    guard held.insert(subject).inserted, let version = versions[subject]?.read else { return false }
+    let call =
+      switch subject {
+      case .binding(let id): StatementCall(.holdBinding).bind(id)
+      case .device(let id): StatementCall(.holdDevice).bind(id)
+      case .profile(let applicationID, let id): StatementCall(.holdProfile).bind(applicationID).bind(id)
+      case .evaluation(let key): StatementCall(.holdEvaluation).bind(key)
+      case .token(let key), .ticket(let key): StatementCall(.holdToken).bind(key)
+      }
+    decide(call.bind(version))
+    return true
+  }
+
+  private mutating func write(
+    _ subject: Subject, _ statement: ComparingStatement, _ bind: (consuming StatementCall) -> StatementCall
+  ) {
+    let decides = hold(subject)
+    write(subject, statement, decides: decides, bind)
+  }
+
+  /// - Parameter decides: the latest decision is about it.
+  private mutating func write(
+    _ subject: Subject, _ statement: ComparingStatement, decides: Bool,
+    _ bind: (consuming StatementCall) -> StatementCall
+  ) {
+    if decides { decisions[decisions.count - 1].write = (bind(StatementCall(statement.deciding)), writes.count) }
+    writes.append((subject, bind(StatementCall(statement.decided))))
+  }
+
+  /// The version is required by the lock of the note. If a shared lock came first, two commits on one binding would each wait for
+  /// the other's to end.
   private func isRequiredByNote(_ subject: Subject) -> Bool {
     guard let versions = versions[subject], noted.contains(subject) else { return false }
     return !versions.isPut && versions.read > 0
   }
 
-  private mutating func append(_ profile: ProfileRecord, at version: RecordVersion) {
+  private mutating func append(_ binding: BindingRecord, at version: RecordVersion, _ subject: Subject) {
+    defer { if binding.isRevoked { revoked.append(binding.bindingID) } }
     guard version == 0 else {
-      calls.append(StatementCall(.updateProfile).bind(profile, writtenAt: now).bind(version))
-      return
+      return write(subject, Statement.updateBinding) { $0.bind(whole: binding).bind(version) }
+    }
+    guard updatesBindings else {
+      return insert(
+        subject, StatementCall(Statement.insertBinding.deciding).bind(whole: binding),
+        withdrawal: StatementCall(.withdrawBinding).bind(binding.bindingID))
+    }
+    held.insert(subject)
+    decide(
+      StatementCall(.requireNoRival).bind(binding.bindingID).bind(!binding.isRevoked).bind(binding.applicationID)
+        .bind(binding.deviceID).bind(binding.credential.digest).bind(array: revoked))
+    writes.append((subject, StatementCall(Statement.insertBinding.decided).bind(whole: binding)))
+  }
+
+  private mutating func append(_ profile: ProfileRecord, at version: RecordVersion, _ subject: Subject) {
+    guard version == 0 else {
+      return write(subject, Statement.updateProfile) { [now] in $0.bind(profile, writtenAt: now).bind(version) }
     }
     let markID = ProfileRecord.erasureMarkID(forProfile: profile.profileID)
-    calls.append(StatementCall(.insertProfile).bind(profile, writtenAt: now).bind(markID))
-    calls.append(
-      StatementCall(.requireFreshProfile).bind(profile.applicationID).bind(profile.profileID).bind(markID))
-  }
-
-  private mutating func append(_ evaluation: EvaluationRecord, at version: RecordVersion) {
-    let call = StatementCall(version == 0 ? .insertEvaluation : .updateEvaluation).bind(evaluation.key)
-      .bind(evaluation.standing)
-    calls.append(version == 0 ? call : call.bind(version))
-  }
-
-  private mutating func append(_ token: TokenRecord, at version: RecordVersion) {
-    let call = StatementCall(version == 0 ? .insertToken : .updateToken).bind(token.key).bind(token)
-    calls.append(version == 0 ? call : call.bind(version))
+    insert(
+      subject, StatementCall(.insertProfile).bind(profile, writtenAt: now).bind(markID),
+      withdrawal: StatementCall(.withdrawProfile).bind(profile.applicationID).bind(profile.profileID))
+    decide(StatementCall(.requireFreshProfile).bind(profile.applicationID).bind(profile.profileID).bind(markID))
   }
 
   private mutating func require(_ subject: Subject, at version: RecordVersion) {
@@ -198,14 +291,14 @@ struct ChangeSetStatements {
       case .token(let key), .evaluation(let key), .ticket(let key):
         StatementCall(isThere ? .requireToken : .requireNoToken).bind(key)
       }
-    calls.append(isThere ? call.bind(version) : call)
+    decide(isThere ? call.bind(version) : call)
   }
 
   private mutating func requireNoErasureMark(_ applicationID: [UInt8], _ id: [UInt8]) {
     let mark = ProfileRecord(
       applicationID: String(decoding: applicationID, as: UTF8.self), profileID: String(decoding: id, as: UTF8.self))
-    calls.append(StatementCall(.insertNoErasureMark).bind(mark, writtenAt: now))
-    calls.append(StatementCall(.deleteNoErasureMark).bind(applicationID).bind(id))
+    decide(StatementCall(.insertNoErasureMark).bind(mark, writtenAt: now))
+    writes.append((.profile(applicationID, id), StatementCall(.deleteNoErasureMark).bind(applicationID).bind(id)))
   }
 
   /// `nil`: the record does not exist, or the change is made elsewhere.

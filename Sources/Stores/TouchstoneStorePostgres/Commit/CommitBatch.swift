@@ -3,7 +3,7 @@
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
-/// All are done, or none. If one of them is refused, each goes by itself.
+/// All are done, or none. If one of them is a conflict, each goes by itself.
 struct CommitBatch {
   /// Identifiers are bytes: two encodings of "é" are two records, and one `String`.
   private struct ProfileKey: Hashable {
@@ -107,80 +107,97 @@ struct CommitBatch {
 
   // MARK: Statements
 
-  /// In the order of `ChangeSetStatements`: bindings, devices, profiles, and so on.
+  var touchesBindings: Bool { !touches.isEmpty }
+
+  /// In the order of `ChangeSetStatements`: decisions about bindings, devices, profiles, and so on, then writes.
   func calls(mark: ExpiringKey, in lineage: Lineage, places: () -> UInt64) -> [StatementCall] {
-    var calls: [StatementCall] = []
-    if !touches.isEmpty { calls.append(updateOfBindings) }
-    if !counters.isEmpty { calls.append(updateOfCounters) }
-    calls += requirements
-    if !evaluations.isEmpty { calls.append(insertionOfEvaluations) }
-    if !tokens.isEmpty { calls.append(insertionOfTokens) }
-    if !events.isEmpty { calls.append(UnsealedEvents.insertion(of: events, places: places)) }
     let expiries = (evaluations.keys.lazy.map(\.expiresAt), tokens.keys.lazy.map(\.expiresAt))
     let earliest = min(expiries.0.min() ?? .latest, expiries.1.min() ?? .latest)
-    calls.append(.finishing(mark: mark, earliestExpiry: earliest, in: lineage))
-    return calls
-  }
-
-  private var updateOfBindings: StatementCall {
-    var seen = ArrayElements(of: .bytea)
-    for id in touches.keys {
-      if let posture = postures[id] { seen.append(posture.encoded) } else { seen.appendNull() }
-    }
-    return StatementCall(.touchBindings).bind(array: touches.map(\.key)).bind(array: touches.map(\.value.version))
-      .bind(times: touches.map(\.value.time)).bind(seen)
-  }
-
-  private var updateOfCounters: StatementCall {
-    StatementCall(.raiseProofCounters).bind(array: counters.map(\.key))
-      .bind(array: counters.map { UInt64($0.value.from) }).bind(array: counters.map { UInt64($0.value.to) })
-  }
-
-  private var requirements: [StatementCall] {
-    var calls: [StatementCall] = []
-    let knownDevices = devices.filter { $0.value > 0 }
-    let unknownDevices = devices.filter { $0.value == 0 }
-    if !knownDevices.isEmpty {
-      calls.append(
-        StatementCall(.requireDevices).bind(array: knownDevices.map(\.key)).bind(array: knownDevices.map(\.value)))
-    }
-    if !unknownDevices.isEmpty {
-      calls.append(StatementCall(.requireNoDevices).bind(array: unknownDevices.map(\.key)))
-    }
-    let knownProfiles = profiles.filter { $0.value > 0 }
-    if !knownProfiles.isEmpty {
-      calls.append(
-        StatementCall(.requireProfiles).bind(array: knownProfiles.map(\.key.applicationID))
-          .bind(array: knownProfiles.map(\.key.profileID)).bind(array: knownProfiles.map(\.value)))
-    }
+    var calls = [holding(earliestExpiry: earliest)]
     // Rare: of an application that names profiles which were never bound.
     for (key, version) in profiles where version == 0 {
       calls.append(StatementCall(.requireNoProfile).bind(key.applicationID).bind(key.profileID))
     }
+    calls += insertions
+    if !touches.isEmpty { calls += updatesOfBindings }
+    if !events.isEmpty { calls.append(UnsealedEvents.insertion(of: events, places: places)) }
+    calls.append(.finishing(mark: mark, earliestExpiry: earliest, in: lineage))
     return calls
   }
 
-  private var insertionOfEvaluations: StatementCall {
+  private func holding(earliestExpiry: UnixTime) -> StatementCall {
+    var expectedCounters = ArrayElements(of: .bigint)
+    for id in touches.keys {
+      if let counter = counters[id] {
+        expectedCounters.append(bigEndian: Int64(counter.from))
+      } else {
+        expectedCounters.appendNull()
+      }
+    }
+    let knownDevices = devices.filter { $0.value > 0 }
+    let knownProfiles = profiles.filter { $0.value > 0 }
+    return StatementCall(.holdRecords).bind(array: touches.map(\.key)).bind(array: touches.map(\.value.version))
+      .bind(expectedCounters).bind(array: knownDevices.map(\.key)).bind(array: knownDevices.map(\.value))
+      .bind(array: devices.filter { $0.value == 0 }.map(\.key)).bind(array: knownProfiles.map(\.key.applicationID))
+      .bind(array: knownProfiles.map(\.key.profileID)).bind(array: knownProfiles.map(\.value)).bind(earliestExpiry)
+  }
+
+  private var updatesOfBindings: [StatementCall] {
+    if touches.count == 1, postures.isEmpty, counters.isEmpty, let (id, touch) = touches.first {
+      return [StatementCall(.touchBinding).bind(id).bind(touch.time)]
+    }
+    var seen = ArrayElements(of: .bytea)
+    var nextCounters = ArrayElements(of: .bigint)
+    for id in touches.keys {
+      if let posture = postures[id] { seen.append(posture.encoded) } else { seen.appendNull() }
+      if let counter = counters[id] {
+        nextCounters.append(bigEndian: Int64(counter.to))
+      } else {
+        nextCounters.appendNull()
+      }
+    }
+    return [
+      StatementCall(.touchBindings).bind(array: touches.map(\.key)).bind(times: touches.map(\.value.time)).bind(seen)
+        .bind(nextCounters)
+    ]
+  }
+
+  /// Records in one order, so that two batches with the same ones never wait for each other both. After a conflict with one of
+  /// them, the others are withdrawn.
+  private var insertions: [StatementCall] {
+    let evaluations = evaluations.sorted { $0.key < $1.key }
+    let tokens = tokens.sorted { $0.key < $1.key }
+    var calls: [StatementCall] = []
+    if !evaluations.isEmpty { calls.append(Self.insertion(of: evaluations)) }
+    if !tokens.isEmpty { calls.append(Self.insertion(of: tokens)) }
+    if evaluations.count > 1 || !evaluations.isEmpty && !tokens.isEmpty {
+      calls.append(StatementCall(.withdrawEvaluations).bind(keys: evaluations.map(\.key)))
+    }
+    if tokens.count > 1 { calls.append(StatementCall(.withdrawTokens).bind(keys: tokens.map(\.key))) }
+    return calls
+  }
+
+  private static func insertion(of evaluations: [(key: ExpiringKey, value: EvaluationStanding)]) -> StatementCall {
     var failures = ArrayElements(of: .bigint)
     var deviceOwnerFailures = ArrayElements(of: .bigint)
     var isFinished = ArrayElements(of: .boolean)
-    for standing in evaluations.values {
+    for (_, standing) in evaluations {
       failures.append(bigEndian: Int64(standing.failures))
       deviceOwnerFailures.append(bigEndian: Int64(standing.deviceOwnerFailures))
       isFinished.append([standing.isFinished ? 1 : 0])
     }
-    return StatementCall(.insertEvaluations).bind(keys: evaluations.keys).bind(failures).bind(deviceOwnerFailures)
-      .bind(isFinished)
+    return StatementCall(.insertEvaluations).bind(keys: evaluations.map(\.key)).bind(failures)
+      .bind(deviceOwnerFailures).bind(isFinished)
   }
 
-  private var insertionOfTokens: StatementCall {
+  private static func insertion(of tokens: [(key: ExpiringKey, value: TokenRecord)]) -> StatementCall {
     var states = ArrayElements(of: .bigint)
     var transactions = ArrayElements(of: .bytea)
-    for token in tokens.values {
+    for (_, token) in tokens {
       states.append(bigEndian: Int64(token.state.rawValue))
       transactions.append(token.transaction)
     }
-    return StatementCall(.insertTokens).bind(keys: tokens.keys).bind(states).bind(transactions)
+    return StatementCall(.insertTokens).bind(keys: tokens.map(\.key)).bind(states).bind(transactions)
   }
 }
 

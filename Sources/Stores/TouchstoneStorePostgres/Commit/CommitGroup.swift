@@ -6,6 +6,12 @@ internal import TouchstoneStore
 extension Transaction {
   var isCommit: Bool { calls.last?.statement.name == Statement.finish.name }
 
+  /// Its last statement returns how many marks it wrote.
+  func foundConflict(_ results: [QueryResult]) -> Bool {
+    guard isCommit, results.count == calls.count, var row = results.last?.first else { return false }
+    return row.integer() == 0
+  }
+
   /// It is about a binding or a profile that a caller named, and frees its rows before it waits for the fsync. An active
   /// binding's refusals write their postures one after the other, and those about a profile that never was write its missing
   /// erasure mark. Others wait for nobody, but all must take as long (R37), so that those about a known profile go the same way.
@@ -13,13 +19,14 @@ extension Transaction {
   var isOfRefusal: Bool {
     let names = calls.lazy.map(\.statement.name)
     return names.contains(where: Self.ofRefusals.contains)
-      || names.contains(where: Self.ofProfiles.contains) && !names.contains(Statement.touchBinding.name)
+      || names.contains(where: Self.ofProfiles.contains) && !names.contains(where: Self.ofSuccesses.contains)
   }
 
-  private static let ofRefusals = [
-    Statement.requireBinding, .requireNoBinding, .notePosture, .noteRequiredPosture, .insertNoErasureMark,
-  ].map(\.name)
+  private static let ofRefusals =
+    ([Statement.requireBinding, .requireNoBinding, .notePosture, .insertNoErasureMark]
+    + Statement.noteRequiredPosture.both).map(\.name)
   private static let ofProfiles = [Statement.requireProfile, .requireNoProfile].map(\.name)
+  private static let ofSuccesses = [Statement.touchBinding, .touchBindings].map(\.name)
 
   /// Each stays a separate transaction, which fails alone.
   var unflushed: Transaction {

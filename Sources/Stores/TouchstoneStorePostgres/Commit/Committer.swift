@@ -64,7 +64,7 @@ final class Committer: Sendable {
     for commit in commits {
       if batch.add(commit.changeSet) { members.append(commit) } else { others.append(commit) }
     }
-    if members.count == 1 {
+    if members.count == 1, !batch.touchesBindings {
       runAlone(members[0], then: ended)
     } else {
       runTogether(batch, members, then: ended)
@@ -82,7 +82,8 @@ final class Committer: Sendable {
       ended()
       noteTime(of: members.count, since: began, result)
       switch result {
-      case .failure(.server):
+      case .failure(.conflict) where members.count == 1: members[0].completion(StoreError(.conflict))
+      case .failure(.conflict), .failure(.server):
         // Perhaps only one of them is refused, and none is done.
         for commit in members { runAlone(commit) }
       case .failure(let error):

@@ -165,7 +165,7 @@ struct ProfileEraser: Sendable {
     }
     // In the order of all commits: devices before profiles.
     var calls = [StatementCall(.deleteDevices).bind(array: standInDevices)]
-    calls += profiles.map { raising(.holdProfile, .init(applicationID: erasure.applicationID, profileID: $0)) }
+    calls += profiles.map { raising(.reserveProfile, .init(applicationID: erasure.applicationID, profileID: $0)) }
     calls.append(StatementCall(.deleteProfiles).bind(erasure.applicationID).bind(array: profiles + standInProfiles))
     guard let deleted = try await session.run(calls).last else { throw .corrupt("an answer is missing") }
     let removed = try deleted.map { row in (profileID: row.text(), version: row.version()) }.filter { $0.version > 0 }

@@ -154,7 +154,7 @@ extension Statement {
 
   /// A profile's record as it is or, if it is missing, one of version 0. A commit that would write a first record then waits
   /// until the erasure is done, and finds another mark (`requireFreshProfile`).
-  static let holdProfile = raiseErasureMark("hold_profile", to: "profiles.version")
+  static let reserveProfile = raiseErasureMark("reserve_profile", to: "profiles.version")
 
   private static func raiseErasureMark(_ name: String, to version: String) -> Statement {
     Statement(
@@ -181,7 +181,7 @@ extension Statement {
     """)
 
   static let erasing = [
-    limitLockWaits, beginErasure, holdProfile, deleteRevokedBindings, deleteBindingsOfProfile, deleteProfiles,
+    limitLockWaits, beginErasure, reserveProfile, deleteRevokedBindings, deleteBindingsOfProfile, deleteProfiles,
     deleteDevices, raiseErasureMark, eraseEvents,
   ]
 }

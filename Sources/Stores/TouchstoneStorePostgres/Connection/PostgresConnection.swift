@@ -216,7 +216,8 @@ final class PostgresConnection: PooledConnection, @unchecked Sendable {
 
   /// The server has answered Sync: only now is it certain whether the transaction is committed.
   func finishFirst() {
-    let done = inFlight.removeFirst()
+    var done = inFlight.removeFirst()
+    if done.error == nil, done.transaction.foundConflict(done.results) { done.error = .conflict }
     if done.isUnflushed, done.error == nil {
       unflushed.append(done)
     } else {

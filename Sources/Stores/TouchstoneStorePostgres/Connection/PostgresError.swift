@@ -5,6 +5,8 @@ internal import DispatchPool
 internal import TouchstoneStore
 
 enum PostgresError: Error, Sendable, Hashable {
+  /// The transaction found a conflict (`Statement.isOpen`): none of it was done.
+  case conflict
   /// The server refused it: none of it was done.
   case server(SQLState, message: String)
   /// There was no connection in time, or it was lost before the transaction was sent: none of it was done.
@@ -35,6 +37,7 @@ enum PostgresError: Error, Sendable, Hashable {
     switch self {
     case .server(let state, let message): "PostgreSQL \(state.rawValue): \(message)"
     case .notSent(let message), .lost(let message), .corrupt(let message): message
+    case .conflict: "a record is not as it was read"
     }
   }
 }
@@ -66,8 +69,8 @@ extension StoreError {
   /// For reads, and for writes that were not done: only a lost write is in doubt.
   init(_ error: PostgresError) {
     switch error {
-    case .server(.divisionByZero, _), .server(.uniqueViolation, _):
-      self.init(code: .conflict, message: "a record is not as it was read")
+    case .conflict, .server(.divisionByZero, _), .server(.uniqueViolation, _):
+      self.init(code: .conflict, message: PostgresError.conflict.message)
     // The one that `Statement.finish` may cause.
     case .server(.notNullViolation, _): self = .otherLineage
     case .server(let state, _) where state.isOfDamage: self.init(code: .corrupt, message: error.message)

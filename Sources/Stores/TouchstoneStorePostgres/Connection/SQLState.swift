@@ -8,7 +8,7 @@ struct SQLState: RawRepresentable, Sendable, Hashable {
     self.rawValue = rawValue
   }
 
-  /// The store's statements fail with it if they do not find a required row (`Statement.required`).
+  /// A write fails with it if its row is gone after all (`Statement.decided`).
   static let divisionByZero = SQLState(rawValue: "22012")
   static let notNullViolation = SQLState(rawValue: "23502")
   static let uniqueViolation = SQLState(rawValue: "23505")

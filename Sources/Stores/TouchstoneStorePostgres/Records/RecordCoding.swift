@@ -11,6 +11,13 @@ extension UniqueID {
   var spread: Int16 { Int16(low % UInt64(Self.spreadCount)) }
 }
 
+extension ExpiringKey {
+  /// The order in which transactions insert them, so that no two wait for each other.
+  static func < (left: ExpiringKey, right: ExpiringKey) -> Bool {
+    (left.expiresAt, left.id.high, left.id.low) < (right.expiresAt, right.id.high, right.id.low)
+  }
+}
+
 extension StatementCall {
   /// Three columns.
   consuming func bind(_ key: ExpiringKey) -> StatementCall {

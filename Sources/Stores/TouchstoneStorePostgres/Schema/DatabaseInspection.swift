@@ -170,7 +170,7 @@ extension StoreOpenError {
       self.init(code: .corrupt, message: "the PostgreSQL database: \(message); restore it from a backup")
     case .server(let state, _) where !state.isOfTheMoment:
       self.init(code: .unwritable, message: "the PostgreSQL database: \(error.message); check the role's privileges")
-    case .server, .notSent, .lost:
+    case .server, .conflict, .notSent, .lost:
       self.init(code: .unreachable, message: "the PostgreSQL database: \(error.message); check the server and the URI")
     }
   }

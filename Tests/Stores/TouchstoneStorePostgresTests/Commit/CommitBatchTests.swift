@@ -11,8 +11,7 @@ struct CommitBatchTests {
   private static let count = 300
 
   @Test func logins() async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withMigratedDatabase { uri in
       try await withStores(1, at: uri) { stores in
         try await Self.bind(0..<Self.count, in: stores[0])
         let server = try PostgresServer.shared.get()
@@ -33,7 +32,7 @@ struct CommitBatchTests {
 
   /// The others of its transaction are sent again.
   @Test func whoIsRefusedIsRefusedAlone() async throws {
-    try await withStores(1) { stores async throws in
+    try await withStoresWithoutServerErrors(1) { stores async throws in
       try await Self.bind(0..<Self.count, in: stores[0])
       let stale: Set = [7, 100, 101, 250]
       let changeSets = (0..<Self.count).map { Self.login($0, version: stale.contains($0) ? 2 : 1) }
@@ -56,7 +55,7 @@ struct CommitBatchTests {
     .raiseProofCounter(bindingID: "b-\(count / 2)", from: 1, to: 2),
   ])
   func aConditionThatFailsIsFound(_ change: Change) async throws {
-    try await withStores(1) { stores async throws in
+    try await withStoresWithoutServerErrors(1) { stores async throws in
       try await Self.bind(0..<Self.count, in: stores[0])
       try await stores[0].commit(.putDevice(.sample("phone-1", failures: 1)), .putProfile(.sample("alice")))
       let failing = Self.count / 2
@@ -75,7 +74,7 @@ struct CommitBatchTests {
 
   /// Twice at once: one of each pair.
   @Test func anEvaluationAndATokenAreWrittenOnce() async throws {
-    try await withStores(1) { stores async throws in
+    try await withStoresWithoutServerErrors(1) { stores async throws in
       let evaluations = (0..<Self.count / 4).map { _ in EvaluationRecord(key: .sample(), standing: .finished) }
       let tokens = (0..<Self.count / 4).map { _ in
         TokenRecord(key: .sample(), state: .issued, transaction: [1], version: 0)
@@ -91,15 +90,14 @@ struct CommitBatchTests {
 
   /// The batch gives up, its commits go by themselves, and one of them waits for the row.
   @Test func aRowThatIsHeldIsWaitedFor() async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withMigratedDatabase { uri in
       try await withStores(1, at: uri) { stores in
         try await Self.bind(0..<Self.count, in: stores[0])
         let changeSets = (0..<Self.count).map { Self.login($0) }
         var answers: Task<[StoreError.Code?], Never>?
         try await withTransaction("SELECT * FROM bindings WHERE binding_id = 'b-99' FOR UPDATE", at: uri) {
           answers = Task { await Self.commit(changeSets, to: stores[0]) }
-          // An update of one binding has no limit to its wait, unlike those of a batch.
+          // A commit of one binding has no limit to its wait, unlike those of a batch.
           let aloneWaits = """
             SELECT count(*) FROM pg_stat_activity JOIN pg_locks USING (pid)
             WHERE locktype = 'tuple' AND relation = 'bindings'::regclass AND query LIKE '%binding_id = $1 %'
@@ -118,8 +116,7 @@ struct CommitBatchTests {
   @Test func aRowThatIsHeldDelaysNoOtherCommit() async throws {
     var options = PostgresStoreOptions.small
     options.callTimeout = .seconds(20)
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: options)
+    try await withMigratedDatabase { uri in
       try await withStores(1, at: uri, options: options) { stores in
         try await Self.bind(0..<2, in: stores[0])
         var answers: Task<[StoreError.Code?], Never>?
@@ -143,8 +140,7 @@ struct CommitBatchTests {
   @Test func refusalsThatNoteOneBindingsPostureDoNotDeadlock() async throws {
     var options = PostgresStoreOptions.small
     options.callTimeout = .seconds(20)
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: options)
+    try await withMigratedDatabase { uri in
       try await withStores(1, at: "\(uri)%20-cdeadlock_timeout%3D30s", options: options) { stores in
         try await Self.bind(0..<1, in: stores[0])
         var answers: Task<[StoreError.Code?], Never>?
@@ -172,7 +168,7 @@ struct CommitBatchTests {
 
   /// Byte for byte, two ids are two, also where a `String` takes them for one.
   @Test func idsThatLookAlikeAreTold() async throws {
-    try await withStores(1) { stores async throws in
+    try await withStoresWithoutServerErrors(1) { stores async throws in
       let composed = "caf\u{E9}"
       let decomposed = "cafe\u{301}"
       try await Self.bind(0..<Self.count, in: stores[0])

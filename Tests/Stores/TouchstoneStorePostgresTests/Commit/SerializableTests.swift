@@ -13,8 +13,7 @@ struct SerializableTests {
   }
 
   private func withSerializableStores(_ body: ([PostgresStore]) async throws -> Void) async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
+    try await withMigratedDatabase { uri in
       try await withStores(2, at: Self.uri(uri, isolation: "serializable"), body)
     }
   }

@@ -73,7 +73,8 @@ public final class PostgresServer: Sendable {
     let settings = [
       "listen_addresses=", "unix_socket_directories=\(directory)", "port=\(port)", "max_connections=300",
       // Nothing that a test looks at depends on an fsync: none pulls the plug.
-      "fsync=off", "shared_buffers=64MB", "logging_collector=off", "log_min_messages=fatal",
+      "fsync=off", "shared_buffers=64MB", "logging_collector=off", "log_min_messages=error",
+      "log_line_prefix=%a/%e/",
     ]
     let options = (settings + self.settings).map { "-c \($0)" }.joined(separator: " ")
     try Self.run("pg_ctl", "start", "--wait", "--silent", "-D", data, "-l", "\(directory)/log", "-o", options)
@@ -98,7 +99,7 @@ public final class PostgresServer: Sendable {
   /// time. Answers its URI.
   public func makeSchema() throws(Failure) -> String {
     let name = "test_\(UInt64.random(in: 0 ... .max))"
-    let uri = "\(uri(database: Self.database))&options=-csearch_path%3D\(name)"
+    let uri = "\(uri(database: Self.database))&application_name=\(name)&options=-csearch_path%3D\(name)"
     try execute("CREATE SCHEMA \(name)", at: uri)
     return uri
   }
