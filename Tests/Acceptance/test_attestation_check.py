@@ -662,12 +662,16 @@ def test_the_check_of_a_configuration_says_it_too(tmp_path):
         (["--revoked", "text.json", "case.json"], DATA_ERROR, "text.json: not the JSON of a list of revoked certificates"),
         (["--revoked", "missing.json", "case.json"], NO_INPUT, "missing.json: "),
         (["--revoked", "list.json", "case.json"], DATA_ERROR, 'the entry "0xc6" is no serial number in hexadecimal digits'),
+        (["--revoked", "long.json", "case.json"], DATA_ERROR, "is longer than a serial number"),
+        (["--revoked", "twice.json", "case.json"], DATA_ERROR, "twice.json: not the JSON of a list of revoked certificates"),
         (["--roots", "text.json", "case.json"], DATA_ERROR, "text.json: no certificate in PEM"),
     ],
 )
 def test_what_cannot_be_judged_is_named(tmp_path, arguments, code, message):
     (tmp_path / "text.json").write_text("no JSON")
     (tmp_path / "list.json").write_text('{"entries": {"c6": {}, "CC66": {}, "66811526": {}, "0xc6": {}, "c6:01": {}}}')
+    (tmp_path / "long.json").write_text(json.dumps({"entries": {"c6" * 100: {}}}))
+    (tmp_path / "twice.json").write_text('{"entries": {}, "entries": {"ab": {}}}')
     written(tmp_path / "case.json", {"id": "x", "kind": "unheard-of"})
     paths = [tmp_path / argument if argument.endswith(".json") else argument for argument in arguments]
     checked = run("attestation", "check", *paths)

@@ -478,7 +478,9 @@ def test_a_device_id_that_came_along_to_another_phone_is_told(caller, model, is_
     for phone in (first, second):
         completed = caller.bindings.CompleteBinding(caller.completion(phone, caller.begin_binding(phone, profile)))
     assert ("DEVICE_REPLACED" in completed.advisories) == is_told
-    completed = caller.bindings.CompleteBinding(
-        caller.completion(first, caller.begin_binding(first, profile), replace_existing=True)
-    )
-    assert "DEVICE_REPLACED" not in completed.advisories
+    # The flag says that another profile's binding may go, and nothing of the profile's own.
+    for owner, is_told_again in [(profile, is_told), (new_profile_id(), False)]:
+        completed = caller.bindings.CompleteBinding(
+            caller.completion(first, caller.begin_binding(first, owner), replace_existing=True)
+        )
+        assert ("DEVICE_REPLACED" in completed.advisories) == is_told_again

@@ -47,7 +47,10 @@ def test_a_configuration_that_others_can_write(configuration, tmp_path, mode):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_a_configuration_of_another_user(configuration, tmp_path):
     os.chown(configuration, NOBODY, NOBODY)
-    line = f"user {NOBODY} owns it and can change it: run this command as that user: `runuser -u nobody -- …`"
+    line = (
+        f"user {NOBODY} owns it and can change it: if that is the service's user, run this command as it: "
+        "`runuser -u nobody -- …`; a stranger's file is to be copied by root, after a look at it"
+    )
     assert line in refusal(configuration, tmp_path / "data")
 
 

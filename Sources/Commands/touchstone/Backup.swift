@@ -140,8 +140,9 @@ struct Restore: ParsableCommand {
       printLine(backup.events.text)
       for line in restoration.account { printLine(line) }
       if access("\(dataDir)/keys", F_OK) != 0 {
-        printLine(
-          "MISSING: the keys. Put them into \(dataDir)/keys, or where the configuration says, before it is served.")
+        let place =
+          keys.keys.map { "\($0) has them" } ?? "put them into \(dataDir)/keys, or where the configuration says"
+        printLine("\(dataDir) has no keys: \(place); serve it with those that the backup was made with.")
       }
     } catch {
       fail(error)

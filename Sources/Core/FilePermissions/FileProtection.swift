@@ -108,7 +108,10 @@ public struct FileProtection: Sendable, Hashable {
       // Giving the file to root would take it from a service that runs as its owner. A process in a container cannot give files away.
       let mending =
         user.id == 0
-        ? "run this command as that user: `\(commandPrefix(asUser: owner)) …`"
+        ? isDirectory
+          ? "run this command as that user: `\(commandPrefix(asUser: owner)) …`"
+          : "if that is the service's user, run this command as it: `\(commandPrefix(asUser: owner)) …`; a stranger's file is to be "
+            + "copied by root, after a look at it"
         : "run the service as user \(owner), or `chown \(user.id) \(path)` as root"
       return "user \(owner) owns it and can change it: \(mending)"
     }

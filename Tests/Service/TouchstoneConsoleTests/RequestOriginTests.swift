@@ -78,6 +78,13 @@ struct RequestOriginTests {
     for origin in ["http://ops.example", "https://ops.example:8443", "https://evil.example", "https://ops.example/x"] {
       #expect(!Self.isOwn([("Origin", origin)], host: "127.0.0.1:9090", url: url), "\(origin)")
     }
+    // Whatever Host a proxy on this machine sends.
+    let local = "http://127.0.0.1:8080/x/console"
+    #expect(Self.isOwn([("Origin", "http://127.0.0.1:8080")], host: "backend:9090", url: local))
+    #expect(!Self.isOwn([("Origin", "http://backend:9090")], host: "backend:9090", url: local))
+    #expect(
+      !Self.isOwn(
+        [("Origin", "http://127.0.0.1:8080"), ("Sec-Fetch-Site", "cross-site")], host: "backend:9090", url: local))
     // Beside the proxy it is still reached by its address.
     #expect(Self.isOwn([("Origin", "http://localhost:9090")], url: url))
   }

@@ -1391,7 +1391,7 @@ type CompleteBindingResponse struct {
 	unknownFields protoimpl.UnknownFields
 
 	Binding *Binding `protobuf:"bytes,1,opt,name=binding,proto3" json:"binding,omitempty"`
-	// Information, never a refusal. "DEVICE_REPLACED": without replace_existing, the binding took the place of an active one of the same
+	// Information, never a refusal. "DEVICE_REPLACED": the binding took the place of an active one of the same
 	// profile and device id whose phone had another model, platform or sensor: the id came along to another phone, and the first phone
 	// cannot log in any more. "NO_RECOVERY_FACTOR": after five failures or a changed finger, the person could only bind this
 	// phone anew. A key of DEVICE_PASSCODE still serves after both, and so does the profile's passcode or gesture, if it is

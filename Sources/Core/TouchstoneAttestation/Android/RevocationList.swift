@@ -17,14 +17,19 @@ package struct RevocationList: Decodable, Sendable {
   /// An entry that no certificate's serial number can equal. It would revoke nothing, and nobody would notice.
   package struct UnreadableEntry: Error, CustomStringConvertible {
     package let key: String
-    package var description: String { "the entry \(key.debugDescription) is no serial number in hexadecimal digits" }
+    package let isTooLong: Bool
+    package var description: String {
+      let fault = isTooLong ? "is longer than a serial number" : "is no serial number in hexadecimal digits"
+      return "the entry \(key.debugDescription) \(fault)"
+    }
   }
 
   package init(from decoder: any Decoder) throws {
     let entries = try decoder.container(keyedBy: Key.self).decode([String: Entry].self, forKey: .entries)
     // The first in their order, so that the same list gets the same answer.
     if let key = entries.keys.filter({ !Self.isSerialNumber($0) }).min() {
-      throw UnreadableEntry(key: String(key.prefix(Self.maximumDigits)))
+      throw UnreadableEntry(
+        key: String(key.prefix(Self.maximumDigits)), isTooLong: key.utf8.count > Self.maximumDigits)
     }
     serialNumbers = Set(
       entries.keys.map { key in
@@ -41,6 +46,8 @@ package struct RevocationList: Decodable, Sendable {
   }
 
   package init(json: [UInt8]) throws {
+    // Of two members of one name, Foundation takes one: such a list could revoke nothing, and nobody would notice.
+    _ = try JSONReader.read(json)
     self = try JSONDecoder().decode(RevocationList.self, from: Data(json))
   }
 }

@@ -18,8 +18,11 @@ public enum DeviceID {
       return "is a description and no random id: it has characters or a form that no generator makes"
     }
     let core = bytes.core
-    guard !KnownDeviceIDs.contains(core), !core.isRepetition else { return "is known to be on many devices" }
-    guard !bytes.isTextInBase64, !core.isHexadecimal || DeviceIDPart(core[...]).bitsAsHexadecimal >= fewestBits else {
+    let decoded = bytes.decodedFromBase64
+    guard !KnownDeviceIDs.contains(core), !KnownDeviceIDs.contains(decoded.hexadecimal), !core.isRepetition else {
+      return "is known to be on many devices"
+    }
+    guard !decoded.isText, !core.isHexadecimal || DeviceIDPart(core[...]).bitsAsHexadecimal >= fewestBits else {
       return "is guessable: made of words, numbers, an address, or series"
     }
     guard tellingBits(of: bytes) >= fewestBits else {
@@ -35,7 +38,8 @@ public enum DeviceID {
   /// itself, or an e-mail address.
   private static func isWritten(_ id: [UInt8]) -> Bool {
     let isFingerprint = id.contains(UInt8(ascii: "/")) && id.contains(UInt8(ascii: ":"))
-    return !isFingerprint && id.allSatisfy { $0.isLetter || $0.isDigit || "-_.:+/={}|~$".utf8.contains($0) }
+    return !isFingerprint && !id.isBuildsName
+      && id.allSatisfy { $0.isLetter || $0.isDigit || "-_.:+/={}|~$".utf8.contains($0) }
   }
 
   /// Bits for all words together, as for a choice among a million: names, makers and models are no secret.
@@ -221,22 +225,35 @@ extension [UInt8] {
     }
   }
 
-  /// Base64 of printable text: of 16 random bytes, one in ten million is.
-  fileprivate var isTextInBase64: Bool {
-    let digits = prefix { $0 != UInt8(ascii: "=") }
+  /// Whether it has the end of an Android build's fingerprint, whatever stands in place of its separators.
+  fileprivate var isBuildsName: Bool {
+    let words = Set(lazy.map { $0.isUpper ? $0 | 0x20 : $0 }.split(whereSeparator: \.isSeparator).map(Array.init))
+    return words.contains(Array("keys".utf8))
+      && ["user", "userdebug", "eng"].contains { words.contains(Array($0.utf8)) }
+  }
+
+  /// The bytes that this stands for as base64 or base64url, with or without padding; empty if it is neither.
+  fileprivate var decodedFromBase64: [UInt8] {
     var bits: UInt32 = 0
+    var bitCount = 0
     var decoded: [UInt8] = []
-    for (index, byte) in digits.enumerated() {
-      guard let value = byte.valueInBase64 else { return false }
+    for byte in prefix(while: { $0 != UInt8(ascii: "=") }) {
+      guard let value = byte.valueInBase64 else { return [] }
       bits = bits << 6 | value
-      if index % 4 == 3 {
-        decoded += [
-          UInt8(truncatingIfNeeded: bits >> 16), UInt8(truncatingIfNeeded: bits >> 8), UInt8(truncatingIfNeeded: bits),
-        ]
-        bits = 0
-      }
+      bitCount += 6
+      guard bitCount >= 8 else { continue }
+      bitCount -= 8
+      decoded.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
     }
-    return decoded.count >= 12 && decoded.allSatisfy { (0x20...0x7E).contains($0) }
+    return decoded
+  }
+
+  /// Of 16 random bytes, one in ten million is.
+  fileprivate var isText: Bool { count >= 12 && allSatisfy { (0x20...0x7E).contains($0) } }
+
+  fileprivate var hexadecimal: [UInt8] {
+    let digits = Array("0123456789abcdef".utf8)
+    return flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
   }
 }
 

@@ -1,21 +1,42 @@
 // Device ids that many phones have, because an app, a system or an example gave them.
 
 enum KnownDeviceIDs {
-  /// The letters and digits of an id, in lower case.
-  static func contains(_ id: [UInt8]) -> Bool { all.contains(String(decoding: id, as: UTF8.self)) }
+  /// - Parameter id: its letters and digits, in lower case.
+  static func contains(_ id: [UInt8]) -> Bool {
+    all.contains(withoutUUIDMarks(id)) || id.suffix(modelNode.count).elementsEqual(modelNode)
+  }
 
-  private static let all = Set(shared + digests)
+  private static let all = Set((shared + digests).map { withoutUUIDMarks(Array($0.utf8)) })
 
-  /// An Android id of a faulty series of phones (Android issue 10603) and of an emulator, and the UUIDs of RFC 9562 and its predecessors, of
-  /// libraries' documentation and of their examples.
+  /// The last group of the UUID that a common recipe for Android makes: of the phone's model, and a serial number that no app may
+  /// read any more.
+  private static let modelNode = Array("ffffef05ac4a".utf8)
+
+  /// A digest that is made a UUID loses six bits to version and variant (RFC 9562, section 5.3): so does every id of that length
+  /// here.
+  private static func withoutUUIDMarks(_ id: [UInt8]) -> [UInt8] {
+    guard id.count == 32, let variant = Character(UnicodeScalar(id[16])).hexDigitValue else { return id }
+    var id = id
+    id[12] = UInt8(ascii: "0")
+    id[16] = UInt8(ascii: "0") + UInt8(variant & 3)
+    return id
+  }
+
+  /// An Android id of a faulty series of phones (Android issue 10603) and of an emulator, and the UUIDs of RFC 9562 (its appendix A)
+  /// and its predecessors, of Apple's and libraries' documentation and of their examples.
   private static let shared = [
     "9774d56d682e549c", "550e8400e29b41d4a716446655440000", "f47ac10b58cc4372a5670e02b2c3d479",
     "123e4567e89b12d3a456426614174000",
+    "c232ab00941411ecb3c89f6bdeced846", "5df418813aed351588a72f4a814cf09e", "919108f752d143209bacf847db4148a8",
+    "2ed6657de927568b95e12665a8aea6a2", "1ec9414c232a6b00b3c89f6bdeced846", "017f22e279b07cc398c4dc0c0c07398f",
+    "2489e9ad2ee28e008ec932d5f69181c0", "a1b2c3d4e5f67890abcdef1234567890",
+    "e621e1f8c36c495a93fc0c247a3e6e5f",
     "7d4448409dc011d1b2455ffdce74fad2", "6ba7b8109dad11d180b400c04fd430c8", "a5f5faddde9e9f02", "0000000000000000",
   ]
 
   /// MD5, SHA-1 and SHA-256 of what systems answer instead of an identifier: nothing, "0", "null", "nil", "undefined", "unknown", "none",
-  /// "test", "android", the addresses 02:00:00:00:00:00 and 00:00:00:00:00:00, fifteen zeros, the nil UUID, and the Android id above.
+  /// "test", "android", "(null)", "Unknown", "NULL", "1", the addresses 02:00:00:00:00:00 and 00:00:00:00:00:00, fifteen zeros, the nil UUID, and the Android id
+  /// above; and SHA-512 of nothing.
   private static let digests = [
     "d41d8cd98f00b204e9800998ecf8427e", "da39a3ee5e6b4b0d3255bfef95601890afd80709",
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "cfcd208495d565ef66e7dff9f98764da",
@@ -38,5 +59,14 @@ enum KnownDeviceIDs {
     "9f89c84a559f573636a47ff8daed0d33", "b602d594afd2b0b327e07a06f36ca6a7e42546d0",
     "12b9377cbe7e5c94e8a70d9d23929523d14afa954793130f8a3959c7b849aca8", "cf95dc53f383f9a836fd749f3ef439cd",
     "41e29575c7361b2924f701502ca6d932b45b9e51", "4d853cd5e7d688e75b3dca9abc2fa52ac8bafb750b6d4dc01b78e2e7bb335f8f",
+    "a4d2f177eb466a7d08f8f2b340b77129", "fde49aa00f4966a6abc348b5b3b985032eabf411",
+    "2874d7800fecae20844f682696920b2853453cd32c47e1362a776203d0229b14", "88183b946cc5f0e8c96b2e66e1c74a7e",
+    "bc7819b34ff87570745fbe461e36a16f80e562ce", "b764cdc0eab7137467211272fa539f1260d1bf2e71bcf6ff3bdc960f5c16aa14",
+    "6c3e226b4d4795d518ab341b0824ec29", "eef19c54306daa69eda49c0272623bdb5e2b341f",
+    "fb329000228cc5a24c264c57139de8bf854fc86fc18bf1c04ab61a2b5cb4b921", "c4ca4238a0b923820dcc509a6f75849b",
+    "356a192b7913b04c54574d18c28d46e6395428ab", "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b",
+    "e3f5536a141811db40efd6400f1d0a4e", "6024a02ea5577bcb6442a70d0bfa791935839db3",
+    "fb9813158e025b24bc6a0a079c5c3050954583189d45fd9f7791eed1dee7d73e",
+    "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e",
   ]
 }

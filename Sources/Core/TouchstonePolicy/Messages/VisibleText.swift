@@ -26,7 +26,7 @@ public enum VisibleText {
     if areASCII {
       isBlank = text.utf8.allSatisfy { $0 == 0x20 }
     } else {
-      let scalars = Array(text.unicodeScalars)
+      let scalars = Array(text.unicodeScalars).withoutRegionsOfFlags
       for (index, scalar) in scalars.enumerated() where !(hasLines && scalar == "\n") {
         guard
           isVisible(
@@ -53,7 +53,10 @@ public enum VisibleText {
         || scalar == zeroWidthJoiner && previous.endsEmoji && next.isPicture
     }
     // The emoji of a character that is also a sign of text, such as a heart.
-    if scalar == emojiSelector { return previous?.isPicture ?? false }
+    if scalar == emojiSelector {
+      return previous.map { $0.isPicture || $0.properties.isEmoji && next == keycap } ?? false
+    }
+    if fillers.contains(scalar) { return false }
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: return false
     default: return !scalar.properties.isDefaultIgnorableCodePoint
@@ -63,6 +66,29 @@ public enum VisibleText {
   private static let zeroWidthJoiner: Unicode.Scalar = "\u{200D}"
   private static let joiners: Set<Unicode.Scalar> = ["\u{200C}", zeroWidthJoiner]
   fileprivate static let emojiSelector: Unicode.Scalar = "\u{FE0F}"
+  private static let keycap: Unicode.Scalar = "\u{20E3}"
+  /// Signs without a picture: Braille's empty cell, and a note without a head.
+  private static let fillers: Set<Unicode.Scalar> = ["\u{2800}", "\u{1D159}"]
+}
+
+extension [Unicode.Scalar] {
+  /// Without the tags of the flags of England, Scotland and Wales, which name the region after a black flag (Unicode Technical
+  /// Standard 51, "RGI emoji tag sequence"). Other tags show nothing, and stay.
+  fileprivate var withoutRegionsOfFlags: [Unicode.Scalar] {
+    guard contains("\u{1F3F4}") else { return self }
+    var rest: [Unicode.Scalar] = []
+    var index = 0
+    while index < count {
+      rest.append(self[index])
+      let tags = self[(index + 1)...].prefix(Self.regionTags[0].count)
+      index += self[index] == "\u{1F3F4}" && Self.regionTags.contains(Array(tags)) ? 1 + tags.count : 1
+    }
+    return rest
+  }
+
+  private static let regionTags = ["gbeng", "gbsct", "gbwls"].map { region in
+    region.unicodeScalars.compactMap { Unicode.Scalar(0xE0000 + $0.value) } + ["\u{E007F}"]
+  }
 }
 
 extension Unicode.Scalar {
@@ -75,16 +101,16 @@ extension Unicode.Scalar {
     }
   }
 
-  /// Digits and "#" are emoji, too, as parts of keycaps, but look alike with and without a selector.
-  fileprivate var isPicture: Bool { value > 0xFF && properties.isEmoji }
+  /// Not the digits, "#" and "*", which are emoji, too, as parts of keycaps, but look alike with and without a selector.
+  fileprivate var isPicture: Bool { value > 0x7F && properties.isEmoji }
 
   fileprivate var endsEmoji: Bool { isPicture || self == VisibleText.emojiSelector || properties.isEmojiModifier }
 
-  /// White space, an accent without its letter, or Braille's empty cell.
+  /// White space, or an accent without its letter.
   fileprivate var isBlank: Bool {
     switch properties.generalCategory {
     case .spaceSeparator, .control, .nonspacingMark, .enclosingMark, .spacingMark, .format: true
-    default: self == "\u{2800}"
+    default: false
     }
   }
 }

@@ -12,8 +12,10 @@ enum RequestOrigin {
     let origins = head.fields.values(of: "origin")
     let sites = head.fields.values(of: "sec-fetch-site")
     guard !origins.isEmpty || !sites.isEmpty, sites.allSatisfy({ $0 == "same-origin" }) else { return false }
+    // A proxy in front of that URL may send any Host.
+    if let url, origins.count == 1, url.isOrigin(origins[0]) { return true }
     guard isBehindTLS(head, isEncrypted: isEncrypted) || head.hostIsAddress else { return false }
-    return origins.isEmpty || origins.count == 1 && isOwn(origin: origins[0], head, isEncrypted: isEncrypted, url)
+    return origins.isEmpty || origins.count == 1 && isOwn(origin: origins[0], head, isEncrypted: isEncrypted)
   }
 
   /// Whether the browser speaks TLS: with this process, or with a proxy on this machine, which the form's origin then shows.
@@ -30,18 +32,26 @@ enum RequestOrigin {
   }
 
   /// On loopback the scheme may be https, too: a proxy on this machine may have ended TLS.
-  private static func isOwn(
-    origin: String, _ head: HTTPRequestHead, isEncrypted: Bool, _ url: ConsoleURL?
-  ) -> Bool {
+  private static func isOwn(origin: String, _ head: HTTPRequestHead, isEncrypted: Bool) -> Bool {
     for scheme in isEncrypted ? [HTTPAuthority.Scheme.https] : [.http, .https] {
-      guard origin.hasPrefix(scheme.rawValue + "://"),
-        let sender = HTTPAuthority(origin.dropFirst(scheme.rawValue.count + 3)), !sender.host.isEmpty
-      else {
-        continue
-      }
-      let hosts = [head.host.flatMap { HTTPAuthority($0) }, url?.scheme == scheme ? url?.authority : nil]
-      return hosts.contains { $0.map { sender.isSame(as: $0, scheme: scheme) } ?? false }
+      guard let sender = HTTPAuthority(origin: origin, scheme) else { continue }
+      return head.host.flatMap { HTTPAuthority($0) }.map { sender.isSame(as: $0, scheme: scheme) } ?? false
     }
     return false
+  }
+}
+
+extension HTTPAuthority {
+  /// `nil` if the origin has another scheme.
+  fileprivate init?(origin: String, _ scheme: Scheme) {
+    guard origin.hasPrefix(scheme.rawValue + "://") else { return nil }
+    self.init(origin.dropFirst(scheme.rawValue.count + 3))
+    if host.isEmpty { return nil }
+  }
+}
+
+extension ConsoleURL {
+  fileprivate func isOrigin(_ origin: String) -> Bool {
+    HTTPAuthority(origin: origin, scheme)?.isSame(as: authority, scheme: scheme) ?? false
   }
 }

@@ -199,12 +199,28 @@ struct LogLine {
     case 0..<0x20, 0x7F: appendHex(first)
     // The second set of control characters, which terminals obey, too.
     case 0xC2 where character.count > 1 && character[1] < 0xA0: appendHex(character[1])
-    default: bytes += character
+    default: append(beyondASCII: character)
+    }
+  }
+
+  /// Marks that show nothing or turn the direction of a terminal's line are escaped, as UTF-16's units.
+  private mutating func append(beyondASCII character: UnsafeBufferPointer<UInt8>) {
+    guard let scalar = String(decoding: character, as: UTF8.self).unicodeScalars.first, !scalar.isSeen else {
+      bytes += character
+      return
+    }
+    for unit in UTF16.encode(scalar).map(Array.init) ?? [] {
+      append("\\u")
+      for byte in [UInt8(unit >> 8), UInt8(unit & 0xFF)] { appendDigits(byte) }
     }
   }
 
   private mutating func appendHex(_ byte: UInt8) {
     append("\\u00")
+    appendDigits(byte)
+  }
+
+  private mutating func appendDigits(_ byte: UInt8) {
     for digit in [byte >> 4, byte & 15] { bytes.append(digit < 10 ? 0x30 + digit : 0x57 + digit) }
   }
 
@@ -232,5 +248,14 @@ struct LogLine {
     bytes.append(0x30 + UInt8(number / 10))
     bytes.append(0x30 + UInt8(number % 10))
     if let separator { append(ascii: separator) }
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isSeen: Bool {
+    switch properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
+    default: !properties.isDefaultIgnorableCodePoint
+    }
   }
 }

@@ -547,9 +547,11 @@ struct EnrolmentFlow: Sendable {
     }
   }
 
-  /// Silent replacements alone: with `replace_existing`, the caller knows.
+  /// Of the same profile alone: `replace_existing` says that another one's binding may go.
   private func ofReplacement(of existing: BindingRecord?) -> [Advisory] {
-    guard let seen = existing?.lastSeen, !request.replaceExisting else { return [] }
+    guard let existing, let seen = existing.lastSeen, Identifier.areEqual(existing.profileID, ticket.profileID) else {
+      return []
+    }
     return Advisory.ofReplacement(
       of: seen.posture, model: seen.deviceModel, by: posture, model: request.posture?.deviceModel ?? "")
   }

@@ -27,9 +27,22 @@ struct DeviceIDTests {
     "c0ffee00-c0ff-ee00-c0ff-ee00c0ffee00",
     // On many phones.
     "9774d56d682e549c", "550e8400-e29b-41d4-a716-446655440000", "d41d8cd98f00b204e9800998ecf8427e",
+    "E621E1F8-C36C-495A-93FC-0C247A3E6E5F", "919108f7-52d1-4320-9bac-f847db4148a8",
+    "C232AB00-9414-11EC-B3C8-9F6BDECED846", "5df41881-3aed-3515-88a7-2f4a814cf09e",
+    "2ed6657d-e927-568b-95e1-2665a8aea6a2", "1EC9414C-232A-6B00-B3C8-9F6BDECED846",
+    "017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "2489E9AD-2EE2-8E00-8EC9-32D5F69181C0",
+    "a1b2c3d4-e5f6-7890-abcd-ef1234567890",
+    // Digests of nothing and of non-values, in base64, as a UUID of version 3, and of other spellings.
+    "1B2M2Y8AsgTpgAmY7PhCfg==", "1B2M2Y8AsgTpgAmY7PhCfg", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+    "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU", "d41d8cd9-8f00-3204-a980-0998ecf8427e",
+    "cf95dc53-f383-39a8-b6fd-749f3ef439cd", "0f607264-fc63-38a9-ab9e-13c65db7cd3c",
+    "6c3e226b4d4795d518ab341b0824ec29", "c4ca4238a0b923820dcc509a6f75849b",
+    // Of a phone's model alone.
+    "00000000-04c8-1afd-ffff-ffffef05ac4a", "ffffffff-bb08-6d6a-ffff-ffffef05ac4a",
     "0F607264FC6318A92B9E13C65DB7CD3C", "e3b0c442-98fc1c14-9afbf4c8-996fb924-27ae41e4-649b934c-a495991b-7852b855",
     // What a phone, a browser or a person is called.
     "google/sdk_gphone64_x86_64/emu64x:13/TE1A.220922.012/9302419:userdebug/dev-keys",
+    "OnePlus-GM1913-12-SKQ1.211113.001-user-release-keys", "google_raven_13_TQ3A.230901.001_userdebug_dev-keys",
     "com.example.app/1.2.3 (iPhone; iOS 17.4)", "GYvKCm1aQx6mJ8Vn0pWd2A of alice@example.com",
     "MDEyMzQ1Njc4OWFiY2RlZg==", "dGVzdHRlc3R0ZXN0dGVzdA==",
     // Words, and what is made of them.
@@ -51,13 +64,13 @@ struct DeviceIDTests {
   }
 
   @Test(arguments: [
-    "6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42", "E621E1F8-C36C-495A-93FC-0C247A3E6E5F",
+    "6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42", "E621E1F8-C36C-495A-93FC-0C247A3E6E60",
     "{6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42}", "urn:uuid:6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42",
     "6f1c3f0e8a534d0c9e0b7f2f3f1d9b42", "phone-6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42",
-    // Versions 1, 3, 5, 6, 7 and 8: RFC 9562, appendices A and B. The nodes of 1 and 6 are random.
-    "C232AB00-9414-11EC-B3C8-9F6BDECED846", "5df41881-3aed-3515-88a7-2f4a814cf09e",
-    "2ed6657d-e927-568b-95e1-2665a8aea6a2", "1EC9414C-232A-6B00-B3C8-9F6BDECED846",
-    "017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "2489E9AD-2EE2-8E00-8EC9-32D5F69181C0",
+    // Versions 1, 3, 5, 6, 7 and 8, one bit beside the examples of RFC 9562. The nodes of 1 and 6 are random.
+    "C232AB00-9414-11EC-B3C8-9F6BDECED847", "5df41881-3aed-3515-88a7-2f4a814cf09f",
+    "2ed6657d-e927-568b-95e1-2665a8aea6a3", "1EC9414C-232A-6B00-B3C8-9F6BDECED847",
+    "017F22E2-79B0-7CC3-98C4-DC0C0C07398E", "2489E9AD-2EE2-8E00-8EC9-32D5F69181C1",
     "3fa9c1b2d4e5f607", "GYvKCm1aQx6mJ8Vn0pWd2A", "GYvKCm1aQx6mJ8Vn0pWd2A==",
     "01ARZ3NDEKTSV4RRFFQ69G5FAV",
   ])

@@ -42,6 +42,13 @@ struct LogLineTests {
     #expect(line.hasSuffix(#""level":"info","message":"m","level_":"x","message_":"z","time_":"y"}"# + "\n"))
   }
 
+  @Test(
+    "Marks that nobody sees, or that turn the direction of a line, are escaped", arguments: LogSettings.Format.allCases)
+  func unseen(format: LogSettings.Format) {
+    let text = line("sh\u{202E}op\u{2028}\u{200B}\u{E0041}ä", format)
+    #expect(text.contains(#"sh\u202eop\u2028\u200b\udb40\udc41ä"#))
+  }
+
   @Test("Control characters, of both sets, quotes and backslashes are escaped", arguments: LogSettings.Format.allCases)
   func escaping(format: LogSettings.Format) {
     let text = line("a\nb\u{1B}[31m\u{9B}2J\u{7F}\u{0}", ["k": "\"\\\r\té€😀"], format)

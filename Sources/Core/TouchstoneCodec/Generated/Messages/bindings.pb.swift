@@ -397,7 +397,7 @@ extension V1 {
   /// Answers ``CompleteBindingRequest``.
   public struct CompleteBindingResponse: WireMessage {
     public var binding: Binding?
-    /// Information, never a refusal. "DEVICE_REPLACED": without `replaceExisting`, the binding took the place of an active one of the same
+    /// Information, never a refusal. "DEVICE_REPLACED": the binding took the place of an active one of the same
     /// profile and device id whose phone had another model, platform or sensor: the id came along to another phone, and the first phone
     /// cannot log in any more. "NO_RECOVERY_FACTOR": after five failures or a changed finger, the person could only bind this
     /// phone anew. A key of DEVICE_PASSCODE still serves after both, and so does the profile's passcode or gesture, if it is
