@@ -45,7 +45,7 @@ struct LogLineTests {
   @Test(
     "Marks that nobody sees, or that turn the direction of a line, are escaped", arguments: LogSettings.Format.allCases)
   func unseen(format: LogSettings.Format) {
-    let text = line("sh\u{202E}op\u{2028}\u{200B}\u{E0041}ä", format)
+    let text = line("sh\u{202E}op\u{2028}\u{200B}\u{E0041}ä", [:], format)
     #expect(text.contains(#"sh\u202eop\u2028\u200b\udb40\udc41ä"#))
   }
 
