@@ -1,6 +1,7 @@
 // `touchstone config …`: shows the settings in force and where they come from, and the form of the file.
 
 internal import ArgumentParser
+internal import TerminalText
 internal import TouchstoneServer
 
 struct ConfigCommand: ParsableCommand {
@@ -43,8 +44,8 @@ struct ConfigCommand: ParsableCommand {
     func run() throws {
       do throws(Failure) {
         let effective = try settings.sources().read(settings.config)
-        guard !json else { return printLine(effective.json) }
-        for line in effective.yaml { printLine(line) }
+        let lines = json ? effective.json.split(separator: "\n").map(String.init) : effective.yaml
+        for line in lines { printLine(json ? printable(json: line) : printable(line)) }
       } catch {
         fail(error)
       }

@@ -135,6 +135,21 @@ struct PublicKeyTests {
     #expect(throws: ProofError(.malformedKey, "an RSA modulus that is even")) { _ = try COSEKey(bytes) }
   }
 
+  /// WebAuthn Level 3, 6.5.1.1: key id, operations, unknown and text labels, a private part.
+  @Test(
+    arguments: [
+      [0x02, 0x41, 0x00], [0x04, 0x81, 0x01], [0x18, 0x63, 0x00], [0x23, 0x41, 0x00], [0x61, 0x78, 0x00],
+    ] as [[UInt8]]) func aNewKeyHasNoOtherParameter(_ parameter: [UInt8]) throws
+  {
+    let key = Curve25519.Signing.PrivateKey().publicKey.rawRepresentation
+    let members: [[UInt8]] = [[0x01, 0x01], [0x03, 0x27], [0x20, 0x06], [0x21] + Self.bytes(key)]
+    // CTAP2's order: unsigned before negative before text, each by its bytes.
+    let sorted = (members + [parameter]).sorted { ($0[0] >> 5, $0[0]) < ($1[0] >> 5, $1[0]) }
+    let bytes = [0xA5] + sorted.flatMap { $0 }
+    #expect(throws: ProofError(.malformedKey, "has a parameter that kty 1 does not have")) { _ = try COSEKey(bytes) }
+    #expect(throws: Never.self) { _ = try COSEKey(bytes, as: .wellFormed) }
+  }
+
   @Test func aStoredKeyMayBeOfAnotherForm() throws {
     let point = P256.Signing.PrivateKey().publicKey.x963Representation.dropFirst()
     let canonical = Self.ellipticCurve(algorithm: [0x26], x: point.prefix(32), y: point.suffix(32))

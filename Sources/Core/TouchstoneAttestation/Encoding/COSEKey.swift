@@ -44,6 +44,7 @@ package struct COSEKey: Sendable {
     guard let kind = map[Label.kind]?.integer, let number = map[Label.algorithm]?.integer else {
       throw ProofError(.malformedKey, "kty or alg is missing")
     }
+    if form == .ctap2Canonical { try Self.requireNothingElse(in: map, kind) }
     algorithmNumber = number
     algorithm = try SignatureAlgorithm(number: number)
     guard algorithm != .rsa(.sha1) else { throw ProofError(.unsupportedAlgorithm, "RS1: SHA-1 no longer holds") }
@@ -81,6 +82,21 @@ package struct COSEKey: Sendable {
   }
 
   // MARK: Kinds
+
+  /// A credential's key has the parameters of its kind and no other (WebAuthn Level 3, 6.5.1.1).
+  private static func requireNothingElse(in map: CBORMap, _ kind: Int) throws(ProofError) {
+    let own =
+      switch kind {
+      case Kind.ec2: [Label.curve, Label.x, Label.y]
+      case Kind.okp: [Label.curve, Label.x]
+      case Kind.rsa: [Label.modulus, Label.exponent]
+      default: [Label.mlDSA]
+      }
+    let labels = [Label.kind, Label.algorithm] + own
+    guard map.members.keys.allSatisfy({ $0.integer.map(labels.contains) ?? false }) else {
+      throw ProofError(.malformedKey, "has a parameter that kty \(kind) does not have")
+    }
+  }
 
   private struct Curve {
     let number: Int

@@ -49,7 +49,10 @@ enum ConsolePath {
     else {
       return false
     }
-    return text == home || text.hasPrefix(home + "/") || text.hasPrefix(home + "?")
+    let path = text.prefix { $0 != "?" }
+    // A browser takes dot segments out, also where they are encoded.
+    guard !path.contains("%"), !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) else { return false }
+    return path == home || path.hasPrefix(home + "/")
   }
 }
 
