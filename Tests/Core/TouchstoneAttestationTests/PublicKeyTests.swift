@@ -145,7 +145,7 @@ struct PublicKeyTests {
     let members: [[UInt8]] = [[0x01, 0x01], [0x03, 0x27], [0x20, 0x06], [0x21] + Self.bytes(key)]
     // CTAP2's order: unsigned before negative before text, each by its bytes.
     let sorted = (members + [parameter]).sorted { ($0[0] >> 5, $0[0]) < ($1[0] >> 5, $1[0]) }
-    let bytes = [0xA5] + sorted.flatMap { $0 }
+    let bytes: [UInt8] = [0xA5] + sorted.joined()
     #expect(throws: ProofError(.malformedKey, "has a parameter that kty 1 does not have")) { _ = try COSEKey(bytes) }
     #expect(throws: Never.self) { _ = try COSEKey(bytes, as: .wellFormed) }
   }

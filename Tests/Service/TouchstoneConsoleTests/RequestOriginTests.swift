@@ -178,7 +178,8 @@ struct RequestOriginTests {
     arguments: [
       ("/console", true), ("/console?a=b", true), ("/console/profile?a=%20", true), ("/consoles", false), ("/", false),
       ("//evil/console", false), ("https://evil/console", false), ("/console\\evil", false), ("/console/\r\nx", false),
-      ("/console/ü", false), ("", false), ("/console/../x", false), ("/console/./x", false), ("/console/%2e%2e/x", false),
+      ("/console/ü", false), ("", false), ("/console/../x", false), ("/console/./x", false),
+      ("/console/%2e%2e/x", false),
       ("/console?a=../b", true), ("/console?" + String(repeating: "a", count: 3_000), false),
     ])
   func pages(path: String, isPage: Bool) {

@@ -51,7 +51,9 @@ enum ConsolePath {
     }
     let path = text.prefix { $0 != "?" }
     // A browser takes dot segments out, also where they are encoded.
-    guard !path.contains("%"), !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) else { return false }
+    guard !path.contains("%"), !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) else {
+      return false
+    }
     return path == home || path.hasPrefix(home + "/")
   }
 }
