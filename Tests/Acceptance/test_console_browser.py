@@ -124,7 +124,7 @@ def test_a_support_person_unlocks_and_revokes_by_keyboard_alone(served, browser,
     keyboard.write("Application", shop.application_id)
     keyboard.write("Profile", phone.binding.profile_id)
     keyboard.enter()
-    assert "Biometrics are locked after too many failures" in keyboard.page
+    assert "Biometrics: locked by the service" in keyboard.page
     keyboard.enter("Unlock…")
     # The reason has the focus.
     browser.type("showed a passport")
