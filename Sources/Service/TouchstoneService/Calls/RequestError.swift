@@ -98,8 +98,9 @@ struct RequestError: Error {
   }
 
   static func invalidArgument(_ violations: [FieldViolation]) -> RequestError {
-    let message = violations.map { "\($0.field): \($0.reason)" }.joined(separator: "; ")
-    return RequestError(code: .invalidArgument, message: message, violations: violations)
+    // Without a field it is the whole message.
+    let texts = violations.map { $0.field.isEmpty ? "the request \($0.reason)" : "\($0.field): \($0.reason)" }
+    return RequestError(code: .invalidArgument, message: texts.joined(separator: "; "), violations: violations)
   }
 
   static func invalidArgument(field: String, _ reason: String) -> RequestError {

@@ -7,6 +7,12 @@ import TouchstoneStore
 
 /// Every word of the rules has its word on the wire, and what is no word stays out.
 struct WireTranslationTests {
+  @Test("An error of a whole message names the request, and another its field")
+  func faultsOfMessages() {
+    #expect(RequestError.invalidArgument(field: "", "is truncated").message == "the request is truncated")
+    #expect(RequestError.invalidArgument(field: "posture", "is truncated").message == "posture: is truncated")
+  }
+
   // MARK: Enumerations
 
   private static let factors: [(Factor, V1.Factor)] = [
