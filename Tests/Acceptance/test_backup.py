@@ -165,6 +165,18 @@ def test_a_backup_of_an_earlier_version_is_restored_if_that_is_said(start, tmp_p
     assert ended.returncode == 0, ended.stderr
 
 
+def test_a_restore_without_the_keys_asks_for_those_that_made_the_backup(start, tmp_path):
+    server = start()
+    back_up(server, tmp_path / "copy")
+    restored = tmp_path / "restored"
+    ended = run("restore", "--from", tmp_path / "copy", "--data-dir", restored)
+    assert f"{restored}/keys: is missing: put back the service's keys" in ended.stderr
+    assert "keys new" not in ended.stderr
+    keys = server.data_directory / "keys"
+    ended = run("restore", "--from", tmp_path / "copy", "--data-dir", restored, "--keys", keys)
+    assert f"MISSING: the keys. Serve it with those of {keys}," in ended.stdout, ended.stderr
+
+
 def test_no_backup_is_made_where_others_could_change_it(start, tmp_path):
     server = start()
     (tmp_path / "open").mkdir()
@@ -435,7 +447,7 @@ def test_a_directory_may_hold_the_keys_already(backup, shop, start, tmp_path):
     shutil.copytree(server.data_directory / "keys", directory / "keys")
     ended = run("restore", "--from", backup, "--data-dir", directory)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "has no keys" not in ended.stdout
+    assert "MISSING" not in ended.stdout
     assert new_caller(start(directory.name), APPLICATION).login(phone).outcome == SUCCEEDED
 
 

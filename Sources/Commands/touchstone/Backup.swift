@@ -93,6 +93,12 @@ struct BackupKeys: ParsableArguments {
     if keys == nil, let config {
       source = try ConfigurationSources.take(flags: []).load(config).keySource(forDataDirectory: dataDirectory)
     }
+    // New keys would not help: they verify no earlier backup.
+    if case .path(let path) = source, access(path, F_OK) != 0, errno == ENOENT {
+      throw Failure(
+        kind: .unusableKeys,
+        message: "\(path): is missing: put back the service's keys, which sign its backups, or name them with --keys")
+    }
     guard let audit = try source.load().audit else {
       throw Failure(
         kind: .unusableKeys,
@@ -140,9 +146,8 @@ struct Restore: ParsableCommand {
       printLine(backup.events.text)
       for line in restoration.account { printLine(line) }
       if access("\(dataDir)/keys", F_OK) != 0 {
-        let place =
-          keys.keys.map { "\($0) has them" } ?? "put them into \(dataDir)/keys, or where the configuration says"
-        printLine("\(dataDir) has no keys: \(place); serve it with those that the backup was made with.")
+        let use = keys.keys.map { "Serve it with those of \($0)" } ?? "Put them into \(dataDir)/keys"
+        printLine("MISSING: the keys. \(use), or where the configuration says, before it is served.")
       }
     } catch {
       fail(error)

@@ -43,7 +43,7 @@ struct RequestParserTests {
     let text =
       "\r\nGET /livez HTTP/1.1\r\n\(Self.host)\r\n"
       + "POST /form?a=%2F HTTP/1.1\r\n\(Self.host)Content-Length: 5\r\n\r\na=b&c"
-      + "HEAD http://A:80?q HTTP/1.1\r\n\(Self.host)\r\n" + "OPTIONS * HTTP/1.1\r\n\(Self.host)\r\n"
+      + "HEAD HTTP://A:80?q HTTP/1.1\r\n\(Self.host)\r\n" + "OPTIONS * HTTP/1.1\r\n\(Self.host)\r\n"
     #expect(
       Self.steps(of: text, inPiecesOf: size)
         == ["GET /livez", "[]", "POST /form a=%2F", "[a=b&c]", "HEAD / q", "[]", "OPTIONS *", "[]"])

@@ -202,7 +202,9 @@ extension RequestParser {
   }
 
   private static func scheme(of target: Substring) -> HTTPAuthority.Scheme? {
-    [HTTPAuthority.Scheme.http, .https].first { target.hasPrefix($0.rawValue + "://") }
+    // In any case (RFC 9110 §4.2.3). Only as much of the target is read as the longest scheme has.
+    let start = target.prefix("https://".count).lowercased()
+    return [HTTPAuthority.Scheme.http, .https].first { start.hasPrefix($0.rawValue + "://") }
   }
 
   /// A handler that looks at Host must not serve what the target names another server for.
