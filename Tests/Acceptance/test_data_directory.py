@@ -34,7 +34,8 @@ def used_directory(start):
     return server.data_directory
 
 
-def assert_refused(directory, exit_code, **options):
+def assert_refused(directory, exit_code, *, is_served=False, **options):
+    """Changes nothing. The process that serves a directory may write at any time: then the files are the same, not their bytes."""
     before = contents(directory) if directory.exists() else {}
     ended = run_to_end(directory, **options)
     assert ended.returncode == exit_code, ended.stderr
@@ -44,7 +45,10 @@ def assert_refused(directory, exit_code, **options):
     assert lines[0].startswith("touchstone: ")
     assert str(directory) in lines[0]
     after = contents(directory) if directory.exists() else {}
-    assert {path: after.get(path) for path in before} == before
+    if is_served:
+        assert after.keys() == before.keys()
+    else:
+        assert {path: after.get(path) for path in before} == before
 
 
 @of_sqlite
@@ -53,7 +57,7 @@ def test_a_second_process_is_locked_out(start):
     caller = new_caller(server)
     phone = Phone()
     caller.bind(phone)
-    assert_refused(server.data_directory, LOCKED)
+    assert_refused(server.data_directory, LOCKED, is_served=True)
     assert caller.login(phone).profile_id == phone.binding.profile_id
 
 
