@@ -227,9 +227,9 @@ extension [UInt8] {
 
   /// Whether it has the end of an Android build's fingerprint, whatever stands in place of its separators.
   fileprivate var isBuildsName: Bool {
-    let words = Set(lazy.map { $0.isUpper ? $0 | 0x20 : $0 }.split(whereSeparator: \.isSeparator).map(Array.init))
-    return words.contains(Array("keys".utf8))
-      && ["user", "userdebug", "eng"].contains { words.contains(Array($0.utf8)) }
+    let words = map { $0.isUpper ? $0 | 0x20 : $0 }.split(whereSeparator: \.isSeparator).suffix(2)
+    guard words.count == 2, let last = words.last, last.elementsEqual("keys".utf8) else { return false }
+    return ["release", "dev", "test"].contains { words.first?.elementsEqual($0.utf8) ?? false }
   }
 
   /// The bytes that this stands for as base64 or base64url, with or without padding; empty if it is neither.

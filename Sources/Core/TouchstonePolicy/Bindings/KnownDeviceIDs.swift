@@ -35,7 +35,8 @@ enum KnownDeviceIDs {
   ]
 
   /// MD5, SHA-1 and SHA-256 of what systems answer instead of an identifier: nothing, "0", "null", "nil", "undefined", "unknown", "none",
-  /// "test", "android", "(null)", "Unknown", "NULL", "1", the addresses 02:00:00:00:00:00 and 00:00:00:00:00:00, fifteen zeros, the nil UUID, and the Android id
+  /// "test", "android", "(null)", "Unknown", "NULL", "1",
+  /// the addresses 02:00:00:00:00:00 and 00:00:00:00:00:00, fifteen zeros, the nil UUID, and the Android id
   /// above; and SHA-512 of nothing.
   private static let digests = [
     "d41d8cd98f00b204e9800998ecf8427e", "da39a3ee5e6b4b0d3255bfef95601890afd80709",

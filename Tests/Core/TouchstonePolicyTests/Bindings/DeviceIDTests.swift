@@ -66,7 +66,8 @@ struct DeviceIDTests {
   @Test(arguments: [
     "6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42", "E621E1F8-C36C-495A-93FC-0C247A3E6E60",
     "{6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42}", "urn:uuid:6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42",
-    "6f1c3f0e8a534d0c9e0b7f2f3f1d9b42", "phone-6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42",
+    "user-keys-6f1c3f0e8a534d0c9e0b7f2f3f1d9b42", "6f1c3f0e8a534d0c9e0b7f2f3f1d9b42",
+    "phone-6f1c3f0e-8a53-4d0c-9e0b-7f2f3f1d9b42",
     // Versions 1, 3, 5, 6, 7 and 8, one bit beside the examples of RFC 9562. The nodes of 1 and 6 are random.
     "C232AB00-9414-11EC-B3C8-9F6BDECED847", "5df41881-3aed-3515-88a7-2f4a814cf09f",
     "2ed6657d-e927-568b-95e1-2665a8aea6a3", "1EC9414C-232A-6B00-B3C8-9F6BDECED847",
