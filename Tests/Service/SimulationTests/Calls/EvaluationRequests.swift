@@ -79,6 +79,16 @@ extension V1.ExplainEvaluationRequest: Request {
   static let method = "AdministrationService/ExplainEvaluation"
   typealias Answer = V1.ExplainEvaluationResponse
 
+  /// A name that the application does not have, which may have been erased since the call began.
+  func justifies(_ event: EventDraft, _ moment: Moment) -> Bool {
+    let asked = begin ?? V1.BeginEvaluationRequest()
+    guard Identifier.areEqual(event.applicationID, asked.applicationID), moment.changeSet.changesNothing else {
+      return false
+    }
+    return event.kind == (asked.bindingID.isEmpty ? "profile.refused" : "binding.refused")
+      && Identifier.areEqual(event.bindingID, asked.bindingID)
+  }
+
   func check(_ answer: Answer, to call: Call, in world: World) {
     world.require(!answer.trace.isEmpty, "R1", "an explanation without a rule")
     world.require(

@@ -27,11 +27,12 @@ struct Laws {
     if changeSet.events.isEmpty { requireUneventful() }
   }
 
-  /// An admission is no event: its verdict is. And an erasure's event is the store's to write.
+  /// An admission is no event: its verdict is. And an erasure's event is the store's to write. A posture alone is what support is
+  /// shown.
   private func requireUneventful() {
     for change in changeSet.changes {
       switch change {
-      case .putProfile, .eraseProfile: break
+      case .putProfile, .eraseProfile, .notePosture: break
       default: require(change.isCondition, "R41", "a change without an event: \(change)")
       }
     }
