@@ -37,10 +37,6 @@ extension V1.BiometryType {
   var word: String { word("none", "Touch ID", "Face ID", "Optic ID", "voice") }
 }
 
-extension V1.Factor {
-  var word: String { word("biometry", "device owner", "passcode", "gesture", "passkey", "primary login") }
-}
-
 extension V1.SecretKind {
   var word: String { word("passcode", "gesture") }
 }
@@ -52,9 +48,4 @@ extension GRPCHealth.CheckResponse.ServingStatus {
 extension Bool {
   var yesOrNo: String { self ? "yes" : "no" }
   var onOrOff: String { self ? "on" : "off" }
-}
-
-extension [V1.Factor] {
-  /// "biometry or passcode"
-  var words: String { map(\.word).joined(separator: " or ") }
 }

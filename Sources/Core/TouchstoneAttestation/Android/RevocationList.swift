@@ -46,7 +46,7 @@ package struct RevocationList: Decodable, Sendable {
   }
 
   package init(json: [UInt8]) throws {
-    // Of two members of one name, Foundation takes one: such a list could revoke nothing, and nobody would notice.
+    // If a name stands twice, Foundation takes one of the two members. Such a list could revoke nothing, unnoticed.
     _ = try JSONReader.read(json)
     self = try JSONDecoder().decode(RevocationList.self, from: Data(json))
   }

@@ -167,7 +167,7 @@ private struct Diagnosing {
     return state == .disabled ? .setSecret : .unlockSecret
   }
 
-  /// What the policy takes; a passkey instead of a passkey.
+  /// The credential to set up: one that the policy accepts. A passkey is replaced by a passkey.
   private var newCredential: LoginObstacle.Remedy? {
     let takesKeys = policy.factors.contains(where: \.isProvenByDeviceKey)
     guard policy.factors.contains(.passkey), !takesKeys || facts.binding?.holdsPasskey == true else {
@@ -281,7 +281,7 @@ extension Conditions {
     device.isLockedOut || device.consecutiveFailures >= policy.failuresBeforeLockout
   }
 
-  /// Makes this cause go away, so that the next one shows. What only a new binding mends is not lifted.
+  /// Takes one cause away, so that the rules show the next one.
   private mutating func lift(_ cause: LoginObstacle.Cause, from factor: Factor) {
     switch cause {
     case .osTooOld: posture.osVersion = OSVersion(.max)
@@ -297,11 +297,7 @@ extension Conditions {
     case .notSet:
       // Setting it switches it on (R17).
       profile = profile.settingSecret(factor, at: now)
-    case .levelTooLow: binding?.provenKeys = ProvenKeys(all: .strongbox, areOfListedApp: true)
-    case .appNotProven:
-      binding?.provenKeys.ofListedApps = [
-        .biometryCurrentSet, .biometryAny, .userPresence, .devicePasscode,
-      ]
+    case .levelTooLow, .appNotProven: binding?.provenKeys = ProvenKeys(all: .strongbox, areOfListedApp: true)
     case .switchedOff: profile.settings.setEnabled(true, for: factor == .deviceOwner ? .biometry : factor)
     case .bindingRevoked, .notSeen, .domainStateUnknown, .domainStateRequired, .platformNotServed, .platformDiffers,
       .noUsableFactor, .keyNotDeviceBound, .appAssertionRequired:

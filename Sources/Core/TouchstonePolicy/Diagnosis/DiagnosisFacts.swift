@@ -1,4 +1,4 @@
-// What the service's records say of one way to begin a login, and the device states that fit them.
+// The records about one way to begin a login, and the device states that fit them.
 
 /// The facts of a diagnosis. The records hold no domain state of the device, so the state now is partly unknown.
 public struct DiagnosisFacts: Sendable {

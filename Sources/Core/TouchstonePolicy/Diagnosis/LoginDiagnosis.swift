@@ -15,7 +15,7 @@ public struct LoginDiagnosis: Sendable, Hashable {
   public var factors: [Factor]
   /// When the device reported the state on which the answer rests; `nil`: it rests on the service's own records.
   public var reportedAt: UnixTime?
-  /// Why the other factors do not serve. Factors that nobody set up are left out, if there is anything else to say.
+  /// Why the other factors do not serve. If there are other obstacles, factors that were never set up are left out.
   public var obstacles: [LoginObstacle]
 
   public init(

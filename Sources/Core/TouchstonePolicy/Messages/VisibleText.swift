@@ -56,10 +56,14 @@ public enum VisibleText {
     if scalar == emojiSelector {
       return previous.map { $0.isPicture || $0.properties.isEmoji && next == keycap } ?? false
     }
-    if fillers.contains(scalar) { return false }
+    return !fillers.contains(scalar) && isSeen(scalar)
+  }
+
+  /// Whether a character shows something by itself, and turns the direction of nothing. Joiners and selectors do not.
+  public static func isSeen(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: return false
-    default: return !scalar.properties.isDefaultIgnorableCodePoint
+    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
+    default: !scalar.properties.isDefaultIgnorableCodePoint
     }
   }
 

@@ -205,7 +205,8 @@ struct LogLine {
 
   /// Marks that show nothing or turn the direction of a terminal's line are escaped, as UTF-16's units.
   private mutating func append(beyondASCII character: UnsafeBufferPointer<UInt8>) {
-    guard let scalar = String(decoding: character, as: UTF8.self).unicodeScalars.first, !scalar.isSeen else {
+    guard let scalar = String(decoding: character, as: UTF8.self).unicodeScalars.first, !VisibleText.isSeen(scalar)
+    else {
       bytes += character
       return
     }
@@ -248,14 +249,5 @@ struct LogLine {
     bytes.append(0x30 + UInt8(number / 10))
     bytes.append(0x30 + UInt8(number % 10))
     if let separator { append(ascii: separator) }
-  }
-}
-
-extension Unicode.Scalar {
-  fileprivate var isSeen: Bool {
-    switch properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
-    default: !properties.isDefaultIgnorableCodePoint
-    }
   }
 }

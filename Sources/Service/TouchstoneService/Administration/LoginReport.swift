@@ -16,8 +16,6 @@ package struct LoginReport: Sendable {
     /// Other bindings are shown beside it, which may have the same name.
     let isOneOfSeveral: Bool
 
-    package var isPossible: Bool { diagnosis.answer == .yes }
-
     package func text(in language: Language = .default) -> String { diagnosis.text(in: language) }
   }
 
