@@ -10,13 +10,13 @@ struct Standing {
     var binding: BindingStanding?
     var profile = ProfileStanding.none
     /// The counts of attempts at an old secret that is not set: by passcode or gesture.
-    var standIns: [Factor: SecretStanding] = [:]
+    var countsOfName: [Factor: SecretStanding] = [:]
 
     /// The default of a table: an active binding with a key of the enrolled fingers, completed on this phone under the
     /// domain state "A".
     init(on posture: DevicePosture) {
       binding = BindingStanding(
-        isActive: true, keyProtections: [.biometryCurrentSet], holdsProfileTouchID: false,
+        keyProtections: [.biometryCurrentSet], holdsProfileTouchID: false,
         baseline: DomainStateBaseline(state: "A", on: posture), platformFamily: posture.platform.family)
     }
   }

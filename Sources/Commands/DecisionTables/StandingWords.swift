@@ -77,8 +77,9 @@ enum StandingWords {
     case ["profile", "alone"]: { standing, _ in standing.account.binding = .absent }
     case ["bearer"]: { standing, _ in standing.account.binding = .bearer }
     case ["bearer", "found"]: { standing, _ in standing.account.binding?.isFoundByProfileTouchID = true }
-    case ["active"]: { standing, _ in standing.account.binding?.isActive = true }
-    case ["revoked"]: { standing, _ in standing.account.binding?.isActive = false }
+    case ["active"]: { standing, _ in standing.account.binding?.state = .active }
+    case ["revoked"]: { standing, _ in standing.account.binding?.state = .revoked }
+    case ["unknown"]: { standing, _ in standing.account.binding?.state = .unknown }
     case ["no", "keys"]: { standing, _ in standing.account.binding?.keyProtections = [] }
     case ["profile_touch_id"]: { standing, _ in standing.account.binding?.holdsProfileTouchID = true }
     case ["app", "listed"]:

@@ -121,23 +121,13 @@ extension TouchstoneService {
     _ bindingID: String, of applicationID: String, for exchange: Exchange<Response>,
     then body: @escaping @Sendable (BindingRecord) throws(RequestError) -> Void
   ) throws(RequestError) {
-    try bindingOnDevice(bindingID, of: applicationID, for: exchange) { binding, _ throws(RequestError) in
-      try body(binding)
-    }
-  }
-
-  /// With the device on which its attempts count.
-  private func bindingOnDevice<Response>(
-    _ bindingID: String, of applicationID: String, for exchange: Exchange<Response>,
-    then body: @escaping @Sendable (BindingRecord, DeviceRecord) throws(RequestError) -> Void
-  ) throws(RequestError) {
     var validator = RequestValidator()
     validator.application(applicationID)
     validator.identifier(bindingID, "binding_id")
     try validator.finish()
     subject(.binding(bindingID), of: applicationID, evaluation: nil, for: exchange) {
       [self] subject throws(RequestError) in
-      if let binding = subject.binding { return try body(binding, subject.device) }
+      if let binding = subject.binding { return try body(binding) }
       let event = EventDraft.binding(
         .refused, applicationID: applicationID, profileID: "", deviceID: "", bindingID: bindingID,
         reason: RequestError.Reason.notFound, caller: exchange.caller, time: clock())
@@ -208,14 +198,14 @@ extension TouchstoneService {
   private func revoke(
     _ request: V1.RevokeBindingRequest, _ exchange: Exchange<V1.RevokeBindingResponse>, in round: DecisionRound
   ) throws(RequestError) {
-    try bindingOnDevice(request.bindingID, of: request.applicationID, for: exchange) { [self] binding, device in
+    try binding(request.bindingID, of: request.applicationID, for: exchange) { [self] binding in
       guard !binding.isRevoked else {
         return confirm(for: exchange) { exchange.answer(V1.RevokeBindingResponse()) }
       }
       let event = EventDraft.binding(
         .revoked, binding, statedReason: request.reason, caller: exchange.caller, time: clock())
       var changeSet = ChangeSet(events: [event])
-      changeSet.revoke(binding, on: device, in: round)
+      changeSet.revoke(binding)
       commit(changeSet, in: round, for: exchange) { [meters] in
         meters.bindingsRevoked.count(.requested)
         exchange.answer(V1.RevokeBindingResponse())

@@ -160,8 +160,7 @@ extension TouchstoneService {
       time: now)
     let seen = SeenPosture(terms.posture, deviceModel: terms.deviceModel, seenAt: now, isProven: false)
     let refusal = ThrottledEvent(
-      event, about: terms.subject.name, on: subject.nameRequirements(as: terms.subject, in: terms.applicationID),
-      beside: subject.note(of: seen, as: terms.subject))
+      event, about: terms.subject.name, on: subject.nameRequirements(as: terms.subject), beside: subject.note(of: seen))
     record(refusal, in: round, for: exchange) { [self] in
       count(preflight, under: terms.entry)
       exchange.answer(V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language))
@@ -234,7 +233,7 @@ extension TouchstoneService {
       let event = EventDraft.evaluation(
         .invalidated, policy: evaluation.policyName, applicationID: applicationID, subject: subject,
         transaction: evaluation.transaction, caller: exchange.caller, time: clock())
-      let requirements = subject.nameRequirements(as: evaluation.subject, in: applicationID)
+      let requirements = subject.nameRequirements(as: evaluation.subject)
       record(
         ThrottledEvent(event, about: evaluation.countedName, on: [.putEvaluation(finished)] + requirements),
         in: round, for: exchange

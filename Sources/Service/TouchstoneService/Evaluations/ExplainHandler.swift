@@ -74,7 +74,7 @@ extension TouchstoneService {
     _ terms: OpeningTerms, for subject: Subject, seen: V1.SeenPosture? = nil,
     _ exchange: Exchange<V1.ExplainEvaluationResponse>, at now: UnixTime
   ) {
-    let facts = subject.facts(posture: terms.posture, now: now)
+    let facts = subject.asStored.facts(posture: terms.posture, now: now)
     let isOfBinding = terms.subject.bindingID != nil
     let (preflight, trace) = terms.policy.explain(
       posture: facts.posture, binding: facts.binding, device: facts.device, profile: facts.profile, now: now)

@@ -53,7 +53,6 @@ struct ChangeSetStatements {
     let isPut: Bool
   }
 
-  private let now: UnixTime
   private var versions: [Subject: Versions] = [:]
   /// The bindings whose posture is noted.
   private var noted: Set<Subject> = []
@@ -61,21 +60,19 @@ struct ChangeSetStatements {
   private var earliestExpiry = UnixTime(microseconds: .max)
 
   /// - Parameters:
-  ///   - now: the time from which a stand-in's year counts.
   ///   - mark: the commit's mark.
   ///   - lineage: the commit's lineage.
   ///   - places: gives each row of events its place among the rows of the process.
   init(
-    _ changeSet: ChangeSet, now: UnixTime, mark: ExpiringKey, in lineage: Lineage, places: () -> UInt64
+    _ changeSet: ChangeSet, mark: ExpiringKey, in lineage: Lineage, places: () -> UInt64
   ) throws(Contradiction) {
-    try self.init(changesOf: changeSet, now: now)
+    try self.init(changesOf: changeSet)
     if !changeSet.events.isEmpty { calls.append(UnsealedEvents.insertion(of: changeSet.events, places: places)) }
     finish(mark: mark, in: lineage)
   }
 
   /// The statements without events and end.
-  init(changesOf changeSet: ChangeSet, now: UnixTime) throws(Contradiction) {
-    self.now = now
+  init(changesOf changeSet: ChangeSet) throws(Contradiction) {
     let changes = changeSet.changes.compactMap { change in Self.subject(of: change).map { ($0, change) } }
     for (subject, change) in changes { try note(change, of: subject) }
     // A stable sort: the changes of one record keep their order.
@@ -83,9 +80,6 @@ struct ChangeSetStatements {
       left.element.0 < right.element.0 || (!(right.element.0 < left.element.0) && left.offset < right.offset)
     }
     for (_, (subject, change)) in ordered { append(change, of: subject) }
-    for case .requireNoBinding(let applicationID, let id) in changeSet.changes {
-      calls.append(StatementCall(.requireNoBinding).bind(id).bind(applicationID))
-    }
   }
 
   mutating func finish(mark: ExpiringKey, in lineage: Lineage) {
@@ -124,8 +118,8 @@ struct ChangeSetStatements {
       let version = advance(subject)
       calls.append(
         version == 0
-          ? StatementCall(.insertDevice).bind(device, writtenAt: now)
-          : StatementCall(.updateDevice).bind(device, writtenAt: now).bind(version))
+          ? StatementCall(.insertDevice).bind(device)
+          : StatementCall(.updateDevice).bind(device).bind(version))
     case .putProfile(let profile):
       append(profile, at: advance(subject))
     case .putEvaluation(let evaluation):
@@ -150,8 +144,7 @@ struct ChangeSetStatements {
     case .requireBinding where isRequiredByNote(subject): break
     case .requireBinding, .requireDevice, .requireProfile, .requireToken:
       if let versions = versions[subject], !versions.isPut { require(subject, at: versions.read) }
-    case .requireNoBinding, .eraseProfile:
-      break
+    case .eraseProfile: break
     }
   }
 
@@ -164,11 +157,11 @@ struct ChangeSetStatements {
 
   private mutating func append(_ profile: ProfileRecord, at version: RecordVersion) {
     guard version == 0 else {
-      calls.append(StatementCall(.updateProfile).bind(profile, writtenAt: now).bind(version))
+      calls.append(StatementCall(.updateProfile).bind(profile).bind(version))
       return
     }
     let markID = ProfileRecord.erasureMarkID(forProfile: profile.profileID)
-    calls.append(StatementCall(.insertProfile).bind(profile, writtenAt: now).bind(markID))
+    calls.append(StatementCall(.insertProfile).bind(profile).bind(markID))
     calls.append(
       StatementCall(.requireFreshProfile).bind(profile.applicationID).bind(profile.profileID).bind(markID))
   }
@@ -204,7 +197,7 @@ struct ChangeSetStatements {
   private mutating func requireNoErasureMark(_ applicationID: [UInt8], _ id: [UInt8]) {
     let mark = ProfileRecord(
       applicationID: String(decoding: applicationID, as: UTF8.self), profileID: String(decoding: id, as: UTF8.self))
-    calls.append(StatementCall(.insertNoErasureMark).bind(mark, writtenAt: now))
+    calls.append(StatementCall(.insertNoErasureMark).bind(mark))
     calls.append(StatementCall(.deleteNoErasureMark).bind(applicationID).bind(id))
   }
 
@@ -223,7 +216,7 @@ struct ChangeSetStatements {
     case .putToken(let token): .token(token.key)
     case .requireToken(let key, _): .token(key)
     case .useTicket(let key): .ticket(key)
-    case .requireNoBinding, .eraseProfile: nil
+    case .eraseProfile: nil
     }
   }
 }
@@ -240,7 +233,7 @@ extension Change {
     case .touchBinding(_, let version, _), .requireBinding(_, let version), .requireDevice(_, _, let version),
       .requireProfile(_, _, let version), .requireToken(_, let version):
       version
-    case .notePosture, .raiseProofCounter, .putReceipt, .moveReceipt, .useTicket, .requireNoBinding, .eraseProfile: nil
+    case .notePosture, .raiseProofCounter, .putReceipt, .moveReceipt, .useTicket, .eraseProfile: nil
     }
   }
 
@@ -249,7 +242,7 @@ extension Change {
     case .putBinding, .putDevice, .putProfile, .putEvaluation, .putToken: true
     // Touching a binding compares its version, too.
     case .touchBinding: true
-    case .notePosture, .raiseProofCounter, .putReceipt, .moveReceipt, .useTicket, .requireBinding, .requireNoBinding,
+    case .notePosture, .raiseProofCounter, .putReceipt, .moveReceipt, .useTicket, .requireBinding,
       .requireDevice, .requireProfile, .requireToken, .eraseProfile:
       false
     }

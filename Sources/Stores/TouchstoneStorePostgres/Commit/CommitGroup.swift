@@ -17,7 +17,7 @@ extension Transaction {
   }
 
   private static let ofRefusals = [
-    Statement.requireBinding, .requireNoBinding, .notePosture, .noteRequiredPosture, .insertNoErasureMark,
+    Statement.requireBinding, .notePosture, .noteRequiredPosture, .insertNoErasureMark,
   ].map(\.name)
   private static let ofProfiles = [Statement.requireProfile, .requireNoProfile].map(\.name)
 

@@ -38,9 +38,6 @@ extension Statement {
   // A missing row cannot be locked. A transaction that makes it at the same time comes after this one.
   static let requireNoBindingAtAll = required(
     "require_no_binding_at_all", "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM bindings WHERE binding_id = $1)")
-  static let requireNoBinding = required(
-    "require_no_binding",
-    "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM bindings WHERE binding_id = $1 AND application_id = $2)")
   static let requireNoDevice = required(
     "require_no_device", "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM devices WHERE device_id = $1)")
   static let requireNoProfile = required(
@@ -67,7 +64,7 @@ extension Statement {
     "SELECT 1 FROM profiles WHERE application_id = $1 AND profile_id = $2 AND version > \(erasureMark(3))")
 
   static let conditions = [
-    requireBinding, requireDevice, requireProfile, requireToken, requireNoBindingAtAll, requireNoBinding,
+    requireBinding, requireDevice, requireProfile, requireToken, requireNoBindingAtAll,
     requireNoDevice, requireNoProfile, requireNoToken, insertNoErasureMark,
     deleteNoErasureMark, requireFreshProfile,
   ]
@@ -115,13 +112,12 @@ extension Statement {
     "move_receipt", "UPDATE app_attest_receipts SET binding_id = $2 WHERE binding_id = $1")
 
   static let insertDevice = Statement(
-    "insert_device", "INSERT INTO devices (\(DeviceRecord.boundColumns), version) VALUES (\(placeholders(1...5)), 1)")
+    "insert_device", "INSERT INTO devices (\(DeviceRecord.boundColumns), version) VALUES (\(placeholders(1...4)), 1)")
   static let updateDevice = required(
     "update_device",
     """
-    UPDATE devices SET failures = $2, is_locked_out = $3, lock_count = $4, stand_in_until = $5,
-      version = version + 1
-    WHERE device_id = $1 AND version = $6 RETURNING 1
+    UPDATE devices SET failures = $2, is_locked_out = $3, lock_count = $4, version = version + 1
+    WHERE device_id = $1 AND version = $5 RETURNING 1
     """)
 
   /// The record and its erasure mark's id: the version is above the mark.

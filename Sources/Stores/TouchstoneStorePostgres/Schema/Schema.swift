@@ -209,12 +209,6 @@ enum Schema {
   private static let genesisHash =
     "decode('\(String(repeating: "00", count: EventChain.hashByteCount))', 'hex')"
 
-  /// `DeviceRecord.standInID(forRevokedBinding:)` of the table's binding.
-  static func standInOfRevoked(_ bindings: String) -> String { "'\\x02'::BYTEA || \(bindings).binding_id" }
-
-  /// `ProfileRecord.standInID(forRevokedBinding:)` of a binding's id.
-  static func standInOfRevokedInProfiles(_ bindingID: String) -> String { "'\\x03'::BYTEA || \(bindingID)" }
-
   /// The application in a `DeviceRecord.standInID(forUnknownBinding:applicationID:)`. A query must say it as the index does.
   /// It may be asked of any row, and has no meaning in one that is no stand-in.
   static let applicationOfStandInDevice = """
