@@ -160,7 +160,7 @@ let package = Package(
     // The process of a program: version, arguments, end.
     .target(
       name: "CommandProgram",
-      dependencies: [argumentParser],
+      dependencies: ["TerminalText", argumentParser],
       path: "Sources/Commands/CommandProgram",
       resources: [.embedInCode("VERSION")],
       swiftSettings: settings),
@@ -192,7 +192,7 @@ let package = Package(
 
     // What tests share.
     .systemLibrary(name: "CSpawn", path: "Tests/Support/CSpawn"),
-    support("TestSupport", ["CSpawn", "COpenSSL"]),
+    support("TestSupport", ["CSpawn", "COpenSSL", "CPostgres"]),
     support("CodecMessages", ["TouchstoneCodec"]),
     support("StoreConformance", ["TouchstoneStore", "TouchstonePolicy"]),
     support("StoreModel", ["TouchstoneStore", "TouchstonePolicy"]),
@@ -240,6 +240,7 @@ let package = Package(
       "Service", "TouchstoneConsole",
       [
         "TouchstoneService", "TouchstoneCodec", "TouchstoneCrypto", "TouchstonePolicy", "DispatchHTTP", "DispatchRPC",
+        "TestSupport",
       ]),
     tests(
       "Service", "TouchstoneServer",
@@ -266,6 +267,7 @@ let package = Package(
     tests(
       "Clients", "LocalAuthentication",
       [
+        "TestSupport",
         "SimulatedPhone", "AppsInSwift5", "AppsInSwift6", "TouchstoneService", "TouchstoneStoreSQLite",
         "TouchstoneClient", "TouchstoneCodec", "TouchstoneCrypto", "TouchstonePolicy", "DispatchRPC",
         .product(name: "Logging", package: "swift-log"),

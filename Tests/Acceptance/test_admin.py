@@ -1,16 +1,19 @@
 """`touchstone admin`: what support and operators do from a terminal."""
 
 import contextlib
+import functools
 import json
 import re
 import select
 import subprocess
 import unicodedata
+from pathlib import Path
 
 import grpc
 import pytest
 from google.protobuf.json_format import MessageToDict
 
+from support.addresses import own_host
 from support.admin import admin, as_json, done, terminal
 from support.caller import gesture, new_caller, new_profile_id, passcode
 from support.certificates import Authority
@@ -27,6 +30,8 @@ UNREACHABLE = 69
 NOT_ALLOWED = 77
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
+
+ROOT = Path(__file__).resolve().parents[2]
 
 #: Nothing listens there.
 CLOSED = "127.0.0.1:1"
@@ -49,8 +54,10 @@ def person(caller, phone):
     return profile_id
 
 
-def bind_named(caller, name, *factors):
+def bind_named(caller, name, *factors, model=None):
     phone = Phone(*factors)
+    if model is not None:
+        phone.posture = functools.partial(phone.posture, device_model=model)
     request = caller.completion(phone, caller.begin_binding(phone, new_profile_id()))
     request.device_name = name
     phone.binding = caller.bindings.CompleteBinding(request).binding
@@ -132,16 +139,25 @@ def test_settings_are_shown_and_changed(server, caller, application, person):
 
 def test_a_locked_phone_is_explained_and_unlocked(server, caller, application, phone):
     profile_id = phone.binding.profile_id
-    assert "login can succeed now, by biometry; not by " in done(server, "profile", "explain", application, profile_id)
+    possible = "Phone: A login can succeed now, by biometrics.\n"
+    assert done(server, "profile", "explain", application, profile_id) == possible
     caller.fail(phone, 5)
     (device,) = lines_of(done(server, "device", "show", application, profile_id))
     assert (device["DEVICE"], device["BIOMETRY"], device["FAILURES"]) == (phone.device_id, "LOCKED", "5")
-    why = done(server, "profile", "explain", application, profile_id)
-    assert len(why.splitlines()) == 1
-    assert re.search(r"^Phone \(\S+\): login fails now, because .* locked .*BIOMETRY_LOCKOUT", why)
-    (explained,) = as_json(server, "profile", "explain", application, profile_id)
+    why = (
+        "Phone: No login can succeed now. Biometrics: locked by the service after too many wrong attempts. "
+        "What helps: support unlocks the device.\n"
+    )
+    assert done(server, "profile", "explain", application, profile_id) == why
+    assert why in done(server, "profile", "show", application, profile_id)
+    diagnosis, alone = as_json(server, "profile", "explain", application, profile_id)
+    assert (diagnosis["bindingId"], diagnosis["answer"]) == (phone.binding.binding_id, "LOGIN_ANSWER_NO")
+    assert [obstacle["code"] for obstacle in diagnosis["obstacles"]] == ["BIOMETRY_LOCKOUT"]
+    assert [obstacle["code"] for obstacle in alone["obstacles"]] == ["NOT_SET"]
+    (explained,) = as_json(server, "profile", "explain", application, profile_id, "--rules")
     assert explained["answer"]["denial"]["reason"] == "BIOMETRY_LOCKOUT"
     assert explained["posture"]["bindingId"] == phone.binding.binding_id
+    assert explained["diagnosis"] == diagnosis
     assert "unlocked" in done(server, "device", "unlock", application, phone.device_id, "--reason", "ticket 4711")
     assert caller.login(phone).outcome == SUCCEEDED
     (event,) = [event for event in caller.events() if event.kind == "device.unlocked"]
@@ -154,15 +170,41 @@ def test_what_is_not_possible_is_said_of_each_factor(server, caller, application
     caller.fail(phone, 5)
     caller.set_settings(person, biometry_enabled=True, passcode_enabled=True)
     why = done(server, "profile", "explain", application, person)
-    assert "login can succeed now, by passcode; not by biometry (biometrics are locked out), " in why
-    assert "gesture (is off, and not set)" in why
+    assert why.splitlines() == [
+        "Phone: A login can succeed now, by passcode. Biometrics: locked by the service after too many wrong attempts. "
+        "What helps: one login by passcode or support unlocks the device.",
+        "Without a device: A login can succeed now, by passcode.",
+    ]
+
+
+def test_what_changed_or_was_revoked_is_said_and_phones_of_one_name_are_told_apart(server, caller, application, phone):
+    person = phone.binding.profile_id
+    other = Phone(model="iPhone17,1")
+    caller.bind(other, profile_id=person)
+    phone.domain_state = b"a finger more"
+    assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_FACTOR_REQUIRED
+    lines = done(server, "profile", "explain", application, person).splitlines()
+    assert [line for line in lines if "Phone (iPhone17,1, never used, …" in line and "by biometrics." in line]
+    (changed,) = [line for line in lines if f"…{phone.binding.binding_id[-4:]})" in line]
+    assert "No login can succeed now. Biometrics: the device's fingers or faces are not those that the service" in changed
+    assert re.search(r"\(as it reported at 20\d\d-\d\d-\d\d \d\d:\d\d UTC\)\. What helps: the application's own login", changed)
+    for binding in (phone.binding, other.binding):
+        caller.revoke(binding)
+    revoked = done(server, "profile", "explain", application, person)
+    assert revoked.count("The binding of this device is revoked.") == 2
+    assert "A login can succeed" not in revoked
+    begin = evaluation_pb2.BeginEvaluationRequest(
+        application_id=application, policy="login", binding_id=phone.binding.binding_id
+    )
+    assert caller.explain(begin).answer.denial.reason == "BINDING_REVOKED"
 
 
 def test_a_locked_passcode_is_explained_and_unlocked(server, caller, application, phone, person):
     for _ in range(5):
         caller.submit(phone, caller.begin(phone), secret=passcode("0001"))
     profile = done(server, "profile", "show", application, person)
-    assert re.search(r"^passcode +usable +5 +20", profile, re.MULTILINE)
+    assert re.search(r"^passcode +LOCKED +5 +20", profile, re.MULTILINE)
+    assert "Passcode: locked after wrong attempts, until 20" in profile
     done(server, "secret", "unlock", application, person, "passcode", "--reason", "ticket 4712")
     assert caller.submit(phone, caller.begin(phone), secret=passcode("2468")).outcome == SUCCEEDED
     assert as_json(server, "secret", "unlock", application, person, "gesture", "--reason", "x") == [{}]
@@ -174,19 +216,17 @@ def test_a_locked_passcode_is_explained_and_unlocked(server, caller, application
 def test_a_profile_without_a_device_is_explained(server, caller, application):
     person = new_profile_id()
     caller.set_secret(person, passcode("2468"))
-    assert re.fullmatch(
-        r"no device is bound: login can succeed now, by passcode; not by .*\.\n",
-        done(server, "profile", "explain", application, person),
-    )
+    explained = done(server, "profile", "explain", application, person)
+    assert explained == "Without a device: A login can succeed now, by passcode.\n"
 
 
 def test_a_policy_for_payments_is_explained_by_its_rules(server, application, phone):
     person = phone.binding.profile_id
     text = done(server, "profile", "explain", application, person, "--policy", "payment", "--rules")
-    assert "payment can succeed now, by biometry" in text
+    assert text.startswith("Phone: A login can succeed now, by biometrics.\n")
     assert re.search(r"^R2 +yes +\S", text, re.MULTILINE)
     wrong = admin(server, "profile", "explain", application, person, "--policy", "nosuch")
-    assert (wrong.returncode, "begin.policy" in wrong.stderr) == (USAGE, True)
+    assert (wrong.returncode, "policy" in wrong.stderr) == (USAGE, True)
     other = admin(server, "profile", "explain", application, person, "--binding", "none")
     assert other.returncode == NOT_FOUND
 
@@ -291,7 +331,7 @@ def following(server, *arguments):
 
 
 def test_events_are_followed_across_a_restart(start):
-    server = start()
+    server = start(listen=[f"{own_host()}:0"])
     caller, phone = new_caller(server), Phone()
     binding = caller.bind(phone)
     first = caller.events()[-1].sequence
@@ -338,11 +378,14 @@ def test_long_events_are_wrapped_and_lose_nothing(server, caller, application, p
 
 
 def test_a_hostile_name_does_not_reach_the_terminal(server, caller, application):
+    """A model is what a phone says; names, which people see, are refused with such characters."""
     name = "\x1b]0;owned\x07\x1b[2J\r\u009b31m\u202eeman\u2066\n| revoked"
-    phone = bind_named(caller, name)
+    with pytest.raises(grpc.RpcError, match="device_name"):
+        bind_named(caller, name)
+    phone = bind_named(caller, "phone", model=name)
     person = phone.binding.profile_id
     caller.fail(phone, 5)
-    caller.unlock_device(phone.device_id, reason="a\u200eb\u00ad")
+    caller.unlock_device(phone.device_id, reason="ticket")
     for command in [
         ["profile", "show", application, person],
         ["profile", "explain", application, person],
@@ -354,8 +397,11 @@ def test_a_hostile_name_does_not_reach_the_terminal(server, caller, application)
         for form in [[], ["--json"]]:
             text = done(server, *command, *form)
             assert not [it for it in text if it != "\n" and unicodedata.category(it) in ("Cc", "Cf", "Zl", "Zp")], text
-    (found,) = as_json(server, "binding", "show", application, phone.binding.binding_id)
-    assert found["deviceName"] == name
+    # JSON's own escapes keep it whole.
+    texts = []
+    lines = done(server, "profile", "show", application, person, "--json").splitlines()
+    [json.loads(line, object_hook=lambda found: texts.extend(found.values())) for line in lines]
+    assert name in texts
     with terminal(server, "profile", "erase", application, person, "--reason", "x") as operator:
         assert "\x1b" not in operator.read_until("to erase it:")
 
@@ -507,3 +553,54 @@ def test_health_names_each_replica(start):
         {"target": one.address, "status": "SERVING", "version": version},
         {"target": address, "status": "UNREACHABLE"},
     ]
+
+
+# The grants of docs/ADMIN.md
+
+
+def grants_of_the_page():
+    """The YAML below "A caller that only looks" and "Support", as an operator copies it."""
+    page = (ROOT / "docs" / "ADMIN.md").read_text(encoding="utf-8")
+    looking, supporting = re.findall(r"```yaml\n(    applications: .*?)```", page, re.DOTALL)
+    return {"looks": looking, "supports": supporting}
+
+
+def test_the_grants_of_the_page_allow_what_it_says_and_no_erasure(start, tmp_path):
+    keys = {name: Key() for name in grants_of_the_page()}
+    lines = [f"  - name: {name}\n    keys: [{keys[name].digest}]\n{grant}" for name, grant in grants_of_the_page().items()]
+    file = tmp_path / "admin.yaml"
+    file.write_text("callers:\n  - name: local\n    applications: [shop]\n    methods: \"*\"\n" + "".join(lines))
+    file.chmod(0o600)
+    server = start(arguments=["--config", file])
+    shop = new_caller(server, "shop")
+    phone = Phone()
+    shop.bind(phone)
+    profile = phone.binding.profile_id
+    shop.set_secret(profile, passcode("2468"))
+
+    def status(name, *arguments):
+        key_file = tmp_path / f"{name}.key"
+        key_file.write_text(keys[name].text)
+        key_file.chmod(0o600)
+        return admin(server, *arguments, "--key-file", key_file).returncode
+
+    looking = [
+        ("profile", "show", "shop", profile),
+        ("profile", "explain", "shop", profile),
+        ("profile", "events", "shop", profile),
+        ("binding", "list", "shop", profile),
+        ("binding", "show", "shop", phone.binding.binding_id),
+        ("events", "shop"),
+    ]
+    reason = ("--reason", "ticket 4711")
+    changing = [
+        ("device", "unlock", "shop", phone.device_id, *reason),
+        ("secret", "unlock", "shop", profile, "passcode", *reason),
+        ("profile", "settings", "shop", profile, "--biometry", "on", *reason),
+        ("binding", "revoke", "shop", phone.binding.binding_id, *reason),
+    ]
+    erasing = ("profile", "erase", "shop", profile, *reason, "--yes")
+    assert [status("looks", *command) for command in looking] == [0] * len(looking)
+    assert [status("looks", *command) for command in changing + [erasing]] == [NOT_ALLOWED] * (len(changing) + 1)
+    assert [status("supports", *command) for command in looking + changing] == [0] * len(looking + changing)
+    assert status("supports", *erasing) == NOT_ALLOWED

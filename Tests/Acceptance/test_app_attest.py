@@ -2,9 +2,11 @@
 
 import signal
 
+import fido2.cbor
 import grpc
 import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from google.rpc import error_details_pb2
 
 from support.android import AndroidPhone, Maker
@@ -524,6 +526,15 @@ def by_another_key(caller, phone, opened):
     return vouched(caller, phone, opened, key=new_key()), "SIGNATURE_INVALID"
 
 
+def with_a_signature_that_is_not_der(caller, phone, opened):
+    """Right, in 64 bytes: keys of apps may sign so, and Apple's do not."""
+    request = vouched(caller, phone, opened)
+    word = fido2.cbor.decode(request.app_assertion)
+    r, s = decode_dss_signature(word["signature"])
+    request.app_assertion = fido2.cbor.encode(word | {"signature": r.to_bytes(32, "big") + s.to_bytes(32, "big")})
+    return request, "SIGNATURE_INVALID"
+
+
 def of_another_app(caller, phone, opened):
     return vouched(caller, phone, opened, app_id=ANOTHER_APP), "APPLICATION_DIFFERS"
 
@@ -540,6 +551,7 @@ def with_an_old_counter(caller, phone, opened):
         of_another_evaluation,
         of_a_binding,
         by_another_key,
+        with_a_signature_that_is_not_der,
         of_another_app,
         with_an_old_counter,
     ],

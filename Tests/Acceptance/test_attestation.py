@@ -173,6 +173,19 @@ def chain_below_an_attested_key(phone, begun):
     return [c.public_bytes(Encoding.DER) for c in (leaf, between, phone.maker.keystore, phone.maker.root)]
 
 
+def chain_below_an_attested_key_that_is_no_authority(phone, begun):
+    """Constraints of factories' certificates do not count: the extension alone shows that the owner made the leaf."""
+    owned, description = new_key(), phone.description(begun.signing_input)
+    between = phone.maker.leaf(owned, description)
+    leaf = phone.maker.leaf(phone.keys[BIOMETRY], description, issuer_key=owned, issuer_name=between.subject)
+    return [c.public_bytes(Encoding.DER) for c in (leaf, between, phone.maker.keystore, phone.maker.root)]
+
+
+def chain_that_was_fetched_below_no_authority(phone, begun):
+    keystore = phone.maker.keystore_with(PROVISIONING, is_authority=False)
+    return phone.maker.chain(phone.keys[BIOMETRY], phone.description(begun.signing_input), keystore)
+
+
 def chain_with_the_extension_above(phone, begun):
     description = phone.description(begun.signing_input)
     keystore = phone.maker.keystore_with((KEY_DESCRIPTION, description.der))
@@ -203,6 +216,8 @@ def chain_without_the_keystore(phone, begun):
         (chain_of_a_software_key, "ROOT_UNKNOWN"),
         (chain_of_another_key, "KEY_DIFFERS"),
         (chain_below_an_attested_key, "EXTENSION_IN_INTERMEDIATE"),
+        (chain_below_an_attested_key_that_is_no_authority, "EXTENSION_IN_INTERMEDIATE"),
+        (chain_that_was_fetched_below_no_authority, "CHAIN_BROKEN"),
         (chain_with_the_extension_above, "EXTENSION_IN_INTERMEDIATE"),
         (chain_that_expired, "CERTIFICATE_EXPIRED"),
         (chain_without_attestation, "EXTENSION_MISSING"),
@@ -215,6 +230,16 @@ def test_a_chain_that_proves_nothing(caller, phone, chain, reason):
     (key,) = phone.hardware_keys(begun.signing_input)
     key.certificate_chain.extend(chain(phone, begun))
     check_refused_and_ticket_still_serves(caller, phone, begun, [key], reason)
+
+
+def test_a_factorys_certificate_that_says_it_is_no_authority(caller, phone):
+    """As that of a real phone."""
+    begun = caller.begin_binding(phone, "alice")
+    (key,) = phone.hardware_keys(begun.signing_input)
+    keystore = phone.maker.keystore_with(is_authority=False)
+    description = phone.description(begun.signing_input)
+    key.certificate_chain.extend(phone.maker.chain(phone.keys[BIOMETRY], description, keystore))
+    assert bind(caller, phone, [key], begun).attestation_level == types_pb2.ATTESTATION_LEVEL_TEE
 
 
 def test_a_phones_chain_does_not_serve_again(caller, phone):
@@ -412,7 +437,7 @@ def test_a_policy_asks_for_a_level(asking, maker):
         assert (denial.reason, denial.la_error) == ("LEVEL_TOO_LOW", types_pb2.LA_ERROR_BIOMETRY_NOT_AVAILABLE)
         assert "minimum_attestation" in denial.detail
         assert denial.message.text == (
-            "To be used for this, this device needs to be set up again. Please continue another way."
+            "To be used for this, this device needs to be set up again."
         )
     # Where nothing is asked for, it serves as before.
     assert asking.login(bare).outcome == SUCCEEDED
@@ -753,9 +778,10 @@ def test_a_curve_that_is_spelled_out_is_refused_before_its_key_is_read(caller, p
 
 def test_a_list_that_cannot_be_read_changes_nothing(server, caller, maker, tmp_path):
     (tmp_path / "list.json").write_text('{"entries": []}')
+    (tmp_path / "serial.json").write_text('{"entries": {"c6": {}, "c6 01": {}}}')
     (tmp_path / "open.json").write_text('{"entries": {}}')
     (tmp_path / "open.json").chmod(0o666)
-    for name, complaint in [("list.json", "revoked certificates"), ("open.json", "chmod")]:
+    for name, complaint in [("list.json", "revoked certificates"), ("serial.json", '"c6 01"'), ("open.json", "chmod")]:
         check_complaints(
             tmp_path / "checked.yaml", f"attestation: {{revoked: {{android: ‸{tmp_path / name}}}}}\n", complaint
         )

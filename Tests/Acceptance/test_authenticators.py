@@ -90,6 +90,26 @@ def test_each_format_leads_to_its_models_root(start, trust, model):
         assert answer.outcome == SUCCEEDED
 
 
+def test_a_tpm_has_keys_of_other_kinds(start, trust, model):
+    """On P-384, and RSA of 1,024 bits, which old TPMs have alone: no other statement makes up for so short a key."""
+    shop = serving(start, trust(model.entry()))
+    register(shop, model.tpm, aaguid=YUBI, algorithm=-35)
+    register(shop, model.tpm, aaguid=YUBI, algorithm=-257)
+    short = Passkey(-257, aaguid=YUBI)
+    short.key = rsa.generate_private_key(65_537, 1_024)
+    begun = shop.begin_registration()
+    for statement in (None, self_attested, model.packed, lambda p, d, h: ("tpm", model.packed(p, d, h)[1])):
+        with refused(INVALID_ARGUMENT):
+            shop.complete(begun, short.create(begun.passkey_options, attestation=statement))
+    shop.complete(begun, short.create(begun.passkey_options, attestation=model.tpm))
+    assert shop.login(short).outcome == SUCCEEDED
+    # Where statements are not read, none makes up for it.
+    unread = serving(start, trust(model.entry()), attestation="none")
+    begun = unread.begin_registration()
+    with refused(INVALID_ARGUMENT):
+        unread.complete(begun, short.create(begun.passkey_options, attestation=model.tpm))
+
+
 def test_a_model_of_the_list_alone(start, trust, model):
     """`aaguids`: its certificate vouches for the model."""
     other = Model(OTHER)

@@ -1,5 +1,6 @@
 """Which device may speak for which profile (R12, R28, R29, R31)."""
 
+import functools
 import os
 
 import grpc
@@ -7,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from support.caller import all_at_once, new_caller, passcode, seconds_from_now, wait_until
+from support.caller import all_at_once, new_caller, new_profile_id, passcode, seconds_from_now, wait_until
 from support.errors import check_refusal, refused
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone, new_key, public_bytes, raw_signature, sign
 from support.stubs import bindings_pb2, evaluation_pb2, types_pb2
@@ -465,3 +466,19 @@ def test_a_second_key_is_a_way_back_if_fingers_do_not_unlock_it(caller, protecti
     assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_FACTOR_REQUIRED
     answer = caller.submit(phone, caller.begin(phone), factor=DEVICE_OWNER)
     assert (answer.outcome == SUCCEEDED) == (not advisories)
+
+
+@pytest.mark.parametrize(("model", "is_told"), [("iPhone17,1", True), ("iPhone15,2", False)])
+def test_a_device_id_that_came_along_to_another_phone_is_told(caller, model, is_told):
+    """By a keychain that is synchronised, or a restored backup: the first phone cannot log in any more."""
+    first, second = Phone(), Phone()
+    second.device_id = first.device_id
+    second.posture = functools.partial(second.posture, device_model=model)
+    profile = new_profile_id()
+    for phone in (first, second):
+        completed = caller.bindings.CompleteBinding(caller.completion(phone, caller.begin_binding(phone, profile)))
+    assert ("DEVICE_REPLACED" in completed.advisories) == is_told
+    completed = caller.bindings.CompleteBinding(
+        caller.completion(first, caller.begin_binding(first, profile), replace_existing=True)
+    )
+    assert "DEVICE_REPLACED" not in completed.advisories

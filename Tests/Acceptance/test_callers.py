@@ -2,7 +2,6 @@
 
 import json
 import signal
-import threading
 
 import grpc
 import pytest
@@ -12,6 +11,7 @@ from support.configuration import BAD_CONFIGURATION, check_complaints
 from support.credentials import Key, caller_with, new_key
 from support.errors import check_refusal, refused
 from support.phone import Phone
+from support.replicas import Load
 from support.server import run_to_end
 from support.stubs import administration_pb2, evaluation_pb2, tokens_pb2
 
@@ -279,34 +279,18 @@ def test_keys_and_grants_are_reloaded_under_load_and_no_call_fails_that_may(star
     """A key is replaced while its callers call: first both serve, then the new one alone."""
     new = Key()
     server = start(configuration={"callers": [entry("shop", shop_key)]})
-    stop, failures, counts = threading.Event(), [], {shop_key.text: 0, new.text: 0}
     keys = {"current": shop_key}
 
-    def call_until_the_end():
-        channel = server.channel()
-        while not stop.is_set():
-            key = keys["current"]
-            try:
-                caller_with(channel, "shop", key).get_settings("alice")
-                counts[key.text] += 1
-            except grpc.RpcError as error:
-                failures.append(error)
-                return
+    def call_on(channel):
+        return lambda: caller_with(channel, "shop", keys["current"]).get_settings("alice")
 
-    threads = [threading.Thread(target=call_until_the_end) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    server.reload({"callers": [entry("shop", shop_key, new)]})
-    for _ in range(5):
-        server.reload()
-    keys["current"] = new
-    while counts[new.text] < 100 and not failures:
-        pass
-    stop.set()
-    for thread in threads:
-        thread.join(30)
-    assert failures == []
-    assert counts[shop_key.text] > 0
+    with Load(*(call_on(server.channel()) for _ in range(4))) as load:
+        load.wait_for_rounds(1)
+        server.reload({"callers": [entry("shop", shop_key, new)]})
+        for _ in range(5):
+            server.reload()
+        keys["current"] = new
+        load.wait_for_rounds(25)
 
     channel = server.channel()
     assert caller_with(channel, "shop", shop_key).get_settings("alice")

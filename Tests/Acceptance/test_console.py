@@ -1,9 +1,9 @@
 """The console over HTTP: sign-ins, what each role may do, and how attempts to get in end."""
 
+import html
 import http.client
 import re
 import time
-import urllib.parse
 
 import pytest
 
@@ -18,6 +18,7 @@ from support.stubs import administration_pb2
 
 CONSOLE = ["--http", "127.0.0.1:0"]
 SESSION = "touchstone-console"
+BROWSER = "touchstone-console-browser"
 
 #: The bounds of the service: an operator's refusals that are events, for one name and for all, and the time until one more is.
 OPERATOR_EVENTS_FOR_ONE_NAME = 10
@@ -141,6 +142,8 @@ def test_every_page_is_kept_from_other_sites(url):
         assert "frame-ancestors 'none'" in policy and "unsafe" not in policy and "script" not in policy
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "same-origin"
+        # In plaintext, and on loopback, nothing forces TLS.
+        assert "strict-transport-security" not in headers
         assert headers["cache-control"] == ("no-cache" if path.endswith(".css") else "no-store")
     page = visitor.open("/console/health")
     assert "<script" not in page.html and "style=" not in page.html and "onclick" not in page.html
@@ -200,23 +203,41 @@ def test_five_wrong_passwords_lock_a_name_also_for_the_right_one(start):
     assert [event.details.get("operator", "") for event in mark.refusals("OPERATOR_LOCKED", 2)] == ["anna", ""]
 
 
-def test_a_stranger_locks_no_operator_out_of_the_usual_place(start):
-    """The stranger comes from another loopback address, which is another client."""
-    server = start(configuration={"operators": operators(anna="read")}, arguments=CONSOLE, http=1)
+def test_a_stranger_locks_no_operator_out_of_a_familiar_browser(start):
+    """Not even from the operator's own address, as behind a proxy, and while the name and the address are locked."""
+    server = start(configuration={"operators": operators(anna="read", otto="read")}, arguments=CONSOLE, http=1)
     url = server.urls[0]
-    host, port = address_of(url)
-    signed_in(url, "anna")
-    origin = f"http://{host}:{port}"
-    body = urllib.parse.urlencode({"name": "anna", "password": "wrong", "page": "/console"})
-    statuses = []
-    for _ in range(6):
-        stranger = http.client.HTTPConnection(host, int(port), source_address=("127.0.0.2", 0), timeout=PATIENCE_SECONDS)
-        fields = {"Origin": origin, "Content-Type": "application/x-www-form-urlencoded"}
-        stranger.request("POST", "/console/sign-in", body=body, headers=fields)
-        statuses.append(stranger.getresponse().status)
-        stranger.close()
-    assert statuses == [403] * 5 + [429]
-    assert Visitor(url).sign_in("anna").status == 200
+    anna = signed_in(url, "anna")
+    anna.post(anna.open("/console").form("/console/sign-out"))
+    assert list(anna.cookies) == [BROWSER]
+    assert [Visitor(url).sign_in("anna", "wrong").status for _ in range(6)] == [403] * 5 + [429]
+    for number in range(20):
+        Visitor(url).sign_in(f"stranger-{number}", "wrong")
+    assert Visitor(url).sign_in("otto").status == 429
+    assert anna.sign_in("anna").status == 200
+    # The proof is anna's alone, and a browser that has it gets no more guesses than a name.
+    anna.post(anna.open("/console").form("/console/sign-out"))
+    assert anna.sign_in("otto").status == 429
+    assert [anna.sign_in("anna", "wrong").status for _ in range(5)] == [403] * 5
+    assert anna.sign_in("anna").status == 429
+
+
+def test_a_new_password_ends_what_made_browsers_familiar(start):
+    """With the former one a thief may have signed in."""
+    server = start(configuration={"operators": operators(anna="read", otto="read")}, arguments=CONSOLE, http=1)
+    url = server.urls[0]
+    anna = signed_in(url, "anna")
+    anna.post(anna.open("/console").form("/console/sign-out"))
+    stolen = dict(anna.cookies)
+    for _ in range(5):
+        Visitor(url).sign_in("anna", "wrong")
+    assert anna.sign_in("anna").status == 200
+    changed = operators(anna="read", otto="read")
+    changed["anna"]["password"] = password_hash("another password")
+    server.reload({"operators": changed})
+    thief = Visitor(url)
+    thief.cookies = stolen
+    assert thief.sign_in("anna", "another password").status == 429
 
 
 def test_a_sign_in_takes_no_id_that_was_brought(url):
@@ -370,7 +391,7 @@ def test_support_finds_a_profile_and_reads_why_its_login_fails(url, shop, phone)
     )
     assert form.method == "get"
     assert page.status == 200
-    assert "Biometrics are locked after too many failures" in page.text
+    assert "Biometrics: locked by the service after too many wrong attempts." in page.text
     assert "The last attempt failed: the signature was wrong" in page.text
     assert "iPhone15,2" in page.text and "ios 17.4" in page.text
     assert "Locked out" in page.text and "Device bound" in page.text
@@ -380,7 +401,7 @@ def test_support_finds_a_profile_and_reads_why_its_login_fails(url, shop, phone)
 
 def test_a_phone_that_can_log_in_and_one_that_is_revoked(url, shop, phone):
     visitor = signed_in(url, "reader")
-    assert "A login is possible, by biometrics." in profile_page(visitor, shop, phone).text
+    assert "A login can succeed now, by biometrics." in profile_page(visitor, shop, phone).text
     shop.revoke(phone.binding)
     page = profile_page(visitor, shop, phone)
     assert "No device is bound." in page.text
@@ -436,7 +457,6 @@ def test_markup_in_every_name_stays_text(url, served):
     evil = "\"><script>alert('x')</script>&amp;"
     shop = new_caller(served, f"{evil}{time.time_ns()}")
     phone = Phone()
-    phone.device_id = f"{evil}{new_profile_id()}"
     begun = shop.begin_binding(phone, evil)
     completion = shop.completion(phone, begun)
     completion.device_name = evil
@@ -495,12 +515,12 @@ def test_policies_and_what_they_would_answer(url, shop, phone):
     assert form.fields["policy"] == "payment"
     query = f"/console/explain?application={shop.application_id}&policy=login&binding={phone.binding.binding_id}"
     page = visitor.open(query)
-    assert "A login is possible, by biometrics." in page.text and "not passed" in page.text
+    assert "A login can succeed now, by biometrics." in page.text and "not passed" in page.text
     page = visitor.open(query + "&platform=ios&os=7.1&sensor=touch-id&working=yes&enrolled=yes&passcode=yes")
-    assert "The phone's system is too old" in page.text
+    assert "Biometrics: the device's system is too old for this policy." in page.text
     assert visitor.open(query + "&platform=ios&os=x").status == 400
     assert visitor.open(query.replace("binding=", "binding=x")).status == 404
-    assert "A login is possible" in visitor.open(query.replace("=login", "=payment")).text
+    assert "A login can succeed now" in visitor.open(query.replace("=login", "=payment")).text
 
 
 def test_health(served, url):
@@ -544,7 +564,7 @@ def test_support_unlocks_a_device_with_a_reason(url, shop, phone):
     assert not events(shop, "device.unlocked")
     page = visitor.post(form, reason="showed a passport")
     assert page.status == 200
-    assert "The device is unlocked." in page.text and "A login is possible" in page.text
+    assert "The device is unlocked." in page.text and "A login can succeed now" in page.text
     (event,) = events(shop, "device.unlocked")
     assert (event.caller, event.details["stated_reason"]) == ("operator:anna", "showed a passport")
     assert event.profile_id == phone.binding.profile_id
@@ -727,7 +747,10 @@ def test_over_tls_the_cookie_is_bound_to_it(start, tmp_path):
     cookie = answer.headers["set-cookie"]
     assert cookie.startswith("__Host-touchstone-console=")
     assert cookie.endswith("; Path=/; HttpOnly; SameSite=Strict; Secure")
-    assert visitor.open("/console").status == 200
+    assert f"__Host-{BROWSER}" in visitor.cookies
+    page = visitor.open("/console")
+    assert page.status == 200
+    assert page.headers["strict-transport-security"] == "max-age=31536000"
     plaintext = {"Origin": visitor.origin.replace("https", "http")}
     assert Visitor(url, authority=authority).send("/console/sign-in", "POST", form=form, headers=plaintext).status == 403
 
@@ -750,6 +773,84 @@ def test_behind_a_proxy_that_ends_tls_the_cookie_is_bound_to_it(url):
     answer = visitor.send("/console/sign-out", "POST", form=form, headers=behind)
     assert answer.headers["set-cookie"].startswith("__Host-touchstone-console=; ")
     assert "anna" not in visitor.open("/console", headers={"Host": "console.example"}).text
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        ("console.example:443", "https://console.example", 303),
+        ("console.example", "https://console.example:443", 303),
+        ("console.example:443", "https://console.example:8443", 403),
+        ("console.example:443", "https://evil.example", 403),
+        ("127.0.0.1:9090", "https://console.example", 403),
+    ],
+)
+def test_a_proxy_may_write_the_port_of_https(url, host, origin, status):
+    headers = {"Host": host, "Origin": origin}
+    form = {"name": "anna", "password": PASSWORD, "page": "/console"}
+    answer = Visitor(url).send("/console/sign-in", "POST", form=form, headers=headers)
+    assert answer.status == status
+    # The page says what to change.
+    assert ("console_url" in answer.text) == (status == 403)
+
+
+def test_behind_a_proxy_that_changes_host_and_path(start):
+    """With `console_url` every link, form and redirection has the path that the browser needs."""
+    configuration = {
+        "operators": operators(anna="admin"),
+        "console_url": "https://ops.example/touch/stone/console",
+    }
+    server = start(configuration=configuration, arguments=CONSOLE, http=1)
+    url = server.urls[0]
+    visitor = Visitor(url)
+    visitor.origin = "https://ops.example"
+    # The proxy leaves the path as it is, or takes the front off.
+    for path in ("/touch/stone/console", "/console"):
+        page = visitor.open(path)
+        assert [form.action for form in page.forms] == ["/touch/stone/console/sign-in"], path
+        assert all(link.startswith(("/touch/stone/console", "#")) for link in page.links), page.links
+        assert 'href="/touch/stone/console/console.css"' in page.html
+    form = page.form("/touch/stone/console/sign-in").fields | {"name": "anna", "password": PASSWORD}
+    answer = visitor.send("/console/sign-in", "POST", form=form)
+    assert (answer.status, answer.headers["location"]) == (303, "/touch/stone/console")
+    assert answer.headers["strict-transport-security"].startswith("max-age=")
+    assert sorted(visitor.cookies) == [f"__Host-{SESSION}", f"__Host-{BROWSER}"]
+    for path in ("", "/events", "/events?follow=yes", "/policies", "/explain", "/health"):
+        page = visitor.open(f"/touch/stone/console{path}")
+        assert page.status == 200, path
+        assert {action for action in (form.action for form in page.forms)} and all(
+            target.startswith(("/touch/stone/console", "#"))
+            for target in page.links + [form.action for form in page.forms]
+        ), path
+    answer = visitor.send("/touch/stone/console/language?to=zh-Hans&page=/console/health")
+    assert answer.headers["location"] == "/touch/stone/console/health"
+    assert "; Path=/touch/stone/console; " in answer.headers["set-cookie"]
+    assert visitor.open("/touch/stone/consoles").status == 404
+
+
+FROM_ELSEWHERE = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+
+
+def test_a_link_of_another_site_opens_the_page_as_the_operators_own(url, shop, phone):
+    """Browsers leave a SameSite=Strict cookie out at first; the page asks for it from the console's own site, once."""
+    visitor = signed_in(url, "anna")
+    path = f"/console/profile?application={shop.application_id}&profile={phone.binding.profile_id}"
+    stranger = Visitor(url)
+    page = stranger.open(path, headers=FROM_ELSEWHERE)
+    assert (page.status, page.forms) == (200, [])
+    again = html.unescape(re.search(r'http-equiv="refresh" content="0; url=([^"]+)"', page.html)[1])
+    assert again == f"{path}&repeated=yes"
+    assert page.headers["x-frame-options"] == "DENY"
+    # What the browser then sends has the cookie, and the page's own links do not repeat the mark.
+    page = visitor.open(again, headers={"Sec-Fetch-Site": "same-origin"})
+    assert phone.binding.profile_id in page.text
+    assert "repeated" not in page.html
+    # Who is not signed in gets the sign-in, also if the browser goes on calling it another site's link.
+    page = stranger.open(again, headers=FROM_ELSEWHERE)
+    assert page.status == 403
+    assert page.form("/console/sign-in").fields["page"] == path
+    # A form of another site is not repeated.
+    assert stranger.send("/console/action", "POST", form={}, headers=FROM_ELSEWHERE).status == 403
 
 
 HASH = "$argon2id$v=19$m=65536,t=3,p=1$c2FsdHNhbHRzYWx0c2FsdA$" + "A" * 43

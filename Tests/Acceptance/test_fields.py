@@ -4,6 +4,7 @@ from functools import reduce
 
 import grpc
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.rpc.error_details_pb2 import LocalizedMessage
@@ -138,8 +139,8 @@ BAD_POSTURES = [
     ("platform", "ＩＯＳ"),
     ("os_version", ""),
     ("os_version", "seventeen"),
-    ("os_version", "17."),
-    ("os_version", "17.4.1.2.3"),
+    ("os_version", ".17"),
+    ("os_version", "17\0"),
     ("os_version", "-1"),
     ("os_version", "99999999999999999999"),
     ("device_model", "x" * 1000),
@@ -452,6 +453,17 @@ def test_a_key_in_pem_is_told_from_a_wrong_one(caller):
         call(caller, "CompleteBinding", request)
     assert violated_fields(raised.value) == ["keys[0].public_key"]
     assert "PEM; send DER or X9.63" in raised.value.details()
+
+
+@pytest.mark.parametrize("form", [PublicFormat.SubjectPublicKeyInfo, PublicFormat.PKCS1], ids=["info", "PKCS 1"])
+def test_an_rsa_key_is_refused_with_the_way_out(caller, form):
+    request = request_for(caller, "CompleteBinding")
+    key = rsa.generate_private_key(public_exponent=65_537, key_size=2_048).public_key()
+    request.keys[0].public_key = key.public_bytes(Encoding.DER, form)
+    with pytest.raises(grpc.RpcError) as raised:
+        call(caller, "CompleteBinding", request)
+    assert violated_fields(raised.value) == ["keys[0].public_key"]
+    assert "RSA; make a P-256 key" in raised.value.details()
 
 
 def request_for(caller, method):

@@ -4,6 +4,7 @@ import contextlib
 import email.utils
 import http.client
 import json
+import math
 import re
 import signal
 import socket
@@ -120,6 +121,9 @@ def test_health_and_what_there_is_not(served):
         ("evil.example:9090", 403),
         ("localhost.evil.example", 403),
         ("127.0.0.1.evil.example", 403),
+        ("[evil.example", 400),
+        ("[evil.example]", 400),
+        ("localhost:evil", 400),
         ("", 403),
     ],
 )
@@ -128,7 +132,27 @@ def test_a_name_of_another_site_that_leads_to_this_machine_gets_no_metrics(serve
     assert answer.status == status
     assert ("touchstone_build_info" in answer.text) == (status == 200)
     # Health and keys are no secret.
-    assert request(served.urls[0], "/readyz", headers={"Host": host}).status == 200
+    assert request(served.urls[0], "/readyz", headers={"Host": host}).status == (400 if status == 400 else 200)
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("http://localhost/livez", 200),
+        ("http://LOCALHOST:80/livez", 200),
+        ("http://evil.example/livez", 400),
+        ("http://localhost:81/livez", 400),
+    ],
+)
+def test_a_whole_url_names_the_server_that_the_host_names(served, target, status):
+    assert request(served.urls[0], target, headers={"Host": "localhost"}).status == status
+
+
+def test_scrapes_within_a_second_share_their_metrics(served):
+    """Otherwise strangers could keep a core busy."""
+    began = time.monotonic()
+    texts = {request(served.urls[0], "/metrics").text for _ in range(20)}
+    assert len(texts) <= 1 + math.ceil(time.monotonic() - began)
 
 
 def test_metrics_at_the_name_that_the_configuration_has(start):
@@ -453,10 +477,10 @@ def test_pyjwt_refuses_no_token_during_a_rotation(start, no_proxy):
 def test_apache_refuses_no_token_during_a_rotation(installed, public_directory):
     caller = installed.caller()
     keys = installed.public.replace("0.0.0.0", "127.0.0.1") + KEYS
-    with apache.serving(public_directory, keys, installed.authority, caller.application_id) as port:
+    with apache.serving(public_directory, keys, installed.authority, caller.application_id) as address:
 
         def fetch(**headers):
-            return request(f"http://127.0.0.1:{port}", "/index.txt", headers=headers)
+            return request(f"http://{address}", "/index.txt", headers=headers)
 
         def verify(token):
             answer = fetch(Authorization=f"Bearer {token}")

@@ -112,12 +112,12 @@ def test_a_phone_file_has_keys_of_p256_alone(server, write, tmp_path):
 
 
 def test_people_think_between_calls_in_a_closed_loop(server, write):
-    scenario = write("think: 200ms-400ms\nflows: [{actions: preflight}]")
+    scenario = write("think: 1s-1500ms\nflows: [{actions: preflight}]")
     ended = run_load(server, "--scenario", scenario, "--duration", "3s", *SMALL)
     assert_right(ended)
-    # Four people with a call each 0.3 s; pauses are no part of the latency.
-    assert ended.report["due"] <= 4 * 3 / 0.2
-    assert ended.report["p50_us"] < 200_000
+    # Four people with a call at the start, and then one a second at most; pauses are no part of the latency.
+    assert ended.report["due"] <= 4 * (1 + 3)
+    assert ended.report["p50_us"] < 1_000_000
     # At a rate, calls are due when they are due.
     at_rate = run_load(server, "--scenario", scenario, "--rate", 100, "--duration", "1s", *SMALL)
     assert at_rate.report["due"] == at_rate.report["succeeded"] == 100

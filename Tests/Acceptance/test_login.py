@@ -322,7 +322,7 @@ def test_a_lock_that_the_phone_claims_hides_no_changed_finger(caller):
     assert not opened.factors
     answer = caller.submit(phone, opened, factor=DEVICE_OWNER, posture=locked)
     assert (answer.outcome, answer.la_error) == (FACTOR_REQUIRED, -6)
-    assert answer.message.text.startswith("Touch ID is paused after several tries.")
+    assert answer.message.text.startswith("Touch ID is turned off here after several tries.")
     # The phone's passcode ended the lock, and it has a domain state again: its owner loses nothing.
     assert caller.submit(phone, opened, factor=DEVICE_OWNER).outcome == SUCCEEDED
 

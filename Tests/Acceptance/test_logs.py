@@ -18,6 +18,8 @@ from support.stubs import evaluation_pb2
 
 #: Their lines take three times as much as a pipe.
 DECISIONS = 1_000
+#: Refusals of one name, kind and answer that are events at once.
+REFUSALS_AT_ONCE = 10
 #: RFC 3339, in UTC, with milliseconds.
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
@@ -110,6 +112,18 @@ def test_what_callers_write_stays_in_its_line(start):
     assert json.loads(line)["application"] == name
 
 
+def test_refusals_that_one_caller_repeats_fill_no_log(start):
+    """They have a line while they have an event, and the audit log tells how many were left out."""
+    server = start()
+    caller = Caller(server.channel(), "shop")
+    phone = Phone()
+    caller.bind(phone)
+    attempt = caller.attempt(phone, caller.begin(phone), evaluation=b"none")
+    for _ in range(100):
+        caller.evaluations.SubmitAttempt(attempt)
+    assert sum("evaluation.refused" in line for line in lines_of(server)) == REFUSALS_AT_ONCE
+
+
 def test_a_reader_that_stops_delays_no_call(tmp_path):
     """Some 200 bytes for each decision: the pipe is full long before the end, and the service keeps the rest."""
     read, write = os.pipe()
@@ -126,9 +140,8 @@ def test_a_reader_that_stops_delays_no_call(tmp_path):
             caller = Caller(channel, "shop")
             phone = Phone()
             caller.bind(phone)
-            attempt = caller.attempt(phone, caller.begin(phone), evaluation=b"none")
             for _ in range(DECISIONS):
-                caller.evaluations.SubmitAttempt(attempt)
+                caller.login(phone)
         text = []
 
         def drain():
@@ -140,7 +153,7 @@ def test_a_reader_that_stops_delays_no_call(tmp_path):
         process.terminate()
         assert process.wait(30) == 0
         reader.join()
-        assert sum("evaluation.refused" in line for line in text) == DECISIONS
+        assert sum("evaluation.succeeded" in line for line in text) == DECISIONS
     finally:
         process.kill()
         process.wait()

@@ -256,8 +256,7 @@ def test_a_move_that_is_killed_between_both_stores_leaves_one_at_most_and_is_fin
     if not is_known_to_postgresql:
         databases().execute(f"SELECT pg_terminate_backend(pid) {OTHER_SESSIONS}", uri)
     databases().execute("SELECT nextval('released')", uri)
-    while databases().execute(f"SELECT count(*) {OTHER_SESSIONS}", uri) != ["0"]:
-        pass
+    databases().await_answer(f"SELECT count(*) {OTHER_SESSIONS}", ["0"], uri)
     databases().execute("DROP TRIGGER hold ON touchstone_schema", uri)
     marker = databases().execute("SELECT NOT is_being_filled FROM touchstone_schema", uri)
     assert marker == ["t" if is_known_to_postgresql else "f"]

@@ -1,5 +1,6 @@
 """Passkeys: registered, found by themselves, logging in and paying; and what attackers send in their place (R46, R47)."""
 
+import base64
 import hashlib
 import json
 from concurrent import futures
@@ -10,7 +11,9 @@ import grpc
 import jwt
 import pytest
 import webauthn
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from fido2 import cbor
+from fido2.cose import ES256
 from soft_webauthn import SoftWebauthnDevice
 
 from support.caller import COFFEE, new_caller, seconds_from_now
@@ -127,7 +130,7 @@ def test_the_options_are_what_browsers_take(shop, passkey):
 
 
 def test_names_that_need_escapes(shop):
-    name = 'al"ice\\\n\u0001 "\u5f20\u4f1f"'
+    name = 'al"ice\\</script> "\u5f20\u4f1f"'
     begun = shop.begin_registration(passkey=bindings_pb2.NewPasskey(user_name=name))
     user = json.loads(begun.passkey_options)["user"]
     assert (user["name"], user["displayName"]) == (name, name)
@@ -139,7 +142,10 @@ def test_a_profile_has_many(shop, passkey):
     shop.register(other)
     shop.register(bobs, "bob")
     assert other.user_handle == passkey.user_handle != bobs.user_handle
-    assert len(passkey.user_handle) == 32
+    # Wrappers read it as text, or as the other base64.
+    assert len(passkey.user_handle) <= 64 and passkey.user_handle.isalnum()
+    assert base64.b64encode(passkey.user_handle) == base64.urlsafe_b64encode(passkey.user_handle)
+    assert not base64.b64encode(passkey.user_handle).endswith(b"=")
     for held, profile in [(passkey, "alice"), (other, "alice"), (bobs, "bob")]:
         assert shop.login(held).profile_id == profile
 
@@ -249,7 +255,7 @@ def test_a_login_without_a_user_name(shop, passkey):
     answer = shop.login(passkey)
     assert (answer.outcome, answer.profile_id) == (SUCCEEDED, "alice")
     claims = jwt.decode(answer.token, options={"verify_signature": False})
-    assert (claims["sub"], claims["bnd"], claims["amr"]) == ("alice", passkey.binding.binding_id, ["pop", "user"])
+    assert (claims["sub"], claims["bnd"], claims["amr"]) == ("alice", passkey.binding.binding_id, ["pop", "user", "mfa"])
     assert "att" not in claims
     event = shop.caller.events()[-1]
     assert (event.kind, event.profile_id, event.binding_id) == (
@@ -414,6 +420,15 @@ def test_a_policy_takes_device_bound_ones_alone(start):
     assert any(row.rule == "R46" and not row.passed and "copied" in row.detail for row in explained.trace)
 
 
+def test_the_token_says_whether_the_person_was_verified(start):
+    shop = serving(start, passkeys={"user_verification": "preferred"})
+    passkey = Passkey(flags=UP)
+    shop.register(passkey)
+    for flags, methods in [(UP, ["pop", "user"]), (UP | UV, ["pop", "user", "mfa"])]:
+        answer = shop.login(passkey, changes={"flags": flags})
+        assert list(shop.caller.introspect(answer.token).claims.methods) == methods
+
+
 def test_device_bound_ones_alone(start):
     shop = serving(start, passkeys={"device_bound": True})
     begun = shop.begin_registration()
@@ -492,6 +507,27 @@ def test_a_cloned_authenticator(shop, passkey):
     assert shop.login(passkey, changes={"sign_count": 1_000}).outcome == SUCCEEDED
     check_wrong(shop, shop.login(passkey, changes={"sign_count": 999}), "COUNTER_NOT_GROWN")
     assert shop.login(passkey, changes={"sign_count": 0xFFFF_FFFF}).outcome == SUCCEEDED
+
+
+def test_a_count_that_goes_back_is_reported_of_passkeys_that_may_be_copied(start):
+    shop = serving(start, passkeys={"sign_count": "report"})
+    copied, bound = Passkey(flags=UP | UV | BE), Passkey()
+    for passkey in (copied, bound):
+        shop.register(passkey)
+        assert shop.login(passkey).outcome == SUCCEEDED
+    assert "sign_count" not in shop.caller.events()[-1].details
+    for count in (copied.sign_count, 1, 0):
+        assert shop.login(copied, changes={"sign_count": count}).outcome == SUCCEEDED
+        event = shop.caller.events()[-1]
+        assert (event.kind, event.details["sign_count"]) == ("evaluation.succeeded", "not_grown")
+    # The greatest count stays.
+    assert shop.login(copied, changes={"sign_count": 7}).outcome == SUCCEEDED
+    assert "sign_count" not in shop.caller.events()[-1].details
+    assert shop.login(copied, changes={"sign_count": 6}).outcome == SUCCEEDED
+    assert shop.caller.events()[-1].details["sign_count"] == "not_grown"
+    check_wrong(shop, shop.login(bound, changes={"sign_count": 1}), "COUNTER_NOT_GROWN")
+    # It says nothing for the flags.
+    check_wrong(shop, shop.login(copied, changes={"sign_count": 6, "flags": UP | UV}), "BACKUP_FLAGS_CONTRADICT")
 
 
 def test_one_that_does_not_count(shop):
@@ -722,6 +758,127 @@ def test_related_origins_are_those_that_are_listed(start):
     ]:
         passkey.origin = origin
         check_wrong(shop, shop.login(passkey), "ORIGIN_DIFFERS")
+
+
+def test_a_frame_of_a_listed_page(start):
+    """A bank's payment in a shop's page; the page around it is one of those that are listed."""
+    top = "https://market.example"
+    shop = serving(start, passkeys={"top_origins": [top]})
+    passkey, framed = Passkey(), {"crossOrigin": True, "topOrigin": top}
+    shop.register(passkey, **framed)
+    assert shop.login(passkey, changes=framed).outcome == SUCCEEDED
+    assert shop.login(passkey).outcome == SUCCEEDED
+    for changes in [
+        {"crossOrigin": True},
+        {"topOrigin": top},
+        framed | {"topOrigin": ORIGIN},
+        framed | {"topOrigin": f"{top}:444"},
+        framed | {"topOrigin": [top]},
+    ]:
+        reason = "MALFORMED_CLIENT_DATA" if changes.get("topOrigin") == [top] else "CROSS_ORIGIN"
+        check_wrong(shop, shop.login(passkey, changes=changes), reason)
+    passkey.origin = top
+    check_wrong(shop, shop.login(passkey), "ORIGIN_DIFFERS")
+
+
+# Conditional create: a password manager makes the passkey after a login by password
+
+
+def conditional(shop, **fields):
+    return shop.begin_registration(passkey=bindings_pb2.NewPasskey(user_name="alice", conditional=True), **fields)
+
+
+@pytest.mark.parametrize("user_verification", ["required", "preferred"])
+def test_a_password_manager_makes_a_passkey_of_itself(start, user_verification):
+    """Nobody was present. It serves as any other: with presence, and with verification where it is required."""
+    shop = serving(start, passkeys={"user_verification": user_verification})
+    begun = conditional(shop)
+    assert json.loads(begun.passkey_options)["authenticatorSelection"]["userVerification"] == "preferred"
+    passkey = Passkey(flags=BE | BS)
+    shop.complete(begun, passkey.create(begun.passkey_options))
+    assert shop.login(passkey, changes={"flags": UP | UV | BE | BS}).outcome == SUCCEEDED
+    check_wrong(shop, shop.login(passkey), "USER_NOT_PRESENT")
+    answer = shop.login(passkey, changes={"flags": UP | BE | BS})
+    if user_verification == "required":
+        check_wrong(shop, answer, "USER_NOT_VERIFIED")
+    else:
+        assert answer.outcome == SUCCEEDED
+
+
+def test_conditional_create_is_of_its_ticket_alone(shop):
+    """The ticket before it, and the one after it, ask for the person."""
+    absent = {"flags": BE | BS}
+    before, begun, after = shop.begin_registration(), conditional(shop), shop.begin_registration()
+    for other in (before, after):
+        with refused(INVALID_ARGUMENT, field="passkey"):
+            shop.complete(other, Passkey().create(other.passkey_options, **absent))
+        assert last_event(shop) == ("binding.refused", "USER_NOT_PRESENT")
+    # The registration by the conditional ticket's challenge is worth nothing with another ticket.
+    with refused(INVALID_ARGUMENT, field="passkey"):
+        shop.complete(before, Passkey().create(begun.passkey_options, **absent))
+    shop.complete(begun, Passkey().create(begun.passkey_options, **absent))
+    with refused(FAILED_PRECONDITION, reason="TICKET_INVALID"):
+        shop.complete(begun, Passkey().create(begun.passkey_options, **absent))
+
+
+def test_conditional_create_demands_the_rest(start):
+    """A fresh login, flags that do not contradict each other, and a key that stays on its device where that is asked for."""
+    shop = serving(start, passkeys={"device_bound": True})
+    with refused(FAILED_PRECONDITION, reason="PRIMARY_AUTHENTICATION_TOO_OLD"):
+        conditional(shop, authenticated_at=seconds_from_now(-301))
+    begun = conditional(shop)
+    for flags, reason in [(BS, "BACKUP_FLAGS_CONTRADICT"), (BE | BS, "KEY_NOT_DEVICE_BOUND")]:
+        with refused(INVALID_ARGUMENT, field="passkey"):
+            shop.complete(begun, Passkey().create(begun.passkey_options, flags=flags))
+        assert last_event(shop) == ("binding.refused", reason)
+
+
+# What other verifiers take, and WebAuthn does not allow
+
+
+def test_a_signature_that_is_not_der(shop, passkey):
+    """Phones' own keys may send 64 bytes (R33)."""
+    opened = shop.begin()
+    proof = passkey.get(opened.passkey_options)
+    r, s = decode_dss_signature(proof.signature)
+    proof.signature = r.to_bytes(32, "big") + s.to_bytes(32, "big")
+    check_wrong(shop, shop.submit(opened, proof), "SIGNATURE_INVALID")
+    # A length in two bytes.
+    proof = passkey.get(opened.passkey_options)
+    proof.signature = proof.signature[:1] + b"\x81" + proof.signature[1:]
+    assert shop.submit(opened, proof).outcome == TRY_AGAIN
+
+
+def rewritten(passkey, options, change):
+    """A registration whose COSE key is encoded otherwise."""
+    registration = passkey.create(options)
+    key = cbor.encode(ES256.from_cryptography_key(passkey.key.public_key()))
+    object_ = cbor.decode(registration.attestation_object)
+    assert object_["authData"].endswith(key)
+    object_["authData"] = object_["authData"][: -len(key)] + change(key)
+    registration.attestation_object = cbor.encode(object_)
+    return registration
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        # An indefinite length, a longer head, another order, a label that is a float, a tag.
+        lambda key: b"\xbf" + key[1:] + b"\xff",
+        lambda key: b"\xb8\x05" + key[1:],
+        lambda key: key[:1] + b"\x18\x01" + key[2:],
+        lambda key: key[:1] + key[3:5] + key[1:3] + key[5:],
+        lambda key: b"\xa6" + key[1:] + b"\xf9\x3c\x00\x01",
+        lambda key: b"\xc0" + key,
+    ],
+)
+def test_a_key_that_is_not_canonical(shop, change):
+    """CTAP 2.1 §8: a credential's key has one encoding."""
+    begun, passkey = shop.begin_registration(), Passkey()
+    with refused(INVALID_ARGUMENT, field="passkey"):
+        shop.complete(begun, rewritten(passkey, begun.passkey_options, change))
+    assert last_event(shop)[1] in ("MALFORMED_CBOR", "MALFORMED_KEY", "MALFORMED_AUTHENTICATOR_DATA")
+    shop.complete(begun, rewritten(passkey, begun.passkey_options, lambda key: key))
 
 
 # Other people's authenticators and verifiers

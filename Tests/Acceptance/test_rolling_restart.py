@@ -5,6 +5,7 @@ import threading
 
 import grpc
 from support.abuse import CAN_EVALUATE_POLICY, PATIENCE_SECONDS
+from support.addresses import own_host
 
 CLIENTS = 4
 CALLS_AT_ONE_TIME = 8
@@ -58,7 +59,7 @@ class Load:
 
 
 def test_a_rolling_restart_fails_no_call(start):
-    server = start()
+    server = start(listen=[f"{own_host()}:0"])
     load = Load(server.address)
     try:
         for _ in range(RESTARTS):

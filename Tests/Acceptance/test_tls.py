@@ -11,7 +11,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import grpc
@@ -25,6 +24,7 @@ from support.configuration import BAD_CONFIGURATION, MARK, check_complaints
 from support.credentials import Key, caller_with
 from support.errors import refused
 from support.phone import Phone
+from support.replicas import Load
 from support.server import BINARY, run, run_to_end
 from support.stubs import administration_pb2, evaluation_pb2
 
@@ -183,6 +183,31 @@ def test_who_is_not_let_in_is_an_event_and_a_line_of_the_log(start, installed, t
     }
 
 
+def refusals(caller):
+    only_refusals = administration_pb2.EventFilter(kinds=["call.refused"])
+    events = caller.administration.ListEvents(administration_pb2.ListEventsRequest(filter=only_refusals)).events
+    return [event.details["reason"] for event in events]
+
+
+def test_only_what_concerns_a_certificate_is_a_refused_call(start, installed, tmp_path):
+    """A balancer's probe, plaintext and a client that does not trust the service tell nothing about a caller."""
+    auditor = caller("audit", dns="audit.example.org") | {"applications": "*"}
+    server = start(configuration=installed.configuration(auditor, client_certificates="required"))
+    host, port = server.address.rsplit(":", 1)
+    socket.create_connection((host, int(port)), 20).close()
+    with socket.create_connection((host, int(port)), 20) as plaintext:
+        plaintext.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        plaintext.recv(100)
+    with socket.create_connection((host, int(port)), 20) as connection, pytest.raises(ssl.SSLError):
+        ssl.create_default_context().wrap_socket(connection, server_hostname="localhost")
+    with refused(UNAVAILABLE):
+        connected(server, installed).get_settings("alice")
+    known = connected(server, installed, installed.authority.issue("audit", hosts=["audit.example.org"]))
+    # What is committed later is durable later.
+    known.set_secret("alice", passcode("2468"))
+    assert set(refusals(known)) == {"CREDENTIALS_MISSING"}
+
+
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_a_strangers_curve_that_is_spelled_out_is_never_read(start, installed, tmp_path, version):
     """Reading one of the stranger's own making takes an event loop 100 ms, and a chain has room for fifty."""
@@ -257,42 +282,21 @@ def replace(target, source):
 def test_certificates_are_reloaded_under_load_and_no_call_fails(start, installed, tmp_path):
     server = start(configuration=installed.configuration())
     shop = installed.authority.issue("shop", uris=[SHOP])
-    stop, failures, calls = threading.Event(), [], [0] * 4
 
-    def call_until_the_end(index):
-        caller = connected(server, installed, shop)
-        while not stop.is_set():
-            try:
-                caller.get_settings("alice")
-                calls[index] += 1
-            except grpc.RpcError as error:
-                failures.append(error)
-                return
+    def call_by(caller):
+        return lambda: caller.get_settings("alice")
 
-    def wait_for_more_calls():
-        before = list(calls)
-        while any(now < then + 20 for now, then in zip(calls, before, strict=True)) and not failures:
-            pass
-
-    threads = [threading.Thread(target=call_until_the_end, args=(index,)) for index in range(4)]
-    for thread in threads:
-        thread.start()
-    wait_for_more_calls()
-
-    # Another authority's from now on; the connections that are there know nothing of it.
-    (tmp_path / "new").mkdir()
-    renewed = Authority(tmp_path / "new")
-    replace(installed.server, renewed.issue_server())
-    server.reload()
-    wait_for_more_calls()
-    assert connected(server, installed, shop, authority=renewed).get_settings("alice")
-    with refused(UNAVAILABLE):
-        connected(server, installed, shop).get_settings("alice")
-
-    stop.set()
-    for thread in threads:
-        thread.join(30)
-    assert failures == []
+    with Load(*(call_by(connected(server, installed, shop)) for _ in range(4))) as load:
+        load.wait_for_rounds(20)
+        # Another authority's from now on; the connections that are there know nothing of it.
+        (tmp_path / "new").mkdir()
+        renewed = Authority(tmp_path / "new")
+        replace(installed.server, renewed.issue_server())
+        server.reload()
+        load.wait_for_rounds(20)
+        assert connected(server, installed, shop, authority=renewed).get_settings("alice")
+        with refused(UNAVAILABLE):
+            connected(server, installed, shop).get_settings("alice")
 
 
 # A connection stands as long as its client's certificate, and as long as somebody vouches for that
@@ -346,13 +350,12 @@ def watching_for_seconds(server, installed):
 def test_a_connection_ends_with_its_clients_certificate(start, installed):
     server = start(configuration=installed.configuration(client_certificates="required"))
     lasting = Connection(server, installed, installed.authority.issue("lasting", uris=[SHOP]))
-    # A call that runs has ten seconds more.
     brief, watch = watching_for_seconds(server, installed)
-    brief.wait_until_left()
-    lasting.caller.bind(Phone())
-    assert any(answer.event.kind == "binding.created" for answer in watch)
+    # A call that ends by itself has ten seconds more. A watch never does: it ends with where to go on.
     with refused(UNAVAILABLE):
         list(watch)
+    assert "resume with after_sequence" in watch.details()
+    brief.wait_until_left()
     # Nor does it come back.
     with refused(UNAVAILABLE):
         brief.caller.get_settings("alice")

@@ -7,6 +7,7 @@ import time
 import grpc
 import pytest
 
+from support.addresses import own_host
 from support.caller import Caller
 from support.certificates import Authority
 from support.collector import SPAN_SECONDS, Collector, attributes
@@ -166,17 +167,15 @@ def test_a_collector_over_tls(start, tmp_path):
 
 
 def test_a_collector_that_comes_later_gets_what_waited(start):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = start(configuration=traces(f"127.0.0.1:{port}", sample=1))
+    address = f"{own_host()}:4317"
+    server = start(configuration=traces(address, sample=1))
     caller, phone = Caller(server.channel(), "shop"), Phone()
     caller.bind(phone)
     # Nothing waits for it.
     assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_SUCCEEDED
     line = server.next_error("traces do not reach the collector")
-    assert f"127.0.0.1:{port}" in line
-    collector = Collector(port=port)
+    assert address in line
+    collector = Collector(address=address)
     try:
         collector.wait_for(1, of(f"{SERVICE}/SubmitAttempt"))
         server.next_error("traces reach the collector again")

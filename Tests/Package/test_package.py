@@ -35,14 +35,16 @@ def test_it_depends_on_the_libraries_that_it_loads(debian):
 
 
 def test_its_files_belong_to_root_and_its_state_to_the_service(debian):
-    listed = debian.run("stat", "--format", "%U %a %n", "/usr/bin/touchstone", f"/{CONFIGURATION}", "/var/lib/touchstone").stdout
+    listed = debian.run("stat", "--format", "%U:%G %a %n", "/usr/bin/touchstone", f"/{CONFIGURATION}", "/var/lib/touchstone").stdout
     assert listed.splitlines() == [
-        "root 755 /usr/bin/touchstone",
-        f"root 644 /{CONFIGURATION}",
-        "touchstone 700 /var/lib/touchstone",
+        "root:root 755 /usr/bin/touchstone",
+        f"root:touchstone 640 /{CONFIGURATION}",
+        "touchstone:touchstone 700 /var/lib/touchstone",
     ]
     assert debian.run("md5sum", "--check", "--quiet", "/var/lib/dpkg/info/touchstone.md5sums", check=False).stdout == ""
-    # As the service itself reads it; to root, the service's user is another one, who could change the data.
+    # As the service itself reads it; root is told to do so.
+    refused = debian.run("touchstone", "check-config", f"/{CONFIGURATION}", check=False)
+    assert "`runuser -u touchstone -- …`" in refused.stderr and "chown" not in refused.stderr
     checked = debian.run("runuser", "-u", "touchstone", "--", "touchstone", "check-config", f"/{CONFIGURATION}")
     assert f"/{CONFIGURATION}: ok" in checked.stdout
 

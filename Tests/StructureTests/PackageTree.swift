@@ -31,7 +31,8 @@ enum PackageTree {
     return ArrowGraph(
       arrows: try targets.reduce(into: [:]) { arrows, target in
         let granted = Set(target.dependencies.map(\.name))
-        let other = try imports(of: target).subtracting(granted)
+        // Each file sees the standard library. Only its SPI needs an import.
+        let other = try imports(of: target).subtracting(granted).subtracting(["Swift"])
         arrows[target.path] = Set(granted.map { paths[$0] ?? "Packages/\($0)" } + other.map { "Modules/\($0)" })
       })
   }

@@ -54,6 +54,8 @@ public func CFGetTypeID(_ value: CFTypeRef!) -> CFTypeID {
   switch value {
   case is SecKey: SecKeyGetTypeID()
   case is SecAccessControl: SecAccessControlGetTypeID()
+  case is SecCertificate: SecCertificateGetTypeID()
+  case is SecIdentity: SecIdentityGetTypeID()
   default: 0
   }
 }

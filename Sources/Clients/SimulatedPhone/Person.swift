@@ -45,7 +45,7 @@ extension SimulatedPhone {
     public var script: [PersonAction]
     /// Done at every prompt of the sensor once the script has ended; `nil`: nothing.
     public var habitAtSensor: PersonAction?
-    /// Done at every request for the passcode once the script has ended; `nil`: nothing.
+    /// Done at every request for the passcode once the script has ended; `nil`: as without a sensor.
     public var habitAtPasscode: PersonAction?
     /// Done at every prompt whose sensor has given up, once the script has ended; `nil`: nothing.
     public var habitWithoutSensor: PersonAction?
@@ -85,7 +85,8 @@ extension SimulatedPhone.Person {
 
   private func habit(at prompt: SimulatedPhone.Prompt) -> SimulatedPhone.PersonAction? {
     switch prompt.sheet {
-    case .passcode: habitAtPasscode
+    // Without a habit of typing the passcode, its request is one more prompt at which no sensor helps.
+    case .passcode: habitAtPasscode ?? habitWithoutSensor
     case .touchID, .faceID: prompt.isSensing ? habitAtSensor : habitWithoutSensor
     }
   }

@@ -9,6 +9,8 @@ extension PhoneState {
   struct Evaluation: Sendable {
     let id: Phone.EvaluationID
     let request: Phone.EvaluationRequest
+    /// The factors that end it: the policy's, and on iOS 8 the passcode, if biometrics were locked when it began.
+    let factors: Set<Phone.Factor>
     var failures = 0
     /// The person chose the passcode.
     var isPasscodeChosen = false
@@ -35,7 +37,8 @@ extension PhoneState {
     let replaced = evaluation.map { _ in end(.failure(.systemCancel)) }
     evaluationsBegun += 1
     let id = Phone.EvaluationID(number: evaluationsBegun)
-    evaluation = Evaluation(id: id, request: request)
+    let factors = request.policy.factors.union(promptsForLock ? [.passcode] : [])
+    evaluation = Evaluation(id: id, request: request, factors: factors)
     return .open(id, replacing: replaced)
   }
 
@@ -63,7 +66,7 @@ extension PhoneState {
     case .tapCancel: return .ended(end(.failure(.userCancel)))
     case .pressHome, .lockScreen, .leaveApp, .takeCall: return .ended(end(.failure(.systemCancel)))
     case .tapFallback:
-      guard evaluation.request.policy.factors.contains(.passcode) else { return .ended(end(.failure(.userFallback))) }
+      guard evaluation.factors.contains(.passcode) else { return .ended(end(.failure(.userFallback))) }
       self.evaluation?.isPasscodeChosen = true
     case .present(let presentation):
       switch authenticate(presentation, for: evaluation.request.application, at: now) {
@@ -100,10 +103,10 @@ extension PhoneState {
     let request = evaluation.request
     if let obstacle = obstacle(to: request.policy, for: request.application) { return .over(obstacle) }
     let sensorObstacle = sensorObstacle(for: request.application)
-    guard request.policy.factors.contains(.passcode) else {
+    guard evaluation.factors.contains(.passcode) else {
       return sensorObstacle.map(Stage.over) ?? .sensor(isSensing: hasAttemptsLeft(evaluation))
     }
-    let usesSensor = request.policy.factors.contains(.biometry) && sensorObstacle == nil
+    let usesSensor = evaluation.factors.contains(.biometry) && sensorObstacle == nil
     if usesSensor, !evaluation.isPasscodeChosen, hasAttemptsLeft(evaluation) { return .sensor(isSensing: true) }
     return attempts.isPasscodeLocked(at: now) ? .over(.authenticationFailed) : .passcode
   }
@@ -116,7 +119,7 @@ extension PhoneState {
   /// may follow, only the prompt changes.
   private mutating func endAfterFailure(_ failure: Phone.Failure, of factor: Phone.Factor) -> Ending? {
     guard let evaluation, factor == .biometry, biometryType == .touchID, !hasAttemptsLeft(evaluation),
-      !evaluation.request.policy.factors.contains(.passcode)
+      !evaluation.factors.contains(.passcode)
     else { return nil }
     return end(.failure(failure))
   }
@@ -132,7 +135,7 @@ extension PhoneState {
     for evaluation: Evaluation, on sheet: Phone.Prompt.Sheet, isSensing: Bool
   ) -> Phone.Prompt {
     let request = evaluation.request
-    let offersPasscode = request.policy.factors.contains(.passcode)
+    let offersPasscode = evaluation.factors.contains(.passcode)
     let fallbackTitle = request.fallbackTitle ?? (offersPasscode ? "Enter Passcode" : "Enter Password")
     let cancelTitle = osVersion >= .withCancelTitle ? request.cancelTitle : nil
     return Phone.Prompt(

@@ -104,6 +104,9 @@ extension PhoneState {
   /// Before iOS 9 the phone does not report it to apps.
   private var reportsLockout: Bool { osVersion >= .withDeviceOwner }
 
+  /// iOS 8: after the fifth wrong finger the next evaluation begins with the passcode, which opens the lock.
+  var promptsForLock: Bool { attempts.isBiometryLockedOut && !reportsLockout }
+
   /// `canEvaluatePolicy`: `nil` if the policy can be evaluated.
   func obstacle(to policy: Phone.Policy, for application: String?) -> Phone.Failure? {
     switch policy {

@@ -2,6 +2,7 @@
 
 package import ArgumentParser
 internal import Glibc
+internal import TerminalText
 
 package enum Program {
   /// The first line of the file VERSION, which the build embeds.
@@ -38,7 +39,9 @@ package enum Program {
   /// Prints what ArgumentParser says of the error, for which a request for help counts too, and ends the process.
   private static func end(_ root: any ParsableCommand.Type, _ error: any Error) -> Never {
     let code = root.exitCode(for: error)
-    let message = root.fullMessage(for: error)
+    // It quotes arguments.
+    let lines = root.fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
+    let message = lines.map { printable(String($0)) }.joined(separator: "\n")
     if !message.isEmpty {
       write(message + "\n", to: code.isSuccess ? STDOUT_FILENO : STDERR_FILENO)
     }

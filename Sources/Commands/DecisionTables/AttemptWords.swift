@@ -5,6 +5,8 @@ import TouchstonePolicy
 enum RowAttempt: Sendable {
   /// `canEvaluatePolicy`.
   case canEvaluate
+  /// Whether the person can log in, by the device's last report.
+  case diagnose
   /// An attempt that is decided at once.
   case submit(Attempt)
   /// A passcode or a gesture from its admission to its verdict.
@@ -20,7 +22,7 @@ enum RowAttempt: Sendable {
   case token(TokenAttempt)
 
   static let vocabulary = [
-    "can_evaluate", "right biometry", "wrong biometry", "right device_owner", "right profile_touch_id",
+    "can_evaluate", "diagnose", "right biometry", "wrong biometry", "right device_owner", "right profile_touch_id",
     "right passkey",
     "right passcode", "wrong gesture", "primary 4m old", "primary 31s ahead", "report -8", "report unknown",
     "admit passcode #1", "settle #1 right", "settle #1 wrong",
@@ -42,6 +44,7 @@ enum RowAttempt: Sendable {
     let phrase = phrases[0]
     switch phrase.words {
     case ["can_evaluate"]: self = .canEvaluate
+    case ["diagnose"]: self = .diagnose
     case ["right", "profile_touch_id"]: self = .submit(.profileTouchID(isValid: true))
     case ["wrong", "profile_touch_id"]: self = .submit(.profileTouchID(isValid: false))
     default: self = try Self.read(phrase)

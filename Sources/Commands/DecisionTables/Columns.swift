@@ -48,6 +48,10 @@ enum ExpectedColumn: String, CaseIterable {
   case gesture
   /// The domain state to record.
   case baseline
+  /// A diagnosis's obstacles, each with its factors: "BIOMETRY_LOCKOUT biometry".
+  case why
+  /// What would end them, each once.
+  case helps
 }
 
 /// A table's columns, by their places.

@@ -21,6 +21,16 @@ struct Expectation: Sendable {
       var factors: [String] = []
       for phrase in phrases { factors.append(try phrase.factor(phrase.text).settingName) }
       return factors.joined(separator: ", ")
+    case .why:
+      var obstacles: [String] = []
+      for phrase in phrases { obstacles.append(try phrase.obstacle().words) }
+      return obstacles.joined(separator: ", ")
+    case .helps:
+      var remedies: [String] = []
+      for phrase in phrases {
+        remedies.append(try phrase.one(of: LoginObstacle.Remedy.allCases.map(\.rawValue), "remedy"))
+      }
+      return remedies.joined(separator: ", ")
     case .device: return try BiometryStanding(expected: phrases).words
     case .evaluation: return try EvaluationStanding(expected: phrases).words
     case .passcode, .gesture: return try SecretStanding(expected: phrases).words(at: SecretStanding.start)
@@ -43,12 +53,24 @@ struct Expectation: Sendable {
     case .baseline:
       guard phrase.words.count == 2 else { throw phrase.error("a baseline is a state and a major version: \"B 9\"") }
       return "\(phrase.words[0]) \(try phrase.number(phrase.words[1]))"
-    case .next, .device, .evaluation, .passcode, .gesture: return phrase.text
+    case .next, .device, .evaluation, .passcode, .gesture, .why, .helps: return phrase.text
     }
   }
 }
 
 extension Phrase {
+  /// "BIOMETRY_LOCKOUT biometry + device_owner".
+  fileprivate func obstacle() throws(TableError) -> LoginObstacle {
+    guard let cause = LoginObstacle.Cause(rawValue: words[0]) else {
+      throw unknown("cause", vocabulary: LoginObstacle.Cause.allCases.map(\.rawValue))
+    }
+    var factors: [Factor] = []
+    if words.count > 1 {
+      for word in try list(from: 1) { factors.append(try factor(word)) }
+    }
+    return LoginObstacle(factors: factors, cause: cause)
+  }
+
   fileprivate var text: String { words.joined(separator: " ") }
 
   fileprivate func one(of known: [String], _ kind: String) throws(TableError) -> String {

@@ -116,6 +116,8 @@ extension DecisionRow {
         posture: posture, binding: standing.account.binding, device: standing.device,
         profile: standing.account.profile, now: standing.now
       ).1
+    case .diagnose:
+      return policy.explain(diagnosisFacts(standing)).1
     case .submit(let attempt):
       return policy.explainAttempt(AttemptFacts(facts, attempt: attempt)).1
     case .primary(let login):

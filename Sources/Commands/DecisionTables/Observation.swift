@@ -17,6 +17,7 @@ struct Observation {
   var evaluation: EvaluationStanding?
   var secrets: [Factor: SecretStanding] = [:]
   var baseline: DomainStateBaseline?
+  var obstacles: [LoginObstacle] = []
 
   init(outcome: String) {
     self.outcome = outcome
@@ -30,6 +31,13 @@ struct Observation {
     left = preflight.biometryAttemptsLeft
     change = preflight.domainState
     retryAfter = preflight.denial?.retryAfter
+  }
+
+  init(_ diagnosis: LoginDiagnosis, at now: UnixTime) {
+    outcome = diagnosis.answer.word
+    next = diagnosis.factors
+    obstacles = diagnosis.obstacles
+    retryAfter = obstacles.compactMap(\.until).min().map { $0 - now }
   }
 
   init(_ denial: Denial) {
@@ -53,6 +61,10 @@ struct Observation {
     baseline = decision.baseline
   }
 
+  private static func each(_ remedies: [LoginObstacle.Remedy]) -> [LoginObstacle.Remedy] {
+    remedies.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+  }
+
   /// In the notation that `Expectation` reads.
   func text(of column: ExpectedColumn, at now: UnixTime) -> String {
     switch column {
@@ -70,6 +82,8 @@ struct Observation {
     case .passcode: secrets[.passcode]?.words(at: now) ?? ""
     case .gesture: secrets[.gesture]?.words(at: now) ?? ""
     case .baseline: baseline?.words ?? ""
+    case .why: obstacles.map(\.words).joined(separator: ", ")
+    case .helps: Self.each(obstacles.flatMap(\.remedies)).map(\.rawValue).joined(separator: ", ")
     }
   }
 }
@@ -79,6 +93,9 @@ enum OutcomeWord {
   /// `can_evaluate`, `begin_binding`.
   static let yes = "YES"
   static let denied = "DENIED"
+  /// `diagnose`, besides `yes`.
+  static let no = "NO"
+  static let unknown = "UNKNOWN"
   /// `admit`.
   static let verify = "VERIFY"
   static let wait = "WAIT"
@@ -108,13 +125,30 @@ enum OutcomeWord {
   /// The outcomes that a row may expect.
   static let expectable =
     Outcome.allCases.map(\.word) + [
-      yes, denied, verify, wait, accepted, refused, authorityRequired, noDomainState, tokenOfAnother,
+      yes, no, unknown, denied, verify, wait, accepted, refused, authorityRequired, noDomainState, tokenOfAnother,
       tokenByBiometrics, tokenTooOld, primaryTooOld, primaryInFuture, bound, replaced, boundToAnother, tooManyBindings,
       active, inactive, consumed,
     ] + TokenRefusal.allCases.map(\.rawValue)
 }
 
 // MARK: The protocol's words
+
+extension LoginDiagnosis.Answer {
+  var word: String {
+    switch self {
+    case .yes: OutcomeWord.yes
+    case .no: OutcomeWord.no
+    case .unknown: OutcomeWord.unknown
+    }
+  }
+}
+
+extension LoginObstacle {
+  /// "BIOMETRY_LOCKOUT biometry + device_owner".
+  var words: String {
+    factors.isEmpty ? cause.rawValue : "\(cause.rawValue) \(factors.map(\.settingName).joined(separator: " + "))"
+  }
+}
 
 extension Outcome {
   var word: String {

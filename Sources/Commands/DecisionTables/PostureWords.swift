@@ -58,6 +58,7 @@ extension DevicePosture {
 
 extension Platform {
   static let words: [(String, Platform)] = [
-    ("iOS", .iOS), ("iPadOS", .iPadOS), ("macOS", .macOS), ("android", .android), ("web", .web),
+    ("iOS", .iOS), ("iPadOS", .iPadOS), ("macOS", .macOS), ("visionOS", .visionOS), ("android", .android),
+    ("web", .web),
   ]
 }

@@ -38,6 +38,8 @@ extension DecisionRow {
         policy.preflight(
           posture: posture, binding: standing.account.binding, device: standing.device,
           profile: standing.account.profile, now: standing.now))
+    case .diagnose:
+      return Observation(policy.diagnose(diagnosisFacts(standing)), at: standing.now)
     case .submit(let attempt):
       return decide(attempt, &standing)
     case .secret(let factor, let isRight):
@@ -116,6 +118,25 @@ extension DecisionRow {
       observation.secrets[factor] = secret
     }
     return observation
+  }
+
+  /// The row's posture is the last report.
+  func diagnosisFacts(_ standing: Standing) -> DiagnosisFacts {
+    let binding = standing.account.binding.flatMap { $0.scope == .device ? $0 : nil }
+    let report: DiagnosisFacts.Report? =
+      if binding == nil || standing.report == .none {
+        nil
+      } else if binding?.holdsPasskey == true {
+        .present(posture)
+      } else {
+        .last(
+          posture,
+          standing.report == .complete ? .compare(baseline: binding?.baseline, posture: posture) : nil,
+          at: standing.now)
+      }
+    return DiagnosisFacts(
+      binding: binding, report: report, device: standing.device, profile: standing.account.profile,
+      passkeys: standing.account.passkeys, now: standing.now)
   }
 
   /// If no binding exists, an attempt is one of a profile without a device.

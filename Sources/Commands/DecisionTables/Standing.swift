@@ -11,6 +11,8 @@ struct Standing {
     var profile = ProfileStanding.none
     /// The counts of attempts at an old secret that is not set: by passcode or gesture.
     var countsOfName: [Factor: SecretStanding] = [:]
+    /// Passkeys beside the binding.
+    var passkeys: [BindingStanding] = []
 
     /// The default of a table: an active binding with a key of the enrolled fingers, completed on this phone under the
     /// domain state "A".
@@ -35,6 +37,15 @@ struct Standing {
   var token = TokenRow.asIssued
   /// The application's configuration serves passkeys (R46).
   var servesPasskeys = false
+  var report = LastReport.complete
+
+  /// What is stored of the device's last report.
+  enum LastReport {
+    case complete
+    case withoutVerdict
+    case none
+  }
+
   /// By the table's numbers.
   var admissions: [UInt32: Admission] = [:]
 

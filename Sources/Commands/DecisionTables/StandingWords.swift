@@ -13,7 +13,8 @@ enum StandingWords {
     "then", "failures 4", "locked", "not locked", "no binding", "profile alone", "bearer", "bearer found", "active",
     "revoked",
     "keys biometry_current_set + device_passcode", "level tee", "level device_passcode tee", "app listed", "no keys",
-    "profile_touch_id", "passkey", "passkey device_bound", "passkeys served", "baseline A", "baseline A 9",
+    "profile_touch_id", "passkey", "passkey device_bound", "passkeys served", "other passkey",
+    "other passkey device_bound", "never seen", "verdict unknown", "baseline A", "baseline A 9",
     "bound_on android",
     "no baseline", "new evaluation", "evaluation failures 2", "evaluation device_owner_failures 2", "finished",
     "biometry off", "biometry on", "prefers gesture", "prefers nothing", "account #2", "device #2", "evaluation #2",
@@ -97,6 +98,10 @@ enum StandingWords {
         standing.account.binding?.baseline = nil
         standing.account.binding?.platformFamily = nil
       }
+    case ["other", "passkey"]: { standing, _ in standing.addPasskey(isDeviceBound: false) }
+    case ["other", "passkey", "device_bound"]: { standing, _ in standing.addPasskey(isDeviceBound: true) }
+    case ["never", "seen"]: { standing, _ in standing.report = .none }
+    case ["verdict", "unknown"]: { standing, _ in standing.report = .withoutVerdict }
     case ["passkey", "device_bound"]: { standing, _ in standing.account.binding?.isPasskeyDeviceBound = true }
     case ["no", "baseline"]: { standing, _ in standing.account.binding?.baseline = nil }
     default: nil
@@ -215,6 +220,15 @@ extension StandingWords {
 }
 
 extension Standing {
+  fileprivate mutating func addPasskey(isDeviceBound: Bool) {
+    servesPasskeys = true
+    var passkey = BindingStanding(
+      isActive: true, keyProtections: [], holdsProfileTouchID: false, baseline: nil, platformFamily: nil)
+    passkey.holdsPasskey = true
+    passkey.isPasskeyDeviceBound = isDeviceBound
+    account.passkeys.append(passkey)
+  }
+
   fileprivate mutating func set(_ factor: Factor, isOn: Bool) {
     self[secret: factor].isSet = true
     account.profile.settings.turn(factor, on: isOn)

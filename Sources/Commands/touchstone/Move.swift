@@ -1,5 +1,6 @@
 // `touchstone migrate --from sqlite --to postgresql`: moves a stopped service's state.
 
+internal import Glibc
 internal import TouchstoneServer
 internal import TouchstoneStore
 
@@ -25,9 +26,12 @@ struct Move {
     for (table, count) in move.counts.sorted(by: { $0.key < $1.key }) { printLine(counted(count, rowsOf: table)) }
     printLine("\(source): \(before.text)")
     printLine("\(target): \(move.events.text)")
+    printLine("Moved. Serve with --store, and with the same keys; \(source) is not served from any more.")
+    let keys = "\(source)/keys"
+    guard access(keys, F_OK) == 0 else { return }
     printLine(
-      "Moved. Serve with --store, and with the same keys; \(source) is not served from any more, and can go when there is a "
-        + "backup of the other.")
+      "KEEP \(keys): it may be the only copy of the keys, and no backup of \(target) has them. Copy it to where the service reads its keys "
+        + "(--keys), or export it (`touchstone keys export \(keys)`), before you remove \(source).")
   }
 
   func describe() throws(Failure) {

@@ -2,14 +2,16 @@
 
 internal import CommandProgram
 internal import Glibc
+internal import TerminalText
 
 /// Writes to stdout, for people and scripts. A pipe gets the line at once.
 func printLine(_ line: String) {
   Program.write(line + "\n", to: STDOUT_FILENO)
 }
 
+/// What a line quotes may be a stranger's, such as a file's name: it moves no cursor and turns no text.
 func printError(_ line: String) {
-  Program.write(line + "\n", to: STDERR_FILENO)
+  Program.write(printable(line) + "\n", to: STDERR_FILENO)
 }
 
 /// "1 row", "2 rows".

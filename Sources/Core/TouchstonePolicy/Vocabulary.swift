@@ -92,13 +92,14 @@ public enum DomainStateVerdict: UInt8, Sendable, Hashable, CaseIterable {
   case changedWithOS
 }
 
-/// The platform that a device reports. Versions are compared only for iOS and iPadOS (R2).
+/// The platform that a device reports. Versions are compared for iOS and iPadOS, and with a minimum of its own for visionOS (R2).
 public enum Platform: UInt8, Sendable, Hashable, CaseIterable {
   case iOS = 1
   case iPadOS
   case macOS
   case android
   case web
+  case visionOS
 }
 
 /// Platforms that one app may report for one device. An iPad reports "iOS" before iPadOS 13, and later, too, if the app
@@ -109,6 +110,7 @@ public enum PlatformFamily: UInt8, Sendable, Hashable, CaseIterable {
   case macOS
   case android
   case web
+  case visionOS
 }
 
 extension Platform {
@@ -118,6 +120,20 @@ extension Platform {
     case .macOS: .macOS
     case .android: .android
     case .web: .web
+    case .visionOS: .visionOS
+    }
+  }
+}
+
+extension PlatformFamily {
+  /// One of the family's platforms. All of them have a domain state, or none has.
+  public var platform: Platform {
+    switch self {
+    case .iOS: .iOS
+    case .macOS: .macOS
+    case .android: .android
+    case .web: .web
+    case .visionOS: .visionOS
     }
   }
 }

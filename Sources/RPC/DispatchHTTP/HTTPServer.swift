@@ -89,7 +89,7 @@ package struct HTTPServerConfiguration: Sendable {
   package var unixTime: @Sendable () -> Int64 = { Int64(time(nil)) }
   /// A client did not get through the TLS handshake: its address, and why, never in the client's words. Runs on the event loop, as
   /// often as clients like to fail: it must not block, and its owner limits what it writes.
-  package var onHandshakeFailure: (@Sendable (_ client: SocketAddress, _ reason: String) -> Void)?
+  package var onHandshakeFailure: (@Sendable (_ client: SocketAddress, _ failure: RPCHandshakeFailure) -> Void)?
   /// A connection could not be accepted, because the process or the machine has no free descriptors or memory. As above.
   package var onOutOfDescriptors: (@Sendable () -> Void)?
 

@@ -37,6 +37,9 @@ package final class Console: Sendable {
   let methods: MethodTable
   let loop: ConsoleLoop
   let ids: SessionIDs
+  let browsers: BrowserProofs
+  /// `nil`: browsers reach the console by the address that it serves.
+  let url: ConsoleURL?
   let passwords: PasswordChecks
   let state: Mutex<State>
   let clock: ServiceEnvironment.Clock
@@ -44,17 +47,20 @@ package final class Console: Sendable {
 
   /// - Parameters:
   ///   - eventLoop: an index of the service's event loops, which no other calls use.
-  ///   - secrets: verifies passwords.
+  ///   - url: the console's in browsers, if a proxy gives it another one.
+  ///   - secrets: verifies passwords, and nothing else.
   ///   - health: reads the state of this process and its store.
   package init(
     _ settings: ConsoleSettings, service: TouchstoneService, eventLoop: Int, ids: SessionIDs,
-    secrets: any SecretExecutor, clock: @escaping ServiceEnvironment.Clock,
+    browsers: BrowserProofs, url: ConsoleURL?, secrets: any SecretExecutor, clock: @escaping ServiceEnvironment.Clock,
     health: @escaping @Sendable () async -> ConsoleHealth
   ) {
     self.service = service
     methods = service.methods
     loop = ConsoleLoop(index: eventLoop)
     self.ids = ids
+    self.browsers = browsers
+    self.url = url
     passwords = PasswordChecks(executor: secrets)
     state = Mutex(
       State(
@@ -71,7 +77,6 @@ package final class Console: Sendable {
       if let before = state.operators {
         let ended = before.namesEnded(by: operators ?? OperatorRegister([]))
         state.sessions.end(of: ended)
-        for name in ended { state.signIns.forget(SignInGuard.key(of: name)) }
       }
       state.operators = operators
       state.policies = settings.policies

@@ -68,10 +68,13 @@ final class PolicyBook: Sendable {
   private let entries: [String: Entry]
   private let passcodeLadder: Ladder
   private let gestureLadder: Ladder
+  /// The policy of a diagnosis that names none.
+  let usual: String?
 
   init(_ policies: [EvaluationPolicy], _ metrics: any MetricsFactory) {
     let named = Dictionary(policies.map { ($0.name, $0) }) { _, last in last }
     entries = named.mapValues { Entry($0, metrics) }
+    usual = policies.usual?.name
     passcodeLadder = .strictest(of: named.values, for: .passcode)
     gestureLadder = .strictest(of: named.values, for: .gesture)
   }

@@ -175,8 +175,8 @@ public final class TouchstoneService: Sendable {
 
   /// Called by the server after a failed TLS handshake. It is logged and, if the service requests client certificates, becomes
   /// an event like a refused call. Both are throttled.
-  public func handshakeFailed(from client: SocketAddress, reason: String, asksForCertificate: Bool) {
-    access.handshakeFailed(from: client, reason: reason, asksForCertificate: asksForCertificate)
+  public func handshakeFailed(from client: SocketAddress, _ failure: RPCHandshakeFailure) {
+    access.handshakeFailed(from: client, failure)
   }
 
   // MARK: Operators

@@ -1,4 +1,4 @@
-// The store for many machines: PostgreSQL, or a distributed engine with its protocol.
+// The store for many machines: PostgreSQL.
 
 internal import DispatchPool
 internal import Synchronization
@@ -55,7 +55,6 @@ public final class PostgresStore: Store {
     self.lineage = lineage
     signer = AccountSigner(review: accounts)
     self.options = options
-    let hasOneLog = server.hasOneLog
     let succession = server.hasTimelines ? Succession() : nil
     func lane(_ configuration: ConnectionLane.Configuration) -> ConnectionLane {
       var configuration = configuration
@@ -78,10 +77,9 @@ public final class PostgresStore: Store {
     let flushing: @Sendable () -> StatementCall = { [clock = options.clock] in
       .flushing(expiresAt: clock() + Committer.markLifetime)
     }
-    // If each machine has its own log, each commit waits for its own fsync.
     writes = shortLane(
       options.writeConnections, depth: options.commitDepth, kept: options.writeConnections,
-      prepared: Statement.ofWrites, setup: [SessionSetup.shortLockWaits], flushing: hasOneLog ? flushing : nil)
+      prepared: Statement.ofWrites, setup: [SessionSetup.shortLockWaits], flushing: flushing)
     waits = shortLane(options.waitConnections, depth: 1, kept: 0, prepared: Statement.ofWrites)
     // One round at a time. Its statements take milliseconds, so a peer that vanished is found as soon as on the short lanes: all
     // lists wait for the round.
@@ -101,7 +99,7 @@ public final class PostgresStore: Store {
     clock = options.clock
     bindingReader = BindingReader(reads: reads, batches: options.readBatches)
     committer = Committer(
-      writes: writes, waits: waits, lineage: lineage, batches: hasOneLog ? options.commitBatches : nil, clock: clock,
+      writes: writes, waits: waits, lineage: lineage, batches: options.commitBatches, clock: clock,
       observer: options.observer)
     sealer = EventSealer(lane: seals, options: options, signal: eventSignal)
     events = EventReader(lists: lists)
@@ -347,8 +345,7 @@ public final class PostgresStore: Store {
     }
   }
 
-  /// Lists the machines that are connected to the database under this role. Engines without PostgreSQL's view of its sessions
-  /// refuse it.
+  /// Lists the machines that are connected to the database under this role.
   package func clients(completion: @escaping Completion<[StoreClient]>) {
     list(completion) { [reads] () throws(PostgresError) in try await ServerInspection.clients(on: reads) }
   }

@@ -154,14 +154,14 @@ class Maker:
         self.root = certificate(self._root_name, self._root_name, self._root_key, self._root_key, is_authority=True)
         self.keystore = self.keystore_with()
 
-    def keystore_with(self, *extensions, days=3650):
-        """The phone's certificate, with more in it, or over in so many days."""
+    def keystore_with(self, *extensions, days=3650, is_authority=True):
+        """The phone's certificate, with more in it, over in so many days, or not said to be an authority's."""
         return certificate(
             self.keystore_name,
             self._root_name,
             self.keystore_key,
             self._root_key,
-            is_authority=True,
+            is_authority=is_authority,
             extensions=extensions,
             days=days,
         )

@@ -8,17 +8,21 @@ import subprocess
 import time
 from pathlib import Path
 
+from .addresses import own_host
+
 MODULES = Path("/usr/lib/apache2/modules")
 PROGRAM = shutil.which("apache2", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 #: What Debian's packages apache2-bin and libapache2-mod-auth-openidc bring.
 IS_INSTALLED = PROGRAM is not None and (MODULES / "mod_auth_openidc.so").exists()
 
 START_SECONDS = 30
+#: Of a host of its own.
+PORT = 8080
 
 CONFIGURATION = """\
 ServerRoot {directory}
 ServerName localhost
-Listen 127.0.0.1:{port}
+Listen {host}:{port}
 PidFile {directory}/apache.pid
 ErrorLog {directory}/error.log
 DefaultRuntimeDir {directory}
@@ -43,13 +47,13 @@ DocumentRoot {directory}/public
 
 @contextlib.contextmanager
 def serving(directory, keys, authority, audience):
-    """Its port. As a user without rights, if the tests have them. `directory`: one that this user reaches."""
+    """Its address. As a user without rights, if the tests have them. `directory`: one that this user reaches."""
     (directory / "public").mkdir()
     (directory / "public" / "index.txt").write_text("secret\n")
     shutil.copy(authority.file, directory / "authority.pem")
-    port = _free_port()
+    host = own_host()
     (directory / "apache.conf").write_text(
-        CONFIGURATION.format(directory=directory, port=port, modules=MODULES, keys=keys, audience=audience)
+        CONFIGURATION.format(directory=directory, host=host, port=PORT, modules=MODULES, keys=keys, audience=audience)
     )
     options = {}
     if os.geteuid() == 0:
@@ -63,24 +67,19 @@ def serving(directory, keys, authority, audience):
         **options,
     )
     try:
-        _wait_for(port, process, directory)
-        yield port
+        _wait_for(host, process, directory)
+        yield f"{host}:{PORT}"
     finally:
         process.terminate()
         process.wait(START_SECONDS)
         process.stdout.close()
 
 
-def _free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
-
-
-def _wait_for(port, process, directory):
+def _wait_for(host, process, directory):
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and process.poll() is None:
         with contextlib.suppress(ConnectionError):
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            socket.create_connection((host, PORT), timeout=1).close()
             return
         time.sleep(0.05)
     process.kill()

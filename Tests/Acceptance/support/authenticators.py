@@ -99,11 +99,17 @@ class Model:
         return "fido-u2f", {"sig": self._sign(signed), "x5c": [der(self.certificate)]}
 
     def tpm(self, passkey, data, client_data_hash):
-        """A key on P-256, certified by the TPM's identity key (TPM 2.0 Library, part 2)."""
-        numbers = point(passkey.key)
-        area = struct.pack(">HHI", 0x0023, 0x000B, 0x00060472) + struct.pack(">H", 0)
-        area += struct.pack(">HHHH", 0x0010, 0x0010, 0x0003, 0x0010)
-        area += b"".join(struct.pack(">H", 32) + part for part in (numbers[1:33], numbers[33:]))
+        """A key that the TPM's identity key certifies (TPM 2.0 Library, part 2)."""
+        is_rsa = passkey.algorithm == -257
+        area = struct.pack(">HHIH", 0x0001 if is_rsa else 0x0023, 0x000B, 0x00060472, 0)
+        if is_rsa:
+            modulus = passkey.key.public_key().public_numbers().n.to_bytes(passkey.key.key_size // 8, "big")
+            area += struct.pack(">HHHIH", 0x0010, 0x0010, passkey.key.key_size, 0, len(modulus)) + modulus
+        else:
+            size = (passkey.key.key_size + 7) // 8
+            numbers = point(passkey.key)[1:]
+            area += struct.pack(">HHHH", 0x0010, 0x0010, {-7: 0x0003, -35: 0x0004}[passkey.algorithm], 0x0010)
+            area += b"".join(struct.pack(">H", size) + part for part in (numbers[:size], numbers[size:]))
         name = struct.pack(">H", 0x000B) + hashlib.sha256(area).digest()
         digest = hashlib.sha256(data + client_data_hash).digest()
         info = b"\xffTCG" + struct.pack(">HH", 0x8017, 0) + struct.pack(">H", 32) + digest + bytes(17 + 8)

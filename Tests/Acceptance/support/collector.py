@@ -13,25 +13,22 @@ SPAN_SECONDS = 30
 
 
 class Collector(trace_service_pb2_grpc.TraceServiceServicer):
-    """On a free port of this machine; on the port of an earlier one, if it is given. Over TLS with a certificate."""
+    """On a free port of this machine, or at the address that is given. Over TLS with a certificate."""
 
-    def __init__(self, *, port=0, certificate=None, rejected=0):
+    def __init__(self, *, address="127.0.0.1:0", certificate=None, rejected=0):
         self._rejected = rejected
         self._changed = threading.Condition()
         self._exports = []
         self._server = grpc.server(futures.ThreadPoolExecutor(2))
         trace_service_pb2_grpc.add_TraceServiceServicer_to_server(self, self._server)
-        address = f"127.0.0.1:{port}"
+        host = address.rpartition(":")[0]
         if certificate is None:
-            self.port = self._server.add_insecure_port(address)
+            port = self._server.add_insecure_port(address)
         else:
             pair = [(Path(certificate.key_file).read_bytes(), certificate.pem)]
-            self.port = self._server.add_secure_port(address, grpc.ssl_server_credentials(pair))
+            port = self._server.add_secure_port(address, grpc.ssl_server_credentials(pair))
+        self.endpoint = f"{host}:{port}"
         self._server.start()
-
-    @property
-    def endpoint(self):
-        return f"127.0.0.1:{self.port}"
 
     def Export(self, request, context):
         with self._changed:

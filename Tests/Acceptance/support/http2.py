@@ -57,12 +57,13 @@ class Client:
         self._flush()
         return self.answer(stream)
 
-    def answer(self, stream=1):
-        """Headers and trailers of the call's answer in one, once the service has ended it."""
+    def answer(self, stream=None):
+        """Headers and trailers of the call's answer in one, once the service has ended it; without `stream`, those of the first call that
+        it ends."""
         fields = {}
         while content := self._socket.recv(_READ_BYTES):
             for event in self._connection.receive_data(content):
-                if getattr(event, "stream_id", stream) != stream:
+                if stream is not None and getattr(event, "stream_id", stream) != stream:
                     continue
                 if isinstance(event, h2.events.ResponseReceived | h2.events.TrailersReceived):
                     fields |= {name.decode(): value.decode() for name, value in event.headers}

@@ -25,10 +25,11 @@ _PROTECTION = {
 class Phone:
     """An iPhone with Touch ID, an enrolled finger, and one key for each factor it was made with."""
 
-    def __init__(self, *factors):
+    def __init__(self, *factors, model="iPhone15,2"):
         self.device_id = f"phone-{uuid.uuid4()}"
         self.keys = {factor: new_key() for factor in factors or (BIOMETRY,)}
         self.platform = "ios"
+        self.model = model
         self.os_version = "17.4"
         self.biometry_type = types_pb2.BIOMETRY_TYPE_TOUCH_ID
         self.domain_state = os.urandom(32)
@@ -39,7 +40,7 @@ class Phone:
         posture = types_pb2.DevicePosture(
             platform=self.platform,
             os_version=self.os_version,
-            device_model="iPhone15,2",
+            device_model=self.model,
             biometry_type=self.biometry_type,
             biometry_available=True,
             biometry_enrolled=True,

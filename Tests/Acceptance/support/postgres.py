@@ -13,14 +13,16 @@ writing end any more, however pytest ended.
 import datetime
 import os
 import pwd
-import random
 import re
 import shutil
 import subprocess
 import tempfile
+import time
 import uuid
 from pathlib import Path
 from urllib.parse import quote, urlencode
+
+from .addresses import own_host
 
 USER = "touchstone"
 PORT = 5432
@@ -51,8 +53,8 @@ class PostgresServer:
         self._fsync = fsync
         # A socket's path has at most 107 bytes: not in TMPDIR, which may be long.
         self.directory = Path(tempfile.mkdtemp(prefix="touchstone-pg-", dir="/tmp"))
-        # An address of its own among the 16 million of the loopback network: nobody takes its port while it is down.
-        self.address = ".".join(["127", *(str(random.randint(1, 254)) for _ in range(3))])
+        # Nobody takes its port while it is down.
+        self.address = own_host()
         self._keep_alive = self._start_watchdog()
         if os.geteuid() == 0:
             nobody = pwd.getpwnam("nobody")
@@ -154,6 +156,13 @@ class PostgresServer:
             "psql", "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "-v", "ON_ERROR_STOP=1", "-c", sql, uri
         )
         return output.splitlines()
+
+    def await_answer(self, sql, rows, database="postgres"):
+        """Until the statement answers these rows."""
+        deadline = time.monotonic() + _PROGRAM_SECONDS
+        while (found := self.execute(sql, database)) != rows:
+            assert time.monotonic() < deadline, (sql, found)
+            time.sleep(0.01)
 
     def await_waiting_commits(self):
         """Until a commit waits for a standby that is not there: the checkpointer takes that setting in its own time."""

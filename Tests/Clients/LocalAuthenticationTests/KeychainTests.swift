@@ -282,6 +282,20 @@ struct KeychainTests {
     return (item as! SecKey)
   }
 
+  @Test("Code that looks for certificates and identities compiles, and finds none")
+  func certificates() throws {
+    try run(on: .withThumb(person: .absent)) {
+      for itemClass in [kSecClassCertificate, kSecClassIdentity] {
+        let query: [CFString: Any] = [kSecClass: itemClass, kSecReturnRef: true]
+        var item: CFTypeRef?
+        #expect(SecItemCopyMatching(query as CFDictionary, &item) == errSecItemNotFound)
+        #expect(item as? SecCertificate == nil && item as? SecIdentity == nil)
+      }
+      let key: CFTypeRef = try makeKey()
+      #expect(![SecCertificateGetTypeID(), SecIdentityGetTypeID()].contains(CFGetTypeID(key)))
+    }
+  }
+
   private func sign(_ message: Data, with key: SecKey) throws -> Data {
     var error: Unmanaged<CFError>?
     guard

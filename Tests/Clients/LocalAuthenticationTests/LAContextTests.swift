@@ -2,6 +2,7 @@
 
 import LocalAuthentication
 import SimulatedPhone
+import TestSupport
 import Testing
 
 @Suite("LAContext")
@@ -179,7 +180,7 @@ struct LAContextTests {
   }
 
   @Test("An app need not hold on to a context: its evaluation does, and only until the reply", .timeLimit(.minutes(1)))
-  func lifetime() async {
+  func lifetime() async throws {
     let phone = SimulatedPhone.withThumb()
     weak var context: LAContext?
     let code: LAError.Code? = await withCheckedContinuation { continuation in
@@ -196,7 +197,7 @@ struct LAContextTests {
     }
     #expect(code == nil)
     // The reply's closure is let go of after it was called, on a thread of the phone's.
-    while context != nil { await Task.yield() }
+    try await eventually { context == nil }
   }
 
   @Test("Whether it ends or is invalidated first, every evaluation is replied to once")

@@ -70,6 +70,12 @@ struct EvaluationTests {
     Dialogue(
       "Locked before iOS 9: no code of its own", .biometrics, failuresBefore: 4, on: .init(8),
       [(wrong, .failed(.authenticationFailed))]),
+    Dialogue(
+      "Locked before iOS 9: the next one begins with the passcode", .biometrics, failuresBefore: 5, on: .init(8, 4),
+      [(right, .nothing), (.tapFallback, .nothing), (typesWrong, .passcode), (typesRight, .succeeded(.passcode))]),
+    Dialogue(
+      "Locked before iOS 9: the passcode may be refused", .biometrics, failuresBefore: 5, on: .init(8),
+      [(.tapCancel, .failed(.userCancel))]),
     Dialogue("Cancel", .biometrics, [(.tapCancel, .failed(.userCancel))]),
     Dialogue("Another app comes to the front", .biometrics, [(.leaveApp, .failed(.systemCancel))]),
     Dialogue("The home button", .biometrics, [(wrong, .sensor(fallback: true)), (.pressHome, .failed(.systemCancel))]),

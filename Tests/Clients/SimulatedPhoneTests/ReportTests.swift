@@ -68,11 +68,6 @@ struct ReportTests {
     if let failure = condition.deviceOwner { #expect(await phone.evaluate(.deviceOwner) == .failure(failure)) }
   }
 
-  @Test("A locked phone before iOS 9 takes the evaluation and fails it at once")
-  func silentLock() async {
-    #expect(await Self.locked(.owned(.init(8))).evaluate(.biometrics) == .failure(.authenticationFailed))
-  }
-
   @Test("Asking changes nothing, also while a prompt is up")
   func asking() {
     let phone = Phone.owned()

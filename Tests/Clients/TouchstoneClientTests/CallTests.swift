@@ -143,7 +143,7 @@ import Testing
     let first = Task { await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "1") } }
     await begun.next()
     let second = Task { await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "2") } }
-    while client.statistics.connections.waiting == 0 { await Task.yield() }
+    try await eventually { client.statistics.connections.waiting > 0 }
     second.cancel()
     #expect(await second.value?.code == .cancelled)
     first.cancel()

@@ -19,9 +19,9 @@ import Testing
       })
     let client = TouchstoneClient(target: service.target, connections: connections)
     try await withThrowingTaskGroup { group in
-      while client.statistics.connections.serving < connections {
+      try await eventually {
         client.channel.connect()
-        await Task.yield()
+        return client.statistics.connections.serving >= connections
       }
       for _ in 0..<6 { group.addTask { try await client.bindingID(echoing: "b") } }
       var calls: [RPCServerCall] = []
@@ -80,7 +80,7 @@ import Testing
     async let answer = client.bindingID(echoing: "")
     let call = await begun.next()
     async let closed: Void = client.close(grace: .seconds(3_600))
-    while client.statistics.connections.goingAway == 0 { await Task.yield() }
+    try await eventually { client.statistics.connections.goingAway > 0 }
     let refused = await failure { () throws(TouchstoneError) in try await client.bindingID(echoing: "") }
     #expect(refused == TouchstoneError(code: .cancelled, message: "the channel is closed"))
     call.respond(try V1.GetBindingResponse(binding: V1.Binding(bindingID: "late")).encoded())

@@ -44,6 +44,34 @@ struct CBORTests {
     #expect(throws: ProofError(.malformedCBOR, detail)) { try CBORReader.read(Self.bytes(hexadecimal)) }
   }
 
+  /// CTAP 2.1 §8.
+  @Test(arguments: [
+    "a5010203262001215820000000000000000000000000000000000000000000000000000000000000000022", "a10102", "a0",
+    "a4010203262001613000", "a20120187f00", "1818", "190100", "1a00010000", "1b0000000100000000", "f5", "f820",
+  ]) func theCanonicalFormIsRead(_ hexadecimal: String) throws {
+    let bytes = Self.bytes(hexadecimal.hasPrefix("a501") ? hexadecimal + "40" : hexadecimal)
+    #expect(try CBORReader.read(bytes, as: .ctap2Canonical) == CBORReader.read(bytes))
+  }
+
+  @Test(arguments: [
+    ("1817", "a number that is longer than it needs to be"), ("1900ff", "a number that is longer than it needs to be"),
+    ("1a0000ffff", "a number that is longer than it needs to be"),
+    ("580101", "a number that is longer than it needs to be"),
+    ("1b00000000ffffffff", "a number that is longer than it needs to be"),
+    ("b80101f5", "a number that is longer than it needs to be"), ("bf0102ff", "additional information 31"),
+    ("5f4101ff", "additional information 31"), ("9fff", "additional information 31"), ("c001", "a tag"),
+    ("f93c00", "a floating-point number"), ("a1f93c0001", "a floating-point number"),
+    ("a203260102", "a map's names are not in their order"), ("a220010102", "a map's names are not in their order"),
+    ("a20102010f", "a map has a key twice"), ("a26130006131", "it ends early"),
+    ("a1410102", "a map's name that is neither an integer nor a text"),
+    ("a1a0a0", "a map's name that is neither an integer nor a text"),
+    ("a10101a0", "1 bytes after its end"),
+  ]) func otherFormsAreRefusedWhereOneIsAskedFor(_ hexadecimal: String, _ detail: String) {
+    #expect(throws: ProofError(.malformedCBOR, detail)) {
+      try CBORReader.read(Self.bytes(hexadecimal), as: .ctap2Canonical)
+    }
+  }
+
   @Test func depthAndItemsAreBounded() throws {
     func nested(_ depth: Int) -> [UInt8] { [UInt8](repeating: 0x81, count: depth - 1) + [0] }
     #expect(throws: Never.self) { try CBORReader.read(nested(16)) }

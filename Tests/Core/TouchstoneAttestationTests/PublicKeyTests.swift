@@ -92,6 +92,57 @@ struct PublicKeyTests {
     }
   }
 
+  /// Ed25519 and Ed448: y of low order, and y that is not less than the prime; each with both signs of x.
+  @Test func pointsThatNoSignerHasAreRefused() {
+    func key(_ y: [UInt8]) -> [UInt8] {
+      let isLong = y.count == 57
+      let algorithm: [UInt8] = isLong ? [0x38, 0x34] : [0x27]
+      return [0xA4, 0x01, 0x01, 0x03] + algorithm + [0x20, isLong ? 0x07 : 0x06, 0x21] + Self.bytes(y)
+    }
+    func expect(_ reason: String, _ y: [UInt8]) {
+      for sign: UInt8 in [0, 0x80] {
+        var bytes = y
+        bytes[bytes.count - 1] |= sign
+        #expect(throws: ProofError(.malformedKey, reason)) { _ = try COSEKey(key(bytes)) }
+      }
+    }
+    func filled(_ first: UInt8, _ rest: UInt8, _ last: UInt8) -> [UInt8] {
+      [first] + [UInt8](repeating: rest, count: 30) + [last]
+    }
+    let lowOrder = [filled(0, 0, 0), filled(1, 0, 0), filled(0xEC, 0xFF, 0x7F), Self.orderOfEight]
+    for y in lowOrder { expect("a point of low order", y) }
+    for first: UInt8 in [0xED, 0xEE, 0xF0, 0xFF] {
+      expect("a point that is not encoded canonically", filled(first, 0xFF, 0x7F))
+    }
+    let prime448 = [UInt8](repeating: 0xFF, count: 28) + [0xFE] + [UInt8](repeating: 0xFF, count: 27) + [0]
+    expect("a point of low order", [UInt8](repeating: 0, count: 57))
+    expect("a point of low order", [0xFE] + prime448.dropFirst())
+    expect("a point that is not encoded canonically", prime448)
+    expect("a point that is not encoded canonically", prime448.dropLast() + [1])
+  }
+
+  private static let orderOfEight: [UInt8] = [
+    0x26, 0xE8, 0x95, 0x8F, 0xC2, 0xB2, 0x27, 0xB0, 0x45, 0xC3, 0xF4, 0x89, 0xF2, 0xEF, 0x98, 0xF0, 0xD5, 0xDF, 0xAC,
+    0x05,
+    0xD3, 0xC6, 0x33, 0x39, 0xB1, 0x38, 0x02, 0x88, 0x6D, 0x53, 0xFC, 0x05,
+  ]
+
+  @Test func anRSAModulusIsOdd() {
+    var bytes = Self.rsa(algorithm: [0x39, 0x01, 0x00], exponent: [0x01, 0x00, 0x01])
+    #expect(throws: Never.self) { _ = try COSEKey(bytes) }
+    // The modulus ends before the exponent's label, head and three bytes.
+    bytes[bytes.count - 6] = 0xFE
+    #expect(throws: ProofError(.malformedKey, "an RSA modulus that is even")) { _ = try COSEKey(bytes) }
+  }
+
+  @Test func aStoredKeyMayBeOfAnotherForm() throws {
+    let point = P256.Signing.PrivateKey().publicKey.x963Representation.dropFirst()
+    let canonical = Self.ellipticCurve(algorithm: [0x26], x: point.prefix(32), y: point.suffix(32))
+    let indefinite = [0xBF] + canonical.dropFirst() + [0xFF]
+    #expect(throws: ProofError.self) { _ = try COSEKey(indefinite) }
+    #expect(try COSEKey(indefinite, as: .wellFormed).p256Point == COSEKey(canonical).p256Point)
+  }
+
   /// Their cost is bounded, and what is not served says so.
   @Test(arguments: [
     // ML-DSA-65's number (2.16.840.1.101.3.4.3.18).

@@ -37,9 +37,7 @@ class Cluster:
         self.await_synchronous()
 
     def await_synchronous(self):
-        ask = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
-        while self.primary.execute(ask) != ["1"]:
-            pass
+        self.primary.await_answer("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'", ["1"])
 
     def uri(self, name):
         """Of both, of which one takes what is written."""

@@ -17,6 +17,7 @@ _VERSIONED = {
     "evaluations": "id",
     "tokens": "id",
 }
+_SESSIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'touchstone' AND datname = current_database()"
 
 
 class SQLiteSite:
@@ -151,17 +152,13 @@ class PostgresSite(SQLiteSite):
 
 def sessions(postgres, uri):
     """Of services and commands, on the database."""
-    [count] = postgres.execute(
-        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'touchstone' AND datname = current_database()", uri
-    )
+    [count] = postgres.execute(_SESSIONS, uri)
     return int(count)
 
 
 def await_end_of_sessions(postgres, uri):
     """What a killed process had sent may still be done, by sessions that do not know yet that it is gone."""
-    deadline = time.monotonic() + START_SECONDS
-    while sessions(postgres, uri) > 0:
-        assert time.monotonic() < deadline, "sessions of a killed process go on"
+    postgres.await_answer(_SESSIONS, ["0"], uri)
 
 
 def forget_claim(postgres, uri):

@@ -10,7 +10,7 @@ struct CallLedgerTests {
   }
 
   @Test(
-    "Whatever stands still, each call that was due is in exactly one class", arguments: 1...20 as ClosedRange<UInt64>)
+    "Whatever stands still, each call that was due is in exactly one class", arguments: seeds(ofAll: 20))
   func completeness(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     func stalls() -> [ClosedRange<Duration>] {

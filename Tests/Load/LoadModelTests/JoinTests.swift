@@ -22,7 +22,7 @@ struct JoinTests {
     \.callers,
   ]
 
-  @Test("All counts are sums, also of windows, statuses and targets", arguments: 1...4 as ClosedRange<UInt64>)
+  @Test("All counts are sums, also of windows, statuses and targets", arguments: seeds(ofAll: 4))
   func sums(seed: UInt64) throws {
     let runs = Self.runs(seed: seed)
     let joined = try LoadReport(joining: runs)
@@ -38,7 +38,7 @@ struct JoinTests {
     #expect(joined.maximum == runs.map(\.maximum).max())
   }
 
-  @Test("A window is added to the one that is closest in time", arguments: 1...4 as ClosedRange<UInt64>)
+  @Test("A window is added to the one that is closest in time", arguments: seeds(ofAll: 4))
   func windows(seed: UInt64) throws {
     let runs = Self.runs(seed: seed)
     let joined = try LoadReport(joining: runs)
@@ -109,7 +109,7 @@ struct HistogramEncodingTests {
     return histogram
   }
 
-  @Test("What is read counts as what was written", arguments: 1...30 as ClosedRange<UInt64>)
+  @Test("What is read counts as what was written", arguments: seeds(ofAll: 30))
   func roundTrip(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let histogram = Self.histogram(&generator)
@@ -121,7 +121,7 @@ struct HistogramEncodingTests {
     }
   }
 
-  @Test("Sums count every latency", arguments: 1...10 as ClosedRange<UInt64>)
+  @Test("Sums count every latency", arguments: seeds(ofAll: 10))
   func sums(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let (one, other) = (Self.histogram(&generator), Self.histogram(&generator))
@@ -131,7 +131,7 @@ struct HistogramEncodingTests {
     #expect(sum.encoded == readSum.encoded)
   }
 
-  @Test("Damaged texts are refused, and none ends the process", arguments: 1...20 as ClosedRange<UInt64>)
+  @Test("Damaged texts are refused, and none ends the process", arguments: seeds(ofAll: 20))
   func damage(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let text = Array(Self.histogram(&generator).encoded.utf8)

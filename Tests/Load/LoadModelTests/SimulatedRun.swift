@@ -31,7 +31,8 @@ struct SimulatedRun {
       let answer = Answer(
         at: Self.after(stalls, now + latency * Int.random(in: 1...3, using: &generator)), call: call,
         outcome: Self.outcome(using: &generator))
-      answers.insert(answer, at: answers.firstIndex { $0.at > answer.at } ?? answers.endIndex)
+      // From the end, because those of a stall all come at its end.
+      answers.insert(answer, at: answers.lastIndex { $0.at <= answer.at }.map { $0 + 1 } ?? 0)
     }
     func receive(until now: Duration) {
       while let answer = answers.first, answer.at <= now {

@@ -242,7 +242,7 @@ struct HTTPServerTests {
     var router = HTTPRouter()
     router.add("GET", "/held", maximumBodyBytes: 0) { _, exchange in held.put(exchange) }
     let server = HTTPServer(HTTPServerConfiguration())
-    let socket = try ListeningSocket(host: "127.0.0.1", port: 0)
+    let socket = try ListeningSocket(host: .ownLoopbackHost(), port: 0)
     server.add(socket, tls: nil, router: router)
     try server.begin()
     return (server, socket, held)
@@ -261,7 +261,7 @@ struct HTTPServerTests {
     let answer = await running.readToEnd()
     #expect(answer?.contains("Connection: close") == true && answer?.hasSuffix("held\n") == true)
     for await _ in ended {}
-    let again = try ListeningSocket(host: "127.0.0.1", port: socket.address.port)
+    let again = try ListeningSocket(host: socket.address.host, port: socket.address.port)
     #expect(again.address == socket.address)
   }
 

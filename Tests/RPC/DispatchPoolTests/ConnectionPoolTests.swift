@@ -1,6 +1,7 @@
 import Dispatch
 import DispatchPool
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct ConnectionPoolTests {
@@ -23,7 +24,7 @@ import Testing
     let pool = FakePeer(capacity: 1).pool(one)
     let first = try await pool.lease().get()
     async let second = pool.lease()
-    while pool.statistics.waiting == 0 { await Task.yield() }
+    try await eventually { pool.statistics.waiting > 0 }
     first.release()
     try await second.get().release()
     #expect(pool.statistics.leased == 0)
@@ -81,7 +82,7 @@ import Testing
     let pool = peer.pool(one)
     let lease = try await pool.lease().get()
     async let drained: Void = pool.drained()
-    while pool.statistics.goingAway == 0 { await Task.yield() }
+    try await eventually { pool.statistics.goingAway > 0 }
     #expect(await pool.lease().failure == .draining)
     #expect(!lease.connection.hasClosed)
     lease.release()
@@ -106,7 +107,7 @@ import Testing
     }
     #expect(pool == nil)
     let connection = await peer.nextConnection()
-    while !connection.hasClosed { await Task.yield() }
+    try await eventually { connection.hasClosed }
   }
 
   /// Many threads lease and release while connections are lost under them.

@@ -7,7 +7,7 @@ import Testing
 // decides. The argument of a failed case is its seed.
 
 @Suite struct PoolModelTests {
-  @Test(arguments: UInt64(1)...120)
+  @Test(arguments: seeds(ofAll: 120))
   func keepsItsPromises(seed: UInt64) {
     var world = PoolWorld(seed: seed)
     for _ in 0..<1000 where world.violation == nil { world.step() }

@@ -235,17 +235,18 @@ final class Shared: Sendable {
     for round in 0..<rounds {
       // Begins only once the last round's stream is free again.
       let (_, holder) = channel.openStream("/test/HoldStream", RPCCallOptions(attempts: .once))
-      while server.heldStreams.count == 0 {
+      try await eventually {
         try #require(holder.count == 0, "in round \(round) the holder ended: \(holder.take())")
-        await Task.yield()
+        return server.heldStreams.count > 0
       }
       let held = await server.heldStreams.next()
       let (stream, seen) = channel.openStream("/test/Chat", RPCCallOptions(attempts: .once))
-      while channel.statistics.connections.waiting == 0 {
+      try await eventually {
         try #require(seen.count == 0, "in round \(round) the stream ended before its turn: \(seen.take())")
-        await Task.yield()
+        return channel.statistics.connections.waiting > 0
       }
       held.finish()
+      // Without a pause, which would miss the moment.
       while channel.statistics.connections.waiting > 0 {}
       stream.cancel()
       guard case .end(.failure(let error)) = await seen.next() else { return #expect(Bool(false)) }

@@ -3,6 +3,7 @@ import DispatchRPC
 import Glibc
 import RPCChannel
 import Synchronization
+import TestSupport
 import Testing
 
 // A channel over several servers: who gets the calls, and what a caller notices when servers come and go.
@@ -31,9 +32,9 @@ extension RPCChannel {
   }
 
   /// So many addresses are connected.
-  fileprivate func connected(_ count: Int) async {
+  fileprivate func connected(_ count: Int) async throws {
     connect()
-    while statistics.endpoints.filter({ $0.connections.serving > 0 }).count < count { await Task.yield() }
+    try await eventually { statistics.endpoints.count { $0.connections.serving > 0 } >= count }
   }
 }
 
@@ -51,7 +52,7 @@ extension RPCChannel {
     let servers = try (0..<3).map { try TestServer.named("\($0)") }
     let target = servers.map(\.target).joined(separator: ",")
     let channel = RPCChannel(target: target, configuration: configuration(balancing))
-    await channel.connected(3)
+    try await channel.connected(3)
     var answers: [String: Int] = [:]
     for _ in 0..<9 { answers[try await channel.who(), default: 0] += 1 }
     #expect(answers == ["0": 3, "1": 3, "2": 3])
@@ -67,7 +68,7 @@ extension RPCChannel {
     var configuration = configuration(.roundRobin)
     configuration.outliers = OutlierConfiguration(consecutiveFailures: 2)
     let channel = RPCChannel(target: "\(good.target),\(bad.target)", configuration: configuration)
-    await channel.connected(2)
+    try await channel.connected(2)
     for _ in 0..<4 { _ = try? await channel.who() }
     for _ in 0..<4 { #expect(try await channel.who() == "good") }
     #expect(channel.statistics.endpoints.filter(\.connections.isEjected).map(\.address) == [bad.address])
@@ -80,7 +81,7 @@ extension RPCChannel {
     await gone.stop()
     let channel = RPCChannel(target: gone.target, configuration: configuration(.pickFirst))
     async let answer = channel.who(waitForReady: true)
-    while channel.statistics.connections.consecutiveFailures == 0 { await Task.yield() }
+    try await eventually { channel.statistics.connections.consecutiveFailures > 0 }
     #expect(await failure { () throws(RPCError) in try await channel.call("/test/Who", []) }?.code == .unavailable)
     let back = try TestServer.named("back", at: gone.address)
     #expect(try await answer == "back")
@@ -115,7 +116,7 @@ extension RPCChannel {
     var settings = configuration(.roundRobin)
     settings.resolutionInterval = .milliseconds(1)
     let channel = RPCChannel(target: target, configuration: settings)
-    await channel.connected(2)
+    try await channel.connected(2)
     let isOver = Shared(Atomic(0))
     let answered = Shared(Atomic(0))
     let callers = Task {
@@ -140,10 +141,10 @@ extension RPCChannel {
       let address = servers[place].address
       await servers[place].stop(grace: .seconds(30))
       servers[place] = try TestServer.named("\(place)", at: address)
-      await channel.connected(2)
+      try await channel.connected(2)
       // Both of them have had calls again before the next one goes.
       let before = answered.value.load(ordering: .relaxed)
-      while answered.value.load(ordering: .relaxed) < before + 50 { await Task.yield() }
+      try await eventually { answered.value.load(ordering: .relaxed) >= before + 50 }
     }
     isOver.value.store(1, ordering: .relaxed)
     #expect(await callers.value == [])

@@ -1,4 +1,4 @@
-// The sentences for support staff when a login fails.
+// Clauses for support staff when an attempt failed, and actions that are due.
 
 import Testing
 import TouchstoneCodec
@@ -6,71 +6,13 @@ import TouchstonePolicy
 
 @testable import TouchstoneConsole
 
-@Suite("Why a login fails")
+@Suite("Why an attempt failed, and what can be done")
 struct DiagnosisTests {
-  private func diagnosis(_ answer: V1.BeginEvaluationResponse, biometry: Bool = true) -> (Bool, String) {
-    let diagnosis = LoginDiagnosis(V1.ExplainEvaluationResponse(answer: answer), policyTakesBiometry: biometry)
-    return (diagnosis.isPossible, diagnosis.sentences.map(\.english).joined(separator: " "))
-  }
-
-  @Test("Every reason of a denial has a sentence in each language", arguments: Denial.Reason.allCases)
+  @Test("Every reason of a failed attempt has a clause in each language", arguments: Denial.Reason.allCases)
   func reasons(reason: Denial.Reason) throws {
-    let phrase = try #require(LoginReasons.denial(reason.rawValue))
+    let phrase = try #require(LoginReasons.attempt(reason.rawValue))
     for language in Language.allCases { #expect(!phrase.text(in: language).isEmpty) }
-    #expect(phrase.english.utf8.allSatisfy { $0 < 0x80 } || phrase.english.contains("“"))
-    #expect(phrase.simplifiedChinese.last == "。")
-  }
-
-  @Test("A denial is its sentence, with how long to wait")
-  func denials() {
-    let locked = V1.Denial(reason: "PASSCODE_LOCKED", retryAfter: V1.Duration(seconds: 90))
-    let (isPossible, text) = diagnosis(V1.BeginEvaluationResponse(denial: locked))
-    #expect(!isPossible)
-    #expect(text.hasPrefix("The passcode is locked"))
-    #expect(text.hasSuffix("try again in 90 s."))
-  }
-
-  @Test("A reason of a newer service is shown as it is")
-  func unknown() {
-    let denial = V1.Denial(reason: "NEW_REASON")
-    #expect(diagnosis(V1.BeginEvaluationResponse(denial: denial)) == (false, "NEW_REASON"))
-  }
-
-  @Test("Changed biometrics leave the other factors")
-  func changed() {
-    let answer = V1.BeginEvaluationResponse(factors: [.passcode, .gesture], domainState: .changed)
-    let (isPossible, text) = diagnosis(answer)
-    #expect(isPossible)
-    #expect(text.hasPrefix("Not by biometrics: a finger or face was added or removed"))
-    #expect(text.hasSuffix("A login is possible by passcode or gesture."))
-  }
-
-  @Test(
-    "Without biometrics, the first rule that they did not pass says why",
-    arguments: [
-      ("R1", "the phone's sensor is off"), ("R4", "they are locked after too many failures"),
-      ("R17", "they are switched off"), ("R31", "the binding has no key"), ("R7", "they are locked, switched off"),
-    ])
-  func rules(rule: String, why: String) {
-    let trace = [
-      V1.RuleTrace(rule: "R17", passed: false, detail: "gesture: is off"),
-      V1.RuleTrace(rule: "R2", passed: true, detail: "biometry: needs 8.0"),
-      V1.RuleTrace(rule: rule, passed: false, detail: "biometry: no"),
-    ]
-    let answer = V1.ExplainEvaluationResponse(
-      answer: V1.BeginEvaluationResponse(factors: [.passcode], domainState: .unchanged), trace: trace)
-    let sentences = LoginDiagnosis(answer, policyTakesBiometry: true).sentences.map(\.english)
-    #expect(sentences == ["Not by biometrics: " + sentences[0].dropFirst("Not by biometrics: ".count)])
-    #expect(sentences[0].contains(why))
-  }
-
-  @Test("A login that can begin names its factors; one without any cannot")
-  func possible() {
-    let factors: [V1.Factor] = [.biometry, .passkey, .passcode]
-    #expect(
-      diagnosis(V1.BeginEvaluationResponse(factors: factors))
-        == (true, "A login is possible, by biometrics, passkey or passcode."))
-    #expect(diagnosis(V1.BeginEvaluationResponse()).0 == false)
+    #expect(phrase.english.utf8.allSatisfy { $0 < 0x80 })
   }
 
   @Test("The latest attempt's failure is shown, and not one that a success followed")
@@ -78,10 +20,10 @@ struct DiagnosisTests {
     let failed = V1.Event(sequence: 2, kind: "evaluation.failed", details: ["reason": "SIGNATURE_INVALID"])
     let succeeded = V1.Event(sequence: 3, kind: "evaluation.succeeded")
     let other = V1.Event(sequence: 4, kind: "device.unlocked")
-    let phrase = try #require(LoginDiagnosis.lastFailure(in: [other, failed]))
+    let phrase = try #require(LoginReasons.lastFailure(in: [other, failed]))
     #expect(phrase.english.hasPrefix("The last attempt failed: the signature was wrong"))
-    #expect(LoginDiagnosis.lastFailure(in: [succeeded, failed]) == nil)
-    #expect(LoginDiagnosis.lastFailure(in: []) == nil)
+    #expect(LoginReasons.lastFailure(in: [succeeded, failed]) == nil)
+    #expect(LoginReasons.lastFailure(in: []) == nil)
   }
 
   @Test("An action is due only while it changes something")

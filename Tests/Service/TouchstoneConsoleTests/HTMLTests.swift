@@ -43,21 +43,24 @@ struct HTMLTests {
     let event = V1.Event(
       sequence: 1, kind: evil, applicationID: evil, profileID: evil, caller: evil,
       details: ["reason": evil, "stated_reason": evil, evil: evil])
-    let profile = V1.GetProfileResponse(
+    var profile = V1.GetProfileResponse(
       bindings: [binding, revoked], devices: [V1.DeviceStanding(deviceID: evil, biometryLockedOut: true)],
       settings: V1.UnlockSettings(passcodeEnabled: true, preferred: .passcode),
       postures: [V1.SeenPosture(bindingID: evil, posture: posture)], advisories: [evil])
-    let denied = V1.ExplainEvaluationResponse(
+    let diagnosis = V1.LoginDiagnosis(
+      bindingID: evil, policy: evil, answer: .no, obstacles: [V1.LoginObstacle(code: evil, remedies: [evil])])
+    profile.diagnoses = [diagnosis, V1.LoginDiagnosis(answer: .yes, factors: [.passcode])]
+    var denied = V1.ExplainEvaluationResponse(
       answer: V1.BeginEvaluationResponse(denial: V1.Denial(reason: evil, detail: evil)),
       trace: [V1.RuleTrace(rule: evil, passed: false, detail: evil)])
-    let diagnosis = LoginDiagnosis(denied, policyTakesBiometry: true)
+    denied.diagnosis = diagnosis
     let list = EventList(events: [event], searched: 1...1, hasEarlier: true)
     let reader = Reader(
       language: language, path: "/console?\(evil)",
       signedIn: Reader.SignedIn(name: evil, role: .admin, formToken: evil, applications: [evil]))
     let view = ProfileView(
-      applicationID: evil, profileID: evil, profile: profile, diagnoses: [(evil, diagnosis)], policy: evil,
-      policies: [evil], events: list, actions: Set(ConsoleAction.allCases), done: .unlockDevice, now: 0)
+      applicationID: evil, profileID: evil, profile: profile, policy: evil, policies: [evil], events: list,
+      actions: Set(ConsoleAction.allCases), done: .unlockDevice, now: 0)
     let search = EventSearch(applicationID: evil, profileID: evil, kindPrefix: evil)
     let pages: [Page] =
       [
@@ -68,7 +71,7 @@ struct HTMLTests {
           reader,
           ExplainView(
             input: ExplainInput(applicationID: evil, policy: evil, bindingID: evil, osVersion: evil),
-            policies: [evil], known: [evil], diagnosis: diagnosis, answer: denied, error: evil)),
+            policies: [evil], known: [evil], answer: denied, error: evil)),
         .message(reader, .refused, [evil], back: (.backToSearch, evil)),
         .search(reader, known: [evil]), .signIn(reader, to: evil, notice: .signInFailed, isError: true),
       ]

@@ -9,12 +9,12 @@ import Testing
 @Suite("Origins of forms")
 struct RequestOriginTests {
   private static func isOwn(
-    _ fields: [(String, String)], host: String = "localhost:9090", isEncrypted: Bool = false
+    _ fields: [(String, String)], host: String = "localhost:9090", isEncrypted: Bool = false, url: String? = nil
   ) -> Bool {
     var all = HTTPFields()
     for (name, value) in fields { all.append(name, value) }
     let head = HTTPRequestHead(method: "POST", path: "/console/action", fields: all, host: host)
-    return RequestOrigin.isOwn(head, isEncrypted: isEncrypted)
+    return RequestOrigin.isOwn(head, isEncrypted: isEncrypted, url: url.flatMap { ConsoleURL($0) })
   }
 
   @Test("Its own page's form is accepted, by the origin or by the browser's field for the site")
@@ -51,6 +51,66 @@ struct RequestOriginTests {
       #expect(!Self.isOwn([("Sec-Fetch-Site", "same-origin")], host: host))
     }
     #expect(Self.isOwn([("Origin", "https://console.example")], host: "console.example"))
+  }
+
+  @Test(
+    "A scheme's own port is the same written and left out",
+    arguments: [
+      ("https://console.example", "console.example:443", true),
+      ("https://console.example:443", "console.example", true),
+      ("https://CONSOLE.example", "console.EXAMPLE:443", true), ("http://localhost", "localhost:80", true),
+      ("http://localhost:80", "localhost", true), ("https://console.example", "console.example:80", false),
+      ("http://localhost", "localhost:443", false), ("https://console.example:8443", "console.example:443", false),
+      ("https://evil.example", "console.example:443", false),
+      ("https://console.example", "console.example.:443", false),
+      ("https://console.example@evil.example", "console.example", false),
+    ])
+  func ports(origin: String, host: String, isOwn: Bool) {
+    #expect(Self.isOwn([("Origin", origin)], host: host) == isOwn)
+  }
+
+  @Test("Behind a proxy that rewrites the host, the console's URL says which origin is its own")
+  func rewritten() {
+    let url = "https://ops.example/touchstone/console"
+    let own = [("Origin", "https://ops.example"), ("Sec-Fetch-Site", "same-origin")]
+    #expect(!Self.isOwn(own, host: "127.0.0.1:9090"))
+    #expect(Self.isOwn(own, host: "127.0.0.1:9090", url: url))
+    for origin in ["http://ops.example", "https://ops.example:8443", "https://evil.example", "https://ops.example/x"] {
+      #expect(!Self.isOwn([("Origin", origin)], host: "127.0.0.1:9090", url: url), "\(origin)")
+    }
+    // Beside the proxy it is still reached by its address.
+    #expect(Self.isOwn([("Origin", "http://localhost:9090")], url: url))
+  }
+
+  @Test(
+    "The console's URL has a host, a path that ends with /console, and nothing that a browser changes",
+    arguments: [
+      ("https://ops.example/console", ""), ("https://ops.example:8443/a/b-c/console", "/a/b-c"),
+      ("http://127.0.0.1:9090/console", ""), ("https://[::1]/x/console", "/x"), ("http://ops.example/console", nil),
+      ("https://ops.example", nil), ("https://ops.example/console/", nil), ("https://ops.example/consoles", nil),
+      ("https://ops.example//console", nil), ("https://ops.example/a/../console", nil), ("https:///console", nil),
+      ("https://a@ops.example/console", nil), ("https://ops.example/a?b/console", nil), ("ops.example/console", nil),
+      ("https://ops.example/ä/console", nil), ("https://ops.example/%41/console", nil), ("", nil),
+      ("ftp://ops.example/console", nil), ("https://ops.example/a\"b/console", nil),
+    ] as [(String, String?)])
+  func urls(text: String, basePath: String?) {
+    #expect(ConsoleURL(text)?.basePath == basePath)
+    #expect((ConsoleURL.violation(in: text) == nil) == (basePath != nil))
+  }
+
+  @Test(
+    "A link of another site is told from the operator's own navigation",
+    arguments: [
+      ([("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate")], true),
+      ([("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "no-cors")], false),
+      ([("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Mode", "navigate")], false),
+      ([("Sec-Fetch-Site", "none")], false),
+      ([], false),
+    ] as [([(String, String)], Bool)])
+  func links(fields: [(String, String)], isLink: Bool) throws {
+    var all = HTTPFields()
+    for (name, value) in fields { all.append(name, value) }
+    #expect(RequestOrigin.isLinkOfOtherSite(try request("/console", fields: all).head) == isLink)
   }
 
   @Test("Over TLS a plaintext page's form is not its own; without a host nothing is")

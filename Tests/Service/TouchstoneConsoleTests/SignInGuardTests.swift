@@ -1,4 +1,4 @@
-// Guesses at operators' passwords are few, for each name, and also if many come at one time.
+// Guesses at operators' passwords are few, for each name, and also if many come at one time or from many addresses.
 
 import DispatchRPC
 import Testing
@@ -18,7 +18,13 @@ struct SignInGuardTests {
   private func attempt(
     _ machine: inout SignInGuard, _ number: Int, at now: MonotonicTime, isKnown: Bool = true
   ) throws -> SignInGuard.OnAttempt {
-    machine.attempt([1], isKnown: isKnown, from: try address(number), at: now)
+    machine.attempt(try from(number, isKnown: isKnown), at: now)
+  }
+
+  private func from(
+    _ address: Int, _ name: SignInGuard.NameKey = [1], isKnown: Bool = true, browser: BrowserProofs.BrowserID? = nil
+  ) throws -> SignInGuard.Attempt {
+    SignInGuard.Attempt(name: name, isKnown: isKnown, browser: browser, address: try self.address(address))
   }
 
   @Test(
@@ -48,7 +54,7 @@ struct SignInGuardTests {
     var machine = SignInGuard()
     for number in 0..<4 { _ = try attempt(&machine, number, at: start) }
     #expect(try attempt(&machine, 4, at: start) == .verify)
-    machine.succeeded([1], from: try address(4))
+    machine.succeeded(try from(4))
     for number in 5..<10 { #expect(try attempt(&machine, number, at: start) == .verify) }
   }
 
@@ -57,7 +63,7 @@ struct SignInGuardTests {
     var machine = SignInGuard()
     for number in 0..<20 {
       #expect(try attempt(&machine, number, at: start) == .verify)
-      machine.withdrawn([1], isKnown: true, from: try address(number), at: start)
+      machine.withdrawn(try from(number), at: start)
     }
   }
 
@@ -72,64 +78,66 @@ struct SignInGuardTests {
   @Test("One address tries twenty names, and then one each half minute")
   func addresses() throws {
     var machine = SignInGuard()
-    let client = try address(1)
-    for name in 0..<20 { #expect(machine.attempt([UInt8(name)], isKnown: false, from: client, at: start) == .verify) }
-    #expect(machine.attempt([99], isKnown: true, from: client, at: start) == .locked(SignInGuard.addressInterval))
+    for name in 0..<20 { #expect(machine.attempt(try from(1, [UInt8(name)], isKnown: false), at: start) == .verify) }
+    #expect(machine.attempt(try from(1, [99]), at: start) == .locked(SignInGuard.addressInterval))
     // Others are not concerned.
-    #expect(machine.attempt([99], isKnown: true, from: try address(2), at: start) == .verify)
+    #expect(machine.attempt(try from(2, [99]), at: start) == .verify)
     let later = start + SignInGuard.addressInterval
-    #expect(machine.attempt([100], isKnown: true, from: client, at: later) == .verify)
-    #expect(machine.attempt([101], isKnown: true, from: client, at: later) != .verify)
+    #expect(machine.attempt(try from(1, [100]), at: later) == .verify)
+    #expect(machine.attempt(try from(1, [101]), at: later) != .verify)
   }
 
-  @Test("Strangers lock no operator out of a client where the operator signed in before")
+  @Test("All strangers together fail thirty times at once, and then twice a second; successes count for nothing")
+  func strangers() throws {
+    var machine = SignInGuard()
+    func next(_ number: Int) throws -> SignInGuard.Attempt {
+      try from(number, [UInt8(number >> 8), UInt8(number & 255)], isKnown: false)
+    }
+    for number in 0..<SignInGuard.strangersAtOnce {
+      #expect(machine.attempt(try next(number), at: start) == .verify)
+      let right = try from(5_000 + number, [9, 9, UInt8(number)])
+      if number + 1 < SignInGuard.strangersAtOnce {
+        #expect(machine.attempt(right, at: start) == .verify)
+        machine.succeeded(right)
+      }
+    }
+    #expect(machine.attempt(try next(100), at: start) == .crowded)
+    // A familiar browser passes, also at the stranger's address.
+    #expect(machine.attempt(try from(0, browser: [7]), at: start) == .verify)
+    let later = start + SignInGuard.strangerInterval
+    #expect(machine.attempt(try next(101), at: later) == .verify)
+    #expect(machine.attempt(try next(102), at: later) == .crowded)
+  }
+
+  @Test("Strangers at an operator's own address lock no familiar browser out, which has as many guesses as a name")
   func familiarity() throws {
     var machine = SignInGuard()
-    let desk = try address(1)
-    #expect(machine.attempt([1], isKnown: true, from: desk, at: start) == .verify)
-    #expect(!machine.isFamiliar([1], from: desk))
-    machine.succeeded([1], from: desk)
-    #expect(machine.isFamiliar([1], from: desk))
-    #expect(!machine.isFamiliar([2], from: desk))
-    for number in 10..<15 { #expect(try attempt(&machine, number, at: start) == .verify) }
+    for name in 0..<20 { _ = machine.attempt(try from(1, [UInt8(name)]), at: start) }
+    #expect(machine.attempt(try from(1), at: start) != .verify)
+    for number in 10..<14 { #expect(try attempt(&machine, number, at: start) == .verify) }
     #expect(try attempt(&machine, 20, at: start) != .verify)
-    // The desk has attempts of its own, and no more than elsewhere.
     for _ in 0..<SignInGuard.freeAttempts {
-      #expect(machine.attempt([1], isKnown: true, from: desk, at: start) == .verify)
+      #expect(machine.attempt(try from(1, browser: [7]), at: start) == .verify)
     }
-    #expect(machine.attempt([1], isKnown: true, from: desk, at: start) == .locked(SignInGuard.firstLock))
-    // Success there forgives no stranger.
-    machine.succeeded([1], from: desk)
+    #expect(machine.attempt(try from(1, browser: [7]), at: start) == .locked(SignInGuard.firstLock))
+    // Another one of the operator's is not concerned, and its success forgives nobody else.
+    #expect(machine.attempt(try from(1, browser: [8]), at: start) == .verify)
+    machine.succeeded(try from(1, browser: [8]))
+    #expect(machine.attempt(try from(1, browser: [7]), at: start) != .verify)
     #expect(try attempt(&machine, 21, at: start) != .verify)
-  }
-
-  @Test("An operator's latest clients are remembered, and no more")
-  func familiarClients() throws {
-    var machine = SignInGuard()
-    for number in 0...SignInGuard.familiarClients { machine.succeeded([1], from: try address(number)) }
-    let known = try (0...SignInGuard.familiarClients).map { machine.isFamiliar([1], from: try address($0)) }
-    #expect(known == [false] + Array(repeating: true, count: SignInGuard.familiarClients))
-  }
-
-  @Test("Where an operator signed in with a former password, nothing is familiar")
-  func forgetting() throws {
-    var machine = SignInGuard()
-    let desk = try address(1)
-    machine.succeeded([1], from: desk)
-    machine.succeeded([2], from: desk)
-    machine.forget([1])
-    #expect(!machine.isFamiliar([1], from: desk))
-    #expect(machine.isFamiliar([2], from: desk))
   }
 
   @Test("However many names and addresses come, a known name's failures stay")
   func floods() throws {
     var machine = SignInGuard()
     for number in 0..<5 { _ = try attempt(&machine, number, at: start) }
+    var now = start
     for number in 0..<(SignInGuard.maximumUnknownNames + 100) {
+      now = now + .milliseconds(1)
       let name = [UInt8(2), UInt8(number >> 8), UInt8(number & 255)]
-      _ = machine.attempt(name, isKnown: false, from: try address(number), at: start)
+      let unknown = try from(number, name, isKnown: false)
+      if machine.attempt(unknown, at: now) == .verify { machine.withdrawn(unknown, at: now) }
     }
-    #expect(try attempt(&machine, 6_000, at: start) != .verify)
+    #expect(try attempt(&machine, 6_000, at: now) != .verify)
   }
 }

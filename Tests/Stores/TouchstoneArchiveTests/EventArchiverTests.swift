@@ -262,11 +262,7 @@ struct EventArchiverTests {
         for _ in 0..<4 {
           group.addTask {
             let archiver = EventArchiver(store: store, directory: archive, maximumEvents: 30)
-            var outcome = EventArchiver.Outcome.busy
-            while outcome != .nothing {
-              outcome = try archiver.archive(before: Self.cutoff)
-              await Task.yield()
-            }
+            try await eventually { try archiver.archive(before: Self.cutoff) == .nothing }
           }
         }
         try await group.waitForAll()

@@ -20,7 +20,7 @@ struct FaultTests {
     try await withFaultyWay { way, store, witness in
       way.setMode(.losesAnswers)
       async let answer: Void = store.commit(.putDevice(.sample("phone-1", failures: 1)), events: [.sample()])
-      while try await witness.device(id: "phone-1").version == 0 {}
+      try await eventually { try await witness.device(id: "phone-1").version > 0 }
       way.setMode(.open)
       way.cut()
       try await answer
@@ -39,7 +39,7 @@ struct FaultTests {
         async let refusal = StoreConformance.errorCode {
           try await store.commit(.putDevice(.sample(device, failures: 1)))
         }
-        while way.lossCount == losses { await Task.yield() }
+        try await eventually { way.lossCount > losses }
         way.setMode(.open)
         way.cut()
         let code = await refusal
@@ -66,7 +66,7 @@ struct FaultTests {
         let losses = way.lossCount
         let start = ContinuousClock.now
         async let answer = StoreConformance.errorCode { try await store.commit(events: [.sample()]) }
-        while way.lossCount == losses { await Task.yield() }
+        try await eventually { way.lossCount > losses }
         way.setMode(.open)
         way.endSessions()
         // Done, where it was the sealer that met the standstill.
@@ -83,7 +83,7 @@ struct FaultTests {
       async let refusal = StoreConformance.errorCode {
         try await store.commit(.putDevice(.sample("phone-1", failures: 1)))
       }
-      while try await witness.device(id: "phone-1").version == 0 {}
+      try await eventually { try await witness.device(id: "phone-1").version > 0 }
       way.setMode(.closed)
       way.cut()
       #expect(await refusal == .inDoubt)
@@ -101,7 +101,7 @@ struct FaultTests {
         try await untilServer(at: way.directURI, answers: "1", to: waiting)
         way.setMode(.standsStill)
       }
-      while way.lossCount == 0 { await Task.yield() }
+      try await eventually { way.lossCount > 0 }
       way.setMode(.open)
       try await untilItServes(store)
       #expect(try await store.events().count == 1)

@@ -134,16 +134,14 @@ func untilServer(at uri: String, answers expected: String, to query: String) asy
 /// Until the audit log can be read again, for which a probe may be too early: each call waits for a connection, or is
 /// refused for as long as the pool's back-off, which is bounded.
 func untilItServes(_ store: any Store) async throws {
-  let clock = ContinuousClock()
-  let end = clock.now + .seconds(30)
-  while true {
+  try await eventually(within: .seconds(30)) {
     do throws(StoreError) {
       try await store.probe()
       _ = try await store.eventChainHead()
-      return
+      return true
     } catch {
-      try #require(error.code == .unavailable && clock.now < end)
-      await Task.yield()
+      try #require(error.code == .unavailable)
+      return false
     }
   }
 }

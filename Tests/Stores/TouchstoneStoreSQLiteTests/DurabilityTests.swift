@@ -89,7 +89,7 @@ struct DurabilityTests {
               }
             }
           }
-          while admitted.value < 40 { await Task.yield() }
+          try await eventually { admitted.value >= 40 }
           admittedBeforeCopy = admitted.value
           for name in ["touchstone.db", "touchstone.db-wal"] {
             try File.write(try File.read("\(directory)/\(name)"), to: "\(copy)/\(name)")
@@ -126,7 +126,7 @@ struct DurabilityTests {
               }
             }
           }
-          while answered.value < 200 { await Task.yield() }
+          try await eventually { answered.value >= 200 }
           answeredBeforeCopy = answered.value
           // The log last: it only grows here, as it would on a disk whose power went.
           for name in ["touchstone.db", "touchstone.db-wal"] {

@@ -138,7 +138,7 @@ private struct SecretGuesser: Sendable {
       case .verify(let reservation, _) where isWritten: return reservation
       case .refuse: return nil
       // For the verdict of another, which may be in another process.
-      case .wait, .verify: await Task.yield()
+      case .wait, .verify: try await Task.sleep(for: .milliseconds(1))
       }
     }
   }

@@ -17,8 +17,8 @@ const _ = grpc.SupportPackageIsVersion7
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 type AdministrationServiceClient interface {
-	// Returns everything that is stored about a profile, without its secrets.
-	// INVALID_ARGUMENT: application_id, profile_id. NOT_FOUND: the profile is unknown. RESOURCE_EXHAUSTED: too many reads of
+	// Returns everything that is stored about a profile, without its secrets, and whether the person can log in now.
+	// INVALID_ARGUMENT: application_id, profile_id, policy. NOT_FOUND: the profile is unknown. RESOURCE_EXHAUSTED: too many reads of
 	// bindings, of this caller or in total, wait for their turns.
 	GetProfile(ctx context.Context, in *GetProfileRequest, opts ...grpc.CallOption) (*GetProfileResponse, error)
 	// Ends the lockout of a device's biometrics and sets its count to zero, for all applications of this application's vendor. May
@@ -44,8 +44,8 @@ type AdministrationServiceClient interface {
 	// suppressed: the number of such refusals without an event since the previous one. They are durable soon after the answer.
 	// Clients of the console that try to get in are such events, too: the reasons OPERATOR_… of docs/CONSOLE.md, without a method, and
 	// "operator", the name that was tried, if there is such an operator.
-	// If the service requires client certificates, a failed TLS handshake is such an event, too: CERTIFICATE_REFUSED, without a
-	// method.
+	// A TLS handshake that fails because of the client certificate is such an event, too, without a method: CERTIFICATE_REFUSED, or
+	// CREDENTIALS_MISSING if one is required. Other failed handshakes are counted alone.
 	//
 	// Old events may have been archived. With after_sequence 0 the list begins with the first event that was not. A caller that
 	// read up to another number and would miss events gets OUT_OF_RANGE instead. So does a caller that read beyond the log's
@@ -71,12 +71,13 @@ type AdministrationServiceClient interface {
 	// needs a place, the connection has reached its end, or the server drains; resume on another connection. The message of each end
 	// says after which sequence to resume.
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (AdministrationService_WatchEventsClient, error)
-	// Returns the answer that BeginEvaluation would give, and the rules behind it, without opening an evaluation. If
-	// begin.posture is absent and begin.binding_id is given, the service uses the binding's posture last seen and an unchanged
-	// domain state, because it keeps none with that posture. begin.localized_reason may be empty, because no person is shown a
-	// prompt.
-	// INVALID_ARGUMENT: begin (absent), at, and BeginEvaluation's fields with the prefix "begin.". NOT_FOUND: begin.posture is
-	// absent, and the binding is unknown or has made no attempt yet.
+	// Returns the answer that the rules give, the rules behind it, and a diagnosis, without opening an evaluation. Tells operators
+	// the truth: an unknown binding or profile is NOT_FOUND, and for a revoked binding the answer is a denial with the reason
+	// BINDING_REVOKED. If begin.posture is absent and begin.binding_id is given, the service uses the binding's posture last seen,
+	// and the verdict about the domain state that came with it; the trace says so. begin.localized_reason and begin.transaction may
+	// be absent, because no person is shown a prompt.
+	// INVALID_ARGUMENT: begin (absent), at, and BeginEvaluation's fields with the prefix "begin.". NOT_FOUND: the binding or
+	// profile is unknown; or begin.posture is absent, and the binding's device was never seen.
 	ExplainEvaluation(ctx context.Context, in *ExplainEvaluationRequest, opts ...grpc.CallOption) (*ExplainEvaluationResponse, error)
 }
 
@@ -178,8 +179,8 @@ func (c *administrationServiceClient) ExplainEvaluation(ctx context.Context, in 
 // All implementations must embed UnimplementedAdministrationServiceServer
 // for forward compatibility
 type AdministrationServiceServer interface {
-	// Returns everything that is stored about a profile, without its secrets.
-	// INVALID_ARGUMENT: application_id, profile_id. NOT_FOUND: the profile is unknown. RESOURCE_EXHAUSTED: too many reads of
+	// Returns everything that is stored about a profile, without its secrets, and whether the person can log in now.
+	// INVALID_ARGUMENT: application_id, profile_id, policy. NOT_FOUND: the profile is unknown. RESOURCE_EXHAUSTED: too many reads of
 	// bindings, of this caller or in total, wait for their turns.
 	GetProfile(context.Context, *GetProfileRequest) (*GetProfileResponse, error)
 	// Ends the lockout of a device's biometrics and sets its count to zero, for all applications of this application's vendor. May
@@ -205,8 +206,8 @@ type AdministrationServiceServer interface {
 	// suppressed: the number of such refusals without an event since the previous one. They are durable soon after the answer.
 	// Clients of the console that try to get in are such events, too: the reasons OPERATOR_… of docs/CONSOLE.md, without a method, and
 	// "operator", the name that was tried, if there is such an operator.
-	// If the service requires client certificates, a failed TLS handshake is such an event, too: CERTIFICATE_REFUSED, without a
-	// method.
+	// A TLS handshake that fails because of the client certificate is such an event, too, without a method: CERTIFICATE_REFUSED, or
+	// CREDENTIALS_MISSING if one is required. Other failed handshakes are counted alone.
 	//
 	// Old events may have been archived. With after_sequence 0 the list begins with the first event that was not. A caller that
 	// read up to another number and would miss events gets OUT_OF_RANGE instead. So does a caller that read beyond the log's
@@ -232,12 +233,13 @@ type AdministrationServiceServer interface {
 	// needs a place, the connection has reached its end, or the server drains; resume on another connection. The message of each end
 	// says after which sequence to resume.
 	WatchEvents(*WatchEventsRequest, AdministrationService_WatchEventsServer) error
-	// Returns the answer that BeginEvaluation would give, and the rules behind it, without opening an evaluation. If
-	// begin.posture is absent and begin.binding_id is given, the service uses the binding's posture last seen and an unchanged
-	// domain state, because it keeps none with that posture. begin.localized_reason may be empty, because no person is shown a
-	// prompt.
-	// INVALID_ARGUMENT: begin (absent), at, and BeginEvaluation's fields with the prefix "begin.". NOT_FOUND: begin.posture is
-	// absent, and the binding is unknown or has made no attempt yet.
+	// Returns the answer that the rules give, the rules behind it, and a diagnosis, without opening an evaluation. Tells operators
+	// the truth: an unknown binding or profile is NOT_FOUND, and for a revoked binding the answer is a denial with the reason
+	// BINDING_REVOKED. If begin.posture is absent and begin.binding_id is given, the service uses the binding's posture last seen,
+	// and the verdict about the domain state that came with it; the trace says so. begin.localized_reason and begin.transaction may
+	// be absent, because no person is shown a prompt.
+	// INVALID_ARGUMENT: begin (absent), at, and BeginEvaluation's fields with the prefix "begin.". NOT_FOUND: the binding or
+	// profile is unknown; or begin.posture is absent, and the binding's device was never seen.
 	ExplainEvaluation(context.Context, *ExplainEvaluationRequest) (*ExplainEvaluationResponse, error)
 	mustEmbedUnimplementedAdministrationServiceServer()
 }

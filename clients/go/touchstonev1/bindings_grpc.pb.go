@@ -25,12 +25,12 @@ type BindingServiceClient interface {
 	// RESOURCE_EXHAUSTED: for a passkey, as ListBindings.
 	BeginBinding(ctx context.Context, in *BeginBindingRequest, opts ...grpc.CallOption) (*BeginBindingResponse, error)
 	// Stores the binding, the posture's domain state as its baseline, and the posture's platform. A later posture of another
-	// platform family (ios and ipados; macos; android; web) is refused with PLATFORM_DIFFERS. The ticket serves once; a refusal
+	// platform family (ios and ipados; macos; visionos; android; web) is refused with PLATFORM_DIFFERS. The ticket serves once; a refusal
 	// does not use it. If the binding has keys and replaces the profile's own binding on the device, a lockout that began while
 	// the replaced binding was active ends. A ProfileTouchID ends no lockout; if one replaced that binding in between, a later
 	// binding with keys still ends the lockout.
-	// INVALID_ARGUMENT: application_id, ticket, device_name, posture; keys (none, or over two), keys[i].public_key (PEM, not a
-	// point on P-256, or the other key's), keys[i].protection (absent, or for the same factor as the other key),
+	// INVALID_ARGUMENT: application_id, ticket, device_name, posture; keys (none, or over two), keys[i].public_key (PEM, RSA, not
+	// a point on P-256, or the other key's), keys[i].protection (absent, or for the same factor as the other key),
 	// keys[i].signature and keys[i].ml_dsa_65_signature (does not prove possession), keys[i].ml_dsa_65_public_key (no such key, or the
 	// other key's), keys[i].certificate_chain (for another platform than Android, or it does not
 	// prove the key; if it cannot be read or is not served, the reason says so, such as MALFORMED_CERTIFICATE or
@@ -145,12 +145,12 @@ type BindingServiceServer interface {
 	// RESOURCE_EXHAUSTED: for a passkey, as ListBindings.
 	BeginBinding(context.Context, *BeginBindingRequest) (*BeginBindingResponse, error)
 	// Stores the binding, the posture's domain state as its baseline, and the posture's platform. A later posture of another
-	// platform family (ios and ipados; macos; android; web) is refused with PLATFORM_DIFFERS. The ticket serves once; a refusal
+	// platform family (ios and ipados; macos; visionos; android; web) is refused with PLATFORM_DIFFERS. The ticket serves once; a refusal
 	// does not use it. If the binding has keys and replaces the profile's own binding on the device, a lockout that began while
 	// the replaced binding was active ends. A ProfileTouchID ends no lockout; if one replaced that binding in between, a later
 	// binding with keys still ends the lockout.
-	// INVALID_ARGUMENT: application_id, ticket, device_name, posture; keys (none, or over two), keys[i].public_key (PEM, not a
-	// point on P-256, or the other key's), keys[i].protection (absent, or for the same factor as the other key),
+	// INVALID_ARGUMENT: application_id, ticket, device_name, posture; keys (none, or over two), keys[i].public_key (PEM, RSA, not
+	// a point on P-256, or the other key's), keys[i].protection (absent, or for the same factor as the other key),
 	// keys[i].signature and keys[i].ml_dsa_65_signature (does not prove possession), keys[i].ml_dsa_65_public_key (no such key, or the
 	// other key's), keys[i].certificate_chain (for another platform than Android, or it does not
 	// prove the key; if it cannot be read or is not served, the reason says so, such as MALFORMED_CERTIFICATE or

@@ -25,13 +25,17 @@ struct AdminFailure: Error {
   }
 
   /// The service refused a call, or did not get it.
-  init(_ error: TouchstoneError, at target: String) {
+  ///
+  /// - Parameter isEncrypted: the call went over TLS.
+  init(_ error: TouchstoneError, at target: String, isEncrypted: Bool) {
     let fields = error.fieldViolations.map { "touchstone: \(printable($0.field)) \(printable($0.description))" }
     let name = [error.code.description, error.reason].compactMap(\.self).joined(separator: ", ")
     let message = "\(printable(error.message)) (\(printable(name)))"
     let line =
       switch error.code {
-      case .unavailable, .deadlineExceeded: "\(printable(target)) does not answer: \(message)"
+      case .unavailable, .deadlineExceeded:
+        "\(printable(target)) does not answer: \(message)"
+          + (isEncrypted ? "" : "; if the service expects TLS, say --tls")
       case .unimplemented: "\(printable(target)) is no service that this version can call: \(message)"
       // The client itself says so, too: it sends no key in plaintext to another machine.
       case .unauthenticated: "no valid credentials for \(printable(target)), see --key-file and --tls: \(message)"

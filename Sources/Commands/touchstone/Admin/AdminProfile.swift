@@ -4,6 +4,7 @@ internal import ArgumentParser
 internal import TerminalText
 internal import TouchstoneClient
 internal import TouchstoneCodec
+internal import TouchstoneService
 
 struct AdminProfile: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -12,7 +13,7 @@ struct AdminProfile: ParsableCommand {
 
   struct Show: AdminCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show a profile: its bindings, devices, passcode, gesture and switches.",
+      abstract: "Show a profile: whether the person can log in, bindings, devices, passcode, gesture and switches.",
       discussion: "With --json: a GetProfileResponse. At most 100 bindings; `admin binding list` has all.")
 
     @OptionGroup var profile: ProfileArguments
@@ -22,6 +23,7 @@ struct AdminProfile: ParsableCommand {
       let answer = try await session.profile(profile)
       if session.isJSON { return try session.printJSON(answer) }
       printLine("profile \(shown(profile.profileID)) of application \(shown(profile.applicationID))")
+      session.print(LoginReport(answer))
       session.print("bindings", BindingSheet.table(answer.bindings, session))
       session.print("devices", DeviceSheet.table(answer, session))
       session.print("secrets", SettingsSheet.table(answer.secrets, session))
@@ -120,9 +122,20 @@ struct AdminProfile: ParsableCommand {
 }
 
 extension AdminSession {
-  func profile(_ profile: ProfileArguments) async throws(AdminFailure) -> V1.GetProfileResponse {
+  /// - Parameter policy: of the diagnoses; empty: the usual one.
+  func profile(
+    _ profile: ProfileArguments, policy: String = ""
+  ) async throws(AdminFailure) -> V1.GetProfileResponse {
     try await call(
-      client.getProfile, V1.GetProfileRequest(applicationID: profile.applicationID, profileID: profile.profileID))
+      client.getProfile,
+      V1.GetProfileRequest(applicationID: profile.applicationID, profileID: profile.profileID, policy: policy))
+  }
+
+  /// A line for each way to log in.
+  func print(_ report: LoginReport) {
+    for entry in report.entries {
+      printLine("\(entry.name(shown: shown)): \(entry.text())")
+    }
   }
 
   /// A table under its name, or a line that there is nothing.

@@ -63,7 +63,7 @@ struct AdminSession: Sendable {
   }
 
   func failure(_ error: TouchstoneError) -> AdminFailure {
-    AdminFailure(error, at: configuration.target)
+    AdminFailure(error, at: configuration.target, isEncrypted: configuration.tls != nil)
   }
 
   // MARK: Output

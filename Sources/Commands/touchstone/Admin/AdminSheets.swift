@@ -1,5 +1,6 @@
 // The tables that several admin commands print.
 
+internal import Glibc
 internal import TerminalText
 internal import TouchstoneCodec
 
@@ -83,10 +84,16 @@ enum SettingsSheet {
       ["SECRET", "STATE", "FAILURES", "LOCKED UNTIL"],
       secrets.map { secret in
         [
-          secret.kind.word, secret.disabled ? "DISABLED" : "usable", "\(secret.failures)",
+          secret.kind.word, state(of: secret, at: Int64(time(nil))), "\(secret.failures)",
           session.text(secret.lockedUntil),
         ]
       })
+  }
+
+  /// - Parameter now: in seconds since 1970.
+  static func state(of secret: V1.SecretStanding, at now: Int64) -> String {
+    if secret.disabled { return "DISABLED" }
+    return (secret.lockedUntil?.seconds ?? 0) > now ? "LOCKED" : "not locked"
   }
 
   static func table(_ settings: V1.UnlockSettings, _ session: AdminSession) -> TextTable {

@@ -4,7 +4,9 @@ internal import ArgumentParser
 internal import CommandProgram
 internal import FoundationEssentials
 internal import SettingFiles
+internal import TerminalText
 internal import TouchstoneAttestation
+internal import TouchstoneCrypto
 internal import TouchstoneServer
 internal import TouchstoneService
 
@@ -71,7 +73,7 @@ struct AttestationCommand: ParsableCommand {
           requirements: try requirements(read), time: try time())
         var verdicts: [ProofVerdict] = []
         for file in files { verdicts += try judge.judgeFile(file) }
-        for verdict in verdicts { printLine(json ? verdict.json : verdict.line) }
+        for verdict in verdicts { printLine(json ? printable(json: verdict.json) : printable(verdict.line)) }
         if !verdicts.allSatisfy(\.asExpected) { Program.end(ExitStatus.difference.rawValue) }
       } catch {
         fail(error)
@@ -83,7 +85,7 @@ struct AttestationCommand: ParsableCommand {
       do throws(ProofError) { anchors = try trust.anchors() } catch {
         preconditionFailure("the built-in roots cannot be read: \(error.detail)")
       }
-      for path in roots { anchors.authenticators += try certificates(path) }
+      for path in roots { anchors.trustAuthenticators(by: try certificates(path)) }
       if let metadata { anchors.metadata = try readMetadata(metadata) }
       return anchors
     }
@@ -140,10 +142,11 @@ struct AttestationCommand: ParsableCommand {
 
     private func time() throws(Failure) -> Int? {
       guard let at else { return nil }
-      guard let date = try? Date(at, strategy: .iso8601) else {
+      // Strictly: a day or an hour that does not exist is none.
+      guard let seconds = KeyTime.read(instant: at) else {
         throw Failure(kind: .usage, message: "--at \(at): not a time such as 2026-11-22T12:00:00Z")
       }
-      return Int(date.timeIntervalSince1970)
+      return Int(seconds)
     }
   }
 }

@@ -29,10 +29,15 @@ struct ProofCase: Decodable {
   // Passkeys
   let rpID: String?
   let origins: Origins?
+  /// The pages that may frame the ceremony's own.
+  let topOrigins: Origins?
+  /// The ceremony is expected in a frame of another origin, also if its browser does not name the page around it.
+  let isCrossOrigin: Bool?
   let registration: Ceremony?
   let authentication: Ceremony?
   let credential: Credential?
   let rootsByFormat: [String: [String]]?
+  let trustRoot: String?
   /// Where a case is one ceremony, its members stand beside `id`.
   let ceremony: Ceremony
 
@@ -60,7 +65,10 @@ struct ProofCase: Decodable {
     case statusList = "status_list"
     case rpID = "rp_id"
     case origins = "origin"
+    case topOrigins = "top_origin"
+    case isCrossOrigin = "cross_origin"
     case rootsByFormat = "pem_root_certs_by_fmt"
+    case trustRoot = "trust_root_pem"
   }
 
   init(from decoder: any Decoder) throws {
@@ -86,10 +94,13 @@ struct ProofCase: Decodable {
     statusList = try member(.statusList)
     rpID = try member(.rpID)
     origins = try member(.origins)
+    topOrigins = try member(.topOrigins)
+    isCrossOrigin = try member(.isCrossOrigin)
     registration = try member(.registration)
     authentication = try member(.authentication)
     credential = try member(.credential)
     rootsByFormat = try member(.rootsByFormat)
+    trustRoot = try member(.trustRoot)
     ceremony = try Ceremony(from: decoder)
   }
 

@@ -204,9 +204,9 @@ extension ProofJudge {
     let time = try time(of: test)
     var anchors = anchors
     for text in (test.rootsByFormat ?? [:]).values.joined() {
-      guard let roots = try? Certificate.readPEM(text) else { throw CaseError(member: "pem_root_certs_by_fmt") }
-      anchors.authenticators += roots
+      anchors.trustAuthenticators(by: try roots(text, "pem_root_certs_by_fmt"))
     }
+    if let text = test.trustRoot { anchors.trustAuthenticators(by: try roots(text, "trust_root_pem")) }
     return try verdict(test, "registration", ceremony.expect ?? test.expect) { () throws(ProofError) in
       let object = try bytes(object, .malformedCBOR, "attestationObject")
       let data = try bytes(data, .malformedClientData, "clientDataJSON")
@@ -255,10 +255,18 @@ extension ProofJudge {
     guard let challenge = ceremony.challenge.flatMap(Base64.bytes(url:)) else {
       throw CaseError(member: "expected_challenge_b64u")
     }
-    return PasskeyExpectation(
+    var expected = PasskeyExpectation(
       challenge: challenge, rpID: try need(test.rpID, "rp_id"), origins: try need(test.origins, "origin").values,
       requiresUserVerification: ceremony.requiresUserVerification ?? false,
       readsStatement: requirements?.demand != AttestationRequirements.Demand.none)
+    expected.topOrigins = test.topOrigins?.values ?? []
+    expected.takesUnnamedFrames = test.isCrossOrigin ?? false
+    return expected
+  }
+
+  private func roots(_ text: String, _ member: String) throws(CaseError) -> [Certificate] {
+    guard let roots = try? Certificate.readPEM(text) else { throw CaseError(member: member) }
+    return roots
   }
 
   /// Decodes bytes that a phone sent: a defect in them is a defect of the proof.

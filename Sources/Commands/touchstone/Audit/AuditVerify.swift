@@ -75,6 +75,8 @@ extension Audit {
         if let archived { printLine(sentence(archived)) }
         printLine(sentence(verification))
         for line in accounts.lines { printLine(line) }
+        printLine(
+          "Only events were read, not the rest of the store. `touchstone backup` checks a whole SQLite database.")
       } catch {
         fail(error)
       }

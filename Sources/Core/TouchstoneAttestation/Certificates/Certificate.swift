@@ -183,6 +183,9 @@ package struct Certificate: Sendable {
     return X509_check_host(x509.pointer, host, host.utf8.count, flags, nil) == 1
   }
 
+  /// Of its key; `nil`: it is of another kind.
+  var rsaBits: Int? { X509_get0_pubkey(x509.pointer).flatMap(PublicKey.rsaBits) }
+
   // MARK: Checks
 
   /// Also where its start cannot be read: -2, and 1 where it comes later.
@@ -211,7 +214,33 @@ package struct Certificate: Sendable {
       throw ProofError(.unsupportedAlgorithm, "an issuer's key")
     }
     try PublicKey.check(key)
-    return X509_verify(x509.pointer, key) == 1
+    let signed = mended() ?? x509
+    return withExtendedLifetime(signed) { X509_verify(signed.pointer, key) == 1 }
+  }
+
+  /// The SHA-256 of certificates of Yubico's U2F keys of 2014: their signature is right, and its bit string claims that some of
+  /// its last bits are not there.
+  private static let withSpareBits: Set<String> = [
+    "349bca1031f8c82c4ceca38b9cebf1a69df9fb3b94eed99eb3fb9aa3822d26e8",
+    "dd574527df608e47ae45fbba75a2afdd5c20fd94a02419381813cd55a2a3398f",
+    "1d8764f0f7cd1352df6150045c8f638e517270e8b5dda1c63ade9c2280240cae",
+    "d0edc9a91a1677435a953390865d208c55b3183c6759c9b5a7ff494c322558eb",
+    "6073c436dcd064a48127ddbf6032ac1a66fd59a0c24434f070d4e564c124c897",
+    "ca993121846c464d666096d35f13bf44c1b05af205f9b4a1e00cf6cc10c5e511",
+  ]
+
+  /// Without the claim, if it is one of them. Their signatures are RSA ones of 2,048 bits, at their end.
+  private func mended() -> X509Box? {
+    var der = der
+    let spareBits = der.count - 257
+    guard der.indices.contains(spareBits), 1...7 ~= der[spareBits] else { return nil }
+    let digest = SHA256.hash(data: der).map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }
+    guard Self.withSpareBits.contains(digest.joined()) else { return nil }
+    der[spareBits] = 0
+    return der.withUnsafeBufferPointer { buffer in
+      var next = buffer.baseAddress
+      return d2i_X509(nil, &next, buffer.count).map(X509Box.init)
+    }
   }
 
   // MARK: OpenSSL

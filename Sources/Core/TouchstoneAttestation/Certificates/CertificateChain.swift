@@ -54,7 +54,8 @@ package struct CertificateChain: Sendable {
   enum Times {
     case all
     case allButLeaf
-    /// A factory's certificates outlive their time on the phones that have them.
+    /// A factory's certificates outlive their time on the phones that have them. Some say that they may not issue, and did: as
+    /// Google's verifier, whether they may does not count.
     case notBefore
   }
 
@@ -76,7 +77,8 @@ package struct CertificateChain: Sendable {
     }
     let anchor = try anchor(among: anchors, &signatures)
     for number in certificates.indices.dropFirst().reversed() {
-      try check(number - 1, by: certificates[number], &signatures)
+      try checkStrength(of: number, below: anchor)
+      try check(number - 1, by: certificates[number], times, &signatures)
     }
     for (number, certificate) in certificates.enumerated() where number > 0 || times == .all {
       try checkTime(of: certificate, number, at: time, times)
@@ -90,16 +92,25 @@ package struct CertificateChain: Sendable {
   }
 
   private func check(
-    _ number: Int, by issuer: Certificate, _ signatures: inout AuthoritySignatures
+    _ number: Int, by issuer: Certificate, _ times: Times, _ signatures: inout AuthoritySignatures
   ) throws(ProofError) {
     guard certificates[number].names(asIssuer: issuer) else {
       throw ProofError(.chainBroken, "certificate \(number): the next one is not its issuer")
     }
-    guard Self.mayIssue(issuer, below: number) else {
+    guard times == .notBefore || Self.mayIssue(issuer, below: number) else {
       throw ProofError(.chainBroken, "certificate \(number + 1): may not issue certificates")
     }
     guard try isSigned(number, by: issuer, &signatures) else {
       throw ProofError(.chainBroken, "certificate \(number): its issuer's signature is not valid")
+    }
+  }
+
+  /// An authority's RSA key is as strong as others, unless the trusted root is weaker itself: that of Android's software has
+  /// 1,024 bits.
+  private func checkStrength(of number: Int, below anchor: Certificate) throws(ProofError) {
+    let least = min(PublicKey.minimumRSABits, anchor.rsaBits ?? PublicKey.minimumRSABits)
+    guard certificates[number].rsaBits.map({ $0 >= least }) ?? true else {
+      throw ProofError(.certificateUnsuitable, "certificate \(number): an RSA key of fewer than \(least) bits")
     }
   }
 

@@ -29,8 +29,11 @@ package struct PublicKey: Sendable {
     }
   }
 
+  /// Keys of fewer bits are no longer allowed (NIST SP 800-131A).
+  static let minimumRSABits = 2_048
+
   /// - Parameter subjectPublicKeyInfo: DER (RFC 5280 §4.1.2.7), of a key that OpenSSL knows.
-  init(subjectPublicKeyInfo bytes: [UInt8]) throws(ProofError) {
+  init(subjectPublicKeyInfo bytes: [UInt8], minimumRSABits: Int = minimumRSABits) throws(ProofError) {
     try Self.requireNamedCurve(in: bytes)
     let pointer = bytes.withUnsafeBufferPointer { buffer in
       var next = buffer.baseAddress
@@ -48,6 +51,9 @@ package struct PublicKey: Sendable {
     }
     key = .openSSL(OpenSSLKey(pointer))
     try Self.check(pointer)
+    if let bits = Self.rsaBits(pointer), bits < minimumRSABits {
+      throw ProofError(.unsupportedAlgorithm, "an RSA key of \(bits) bits, fewer than \(minimumRSABits)")
+    }
   }
 
   private static func isKindServed(_ subjectPublicKeyInfo: [UInt8]) -> Bool {
@@ -76,8 +82,19 @@ package struct PublicKey: Sendable {
   private static let maximumExponentBits: Int32 = 64
   private static let curves: Set<String> = ["prime256v1", "secp384r1", "secp521r1", "secp256k1"]
 
+  /// `nil`: a key of another kind.
+  var rsaBits: Int? {
+    if case .openSSL(let key) = key { Self.rsaBits(key.pointer) } else { nil }
+  }
+
+  /// `nil`: a key of another kind.
+  static func rsaBits(_ key: OpaquePointer) -> Int? {
+    [EVP_PKEY_RSA, EVP_PKEY_RSA_PSS].contains(EVP_PKEY_get_base_id(key)) ? Int(EVP_PKEY_get_bits(key)) : nil
+  }
+
   /// That a key of a peer's costs a verification no more than keys do: not a curve of its own making, nor an RSA exponent
-  /// as long as the modulus, which makes a verification as slow as a signature.
+  /// as long as the modulus, which makes a verification as slow as a signature. And that it is a key: not a number or a
+  /// point for which signatures can be made without a private key.
   static func check(_ key: OpaquePointer) throws(ProofError) {
     guard EVP_PKEY_get_bits(key) <= maximumBits else {
       throw ProofError(.unsupportedAlgorithm, "a key of \(EVP_PKEY_get_bits(key)) bits")
@@ -85,10 +102,16 @@ package struct PublicKey: Sendable {
     switch EVP_PKEY_get_base_id(key) {
     case EVP_PKEY_RSA, EVP_PKEY_RSA_PSS:
       var exponent: OpaquePointer?
-      defer { BN_free(exponent) }
-      guard EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_E, &exponent) == 1 else {
-        throw ProofError(.malformedKey, "no RSA exponent")
+      var modulus: OpaquePointer?
+      defer {
+        BN_free(exponent)
+        BN_free(modulus)
       }
+      guard
+        EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_E, &exponent) == 1,
+        EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_N, &modulus) == 1
+      else { throw ProofError(.malformedKey, "no RSA exponent or modulus") }
+      guard BN_is_odd(modulus) == 1 else { throw ProofError(.malformedKey, "an RSA modulus that is even") }
       guard BN_num_bits(exponent) <= maximumExponentBits else {
         throw ProofError(.unsupportedAlgorithm, "an RSA exponent of \(BN_num_bits(exponent)) bits")
       }
@@ -100,9 +123,17 @@ package struct PublicKey: Sendable {
       guard let name, curves.contains(name) else {
         throw ProofError(.unsupportedAlgorithm, "the curve \(name ?? "without a name")")
       }
-    case EVP_PKEY_ED25519, EVP_PKEY_ED448: break
+    case EVP_PKEY_ED25519: try EdwardsPoint.check(raw(key), on: .ed25519)
+    case EVP_PKEY_ED448: try EdwardsPoint.check(raw(key), on: .ed448)
     default: throw ProofError(.unsupportedAlgorithm, "a key of another kind")
     }
+  }
+
+  private static func raw(_ key: OpaquePointer) -> [UInt8] {
+    // Ed448's have 57 bytes.
+    var bytes = [UInt8](repeating: 0, count: 64)
+    var count = bytes.count
+    return EVP_PKEY_get_raw_public_key(key, &bytes, &count) == 1 ? Array(bytes.prefix(count)) : []
   }
 
   /// `nil`: the key spells its curve out (RFC 5480 §2.1.1 forbids it).

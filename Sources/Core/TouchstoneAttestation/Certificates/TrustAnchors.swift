@@ -11,6 +11,12 @@ package struct TrustAnchors: Sendable {
   /// `nil`, and no other roots of authenticators either: their statements are judged, and their certificates' origin is not.
   package var metadata: AuthenticatorMetadata?
 
+  /// Adds roots for all formats whose certificates come from an authenticator's maker, Apple's among them.
+  package mutating func trustAuthenticators(by roots: [Certificate]) {
+    authenticators += roots
+    appleWebAuthn += roots
+  }
+
   /// Each file's subject, validity and hash are in Roots/README.md.
   package static func builtIn() throws(ProofError) -> TrustAnchors {
     TrustAnchors(

@@ -1,5 +1,5 @@
 // Reads CBOR from a peer: bounded in depth and in the number of items. Strings and arrays may be of indefinite length, as
-// some authenticators send them.
+// some authenticators send them, unless CTAP2's canonical form is asked for.
 
 package struct CBORReader {
   /// An attestation object nests five deep; its extensions may add some.
@@ -7,18 +7,27 @@ package struct CBORReader {
   /// An item takes a byte at least and some 40 in memory: this bounds what one proof takes to 400 KB.
   private static let maximumItems = 10_000
 
+  package enum Form: Sendable {
+    case wellFormed
+    /// CTAP 2.1 §8: the shortest heads, no indefinite lengths, tags and floating-point numbers, and names of maps that are
+    /// integers or texts in their order. An item has one encoding.
+    case ctap2Canonical
+  }
+
   private let bytes: [UInt8]
+  private let form: Form
   package private(set) var position: Int
   private var items = 0
 
-  package init(_ bytes: [UInt8], at position: Int = 0) {
+  package init(_ bytes: [UInt8], at position: Int = 0, as form: Form = .wellFormed) {
     self.bytes = bytes
+    self.form = form
     self.position = position
   }
 
   /// One item that takes all bytes.
-  package static func read(_ bytes: [UInt8]) throws(ProofError) -> CBOR {
-    var reader = CBORReader(bytes)
+  package static func read(_ bytes: [UInt8], as form: Form = .wellFormed) throws(ProofError) -> CBOR {
+    var reader = CBORReader(bytes, as: form)
     let item = try reader.next()
     guard reader.position == bytes.count else {
       throw malformed("\(bytes.count - reader.position) bytes after its end")
@@ -62,11 +71,18 @@ package struct CBORReader {
       return .array(array)
     case 5:
       var map = CBORMap()
-      for _ in 0..<(try itemCount(argument)) { try member(&map, depth) }
+      var last: ArraySlice<UInt8>?
+      for _ in 0..<(try itemCount(argument)) {
+        let name = try member(&map, depth)
+        if form == .ctap2Canonical { try Self.check(name, after: last) }
+        last = name
+      }
       return .map(map)
     case 6:
+      guard form == .wellFormed else { throw Self.malformed("a tag") }
       return .tagged(argument, try item(depth: depth + 1))
     default:
+      guard form == .wellFormed || additional < 25 else { throw Self.malformed("a floating-point number") }
       switch additional {
       case 20: return .boolean(false)
       case 21: return .boolean(true)
@@ -101,16 +117,32 @@ package struct CBORReader {
       return .array(array)
     case 5:
       var map = CBORMap()
-      while try !takeBreak() { try member(&map, depth) }
+      while try !takeBreak() { _ = try member(&map, depth) }
       return .map(map)
     default:
       throw Self.malformed("an indefinite length where none may be")
     }
   }
 
-  private mutating func member(_ map: inout CBORMap, _ depth: Int) throws(ProofError) {
+  /// Returns the encoding of its name.
+  private mutating func member(_ map: inout CBORMap, _ depth: Int) throws(ProofError) -> ArraySlice<UInt8> {
+    let start = position
     let key = try item(depth: depth + 1)
+    let name = bytes[start..<position]
     guard map.add(key, try item(depth: depth + 1)) else { throw Self.malformed("a map has a key twice") }
+    return name
+  }
+
+  /// That a map's name is an integer or a text, and comes after the one before it. With the shortest heads, the order of the
+  /// encodings is that of types, lengths and values.
+  private static func check(_ name: ArraySlice<UInt8>, after last: ArraySlice<UInt8>?) throws(ProofError) {
+    // Major types: unsigned, negative, text.
+    guard let head = name.first, [0, 1, 3].contains(head >> 5) else {
+      throw malformed("a map's name that is neither an integer nor a text")
+    }
+    guard last.map({ $0.lexicographicallyPrecedes(name) }) ?? true else {
+      throw malformed("a map's names are not in their order")
+    }
   }
 
   // MARK: Bytes
@@ -123,9 +155,15 @@ package struct CBORReader {
     case 0..<24: return .definite(major: major, argument: UInt64(additional), additional: additional)
     case 24...27:
       var argument: UInt64 = 0
-      for _ in 0..<(1 << (additional - 24)) { argument = argument << 8 | UInt64(try byte()) }
+      let count = 1 << (additional - 24)
+      for _ in 0..<count { argument = argument << 8 | UInt64(try byte()) }
+      if form == .ctap2Canonical, major != 7 {
+        // The greatest number that a shorter head holds.
+        let shorter = additional == 24 ? 23 : UInt64.max >> (64 - 4 * count)
+        guard argument > shorter else { throw Self.malformed("a number that is longer than it needs to be") }
+      }
       return .definite(major: major, argument: argument, additional: additional)
-    case 31 where (2...5).contains(major): return .indefinite(major: major)
+    case 31 where (2...5).contains(major) && form == .wellFormed: return .indefinite(major: major)
     default: throw Self.malformed("additional information \(additional)")
     }
   }

@@ -10,7 +10,9 @@ package struct COSEKey: Sendable {
   /// The same key in a certificate's form; `nil` for ML-DSA.
   let subjectPublicKeyInfo: [UInt8]?
   /// 04 ‖ x ‖ y of a P-256 key; `nil` for others.
-  let p256Point: [UInt8]?
+  var p256Point: [UInt8]? { ellipticPoint.flatMap { $0.curve == Self.p256 ? $0.point : nil } }
+  /// By COSE's number of the curve, 04 ‖ x ‖ y; `nil` for other kinds.
+  let ellipticPoint: (curve: Int, point: [UInt8])?
   /// The parts of an RSA key; `nil` for others.
   let rsa: (modulus: [UInt8], exponent: [UInt8])?
 
@@ -33,8 +35,12 @@ package struct COSEKey: Sendable {
     static let akp = 7
   }
 
-  package init(_ bytes: [UInt8]) throws(ProofError) {
-    guard let map = try CBORReader.read(bytes).map else { throw ProofError(.malformedKey, "not a map") }
+  /// COSE's number of the curve.
+  static let p256 = 1
+
+  /// - Parameter form: of a new credential; one that was registered before this was asked for may be of another.
+  package init(_ bytes: [UInt8], as form: CBORReader.Form = .ctap2Canonical) throws(ProofError) {
+    guard let map = try CBORReader.read(bytes, as: form).map else { throw ProofError(.malformedKey, "not a map") }
     guard let kind = map[Label.kind]?.integer, let number = map[Label.algorithm]?.integer else {
       throw ProofError(.malformedKey, "kty or alg is missing")
     }
@@ -42,11 +48,14 @@ package struct COSEKey: Sendable {
     algorithm = try SignatureAlgorithm(number: number)
     guard algorithm != .rsa(.sha1) else { throw ProofError(.unsupportedAlgorithm, "RS1: SHA-1 no longer holds") }
     var rsa: (modulus: [UInt8], exponent: [UInt8])?
-    var p256Point: [UInt8]?
+    var ellipticPoint: (curve: Int, point: [UInt8])?
     var info: [UInt8]?
     switch (kind, algorithm) {
     case (Kind.ec2, .ecdsa):
-      (info, p256Point) = try Self.ellipticCurve(map, number)
+      let curve = Self.curve(number)
+      let point = try Self.point(map, on: curve, number)
+      info = SubjectPublicKeyInfo.ellipticCurve(curve.oid, point: point)
+      ellipticPoint = (curve.number, point)
     case (Kind.okp, .edDSA):
       info = try Self.edwards(map, number)
     case (Kind.rsa, .rsa), (Kind.rsa, .rsaPSS):
@@ -61,13 +70,13 @@ package struct COSEKey: Sendable {
       throw ProofError(.malformedKey, "kty \(kind) with alg \(number)")
     }
     if let info {
-      key = try PublicKey(subjectPublicKeyInfo: info)
+      key = try PublicKey(subjectPublicKeyInfo: info, minimumRSABits: Self.minimumModulusBits)
     } else {
       guard let raw = map[Label.mlDSA]?.bytes else { throw ProofError(.malformedKey, "pub is missing") }
       key = algorithm == .mlDSA65 ? try PublicKey(mlDSA65: raw) : try PublicKey(mlDSA87: raw)
     }
     self.rsa = rsa
-    self.p256Point = p256Point
+    self.ellipticPoint = ellipticPoint
     subjectPublicKeyInfo = info
   }
 
@@ -85,19 +94,16 @@ package struct COSEKey: Sendable {
     case -35, -51: Curve(number: 2, oid: [1, 3, 132, 0, 34], coordinateBytes: 48)
     case -36, -52: Curve(number: 3, oid: [1, 3, 132, 0, 35], coordinateBytes: 66)
     case -47: Curve(number: 8, oid: [1, 3, 132, 0, 10], coordinateBytes: 32)
-    default: Curve(number: 1, oid: SubjectPublicKeyInfo.p256, coordinateBytes: 32)
+    default: Curve(number: p256, oid: SubjectPublicKeyInfo.p256, coordinateBytes: 32)
     }
   }
 
-  private static func ellipticCurve(_ map: CBORMap, _ algorithm: Int) throws(ProofError) -> ([UInt8], [UInt8]?) {
-    let curve = curve(algorithm)
+  private static func point(_ map: CBORMap, on curve: Curve, _ algorithm: Int) throws(ProofError) -> [UInt8] {
     guard
       map[Label.curve]?.integer == curve.number, let x = map[Label.x]?.bytes, let y = map[Label.y]?.bytes,
       x.count == curve.coordinateBytes, y.count == curve.coordinateBytes
     else { throw ProofError(.malformedKey, "crv, x or y does not fit alg \(algorithm)") }
-    let point = [0x04] + x + y
-    let info = SubjectPublicKeyInfo.ellipticCurve(curve.oid, point: point)
-    return (info, curve.number == 1 ? point : nil)
+    return [0x04] + x + y
   }
 
   private static func edwards(_ map: CBORMap, _ algorithm: Int) throws(ProofError) -> [UInt8] {
@@ -108,8 +114,9 @@ package struct COSEKey: Sendable {
     return SubjectPublicKeyInfo.edwards([1, 3, 101, isLong ? 113 : 112], key: x)
   }
 
-  /// From 1,024 bits, as the oldest TPMs have, to 8,192.
-  private static let modulusBytes = 128...1_024
+  /// A TPM's key may have so few: see `PasskeyRegistration`.
+  private static let minimumModulusBits = 1_024
+  private static let modulusBytes = minimumModulusBits / 8...1_024
   private static let exponentBytes = 1...8
 
   private static func numbers(_ map: CBORMap) throws(ProofError) -> (modulus: [UInt8], exponent: [UInt8]) {

@@ -8,6 +8,12 @@ package struct PasskeyExpectation: Sendable {
   package var rpID: String
   /// "https://example.org", "android:apk-key-hash:…".
   package var origins: Set<String>
+  /// The origins of pages that may frame the ceremony's own: a shop's, in which a bank's page has a payment approved.
+  package var topOrigins: Set<String> = []
+  /// Whether a frame will do, too, whose browser does not name the page around it, as those before Level 3.
+  package var takesUnnamedFrames = false
+  /// False for conditional create alone: a password manager makes the passkey by itself after a login (§7.1 step 15).
+  package var requiresUserPresence = true
   package var requiresUserVerification: Bool
   /// Whether a registration's statement counts. If not, any format will do, and the level is `none`.
   package var readsStatement: Bool
@@ -46,9 +52,19 @@ package struct PasskeyExpectation: Sendable {
     guard origins.contains(where: { $0.utf8.elementsEqual(data.origin.utf8) }) else {
       throw ProofError(.originDiffers, "origin \"\(data.origin)\"")
     }
-    // No relying party here expects to be framed.
-    guard data.crossOrigin != true, data.topOrigin == nil else {
-      throw ProofError(.crossOrigin, "the ceremony ran in a frame of another origin")
+    try checkFrame(data)
+  }
+
+  private func checkFrame(_ data: ClientData) throws(ProofError) {
+    guard let topOrigin = data.topOrigin else {
+      guard data.crossOrigin != true || takesUnnamedFrames else {
+        throw ProofError(.crossOrigin, "the ceremony ran in a frame of another origin")
+      }
+      return
+    }
+    let isListed = topOrigins.contains { $0.utf8.elementsEqual(topOrigin.utf8) }
+    guard data.crossOrigin == true, isListed else {
+      throw ProofError(.crossOrigin, "the ceremony ran in a frame of \"\(topOrigin)\"")
     }
   }
 
@@ -70,7 +86,9 @@ package struct PasskeyExpectation: Sendable {
     guard data.rpIDHash == Array(SHA256.hash(data: Array(rpID.utf8))) else {
       throw ProofError(.applicationDiffers, "the proof is for another relying party")
     }
-    guard data.flags.contains(.userPresent) else { throw ProofError(.userNotPresent, "UP is not set") }
+    guard !requiresUserPresence || data.flags.contains(.userPresent) else {
+      throw ProofError(.userNotPresent, "UP is not set")
+    }
     guard !requiresUserVerification || data.flags.contains(.userVerified) else {
       throw ProofError(.userNotVerified, "UV is not set")
     }

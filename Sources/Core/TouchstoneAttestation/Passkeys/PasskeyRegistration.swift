@@ -51,6 +51,7 @@ package struct PasskeyRegistration: Sendable {
     let trust =
       expected.readsStatement
       ? try statement.trust(format: object.format) : AttestationStatement.Trust(level: .none)
+    try checkStrength(of: key, isProvenByTPM: expected.readsStatement && object.format == "tpm")
     return PasskeyRegistration(
       level: trust.level, format: object.format, anchor: trust.anchor?.subject, android: trust.android,
       credentialID: credential.id,
@@ -60,6 +61,13 @@ package struct PasskeyRegistration: Sendable {
       aaguid: object.format == "fido-u2f" ? [UInt8](repeating: 0, count: 16) : credential.aaguid,
       signCount: data.signCount, isBackupEligible: data.flags.contains(.backupEligible),
       isBackedUp: data.flags.contains(.backedUp), model: trust.model?.name)
+  }
+
+  /// Old TPMs have RSA keys of 1,024 bits alone. Such a credential will do if the TPM's statement certifies it; the key that
+  /// signs the statement is as strong as others.
+  private static func checkStrength(of key: COSEKey, isProvenByTPM: Bool) throws(ProofError) {
+    guard let bits = key.key.rsaBits, bits < PublicKey.minimumRSABits, !isProvenByTPM else { return }
+    throw ProofError(.unsupportedAlgorithm, "an RSA key of \(bits) bits, fewer than \(PublicKey.minimumRSABits)")
   }
 
   package var facts: [ProofFact] {

@@ -139,11 +139,21 @@ struct TPMPublicArea {
 
   func holds(_ credential: COSEKey) -> Bool {
     switch key {
-    case .rsa(let modulus, let exponent): credential.rsa?.modulus == modulus && credential.rsa?.exponent == exponent
-    // TPM_ECC_NIST_P256.
-    case .ellipticCurve(0x0003, let x, let y): credential.p256Point == [0x04] + x + y
-    case .ellipticCurve: false
+    case .rsa(let modulus, let exponent):
+      return credential.rsa?.modulus == modulus && credential.rsa?.exponent == exponent
+    case .ellipticCurve(let number, let x, let y):
+      guard let key = credential.ellipticPoint, Self.curves[number] == key.curve else { return false }
+      let count = key.point.count / 2
+      return key.point == [0x04] + Self.padded(x, to: count) + Self.padded(y, to: count)
     }
+  }
+
+  /// COSE's numbers of P-256, P-384 and P-521, by TPM_ECC_CURVE.
+  private static let curves = [0x0003: 1, 0x0004: 2, 0x0005: 3]
+
+  /// Some TPMs leave a coordinate's zeros out.
+  private static func padded(_ coordinate: [UInt8], to count: Int) -> [UInt8] {
+    [UInt8](repeating: 0, count: max(0, count - coordinate.count)) + coordinate
   }
 }
 

@@ -57,13 +57,24 @@ package struct PasskeyRequirements: Sendable, Hashable {
   package var rpID: String
   /// "https://example.org", "android:apk-key-hash:…".
   package var origins: Set<String>
+  /// The origins of pages that may frame those above.
+  package var topOrigins: Set<String> = []
   package var requiresUserVerification: Bool
+  package var signCount = SignCountDemand.grows
   /// Refuses credentials that may be copied to other devices.
   package var requiresDeviceBoundKeys: Bool
   /// The models of authenticators that certificates must name; `nil`: any.
   package var aaguids: Set<[UInt8]>?
 
   package static let aaguidBytes = 16
+
+  /// Of a sign count that did not grow.
+  package enum SignCountDemand: String, Sendable, Hashable, CaseIterable {
+    /// It is refused.
+    case grows = "must_grow"
+    /// A passkey that may be copied has a count on each device. Its logins succeed, and the events say so.
+    case reported = "report"
+  }
 
   package init(
     rpID: String, origins: Set<String>, requiresUserVerification: Bool = true, requiresDeviceBoundKeys: Bool = false,
@@ -85,11 +96,16 @@ extension AttestationRequirements {
       appIDs: appIDs, environments: environments, clientDataHash: clientDataHash, keyID: keyID)
   }
 
-  package func passkey(challenge: [UInt8]) throws(ProofError) -> PasskeyExpectation {
+  /// - Parameter isConditional: a registration that nobody was asked for (conditional create): the passkey is made without
+  ///   the person's presence and verification, which its logins need all the same.
+  package func passkey(challenge: [UInt8], isConditional: Bool = false) throws(ProofError) -> PasskeyExpectation {
     guard let passkeys else { throw ProofError(.passkeysNotServed, "the application has no passkeys") }
-    return PasskeyExpectation(
+    var expected = PasskeyExpectation(
       challenge: challenge, rpID: passkeys.rpID, origins: passkeys.origins,
-      requiresUserVerification: passkeys.requiresUserVerification, readsStatement: demand != .none)
+      requiresUserVerification: passkeys.requiresUserVerification && !isConditional, readsStatement: demand != .none)
+    expected.topOrigins = passkeys.topOrigins
+    expected.requiresUserPresence = !isConditional
+    return expected
   }
 }
 
@@ -149,6 +165,11 @@ extension AttestationRequirements {
   package func levelOfAppAttestKey() throws(ProofError) -> AttestationLevel {
     guard demand != .none else { return .none }
     return try reached(.app, ofAtMost: .app)
+  }
+
+  /// Whether a sign count that did not grow is reported, and not refused.
+  package func reportsSignCount(isBackupEligible: Bool) -> Bool {
+    isBackupEligible && passkeys?.signCount == .reported
   }
 
   package func check(_ assertion: PasskeyAssertion) throws(ProofError) {

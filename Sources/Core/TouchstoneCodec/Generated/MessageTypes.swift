@@ -101,6 +101,8 @@ package enum MessageTypes {
     V1.DeviceStanding.self,
     V1.SeenPosture.self,
     V1.GetProfileRequest.self,
+    V1.LoginDiagnosis.self,
+    V1.LoginObstacle.self,
     V1.GetProfileResponse.self,
     V1.UnlockDeviceRequest.self,
     V1.UnlockDeviceResponse.self,

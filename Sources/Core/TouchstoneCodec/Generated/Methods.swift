@@ -55,12 +55,12 @@ extension V1 {
       path: "/touchstone.v1.BindingService/BeginBinding", kind: .unary, idempotency: .idempotent)
 
     /// Stores the binding, the posture's domain state as its baseline, and the posture's platform. A later posture of another
-    /// platform family (ios and ipados; macos; android; web) is refused with PLATFORM_DIFFERS. The ticket serves once; a refusal
+    /// platform family (ios and ipados; macos; visionos; android; web) is refused with PLATFORM_DIFFERS. The ticket serves once; a refusal
     /// does not use it. If the binding has keys and replaces the profile's own binding on the device, a lockout that began while
     /// the replaced binding was active ends. A ProfileTouchID ends no lockout; if one replaced that binding in between, a later
     /// binding with keys still ends the lockout.
-    /// INVALID_ARGUMENT: application_id, ticket, device_name, posture; keys (none, or over two), keys[i].public_key (PEM, not a
-    /// point on P-256, or the other key's), keys[i].protection (absent, or for the same factor as the other key),
+    /// INVALID_ARGUMENT: application_id, ticket, device_name, posture; keys (none, or over two), keys[i].public_key (PEM, RSA, not
+    /// a point on P-256, or the other key's), keys[i].protection (absent, or for the same factor as the other key),
     /// keys[i].signature and keys[i].ml_dsa_65_signature (does not prove possession), keys[i].ml_dsa_65_public_key (no such key, or the
     /// other key's), keys[i].certificate_chain (for another platform than Android, or it does not
     /// prove the key; if it cannot be read or is not served, the reason says so, such as MALFORMED_CERTIFICATE or
@@ -185,8 +185,8 @@ extension V1 {
 extension V1 {
   /// For operators and support staff.
   package enum AdministrationService {
-    /// Returns everything that is stored about a profile, without its secrets.
-    /// INVALID_ARGUMENT: application_id, profile_id. NOT_FOUND: the profile is unknown. RESOURCE_EXHAUSTED: too many reads of
+    /// Returns everything that is stored about a profile, without its secrets, and whether the person can log in now.
+    /// INVALID_ARGUMENT: application_id, profile_id, policy. NOT_FOUND: the profile is unknown. RESOURCE_EXHAUSTED: too many reads of
     /// bindings, of this caller or in total, wait for their turns.
     package static let getProfile = WireMethod<GetProfileRequest, GetProfileResponse>(
       path: "/touchstone.v1.AdministrationService/GetProfile", kind: .unary, idempotency: .noSideEffects)
@@ -220,8 +220,8 @@ extension V1 {
     /// suppressed: the number of such refusals without an event since the previous one. They are durable soon after the answer.
     /// Clients of the console that try to get in are such events, too: the reasons OPERATOR_… of docs/CONSOLE.md, without a method, and
     /// "operator", the name that was tried, if there is such an operator.
-    /// If the service requires client certificates, a failed TLS handshake is such an event, too: CERTIFICATE_REFUSED, without a
-    /// method.
+    /// A TLS handshake that fails because of the client certificate is such an event, too, without a method: CERTIFICATE_REFUSED, or
+    /// CREDENTIALS_MISSING if one is required. Other failed handshakes are counted alone.
     ///
     /// Old events may have been archived. With after_sequence 0 the list begins with the first event that was not. A caller that
     /// read up to another number and would miss events gets OUT_OF_RANGE instead. So does a caller that read beyond the log's
@@ -251,12 +251,13 @@ extension V1 {
     package static let watchEvents = WireMethod<WatchEventsRequest, WatchEventsResponse>(
       path: "/touchstone.v1.AdministrationService/WatchEvents", kind: .serverStreaming, idempotency: .noSideEffects)
 
-    /// Returns the answer that BeginEvaluation would give, and the rules behind it, without opening an evaluation. If
-    /// begin.posture is absent and begin.binding_id is given, the service uses the binding's posture last seen and an unchanged
-    /// domain state, because it keeps none with that posture. begin.localized_reason may be empty, because no person is shown a
-    /// prompt.
-    /// INVALID_ARGUMENT: begin (absent), at, and BeginEvaluation's fields with the prefix "begin.". NOT_FOUND: begin.posture is
-    /// absent, and the binding is unknown or has made no attempt yet.
+    /// Returns the answer that the rules give, the rules behind it, and a diagnosis, without opening an evaluation. Tells operators
+    /// the truth: an unknown binding or profile is NOT_FOUND, and for a revoked binding the answer is a denial with the reason
+    /// BINDING_REVOKED. If begin.posture is absent and begin.binding_id is given, the service uses the binding's posture last seen,
+    /// and the verdict about the domain state that came with it; the trace says so. begin.localized_reason and begin.transaction may
+    /// be absent, because no person is shown a prompt.
+    /// INVALID_ARGUMENT: begin (absent), at, and BeginEvaluation's fields with the prefix "begin.". NOT_FOUND: the binding or
+    /// profile is unknown; or begin.posture is absent, and the binding's device was never seen.
     package static let explainEvaluation = WireMethod<ExplainEvaluationRequest, ExplainEvaluationResponse>(
       path: "/touchstone.v1.AdministrationService/ExplainEvaluation", kind: .unary, idempotency: .noSideEffects)
   }

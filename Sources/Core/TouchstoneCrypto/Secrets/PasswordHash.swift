@@ -48,6 +48,13 @@ public struct PasswordHash: Sendable, CustomStringConvertible, CustomReflectable
       && tag.value.withUnsafeBytes { tag in other.tag.value.withUnsafeBytes { areEqualInConstantTime(tag, $0) } }
   }
 
+  /// A digest that only the same text has. It lets its reader guess at the password, as the text does.
+  public var digest: [UInt8] {
+    let numbers = [parameters.memoryKibibytes, parameters.passes, parameters.lanes]
+    let prefix = numbers.flatMap { withUnsafeBytes(of: $0.bigEndian) { Array($0) } } + [UInt8(salt.count)]
+    return sha256(prefix + salt + tag.value)
+  }
+
   private static func tag(
     of password: SecretBytes, _ parameters: PasswordHasher.Parameters, salt: [UInt8], count: Int
   ) throws(CryptoError) -> [UInt8] {

@@ -8,6 +8,8 @@ public struct SignatureCheck: Sendable {
   /// Strict DER (RFC 3279), or `r ‖ s` of 64 bytes. A high s is accepted, because the challenge stops replay, and never
   /// the signature's bytes (R33).
   public var signature: [UInt8]
+  /// Whether the signature is `r ‖ s`, and not DER.
+  public var isRaw: Bool { signature.count == P256Signature.rawByteCount }
   /// The signed bytes; they are hashed here.
   public var message: [UInt8]
   /// A hybrid key's other half, which must be right, too.

@@ -15,7 +15,7 @@ public struct TokenClaims: Sendable, Hashable {
   public var issuedAt: Int64
   /// `exp`
   public var expiresAt: Int64
-  /// `jti`: 16 random bytes in base64url.
+  /// `jti`: 16 bytes in base64url, twelve of which are random (`ExpiringKey`).
   public var tokenID: String
   /// `amr`: see `AuthenticationMethod`.
   public var methods: [String]
@@ -64,6 +64,8 @@ public enum AuthenticationMethod {
   public static let password = "pwd"
   public static let oneTimePassword = "otp"
   public static let userPresence = "user"
+  /// Of a passkey: the possession of its key, and the authenticator's verification of the person.
+  public static let multipleFactors = "mfa"
 }
 
 extension TokenClaims {

@@ -153,7 +153,7 @@ extension MetricFamily {
     "touchstone_connections", .gauge, help: "Open connections of clients.")
   package static let handshakes = MetricFamily(
     "touchstone_tls_handshakes_total", .counter, labels: ["result"],
-    help: "TLS handshakes: full, resumed or failed.")
+    help: "TLS handshakes: full, resumed, refused for the certificate or its lack, or failed for another cause.")
   package static let certificateExpiry = MetricFamily(
     "touchstone_certificate_expiry_timestamp_seconds", .gauge, .seconds,
     help: "When the first certificate of the service's own chain ends, in seconds since 1970.")

@@ -291,7 +291,7 @@ extension Conditions {
 
 extension Factor {
   /// Biometry, whose own failures these are, and the factors that end a lockout: device owner and passcode (R4, R12).
-  fileprivate var clearsBiometricFailures: Bool {
+  var clearsBiometricFailures: Bool {
     switch self {
     case .biometry, .deviceOwner, .passcode: true
     case .gesture, .passkey, .primary: false

@@ -33,7 +33,7 @@ extension EvaluationPolicy {
 }
 
 extension Conditions {
-  fileprivate func preflight(_ trace: inout some RuleTracer) -> Preflight {
+  func preflight(_ trace: inout some RuleTracer) -> Preflight {
     if let denial = bindingObstacle(&trace) {
       return Preflight(denial: denial, domainState: nil, factors: [], biometryAttemptsLeft: 0)
     }

@@ -3,7 +3,7 @@
 
 struct Conditions {
   let policy: EvaluationPolicy
-  let posture: DevicePosture
+  var posture: DevicePosture
   /// `nil`: no binding exists yet, and any credential could still be made.
   let binding: BindingStanding?
   /// Deciding an attempt replaces the standings. The verdict stays as it was when the attempt came in.
@@ -11,8 +11,8 @@ struct Conditions {
   var profile: ProfileStanding
   var evaluation: EvaluationStanding
   let now: UnixTime
-  /// Without a binding the verdict is as without a baseline.
-  let verdict: DomainStateVerdict
+  /// Without a binding the verdict is as without a baseline. A diagnosis sets the one that was last seen.
+  var verdict: DomainStateVerdict
 
   init(
     policy: EvaluationPolicy, posture: DevicePosture, binding: BindingStanding?, device: BiometryStanding,

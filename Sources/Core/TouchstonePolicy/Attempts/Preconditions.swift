@@ -4,7 +4,7 @@ extension DevicePosture {
   /// The first obstacle to biometrics in R1's order; `nil` if there is none.
   func biometryObstacle(isLockedOut: Bool, _ trace: inout some RuleTracer) -> Denial? {
     let sensor = biometryType == .faceID ? PlatformCapability.faceID : .touchID
-    guard trace.check("R2", supports(sensor), "needs \(sensor.firstVersion.text), runs \(systemText)") else {
+    guard trace.check("R2", supports(sensor), "needs \(sensor.neededText(on: platform)), runs \(systemText)") else {
       return .osTooOld
     }
     guard checkPasscodeIsSet(&trace) else { return .passcodeNotSet }
@@ -26,7 +26,8 @@ extension DevicePosture {
   /// The first obstacle to device-owner authentication, which needs no sensor and ends a lockout (R4).
   func deviceOwnerObstacle(_ trace: inout some RuleTracer) -> Denial? {
     let capability = PlatformCapability.deviceOwnerAuthentication
-    guard trace.check("R2", supports(capability), "needs \(capability.firstVersion.text), runs \(systemText)") else {
+    guard trace.check("R2", supports(capability), "needs \(capability.neededText(on: platform)), runs \(systemText)")
+    else {
       return .osTooOld
     }
     return checkPasscodeIsSet(&trace) ? nil : .passcodeNotSet

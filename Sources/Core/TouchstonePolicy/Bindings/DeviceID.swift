@@ -14,6 +14,14 @@ public enum DeviceID {
   public static func violation(in id: String, profileID: String) -> String? {
     guard id.unicodeScalars.count >= fewestCharacters else { return "has fewer than \(fewestCharacters) characters" }
     let bytes = Array(id.utf8)
+    guard isWritten(bytes) else {
+      return "is a description and no random id: it has characters or a form that no generator makes"
+    }
+    let core = bytes.core
+    guard !KnownDeviceIDs.contains(core), !core.isRepetition else { return "is known to be on many devices" }
+    guard !bytes.isTextInBase64, !core.isHexadecimal || DeviceIDPart(core[...]).bitsAsHexadecimal >= fewestBits else {
+      return "is guessable: made of words, numbers, an address, or series"
+    }
     guard tellingBits(of: bytes) >= fewestBits else {
       return "is guessable: made of words, numbers, an address, or series"
     }
@@ -21,6 +29,13 @@ public enum DeviceID {
       return "is guessable: hardly more than the profile's id"
     }
     return nil
+  }
+
+  /// Whether a generator may have written it: not a build's fingerprint ("google/sdk:13/TE1A:user/release-keys"), a browser's name for
+  /// itself, or an e-mail address.
+  private static func isWritten(_ id: [UInt8]) -> Bool {
+    let isFingerprint = id.contains(UInt8(ascii: "/")) && id.contains(UInt8(ascii: ":"))
+    return !isFingerprint && id.allSatisfy { $0.isLetter || $0.isDigit || "-_.:+/={}|~$".utf8.contains($0) }
   }
 
   /// Bits for all words together, as for a choice among a million: names, makers and models are no secret.
@@ -186,4 +201,54 @@ extension UInt8 {
   fileprivate var isLower: Bool { isLetter && !isUpper }
   fileprivate var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) || self > 0x7F }
   fileprivate var isSeparator: Bool { !isLetter && !isDigit }
+}
+
+extension [UInt8] {
+  /// The letters and digits in lower case, without a UUID's name in URNs.
+  fileprivate var core: [UInt8] {
+    let prefix = "urn:uuid:".utf8
+    let rest = lazy.map { $0 | 0x20 }.starts(with: prefix) ? Array(dropFirst(prefix.count)) : self
+    return rest.filter { !$0.isSeparator }.map { $0.isUpper ? $0 | 0x20 : $0 }
+  }
+
+  fileprivate var isHexadecimal: Bool { allSatisfy(\.isHexadecimal) }
+
+  /// One block, again and again: "c0ffee00" four times.
+  fileprivate var isRepetition: Bool {
+    guard count > 1 else { return false }
+    return (1...count / 2).contains { period in
+      count.isMultiple(of: period) && indices.dropFirst(period).allSatisfy { self[$0] == self[$0 - period] }
+    }
+  }
+
+  /// Base64 of printable text: of 16 random bytes, one in ten million is.
+  fileprivate var isTextInBase64: Bool {
+    let digits = prefix { $0 != UInt8(ascii: "=") }
+    var bits: UInt32 = 0
+    var decoded: [UInt8] = []
+    for (index, byte) in digits.enumerated() {
+      guard let value = byte.valueInBase64 else { return false }
+      bits = bits << 6 | value
+      if index % 4 == 3 {
+        decoded += [
+          UInt8(truncatingIfNeeded: bits >> 16), UInt8(truncatingIfNeeded: bits >> 8), UInt8(truncatingIfNeeded: bits),
+        ]
+        bits = 0
+      }
+    }
+    return decoded.count >= 12 && decoded.allSatisfy { (0x20...0x7E).contains($0) }
+  }
+}
+
+extension UInt8 {
+  fileprivate var valueInBase64: UInt32? {
+    switch self {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(self - UInt8(ascii: "A"))
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(self - UInt8(ascii: "a")) + 26
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(self - UInt8(ascii: "0")) + 52
+    case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
+    case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
+    default: nil
+    }
+  }
 }

@@ -45,14 +45,14 @@ extension PlatformFamily {
   var hasAttestedKeys: Bool {
     switch self {
     case .android: true
-    case .iOS, .macOS, .web: false
+    case .iOS, .macOS, .visionOS, .web: false
     }
   }
 
   /// As an application's own `minimum_level` has it.
   fileprivate var highestLevel: ProofLevel {
     switch self {
-    case .iOS, .macOS: .app
+    case .iOS, .macOS, .visionOS: .app
     case .android: .strongbox
     // Authenticators do not say that they are a chip of their own.
     case .web: .tee

@@ -3,8 +3,8 @@ struct EnglishWording: Wording {
   let sentenceSeparator = " "
   let tryAgain = "Please try again."
   let startAgain = "Please start again."
-  let useAnotherWay = "Please continue another way."
-  let oneTryLeft = "There is one more try before a short pause."
+  let signInAgain = "Please sign in again."
+  let oneTryLeft = "There is one more try before this way is turned off."
 
   func sentence(_ occasion: Occasion, _ biometry: BiometryType) -> String {
     let name = SensorName(biometry)
@@ -14,7 +14,7 @@ struct EnglishWording: Wording {
     case .biometryNotAvailable: return "\(name.atStart) \(name.isOrAre)n't available on this device right now."
     case .biometryNotEnrolled:
       return "\(name.atStart) \(name.isOrAre)n't set up yet. You can do that in this device's settings."
-    case .biometryPaused: return "\(name.atStart) \(name.isOrAre) paused after several tries."
+    case .biometryPaused: return "\(name.atStart) \(name.isOrAre) turned off here after several tries."
     case .deviceNotSuited: return "This device can't be used for this yet. A software update may help."
     case .kindOfDeviceNotServed: return "This can't be done on this kind of device yet."
     case .kindOfDeviceDiffers: return "This device doesn't match the one that was set up. Please set it up again."

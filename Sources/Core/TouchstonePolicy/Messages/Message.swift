@@ -21,7 +21,7 @@ public struct Message: Sendable, Hashable {
     let context = MessageContext(
       retryAfter: decision.retryAfter,
       nextFactors: decision.nextFactors.filter { !occasion.rulesOut($0, tried: factor) },
-      isLastTry: decision.outcome == .tryAgain && decision.attemptsLeft == 1)
+      isLastTry: decision.isLastTry(by: factor))
     self.init(occasion, biometry: biometry, context: context, in: language)
   }
 
@@ -33,6 +33,19 @@ public struct Message: Sendable, Hashable {
   private init(_ occasion: Occasion, biometry: BiometryType, context: MessageContext, in language: Language) {
     self.language = language
     text = language.wording.message(occasion, biometry: biometry, context: context)
+  }
+}
+
+extension AttemptDecision {
+  /// Whether the next wrong attempt locks this factor. Not every last attempt does: the budget of an evaluation ends it, and a
+  /// failure by device owner counts for biometrics.
+  fileprivate func isLastTry(by factor: Factor?) -> Bool {
+    guard outcome == .tryAgain, attemptsLeft == 1 else { return false }
+    return switch factor {
+    case .passcode, .gesture: true
+    case .biometry: device != nil
+    case .deviceOwner, .passkey, .primary, nil: false
+    }
   }
 }
 

@@ -68,8 +68,8 @@ enum FollowUp: Sendable, Hashable {
   case otherWays
   /// The other ways that are left; if there are none, to start again.
   case otherWaysOrStartAgain
-  /// The other ways that are left; if there are none, to look for one.
-  case otherWaysOrAnother
+  /// The other ways that are left; if there are none, the application's own login.
+  case otherWaysOrSignIn
   case tryAgain
   case startAgain
 }
@@ -115,11 +115,11 @@ extension Occasion {
       .startAgain
     case .biometryGaveUp, .deviceOwnerGaveUp, .unexpected:
       .otherWaysOrStartAgain
-    case .updateNeeded, .biometryNotAvailable, .biometryPaused, .deviceNotSuited, .kindOfDeviceNotServed, .noWayYet,
-      .deviceNotProven, .passkeyNotSuited, .wayNotOffered,
-      .biometryChanged, .biometryChangedWithUpdate, .otherWayChosen, .otherWayNeeded:
-      .otherWaysOrAnother
-    case .devicePasscodeMissing, .biometryNotEnrolled, .passcodePaused, .gesturePaused, .passcodeDisabled,
+    case .biometryPaused, .biometryChanged, .biometryChangedWithUpdate, .otherWayChosen, .otherWayNeeded:
+      .otherWaysOrSignIn
+    case .updateNeeded, .biometryNotAvailable, .deviceNotSuited, .kindOfDeviceNotServed, .noWayYet, .deviceNotProven,
+      .passkeyNotSuited, .wayNotOffered, .devicePasscodeMissing, .biometryNotEnrolled, .passcodePaused, .gesturePaused,
+      .passcodeDisabled,
       .gestureDisabled, .companionOutOfReach, .accessoryNotPaired, .accessoryNotConnected:
       .otherWays
     case .kindOfDeviceDiffers, .deviceNoLongerSetUp, .canceled, .interrupted, .canceledByApp, .cannotBeShownNow,

@@ -3,8 +3,8 @@ struct SimplifiedChineseWording: Wording {
   let sentenceSeparator = ""
   let tryAgain = "请再试一次。"
   let startAgain = "请重新开始。"
-  let useAnotherWay = "请使用其他方式继续。"
-  let oneTryLeft = "再试一次后将短暂停用。"
+  let signInAgain = "请重新登录。"
+  let oneTryLeft = "再错一次，此方式将停用。"
 
   func sentence(_ occasion: Occasion, _ biometry: BiometryType) -> String {
     let name = Self.sensorName(biometry)
@@ -13,7 +13,7 @@ struct SimplifiedChineseWording: Wording {
     case .devicePasscodeMissing: return "要使用\(name)，请先在此设备的“设置”中开启锁屏密码。"
     case .biometryNotAvailable: return "此设备目前无法使用\(name)。"
     case .biometryNotEnrolled: return "尚未设置\(name)。你可以在此设备的“设置”中完成设置。"
-    case .biometryPaused: return "多次尝试后，\(name)已暂时停用。"
+    case .biometryPaused: return "多次尝试后，\(name)已停用。"
     case .deviceNotSuited: return "此设备暂时无法用于此操作。更新软件可能会有帮助。"
     case .kindOfDeviceNotServed: return "此类设备目前还不支持此操作。"
     case .kindOfDeviceDiffers: return "此设备与当初设置的设备不符。请重新设置。"

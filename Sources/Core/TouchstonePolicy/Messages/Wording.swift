@@ -6,7 +6,7 @@ struct MessageContext: Sendable, Hashable {
   var retryAfter: Duration?
   /// Best first.
   var nextFactors: [Factor] = []
-  /// The next wrong attempt locks.
+  /// The next wrong attempt locks the factor.
   var isLastTry = false
 }
 
@@ -19,7 +19,7 @@ protocol Wording: Sendable {
   func sentence(_ occasion: Occasion, _ biometry: BiometryType) -> String
   var tryAgain: String { get }
   var startAgain: String { get }
-  var useAnotherWay: String { get }
+  var signInAgain: String { get }
   var oneTryLeft: String { get }
   /// - Parameter factors: at least one.
   func use(_ factors: [Factor], _ biometry: BiometryType) -> String
@@ -54,7 +54,7 @@ extension Wording {
     case .startAgain: startAgain
     case .otherWays: ways.isEmpty ? "" : use(ways, biometry)
     case .otherWaysOrStartAgain: ways.isEmpty ? startAgain : use(ways, biometry)
-    case .otherWaysOrAnother: ways.isEmpty ? useAnotherWay : use(ways, biometry)
+    case .otherWaysOrSignIn: ways.isEmpty ? signInAgain : use(ways, biometry)
     }
   }
 }

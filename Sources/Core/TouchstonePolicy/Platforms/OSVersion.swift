@@ -40,6 +40,32 @@ public struct OSVersion: Sendable, Hashable, Comparable {
     set(number, at: numbers)
   }
 
+  /// Up to three numbers at the beginning of a text: "16.4.1" of "16.4.1 (a)", "126.0.6478" of a browser's "126.0.6478.127", "12" of
+  /// Android's "12L". `nil` if it begins with no number.
+  public init?(leadingNumbersOf text: String) {
+    self.init(0)
+    var numbers = 0
+    var number: UInt32?
+    scan: for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"):
+        let (product, hasOverflowed) = (number ?? 0).multipliedReportingOverflow(by: 10)
+        let (sum, hasCarried) = product.addingReportingOverflow(UInt32(byte - UInt8(ascii: "0")))
+        guard !hasOverflowed, !hasCarried else { return nil }
+        number = sum
+      case UInt8(ascii: "."):
+        guard let complete = number, numbers < 2 else { break scan }
+        set(complete, at: numbers)
+        numbers += 1
+        number = nil
+      default:
+        break scan
+      }
+    }
+    guard number != nil || numbers > 0 else { return nil }
+    if let number { set(number, at: numbers) }
+  }
+
   private mutating func set(_ number: UInt32, at index: Int) {
     switch index {
     case 0: major = number

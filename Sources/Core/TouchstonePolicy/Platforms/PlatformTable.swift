@@ -1,5 +1,5 @@
-// Which features came with which version of iOS and iPadOS (R2). Other platforms have no version floor; their posture
-// says what they can do.
+// Which features came with which version of iOS and iPadOS (R2). visionOS has them all from its first version on. Other platforms have no
+// version floor; their posture says what they can do.
 
 /// A feature that older systems lack.
 public enum PlatformCapability: Sendable, Hashable, CaseIterable {
@@ -25,6 +25,18 @@ public enum PlatformCapability: Sendable, Hashable, CaseIterable {
     case .faceID: OSVersion(11)
     }
   }
+
+  /// For traces: "9.0".
+  func neededText(on platform: Platform) -> String { (firstVersion(on: platform) ?? firstVersion).text }
+
+  /// `nil` if versions of the platform are not compared.
+  public func firstVersion(on platform: Platform) -> OSVersion? {
+    switch platform {
+    case .iOS, .iPadOS: firstVersion
+    case .visionOS: OSVersion(1)
+    case .macOS, .android, .web: nil
+    }
+  }
 }
 
 /// Information about a device or a profile that refuses nothing. The raw value is machine-readable and does not change.
@@ -33,6 +45,21 @@ public enum Advisory: String, Sendable, Hashable, CaseIterable {
   case slowPrompt = "SLOW_PROMPT"
   /// After five failures or a changed finger the person could only bind the phone anew: see `ofRecovery`.
   case noRecoveryFactor = "NO_RECOVERY_FACTOR"
+  /// The binding took the place of one that evidently was another phone's: the person may have two phones with one device id.
+  case deviceReplaced = "DEVICE_REPLACED"
+}
+
+extension Advisory {
+  /// Returns the advisory that a device id came along to another phone, by a keychain that is synchronised or a restored backup (R29). A
+  /// phone stays of its model, platform and sensor; models that no app reports are equal.
+  public static func ofReplacement(
+    of old: DevicePosture, model oldModel: String, by new: DevicePosture, model newModel: String
+  ) -> [Advisory] {
+    let isSame =
+      Identifier.areEqual(oldModel, newModel) && old.platform.family == new.platform.family
+      && old.biometryType == new.biometryType
+    return isSame ? [] : [.deviceReplaced]
+  }
 }
 
 extension Advisory {
@@ -75,10 +102,11 @@ extension SecretStanding {
 
 extension DevicePosture {
   public func supports(_ capability: PlatformCapability) -> Bool {
-    runs(atLeast: capability.firstVersion)
+    guard let first = capability.firstVersion(on: platform) else { return true }
+    return osVersion >= first
   }
 
-  /// Whether the system is at least this one. Platforms without a version floor are always new enough.
+  /// Whether the system is at least this version of iOS or iPadOS. Other platforms are always new enough.
   public func runs(atLeast version: OSVersion) -> Bool {
     !platform.hasVersionFloor || osVersion >= version
   }
@@ -98,7 +126,7 @@ extension Platform {
   var hasVersionFloor: Bool {
     switch self {
     case .iOS, .iPadOS: true
-    case .macOS, .android, .web: false
+    case .macOS, .visionOS, .android, .web: false
     }
   }
 }
@@ -107,7 +135,7 @@ extension PlatformFamily {
   /// `evaluatedPolicyDomainState` is Apple's. Every Mac with a sensor has it.
   public var hasDomainState: Bool {
     switch self {
-    case .iOS, .macOS: true
+    case .iOS, .macOS, .visionOS: true
     case .android, .web: false
     }
   }

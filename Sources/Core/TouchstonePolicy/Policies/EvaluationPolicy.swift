@@ -36,6 +36,13 @@ extension EvaluationPolicy {
   public var requiresTransaction: Bool { purpose == .payment }
 }
 
+extension [EvaluationPolicy] {
+  /// The one that most logins go through: "login", or the first for logins.
+  public var usual: EvaluationPolicy? {
+    first { $0.name == "login" } ?? first { $0.purpose == .login } ?? first
+  }
+}
+
 extension EvaluationPolicy {
   /// The built-in policies: Apple's two `LAPolicy` names, a login and a payment.
   public static let builtIn: [EvaluationPolicy] = [

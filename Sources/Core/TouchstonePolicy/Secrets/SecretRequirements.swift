@@ -2,20 +2,37 @@
 // empty"), and reveals nothing of the secret.
 
 public enum Passcode {
-  /// In Unicode scalars: neither normalised nor folded, so every keyboard's output counts as it is.
+  /// In Unicode scalars of the prepared text (`OpaqueString`).
   public static let lengths = 4...64
   /// One repeated character is no secret.
   public static let fewestDistinctScalars = 2
 
+  /// Whether a passcode of this length can have been set: as prepared, or as it was sent, which counted in earlier
+  /// versions.
+  public static func canBeRight(_ passcode: String) -> Bool {
+    let count = passcode.unicodeScalars.count
+    return lengths.contains(count) || isPreparable(count) && lengths.contains(preparedCount(of: passcode))
+  }
+
   public static func violation(in passcode: String) -> String? {
-    let scalars = passcode.unicodeScalars
-    guard lengths.contains(scalars.count) else {
+    let isPreparable = isPreparable(passcode.unicodeScalars.count)
+    let scalars = (isPreparable ? OpaqueString.prepare(passcode) : passcode).unicodeScalars
+    guard isPreparable, lengths.contains(scalars.count) else {
       return "does not have \(lengths.lowerBound) to \(lengths.upperBound) characters"
     }
     guard let first = scalars.first, scalars.contains(where: { $0 != first }) else {
       return "has fewer than \(fewestDistinctScalars) distinct characters"
     }
     return nil
+  }
+
+  /// A longer text is not worth its composition.
+  private static func isPreparable(_ count: Int) -> Bool {
+    count <= lengths.upperBound * OpaqueString.mostScalarsOfOne
+  }
+
+  private static func preparedCount(of passcode: String) -> Int {
+    OpaqueString.prepare(passcode).unicodeScalars.count
   }
 }
 

@@ -2,7 +2,8 @@
 
 /// A payment as the device shows it. Two are equal only if every byte is: "12.5" differs from "12.50" (R39).
 public struct Transaction: Sendable, Hashable {
-  /// "12.50" or "1200": digits, at most one point with digits on both sides of it.
+  /// "12.50" or "1200": digits, at most one point with digits on both sides of it; more than zero. The part before the point is "0" or does
+  /// not begin with "0".
   public var amount: String
   /// ISO 4217, three upper-case letters: "CNY".
   public var currency: String
@@ -59,10 +60,10 @@ public struct Transaction: Sendable, Hashable {
     if currency.utf8.count != 3 || !currency.utf8.allSatisfy(letters.contains) {
       refuse("currency", "is not three upper-case letters (ISO 4217)")
     }
-    if let reason = Identifier.violation(in: payee, maximumBytes: Self.maximumPayeeBytes) {
+    if let reason = VisibleText.violation(in: payee, bytes: 1...Self.maximumPayeeBytes) {
       refuse("payee", reason)
     }
-    if let reason = Identifier.violation(in: reference, maximumBytes: Self.maximumReferenceBytes) {
+    if let reason = VisibleText.violation(in: reference, bytes: 1...Self.maximumReferenceBytes) {
       refuse("reference", reason)
     }
     return violations
@@ -83,6 +84,10 @@ public struct Transaction: Sendable, Hashable {
     guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(digits.contains) }) else {
       return "is not a plain decimal such as 12.50"
     }
+    guard parts[0].first != UInt8(ascii: "0") || parts[0].count == 1 else {
+      return "begins with a zero that means nothing"
+    }
+    guard parts.contains(where: { $0.contains { $0 != UInt8(ascii: "0") } }) else { return "is not more than zero" }
     guard parts.reduce(0, { $0 + $1.count }) <= maximumAmountDigits else {
       return "has more than \(maximumAmountDigits) digits"
     }

@@ -2,7 +2,7 @@
 
 public import TouchstonePolicy
 
-/// The device's report and its time; never its domain state.
+/// The device's report and its time; never its domain state, only how that compared with the baseline then.
 public struct SeenPosture: Sendable, Hashable {
   /// Without domain state.
   public let posture: DevicePosture
@@ -10,14 +10,20 @@ public struct SeenPosture: Sendable, Hashable {
   public let seenAt: UnixTime
   /// True if it came with a successful proof by the binding's own key. If false, only the caller vouches for it.
   public let isProven: Bool
+  /// For display alone: every decision compares again (R23). `nil`: not known.
+  public var domainState: DomainStateVerdict?
 
-  public init(_ posture: DevicePosture, deviceModel: String, seenAt: UnixTime, isProven: Bool) {
+  public init(
+    _ posture: DevicePosture, deviceModel: String, seenAt: UnixTime, isProven: Bool,
+    domainState: DomainStateVerdict? = nil
+  ) {
     var posture = posture
     posture.domainState = []
     self.posture = posture
     self.deviceModel = deviceModel
     self.seenAt = seenAt
     self.isProven = isProven
+    self.domainState = domainState
   }
 
   /// How old the stored time may become: a phone that logs in every minute writes no row for it.
@@ -27,7 +33,9 @@ public struct SeenPosture: Sendable, Hashable {
   /// another platform family, which the binding refuses.
   public func isNews(after known: SeenPosture?) -> Bool {
     if let known, known.isProven, !isProven, known.posture.platform.family != posture.platform.family { return false }
-    guard let known, known.posture == posture, Identifier.areEqual(known.deviceModel, deviceModel) else { return true }
+    guard let known, known.posture == posture, known.domainState == domainState,
+      Identifier.areEqual(known.deviceModel, deviceModel)
+    else { return true }
     if known.isProven != isProven { return isProven }
     return known.seenAt + Self.timePrecision <= seenAt
   }
@@ -45,6 +53,8 @@ extension SeenPosture {
     static let enrolled: UInt8 = 4
     static let lockedOut: UInt8 = 8
     static let passcodeSet: UInt8 = 16
+    /// The verdict's raw value from this bit on; 0: none. Releases before wrote zeros there, and did not read them.
+    static let verdictShift: UInt8 = 5
   }
 
   public var encoded: [UInt8] {
@@ -54,6 +64,7 @@ extension SeenPosture {
     if posture.isBiometryEnrolled { flags |= Flag.enrolled }
     if posture.isBiometryLockedOut { flags |= Flag.lockedOut }
     if posture.isPasscodeSet { flags |= Flag.passcodeSet }
+    flags |= (domainState?.rawValue ?? 0) << Flag.verdictShift
     let version = posture.osVersion
     var bytes = [Self.form, flags, posture.platform.rawValue, posture.biometryType.rawValue]
     for number in [version.major, version.minor, version.patch] { bytes.append(bigEndian: number) }
@@ -78,6 +89,7 @@ extension SeenPosture {
         isBiometryAvailable: has(Flag.available), isBiometryEnrolled: has(Flag.enrolled),
         isBiometryLockedOut: has(Flag.lockedOut), isPasscodeSet: has(Flag.passcodeSet), domainState: []),
       deviceModel: String(decoding: bytes[Self.fixedByteCount...], as: UTF8.self),
-      seenAt: UnixTime(microseconds: Int64(bitPattern: number(at: 16, count: 8))), isProven: has(Flag.proven))
+      seenAt: UnixTime(microseconds: Int64(bitPattern: number(at: 16, count: 8))), isProven: has(Flag.proven),
+      domainState: DomainStateVerdict(rawValue: bytes[1] >> Flag.verdictShift))
   }
 }

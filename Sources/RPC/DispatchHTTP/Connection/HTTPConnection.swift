@@ -97,8 +97,8 @@ final class HTTPConnection: ReadinessHandler {
       receive()
     case .wantsRead: watch(.readable)
     case .wantsWrite: watch(.writable)
-    case .failed(let reason):
-      owner.configuration.onHandshakeFailure?(client, reason)
+    case .failed(let failure):
+      owner.configuration.onHandshakeFailure?(client, failure)
       linger()
     }
   }
@@ -167,6 +167,7 @@ final class HTTPConnection: ReadinessHandler {
     guard let head, let route else { return close() }
     self.route = nil
     phase = .running
+    owner.requestRuns(id, true)
     watch([])
     begin(.handler)
     let exchange = HTTPExchange(LoopConfined(self, on: loop), requestNumber)
@@ -179,6 +180,7 @@ final class HTTPConnection: ReadinessHandler {
   /// By `HTTPExchange`.
   func answer(_ response: HTTPResponse, to request: Int) {
     guard phase == .running, request == requestNumber else { return }
+    owner.requestRuns(id, false)
     send(response)
   }
 

@@ -45,6 +45,11 @@ final class HTTPConnections: ConnectionKeeper {
     connections[id]?.close()
   }
 
+  /// A connection whose request a handler has is the last to make room.
+  func requestRuns(_ id: ConnectionSlots.ID, _ isRunning: Bool) {
+    register.setRunning(id, isRunning)
+  }
+
   func connectionClosed(_ id: ConnectionSlots.ID) {
     guard connections.removeValue(forKey: id) != nil else { return }
     register.closed(id)

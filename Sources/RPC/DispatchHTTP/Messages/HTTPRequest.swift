@@ -50,7 +50,7 @@ package struct HTTPRequestHead: Sendable {
   /// The text after the "?".
   package var query: String?
   package var fields: HTTPFields
-  /// HOST or HOST:PORT. Letters, digits and the few other characters that a host may have; `nil` in a request of HTTP/1.0 without it.
+  /// HOST or HOST:PORT, which `HTTPAuthority` reads; `nil` in a request of HTTP/1.0 without it.
   package var host: String?
   var contentLength = 0
   /// The client takes another answer on this connection.
@@ -60,18 +60,12 @@ package struct HTTPRequestHead: Sendable {
 }
 
 extension HTTPRequestHead {
-  /// The host without its port, and an IPv6 address with it.
-  package var hostName: Substring? {
-    host.map { host in host.hasPrefix("[") ? host[...] : host.prefix { $0 != ":" } }
-  }
+  /// The host without its port, in lower case.
+  package var hostName: String? { host.flatMap { HTTPAuthority($0)?.host } }
 
   /// Whether the host is an address or localhost, which lead to no other machine. Without TLS any other name may be another site's that
   /// leads here (DNS rebinding), and a browser then gives the answer to that site's page.
-  package var hostIsAddress: Bool {
-    guard let name = hostName else { return false }
-    let isAddress = !name.isEmpty && name.allSatisfy { $0.isASCII && ($0.isNumber || $0 == ".") }
-    return isAddress || name.hasPrefix("[") || name.lowercased() == "localhost"
-  }
+  package var hostIsAddress: Bool { host.flatMap { HTTPAuthority($0)?.isAddress } ?? false }
 }
 
 package struct HTTPRequest: Sendable {

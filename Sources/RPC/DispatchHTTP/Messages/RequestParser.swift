@@ -156,7 +156,8 @@ extension RequestParser {
 
   private static func head(_ lines: [String]) throws(Refusal) -> HTTPRequestHead {
     let (method, target, isVersion11) = try requestLine(lines[0])
-    let (path, query) = try pathAndQuery(of: target)
+    let (authority, pathAndQuery) = try split(target)
+    let (path, query) = try Self.pathAndQuery(of: pathAndQuery)
     var fields = HTTPFields()
     for line in lines.dropFirst() {
       let (name, value) = try field(line)
@@ -164,6 +165,7 @@ extension RequestParser {
     }
     var head = HTTPRequestHead(method: method, path: path, query: query, fields: fields)
     head.host = try host(fields, isRequired: isVersion11)
+    if let authority { try require(authority, of: target, toBe: &head.host) }
     head.contentLength = try contentLength(fields)
     let options = fields.list("connection").map { $0.lowercased() }
     // HTTP/1.0 has connections that go on only as an extension.
@@ -190,14 +192,34 @@ extension RequestParser {
     }
   }
 
-  /// Splits "/path?query", or a whole URL, which proxies receive (RFC 9112 §3.2.2).
-  private static func pathAndQuery(of target: Substring) throws(Refusal) -> (path: String, query: String?) {
-    var rest = target
-    if target.hasPrefix("http://") || target.hasPrefix("https://") {
-      let authority = target.drop { $0 != ":" }.dropFirst(3)
-      rest = authority.drop { $0 != "/" && $0 != "?" }
-      if rest.isEmpty || rest.hasPrefix("?") { rest = "/" + rest }
+  /// Splits a whole URL, which proxies receive (RFC 9112 §3.2.2), into its authority and what follows.
+  private static func split(_ target: Substring) throws(Refusal) -> (authority: Substring?, rest: Substring) {
+    guard scheme(of: target) != nil else { return (nil, target) }
+    let afterScheme = target.drop { $0 != ":" }.dropFirst(3)
+    let rest = afterScheme.drop { $0 != "/" && $0 != "?" }
+    let authority = afterScheme[..<rest.startIndex]
+    return (authority, rest.isEmpty || rest.hasPrefix("?") ? "/" + rest : rest)
+  }
+
+  private static func scheme(of target: Substring) -> HTTPAuthority.Scheme? {
+    [HTTPAuthority.Scheme.http, .https].first { target.hasPrefix($0.rawValue + "://") }
+  }
+
+  /// A handler that looks at Host must not serve what the target names another server for.
+  private static func require(
+    _ text: Substring, of target: Substring, toBe host: inout String?
+  ) throws(Refusal) {
+    guard let authority = HTTPAuthority(text), !authority.host.isEmpty, let scheme = scheme(of: target) else {
+      throw Refusal("the request's target is malformed")
     }
+    guard let written = host else { return host = String(text) }
+    guard HTTPAuthority(written).map({ authority.isSame(as: $0, scheme: scheme) }) == true else {
+      throw Refusal("the request's target and its field Host name different servers")
+    }
+  }
+
+  /// Splits "/path?query".
+  private static func pathAndQuery(of rest: Substring) throws(Refusal) -> (path: String, query: String?) {
     guard rest.hasPrefix("/") || rest == "*", !rest.contains("#") else {
       throw Refusal("the request's target is malformed")
     }
@@ -219,10 +241,7 @@ extension RequestParser {
       guard hosts.isEmpty, !isRequired else { throw Refusal("a request has one field Host") }
       return nil
     }
-    // RFC 3986 §3.2.2 in brackets or not, and a port. An empty one is allowed, too.
-    guard host.utf8.allSatisfy({ isAlphanumeric($0) || "-._:[]%".utf8.contains($0) }) else {
-      throw Refusal("the field Host is malformed")
-    }
+    guard HTTPAuthority(host) != nil else { throw Refusal("the field Host is malformed") }
     return host
   }
 

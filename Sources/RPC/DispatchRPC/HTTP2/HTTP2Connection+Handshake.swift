@@ -25,7 +25,7 @@ extension HTTP2Connection {
       receive()
     case .wantsRead: watch(.readable)
     case .wantsWrite: watch(.writable)
-    case .failed(let reason): handshakeFailed(reason)
+    case .failed(let failure): handshakeFailed(failure)
     }
   }
 

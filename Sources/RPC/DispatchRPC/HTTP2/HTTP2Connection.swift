@@ -68,8 +68,8 @@ class HTTP2Connection: ReadinessHandler, HandshakingConnection {
   func didHandshake() {}
 
   /// The peer gets the reason, as far as that is possible.
-  func handshakeFailed(_ reason: String) {
-    close(reason)
+  func handshakeFailed(_ failure: RPCHandshakeFailure) {
+    close(failure.reason)
   }
 
   /// Before nghttp2 sees the bytes, which may be changed. False when it must not.

@@ -122,9 +122,9 @@ public struct RPCServerConfiguration: Sendable {
   public var pingEnforcement = PingEnforcement()
   /// Limits on frames that cost us more than the peer.
   public var abuseLimits = AbuseLimits()
-  /// A client did not get through the TLS handshake: its address, and why, in our words or OpenSSL's and never in the client's.
+  /// A client did not get through the TLS handshake: its address, and why.
   /// Runs on the connection's event loop, as often as clients like to fail: it must not block, and its owner limits what it writes.
-  public var onHandshakeFailure: (@Sendable (_ client: SocketAddress, _ reason: String) -> Void)?
+  public var onHandshakeFailure: (@Sendable (_ client: SocketAddress, _ failure: RPCHandshakeFailure) -> Void)?
 
   /// A connection could not be accepted, because the process or the machine has no free descriptors or memory. Runs on an event
   /// loop, as often as clients like to connect: as for `onHandshakeFailure`.

@@ -22,8 +22,28 @@ package enum HandshakeProgress {
   case done
   case wantsRead
   case wantsWrite
-  /// For people. The peer was told, if there is a way.
-  case failed(String)
+  /// The peer was told, if there is a way.
+  case failed(RPCHandshakeFailure)
+}
+
+/// Why a peer did not get through the TLS handshake.
+public struct RPCHandshakeFailure: Hashable, Sendable {
+  public enum Cause: Hashable, Sendable, CaseIterable {
+    /// The peer has shown a certificate, and it was refused.
+    case certificateRefused
+    /// The peer has shown no certificate, and one is required.
+    case certificateMissing
+    /// Anything else: a probe that closes, plaintext, a peer that does not trust us, no protocol in common.
+    case other
+  }
+
+  public var cause: Cause
+  /// For people: our words or OpenSSL's, never the peer's.
+  public var reason: String
+
+  public init(_ cause: Cause, _ reason: String) {
+    (self.cause, self.reason) = (cause, reason)
+  }
 }
 
 /// A connected, non-blocking byte stream. Confined to one event loop.

@@ -17,6 +17,12 @@ enum OpenSSLErrors {
     return String(cString: text)
   }
 
+  /// The first error in the queue is that the peer has shown no certificate, although one is required.
+  static var isMissingCertificate: Bool {
+    let code = ERR_peek_error()
+    return ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE
+  }
+
   /// The file ended where another PEM block might have begun; every reading of all blocks ends so.
   static var isEndOfPEM: Bool {
     let code = ERR_peek_last_error()

@@ -33,6 +33,8 @@ final class TLSTransport: Transport {
   private var budget = ControlRecordBudget()
   /// For servers, until the handshake is done.
   private var helloGuard: ClientHelloGuard?
+  /// A certificate was refused before OpenSSL has read it.
+  private var hasRefusedCertificate = false
   /// For clients: what sessions are kept under.
   private var sessionKey: [UInt8] = []
   private(set) var peerCertificate: RPCPeerCertificate?
@@ -112,15 +114,15 @@ final class TLSTransport: Transport {
     switch SSL_get_error(ssl, result) {
     case SSL_ERROR_WANT_READ where !isSocketEnded: return .wantsRead
     case SSL_ERROR_WANT_WRITE: return .wantsWrite
-    default: return fail(failureReason ?? "the peer went away during the handshake")
+    default: return fail()
     }
   }
 
   private func establish() -> HandshakeProgress {
-    guard hasAgreedOnProtocol else { return fail("the peer does not speak \(context.applicationProtocol)") }
+    guard hasAgreedOnProtocol else { return fail(.other, "the peer does not speak \(context.applicationProtocol)") }
     if let certificate = SSL_get0_peer_certificate(ssl), SSL_is_server(ssl) == 1 {
       guard SSL_get_verify_result(ssl) == X509_V_OK, let names = RPCPeerCertificate(x509: certificate) else {
-        return fail("the peer's certificate is not verified")
+        return fail(.certificateRefused, "the peer's certificate is not verified")
       }
       peerCertificate = names
     }
@@ -130,11 +132,23 @@ final class TLSTransport: Transport {
     return .done
   }
 
-  private func fail(_ reason: String) -> HandshakeProgress {
+  private func fail(_ cause: RPCHandshakeFailure.Cause, _ reason: String) -> HandshakeProgress {
     state = .failed
     OpenSSLErrors.clear()
-    counters.failed()
-    return .failed("TLS: \(reason)")
+    counters.failed(cause)
+    return .failed(RPCHandshakeFailure(cause, "TLS: \(reason)"))
+  }
+
+  /// For the reason of the last call.
+  private func fail() -> HandshakeProgress {
+    let verification = SSL_get_verify_result(ssl)
+    let isMissing = OpenSSLErrors.isMissingCertificate
+    let reason = OpenSSLErrors.take() ?? "the peer went away during the handshake"
+    if verification != X509_V_OK {
+      return fail(.certificateRefused, String(cString: X509_verify_cert_error_string(verification)))
+    }
+    if hasRefusedCertificate { return fail(.certificateRefused, reason) }
+    return fail(isMissing ? .certificateMissing : .other, reason)
   }
 
   private var hasAgreedOnProtocol: Bool {
@@ -142,14 +156,6 @@ final class TLSTransport: Transport {
     var count: UInt32 = 0
     SSL_get0_alpn_selected(ssl, &name, &count)
     return context.allows(UnsafeBufferPointer(start: name, count: Int(count)))
-  }
-
-  /// The reason of the last call that failed.
-  private var failureReason: String? {
-    let verification = SSL_get_verify_result(ssl)
-    let reason = OpenSSLErrors.take()
-    guard verification != X509_V_OK else { return reason }
-    return String(cString: X509_verify_cert_error_string(verification))
   }
 
   // MARK: Records
@@ -336,7 +342,9 @@ extension TLSTransport {
 
   static func installCallbacks(in context: OpaquePointer) {
     SSL_CTX_set_msg_callback(context) { isSent, _, type, bytes, count, ssl, _ in
-      if isSent == 0, type == SSL3_RT_HANDSHAKE, let bytes { TLSTransport.refuseCostlyCertificates(in: bytes, count) }
+      if isSent == 0, type == SSL3_RT_HANDSHAKE, let bytes {
+        TLSTransport.of(ssl)?.refuseCostlyCertificates(in: bytes, count)
+      }
       guard isSent == 0, let transport = TLSTransport.of(ssl), transport.state == .established else { return }
       // TLS 1.2 has a record's type in its header; TLS 1.3 has "application data" there for all, and the type within.
       guard type == SSL3_RT_HEADER || type == SSL3_RT_INNER_CONTENT_TYPE, count > 0 else { return }
@@ -352,12 +360,14 @@ extension TLSTransport {
 
   /// OpenSSL has the whole message and has not read it yet. A peer can send one without a certificate that an authority
   /// vouches for.
-  private static func refuseCostlyCertificates(in message: UnsafeRawPointer, _ count: Int) {
-    guard count > handshakeHeaderBytes, Int32(message.load(as: UInt8.self)) == SSL3_MT_CERTIFICATE,
+  private func refuseCostlyCertificates(in message: UnsafeRawPointer, _ count: Int) {
+    guard count > Self.handshakeHeaderBytes, Int32(message.load(as: UInt8.self)) == SSL3_MT_CERTIFICATE,
       copenssl_spells_curve_out(message, count) != 0
     else { return }
     // The callback has no way to refuse: an empty list with bytes after it ends the handshake (decode_error).
-    memset(UnsafeMutableRawPointer(mutating: message) + handshakeHeaderBytes, 0, count - handshakeHeaderBytes)
+    let content = UnsafeMutableRawPointer(mutating: message) + Self.handshakeHeaderBytes
+    memset(content, 0, count - Self.handshakeHeaderBytes)
+    hasRefusedCertificate = true
   }
 
   /// Takes a client's new session; returns 1 if it keeps the reference.

@@ -1,13 +1,12 @@
-// Verifies operators' passwords on the threads that verify passcodes, a few at a time.
+// Verifies operators' passwords on a thread of their own, one at a time.
 
 internal import Synchronization
 internal import TouchstoneCrypto
 internal import TouchstoneService
 
-/// Bounds the memory of sign-ins (64 MiB each), and how long passcodes wait behind them.
+/// Bounds the memory of sign-ins (64 MiB each) and how many wait. The executor's thread yields to those that verify
+/// passcodes.
 final class PasswordChecks: Sendable {
-  /// At one time.
-  static let maximumRunning = 2
   /// Waiting ones, of each kind. Each is a request that waits for its answer.
   static let maximumWaiting = 16
 
@@ -21,7 +20,8 @@ final class PasswordChecks: Sendable {
 
   private struct State {
     var running = 0
-    /// Checks for clients where the operator signed in before. They go first, so that no number of strangers keeps operators waiting.
+    /// Checks for browsers where the operator signed in before. They go first, so that no number of strangers keeps
+    /// operators waiting.
     var familiar: [@Sendable () -> Void] = []
     var strangers: [@Sendable () -> Void] = []
 
@@ -41,14 +41,14 @@ final class PasswordChecks: Sendable {
   private let executor: any SecretExecutor
   private let state = Mutex(State())
 
-  /// Waiting ones of familiar clients.
+  /// Waiting ones of familiar browsers.
   var familiarCount: Int { state.withLock { $0.familiar.count } }
 
   init(executor: any SecretExecutor) {
     self.executor = executor
   }
 
-  /// - Parameter isFamiliar: the operator signed in from this client before, which bounds how often it comes (`SignInGuard`).
+  /// - Parameter isFamiliar: the operator signed in with this browser before (`BrowserProofs`).
   func verdict(on password: SecretBytes, by hash: PasswordHash, isFamiliar: Bool) async -> Verdict {
     await withCheckedContinuation { continuation in
       let isAccepted = add(isFamiliar: isFamiliar) { [self] in
@@ -65,7 +65,7 @@ final class PasswordChecks: Sendable {
 
   private func add(isFamiliar: Bool, _ check: @escaping @Sendable () -> Void) -> Bool {
     let (isAccepted, runs) = state.withLock { state in
-      if state.running < Self.maximumRunning {
+      if state.running < executor.threads {
         state.running += 1
         return (true, true)
       }

@@ -1,4 +1,5 @@
-// Locks sign-ins after failures: by name, and by the client's address. Pure: time is an argument.
+// Locks sign-ins after failures: by name, by the client's address, and of all strangers together. Pure: time is an
+// argument.
 
 internal import DispatchRPC
 internal import TouchstoneCrypto
@@ -6,8 +7,9 @@ internal import TouchstoneCrypto
 /// Counts each attempt as a failure before its password is verified, and takes that back after a success: attempts that come at
 /// one time get no more guesses than others. Names that no operator has are treated alike.
 ///
-/// An operator's failures at a client where that operator signed in before count apart. Attempts from elsewhere therefore lock no
-/// operator out of the usual place of work.
+/// A browser that proves an earlier sign-in of the operator (`BrowserProofs`) counts apart, and only there: strangers
+/// lock no operator out of it, whichever address they share with the operator. Its proof allows no more guesses than a
+/// name does.
 struct SignInGuard: Sendable {
   // MARK: By name
 
@@ -21,9 +23,9 @@ struct SignInGuard: Sendable {
   static let memory = Duration.seconds(60 * 60)
   /// Names that no operator has. Beyond it the oldest is forgotten, for which it takes hundreds of addresses.
   static let maximumUnknownNames = 4_096
-
-  /// Clients of one operator, the latest ones: places of work, and no more than that.
-  static let familiarClients = 4
+  /// Familiar browsers with failures: 16 for each operator. Beyond it the oldest is forgotten; only an operator makes
+  /// more.
+  static let maximumBrowsers = 4_096
 
   // MARK: By address
 
@@ -32,6 +34,13 @@ struct SignInGuard: Sendable {
   /// After those, one failure more is allowed each time.
   static let addressInterval = Duration.seconds(30)
   static let maximumAddresses = 4_096
+
+  // MARK: Of all strangers together
+
+  /// Failures at once: more than one address has.
+  static let strangersAtOnce = 30
+  /// After those, one failure more is allowed each time: two checks a second take a fifth of a core.
+  static let strangerInterval = Duration.milliseconds(500)
 
   /// A digest of the name, because people type passwords into the wrong field.
   typealias NameKey = [UInt8]
@@ -43,6 +52,16 @@ struct SignInGuard: Sendable {
     case verify
     /// No password is right meanwhile.
     case locked(Duration)
+    /// All strangers together fail too often.
+    case crowded
+  }
+
+  /// An attempt: the name, and the browser if it is familiar to the operator of that name.
+  struct Attempt: Sendable {
+    var name: NameKey
+    var isKnown: Bool
+    var browser: BrowserProofs.BrowserID?
+    var address: SocketAddress
   }
 
   private struct Failures: Sendable {
@@ -53,68 +72,69 @@ struct SignInGuard: Sendable {
 
   private struct Counted: Hashable, Sendable {
     var name: NameKey
-    /// `nil`: all clients that are not familiar.
-    var client: SocketAddress?
+    /// `nil`: all browsers that are not familiar.
+    var browser: BrowserProofs.BrowserID?
   }
 
-  /// At most `familiarClients` and one for each operator.
-  private var known: [Counted: Failures] = [:]
-  private var unknown: [Counted: Failures] = [:]
-  /// The clients where each operator signed in, the latest one last.
-  private var familiar: [NameKey: [SocketAddress]] = [:]
+  /// A table that forgets the oldest failures beyond its limit.
+  private struct Table: Sendable {
+    let limit: Int
+    private var failures: [Counted: Failures] = [:]
+
+    init(limit: Int) {
+      self.limit = limit
+    }
+
+    subscript(_ counted: Counted) -> Failures? {
+      get { failures[counted] }
+      set {
+        failures[counted] = newValue
+        guard failures.count > limit else { return }
+        if let oldest = failures.min(by: { $0.value.lastAt < $1.value.lastAt }) { failures[oldest.key] = nil }
+      }
+    }
+  }
+
+  /// One for each operator.
+  private var known = Table(limit: OperatorDefinition.maximumOperators)
+  private var unknown = Table(limit: maximumUnknownNames)
+  private var browsers = Table(limit: maximumBrowsers)
   /// When an address has all of its failures again.
   private var addresses: [SocketAddress: MonotonicTime] = [:]
+  /// When strangers have all of their failures again; `nil`: there was none.
+  private var strangersAreFullAt: MonotonicTime?
 
-  mutating func attempt(
-    _ name: NameKey, isKnown: Bool, from address: SocketAddress, at now: MonotonicTime
-  ) -> OnAttempt {
-    if let wait = wait(of: address.subscriber, at: now) { return .locked(wait) }
-    let counted = counted(name, from: address)
-    var failures = (isKnown ? known : unknown)[counted] ?? Failures(lastAt: now, lockedUntil: now)
+  mutating func attempt(_ attempt: Attempt, at now: MonotonicTime) -> OnAttempt {
+    let isStranger = attempt.browser == nil
+    if isStranger {
+      if let wait = wait(of: attempt.address.subscriber, at: now) { return .locked(wait) }
+      if Self.debt(strangersAreFullAt, Self.strangersAtOnce, Self.strangerInterval, at: now) > .zero { return .crowded }
+    }
+    var failures = self[attempt] ?? Failures(lastAt: now, lockedUntil: now)
     if failures.lastAt.duration(to: now) >= Self.memory { failures.count = 0 }
     let wait = now.duration(to: failures.lockedUntil)
     guard wait <= .zero else { return .locked(wait) }
     failures.count += 1
     failures.lastAt = now
     failures.lockedUntil = now.advanced(by: Self.lock(after: failures.count))
-    keep(failures, of: counted, isKnown: isKnown)
-    take(from: address.subscriber, at: now)
+    self[attempt] = failures
+    if isStranger { take(from: attempt.address.subscriber, at: now) }
     return .verify
   }
 
   /// The password was right.
-  mutating func succeeded(_ name: NameKey, from address: SocketAddress) {
-    known[counted(name, from: address)] = nil
-    giveBack(to: address.subscriber)
-    var clients = familiar[name] ?? []
-    clients.removeAll { $0 == address.subscriber }
-    clients.append(address.subscriber)
-    if clients.count > Self.familiarClients { known[Counted(name: name, client: clients.removeFirst())] = nil }
-    familiar[name] = clients
-  }
-
-  /// The operator is gone, or has another password: with the former one a thief may have signed in.
-  mutating func forget(_ name: NameKey) {
-    for client in familiar.removeValue(forKey: name) ?? [] { known[Counted(name: name, client: client)] = nil }
-  }
-
-  /// The operator of that name signed in from there before.
-  func isFamiliar(_ name: NameKey, from address: SocketAddress) -> Bool {
-    familiar[name]?.contains(address.subscriber) == true
-  }
-
-  private func counted(_ name: NameKey, from address: SocketAddress) -> Counted {
-    Counted(name: name, client: isFamiliar(name, from: address) ? address.subscriber : nil)
+  mutating func succeeded(_ attempt: Attempt) {
+    self[attempt] = nil
+    giveBack(of: attempt)
   }
 
   /// The password was not verified.
-  mutating func withdrawn(_ name: NameKey, isKnown: Bool, from address: SocketAddress, at now: MonotonicTime) {
-    giveBack(to: address.subscriber)
-    let counted = counted(name, from: address)
-    guard var failures = (isKnown ? known : unknown)[counted] else { return }
+  mutating func withdrawn(_ attempt: Attempt, at now: MonotonicTime) {
+    giveBack(of: attempt)
+    guard var failures = self[attempt] else { return }
     failures.count -= 1
     failures.lockedUntil = now
-    if isKnown { known[counted] = failures } else { unknown[counted] = failures }
+    self[attempt] = failures
   }
 
   /// The lock that follows the failure of this number.
@@ -124,20 +144,37 @@ struct SignInGuard: Sendable {
     return min(longestLock, firstLock * (1 << min(count - freeAttempts, 4)))
   }
 
-  private mutating func keep(_ failures: Failures, of counted: Counted, isKnown: Bool) {
-    guard !isKnown else { return known[counted] = failures }
-    unknown[counted] = failures
-    guard unknown.count > Self.maximumUnknownNames else { return }
-    if let oldest = unknown.min(by: { $0.value.lastAt < $1.value.lastAt }) { unknown[oldest.key] = nil }
+  /// The failures that the attempt adds to.
+  private subscript(_ attempt: Attempt) -> Failures? {
+    get {
+      let counted = Counted(name: attempt.name, browser: attempt.browser)
+      if attempt.browser != nil { return browsers[counted] }
+      return attempt.isKnown ? known[counted] : unknown[counted]
+    }
+    set {
+      let counted = Counted(name: attempt.name, browser: attempt.browser)
+      if attempt.browser != nil { return browsers[counted] = newValue }
+      if attempt.isKnown { known[counted] = newValue } else { unknown[counted] = newValue }
+    }
+  }
+
+  // MARK: Failures that come back one by one
+
+  /// How long to wait for the next one; zero or less: there is one.
+  private static func debt(
+    _ isFullAt: MonotonicTime?, _ atOnce: Int, _ interval: Duration, at now: MonotonicTime
+  ) -> Duration {
+    guard let isFullAt else { return .zero }
+    return now.duration(to: isFullAt) - interval * (atOnce - 1)
   }
 
   private func wait(of address: SocketAddress, at now: MonotonicTime) -> Duration? {
-    guard let isFullAt = addresses[address] else { return nil }
-    let debt = now.duration(to: isFullAt) - Self.addressInterval * (Self.failuresPerAddress - 1)
+    let debt = Self.debt(addresses[address], Self.failuresPerAddress, Self.addressInterval, at: now)
     return debt > .zero ? debt : nil
   }
 
   private mutating func take(from address: SocketAddress, at now: MonotonicTime) {
+    strangersAreFullAt = max(strangersAreFullAt ?? now, now).advanced(by: Self.strangerInterval)
     addresses[address] = max(addresses[address] ?? now, now).advanced(by: Self.addressInterval)
     guard addresses.count > Self.maximumAddresses else { return }
     addresses = addresses.filter { $0.value > now }
@@ -146,7 +183,10 @@ struct SignInGuard: Sendable {
     }
   }
 
-  private mutating func giveBack(to address: SocketAddress) {
+  private mutating func giveBack(of attempt: Attempt) {
+    guard attempt.browser == nil else { return }
+    strangersAreFullAt = strangersAreFullAt?.advanced(by: .zero - Self.strangerInterval)
+    let address = attempt.address.subscriber
     guard let isFullAt = addresses[address] else { return }
     addresses[address] = isFullAt.advanced(by: .zero - Self.addressInterval)
   }

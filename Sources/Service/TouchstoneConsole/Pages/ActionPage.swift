@@ -16,7 +16,7 @@ struct ActionView: Sendable {
 extension Page {
   static func action(_ reader: Reader, _ view: ActionView) -> Page {
     let words = view.action.words
-    let back = ConsoleLink.path(
+    let back = reader.link(
       ConsolePath.profile, [(Form.Field.application, view.applicationID), (Form.Field.profile, view.profileID)])
     let error: HTML? = view.error.map { Form.notice($0, isError: true) }
     var subject: [(String, HTML)] = [
@@ -36,7 +36,7 @@ extension Page {
       """
       \(error)\(Form.list(subject))
       <p>\(reader(words.consequence))</p>
-      <form method="post" action="\(ConsolePath.action)" class="narrow">
+      <form method="post" action="\(reader.link(ConsolePath.action))" class="narrow">
       \(reader.signedIn.map(Form.token))
       \(Form.hidden(Form.Field.action, view.action.rawValue))
       \(Form.hidden(Form.Field.application, view.applicationID))

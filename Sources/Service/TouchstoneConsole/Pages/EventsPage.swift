@@ -22,9 +22,9 @@ extension Page {
     if !search.applicationID.isEmpty { fields.append((Form.Field.application, search.applicationID)) }
     if !search.profileID.isEmpty { fields.append((Form.Field.profile, search.profileID)) }
     if !search.kindPrefix.isEmpty { fields.append(("kind", search.kindPrefix)) }
-    let earlier = ConsoleLink.path(ConsolePath.events, fields + [("before", "\(view.list.searched.lowerBound)")])
-    let newest = ConsoleLink.path(ConsolePath.events, fields)
-    let follow = ConsoleLink.path(ConsolePath.events, fields + [("follow", "yes")])
+    let earlier = reader.link(ConsolePath.events, fields + [("before", "\(view.list.searched.lowerBound)")])
+    let newest = reader.link(ConsolePath.events, fields)
+    let follow = reader.link(ConsolePath.events, fields + [("follow", "yes")])
     let following: HTML =
       view.isFollowing
       ? "<p>\(reader(.following)) <a class=\"button quiet\" href=\"\(newest)\">\(reader(.stopFollowing))</a></p>"
@@ -37,7 +37,7 @@ extension Page {
     return Page(
       .events, refreshSeconds: view.isFollowing ? followSeconds : nil,
       """
-      <form method="get" action="\(ConsolePath.events)" class="inline">
+      <form method="get" action="\(reader.link(ConsolePath.events))" class="inline">
       \(applications(reader, view))
       \(Form.text(Form.Field.profile, reader(.profile), value: search.profileID, attributes: " maxlength=\"128\""))
       \(Form.select("kind", reader(.kind), kinds, chosen: search.kindPrefix))
@@ -70,7 +70,7 @@ extension Page {
         "<td data-label=\"\(reader(column))\"\(isLong ? " class=\"long\"" : HTML.empty)><div>"
       }
       var values: [HTML] = ["\(event.sequence)", event.time.map { HTML.time($0.seconds) } ?? "–", kind(reader, event)]
-      if showsProfile { values.append(profile(event)) }
+      if showsProfile { values.append(profile(reader, event)) }
       values += [event.caller.isEmpty ? "–" : HTML.name(event.caller), details(reader, event)]
       return "<tr>\(zip(cells, values).map { cell, value -> HTML in "\(cell)\(value)</div></td>" })</tr>\n"
     }
@@ -89,10 +89,10 @@ extension Page {
     return "\(reader(phrase)) <span class=\"hint\">\(event.kind)</span>"
   }
 
-  private static func profile(_ event: V1.Event) -> HTML {
+  private static func profile(_ reader: Reader, _ event: V1.Event) -> HTML {
     guard !event.applicationID.isEmpty else { return "–" }
     guard !event.profileID.isEmpty else { return HTML.name(event.applicationID) }
-    let path = ConsoleLink.path(
+    let path = reader.link(
       ConsolePath.profile, [(Form.Field.application, event.applicationID), (Form.Field.profile, event.profileID)])
     return
       "<a href=\"\(path)\">\(HTML.name(event.profileID))</a> <span class=\"hint line\">\(HTML.name(event.applicationID))</span>"

@@ -1,6 +1,7 @@
 // A form that asks what a login would be answered, and the answer with its rules. Pure.
 
 internal import TouchstoneCodec
+internal import TouchstoneService
 
 /// The form's content, as it was typed.
 struct ExplainInput: Sendable {
@@ -17,7 +18,7 @@ struct ExplainInput: Sendable {
   var isSensorLocked = false
   var hasDevicePasscode = false
 
-  static let platforms = ["", "ios", "ipados", "macos", "android", "web"]
+  static let platforms = ["", "ios", "ipados", "macos", "visionos", "android", "web"]
   static let sensors: [(name: String, type: V1.BiometryType)] = [
     ("none", .none), ("touch-id", .touchID), ("face-id", .faceID), ("optic-id", .opticID), ("voice", .voice),
   ]
@@ -25,15 +26,11 @@ struct ExplainInput: Sendable {
   /// Nothing was asked yet.
   var isEmpty: Bool { applicationID.isEmpty || bindingID.isEmpty && profileID.isEmpty }
 
-  /// - Parameter isPayment: the policy is for payments: an invented payment is explained.
-  func request(isPayment: Bool) -> V1.ExplainEvaluationRequest {
-    var begin = V1.BeginEvaluationRequest(
-      applicationID: applicationID, policy: policy, bindingID: bindingID, posture: posture,
-      profileID: bindingID.isEmpty ? profileID : "")
-    if isPayment {
-      begin.transaction = V1.Transaction(amount: "1.00", currency: "EUR", payee: "console", reference: "console")
-    }
-    return V1.ExplainEvaluationRequest(begin: begin)
+  var request: V1.ExplainEvaluationRequest {
+    V1.ExplainEvaluationRequest(
+      begin: V1.BeginEvaluationRequest(
+        applicationID: applicationID, policy: policy, bindingID: bindingID, posture: posture,
+        profileID: bindingID.isEmpty ? profileID : ""))
   }
 
   private var posture: V1.DevicePosture? {
@@ -50,7 +47,6 @@ struct ExplainView: Sendable {
   var input: ExplainInput
   var policies: [String]
   var known: [String]
-  var diagnosis: LoginDiagnosis?
   var answer: V1.ExplainEvaluationResponse?
   var error: String?
 }
@@ -63,7 +59,7 @@ extension Page {
       .explainTitle,
       """
       \(error)\(outcome)<p>\(reader(.explainHint))</p>
-      <form method="get" action="\(ConsolePath.explain)" class="narrow">
+      <form method="get" action="\(reader.link(ConsolePath.explain))" class="narrow">
       \(Form.application(reader, chosen: view.input.applicationID, known: view.known))
       \(Form.select("policy", reader(.policy), view.policies.map { ($0, $0) }, chosen: view.input.policy))
       \(Form.text("binding", reader(.bindingID), value: view.input.bindingID, attributes: " maxlength=\"128\""))
@@ -104,7 +100,7 @@ extension Page {
     if answer.attestationLevel != .unspecified {
       rows.append((reader(.attestation), "\(reader(answer.attestationLevel.phrase))"))
     }
-    let sentence = view.diagnosis.map { verdict(reader, $0, nil) }
+    let sentence = answer.diagnosis.map { verdict(reader, $0.answer, $0.text(in: reader.language)) }
     let rules = answer.trace.map { rule -> HTML in
       let kind: HTML = rule.passed ? "good" : "bad"
       return """

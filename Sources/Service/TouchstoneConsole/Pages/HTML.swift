@@ -64,6 +64,9 @@ struct HTML: Sendable, ExpressibleByStringInterpolation {
 
 /// A link within the console, whose query is encoded.
 enum ConsoleLink {
+  /// The end of the query of a page that the console's own page opened once more, so that it does so only once.
+  static let repeated = "repeated=yes"
+
   static func path(_ path: String, _ fields: [(String, String)] = []) -> String {
     fields.isEmpty
       ? path

@@ -19,7 +19,15 @@ struct Reader: Sendable {
   var path: String
   var signedIn: SignedIn?
 
+  /// What a proxy puts before the console's paths (`ConsoleURL.basePath`).
+  var basePath = ""
+
   func callAsFunction(_ phrase: Phrase) -> String { phrase.text(in: language) }
+
+  /// A path of the console as the browser opens it.
+  func link(_ path: String, _ fields: [(String, String)] = []) -> String {
+    basePath + ConsoleLink.path(path, fields)
+  }
 }
 
 enum ConsolePath {
@@ -52,16 +60,22 @@ struct Page: Sendable {
   var content: HTML
   /// The page loads itself again.
   var refreshSeconds: Int?
+  /// The page that it loads instead of itself, as the browser opens it.
+  var refreshPath: String?
 
-  init(_ title: Phrase, name: String? = nil, refreshSeconds: Int? = nil, _ content: HTML) {
+  init(
+    _ title: Phrase, name: String? = nil, refreshSeconds: Int? = nil, refreshPath: String? = nil, _ content: HTML
+  ) {
     self.title = title
     self.name = name
     self.refreshSeconds = refreshSeconds
+    self.refreshPath = refreshPath
     self.content = content
   }
 
   func html(for reader: Reader) -> HTML {
-    let refresh: HTML? = refreshSeconds.map { "<meta http-equiv=\"refresh\" content=\"\($0)\">\n" }
+    let target: HTML? = refreshPath.map { "; url=\($0)" }
+    let refresh: HTML? = refreshSeconds.map { "<meta http-equiv=\"refresh\" content=\"\($0)\(target)\">\n" }
     let heading = name ?? reader(title)
     return """
       <!doctype html>
@@ -71,7 +85,7 @@ struct Page: Sendable {
       <meta name="viewport" content="width=device-width, initial-scale=1">
       <meta name="color-scheme" content="light dark">
       \(refresh)<title>\(heading) – \(reader(.product))</title>
-      <link rel="stylesheet" href="\(ConsolePath.style)">
+      <link rel="stylesheet" href="\(reader.link(ConsolePath.style))">
       </head>
       <body>
       <a class="skip" href="#main">\(reader(.skip))</a>
@@ -109,7 +123,7 @@ struct Page: Sendable {
     let present = reader.path.prefix { $0 != "?" }
     let links = entries.map { phrase, path -> HTML in
       let mark: HTML = path == present ? " aria-current=\"page\"" : ""
-      return "<li><a href=\"\(path)\"\(mark)>\(reader(phrase))</a></li>\n"
+      return "<li><a href=\"\(reader.link(path))\"\(mark)>\(reader(phrase))</a></li>\n"
     }
     return "<nav aria-label=\"\(reader(.mainMenu))\"><ul>\n\(links)</ul></nav>"
   }
@@ -119,7 +133,7 @@ struct Page: Sendable {
       guard language != reader.language else {
         return "<li lang=\"\(language.tag)\"><span aria-current=\"true\">\(language.ownName)</span></li>\n"
       }
-      let path = ConsoleLink.path(ConsolePath.language, [("to", language.tag), ("page", reader.path)])
+      let path = reader.link(ConsolePath.language, [("to", language.tag), ("page", reader.path)])
       return
         "<li lang=\"\(language.tag)\"><a href=\"\(path)\" hreflang=\"\(language.tag)\">\(language.ownName)</a></li>\n"
     }
@@ -129,7 +143,7 @@ struct Page: Sendable {
   private func signOut(for reader: Reader) -> HTML {
     guard let signedIn = reader.signedIn else { return .empty }
     return """
-      <form method="post" action="\(ConsolePath.signOut)">
+      <form method="post" action="\(reader.link(ConsolePath.signOut))">
       <span class="operator">\(HTML.name(reader(.signedIn(signedIn.name, reader(signedIn.role.phrase)))))</span>
       \(Form.token(signedIn))
       <button class="quiet">\(reader(.signOut))</button>

@@ -8,7 +8,7 @@ extension Page {
       let rows = PolicySetting.all.compactMap { setting -> (String, HTML)? in
         setting.printed(of: policy).map { (setting.key, value($0)) }
       }
-      let explain = ConsoleLink.path(ConsolePath.explain, [("policy", policy.name)])
+      let explain = reader.link(ConsolePath.explain, [("policy", policy.name)])
       return """
         <article class="card">
         <h2>\(HTML.name(policy.name))</h2>

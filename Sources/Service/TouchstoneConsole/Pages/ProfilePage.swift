@@ -1,14 +1,13 @@
 // A profile: whether a login is possible, its devices, its secrets and switches, its events. Pure.
 
 internal import TouchstoneCodec
+internal import TouchstoneService
 
 /// Everything that the page shows of one profile.
 struct ProfileView: Sendable {
   var applicationID: String
   var profileID: String
   var profile: V1.GetProfileResponse
-  /// By a binding's id: what a login by it would be answered.
-  var diagnoses: [(bindingID: String, diagnosis: LoginDiagnosis)]
   var policy: String
   var policies: [String]
   /// `nil`: they cannot be read now.
@@ -55,13 +54,12 @@ extension Page {
   // MARK: Whether a login is possible
 
   private static func login(_ reader: Reader, _ view: ProfileView) -> HTML {
-    let isNamed = view.activeBindings.count > 1
-    let verdicts = view.diagnoses.map { entry -> HTML in
-      let binding = view.profile.bindings.first { $0.bindingID == entry.bindingID }
-      let name: HTML? = isNamed ? binding.map { "<strong>\(deviceName(reader, $0))</strong>: " } : nil
-      return verdict(reader, entry.diagnosis, name)
+    let entries = LoginReport(view.profile).entries
+    let verdicts = entries.map { entry -> HTML in
+      let name: HTML? = entries.count > 1 ? "<strong>\(HTML.name(entry.name(in: reader.language)))</strong>: " : nil
+      return verdict(reader, entry.diagnosis.answer, entry.text(in: reader.language), name)
     }
-    let last = LoginDiagnosis.lastFailure(in: view.events?.events ?? []).map { phrase -> HTML in
+    let last = LoginReasons.lastFailure(in: view.events?.events ?? []).map { phrase -> HTML in
       "<p>\(reader(phrase))</p>\n"
     }
     let advisory: HTML? =
@@ -69,7 +67,7 @@ extension Page {
     return """
       <section aria-labelledby="login" class="verdicts">
       <h2 id="login">\(reader(.whyLoginFails))</h2>
-      \(verdicts)\(last)\(advisory)<form method="get" action="\(ConsolePath.profile)" class="inline">
+      \(verdicts)\(last)\(advisory)<form method="get" action="\(reader.link(ConsolePath.profile))" class="inline">
       \(Form.hidden(Form.Field.application, view.applicationID))
       \(Form.hidden(Form.Field.profile, view.profileID))
       \(Form.select("policy", reader(.policy), view.policies.map { ($0, $0) }, chosen: view.policy))
@@ -80,10 +78,9 @@ extension Page {
   }
 
   /// Not by colour alone: a word says whether it is possible.
-  static func verdict(_ reader: Reader, _ diagnosis: LoginDiagnosis, _ name: HTML?) -> HTML {
-    let kind: HTML = diagnosis.isPossible ? "good" : "bad"
-    let mark = reader(diagnosis.isPossible ? .yes : .no)
-    let text = diagnosis.sentences.map(reader.callAsFunction).joined(separator: " ")
+  static func verdict(_ reader: Reader, _ answer: V1.LoginAnswer, _ text: String, _ name: HTML? = nil) -> HTML {
+    let kind: HTML = answer == .yes ? "good" : "bad"
+    let mark = reader(answer == .yes ? .yes : answer == .no ? .no : .unknown)
     return "<p class=\"verdict \(kind)\"><span class=\"mark\">\(mark)</span> <span>\(name)\(text)</span></p>\n"
   }
 
@@ -166,7 +163,7 @@ extension Page {
       (Form.Field.profile, view.profileID),
     ]
     if action.hasTarget { fields.append((Form.Field.target, target)) }
-    let path = ConsoleLink.path(ConsolePath.action, fields)
+    let path = reader.link(ConsolePath.action, fields)
     let kind: HTML =
       if action.isFinal { "button danger" } else if action.changesSwitches { "button quiet" } else { "button" }
     return "<a class=\"\(kind)\" href=\"\(path)\">\(reader(label))<span class=\"unseen\"> \(name)</span></a>\n"
@@ -258,7 +255,7 @@ extension Page {
   // MARK: Events and erasure
 
   private static func timeline(_ reader: Reader, _ view: ProfileView) -> HTML {
-    let path = ConsoleLink.path(
+    let path = reader.link(
       ConsolePath.events,
       [(Form.Field.application, view.applicationID), (Form.Field.profile, view.profileID)])
     let table = view.events.map { eventTable(reader, $0.events, showsProfile: false) }

@@ -9,7 +9,7 @@ extension Page {
     return Page(
       .signIn,
       """
-      \(notice)<form method="post" action="\(ConsolePath.signIn)" class="narrow">
+      \(notice)<form method="post" action="\(reader.link(ConsolePath.signIn))" class="narrow">
       \(Form.hidden(Form.Field.page, page))
       <div class="field">
       <label for="name">\(reader(.operatorName))</label>
@@ -30,7 +30,7 @@ extension Page {
     return Page(
       .findProfile,
       """
-      \(notices)<form method="get" action="\(ConsolePath.profile)" class="narrow" role="search">
+      \(notices)<form method="get" action="\(reader.link(ConsolePath.profile))" class="narrow" role="search">
       \(Form.application(reader, chosen: known.count == 1 ? known[0] : "", known: known))
       \(Form.text(
         Form.Field.profile, reader(.profile), hint: reader(.profileHint), attributes: " required maxlength=\"128\""))
@@ -39,10 +39,19 @@ extension Page {
       """)
   }
 
+  /// Opens the page once more, as a link of this page: after a link of another site the browser left the session's
+  /// cookie out.
+  static func repetition(_ reader: Reader) -> Page {
+    let separator = reader.path.contains("?") ? "&" : "?"
+    let path = reader.link(reader.path + separator + ConsoleLink.repeated)
+    return Page(
+      .opening, refreshSeconds: 0, refreshPath: path, "<p><a href=\"\(path)\">\(reader(.continueToPage))</a></p>\n")
+  }
+
   /// A refusal, or another end of the road.
   static func message(_ reader: Reader, _ title: Phrase, _ sentences: [String], back: (Phrase, String)? = nil) -> Page {
     let text = sentences.map { sentence -> HTML in "<p>\(sentence)</p>\n" }
-    let link: HTML? = back.map { "<p><a href=\"\($0.1)\">\(reader($0.0))</a></p>\n" }
+    let link: HTML? = back.map { "<p><a href=\"\(reader.link($0.1))\">\(reader($0.0))</a></p>\n" }
     return Page(title, "<div class=\"notice error\" role=\"alert\">\n\(text)</div>\n\(link)")
   }
 }

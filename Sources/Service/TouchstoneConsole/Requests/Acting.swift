@@ -82,7 +82,7 @@ extension Console {
     let path = order.action == .erase ? ConsolePath.home : order.profilePath
     let notice = SessionTable.Notice(path: path, action: order.action, archivedThrough: archivedThrough)
     state.withLock { $0.sessions.leave(notice, for: visit.key) }
-    return ConsoleResponse.redirect(to: path)
+    return redirect(to: path)
   }
 
   private func profile(of order: Order, _ visit: Visit) async throws(CallFailure) -> V1.GetProfileResponse {

@@ -25,6 +25,8 @@ enum ConsoleResponse {
   }
 
   /// After a form, so that a reload of the page repeats nothing.
+  ///
+  /// - Parameter path: as the browser opens it.
   static func redirect(to path: String) -> HTTPResponse {
     HTTPResponse(.seeOther, fields: protection + [("Location", path), ("Cache-Control", "no-store")])
   }
@@ -35,28 +37,50 @@ enum ConsoleResponse {
   }
 }
 
+extension HTTPResponse {
+  /// From now on the browser speaks TLS alone with this name, at every port of it (RFC 6797). Browsers ignore the field
+  /// in plaintext and for an address.
+  mutating func requireTLS() {
+    fields.append(("Strict-Transport-Security", "max-age=31536000"))
+  }
+}
+
 /// The console's cookies. If the browser speaks TLS, their names bind them to this host, and to TLS (RFC 6265bis §4.1.3).
 enum ConsoleCookie {
   /// Several times as long as a session id.
   static let maximumBytes = 256
+  /// `BrowserProofs.maximumPerBrowser` proofs of 75 characters, with a separator between two.
+  static let maximumBrowserBytes = 4 * 75 + 3
 
-  private static func sessionName(isSecure: Bool) -> String {
-    isSecure ? "__Host-touchstone-console" : "touchstone-console"
-  }
+  private static let sessionName = "touchstone-console"
+  private static let browserName = "touchstone-console-browser"
 
   /// Browsers refuse the mark Secure from a page in plaintext, which loopback alone has.
   ///
   /// - Parameter isSecure: the browser speaks TLS, with this process or with a proxy on this machine.
-  static func session(_ id: String, isSecure: Bool) -> String {
-    "\(sessionName(isSecure: isSecure))=\(id); Path=/; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
+  private static func bound(_ name: String, _ value: String, isSecure: Bool) -> String {
+    "\(isSecure ? "__Host-" : "")\(name)=\(value); Path=/; HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
   }
 
-  /// The session's id as it was sent. If both names are there, a page in plaintext may have set the other one.
-  static func session(in request: HTTPRequest) -> (id: String, isSecure: Bool)? {
-    if let id = request.head.cookie(sessionName(isSecure: true)) { return (id, true) }
+  /// The value as it was sent. If both names are there, a page in plaintext may have set the other one.
+  private static func value(of name: String, in request: HTTPRequest) -> (value: String, isSecure: Bool)? {
+    if let value = request.head.cookie("__Host-" + name) { return (value, true) }
     guard !request.isEncrypted else { return nil }
-    return request.head.cookie(sessionName(isSecure: false)).map { ($0, false) }
+    return request.head.cookie(name).map { ($0, false) }
   }
+
+  static func session(_ id: String, isSecure: Bool) -> String { bound(sessionName, id, isSecure: isSecure) }
+
+  static func session(in request: HTTPRequest) -> (id: String, isSecure: Bool)? {
+    value(of: sessionName, in: request).map { ($0.value, $0.isSecure) }
+  }
+
+  /// - Parameter proofs: of `BrowserProofs`.
+  static func browser(_ proofs: String, isSecure: Bool) -> String {
+    bound(browserName, proofs, isSecure: isSecure) + "; Max-Age=\(BrowserProofs.lifetime.components.seconds)"
+  }
+
+  static func browser(in request: HTTPRequest) -> String? { value(of: browserName, in: request)?.value }
 
   static func endOfSession(isSecure: Bool) -> String {
     session("", isSecure: isSecure) + "; Max-Age=0"
@@ -64,7 +88,8 @@ enum ConsoleCookie {
 
   static let languageName = "touchstone-console-language"
 
-  static func language(_ tag: String, isEncrypted: Bool) -> String {
-    "\(languageName)=\(tag); Path=/console; HttpOnly; SameSite=Strict; Max-Age=31536000\(isEncrypted ? "; Secure" : "")"
+  /// - Parameter path: the console's in the browser.
+  static func language(_ tag: String, path: String, isEncrypted: Bool) -> String {
+    "\(languageName)=\(tag); Path=\(path); HttpOnly; SameSite=Strict; Max-Age=31536000\(isEncrypted ? "; Secure" : "")"
   }
 }

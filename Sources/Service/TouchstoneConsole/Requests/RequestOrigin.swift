@@ -1,16 +1,19 @@
-// Whether a form was sent by one of the console's own pages. Pure.
+// Whether a form was sent by one of the console's own pages, and whether another site's page sent the browser here.
+// Pure.
 
 internal import DispatchHTTP
 
 enum RequestOrigin {
   /// Every browser of the last years sends one of the two fields with a form, and no page of another site can choose them
   /// (Fetch Standard; Fetch Metadata). A request with neither is refused.
-  static func isOwn(_ head: HTTPRequestHead, isEncrypted: Bool) -> Bool {
+  ///
+  /// - Parameter url: the console's, if a proxy may have changed the request's host.
+  static func isOwn(_ head: HTTPRequestHead, isEncrypted: Bool, url: ConsoleURL? = nil) -> Bool {
     let origins = head.fields.values(of: "origin")
     let sites = head.fields.values(of: "sec-fetch-site")
     guard !origins.isEmpty || !sites.isEmpty, sites.allSatisfy({ $0 == "same-origin" }) else { return false }
     guard isBehindTLS(head, isEncrypted: isEncrypted) || head.hostIsAddress else { return false }
-    return origins.isEmpty || origins.count == 1 && isOwn(origin: origins[0], head, isEncrypted: isEncrypted)
+    return origins.isEmpty || origins.count == 1 && isOwn(origin: origins[0], head, isEncrypted: isEncrypted, url)
   }
 
   /// Whether the browser speaks TLS: with this process, or with a proxy on this machine, which the form's origin then shows.
@@ -18,19 +21,27 @@ enum RequestOrigin {
     isEncrypted || head.fields.values(of: "origin").first?.hasPrefix("https://") == true
   }
 
-  /// On loopback the scheme may be https, too: a proxy on this machine may have ended TLS.
-  private static func isOwn(origin: String, _ head: HTTPRequestHead, isEncrypted: Bool) -> Bool {
-    guard let host = head.host, !host.isEmpty, let end = origin.range(ofScheme: isEncrypted) else { return false }
-    return origin[end...].lowercased() == host.lowercased()
+  /// Whether a page of another site led the browser here, so that it left out cookies with SameSite=Strict. If the
+  /// browser opens the page anew from one of ours, it sends them.
+  static func isLinkOfOtherSite(_ head: HTTPRequestHead) -> Bool {
+    let sites = head.fields.values(of: "sec-fetch-site")
+    let modes = head.fields.values(of: "sec-fetch-mode")
+    return sites == ["cross-site"] && modes.allSatisfy { $0 == "navigate" }
   }
-}
 
-extension String {
-  /// The end of "https://", or of "http://" where that is allowed.
-  fileprivate func range(ofScheme isEncrypted: Bool) -> String.Index? {
-    for scheme in isEncrypted ? ["https://"] : ["http://", "https://"] where hasPrefix(scheme) {
-      return index(startIndex, offsetBy: scheme.count)
+  /// On loopback the scheme may be https, too: a proxy on this machine may have ended TLS.
+  private static func isOwn(
+    origin: String, _ head: HTTPRequestHead, isEncrypted: Bool, _ url: ConsoleURL?
+  ) -> Bool {
+    for scheme in isEncrypted ? [HTTPAuthority.Scheme.https] : [.http, .https] {
+      guard origin.hasPrefix(scheme.rawValue + "://"),
+        let sender = HTTPAuthority(origin.dropFirst(scheme.rawValue.count + 3)), !sender.host.isEmpty
+      else {
+        continue
+      }
+      let hosts = [head.host.flatMap { HTTPAuthority($0) }, url?.scheme == scheme ? url?.authority : nil]
+      return hosts.contains { $0.map { sender.isSame(as: $0, scheme: scheme) } ?? false }
     }
-    return nil
+    return false
   }
 }

@@ -44,26 +44,52 @@ extension Console {
   }
 
   private func addSignIn(to router: inout HTTPRouter) {
-    router.get(ConsolePath.style) { _ in ConsoleResponse.style(PackageResources.console_css) }
+    add("GET", ConsolePath.style, &router) { _ in ConsoleResponse.style(PackageResources.console_css) }
     add("GET", ConsolePath.language, &router) { [self] in setLanguage($0) }
     add("GET", ConsolePath.signIn, &router) { [self] in signInPage($0) }
     add("POST", ConsolePath.signIn, &router) { [self] in await signIn($0) }
   }
 
-  /// A route that needs no session.
+  /// A route that needs no session, also under the path that a proxy may leave before the console's own.
   private func add(
     _ method: String, _ path: String, _ router: inout HTTPRouter,
     answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse
   ) {
-    router.add(method, path, maximumBodyBytes: method == "POST" ? Self.maximumFormBytes : 0) {
-      [self] request, exchange in
-      if let refusal = refusal(of: request) { return exchange.answer(refusal) }
-      Task { exchange.answer(await answer(request)) }
+    for basePath in Set(["", self.basePath]) {
+      router.add(method, basePath + path, maximumBodyBytes: method == "POST" ? Self.maximumFormBytes : 0) {
+        [self] request, exchange in
+        var request = request
+        request.head.path = path
+        if let refusal = refusal(of: request) { return exchange.answer(refusal) }
+        Task { [request] in
+          var response = await answer(request)
+          if request.isEncrypted || url?.scheme == .https { response.requireTLS() }
+          exchange.answer(response)
+        }
+      }
     }
+  }
+
+  private var basePath: String { url?.basePath ?? "" }
+
+  /// - Parameter path: of the console.
+  func redirect(to path: String) -> HTTPResponse { ConsoleResponse.redirect(to: basePath + path) }
+
+  /// The page that opens the requested one anew, if the browser left out its cookies because another site's page led
+  /// here.
+  func repetition(of request: HTTPRequest) -> HTTPResponse? {
+    guard ConsoleCookie.session(in: request) == nil, RequestOrigin.isLinkOfOtherSite(request.head),
+      request.head.query?.hasSuffix(ConsoleLink.repeated) != true
+    else {
+      return nil
+    }
+    let reader = reader(of: request)
+    return ConsoleResponse.page(Page.repetition(reader).html(for: reader))
   }
 
   private func get(_ path: String, _ router: inout HTTPRouter, answer: @escaping Answer) {
     add("GET", path, &router) { [self] request in
+      if let repetition = repetition(of: request) { return repetition }
       switch standing(of: request) {
       case .stranger(let notice): return signInInstead(of: request, notice)
       case .signedIn(let account, let session, let key):
@@ -76,7 +102,7 @@ extension Console {
   private func post(_ path: String, _ router: inout HTTPRouter, answer: @escaping Answer) {
     add("POST", path, &router) { [self] request in
       let standing = standing(of: request)
-      guard RequestOrigin.isOwn(request.head, isEncrypted: request.isEncrypted) else {
+      guard isOwn(request) else {
         return forged(request, by: standing)
       }
       guard case .signedIn(let account, let session, let key) = standing else {
@@ -145,9 +171,12 @@ extension Console {
   }
 
   func reader(of request: HTTPRequest) -> Reader {
-    let path = request.head.path + (request.head.query.map { "?\($0)" } ?? "")
+    var path = request.head.path + (request.head.query.map { "?\($0)" } ?? "")
+    if path.hasSuffix("?" + ConsoleLink.repeated) || path.hasSuffix("&" + ConsoleLink.repeated) {
+      path.removeLast(ConsoleLink.repeated.count + 1)
+    }
     let isPage = request.head.method != "POST" && ConsolePath.isPage(path)
-    return Reader(language: language(of: request), path: isPage ? path : ConsolePath.home)
+    return Reader(language: language(of: request), path: isPage ? path : ConsolePath.home, basePath: basePath)
   }
 
   private func visit(
@@ -179,13 +208,18 @@ extension Console {
     return ConsoleResponse.page(page.html(for: reader), .badRequest)
   }
 
+  func isOwn(_ request: HTTPRequest) -> Bool {
+    RequestOrigin.isOwn(request.head, isEncrypted: request.isEncrypted, url: url)
+  }
+
   /// A form that no page of the console sent in this session: another site may act in the operator's name.
   func forged(_ request: HTTPRequest, by standing: Standing) -> HTTPResponse {
     var caller: IdentifiedCaller?
     if case .signedIn(let account, _, _) = standing { caller = account.caller }
     service.refuseOperator(.requestForged, caller, by: peer(of: request))
     let reader = reader(of: request)
-    let page = Page.message(reader, .refused, [reader(.forgedForm)], back: (.backToSearch, ConsolePath.home))
+    let sentences = [reader(.forgedForm)] + (isOwn(request) ? [] : [reader(.hostRemedy)])
+    let page = Page.message(reader, .refused, sentences, back: (.backToSearch, ConsolePath.home))
     return ConsoleResponse.page(page.html(for: reader), .forbidden)
   }
 
@@ -195,9 +229,10 @@ extension Console {
       return malformed(request)
     }
     let page = fields[Form.Field.page].flatMap { ConsolePath.isPage($0) ? $0 : nil } ?? ConsolePath.home
-    var response = ConsoleResponse.redirect(to: page)
+    var response = redirect(to: page)
+    let path = basePath + ConsolePath.home
     response.fields.append(
-      ("Set-Cookie", ConsoleCookie.language(language.tag, isEncrypted: request.isEncrypted)))
+      ("Set-Cookie", ConsoleCookie.language(language.tag, path: path, isEncrypted: request.isEncrypted)))
     return response
   }
 }

@@ -16,11 +16,18 @@ extension Console {
     /// After it, as a page of the console.
     var page: String
 
-    var nameKey: SignInGuard.NameKey { SignInGuard.key(of: name) }
+    /// The browser, if the operator signed in with it before.
+    var browser: BrowserProofs.BrowserID?
+    var address: SocketAddress
+
+    var counted: SignInGuard.Attempt {
+      SignInGuard.Attempt(name: SignInGuard.key(of: name), isKnown: known != nil, browser: browser, address: address)
+    }
   }
 
   func signInPage(_ request: HTTPRequest) -> HTTPResponse {
-    if case .signedIn = standing(of: request) { return ConsoleResponse.redirect(to: ConsolePath.home) }
+    if let repetition = repetition(of: request) { return repetition }
+    if case .signedIn = standing(of: request) { return redirect(to: ConsolePath.home) }
     let isOut = request.queryFields?["out"] == "yes"
     return signInPage(request, to: ConsolePath.home, isOut ? .signedOut : nil, .ok)
   }
@@ -35,36 +42,30 @@ extension Console {
   }
 
   func signIn(_ request: HTTPRequest) async -> HTTPResponse {
-    guard RequestOrigin.isOwn(request.head, isEncrypted: request.isEncrypted) else {
-      return forged(request, by: .stranger(nil))
-    }
-    guard let fields = request.formFields, let attempt = attempt(fields) else { return malformed(request) }
-    let (admission, isFamiliar) = state.withLock { state in
-      (
-        state.signIns.attempt(attempt.nameKey, isKnown: attempt.known != nil, from: request.client, at: .now()),
-        state.signIns.isFamiliar(attempt.nameKey, from: request.client)
-      )
-    }
-    if case .locked(let wait) = admission {
+    guard isOwn(request) else { return forged(request, by: .stranger(nil)) }
+    guard let fields = request.formFields, let attempt = attempt(fields, request) else { return malformed(request) }
+    switch state.withLock({ $0.signIns.attempt(attempt.counted, at: .now()) }) {
+    case .verify: break
+    case .locked(let wait):
       service.refuseOperator(.locked, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
       let minutes = Int((wait.components.seconds + 59) / 60)
       return signInPage(request, to: attempt.page, .signInLocked(minutes: max(1, minutes)), .tooManyRequests)
+    case .crowded:
+      service.refuseOperator(.locked, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
+      return signInPage(request, to: attempt.page, .signInBusy, .unavailable)
     }
-    switch await passwords.verdict(on: attempt.password, by: attempt.hash, isFamiliar: isFamiliar) {
+    switch await passwords.verdict(on: attempt.password, by: attempt.hash, isFamiliar: attempt.browser != nil) {
     case .right: return await accept(attempt, request)
     case .wrong:
       service.refuseOperator(.passwordWrong, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
       return signInPage(request, to: attempt.page, .signInFailed, .forbidden)
     case .busy, .failed:
-      state.withLock { state in
-        state.signIns.withdrawn(
-          attempt.nameKey, isKnown: attempt.known != nil, from: request.client, at: .now())
-      }
+      state.withLock { $0.signIns.withdrawn(attempt.counted, at: .now()) }
       return signInPage(request, to: attempt.page, .signInBusy, .unavailable)
     }
   }
 
-  private func attempt(_ fields: FormFields) -> Attempt? {
+  private func attempt(_ fields: FormFields, _ request: HTTPRequest) -> Attempt? {
     guard let name = fields[Form.Field.name], let password = fields[Form.Field.password],
       let register = state.withLock({ $0.operators })
     else {
@@ -72,15 +73,18 @@ extension Console {
     }
     let page = fields[Form.Field.page].flatMap { ConsolePath.isPage($0) ? $0 : nil } ?? ConsolePath.home
     let known = register[name]
+    let hash = known?.definition.password ?? register.standIn
+    // For an unknown name as well, so that no time tells which names exist.
+    let browser = browsers.browser(in: ConsoleCookie.browser(in: request), of: name, hash, at: clock())
     return Attempt(
-      name: name, password: SecretBytes(password.utf8), known: known,
-      hash: known?.definition.password ?? register.standIn, page: page)
+      name: name, password: SecretBytes(password.utf8), known: known, hash: hash, page: page,
+      browser: known == nil ? nil : browser, address: request.client)
   }
 
   /// The event is durable before the session begins. A reload may have taken the operator away meanwhile.
   private func accept(_ attempt: Attempt, _ request: HTTPRequest) async -> HTTPResponse {
     guard let account = attempt.known else { return signInPage(request, to: attempt.page, .signInFailed, .forbidden) }
-    state.withLock { $0.signIns.succeeded(attempt.nameKey, from: request.client) }
+    state.withLock { $0.signIns.succeeded(attempt.counted) }
     let peer = peer(of: request)
     let isRecorded = await withCheckedContinuation { continuation in
       service.record(.signedIn, of: account.caller, by: peer) { continuation.resume(returning: $0) }
@@ -100,18 +104,21 @@ extension Console {
       return true
     }
     guard hasBegun else { return signInPage(request, to: attempt.page, .signInFailed, .forbidden) }
-    var response = ConsoleResponse.redirect(to: attempt.page)
+    var response = redirect(to: attempt.page)
     let isSecure = RequestOrigin.isBehindTLS(request.head, isEncrypted: request.isEncrypted)
     response.fields.append(("Set-Cookie", ConsoleCookie.session(id, isSecure: isSecure)))
     // An earlier session, or another program on this machine, may have left a cookie of the other name, which could hide this one.
     response.fields.append(("Set-Cookie", ConsoleCookie.endOfSession(isSecure: !isSecure)))
+    let proofs = browsers.renewed(
+      ConsoleCookie.browser(in: request), of: account.name, attempt.hash, attempt.browser, at: clock())
+    response.fields.append(("Set-Cookie", ConsoleCookie.browser(proofs, isSecure: isSecure)))
     return response
   }
 
   func signOut(_ visit: Visit) -> HTTPResponse {
     state.withLock { $0.sessions.end(visit.key) }
     service.record(.signedOut, of: visit.operator.caller, by: visit.calls.peer) { _ in }
-    var response = ConsoleResponse.redirect(to: ConsoleLink.path(ConsolePath.signIn, [("out", "yes")]))
+    var response = redirect(to: ConsoleLink.path(ConsolePath.signIn, [("out", "yes")]))
     for isSecure in [true, false] {
       response.fields.append(("Set-Cookie", ConsoleCookie.endOfSession(isSecure: isSecure)))
     }

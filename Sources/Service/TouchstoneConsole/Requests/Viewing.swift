@@ -8,8 +8,6 @@ internal import TouchstonePolicy
 internal import TouchstoneService
 
 extension Console {
-  /// Bindings that are explained on a profile's page: as many as a profile may have by default (R29).
-  private static let explainedBindings = 16
   private static let timelineEvents = 20
 
   private var known: [String] { state.withLock { $0.applications } }
@@ -34,11 +32,11 @@ extension Console {
   func profile(_ visit: Visit) async -> HTTPResponse {
     let (application, id) = (visit.field(Form.Field.application), visit.field(Form.Field.profile))
     do throws(CallFailure) {
-      let profile: V1.GetProfileResponse = try await visit.calls(
-        V1.AdministrationService.getProfile, V1.GetProfileRequest(applicationID: application, profileID: id))
       let policies = policies
-      let policy = policies.named(visit.field("policy")) ?? policies.usual
-      let diagnoses = await diagnoses(of: profile, application, under: policy, visit)
+      let policy = (policies.named(visit.field("policy")) ?? policies.usual)?.name ?? ""
+      let profile: V1.GetProfileResponse = try await visit.calls(
+        V1.AdministrationService.getProfile,
+        V1.GetProfileRequest(applicationID: application, profileID: id, policy: policy))
       var search = EventSearch(applicationID: application, profileID: id)
       search.limit = Self.timelineEvents
       let events = try? await search.run(by: visit.calls)
@@ -46,35 +44,13 @@ extension Console {
         .profile(
           visit.reader,
           ProfileView(
-            applicationID: application, profileID: id, profile: profile, diagnoses: diagnoses,
-            policy: policy?.name ?? "", policies: policies.map(\.name), events: events,
+            applicationID: application, profileID: id, profile: profile, policy: policy, policies: policies.map(\.name),
+            events: events,
             actions: Set(ConsoleAction.allCases.filter { visit.operator.mayCall($0.method) }),
             done: takeNotice(visit)?.action, now: clock().seconds)))
     } catch {
       return failure(error, visit, back: (.backToSearch, ConsolePath.home))
     }
-  }
-
-  private func diagnoses(
-    of profile: V1.GetProfileResponse, _ application: String, under policy: EvaluationPolicy?, _ visit: Visit
-  ) async -> [(bindingID: String, diagnosis: LoginDiagnosis)] {
-    let active = profile.bindings.filter { $0.state == .active }
-    guard let policy, !active.isEmpty else { return [("", .noDevice)] }
-    var diagnoses: [(bindingID: String, diagnosis: LoginDiagnosis)] = []
-    for binding in active.prefix(Self.explainedBindings) {
-      // The service would refuse it, and write an event.
-      let isSeen = binding.passkey != nil || profile.postures.contains { $0.bindingID == binding.bindingID }
-      var diagnosis = LoginDiagnosis.unknown
-      if isSeen {
-        let input = ExplainInput(applicationID: application, policy: policy.name, bindingID: binding.bindingID)
-        let answer = try? await visit.calls(
-          V1.AdministrationService.explainEvaluation, input.request(isPayment: policy.purpose == .payment))
-        diagnosis =
-          answer.map { LoginDiagnosis($0, policyTakesBiometry: policy.factors.contains(.biometry)) } ?? .unknown
-      }
-      diagnoses.append((binding.bindingID, diagnosis))
-    }
-    return diagnoses
   }
 
   // MARK: Events
@@ -112,12 +88,11 @@ extension Console {
     let policy = policies.named(visit.field("policy")) ?? policies.usual
     let input = ExplainInput(visit.fields, policy: policy?.name ?? "")
     var view = ExplainView(input: input, policies: policies.map(\.name), known: known)
-    guard !input.isEmpty, let policy else { return visit.page(.explain(visit.reader, view)) }
+    guard !input.isEmpty, policy != nil else { return visit.page(.explain(visit.reader, view)) }
     do throws(CallFailure) {
       let answer = try await visit.calls(
-        V1.AdministrationService.explainEvaluation, input.request(isPayment: policy.purpose == .payment))
+        V1.AdministrationService.explainEvaluation, input.request)
       view.answer = answer
-      view.diagnosis = LoginDiagnosis(answer, policyTakesBiometry: policy.factors.contains(.biometry))
       return visit.page(.explain(visit.reader, view))
     } catch {
       guard error.code == .invalidArgument || error.code == .notFound else {
@@ -163,11 +138,6 @@ extension Console {
 }
 
 extension [EvaluationPolicy] {
-  /// The one that most logins go through.
-  fileprivate var usual: EvaluationPolicy? {
-    first { $0.name == "login" } ?? first { $0.purpose == .login } ?? first
-  }
-
   fileprivate func named(_ name: String) -> EvaluationPolicy? {
     first { Identifier.areEqual($0.name, name) }
   }

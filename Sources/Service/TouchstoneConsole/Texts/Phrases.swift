@@ -101,6 +101,7 @@ extension Phrase {
   static let preferred = Phrase("offered first", "优先提供")
   static let yes = Phrase("Yes", "能")
   static let no = Phrase("No", "不能")
+  static let unknown = Phrase("Unknown", "未知")
   static let noRecovery = Phrase(
     "After five failures or a changed finger, the person could only bind a phone anew: no passcode, gesture or second key would serve.",
     "若失败五次或指纹发生变化，此用户只能重新绑定手机：没有可用的数字密码、手势或第二把密钥。")
@@ -223,6 +224,11 @@ extension Phrase {
   static let forgedForm = Phrase(
     "The form was not accepted, because it did not come from this console's own page. Nothing was changed. Open the page again.",
     "表单未被接受，因为它并非来自本控制台的页面。没有更改任何内容。请重新打开页面。")
+  static let hostRemedy = Phrase(
+    "Behind a proxy: it must pass the browser's Host on, or the setting console_url must be the URL in the address bar.",
+    "若前面有代理：代理须转发浏览器的 Host，或将配置项 console_url 设为地址栏中的网址。")
+  static let opening = Phrase("Opening the page", "正在打开页面")
+  static let continueToPage = Phrase("Continue", "继续")
   static let malformedRequest = Phrase(
     "The request is malformed. Nothing was changed.", "请求格式有误，没有更改任何内容。")
   static let plaintext = Phrase(

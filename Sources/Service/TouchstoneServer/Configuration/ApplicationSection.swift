@@ -176,7 +176,9 @@ enum PasskeySettings {
   enum Key: String, CaseIterable {
     case rpID = "rp_id"
     case origins
+    case topOrigins = "top_origins"
     case userVerification = "user_verification"
+    case signCount = "sign_count"
     case deviceBound = "device_bound"
     case aaguids
   }
@@ -191,6 +193,11 @@ enum PasskeySettings {
         if let id = reader.text(node, ProofForms.rpID) { passkeys.rpID = id }
       case .origins:
         passkeys.origins = Set(reader.texts(node, name, ProofForms.origin))
+      case .topOrigins:
+        passkeys.topOrigins = Set(reader.texts(node, name, ProofForms.topOrigin))
+      case .signCount:
+        let words = PasskeyRequirements.SignCountDemand.allCases.map { ($0.rawValue, $0) }
+        if let demand = reader.word(node, name, among: words) { passkeys.signCount = demand }
       case .userVerification:
         let words = [("required", true), ("preferred", false)]
         if let isRequired = reader.word(node, name, among: words) { passkeys.requiresUserVerification = isRequired }

@@ -65,6 +65,12 @@ struct OperatorSection {
 }
 
 extension SettingReader {
+  mutating func consoleURL(_ node: YAMLNode, _ name: String) -> ConsoleURL? {
+    guard let text = text(node, name) else { return nil }
+    if let violation = ConsoleURL.violation(in: text) { refuse(node.place, "\(name) \(violation)") }
+    return ConsoleURL(text)
+  }
+
   /// A list of applications, or "*" for all of them.
   fileprivate mutating func applications(_ node: YAMLNode, _ name: String) -> ApplicationGrant {
     if case .scalar("*") = node.content { return .all }

@@ -32,6 +32,8 @@ package struct ProcessConfiguration: Sendable {
   package var service = ServiceConfiguration()
   /// The accounts of the console; `nil`: there is none.
   var operators: [OperatorDefinition]?
+  /// The console's in browsers; `nil`: its address.
+  var consoleURL: ConsoleURL?
   /// `nil`: the defaults.
   var origin: ConfigurationOrigin?
   /// The warnings of settings that are valid and may surprise: "FILE:LINE:COLUMN: warning: MESSAGE".
@@ -68,6 +70,7 @@ extension ProcessConfiguration {
     case applications
     case callers
     case operators
+    case consoleURL = "console_url"
     case vendors
     case reflection
     case limits
@@ -176,6 +179,8 @@ extension ProcessConfiguration {
       Self.set(&service.enrolment.ticketLifetime, reader.lifetime(node, name))
     case .operators:
       operators = OperatorSection(node, with: &reader).operators
+    case .consoleURL:
+      consoleURL = reader.consoleURL(node, name)
     case .vendors:
       service.vendors = VendorSection(node, with: &reader).vendors
     case .policies, .tls, .callers, .retention, nil:
@@ -209,6 +214,7 @@ extension ProcessConfiguration {
     case .store: store == read.store
     case .retention: retention == read.retention
     case .shards: shards == read.shards
+    case .consoleURL: consoleURL == read.consoleURL
     case .issuer: service.issuer == read.service.issuer
     case .ticketLifetime: service.enrolment.ticketLifetime == read.service.enrolment.ticketLifetime
     // Policies begin with the lifetimes.

@@ -54,6 +54,13 @@ enum ProofForms {
       read: { isOrigin($0) ? $0 : nil })
   }
 
+  /// Of a page: an app has no frames.
+  static var topOrigin: TextForm<String> {
+    TextForm(
+      name: "a top origin", form: "https://HOST or http://localhost, either with a port",
+      read: { isOrigin($0) && !$0.hasPrefix(appOrigin) ? $0 : nil })
+  }
+
   /// As authenticators' makers print it.
   static var aaguid: TextForm<[UInt8]> {
     TextForm(name: "an AAGUID", form: "a UUID such as ee882879-721c-4913-9775-3dfcce97072a") { text in
@@ -62,10 +69,11 @@ enum ProofForms {
     }
   }
 
+  private static let appOrigin = "android:apk-key-hash:"
+
   private static func isOrigin(_ text: String) -> Bool {
-    let app = "android:apk-key-hash:"
-    if text.hasPrefix(app) {
-      return Base64.bytes(url: String(text.dropFirst(app.count)))?.count == AndroidPackage.signerBytes
+    if text.hasPrefix(appOrigin) {
+      return Base64.bytes(url: String(text.dropFirst(appOrigin.count)))?.count == AndroidPackage.signerBytes
     }
     let (https, http) = ("https://", "http://")
     guard text.hasPrefix(https) || text.hasPrefix(http) else { return false }

@@ -19,8 +19,7 @@ struct HTTPRoutes {
 
   let service: TouchstoneService
   let issuer: String
-  /// The text of all metrics, as Prometheus reads it. It must not block.
-  let metrics: @Sendable () -> String
+  let metrics: RenderedMetrics
   let console: Console
 
   /// - Parameter name: of the address's host, as the configuration has it.
@@ -111,7 +110,7 @@ struct HTTPRoutes {
       return HTTPResponse(
         fields: [
           ("Content-Type", "text/plain; version=0.0.4; charset=utf-8"), ("Cache-Control", Self.neverStored),
-        ], body: Array(metrics().utf8))
+        ], body: metrics.text(at: .now()))
     }
   }
 
@@ -121,6 +120,6 @@ struct HTTPRoutes {
     guard request.client.isLoopback, !request.isEncrypted, !request.head.hostIsAddress else { return false }
     // Browsers always send a host.
     guard let host = request.head.hostName else { return false }
-    return host.lowercased() != name?.lowercased()
+    return host != name?.lowercased()
   }
 }

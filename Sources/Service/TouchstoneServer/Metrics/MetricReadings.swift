@@ -26,7 +26,7 @@ extension MetricRegistry {
       let statistics = tls.statistics
       return [
         MetricSample(Double(statistics.full), "full"), MetricSample(Double(statistics.resumed), "resumed"),
-        MetricSample(Double(statistics.failed), "failed"),
+        MetricSample(Double(statistics.refused), "refused"), MetricSample(Double(statistics.failed), "failed"),
       ]
     }
     observe(.certificateExpiry) { [MetricSample(Double(tls.certificateEnd))] }

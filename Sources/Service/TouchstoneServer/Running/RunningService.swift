@@ -125,7 +125,8 @@ package final class RunningService: Sendable {
     // The last event loop is the console's.
     let console = Console(
       configuration.consoleSettings, service: service, eventLoop: eventLoops, ids: SessionIDs(pepper: keys.pepper),
-      secrets: environment.secrets, clock: clock,
+      browsers: BrowserProofs(pepper: keys.pepper), url: configuration.consoleURL,
+      secrets: SecretWorkers(threads: 1, niceness: SecretWorkers.operators), clock: clock,
       health: ConsoleHealthReading(
         service: service, store: opened, place: configuration.storeLocation.description, meters: meters, tls: tls,
         version: version
@@ -141,8 +142,8 @@ package final class RunningService: Sendable {
     let descriptorLog = DescriptorLog(logger)
     var httpConfiguration = HTTPServerConfiguration()
     httpConfiguration.onOutOfDescriptors = { descriptorLog.ranOut() }
-    httpConfiguration.onHandshakeFailure = { client, reason in
-      service.handshakeFailed(from: client, reason: reason, asksForCertificate: false)
+    httpConfiguration.onHandshakeFailure = { client, failure in
+      service.handshakeFailed(from: client, failure)
     }
     if let descriptors {
       let connections = descriptors.httpConnections(wanted: httpConfiguration.limits.connections)
@@ -150,10 +151,7 @@ package final class RunningService: Sendable {
       descriptors.bound(&serverConfiguration, beside: httpListeners.count * connections, logger: logger)
     }
     serverConfiguration.onOutOfDescriptors = { descriptorLog.ranOut() }
-    let asksForCertificates = configuration.tls?.clientAuthorities != nil
-    serverConfiguration.onHandshakeFailure = { client, reason in
-      service.handshakeFailed(from: client, reason: reason, asksForCertificate: asksForCertificates)
-    }
+    serverConfiguration.onHandshakeFailure = { client, failure in service.handshakeFailed(from: client, failure) }
     let router = service.router
     let running = (0..<eventLoops).map { _ in RunningCallCount() }
     meters.registry.observe(running)
@@ -178,7 +176,8 @@ package final class RunningService: Sendable {
     let http = try HTTPService(
       on: httpListeners, tls: tls,
       routes: HTTPRoutes(
-        service: service, issuer: configuration.service.issuer, metrics: meters.registry.text, console: console),
+        service: service, issuer: configuration.service.issuer, metrics: RenderedMetrics(meters.registry.text),
+        console: console),
       configuration: httpConfiguration)
     let addresses = try listen(on: listeners, server, tls)
     try http?.begin()

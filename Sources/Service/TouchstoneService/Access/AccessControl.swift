@@ -154,12 +154,18 @@ final class AccessControl: Sendable {
 
   // MARK: Handshakes
 
-  /// - Parameter reason: must hold no text of the client.
-  func handshakeFailed(from client: SocketAddress, reason: String, asksForCertificate: Bool) {
-    log(.failed, reason)
-    guard asksForCertificate else { return }
+  /// Only a certificate that was refused, or is missing, says who wants to call. A probe that closes, plaintext or a client that does not
+  /// trust the service is a line in the log and a count.
+  func handshakeFailed(from client: SocketAddress, _ failure: RPCHandshakeFailure) {
+    log(.failed, failure.reason)
+    let refusal: AccessRefusal
+    switch failure.cause {
+    case .certificateRefused: refusal = .certificateRefused
+    case .certificateMissing: refusal = .credentialsMissing
+    case .other: return
+    }
     let peer = RPCPeer(address: client, isEncrypted: true)
-    record(.certificateRefused, nil, by: peer, nil) { [self] error in
+    record(refusal, nil, by: peer, nil) { [self] error in
       log(.notRecorded, error.message)
     }
   }

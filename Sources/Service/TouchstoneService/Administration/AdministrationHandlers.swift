@@ -28,19 +28,16 @@ extension TouchstoneService {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
+    let entry = diagnosedPolicy(request.policy, of: request.applicationID, with: &validator)
     try validator.finish()
     try bindingTurns.take(for: exchange, applicationID: request.applicationID) { [self] completion in
-      readBindings(of: request, completion: completion)
+      readBindings(of: request.profileID, in: request.applicationID, completion: completion)
     } then: { [self] bindings in
       profile(
         ProfileName(applicationID: request.applicationID, profileID: request.profileID), for: exchange
       ) { [self] profile throws(RequestError) in
         guard !bindings.isEmpty || profile.version > 0 else {
-          let event = EventDraft.unknownProfile(
-            applicationID: request.applicationID, caller: exchange.caller, time: clock())
-          return record(ThrottledEvent(event, about: request.profileID), for: exchange) { () throws(RequestError) in
-            throw .unknownProfile
-          }
+          return refuseUnknownProfile(request.profileID, in: request.applicationID, for: exchange)
         }
         let active = bindings.filter { !$0.isRevoked }
         let response = V1.GetProfileResponse(
@@ -49,20 +46,32 @@ extension TouchstoneService {
           advisories: Advisory.ofRecovery(bindings: active.map(\.standing), profile: profile.standing)
             .map(\.rawValue))
         addDevices(
-          of: Self.deviceIDs(active)[...], vendor: vendor(of: request.applicationID), to: response, for: exchange)
+          of: Self.deviceIDs(active)[...], vendor: vendor(of: request.applicationID), to: response, for: exchange
+        ) { [self] response in
+          var response = response
+          response.diagnoses = diagnoses(of: profile, bindings, response.devices, under: entry?.policy)
+          exchange.answer(response)
+        }
       }
     }
   }
 
+  func refuseUnknownProfile<Response>(_ profileID: String, in applicationID: String, for exchange: Exchange<Response>) {
+    let event = EventDraft.unknownProfile(applicationID: applicationID, caller: exchange.caller, time: clock())
+    record(ThrottledEvent(event, about: profileID), for: exchange) { () throws(RequestError) in
+      throw .notFound("nothing is known of this profile in this application")
+    }
+  }
+
   /// Reads the active bindings, then some revoked ones.
-  private func readBindings(
-    of request: V1.GetProfileRequest, completion: @escaping StoreTurns.Completion<[BindingRecord]>
+  func readBindings(
+    of profileID: String, in applicationID: String, completion: @escaping StoreTurns.Completion<[BindingRecord]>
   ) {
     // The maximum of active bindings (R29), and the revoked ones.
     let limit = configuration.enrolment.maximumBindingsPerProfile + Self.revokedBindingLimit
     @Sendable func read(includingRevoked: Bool, completion: @escaping StoreTurns.Completion<[BindingRecord]>) {
       store.bindings(
-        applicationID: request.applicationID, profileID: request.profileID, includingRevoked: includingRevoked,
+        applicationID: applicationID, profileID: profileID, includingRevoked: includingRevoked,
         after: nil, limit: limit, completion: completion)
     }
     read(includingRevoked: false) { result in
@@ -91,9 +100,9 @@ extension TouchstoneService {
 
   private func addDevices(
     of deviceIDs: ArraySlice<String>, vendor: Vendor, to response: V1.GetProfileResponse,
-    for exchange: Exchange<V1.GetProfileResponse>
+    for exchange: Exchange<V1.GetProfileResponse>, then body: @escaping @Sendable (V1.GetProfileResponse) -> Void
   ) {
-    guard let deviceID = deviceIDs.first else { return exchange.answer(response) }
+    guard let deviceID = deviceIDs.first else { return body(response) }
     store.device(
       id: deviceID, vendor: vendor,
       completion: exchange.then { [self] device in
@@ -102,7 +111,7 @@ extension TouchstoneService {
           V1.DeviceStanding(
             deviceID: device.deviceID, biometryFailures: device.biometry.consecutiveFailures,
             biometryLockedOut: device.biometry.isLockedOut))
-        addDevices(of: deviceIDs.dropFirst(), vendor: vendor, to: response, for: exchange)
+        addDevices(of: deviceIDs.dropFirst(), vendor: vendor, to: response, for: exchange, then: body)
       })
   }
 
@@ -309,8 +318,4 @@ extension ProfileRecord {
       return message
     }
   }
-}
-
-extension RequestError {
-  fileprivate static let unknownProfile = RequestError.notFound("nothing is known of this profile in this application")
 }

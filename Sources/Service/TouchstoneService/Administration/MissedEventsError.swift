@@ -14,7 +14,7 @@ extension RequestError {
       return RequestError(
         code: .outOfRange,
         message: """
-          the log ends with event \(page.end), before event \(sequence): it was restored from a backup; what follows the event \
+          the log ends with event \(page.end), before event \(sequence): the number is wrong, or the log was restored from a backup; what follows the event \
           store.restored is new
           """,
         reason: Reason.beyondLogEnd, metadata: ["last_sequence": "\(page.end)"])

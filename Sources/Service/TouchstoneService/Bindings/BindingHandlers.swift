@@ -121,6 +121,16 @@ extension TouchstoneService {
     _ bindingID: String, of applicationID: String, for exchange: Exchange<Response>,
     then body: @escaping @Sendable (BindingRecord) throws(RequestError) -> Void
   ) throws(RequestError) {
+    try bindingOnDevice(bindingID, of: applicationID, for: exchange) { binding, _ throws(RequestError) in
+      try body(binding)
+    }
+  }
+
+  /// With the device on which its attempts count.
+  func bindingOnDevice<Response>(
+    _ bindingID: String, of applicationID: String, for exchange: Exchange<Response>,
+    then body: @escaping @Sendable (BindingRecord, DeviceRecord) throws(RequestError) -> Void
+  ) throws(RequestError) {
     var validator = RequestValidator()
     validator.application(applicationID)
     validator.identifier(bindingID, "binding_id")

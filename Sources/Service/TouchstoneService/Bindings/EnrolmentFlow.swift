@@ -79,7 +79,7 @@ struct EnrolmentFlow: Sendable {
     var validator = RequestValidator()
     validator.application(request.applicationID)
     validator.opaque(request.ticket, "ticket", count: ticketBytes)
-    validator.text(request.deviceName, "device_name", bytes: deviceNameBytes)
+    validator.visibleText(request.deviceName, "device_name", bytes: deviceNameBytes)
     let posture = validator.posture(request.posture, isOptional: request.passkey != nil)
     let credential = offeredCredential(request, on: posture.platform, &validator)
     let appAttest = appAttestProof(request, on: posture.platform, &validator)
@@ -491,7 +491,9 @@ struct EnrolmentFlow: Sendable {
       createdAt: now, lastUsedAt: nil,
       lastSeen: SeenPosture(
         posture, deviceModel: request.posture?.deviceModel ?? "", seenAt: now,
-        isProven: !credential.keys.isEmpty), proofCounter: vouched?.counter ?? 0, version: 0)
+        isProven: !credential.keys.isEmpty,
+        domainState: DomainStateBaseline.recorded(from: posture) == nil ? .neverRecorded : .unchanged),
+      proofCounter: vouched?.counter ?? 0, version: 0)
     var changeSet = ChangeSet(changes: [
       .useTicket(ticket.key), ticket.holder.requirement(in: records.holder), .putProfile(records.profile.written()),
     ])
@@ -521,13 +523,21 @@ struct EnrolmentFlow: Sendable {
     } else {
       changeSet.compare(records.device, in: round)
     }
-    let advisories = Advisory.ofRecovery(bindings: [binding.standing], profile: records.profile.standing)
+    let advisories =
+      Advisory.ofRecovery(bindings: [binding.standing], profile: records.profile.standing) + ofReplacement(of: existing)
     service.commit(changeSet, in: round, for: exchange) { [service] in
       service.meters.bindingsCreated.count(binding.credential.proofLevel)
       if existing != nil { service.meters.bindingsRevoked.count(.replaced) }
       exchange.answer(
         V1.CompleteBindingResponse(binding: V1.Binding(binding), advisories: advisories.map(\.rawValue)))
     }
+  }
+
+  /// Silent replacements alone: with `replace_existing`, the caller knows.
+  private func ofReplacement(of existing: BindingRecord?) -> [Advisory] {
+    guard let seen = existing?.lastSeen, !request.replaceExisting else { return [] }
+    return Advisory.ofReplacement(
+      of: seen.posture, model: seen.deviceModel, by: posture, model: request.posture?.deviceModel ?? "")
   }
 
   private var credentialRecord: CredentialRecord {

@@ -78,22 +78,22 @@ struct RequestValidator {
     }
   }
 
+  /// A text that a person reads. Line feeds are allowed in prompts alone.
+  mutating func visibleText(
+    _ text: String, _ field: @autoclosure FieldPath, bytes: ClosedRange<Int>, hasLines: Bool = false
+  ) {
+    if let reason = VisibleText.violation(in: text, bytes: bytes, hasLines: hasLines) { refuse(field(), reason) }
+  }
+
   /// The size of a reason in the audit log (types.proto), which says why an operator ended, unlocked, changed or erased something.
   static let reasonBytes = 1...256
 
-  /// The log keeps it for good, and shows it in one line: it must say something, and hold no control characters.
+  /// The log keeps it for good, and shows it in one line.
   ///
   /// - Parameter isOptional: the person may have made the change, in an app.
   mutating func reason(_ text: String, isOptional: Bool = false) {
     if isOptional, text.isEmpty { return }
-    guard Self.reasonBytes.contains(text.utf8.count) else { return self.text(text, "reason", bytes: Self.reasonBytes) }
-    if let reason = Identifier.violation(in: text, maximumBytes: Self.reasonBytes.upperBound) {
-      refuse("reason", reason)
-    } else if text.unicodeScalars.allSatisfy(\.isUnseen) {
-      refuse("reason", "is blank")
-    } else if text.unicodeScalars.contains(where: \.rearrangesText) {
-      refuse("reason", "must be one line, without marks that turn its direction")
-    }
+    visibleText(text, "reason", bytes: Self.reasonBytes)
   }
 
   mutating func opaque(_ bytes: [UInt8], _ field: @autoclosure FieldPath, count: ClosedRange<Int>) {
@@ -107,6 +107,8 @@ struct RequestValidator {
   /// The limit in types.proto. `evaluatedPolicyDomainState` is a hash on every known OS.
   static let maximumDomainStateBytes = 256
   static let maximumModelBytes = 64
+  /// A browser's version has some 20 bytes, and an Android build may add its name.
+  static let maximumVersionBytes = 64
 
   /// - Parameter isOptional: a passkey may come without one.
   mutating func posture(
@@ -125,7 +127,9 @@ struct RequestValidator {
       let names = Platform.wireNames.joined(separator: ", ")
       refuse("\(field).platform", "\(isMissing ? "is required" : "is not known"): one of \(names)")
     }
-    if let version = osVersion(message.osVersion, "\(field).os_version") { posture.osVersion = version }
+    if let version = osVersion(message.osVersion, "\(field).os_version", on: posture.platform) {
+      posture.osVersion = version
+    }
     text(message.deviceModel, "\(field).device_model", bytes: 0...Self.maximumModelBytes)
     posture.biometryType = biometryType(message.biometryType, "\(field).biometry_type")
     posture.isBiometryAvailable = message.biometryAvailable
@@ -137,13 +141,23 @@ struct RequestValidator {
     return posture
   }
 
-  /// Returns `nil` if it refuses the version. A missing version is the developer's fault, so the person gets no message (R2).
-  mutating func osVersion(_ text: String, _ field: @autoclosure FieldPath) -> OSVersion? {
-    let version = OSVersion(text)
-    if version == nil {
-      refuse(field(), "\(text.isEmpty ? "is required:" : "must be") one to three numbers with points, such as 17.5.1")
+  /// Returns `nil` if it refuses the version. A missing version is the developer's fault, so the person gets no message (R2). No rule
+  /// compares versions of Android and browsers, whose makers also give names: a version without a number is 0 there.
+  mutating func osVersion(
+    _ text: String, _ field: @autoclosure FieldPath, on platform: Platform
+  ) -> OSVersion? {
+    guard !text.isEmpty else {
+      refuse(field(), "is required, such as 17.5.1")
+      return nil
     }
-    return version
+    if let reason = Identifier.violation(in: text, maximumBytes: Self.maximumVersionBytes) {
+      refuse(field(), reason)
+      return nil
+    }
+    if let version = OSVersion(leadingNumbersOf: text) { return version }
+    if platform == .android || platform == .web { return OSVersion(0) }
+    refuse(field(), "must begin with one to three numbers with points, such as 17.5.1")
+    return nil
   }
 
   private mutating func biometryType(_ type: V1.BiometryType, _ field: @autoclosure FieldPath) -> BiometryType {
@@ -181,11 +195,12 @@ struct RequestValidator {
   /// Reads a passcode that is tried. An impossible length (R16) is a bad request, not an attempt (R10). Other rules for new
   /// passcodes are not checked: "1111" is a wrong passcode.
   mutating func passcode(_ proof: V1.PasscodeProof, _ field: @autoclosure FieldPath) -> OfferedSecret {
-    let lengths = Passcode.lengths
-    if !lengths.contains(proof.passcode.unicodeScalars.count) {
+    guard Passcode.canBeRight(proof.passcode) else {
+      let lengths = Passcode.lengths
       refuse("\(field()).passcode", "must be \(lengths.lowerBound) to \(lengths.upperBound) characters")
+      return OfferedSecret(kind: .passcode, bytes: SecretBytes([]))
     }
-    return OfferedSecret(kind: .passcode, bytes: SecretBytes(passcode: proof.passcode))
+    return OfferedSecret(passcode: proof.passcode)
   }
 
   /// Reads a gesture that is tried. An impossible shape is a bad request, too.
@@ -194,7 +209,7 @@ struct RequestValidator {
       refuse("\(field()).points", reason)
       return nil
     }
-    return OfferedSecret(kind: .gesture, bytes: SecretBytes(gesture: proof.points))
+    return OfferedSecret(gesture: proof.points)
   }
 
   /// Reads the kind of a secret as a factor.
@@ -279,37 +294,9 @@ struct RequestValidator {
   }
 }
 
-/// A passcode or a gesture in a request.
-struct OfferedSecret: Sendable {
-  /// Passcode or gesture.
-  var kind: Factor
-  var bytes: SecretBytes
-
-  /// Takes the same time for equal and different secrets of one length.
-  func isEqual(to other: OfferedSecret) -> Bool {
-    kind == other.kind && bytes.isEqual(to: other.bytes)
-  }
-}
-
 extension DevicePosture {
   /// The value in place of a refused posture.
   static let empty = DevicePosture(
     platform: .iOS, osVersion: OSVersion(0), biometryType: .unspecified, isBiometryAvailable: false,
     isBiometryEnrolled: false, isBiometryLockedOut: false, isPasscodeSet: false, domainState: [])
-}
-
-extension Unicode.Scalar {
-  /// White space, what formats other characters, such as U+200B, and what fonts draw without ink: fillers, selectors, U+2800.
-  fileprivate var isUnseen: Bool {
-    properties.isWhitespace || properties.generalCategory == .format || properties.isDefaultIgnorableCodePoint
-      || self == "\u{2800}"
-  }
-
-  /// Ends a line, or turns the direction of the text that follows it.
-  fileprivate var rearrangesText: Bool {
-    switch self {
-    case "\u{2028}", "\u{2029}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}": true
-    default: false
-    }
-  }
 }

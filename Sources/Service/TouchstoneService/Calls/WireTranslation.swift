@@ -5,8 +5,8 @@ package import TouchstonePolicy
 internal import TouchstoneStore
 
 extension Platform {
-  static let wireNames = ["ios", "ipados", "macos", "android", "web"]
-  private static let longestWireName = 7
+  static let wireNames = ["ios", "ipados", "macos", "visionos", "android", "web"]
+  private static let longestWireName = 8
 
   var wireName: String {
     switch self {
@@ -15,6 +15,7 @@ extension Platform {
     case .macOS: "macos"
     case .android: "android"
     case .web: "web"
+    case .visionOS: "visionos"
     }
   }
 
@@ -27,6 +28,7 @@ extension Platform {
     case "macos": self = .macOS
     case "android": self = .android
     case "web": self = .web
+    case "visionos": self = .visionOS
     default: return nil
     }
   }
@@ -147,7 +149,7 @@ extension PostureTerms {
 
 extension Platform {
   /// DCAppAttestService exists there.
-  var hasAppAttest: Bool { family == .iOS || family == .macOS }
+  var hasAppAttest: Bool { family == .iOS || family == .macOS || family == .visionOS }
 }
 
 extension V1.AttestationLevel {
@@ -176,7 +178,8 @@ extension V1.SeenPosture {
         deviceModel: seen.deviceModel, biometryType: V1.BiometryType(rawValue: Int32(posture.biometryType.rawValue)),
         biometryAvailable: posture.isBiometryAvailable, biometryEnrolled: posture.isBiometryEnrolled,
         biometryLockedOut: posture.isBiometryLockedOut, passcodeSet: posture.isPasscodeSet),
-      seenAt: V1.Timestamp(seen.seenAt), proven: seen.isProven)
+      seenAt: V1.Timestamp(seen.seenAt), proven: seen.isProven,
+      domainState: V1.DomainStateVerdict(seen.domainState))
   }
 
   /// Returns `nil` if no posture of the binding's device is known.

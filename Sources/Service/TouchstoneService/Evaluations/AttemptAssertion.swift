@@ -54,7 +54,8 @@ extension AttemptFlow {
       publicKey: try imported(key.publicKey, P256PublicKey.init), signature: offered.assertion.signature,
       message: offered.assertion.signedMessage(over: sha256(clientData.bytes)))
     exchange.verify(check) { [self] isValid in
-      if let reason = objection(to: offered.assertion, isSigned: isValid, by: binding) {
+      // Apple's is in DER, though keys of apps may sign otherwise (R33).
+      if let reason = objection(to: offered.assertion, isSigned: isValid && !check.isRaw, by: binding) {
         return refuseAssertion(because: reason, of: subject, in: round)
       }
       exchange.refusingErrors(of: body)

@@ -237,7 +237,9 @@ final class AttemptFlow: Sendable {
     }
     let changes = changes(attempt, grant)
     let event = event(attempt, grant)
-    let seen = SeenPosture(posture, deviceModel: deviceModel, seenAt: now, isProven: grant != nil && proof.isByKey)
+    let seen = SeenPosture(
+      posture, deviceModel: deviceModel, seenAt: now, isProven: grant != nil && proof.isByKey,
+      domainState: decision.baseline == nil ? decision.domainState : .unchanged)
     // A passkey is used on any device: what that one is like says nothing of the next.
     let note = proof.assertion == nil ? subject.note(of: seen) : nil
     guard grant == nil else {
@@ -309,7 +311,15 @@ final class AttemptFlow: Sendable {
       EventDraft.EvaluationKind(decision.outcome), policy: policy.name, applicationID: applicationID,
       subject: attempt.subject, reason: decision.cause?.auditName, code: decision.laError, factor: proof.factor,
       isCounted: isLockoutCounted(decision), transaction: evaluation.transaction, tokenID: grant?.singleUseTokenID,
-      isVouchedByApp: grant != nil && appAssertion != nil, caller: exchange.caller, time: attempt.time)
+      isVouchedByApp: grant != nil && appAssertion != nil,
+      hasSignCountBack: grant != nil && hasSignCountBack(on: attempt.subject.binding), caller: exchange.caller,
+      time: attempt.time)
+  }
+
+  /// A setting lets a passkey's login succeed all the same (R46).
+  private func hasSignCountBack(on binding: BindingRecord?) -> Bool {
+    guard let assertion = proof.assertion, let binding else { return false }
+    return PasskeyAttempt.hasCountBack(assertion, binding)
   }
 
   /// - Parameter countingSecret: the commit counts the attempt at the secret.

@@ -44,7 +44,7 @@ extension TouchstoneService {
     validator.opaque(request.domainState, "domain_state", count: 1...RequestValidator.maximumDomainStateBytes)
     var posture = DevicePosture.empty
     posture.domainState = request.domainState
-    if let version = validator.osVersion(request.osVersion, "os_version") { posture.osVersion = version }
+    if let version = validator.osVersion(request.osVersion, "os_version", on: .iOS) { posture.osVersion = version }
     let evidence: Evidence? =
       switch request.evidence {
       case .token(let token): validator.token(token)
@@ -104,10 +104,16 @@ extension TouchstoneService {
       }
       var accepted = binding
       accepted.baseline = baseline
+      let noted = binding.lastSeen.map { seen in
+        var seen = seen
+        seen.domainState = .unchanged
+        return Change.notePosture(bindingID: binding.bindingID, seen)
+      }
       let event = EventDraft.binding(
         .domainStateAccepted, binding, evidence: terms.evidence.auditName, caller: exchange.caller, time: now)
       commit(
-        ChangeSet(changes: (token?.requirements ?? []) + [.putBinding(accepted)], events: [event]),
+        ChangeSet(
+          changes: (token?.requirements ?? []) + [.putBinding(accepted)] + (noted.map { [$0] } ?? []), events: [event]),
         in: round, for: exchange
       ) { [accepted] in
         exchange.answer(V1.AcceptDomainStateResponse(binding: V1.Binding(accepted)))
@@ -153,18 +159,6 @@ extension TouchstoneService {
       event, about: binding.bindingID, on: [.requireBinding(id: binding.bindingID, version: binding.version)])
     record(throttled, in: round, for: exchange) { () throws(RequestError) in
       throw .failedPrecondition(reason, message, refusal)
-    }
-  }
-}
-
-extension PlatformFamily {
-  /// Any of the family: all have a domain state, or none has.
-  fileprivate var platform: Platform {
-    switch self {
-    case .iOS: .iOS
-    case .macOS: .macOS
-    case .android: .android
-    case .web: .web
     }
   }
 }

@@ -24,7 +24,7 @@ extension TouchstoneService {
   }
 
   /// `nil`, and a violation, where it is not configured.
-  private func policy(
+  func policy(
     named name: String, for applicationID: String, with validator: inout RequestValidator
   ) -> PolicyBook.Entry? {
     let entry = policy(named: name, for: applicationID)
@@ -112,7 +112,7 @@ extension TouchstoneService {
   ///   - prefix: of the fields' paths.
   ///   - violations: of fields beside the request.
   ///   - isPostureKnown: the caller of this function has one where the request has none.
-  ///   - showsPrompt: a person reads the reason, so there must be one.
+  ///   - showsPrompt: a person reads the reason and approves the payment, so there must be one.
   func openingTerms(
     _ request: V1.BeginEvaluationRequest, prefix: String = "", after violations: [FieldViolation] = [],
     isPostureKnown: Bool = false, showsPrompt: Bool = true
@@ -121,11 +121,13 @@ extension TouchstoneService {
     validator.application(request.applicationID)
     let entry = policy(named: request.policy, for: request.applicationID, with: &validator)
     validator.subject(bindingID: request.bindingID, profileID: request.profileID)
-    validator.text(
-      request.localizedReason, "localized_reason", bytes: (showsPrompt ? 1 : 0)...Self.maximumReasonBytes)
-    validator.text(request.fallbackTitle?.text ?? "", "fallback_title.text", bytes: Self.titleBytes)
-    validator.text(request.cancelTitle?.text ?? "", "cancel_title.text", bytes: Self.titleBytes)
-    let transaction = validator.transaction(request.transaction, for: entry?.policy)
+    validator.visibleText(
+      request.localizedReason, "localized_reason", bytes: (showsPrompt ? 1 : 0)...Self.maximumReasonBytes,
+      hasLines: true)
+    validator.visibleText(request.fallbackTitle?.text ?? "", "fallback_title.text", bytes: Self.titleBytes)
+    validator.visibleText(request.cancelTitle?.text ?? "", "cancel_title.text", bytes: Self.titleBytes)
+    let transaction = validator.transaction(
+      request.transaction, for: showsPrompt || request.transaction != nil ? entry?.policy : nil)
     let posture =
       isPostureKnown
       ? .empty : validator.posture(request.posture, isOptional: entry?.acceptsPasskeys == true)
@@ -158,7 +160,8 @@ extension TouchstoneService {
       .denied, policy: terms.policy.name, applicationID: terms.applicationID, subject: subject,
       reason: denial.reason.rawValue, code: denial.code, transaction: terms.transaction, caller: exchange.caller,
       time: now)
-    let seen = SeenPosture(terms.posture, deviceModel: terms.deviceModel, seenAt: now, isProven: false)
+    let seen = SeenPosture(
+      terms.posture, deviceModel: terms.deviceModel, seenAt: now, isProven: false, domainState: preflight.domainState)
     let refusal = ThrottledEvent(
       event, about: terms.subject.name, on: subject.nameRequirements(as: terms.subject), beside: subject.note(of: seen))
     record(refusal, in: round, for: exchange) { [self] in

@@ -1,10 +1,13 @@
-// ExplainEvaluation: what BeginEvaluation would answer, and by which rules. Opens nothing, writes nothing.
+// ExplainEvaluation: what BeginEvaluation would answer, and by which rules. Opens nothing, writes nothing, and answers operators
+// with what is stored, never with a stand-in.
 
 internal import TouchstoneCodec
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
 extension TouchstoneService {
+  private typealias Explaining = Exchange<V1.ExplainEvaluationResponse>
+
   @Sendable func explainEvaluation(
     _ request: V1.ExplainEvaluationRequest, _ exchange: Exchange<V1.ExplainEvaluationResponse>
   ) throws(RequestError) {
@@ -18,72 +21,118 @@ extension TouchstoneService {
     let terms = try openingTerms(
       begin, prefix: "begin.", after: validator.violations, isPostureKnown: isPostureKnown, showsPrompt: false)
     let now = asked ?? clock()
-    if isPostureKnown {
-      return exchange.deciding { [self] round throws(RequestError) in
-        try explain(terms, bySeenPostureOf: begin.bindingID, exchange, at: now, in: round)
+    let posture = isPostureKnown || begin.posture == nil ? nil : terms.posture
+    switch terms.subject {
+    case .binding(let id):
+      exchange.deciding { [self] round throws(RequestError) in
+        try explain(terms, ofBinding: id, on: posture, exchange, at: now, in: round)
       }
-    }
-    guard terms.subject != .bearer else {
-      return explain(terms, for: .unnamed(in: terms.applicationID), exchange, at: now)
-    }
-    subject(terms.subject, of: terms.applicationID, evaluation: nil, for: exchange) { [self] subject in
-      explain(terms, for: subject, exchange, at: now)
+    case .profile(let id): try explain(terms, ofProfile: id, on: posture, exchange, at: now)
+    case .bearer: explainBearer(terms, exchange, at: now)
     }
   }
 
-  /// By the posture that was last seen of the binding. Its domain state is not kept: it is taken for the one that holds.
+  /// - Parameter posture: `nil`: the one last seen.
   private func explain(
-    _ terms: OpeningTerms, bySeenPostureOf bindingID: String, _ exchange: Exchange<V1.ExplainEvaluationResponse>,
+    _ terms: OpeningTerms, ofBinding bindingID: String, on posture: DevicePosture?, _ exchange: Explaining,
     at now: UnixTime, in round: DecisionRound
   ) throws(RequestError) {
-    try binding(bindingID, of: terms.applicationID, for: exchange) { [self] binding in
-      guard binding.passkey == nil else {
-        // It has no device, and so no posture.
-        var terms = terms
-        terms.posture = .ofPasskeyClient
-        return subject(terms.subject, of: terms.applicationID, evaluation: nil, for: exchange) {
-          [self, terms] subject in
-          explain(terms, for: subject, exchange, at: now)
+    try bindingOnDevice(bindingID, of: terms.applicationID, for: exchange) { [self] binding, device in
+      let name = ProfileName(applicationID: terms.applicationID, profileID: binding.profileID)
+      profile(name, for: exchange) { [self] profile in
+        var facts = DiagnosisFacts(of: binding, device: device.biometry, profile: profile, now: now)
+        if let posture { facts.report = .present(posture) }
+        guard facts.report != nil else { return refuseUnseen(binding, exchange, in: round) }
+        let seen = posture == nil ? V1.SeenPosture(binding) : nil
+        explain(terms, facts, exchange) { response in
+          response.posture = seen
+          response.attestationLevel = V1.AttestationLevel(binding.standing.proofLevel)
+          response.askedAttestationLevel = V1.AttestationLevel(binding.standing.askedLevel(by: terms.policy))
         }
-      }
-      guard let seen = binding.lastSeen else {
-        let event = EventDraft.binding(
-          .refused, binding, reason: RequestError.Reason.notFound, caller: exchange.caller, time: clock())
-        let refusal = ThrottledEvent(
-          event, about: bindingID, on: [.requireBinding(id: binding.bindingID, version: binding.version)])
-        return record(refusal, in: round, for: exchange) { () throws(RequestError) in
-          throw .notFound("the binding's device was not seen yet; send begin.posture")
-        }
-      }
-      var terms = terms
-      terms.posture = seen.posture
-      // A stored posture has no domain state. If that phone had one to give, it is taken for unchanged.
-      if seen.posture.isBiometryEnrolled && !seen.posture.isBiometryLockedOut {
-        terms.posture.domainState = binding.baseline?.domainState ?? []
-      }
-      subject(terms.subject, of: terms.applicationID, evaluation: nil, for: exchange) { [self, terms] subject in
-        explain(terms, for: subject, seen: V1.SeenPosture(seen, of: bindingID), exchange, at: now)
       }
     }
   }
 
-  /// - Parameters:
-  ///   - seen: where the request has no posture.
-  ///   - now: what the rules take for the present; what is stored is as it is today.
+  private func refuseUnseen(_ binding: BindingRecord, _ exchange: Explaining, in round: DecisionRound) {
+    let event = EventDraft.binding(
+      .refused, binding, reason: RequestError.Reason.notFound, caller: exchange.caller, time: clock())
+    let refusal = ThrottledEvent(
+      event, about: binding.bindingID, on: [.requireBinding(id: binding.bindingID, version: binding.version)])
+    record(refusal, in: round, for: exchange) { () throws(RequestError) in
+      throw .notFound("the binding's device was not seen yet; send begin.posture")
+    }
+  }
+
   private func explain(
-    _ terms: OpeningTerms, for subject: Subject, seen: V1.SeenPosture? = nil,
-    _ exchange: Exchange<V1.ExplainEvaluationResponse>, at now: UnixTime
-  ) {
-    let facts = subject.asStored.facts(posture: terms.posture, now: now)
-    let isOfBinding = terms.subject.bindingID != nil
+    _ terms: OpeningTerms, ofProfile profileID: String, on posture: DevicePosture?, _ exchange: Explaining,
+    at now: UnixTime
+  ) throws(RequestError) {
+    try bindingTurns.take(for: exchange, applicationID: terms.applicationID) { [self] completion in
+      readBindings(of: profileID, in: terms.applicationID, completion: completion)
+    } then: { [self] bindings in
+      profile(ProfileName(applicationID: terms.applicationID, profileID: profileID), for: exchange) { [self] profile in
+        guard !bindings.isEmpty || profile.version > 0 else {
+          return refuseUnknownProfile(profileID, in: terms.applicationID, for: exchange)
+        }
+        var facts = DiagnosisFacts(of: profile, bindings, now: now)
+        if let posture { facts.report = .present(posture) }
+        explain(terms, facts, exchange) { _ in }
+      }
+    }
+  }
+
+  /// Without a subject there is no person to diagnose.
+  private func explainBearer(_ terms: OpeningTerms, _ exchange: Explaining, at now: UnixTime) {
+    let facts = Subject.unnamed(in: terms.applicationID).facts(posture: terms.posture, now: now)
     let (preflight, trace) = terms.policy.explain(
       posture: facts.posture, binding: facts.binding, device: facts.device, profile: facts.profile, now: now)
     exchange.answer(
       V1.ExplainEvaluationResponse(
         answer: V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language),
-        trace: trace.map { V1.RuleTrace(rule: $0.rule, passed: $0.passed, detail: $0.detail) }, posture: seen,
-        attestationLevel: isOfBinding ? V1.AttestationLevel(facts.binding.proofLevel) : .unspecified,
-        askedAttestationLevel: isOfBinding
-          ? V1.AttestationLevel(facts.binding.askedLevel(by: terms.policy)) : .unspecified))
+        trace: trace.map(V1.RuleTrace.init)))
+  }
+
+  /// - Parameter addition: what else is answered.
+  private func explain(
+    _ terms: OpeningTerms, _ facts: DiagnosisFacts, _ exchange: Explaining,
+    adding addition: (inout V1.ExplainEvaluationResponse) -> Void
+  ) {
+    var terms = terms
+    if let posture = facts.report?.posture { terms.posture = posture }
+    var response = V1.ExplainEvaluationResponse(
+      diagnosis: V1.LoginDiagnosis(
+        terms.policy.diagnose(facts), of: terms.subject.bindingID ?? "", under: terms.policy))
+    if facts.binding?.isActive == false {
+      response.answer = .ofRevokedBinding
+      response.trace = [V1.RuleTrace(rule: "R37", passed: false, detail: "the binding is revoked")]
+    } else {
+      let (preflight, trace) = terms.policy.explain(facts)
+      response.answer = V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language)
+      response.trace = trace.map(V1.RuleTrace.init)
+    }
+    addition(&response)
+    exchange.answer(response)
+  }
+}
+
+extension DiagnosisFacts.Report {
+  fileprivate var posture: DevicePosture {
+    switch self {
+    case .present(let posture), .last(let posture, _, _): posture
+    }
+  }
+}
+
+extension V1.BeginEvaluationResponse {
+  /// Only operators are told.
+  fileprivate static let ofRevokedBinding = V1.BeginEvaluationResponse(
+    denial: V1.Denial(
+      laError: .biometryNotAvailable, reason: LoginObstacle.Cause.bindingRevoked.rawValue,
+      detail: "the binding is revoked; bind the device anew"))
+}
+
+extension V1.RuleTrace {
+  fileprivate init(_ row: RuleTrace) {
+    self.init(rule: row.rule, passed: row.passed, detail: row.detail)
   }
 }

@@ -130,7 +130,9 @@ extension AttemptProof {
     // A ProfileTouchID is a bearer identifier, not a key.
     case .profileTouchID: biometryType.map { [$0.authenticationMethod] } ?? []
     // Only the authenticator can tell whether the key is in hardware, and what unlocked it.
-    case .passkey: [AuthenticationMethod.proofOfPossession, AuthenticationMethod.userPresence]
+    case .passkey(let assertion):
+      [AuthenticationMethod.proofOfPossession, AuthenticationMethod.userPresence]
+        + (assertion.isUserVerified ? [AuthenticationMethod.multipleFactors] : [])
     case .secret: [AuthenticationMethod.pin]
     case .primary(let login): [login.authenticationMethod]
     case .report: []

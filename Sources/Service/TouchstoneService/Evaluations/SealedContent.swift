@@ -43,6 +43,8 @@ struct SealedTicket: Hashable {
   var challenge: [UInt8]
   var profileID: String
   var deviceID: String
+  /// A passkey may be registered that a password manager made by itself (conditional create).
+  var isConditional = false
   var holder: Holder
 
   /// Whom the leave was given to: the profile that has this id may be another one by the time it is used.
@@ -143,6 +145,7 @@ struct ContentSealer: Sendable {
     writer.write(ticket.challenge)
     writer.write(ticket.profileID)
     writer.write(ticket.deviceID)
+    writer.write(integer: UInt8(ticket.isConditional ? 1 : 0))
     writer.write(ticket.holder)
     return sealer.seal(writer.bytes, context: Self.context(.ticket, caller, applicationID), at: time.seconds)
   }
@@ -154,7 +157,7 @@ struct ContentSealer: Sendable {
     guard key.isIssued(in: lineage) else { return nil }
     return SealedTicket(
       key: key, challenge: reader.readBytes(), profileID: reader.readString(),
-      deviceID: reader.readString(), holder: reader.readHolder())
+      deviceID: reader.readString(), isConditional: reader.readInteger() == UInt8(1), holder: reader.readHolder())
   }
 
   /// Format version, kind, caller, application: authenticated, not stored.
@@ -168,7 +171,7 @@ struct ContentSealer: Sendable {
   }
 
   /// Changes with the fields above: what an older version sealed is then no longer authentic.
-  private static let formatVersion: UInt8 = 4
+  private static let formatVersion: UInt8 = 5
 }
 
 private enum SubjectKind: UInt8 {

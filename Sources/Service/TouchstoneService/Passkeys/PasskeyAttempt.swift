@@ -20,6 +20,10 @@ struct OfferedAssertion: Sendable {
   var userHandle: [UInt8]
 }
 
+extension OfferedAssertion {
+  var isUserVerified: Bool { AuthenticatorData.flags(in: authenticatorData).contains(.userVerified) }
+}
+
 extension RequestValidator {
   /// WebAuthn Level 3 §4.
   private static let credentialIDBytes = 1...1_023
@@ -61,14 +65,11 @@ struct PasskeyAttempt: Sendable {
     self.assertion = assertion
     claim = Result { () throws(ProofError) in
       let signingInput = flow.evaluation.signingInput(applicationID: flow.applicationID, policy: flow.policy)
-      guard let passkeys = flow.service.keyProofs.passkeys(of: flow.applicationID) else {
-        throw ProofError(.passkeysNotServed, "the application has no passkeys")
-      }
+      let requirements = flow.service.keyProofs.requirements(of: flow.applicationID)
+      var expected = try requirements.passkey(challenge: PasskeyOptions.challenge(signingInput))
+      expected.requiresUserVerification = requirements.passkeys?.requiresUserVerification(for: flow.policy) ?? true
       return try PasskeyClaim(
-        authenticatorData: assertion.authenticatorData, clientData: assertion.clientData,
-        PasskeyExpectation(
-          challenge: PasskeyOptions.challenge(signingInput), rpID: passkeys.rpID, origins: passkeys.origins,
-          requiresUserVerification: passkeys.requiresUserVerification(for: flow.policy)))
+        authenticatorData: assertion.authenticatorData, clientData: assertion.clientData, expected)
     }
   }
 
@@ -170,14 +171,15 @@ struct PasskeyAttempt: Sendable {
       let check = SignatureCheck(
         publicKey: try flow.imported(found?.passkey.publicKey ?? P256PublicKey.dummyBytes, P256PublicKey.init),
         signature: assertion.signature, message: claim.message)
-      return flow.exchange.verify(check) { isValid in body(isValid && found != nil) }
+      // WebAuthn's ES256 is in DER (§6.5.5), though keys of apps may sign otherwise (R33).
+      return flow.exchange.verify(check) { isValid in body(isValid && found != nil && !check.isRaw) }
     }
     // Verifying an ES384 signature costs six times as much as verifying an ES256 signature.
     let part = flow.exchange.begin(.verify)
     flow.exchange.context.verifications.run(
       { [signature = assertion.signature] in
         do throws(ProofError) {
-          try claim.verify(signature, by: try COSEKey(passkey.publicKey))
+          try claim.verify(signature, by: try COSEKey(passkey.publicKey, as: .wellFormed))
           return true
         } catch {
           return false
@@ -199,10 +201,13 @@ struct PasskeyAttempt: Sendable {
     }
     guard verdict.isValid else { return .proof(reason: ProofError.Reason.signatureInvalid.rawValue) }
     guard hasUserHandle(of: found.binding) else { return .userHandleDiffers }
+    let requirements = flow.service.keyProofs.requirements(of: flow.applicationID)
     do throws(ProofError) {
       try claim.checkBackup(isEligible: found.passkey.isBackupEligible)
-      try claim.checkGrowth(from: found.binding.proofCounter)
-      try flow.service.keyProofs.requirements(of: flow.applicationID).check(claim.assertion)
+      if !requirements.reportsSignCount(isBackupEligible: found.passkey.isBackupEligible) {
+        try claim.checkGrowth(from: found.binding.proofCounter)
+      }
+      try requirements.check(claim.assertion)
     } catch {
       return .proof(reason: error.reason.rawValue)
     }
@@ -212,7 +217,8 @@ struct PasskeyAttempt: Sendable {
   /// It may be absent only where the evaluation names the person already (§7.2 step 6).
   private func hasUserHandle(of binding: BindingRecord) -> Bool {
     guard !assertion.userHandle.isEmpty else { return flow.evaluation.subject != .bearer }
-    return assertion.userHandle == flow.service.pepper.userHandle(of: binding.profileID, in: binding.applicationID)
+    return flow.service.pepper.userHandles(of: binding.profileID, in: binding.applicationID)
+      .contains(assertion.userHandle)
   }
 }
 
@@ -223,6 +229,13 @@ extension PasskeyAttempt {
       return nil
     }
     return .raiseProofCounter(bindingID: binding.bindingID, from: binding.proofCounter, to: count)
+  }
+
+  /// Whether the sign count is not greater than the last one, though the authenticator counts. A setting lets such a login
+  /// succeed; this says so in its event.
+  static func hasCountBack(_ assertion: OfferedAssertion, _ binding: BindingRecord) -> Bool {
+    guard let count = AuthenticatorData.signCount(in: assertion.authenticatorData) else { return false }
+    return count <= binding.proofCounter && binding.proofCounter > 0
   }
 
   /// The passkey with another state of backup; `nil`: it is as it was.

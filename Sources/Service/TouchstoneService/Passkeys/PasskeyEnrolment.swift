@@ -54,7 +54,7 @@ extension EnrolmentFlow {
     guard requirements.passkeys != nil else { return refuse(.passkeysNotServed) }
     try service.keyProofs.judge(
       passkey, by: requirements, signingInput: ticket.signingInput(applicationID: request.applicationID),
-      at: service.clock(), applicationID: request.applicationID, for: exchange
+      isConditional: ticket.isConditional, at: service.clock(), applicationID: request.applicationID, for: exchange
     ) { verdict in
       switch verdict {
       case .proven(let passkey, let signCount):
@@ -123,18 +123,21 @@ extension EnrolmentFlow {
 extension KeyProofs {
   /// Judges in the caller's turn, and runs `body` on the call's event loop.
   ///
-  /// - Parameter signingInput: the ticket's signing input; the challenge is its hash (R47).
+  /// - Parameters:
+  ///   - signingInput: the ticket's signing input; the challenge is its hash (R47).
+  ///   - isConditional: the ticket allows a passkey that nobody was asked for.
   func judge<Response>(
-    _ offered: OfferedPasskey, by requirements: AttestationRequirements, signingInput: [UInt8], at now: UnixTime,
-    applicationID: String, for exchange: Exchange<Response>,
+    _ offered: OfferedPasskey, by requirements: AttestationRequirements, signingInput: [UInt8], isConditional: Bool,
+    at now: UnixTime, applicationID: String, for exchange: Exchange<Response>,
     then body: @escaping @Sendable (PasskeyVerdict) throws(RequestError) -> Void
   ) throws(RequestError) {
     try inTurn(for: exchange, applicationID: applicationID) { trusted in
       do throws(ProofError) {
         let registration = try PasskeyRegistration.verify(
           attestationObject: offered.attestationObject, clientData: offered.clientData,
-          try requirements.passkey(challenge: PasskeyOptions.challenge(signingInput)), anchors: trusted.anchors,
-          revoked: trusted.revoked, at: Int(now.seconds))
+          try requirements.passkey(
+            challenge: PasskeyOptions.challenge(signingInput), isConditional: isConditional),
+          anchors: trusted.anchors, revoked: trusted.revoked, at: Int(now.seconds))
         // Only these two kinds of proofs rest on files that can be too old: the revocation list and the roots (R45).
         guard
           registration.android == nil || !trusted.source.isRefused(at: now),

@@ -32,7 +32,9 @@ enum PasskeyOptions {
     var selection = JSONObjectWriter()
     selection.write("residentKey", "required")
     selection.writeTrue("requireResidentKey")
-    selection.write("userVerification", passkeys.requiresUserVerification ? "required" : "preferred")
+    // A conditional creation asks nobody, so that it verifies nobody.
+    selection.write(
+      "userVerification", passkeys.requiresUserVerification && !passkey.conditional ? "required" : "preferred")
     var options = JSONObjectWriter()
     options.write("rp", relyingParty)
     options.write("user", user)
@@ -104,9 +106,20 @@ extension AttestationRequirements {
 }
 
 extension Pepper {
-  /// `user.id` of a profile's passkeys: it tells nothing of the profile, and is the same for all of them.
+  /// 192 bits, beyond any search for two profiles with one handle. As hexadecimal digits they have 48 bytes.
+  private static let userHandleDigestBytes = 24
+
+  /// `user.id` of a profile's passkeys: it tells nothing of the profile, and is the same for all of them. Some wrappers of
+  /// browsers and phones read it as text, or as base64 instead of base64url. So it is ASCII, and these digits in a multiple
+  /// of three bytes are the same in both, without padding.
   func userHandle(of profileID: String, in applicationID: String) -> [UInt8] {
-    digest(of: Array(applicationID.utf8), Array(profileID.utf8), purpose: "passkey user handle")
+    userHandles(of: profileID, in: applicationID)[0]
+  }
+
+  /// Those that its passkeys may have: the one above, and the bytes that were given out before.
+  func userHandles(of profileID: String, in applicationID: String) -> [[UInt8]] {
+    let digest = digest(of: Array(applicationID.utf8), Array(profileID.utf8), purpose: "passkey user handle")
+    return [Array(Hexadecimal.text(Array(digest.prefix(Self.userHandleDigestBytes))).utf8), digest]
   }
 }
 

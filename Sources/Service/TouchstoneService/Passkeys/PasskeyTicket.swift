@@ -24,8 +24,8 @@ extension TouchstoneService {
     validator.application(request.applicationID)
     validator.identifier(request.profileID, "profile_id")
     if !request.deviceID.isEmpty { validator.refuse("device_id", "is not taken for a passkey, which has no device") }
-    validator.text(passkey.userName, "passkey.user_name", bytes: 1...Self.nameBytes)
-    validator.text(passkey.displayName, "passkey.display_name", bytes: 0...Self.nameBytes)
+    validator.visibleText(passkey.userName, "passkey.user_name", bytes: 1...Self.nameBytes)
+    validator.visibleText(passkey.displayName, "passkey.display_name", bytes: 0...Self.nameBytes)
     let authenticatedAt = validator.authenticationTime(
       request.primary, "primary", under: configuration.enrolment, at: now)
     try validator.finish()
@@ -49,7 +49,8 @@ extension TouchstoneService {
         let lifetime = configuration.enrolment.ticketLifetime
         let ticket = SealedTicket(
           key: newKey(expiresAt: now + lifetime), challenge: randomness.bytes(Self.challengeBytes),
-          profileID: request.profileID, deviceID: "", holder: SealedTicket.Holder(records))
+          profileID: request.profileID, deviceID: "", isConditional: passkey.conditional,
+          holder: SealedTicket.Holder(records))
         let signingInput = ticket.signingInput(applicationID: request.applicationID)
         exchange.answer(
           V1.BeginBindingResponse(

@@ -42,7 +42,7 @@ extension EventDraft {
   static func evaluation(
     _ kind: EvaluationKind, policy: String, applicationID: String, subject: Subject?, reason: String? = nil,
     code: LAErrorCode? = nil, factor: Factor? = nil, isCounted: Bool? = nil, transaction: Transaction? = nil,
-    tokenID: String? = nil, isVouchedByApp: Bool = false, caller: Caller, time: UnixTime
+    tokenID: String? = nil, isVouchedByApp: Bool = false, hasSignCountBack: Bool = false, caller: Caller, time: UnixTime
   ) -> EventDraft {
     var details = [EventDetail(key: "policy", value: policy)]
     if let factor { details.append(EventDetail(key: "factor", value: factor.auditName)) }
@@ -51,6 +51,7 @@ extension EventDraft {
     if let transaction { details.append(.transaction(digest: transaction.digest)) }
     if let tokenID { details.append(.tokenID(tokenID)) }
     if isVouchedByApp { details.append(EventDetail(key: "app_assertion", value: "verified")) }
+    if hasSignCountBack { details.append(EventDetail(key: "sign_count", value: "not_grown")) }
     if let isCounted { details.append(EventDetail(key: "counted", value: isCounted ? "yes" : "no")) }
     let binding = subject?.sharedBinding
     return EventDraft(

@@ -97,7 +97,7 @@ extension TouchstoneService {
           switch result {
           case .success:
             meters.store.committed(since: began)
-            exchange.logDecisions(decided)
+            exchange.logDecisions(decided, written: changeSet.events)
             try committed()
           case .failure(let error):
             failed()
@@ -134,7 +134,7 @@ extension TouchstoneService {
     if admission.suppressed == nil, !refusal.isRequired { meters.leftOutEvent() }
     guard let changeSet = refusal.changeSet(admission) else {
       return confirm(for: exchange) { () throws(RequestError) in
-        exchange.logDecisions([refusal.event])
+        exchange.logDecisions([refusal.event], written: [])
         try committed()
       }
     }

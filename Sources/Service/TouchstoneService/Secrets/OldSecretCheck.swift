@@ -7,7 +7,7 @@ internal import TouchstoneStore
 
 struct OldSecretCheck<Response: SecretChangeResponse>: SecretCheck {
   let flow: SecretChangeFlow<Response>
-  let secret: SecretBytes
+  let secret: OfferedSecret
 
   var service: TouchstoneService { flow.service }
   var exchange: Exchange<Response> { flow.exchange }
@@ -74,8 +74,8 @@ struct OldSecretCheck<Response: SecretChangeResponse>: SecretCheck {
   /// The new one's verifier is made in the same place: a right secret must not wait for another one.
   func verify(against target: SecretTarget, with hasher: any SecretHasher) throws(CryptoError) -> Verdict {
     let context = target.name.bytes
-    let isRight = try hasher.isRight(secret, for: target.verifier ?? hasher.standInVerifier, context: context)
-    guard isRight, target.verifier != nil else { return .wrong }
+    let match = try secret.match(target.verifier ?? hasher.standInVerifier, context: context, with: hasher)
+    guard match != .wrong, target.verifier != nil else { return .wrong }
     guard let newSecret = flow.newSecret else { return .right(verifier: nil) }
     return .right(verifier: try hasher.verifier(of: newSecret, context: context))
   }

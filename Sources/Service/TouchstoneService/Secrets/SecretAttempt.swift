@@ -47,11 +47,11 @@ struct SecretAttempt: SecretCheck {
   }
 
   func verify(against target: SecretTarget, with hasher: any SecretHasher) throws(CryptoError) -> SecretVerdict {
-    let (secret, context) = (secret.bytes, target.name.bytes)
-    let isRight = try hasher.isRight(secret, for: target.verifier ?? hasher.standInVerifier, context: context)
-    guard isRight, let verifier = target.verifier else { return .wrong }
-    let isOutdated = try hasher.needsRehash(verifier)
-    return .right(rehashed: isOutdated ? try hasher.verifier(of: secret, context: context) : nil)
+    let context = target.name.bytes
+    let match = try secret.match(target.verifier ?? hasher.standInVerifier, context: context, with: hasher)
+    guard match != .wrong, let verifier = target.verifier else { return .wrong }
+    let isOutdated = match == .asSent ? true : try hasher.needsRehash(verifier)
+    return .right(rehashed: isOutdated ? try hasher.verifier(of: secret.bytes, context: context) : nil)
   }
 
   func isRight(_ verdict: SecretVerdict) -> Bool { verdict.isRight }

@@ -16,7 +16,7 @@ extension V1.RemoveSecretResponse: SecretChangeResponse {}
 
 /// The authority that the caller sends to show that the secret may be changed.
 enum OfferedAuthority: Sendable {
-  case oldSecret(SecretBytes)
+  case oldSecret(OfferedSecret)
   case primary(authenticatedAt: UnixTime)
 
   var auditName: String {
@@ -52,7 +52,7 @@ struct SecretChangeFlow<Response: SecretChangeResponse>: Sendable {
     }
   }
 
-  private func decision() -> SecretChange<SecretBytes> {
+  private func decision() -> SecretChange<OfferedSecret> {
     switch authority {
     case .oldSecret(let secret):
       SecretChange.decide(.oldSecret(secret))

@@ -33,26 +33,12 @@ struct SecretChecks: Sendable {
 /// The result of a check.
 enum SecretVerdict: Sendable {
   case wrong
-  /// `rehashed`: the verifier to store instead, where the parameters were raised (R16).
+  /// `rehashed`: the verifier to store instead, if the parameters were raised or the stored one is not of the prepared
+  /// text (R16).
   case right(rehashed: [UInt8]?)
 
   var isRight: Bool {
     if case .right = self { true } else { false }
-  }
-}
-
-extension SecretBytes {
-  /// The text as it was sent, in UTF-8: not trimmed, folded or normalised. One keyboard makes the same bytes each time, and
-  /// whatever made two texts one would make guessing cheaper.
-  convenience init(passcode: String) {
-    self.init(passcode.utf8)
-  }
-
-  /// The dots in the order drawn, a byte each.
-  ///
-  /// - Precondition: dots are 0 to 8; `RequestValidator` has seen to it.
-  convenience init(gesture points: [UInt32]) {
-    self.init(points.map { UInt8($0) })
   }
 }
 

@@ -130,7 +130,7 @@ extension RequestValidator {
   fileprivate mutating func oldSecret(_ message: V1.Secret, of kind: Factor?) -> OfferedAuthority? {
     guard let old = secret(message, "old_secret") else { return nil }
     if let kind, old.kind != kind { refuse("old_secret", "is of another kind") }
-    return .oldSecret(old.bytes)
+    return .oldSecret(old)
   }
 
   fileprivate mutating func primary(

@@ -17,19 +17,24 @@ public protocol SecretExecutor: Sendable {
 /// Threads with a lower priority than all others, so that a flood of guesses slows no login.
 public final class SecretWorkers: SecretExecutor {
   /// A tenth of an event loop's share where both want a core: each step is a quarter (sched(7)).
-  private static let niceness: CInt = 10
+  public static let background: Int32 = 10
+  /// A third of the share of those that verify passcodes, and still seconds for an operator on a machine without idle
+  /// cores.
+  public static let operators: Int32 = 15
 
   public let threads: Int
   private let bench = Bench()
 
-  /// - Parameter threads: how many are verified at one time; each takes a core and the memory of its check (19 MiB).
-  public init(threads: Int) {
+  /// - Parameters:
+  ///   - threads: how many are verified at one time; each takes a core and the memory of its check (19 MiB).
+  ///   - niceness: of the threads (sched(7)).
+  public init(threads: Int, niceness: Int32 = background) {
     precondition(threads > 0, "there must be a thread")
     self.threads = threads
     for number in 0..<threads {
       let isStarted = startThread("secrets.\(number)") { [bench] in
         // On Linux a thread has a niceness of its own, whatever POSIX says (sched(7)).
-        _ = nice(Self.niceness)
+        _ = nice(niceness)
         bench.serve()
       }
       precondition(isStarted, "no thread for verifying secrets")

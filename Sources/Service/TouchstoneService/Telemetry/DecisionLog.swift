@@ -1,4 +1,5 @@
-// A line of the log for each decision (docs/OPERATING.md): what the audit log keeps, without persons, devices and texts.
+// A line of the log for each event of a decision (docs/OPERATING.md): what the audit log keeps, without persons,
+// devices and texts.
 
 internal import DispatchRPC
 internal import Logging
@@ -61,7 +62,7 @@ enum ShownDetails {
   private static let keys = [
     "policy", "factor", "reason", "la_error", "counted", "lock", "attestation", "app_assertion", "authority",
     "evidence",
-    "method",
+    "method", "suppressed",
   ]
 
   static func contain(_ detail: EventDetail) -> Bool {
@@ -70,14 +71,22 @@ enum ShownDetails {
 }
 
 extension CallExchange {
-  /// Called once what is decided is durable.
-  func logDecisions(_ events: [EventDraft]) {
-    for event in events { logDecision(event.kind, in: event.applicationID, event.details) }
+  /// Called once what is decided is durable. The call's span has all of it.
+  ///
+  /// - Parameter written: has a line each. Refusals that the audit log leaves out have none, so that no caller fills
+  ///   the disk of the log.
+  func logDecisions(_ decided: [EventDraft], written: [EventDraft]) {
+    for event in decided { trace?.note(event.kind, in: event.applicationID, event.details) }
+    for event in written { writeLine(event.kind, in: event.applicationID, event.details) }
   }
 
   /// - Parameter kind: an event's: "evaluation.succeeded".
   func logDecision(_ kind: String, in applicationID: String, _ details: [EventDetail] = []) {
     trace?.note(kind, in: applicationID, details)
+    writeLine(kind, in: applicationID, details)
+  }
+
+  private func writeLine(_ kind: String, in applicationID: String, _ details: [EventDetail]) {
     if let decisions = context.decisions {
       if decisions.takesDecisions { decisions.write(kind, fields(in: applicationID, details)) }
     } else {

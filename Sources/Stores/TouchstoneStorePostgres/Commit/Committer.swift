@@ -24,16 +24,14 @@ final class Committer: Sendable {
   /// The places of this process's events.
   private let places = Atomic<UInt64>(0)
   private let queue = DispatchQueue(label: "touchstone.postgres.retries")
-  /// `nil`: each commit goes by itself.
-  private let batcher: Batcher<Commit>?
+  private let batcher: Batcher<Commit>
   private let observer: StoreObserver
 
   /// - Parameters:
   ///   - waits: as long as `writes` has a limit to its waits for rows.
-  ///   - batches: how many commits share a transaction; `nil` if an engine spreads tables over machines, because such
-  ///   a transaction would be one of all of them.
+  ///   - batches: how many commits share a transaction.
   init(
-    writes: ConnectionLane, waits: ConnectionLane, lineage: Lineage, batches: BatchLimits?,
+    writes: ConnectionLane, waits: ConnectionLane, lineage: Lineage, batches: BatchLimits,
     clock: @escaping @Sendable () -> UnixTime, observer: StoreObserver
   ) {
     self.writes = writes
@@ -41,7 +39,7 @@ final class Committer: Sendable {
     self.lineage = lineage
     self.clock = clock
     self.observer = observer
-    batcher = batches.map { Batcher($0) }
+    batcher = Batcher(batches)
   }
 
   /// A change set until its answer.
@@ -53,7 +51,7 @@ final class Committer: Sendable {
 
   func commit(_ changeSet: ChangeSet, completion: @escaping @Sendable (StoreError?) -> Void) {
     let commit = Commit(changeSet: changeSet, deadline: .now() + writes.timeout, completion: completion)
-    guard let batcher, CommitBatch.takes(changeSet) else { return runAlone(commit) }
+    guard CommitBatch.takes(changeSet) else { return runAlone(commit) }
     if !batcher.add(commit, run: run) { completion(.overloaded) }
   }
 

@@ -18,7 +18,7 @@ extension Statement {
 
   /// - Parameter limit: the time before which rows go, whatever `$1` is.
   private static func deleteExpired(from table: String, before limit: String) -> Statement {
-    // One range for each beginning of a key. A row that another transaction holds delays the step: not every engine can skip it.
+    // One range for each beginning of a key. A row that another transaction holds delays the step.
     Statement(
       "sweep_\(table)",
       """

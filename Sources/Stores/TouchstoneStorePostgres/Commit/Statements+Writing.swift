@@ -74,9 +74,14 @@ extension Statement {
   /// Id, version, time.
   static let touchBinding = required(
     "touch_binding", "UPDATE bindings SET last_used_at = $3 WHERE binding_id = $1 AND version = $2 RETURNING 1")
-  static let insertBinding = Statement(
+  // A unique violation would write ids of persons and phones into the server's log, where no erasure reaches them.
+  // Evaluations, tokens and tickets have random keys.
+  static let insertBinding = required(
     "insert_binding",
-    "INSERT INTO bindings (\(BindingRecord.columns)) VALUES (\(placeholders(1...BindingRecord.columns.count - 1)), 1)")
+    """
+    INSERT INTO bindings (\(BindingRecord.columns)) VALUES (\(placeholders(1...BindingRecord.columns.count - 1)), 1)
+    ON CONFLICT DO NOTHING RETURNING 1
+    """)
   /// The record, and the version at which it was read.
   static let updateBinding = required(
     "update_binding",
@@ -111,8 +116,12 @@ extension Statement {
   static let moveReceipt = Statement(
     "move_receipt", "UPDATE app_attest_receipts SET binding_id = $2 WHERE binding_id = $1")
 
-  static let insertDevice = Statement(
-    "insert_device", "INSERT INTO devices (\(DeviceRecord.boundColumns), version) VALUES (\(placeholders(1...4)), 1)")
+  static let insertDevice = required(
+    "insert_device",
+    """
+    INSERT INTO devices (\(DeviceRecord.boundColumns), version) VALUES (\(placeholders(1...4)), 1)
+    ON CONFLICT DO NOTHING RETURNING 1
+    """)
   static let updateDevice = required(
     "update_device",
     """
@@ -121,11 +130,12 @@ extension Statement {
     """)
 
   /// The record and its erasure mark's id: the version is above the mark.
-  static let insertProfile = Statement(
+  static let insertProfile = required(
     "insert_profile",
     """
     INSERT INTO profiles (\(ProfileRecord.boundColumns), version)
     VALUES (\(placeholders(1...ProfileRecord.boundColumns.count)), 1 + \(erasureMark(ProfileRecord.boundColumns.count + 1)))
+    ON CONFLICT DO NOTHING RETURNING 1
     """)
   /// The mark of a profile of application `$1`.
   private static func erasureMark(_ id: Int) -> String {

@@ -1,6 +1,6 @@
 // The codes of errors that the store acts on.
 
-/// PostgreSQL's manual, appendix A. The distributed engines give the same.
+/// PostgreSQL's manual, appendix A.
 struct SQLState: RawRepresentable, Sendable, Hashable {
   var rawValue: String
 

@@ -1,12 +1,11 @@
-// Inspects a server: whether a session belongs to one connection, how its clock differs, and whether it has one log and timelines.
+// Inspects a server: whether it is PostgreSQL itself, whether a session belongs to one connection, how its clock
+// differs, and whether it has timelines.
 
 internal import DispatchPool
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
 struct ServerInspection: Sendable {
-  /// A commit that waits for its fsync makes all earlier ones durable.
-  let hasOneLog: Bool
   /// The server says which timeline it writes (`Succession`).
   let hasTimelines: Bool
 
@@ -15,23 +14,27 @@ struct ServerInspection: Sendable {
     targets: [ConnectionTarget], options: PostgresStoreOptions
   ) async throws(StoreOpenError) -> ServerInspection {
     let (lane, other) = (bareLane(targets, options), bareLane(targets, options))
-    let (isAlone, difference, hasOneLog): (Bool, Duration, Bool)
-    let hidden: String?
+    let (isAlone, difference): (Bool, Duration)
+    let (engine, hidden): (String?, String?)
+    do throws(PostgresError) {
+      engine = try await otherEngine(lane)
+    } catch {
+      throw StoreOpenError(error)
+    }
+    if let engine { throw .otherEngine(engine) }
     do throws(PostgresError) {
       isAlone = try await lane.withSession { session throws(PostgresError) in
         try await self.isAlone(session, beside: other)
       }
       difference = try await clockDifference(on: lane, options)
-      hasOneLog = try await self.hasOneLog(lane)
       hidden = try await reasonForHiddenTimelines(lane)
     } catch {
       throw StoreOpenError(error)
     }
     guard isAlone else { throw .pooledTransactions }
     if let refusal = StoreOpenError(clockDifference: difference, options) { throw refusal }
-    // A distributed engine has none.
-    if let hidden, hasOneLog { options.timelinesHidden(hidden) }
-    return ServerInspection(hasOneLog: hasOneLog, hasTimelines: hidden == nil)
+    if let hidden { options.timelinesHidden(hidden) }
+    return ServerInspection(hasTimelines: hidden == nil)
   }
 
   /// A pooler that shares sessions between transactions does not keep a session's prepared statements.
@@ -97,18 +100,35 @@ struct ServerInspection: Sendable {
     } ?? []
   }
 
-  // MARK: The log
+  // MARK: The engine
 
-  private static func hasOneLog(_ lane: ConnectionLane) async throws(PostgresError) -> Bool {
+  /// Returns the name of another engine with PostgreSQL's protocol; `nil`: it is PostgreSQL. The store relies on one
+  /// log (a commit that waits for its fsync makes all earlier ones durable), on transactions over all tables, and on
+  /// row locks.
+  private static func otherEngine(_ lane: ConnectionLane) async throws(PostgresError) -> String? {
     let version = try await lane.run([StatementCall(Statement(nil, "SELECT version()"))], isQuestion: true)
       .first?.only { row in row.text() }
-    guard let version, isPlain(version: version) else { return false }
+    if let other = otherEngine(version: version ?? "") { return other }
     let hasCitus = Statement(nil, "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'citus')")
-    return try await lane.run([StatementCall(hasCitus)], isQuestion: true).first?.only { row in row.boolean() } == false
+    let isCitus = try await lane.run([StatementCall(hasCitus)], isQuestion: true).first?.only { row in row.boolean() }
+    return isCitus == false ? nil : "Citus"
   }
 
-  /// Returns `nil` if the server says which timeline it writes. Distributed engines, and some that are sold as PostgreSQL, refuse
-  /// the query.
+  /// What stands in `version()`, and the engine's name.
+  private static let otherEngines = [
+    ("-YB-", "YugabyteDB"), ("Yugabyte", "YugabyteDB"), ("CockroachDB", "CockroachDB"), ("Greenplum", "Greenplum"),
+    ("Redshift", "Redshift"),
+  ]
+
+  static func otherEngine(version: String) -> String? {
+    if let known = otherEngines.first(where: { version.contains($0.0) }) { return known.1 }
+    return version.hasPrefix("PostgreSQL ") ? nil : "an unknown engine"
+  }
+
+  // MARK: Timelines
+
+  /// Returns `nil` if the server says which timeline it writes. Some servers that are sold as PostgreSQL refuse the
+  /// query.
   private static func reasonForHiddenTimelines(_ lane: ConnectionLane) async throws(PostgresError) -> String? {
     do throws(PostgresError) {
       let timeline = try await lane.run([StatementCall(Timeline.select)], isQuestion: true)
@@ -119,16 +139,16 @@ struct ServerInspection: Sendable {
       return message
     }
   }
-
-  /// Engines with PostgreSQL's protocol that spread tables over machines, each with its own log.
-  private static let distributedEngines = ["-YB-", "Yugabyte", "CockroachDB", "Greenplum", "Redshift"]
-
-  static func isPlain(version: String) -> Bool {
-    version.hasPrefix("PostgreSQL ") && !distributedEngines.contains { version.contains($0) }
-  }
 }
 
 extension StoreOpenError {
+  static func otherEngine(_ name: String) -> StoreOpenError {
+    StoreOpenError(
+      code: .unwritable,
+      message: "the PostgreSQL database: the server is \(name), where this store could lose what it answered; use "
+        + "PostgreSQL itself")
+  }
+
   fileprivate static let pooledTransactions = StoreOpenError(
     code: .unwritable,
     message: "the PostgreSQL database: between it and this process a pooler shares sessions (transaction or statement "

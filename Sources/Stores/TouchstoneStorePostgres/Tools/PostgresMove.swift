@@ -3,9 +3,9 @@
 internal import TouchstonePolicy
 package import TouchstoneStore
 
-/// Moves rows in batches, each a transaction: one for all rows would be too large for engines that spread them. The database is
-/// marked as being filled before the first batch, and no service uses it until every row and the whole log were read back. An
-/// interrupted move begins anew, after its rows are removed.
+/// Moves rows in batches, each a transaction. The database is marked as being filled before the first batch, and no
+/// service uses it until every row and the whole log were read back. An interrupted move begins anew, after its rows
+/// are removed.
 package enum PostgresMove {
   /// - Parameter uri: an empty database. It gets this version's tables if it has none.
   package static func fill(

@@ -119,7 +119,7 @@ import TouchstonePolicy
     #expect(failures.isEmpty)
   }
 
-  @Test("R7, R8, R35: over any sequence of attempts in parallel evaluations", arguments: 1...40 as ClosedRange<UInt64>)
+  @Test("R7, R8, R35: over any sequence of attempts in parallel evaluations", arguments: seeds(ofAll: 40))
   func randomWalk(seed: UInt64) {
     var walk = RandomWalk(seed: seed)
     for step in 1...500 {

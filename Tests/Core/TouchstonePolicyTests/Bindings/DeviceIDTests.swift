@@ -24,6 +24,14 @@ struct DeviceIDTests {
     // Periods.
     "a1b2a1b2a1b2a1b2a1b2a1b2a1b2a1b2", "x7kx7kx7kx7kx7kx7kx7kx7k",
     "a1b2-a1b2-a1b2-a1b2-a1b2-a1b2-a1b2-a1b2", "F2LXK0ABG5QM-F2LXK0ABG5QM",
+    "c0ffee00-c0ff-ee00-c0ff-ee00c0ffee00",
+    // On many phones.
+    "9774d56d682e549c", "550e8400-e29b-41d4-a716-446655440000", "d41d8cd98f00b204e9800998ecf8427e",
+    "0F607264FC6318A92B9E13C65DB7CD3C", "e3b0c442-98fc1c14-9afbf4c8-996fb924-27ae41e4-649b934c-a495991b-7852b855",
+    // What a phone, a browser or a person is called.
+    "google/sdk_gphone64_x86_64/emu64x:13/TE1A.220922.012/9302419:userdebug/dev-keys",
+    "com.example.app/1.2.3 (iPhone; iOS 17.4)", "GYvKCm1aQx6mJ8Vn0pWd2A of alice@example.com",
+    "MDEyMzQ1Njc4OWFiY2RlZg==", "dGVzdHRlc3R0ZXN0dGVzdA==",
     // Words, and what is made of them.
     "carol-iphone-15-pro", "carols-macbook-pro-14-inch-2021-m1-max", "iphone15promax-carol",
     "samsung-galaxy-s24-ultra-black-256gb-carol", "samsung-sm-g991b-carol", "com.example.bank.device.1",
@@ -50,7 +58,7 @@ struct DeviceIDTests {
     "C232AB00-9414-11EC-B3C8-9F6BDECED846", "5df41881-3aed-3515-88a7-2f4a814cf09e",
     "2ed6657d-e927-568b-95e1-2665a8aea6a2", "1EC9414C-232A-6B00-B3C8-9F6BDECED846",
     "017F22E2-79B0-7CC3-98C4-DC0C0C07398F", "2489E9AD-2EE2-8E00-8EC9-32D5F69181C0",
-    "9774d56d682e549c", "GYvKCm1aQx6mJ8Vn0pWd2A", "GYvKCm1aQx6mJ8Vn0pWd2A of alice@example.com",
+    "3fa9c1b2d4e5f607", "GYvKCm1aQx6mJ8Vn0pWd2A", "GYvKCm1aQx6mJ8Vn0pWd2A==",
     "01ARZ3NDEKTSV4RRFFQ69G5FAV",
   ])
   func whatMayBeRandomIsTaken(_ id: String) {

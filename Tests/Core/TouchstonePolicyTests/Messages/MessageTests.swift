@@ -130,8 +130,8 @@ import Testing
       ])
     #expect(
       text(AttemptDecision(outcome: .tryAgain, laError: .authenticationFailed, attemptsLeft: 1), by: .passcode) == [
-        "That passcode didn't match. Please try again. There is one more try before a short pause.",
-        "密码不正确。请再试一次。再试一次后将短暂停用。",
+        "That passcode didn't match. Please try again. There is one more try before this way is turned off.",
+        "密码不正确。请再试一次。再错一次\u{FF0C}此方式将停用。",
       ])
     #expect(
       text(
@@ -160,10 +160,32 @@ import Testing
         AttemptDecision(outcome: .factorRequired, laError: .biometryLockout, nextFactors: [.deviceOwner]), by: .biometry
       )
         == [
-          "Face ID is paused after several tries. Please use your device passcode to continue.",
-          "多次尝试后\u{FF0C}面容 ID 已暂时停用。请使用设备的锁屏密码以继续。",
+          "Face ID is turned off here after several tries. Please use your device passcode to continue.",
+          "多次尝试后\u{FF0C}面容 ID 已停用。请使用设备的锁屏密码以继续。",
         ])
     #expect(text(AttemptDecision(outcome: .succeeded, laError: nil), by: .biometry) == [])
+  }
+
+  // R20: no text promises that waiting ends a biometric lock, or another way where there is none.
+  @Test func aLastTryIsToldOnlyBeforeALock() {
+    func text(_ factor: Factor?, device: BiometryStanding? = nil) -> String? {
+      let decision = AttemptDecision(
+        outcome: .tryAgain, laError: .authenticationFailed, attemptsLeft: 1, device: device)
+      return Message(decision, by: factor, biometry: .touchID, in: .english)?.text
+    }
+    let counted = BiometryStanding(consecutiveFailures: 4)
+    #expect(
+      text(.biometry, device: counted)
+        == "Touch ID didn't recognize your finger. Please try again. There is one more try before this way is turned off."
+    )
+    // The evaluation ends after the next one, and nothing locks.
+    #expect(text(.biometry) == "Touch ID didn't recognize your finger. Please try again.")
+    #expect(text(.deviceOwner, device: counted) == "Your device couldn't confirm that it's you. Please try again.")
+    #expect(text(.passkey) == "That passkey didn't match. Please try again.")
+    let locked = AttemptDecision(outcome: .lockedOut, laError: .biometryLockout)
+    #expect(
+      Message(locked, by: .biometry, biometry: .touchID, in: .english)?.text
+        == "Touch ID is turned off here after several tries. Please sign in again.")
   }
 
   // R20: no message recommends a factor that it just named as unusable.
@@ -194,8 +216,8 @@ import Testing
         == "Touch ID isn't available on this device right now. Please enter your passcode to continue.")
     #expect(
       text(.biometryNotAvailable, [.biometry])
-        == "Touch ID isn't available on this device right now. Please continue another way.")
-    #expect(text(.biometryNotAvailable, [.biometry], .simplifiedChinese) == "此设备目前无法使用触控 ID。请使用其他方式继续。")
+        == "Touch ID isn't available on this device right now.")
+    #expect(text(.biometryNotAvailable, [.biometry], .simplifiedChinese) == "此设备目前无法使用触控 ID。")
     #expect(
       text(.passcodeNotSet, [.biometry, .deviceOwner, .gesture])
         == "To use Touch ID, first turn on a passcode in this device's settings. Please draw your gesture to continue.")

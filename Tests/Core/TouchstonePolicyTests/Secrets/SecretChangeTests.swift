@@ -20,10 +20,43 @@ import TouchstonePolicy
   func scalars() {
     #expect(Passcode.violation(in: String(repeating: "ab", count: 32)) == nil)
     #expect(Passcode.violation(in: String(repeating: "ab", count: 32) + "a") == "does not have 4 to 64 characters")
-    // One family, five scalars; two letters, four.
+    // One family, five scalars.
     #expect(Passcode.violation(in: "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F466}") == nil)
-    #expect(Passcode.violation(in: "e\u{301}e\u{301}") == nil)
-    #expect(Passcode.violation(in: "\u{E9}\u{E9}") == "does not have 4 to 64 characters")
+  }
+
+  @Test("R16: a passcode is counted in normalisation form C")
+  func composedScalars() {
+    for letter in ["e\u{301}", "\u{E9}"] {
+      #expect(Passcode.violation(in: letter + letter) == "does not have 4 to 64 characters")
+      #expect(Passcode.violation(in: "\u{E9}e\u{301}" + letter + letter) == "has fewer than 2 distinct characters")
+      #expect(Passcode.violation(in: String(repeating: letter + "a", count: 32)) == nil)
+    }
+    // Four scalars each, and one when composed.
+    let longest = String(repeating: "\u{3B1}\u{313}\u{300}\u{345}", count: 63) + "ab"
+    #expect(Passcode.violation(in: String(longest.dropLast())) == nil)
+    #expect(Passcode.violation(in: longest) == "does not have 4 to 64 characters")
+  }
+
+  @Test(
+    "R16: passcodes are compared in normalisation form C, with one kind of space",
+    arguments: [
+      ("U\u{308}berg", "\u{DC}berg"), ("\u{DC}berg", "\u{DC}berg"), ("Uberg", "Uberg"), ("\u{212B}", "\u{C5}"),
+      ("a\u{A0}b\u{3000}c\u{2000}d", "a b c d"), ("\u{1112}\u{1161}\u{11AB}", "\u{D55C}"), (" a  ", " a  "),
+      // Marks in another order; compatible characters and case stay as they are.
+      ("q\u{307}\u{323}", "q\u{323}\u{307}"), ("\u{FB01}\u{FF21}", "\u{FB01}\u{FF21}"), ("\u{958}", "\u{915}\u{93C}"),
+    ])
+  func prepared(text: String, expected: String) {
+    #expect(Array(OpaqueString.prepare(text).utf8) == Array(expected.utf8))
+    #expect(Array(OpaqueString.prepare(expected).utf8) == Array(expected.utf8))
+  }
+
+  @Test("R16: a passcode that an earlier version took can be tried")
+  func earlierLengths() {
+    #expect(Passcode.canBeRight("e\u{301}e\u{301}"))
+    #expect(Passcode.canBeRight(String(repeating: "e\u{301}", count: 64)))
+    #expect(!Passcode.canBeRight("\u{E9}\u{E9}"))
+    #expect(!Passcode.canBeRight(String(repeating: "e\u{301}", count: 65)))
+    #expect(!Passcode.canBeRight(String(repeating: "\u{301}", count: 1 << 20)))
   }
 
   @Test(

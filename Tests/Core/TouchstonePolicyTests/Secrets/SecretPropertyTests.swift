@@ -6,7 +6,7 @@ import Testing
 import TouchstonePolicy
 
 @Suite struct SecretPropertyTests {
-  @Test("R13, R14, R15: the budget is exact, and no lock is shortened", arguments: 1...60 as ClosedRange<UInt64>)
+  @Test("R13, R14, R15: the budget is exact, and no lock is shortened", arguments: seeds(ofAll: 60))
   func randomWalk(seed: UInt64) {
     var walk = SecretWalk(seed: seed)
     for step in 1...1_000 {
@@ -19,7 +19,7 @@ import TouchstonePolicy
   }
 
   @Test(
-    "R14: however 200 wrong guesses come in, 5 are verified at one moment", arguments: 1...40 as ClosedRange<UInt64>)
+    "R14: however 200 wrong guesses come in, 5 are verified at one moment", arguments: seeds(ofAll: 40))
   func twoHundredWrong(seed: UInt64) {
     var crowd = Crowd(seed: seed, isRight: false)
     crowd.run(attempts: 200)
@@ -27,7 +27,7 @@ import TouchstonePolicy
     #expect(crowd.standing.failures == 5 && crowd.standing.inFlight == 0)
   }
 
-  @Test("R14: however 50 right ones come in, all pass", arguments: 1...40 as ClosedRange<UInt64>)
+  @Test("R14: however 50 right ones come in, all pass", arguments: seeds(ofAll: 40))
   func fiftyRight(seed: UInt64) {
     var crowd = Crowd(seed: seed, isRight: true)
     crowd.run(attempts: 50)
@@ -36,7 +36,7 @@ import TouchstonePolicy
   }
 
   @Test(
-    "R14: with one right among the wrong, every guess before it was paid for", arguments: 1...40 as ClosedRange<UInt64>)
+    "R14: with one right among the wrong, every guess before it was paid for", arguments: seeds(ofAll: 40))
   func mixed(seed: UInt64) {
     var crowd = Crowd(seed: seed, isRight: nil)
     crowd.run(attempts: 300)

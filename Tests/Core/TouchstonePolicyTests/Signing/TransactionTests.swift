@@ -13,7 +13,7 @@ import TouchstonePolicy
   @Test(
     "R38: amounts are plain decimals",
     arguments: [
-      "12.50", "0", "0.00", "1", "1200", "0.01", "007.5", "123456789012345678", "1234567890123456.78",
+      "12.50", "1", "1200", "0.01", "10", "0.10", "9999.00", "123456789012345678", "1234567890123456.78",
       "0.12345678901234567",
     ])
   func amounts(amount: String) {
@@ -31,10 +31,21 @@ import TouchstonePolicy
     #expect(violation == FieldViolation(field: "amount", reason: "is not a plain decimal such as 12.50"))
   }
 
-  @Test("R38: at most 18 digits", arguments: ["1234567890123456789", "12345678901234567.89", "0000000000000000001"])
+  @Test("R38: at most 18 digits", arguments: ["1234567890123456789", "12345678901234567.89", "0.0000000000000000001"])
   func tooManyDigits(amount: String) {
     let violation = Self.with { $0.amount = amount }.violations().first
     #expect(violation == FieldViolation(field: "amount", reason: "has more than 18 digits"))
+  }
+
+  @Test(
+    "R38: more than zero, and written in one way",
+    arguments: [
+      ("0", "is not more than zero"), ("0.00", "is not more than zero"),
+      ("007.5", "begins with a zero that means nothing"),
+      ("00", "begins with a zero that means nothing"), ("01", "begins with a zero that means nothing"),
+    ])
+  func noSum(amount: String, reason: String) {
+    #expect(Self.with { $0.amount = amount }.violations().first == FieldViolation(field: "amount", reason: reason))
   }
 
   @Test("R38: currencies", arguments: ["", "CN", "CNYY", "cny", "Cny", "C1Y", "CN ", "ÇNY", "元", "CN\u{0}"])
@@ -46,10 +57,11 @@ import TouchstonePolicy
     "R38: payee and reference",
     arguments: [
       ("Tea House", "order-1", nil), ("茶馆", "1", nil), ("", "1", "payee is empty"), ("x", "", "reference is empty"),
-      ("a\nb", "1", "payee contains a control character"), ("x", "a\u{7F}", "reference contains a control character"),
+      ("a\nb", "1", "payee has U+000A, which no person sees or which turns the direction of the text"),
+      ("x", "\u{202E}a", "reference has U+202E, which no person sees or which turns the direction of the text"),
       (String(repeating: "é", count: 128), String(repeating: "r", count: 128), nil),
-      (String(repeating: "é", count: 128) + "x", "1", "payee is longer than 256 bytes"),
-      ("x", String(repeating: "r", count: 129), "reference is longer than 128 bytes"),
+      (String(repeating: "é", count: 128) + "x", "1", "payee must be 1 to 256 bytes, is 257"),
+      ("x", String(repeating: "r", count: 129), "reference must be 1 to 128 bytes, is 129"),
     ] as [(String, String, String?)])
   func texts(payee: String, reference: String, expected: String?) {
     let violation = Self.with { ($0.payee, $0.reference) = (payee, reference) }.violations().first

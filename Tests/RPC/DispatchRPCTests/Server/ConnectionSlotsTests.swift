@@ -21,6 +21,21 @@ import Testing
     #expect(slots.count == 3)
   }
 
+  @Test func aStrangerWithARunningRequestIsTheLastToMakeRoom() throws {
+    var slots = ConnectionSlots(limit: 3, strangersPerAddress: 3)
+    let hosts = try (1...6).map { try Self.address("192.0.2.\($0)") }
+    for id in 0..<3 { #expect(slots.arrived(from: hosts[id], keeper: id) == .admit(UInt64(id))) }
+    slots.setRunning(0, true)
+    #expect(slots.arrived(from: hosts[3], keeper: 3) == .admitClosing(3, .init(id: 1, keeper: 1)))
+    slots.setRunning(2, true)
+    slots.setRunning(3, true)
+    // All run one: the oldest goes, and the next comer before those that are left.
+    #expect(slots.arrived(from: hosts[4], keeper: 4) == .admitClosing(4, .init(id: 0, keeper: 0)))
+    #expect(slots.arrived(from: hosts[5], keeper: 5) == .admitClosing(5, .init(id: 4, keeper: 4)))
+    slots.setRunning(2, false)
+    #expect(slots.makeRoom() == .init(id: 2, keeper: 2))
+  }
+
   @Test func callersOfOneAddressDoNotCount() throws {
     var slots = ConnectionSlots(limit: 100, strangersPerAddress: 2)
     let proxy = try Self.address("192.0.2.1")

@@ -73,11 +73,11 @@ extension RPCClientConfiguration {
 
 extension RPCServerTLS {
   /// Once so many handshakes are over: a client sees its own fail a moment before it is counted.
-  func statistics(after handshakes: Int) async -> RPCTLSStatistics {
-    while true {
+  func statistics(after handshakes: Int) async throws -> RPCTLSStatistics {
+    try await eventually {
       let statistics = statistics
-      if statistics.full + statistics.resumed + statistics.failed >= handshakes { return statistics }
-      await Task.yield()
+      return statistics.full + statistics.resumed + statistics.refused + statistics.failed >= handshakes
     }
+    return statistics
   }
 }

@@ -103,21 +103,21 @@ extension TLSCallTests {
     let outcome = try await outcome(of: options, at: tls)
     #expect(outcome == row.expected)
     let isServed = if case .served = row.expected { 1 } else { 0 }
-    let statistics = await tls.statistics(after: 1)
-    #expect(statistics == RPCTLSStatistics(full: isServed, resumed: 0, failed: 1 - isServed))
+    let statistics = try await tls.statistics(after: 1)
+    #expect(statistics == RPCTLSStatistics(full: isServed, resumed: 0, refused: 1 - isServed, failed: 0))
   }
 
   @Test func theOwnerIsToldWhoWasRefusedAndWhy() async throws {
-    let refusals = Box<(SocketAddress, String)>()
+    let refusals = Box<(SocketAddress, RPCHandshakeFailure)>()
     var configuration = RPCServerConfiguration(eventLoops: 1)
     configuration.onHandshakeFailure = { refusals.put(($0, $1)) }
     let tls = try files.server(clients: .required(authoritiesFile: files.authorities()))
     let loopback = try Loopback(configuration, tls: tls)
     let outcome = await RawTLSPeer(loopback.address).connect()
     #expect(outcome == .failed("tlsv13 alert certificate required"))
-    let (client, reason) = await refusals.next()
+    let (client, failure) = await refusals.next()
     #expect(client.description.hasPrefix("127.0.0.1:"))
-    #expect(reason == "TLS: peer did not return a certificate")
+    #expect(failure == RPCHandshakeFailure(.certificateMissing, "TLS: peer did not return a certificate"))
     #expect(refusals.count == 0)
   }
 
@@ -227,7 +227,7 @@ extension TLSCallTests {
     if let refusal = row.refusal {
       let message = await client.closed().message
       #expect(message == "TLS: \(refusal)")
-      #expect(tls.statistics == RPCTLSStatistics(full: 0, resumed: 0, failed: 1))
+      #expect(tls.statistics == RPCTLSStatistics(full: 0, resumed: 0, refused: 1, failed: 0))
     } else {
       guard case .bytes(let bytes) = seen else {
         Issue.record("the client says nothing: \(seen)")

@@ -74,9 +74,9 @@ import Testing
       client.connection.start(RPCClientRequest(path: "/test/Hold", message: [])) { result in
         if case .failure(let error) = result { early.put(error) }
       }
-      while loopback.held.count == 0 {
+      try await eventually {
         if early.count > 0 { throw await early.next() }
-        await Task.yield()
+        return loopback.held.count > 0
       }
       return client
     }

@@ -63,7 +63,7 @@ import TestSupport
     let outcome = await peer.connect()
     if let refusal = offer.refusal {
       #expect(outcome == .failed(refusal))
-      let statistics = await tls.statistics(after: 1)
+      let statistics = try await tls.statistics(after: 1)
       #expect(statistics == RPCTLSStatistics(full: 0, resumed: 0, failed: 1))
     } else {
       guard case .bytes(let bytes) = outcome else {

@@ -34,3 +34,19 @@ enum Mutation: String, CaseIterable, Sendable {
   /// Counts of passkeys and apps are never kept.
   case storeForgetsCounters
 }
+
+extension Mutation {
+  /// A world in which the fault is found.
+  var seed: UInt64 {
+    switch self {
+    case .storeLosesTheLastCommit, .storeIgnoresProfileVersions: 2
+    case .bindingLimitIsLax: 4
+    case .storeIgnoresRequirements: 8
+    case .storeForgetsCounters: 25
+    case .bareKeysAreTaken: 42
+    case .anyMakerIsTrusted: 116
+    case .anyAppAttestAuthorityIsTrusted: 132
+    default: 1
+    }
+  }
+}

@@ -32,12 +32,14 @@ struct ApplicationSectionTests {
           passkeys:
             rp_id: example.org
             origins: ["https://example.org"]
+            top_origins: ["https://market.example"]
+            sign_count: report
             user_verification: preferred
             device_bound: true
             aaguids: [ee882879-721c-4913-9775-3dfcce97072a]
         bank: {}
       """
-    let expected = AttestationRequirements(
+    var expected = AttestationRequirements(
       demand: .required, minimumLevel: .tee, appIDs: ["A1B2C3D4E5.org.example.shop", "A1B2C3D4E5.org.example.shop2"],
       environments: [.production, .development],
       packages: [AndroidPackage(name: "org.example.shop", signers: [[UInt8](repeating: 10, count: 32)])],
@@ -47,6 +49,8 @@ struct ApplicationSectionTests {
         requiresDeviceBoundKeys: true,
         aaguids: [[0xEE, 0x88, 0x28, 0x79, 0x72, 0x1C, 0x49, 0x13, 0x97, 0x75, 0x3D, 0xFC, 0xCE, 0x97, 0x07, 0x2A]]),
       encoding: .tolerant)
+    expected.passkeys?.topOrigins = ["https://market.example"]
+    expected.passkeys?.signCount = .reported
     let applications = try Self.read(file).applications
     #expect(applications.map(\.id) == ["shop", "bank"])
     #expect(applications.map(\.requirements) == [expected, AttestationRequirements()])
@@ -113,12 +117,16 @@ struct ApplicationSectionTests {
             rp_id: ‸https://example.org
             origins: [‸"http://example.org", ‸"https://example.org/", ‸"https://Example.org", ‸"https://example.org:0", \
       ‸"android:apk-key-hash:AA"]
+            top_origins: [‸"android:apk-key-hash:pNiP5iKyQ8JwgGOaKA1zGPUPJIS-0H1xKCQcfIoGLck", ‸"*"]
+            sign_count: ‸ignore
             user_verification: ‸discouraged
             device_bound: ‸yes
             aaguids: [‸yubikey]
       """,
       "passkeys.rp_id must be a domain", "an origin must be", "an origin must be", "an origin must be",
-      "an origin must be", "an origin must be", "passkeys.user_verification must be one of required, preferred",
+      "an origin must be", "an origin must be", "a top origin must be", "a top origin must be",
+      "passkeys.sign_count must be one of must_grow, report",
+      "passkeys.user_verification must be one of required, preferred",
       "passkeys.device_bound must be one of true, false", "an AAGUID must be a UUID"),
     application(
       "demands on what is not looked at",

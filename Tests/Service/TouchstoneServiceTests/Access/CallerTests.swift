@@ -259,10 +259,10 @@ struct CallerTests {
   @Test func aClientThatTLSDoesNotLetInIsARefusedCallWhereItIsAskedForACertificate() {
     let service = InProcessService(callers: [CallerDefinition("shop", .spiffe("spiffe://x/shop"))])
     let client = RPCPeer.stranger.address
-    service.service.handshakeFailed(from: client, reason: "not TLS", asksForCertificate: false)
+    service.service.handshakeFailed(from: client, RPCHandshakeFailure(.other, "not TLS"))
     #expect(service.events.isEmpty)
     for _ in 0..<1_000 {
-      service.service.handshakeFailed(from: client, reason: "certificate has expired", asksForCertificate: true)
+      service.service.handshakeFailed(from: client, RPCHandshakeFailure(.certificateRefused, "certificate has expired"))
     }
     #expect(service.store.commitCount == RefusalThrottle.burst)
     let details = [
@@ -278,7 +278,7 @@ struct CallerTests {
     service.store.failCommits(.unavailable)
     for _ in 0..<1_000 {
       service.service.handshakeFailed(
-        from: RPCPeer.stranger.address, reason: "certificate has expired", asksForCertificate: true)
+        from: RPCPeer.stranger.address, RPCHandshakeFailure(.certificateRefused, "certificate has expired"))
     }
     let line = try #require(service.troubles.first)
     #expect(line.message == "a TLS handshake failed")

@@ -1,6 +1,7 @@
 import DispatchRPC
 import StoreConformance
 import StoreModel
+import TestSupport
 import Testing
 import TouchstoneCodec
 import TouchstonePolicy
@@ -56,10 +57,10 @@ struct ProfileAdministrationTests {
     let phone = try await service.bind()
     service.store.hold(.bindingReads)
     async let profile = service.profile()
-    while !service.store.go(.bindingReads) { await Task.yield() }
+    try await eventually { service.store.go(.bindingReads) }
     let binding = try #require(service.store.records.binding(phone.bindingID))
     try service.store.change(.putBinding(binding.revoked()))
-    while !service.store.go(.bindingReads) { await Task.yield() }
+    try await eventually { service.store.go(.bindingReads) }
     let shown = try await profile.bindings
     #expect(shown.map(\.bindingID) == [phone.bindingID])
     #expect(shown.map(\.state) == [.revoked])

@@ -52,9 +52,15 @@ struct WireTranslationTests {
   }
 
   @Test func platformsByName() {
-    #expect(Platform.wireNames.map { Platform(wireName: $0) } == Platform.allCases)
-    #expect(Platform.wireNames.map { Platform(wireName: $0.uppercased()) } == Platform.allCases)
-    #expect(["iOS", "iPadOS", "macOS", "Android", "Web"].map { Platform(wireName: $0) } == Platform.allCases)
+    #expect(Platform.wireNames.map { Platform(wireName: $0) } == [.iOS, .iPadOS, .macOS, .visionOS, .android, .web])
+    #expect(
+      Platform.wireNames.map { Platform(wireName: $0.uppercased()) } == [
+        .iOS, .iPadOS, .macOS, .visionOS, .android, .web,
+      ])
+    #expect(
+      ["iOS", "iPadOS", "macOS", "visionOS", "Android", "Web"].map { Platform(wireName: $0) } == [
+        .iOS, .iPadOS, .macOS, .visionOS, .android, .web,
+      ])
     for name in ["", "ios ", "tvos", "ios\0", "\u{131}OS", "androids", String(repeating: "ios", count: 9)] {
       #expect(Platform(wireName: name) == nil)
     }

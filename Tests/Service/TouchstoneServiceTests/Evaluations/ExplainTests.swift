@@ -92,6 +92,7 @@ struct ExplainTests {
       "AdministrationService/GetProfile",
       V1.GetProfileRequest(applicationID: TestService.applicationID, profileID: phone.profileID))
     #expect(profile.postures == [explained.posture])
+    #expect(profile.diagnoses.first == explained.diagnosis)
     // The request's own values come first.
     #expect(try await explain(service, phone).posture == nil)
   }

@@ -69,8 +69,8 @@ struct PlatformFamilyTests {
     let denial = try await service.begin(phone, policy: "payment", transaction: .dinner).denial
     #expect(denial?.reason == reason)
     let texts = [
-      "PLATFORM_NOT_SERVED": "This can't be done on this kind of device yet. Please continue another way.",
-      "LEVEL_TOO_LOW": "To be used for this, this device needs to be set up again. Please continue another way.",
+      "PLATFORM_NOT_SERVED": "This can't be done on this kind of device yet.",
+      "LEVEL_TOO_LOW": "To be used for this, this device needs to be set up again.",
     ]
     #expect(denial?.message?.text == reason.flatMap { texts[$0] })
     #expect((denial?.detail.isEmpty ?? true) == (reason == nil))

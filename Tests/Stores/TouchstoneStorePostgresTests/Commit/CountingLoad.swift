@@ -1,5 +1,6 @@
 import StoreConformance
 import Synchronization
+import TestSupport
 import Testing
 import TouchstonePolicy
 import TouchstoneStore
@@ -46,8 +47,8 @@ final class CountingLoad: Sendable {
         done += 1
         step.yield()
       case .unavailable:
-        // Refused at once: let the others, and the server, have their turn.
-        await Task.yield()
+        // Refused at once: the others, and the server, have their turn meanwhile.
+        try await Task.sleep(for: .milliseconds(1))
       case .inDoubt:
         // Nobody else writes it: at most this one was done.
         let version = try await version(of: id)
@@ -62,14 +63,16 @@ final class CountingLoad: Sendable {
   }
 
   fileprivate func version(of id: String) async throws -> UInt64 {
-    while true {
+    var version: UInt64?
+    try await eventually {
       do throws(StoreError) {
-        return try await stores[0].device(id: id).version
+        version = try await stores[0].device(id: id).version
       } catch {
         try #require(error.code == .unavailable)
-        await Task.yield()
       }
+      return version != nil
     }
+    return try #require(version)
   }
 }
 

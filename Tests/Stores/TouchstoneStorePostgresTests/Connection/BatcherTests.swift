@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import TouchstoneStorePostgres
@@ -57,10 +58,10 @@ struct BatcherTests {
       BatchLimits(underWay: 1, underWayWhileOneIsSlow: 2, itemsInBatch: 10, waiting: 100_000))
     #expect(batcher.add(0, run: recorder.run))
     var item = 0
-    while recorder.items.count == 1 {
+    try await eventually {
       item += 1
       #expect(batcher.add(item, run: recorder.run))
-      await Task.yield()
+      return recorder.items.count > 1
     }
     #expect(recorder.items[1].first == 1)
   }

@@ -22,7 +22,7 @@ struct HangingStandbyTests {
     try await withStores(1, at: uri, options: options) { stores in
       try server.setStandbys("nobody", at: uri)
       // The server takes its time to apply the setting.
-      while await refusal(of: 0, by: stores[0]) == nil { await Task.yield() }
+      try await eventually { await refusal(of: 0, by: stores[0]) != nil }
       var refused = 1
       while refused < Self.givenUp {
         if await refusal(of: refused, by: stores[0]) == .inDoubt { refused += 1 }
@@ -56,7 +56,7 @@ struct HangingStandbyTests {
     options.callTimeout = .seconds(2)
     try await withStores(1, at: uri, options: options) { stores in
       try server.setStandbys("nobody", at: uri)
-      while await refusal(of: 0, by: stores[0]) == nil { await Task.yield() }
+      try await eventually { await refusal(of: 0, by: stores[0]) != nil }
       #expect(await StoreConformance.errorCode { try await stores[0].confirm() } == .unavailable)
       try server.setStandbys("", at: uri)
     }
@@ -73,7 +73,7 @@ struct HangingStandbyTests {
     try await withStores(2, at: uri, options: options) { stores in
       try await stores[0].commit(.putBinding(.sample("b")))
       try server.setStandbys("nobody", at: uri)
-      while await refusal(of: 0, by: stores[0]) == nil { await Task.yield() }
+      try await eventually { await refusal(of: 0, by: stores[0]) != nil }
       // Each from a process of its own, and not the one that waits above.
       for store in stores {
         store.commit(

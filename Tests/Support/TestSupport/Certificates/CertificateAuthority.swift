@@ -1,6 +1,7 @@
 // An authority for tests: certificates of every kind, the bad ones too, made on the spot.
 
 public import COpenSSL
+internal import Synchronization
 
 /// Makes certificates that last for an hour. Names are bytes, so that a test can put anything in.
 public final class CertificateAuthority: @unchecked Sendable {
@@ -80,8 +81,7 @@ public final class CertificateAuthority: @unchecked Sendable {
     for (type, value) in request.extensions { add(type, value, to: certificate) }
     for names in request.alternativeNames { add(NID_subject_alt_name, der: names, to: certificate) }
     if let (identifier, content) = request.attestation {
-      let type = OBJ_txt2nid(identifier)
-      add(type == NID_undef ? OBJ_create(identifier, nil, nil) : type, der: content, to: certificate)
+      add(number(of: identifier), der: content, to: certificate)
     }
     let signer = issuer?.key ?? key
     let isSigned = X509_sign(certificate, signer.pointer, signer.digest) > 0
@@ -204,5 +204,15 @@ public struct IssuedCertificate: Sendable {
     scalar = key.scalar
     chainPEM = PEM.bytes { PEM_write_bio_X509($0, certificate) } + chain
     keyPEM = PEM.bytes { PEM_write_bio_PrivateKey($0, key.pointer, nil, nil, 0, nil, nil) }
+  }
+}
+
+/// OpenSSL's table of identifiers belongs to all threads: the second of two that add one at once would get no number.
+private let identifiers = Mutex(())
+
+private func number(of identifier: String) -> Int32 {
+  identifiers.withLock { _ in
+    let known = OBJ_txt2nid(identifier)
+    return known == NID_undef ? OBJ_create(identifier, nil, nil) : known
   }
 }

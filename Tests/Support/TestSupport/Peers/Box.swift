@@ -21,6 +21,14 @@ public final class Box<Value: Sendable>: Sendable {
     waiter?.resume()
   }
 
+  /// - Parameter fits: values before the one that fits are dropped.
+  public func next(where fits: (Value) -> Bool) async -> Value {
+    while true {
+      let value = await next()
+      if fits(value) { return value }
+    }
+  }
+
   public func next() async -> Value {
     while true {
       if let value = state.withLock({ $0.values.isEmpty ? nil : $0.values.removeFirst() }) { return value }

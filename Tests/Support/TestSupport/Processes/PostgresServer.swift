@@ -1,5 +1,6 @@
 // A PostgreSQL of the tests' own: in a temporary directory, on a Unix socket there, gone with the process.
 
+internal import CPostgres
 internal import Glibc
 
 /// Started once in a test process, at the first use; a database for each test.
@@ -9,6 +10,14 @@ internal import Glibc
 public final class PostgresServer: Sendable {
   public struct Failure: Error, CustomStringConvertible {
     public let description: String
+
+    init(description: String) {
+      self.description = description
+    }
+
+    fileprivate init(_ connection: OpaquePointer?) {
+      description = String(cString: PQerrorMessage(connection))
+    }
   }
 
   /// The server of this process. It fails once where there is no PostgreSQL to start.
@@ -29,11 +38,29 @@ public final class PostgresServer: Sendable {
     self.settings = settings
     directory = try Self.makeDirectory()
     watchdog = try Self.child(["setsid", "sh", "-c", Self.watch, "watchdog", directory])
-    try run("initdb", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C", "--username=touchstone", "-D", data)
+    try Self.run("cp", "--archive", "--", try Self.template.get().data, data)
     try start()
   }
 
-  private var data: String { "\(directory)/data" }
+  private var data: String { Self.data(in: directory) }
+
+  private static func data(in directory: String) -> String { "\(directory)/data" }
+
+  /// What every server of this process begins with: `initdb` takes longer than all of a server's other steps.
+  private static let template = Result { () throws(Failure) in try Template() }
+
+  private struct Template: Sendable {
+    let data: String
+    private let watchdog: ChildProcess
+
+    init() throws(Failure) {
+      let directory = try makeDirectory()
+      data = PostgresServer.data(in: directory)
+      watchdog = try child(["setsid", "sh", "-c", watch, "watchdog", directory])
+      try run(
+        "initdb", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C", "--username=touchstone", "-D", data)
+    }
+  }
 
   private func uri(database: String) -> String {
     "postgresql://touchstone@/\(database)?host=\(directory)&port=\(port)"
@@ -49,7 +76,7 @@ public final class PostgresServer: Sendable {
       "fsync=off", "shared_buffers=64MB", "logging_collector=off", "log_min_messages=fatal",
     ]
     let options = (settings + self.settings).map { "-c \($0)" }.joined(separator: " ")
-    try run("pg_ctl", "start", "--wait", "--silent", "-D", data, "-l", "\(directory)/log", "-o", options)
+    try Self.run("pg_ctl", "start", "--wait", "--silent", "-D", data, "-l", "\(directory)/log", "-o", options)
   }
 
   public enum StopMode: String, Sendable {
@@ -60,7 +87,7 @@ public final class PostgresServer: Sendable {
   }
 
   public func stop(_ mode: StopMode) throws(Failure) {
-    try run("pg_ctl", "stop", "--wait", "--silent", "-D", data, "-m", mode.rawValue)
+    try Self.run("pg_ctl", "stop", "--wait", "--silent", "-D", data, "-m", mode.rawValue)
   }
 
   // MARK: Databases
@@ -81,19 +108,33 @@ public final class PostgresServer: Sendable {
     try execute("SET client_min_messages = error; DROP SCHEMA \(name) CASCADE", at: uri)
   }
 
-  /// By `psql`; answers what it prints, row by row.
+  /// On a connection of its own, because `psql` would be three programs in a row; several statements are one transaction.
+  /// Answers the lines of the last one's rows, with `|` between columns.
   @discardableResult
   public func execute(_ sql: String, at uri: String) throws(Failure) -> [String] {
-    let output = try run(
-      "psql", "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "-v", "ON_ERROR_STOP=1", "-c", sql, uri)
-    return output.split(separator: "\n").map { String($0) }
+    let connection = PQconnectdb(uri)
+    defer { PQfinish(connection) }
+    // It would write notices to stderr.
+    PQsetNoticeProcessor(connection, { _, _ in }, nil)
+    guard PQstatus(connection) == CONNECTION_OK else { throw Failure(connection) }
+    let result = PQexec(connection, sql)
+    defer { PQclear(result) }
+    switch PQresultStatus(result) {
+    case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: return []
+    case PGRES_TUPLES_OK:
+      return (0..<PQntuples(result)).flatMap { row in
+        let columns = (0..<PQnfields(result)).map { String(cString: PQgetvalue(result, row, $0)) }
+        return columns.joined(separator: "|").split(separator: "\n").map { String($0) }
+      }
+    default: throw Failure(connection)
+    }
   }
 
   // MARK: Programs
 
   @discardableResult
-  private func run(_ program: String, _ arguments: String...) throws(Failure) -> String {
-    let child = try Self.child(Self.asUser + ["\(try Self.programs())/\(program)"] + arguments)
+  private static func run(_ program: String, _ arguments: String...) throws(Failure) -> String {
+    let child = try child(asUser + [try path(of: program)] + arguments)
     child.closeInput()
     let text = String(decoding: child.readToEnd(), as: UTF8.self)
     let status = child.waitUntilExit()
@@ -114,6 +155,10 @@ public final class PostgresServer: Sendable {
   private static let user: String? = geteuid() == 0 ? "nobody" : nil
   private static var asUser: [String] {
     user.map { ["setpriv", "--reuid=\($0)", "--regid=nogroup", "--clear-groups", "--"] } ?? []
+  }
+
+  private static func path(of program: String) throws(Failure) -> String {
+    program == "cp" ? program : "\(try programs())/\(program)"
   }
 
   /// Debian keeps each version's programs in a directory of its own, out of the way.

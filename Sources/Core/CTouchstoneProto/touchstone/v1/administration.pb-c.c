@@ -187,6 +187,96 @@ void   touchstone__v1__get_profile_request__free_unpacked
   assert(message->base.descriptor == &touchstone__v1__get_profile_request__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   touchstone__v1__login_diagnosis__init
+                     (Touchstone__V1__LoginDiagnosis         *message)
+{
+  static const Touchstone__V1__LoginDiagnosis init_value = TOUCHSTONE__V1__LOGIN_DIAGNOSIS__INIT;
+  *message = init_value;
+}
+size_t touchstone__v1__login_diagnosis__get_packed_size
+                     (const Touchstone__V1__LoginDiagnosis *message)
+{
+  assert(message->base.descriptor == &touchstone__v1__login_diagnosis__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t touchstone__v1__login_diagnosis__pack
+                     (const Touchstone__V1__LoginDiagnosis *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &touchstone__v1__login_diagnosis__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t touchstone__v1__login_diagnosis__pack_to_buffer
+                     (const Touchstone__V1__LoginDiagnosis *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &touchstone__v1__login_diagnosis__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Touchstone__V1__LoginDiagnosis *
+       touchstone__v1__login_diagnosis__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Touchstone__V1__LoginDiagnosis *)
+     protobuf_c_message_unpack (&touchstone__v1__login_diagnosis__descriptor,
+                                allocator, len, data);
+}
+void   touchstone__v1__login_diagnosis__free_unpacked
+                     (Touchstone__V1__LoginDiagnosis *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &touchstone__v1__login_diagnosis__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   touchstone__v1__login_obstacle__init
+                     (Touchstone__V1__LoginObstacle         *message)
+{
+  static const Touchstone__V1__LoginObstacle init_value = TOUCHSTONE__V1__LOGIN_OBSTACLE__INIT;
+  *message = init_value;
+}
+size_t touchstone__v1__login_obstacle__get_packed_size
+                     (const Touchstone__V1__LoginObstacle *message)
+{
+  assert(message->base.descriptor == &touchstone__v1__login_obstacle__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t touchstone__v1__login_obstacle__pack
+                     (const Touchstone__V1__LoginObstacle *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &touchstone__v1__login_obstacle__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t touchstone__v1__login_obstacle__pack_to_buffer
+                     (const Touchstone__V1__LoginObstacle *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &touchstone__v1__login_obstacle__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Touchstone__V1__LoginObstacle *
+       touchstone__v1__login_obstacle__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Touchstone__V1__LoginObstacle *)
+     protobuf_c_message_unpack (&touchstone__v1__login_obstacle__descriptor,
+                                allocator, len, data);
+}
+void   touchstone__v1__login_obstacle__free_unpacked
+                     (Touchstone__V1__LoginObstacle *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &touchstone__v1__login_obstacle__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   touchstone__v1__get_profile_response__init
                      (Touchstone__V1__GetProfileResponse         *message)
 {
@@ -1003,7 +1093,7 @@ const ProtobufCMessageDescriptor touchstone__v1__device_standing__descriptor =
   (ProtobufCMessageInit) touchstone__v1__device_standing__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__seen_posture__field_descriptors[4] =
+static const ProtobufCFieldDescriptor touchstone__v1__seen_posture__field_descriptors[5] =
 {
   {
     "binding_id",
@@ -1053,9 +1143,22 @@ static const ProtobufCFieldDescriptor touchstone__v1__seen_posture__field_descri
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "domain_state",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__SeenPosture, domain_state),
+    &touchstone__v1__domain_state_verdict__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__seen_posture__field_indices_by_name[] = {
   0,   /* field[0] = binding_id */
+  4,   /* field[4] = domain_state */
   1,   /* field[1] = posture */
   3,   /* field[3] = proven */
   2,   /* field[2] = seen_at */
@@ -1063,7 +1166,7 @@ static const unsigned touchstone__v1__seen_posture__field_indices_by_name[] = {
 static const ProtobufCIntRange touchstone__v1__seen_posture__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__seen_posture__descriptor =
 {
@@ -1073,14 +1176,14 @@ const ProtobufCMessageDescriptor touchstone__v1__seen_posture__descriptor =
   "Touchstone__V1__SeenPosture",
   "touchstone.v1",
   sizeof(Touchstone__V1__SeenPosture),
-  4,
+  5,
   touchstone__v1__seen_posture__field_descriptors,
   touchstone__v1__seen_posture__field_indices_by_name,
   1,  touchstone__v1__seen_posture__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__seen_posture__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__get_profile_request__field_descriptors[2] =
+static const ProtobufCFieldDescriptor touchstone__v1__get_profile_request__field_descriptors[3] =
 {
   {
     "application_id",
@@ -1106,15 +1209,28 @@ static const ProtobufCFieldDescriptor touchstone__v1__get_profile_request__field
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "policy",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__GetProfileRequest, policy),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__get_profile_request__field_indices_by_name[] = {
   0,   /* field[0] = application_id */
+  2,   /* field[2] = policy */
   1,   /* field[1] = profile_id */
 };
 static const ProtobufCIntRange touchstone__v1__get_profile_request__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__get_profile_request__descriptor =
 {
@@ -1124,14 +1240,194 @@ const ProtobufCMessageDescriptor touchstone__v1__get_profile_request__descriptor
   "Touchstone__V1__GetProfileRequest",
   "touchstone.v1",
   sizeof(Touchstone__V1__GetProfileRequest),
-  2,
+  3,
   touchstone__v1__get_profile_request__field_descriptors,
   touchstone__v1__get_profile_request__field_indices_by_name,
   1,  touchstone__v1__get_profile_request__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__get_profile_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__get_profile_response__field_descriptors[6] =
+static const ProtobufCFieldDescriptor touchstone__v1__login_diagnosis__field_descriptors[5] =
+{
+  {
+    "binding_id",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__LoginDiagnosis, binding_id),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "policy",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__LoginDiagnosis, policy),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "answer",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__LoginDiagnosis, answer),
+    &touchstone__v1__login_answer__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "factors",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Touchstone__V1__LoginDiagnosis, n_factors),
+    offsetof(Touchstone__V1__LoginDiagnosis, factors),
+    &touchstone__v1__factor__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "obstacles",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Touchstone__V1__LoginDiagnosis, n_obstacles),
+    offsetof(Touchstone__V1__LoginDiagnosis, obstacles),
+    &touchstone__v1__login_obstacle__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__login_diagnosis__field_indices_by_name[] = {
+  2,   /* field[2] = answer */
+  0,   /* field[0] = binding_id */
+  3,   /* field[3] = factors */
+  4,   /* field[4] = obstacles */
+  1,   /* field[1] = policy */
+};
+static const ProtobufCIntRange touchstone__v1__login_diagnosis__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor touchstone__v1__login_diagnosis__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "touchstone.v1.LoginDiagnosis",
+  "LoginDiagnosis",
+  "Touchstone__V1__LoginDiagnosis",
+  "touchstone.v1",
+  sizeof(Touchstone__V1__LoginDiagnosis),
+  5,
+  touchstone__v1__login_diagnosis__field_descriptors,
+  touchstone__v1__login_diagnosis__field_indices_by_name,
+  1,  touchstone__v1__login_diagnosis__number_ranges,
+  (ProtobufCMessageInit) touchstone__v1__login_diagnosis__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor touchstone__v1__login_obstacle__field_descriptors[5] =
+{
+  {
+    "factors",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_ENUM,
+    offsetof(Touchstone__V1__LoginObstacle, n_factors),
+    offsetof(Touchstone__V1__LoginObstacle, factors),
+    &touchstone__v1__factor__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "code",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__LoginObstacle, code),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "since",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__LoginObstacle, since),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "until",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__LoginObstacle, until),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "remedies",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Touchstone__V1__LoginObstacle, n_remedies),
+    offsetof(Touchstone__V1__LoginObstacle, remedies),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned touchstone__v1__login_obstacle__field_indices_by_name[] = {
+  1,   /* field[1] = code */
+  0,   /* field[0] = factors */
+  4,   /* field[4] = remedies */
+  2,   /* field[2] = since */
+  3,   /* field[3] = until */
+};
+static const ProtobufCIntRange touchstone__v1__login_obstacle__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor touchstone__v1__login_obstacle__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "touchstone.v1.LoginObstacle",
+  "LoginObstacle",
+  "Touchstone__V1__LoginObstacle",
+  "touchstone.v1",
+  sizeof(Touchstone__V1__LoginObstacle),
+  5,
+  touchstone__v1__login_obstacle__field_descriptors,
+  touchstone__v1__login_obstacle__field_indices_by_name,
+  1,  touchstone__v1__login_obstacle__number_ranges,
+  (ProtobufCMessageInit) touchstone__v1__login_obstacle__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor touchstone__v1__get_profile_response__field_descriptors[7] =
 {
   {
     "bindings",
@@ -1205,11 +1501,24 @@ static const ProtobufCFieldDescriptor touchstone__v1__get_profile_response__fiel
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "diagnoses",
+    7,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Touchstone__V1__GetProfileResponse, n_diagnoses),
+    offsetof(Touchstone__V1__GetProfileResponse, diagnoses),
+    &touchstone__v1__login_diagnosis__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__get_profile_response__field_indices_by_name[] = {
   5,   /* field[5] = advisories */
   0,   /* field[0] = bindings */
   1,   /* field[1] = devices */
+  6,   /* field[6] = diagnoses */
   4,   /* field[4] = postures */
   2,   /* field[2] = secrets */
   3,   /* field[3] = settings */
@@ -1217,7 +1526,7 @@ static const unsigned touchstone__v1__get_profile_response__field_indices_by_nam
 static const ProtobufCIntRange touchstone__v1__get_profile_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__get_profile_response__descriptor =
 {
@@ -1227,7 +1536,7 @@ const ProtobufCMessageDescriptor touchstone__v1__get_profile_response__descripto
   "Touchstone__V1__GetProfileResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__GetProfileResponse),
-  6,
+  7,
   touchstone__v1__get_profile_response__field_descriptors,
   touchstone__v1__get_profile_response__field_indices_by_name,
   1,  touchstone__v1__get_profile_response__number_ranges,
@@ -1845,7 +2154,7 @@ const ProtobufCMessageDescriptor touchstone__v1__explain_evaluation_request__des
   (ProtobufCMessageInit) touchstone__v1__explain_evaluation_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__explain_evaluation_response__field_descriptors[5] =
+static const ProtobufCFieldDescriptor touchstone__v1__explain_evaluation_response__field_descriptors[6] =
 {
   {
     "answer",
@@ -1907,18 +2216,31 @@ static const ProtobufCFieldDescriptor touchstone__v1__explain_evaluation_respons
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "diagnosis",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__ExplainEvaluationResponse, diagnosis),
+    &touchstone__v1__login_diagnosis__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__explain_evaluation_response__field_indices_by_name[] = {
   0,   /* field[0] = answer */
   4,   /* field[4] = asked_attestation_level */
   3,   /* field[3] = attestation_level */
+  5,   /* field[5] = diagnosis */
   2,   /* field[2] = posture */
   1,   /* field[1] = trace */
 };
 static const ProtobufCIntRange touchstone__v1__explain_evaluation_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__explain_evaluation_response__descriptor =
 {
@@ -1928,7 +2250,7 @@ const ProtobufCMessageDescriptor touchstone__v1__explain_evaluation_response__de
   "Touchstone__V1__ExplainEvaluationResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__ExplainEvaluationResponse),
-  5,
+  6,
   touchstone__v1__explain_evaluation_response__field_descriptors,
   touchstone__v1__explain_evaluation_response__field_indices_by_name,
   1,  touchstone__v1__explain_evaluation_response__number_ranges,
@@ -1998,6 +2320,38 @@ const ProtobufCMessageDescriptor touchstone__v1__rule_trace__descriptor =
   1,  touchstone__v1__rule_trace__number_ranges,
   (ProtobufCMessageInit) touchstone__v1__rule_trace__init,
   NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue touchstone__v1__login_answer__enum_values_by_number[4] =
+{
+  { "LOGIN_ANSWER_UNSPECIFIED", "TOUCHSTONE__V1__LOGIN_ANSWER__LOGIN_ANSWER_UNSPECIFIED", 0 },
+  { "LOGIN_ANSWER_YES", "TOUCHSTONE__V1__LOGIN_ANSWER__LOGIN_ANSWER_YES", 1 },
+  { "LOGIN_ANSWER_NO", "TOUCHSTONE__V1__LOGIN_ANSWER__LOGIN_ANSWER_NO", 2 },
+  { "LOGIN_ANSWER_UNKNOWN", "TOUCHSTONE__V1__LOGIN_ANSWER__LOGIN_ANSWER_UNKNOWN", 3 },
+};
+static const ProtobufCIntRange touchstone__v1__login_answer__value_ranges[] = {
+{0, 0},{0, 4}
+};
+static const ProtobufCEnumValueIndex touchstone__v1__login_answer__enum_values_by_name[4] =
+{
+  { "LOGIN_ANSWER_NO", 2 },
+  { "LOGIN_ANSWER_UNKNOWN", 3 },
+  { "LOGIN_ANSWER_UNSPECIFIED", 0 },
+  { "LOGIN_ANSWER_YES", 1 },
+};
+const ProtobufCEnumDescriptor touchstone__v1__login_answer__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "touchstone.v1.LoginAnswer",
+  "LoginAnswer",
+  "Touchstone__V1__LoginAnswer",
+  "touchstone.v1",
+  4,
+  touchstone__v1__login_answer__enum_values_by_number,
+  4,
+  touchstone__v1__login_answer__enum_values_by_name,
+  1,
+  touchstone__v1__login_answer__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
 static const ProtobufCMethodDescriptor touchstone__v1__administration_service__method_descriptors[7] =
 {

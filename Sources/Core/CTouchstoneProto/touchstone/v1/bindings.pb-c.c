@@ -1918,7 +1918,7 @@ const ProtobufCMessageDescriptor touchstone__v1__begin_binding_request__descript
   (ProtobufCMessageInit) touchstone__v1__begin_binding_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__new_passkey__field_descriptors[2] =
+static const ProtobufCFieldDescriptor touchstone__v1__new_passkey__field_descriptors[3] =
 {
   {
     "user_name",
@@ -1944,15 +1944,28 @@ static const ProtobufCFieldDescriptor touchstone__v1__new_passkey__field_descrip
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "conditional",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__NewPasskey, conditional),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__new_passkey__field_indices_by_name[] = {
+  2,   /* field[2] = conditional */
   1,   /* field[1] = display_name */
   0,   /* field[0] = user_name */
 };
 static const ProtobufCIntRange touchstone__v1__new_passkey__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__new_passkey__descriptor =
 {
@@ -1962,7 +1975,7 @@ const ProtobufCMessageDescriptor touchstone__v1__new_passkey__descriptor =
   "Touchstone__V1__NewPasskey",
   "touchstone.v1",
   sizeof(Touchstone__V1__NewPasskey),
-  2,
+  3,
   touchstone__v1__new_passkey__field_descriptors,
   touchstone__v1__new_passkey__field_indices_by_name,
   1,  touchstone__v1__new_passkey__number_ranges,

@@ -43,6 +43,7 @@ extension V1.SeenPosture: MappedMessage {
     mapper.field(&value.posture, &c.posture)
     mapper.field(&value.seenAt, &c.seen_at)
     mapper.field(&value.proven, &c.proven)
+    mapper.field(&value.domainState, &c.domain_state)
   }
 }
 
@@ -56,6 +57,39 @@ extension V1.GetProfileRequest: MappedMessage {
   static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
     mapper.field(&value.applicationID, &c.application_id)
     mapper.field(&value.profileID, &c.profile_id)
+    mapper.field(&value.policy, &c.policy)
+  }
+}
+
+extension V1.LoginDiagnosis: MappedMessage {
+  static var empty: Self { Self() }
+
+  static func initialize(_ c: UnsafeMutablePointer<Touchstone__V1__LoginDiagnosis>) {
+    touchstone__v1__login_diagnosis__init(c)
+  }
+
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.field(&value.bindingID, &c.binding_id)
+    mapper.field(&value.policy, &c.policy)
+    mapper.field(&value.answer, &c.answer)
+    mapper.repeated(&value.factors, &c.factors, &c.n_factors)
+    mapper.repeated(&value.obstacles, &c.obstacles, &c.n_obstacles)
+  }
+}
+
+extension V1.LoginObstacle: MappedMessage {
+  static var empty: Self { Self() }
+
+  static func initialize(_ c: UnsafeMutablePointer<Touchstone__V1__LoginObstacle>) {
+    touchstone__v1__login_obstacle__init(c)
+  }
+
+  static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
+    mapper.repeated(&value.factors, &c.factors, &c.n_factors)
+    mapper.field(&value.code, &c.code)
+    mapper.field(&value.since, &c.since)
+    mapper.field(&value.until, &c.until)
+    mapper.repeated(&value.remedies, &c.remedies, &c.n_remedies)
   }
 }
 
@@ -73,6 +107,7 @@ extension V1.GetProfileResponse: MappedMessage {
     mapper.field(&value.settings, &c.settings)
     mapper.repeated(&value.postures, &c.postures, &c.n_postures)
     mapper.repeated(&value.advisories, &c.advisories, &c.n_advisories)
+    mapper.repeated(&value.diagnoses, &c.diagnoses, &c.n_diagnoses)
   }
 }
 
@@ -244,6 +279,7 @@ extension V1.ExplainEvaluationResponse: MappedMessage {
     mapper.field(&value.posture, &c.posture)
     mapper.field(&value.attestationLevel, &c.attestation_level)
     mapper.field(&value.askedAttestationLevel, &c.asked_attestation_level)
+    mapper.field(&value.diagnosis, &c.diagnosis)
   }
 }
 

@@ -173,6 +173,7 @@ extension V1.NewPasskey: MappedMessage {
   static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
     mapper.field(&value.userName, &c.user_name)
     mapper.field(&value.displayName, &c.display_name)
+    mapper.field(&value.conditional, &c.conditional)
   }
 }
 

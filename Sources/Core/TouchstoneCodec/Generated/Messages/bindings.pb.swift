@@ -67,7 +67,7 @@ extension V1 {
   }
 
   public struct HardwareKey: WireMessage {
-    /// P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. Not PEM.
+    /// P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. Not PEM, not RSA.
     public var publicKey: [UInt8]
     /// Required. Keys of BIOMETRY_CURRENT_SET and BIOMETRY_ANY serve FACTOR_BIOMETRY, the others FACTOR_DEVICE_OWNER.
     public var protection: KeyProtection
@@ -215,7 +215,8 @@ extension V1 {
     public var environment: String
     /// The greatest of its assertions so far; 0 without one.
     public var counter: UInt32
-    /// From the attestation, for Apple's service of risk metrics. GetBinding alone returns it.
+    /// From the attestation, for Apple's service of risk metrics. It is not verified: neither its signature by Apple, nor that it is
+    /// of this app and key. Verify it before you read it; Apple's service does so when you send it there. GetBinding alone returns it.
     public var receipt: [UInt8]
 
     public init(
@@ -261,7 +262,8 @@ extension V1 {
     /// The installation's own stable identifier: a random UUID that the app makes at its first start and keeps. The applications
     /// of one vendor on one device share it.
     /// It has at least 16 characters. Guessable ids are refused: words and names, numbers (also of 16 digits), MAC and IP
-    /// addresses, UUIDs made from a MAC address, series such as "abcdef", repetitions, padding, and ids with little more than the profile's id. Random ids are accepted: a UUID
+    /// addresses, UUIDs made from a MAC address, series such as "abcdef", repetitions, padding, text in base64, build fingerprints, ids that
+    /// are known to be on many phones (also as a digest), and ids with little more than the profile's id. Random ids are accepted: a UUID
     /// in any notation, 32 hexadecimal digits, 16 bytes in base64 or base64url. A few shorter random ids are refused: less than one
     /// in 1,000 with 16 hexadecimal digits (an Android id), and two in 1,000 with 12 bytes in base64.
     /// This finds accidents only: a hash or an encoding of something known looks random, and so may a name with a model. Make the
@@ -295,10 +297,15 @@ extension V1 {
     public var userName: String
     /// The person's name, at most 256 bytes. Empty: `userName`.
     public var displayName: String
+    /// For navigator.credentials.create with mediation "conditional": after a login by password, a password manager may make the
+    /// passkey by itself. The registration by this ticket alone needs neither the person's presence nor their verification;
+    /// logins by the passkey need both as ever. `passkeyOptions` have "userVerification": "preferred" then.
+    public var conditional: Bool
 
-    public init(userName: String = "", displayName: String = "") {
+    public init(userName: String = "", displayName: String = "", conditional: Bool = false) {
       self.userName = userName
       self.displayName = displayName
+      self.conditional = conditional
     }
   }
 
@@ -390,7 +397,9 @@ extension V1 {
   /// Answers ``CompleteBindingRequest``.
   public struct CompleteBindingResponse: WireMessage {
     public var binding: Binding?
-    /// Information, never a refusal. "NO_RECOVERY_FACTOR": after five failures or a changed finger, the person could only bind this
+    /// Information, never a refusal. "DEVICE_REPLACED": without `replaceExisting`, the binding took the place of an active one of the same
+    /// profile and device id whose phone had another model, platform or sensor: the id came along to another phone, and the first phone
+    /// cannot log in any more. "NO_RECOVERY_FACTOR": after five failures or a changed finger, the person could only bind this
     /// phone anew. A key of DEVICE_PASSCODE still serves after both, and so does the profile's passcode or gesture, if it is
     /// switched on and failures have not disabled it. A key of USER_PRESENCE still serves after a changed finger only if the binding
     /// has no domain state (Android, web).

@@ -109,9 +109,10 @@ extension V1 {
 
   /// A device's report about itself. The service never takes it as a proof. Required in every request that has it.
   public struct DevicePosture: WireMessage {
-    /// Required: "ios", "ipados", "macos", "android" or "web", in upper or lower case.
+    /// Required: "ios", "ipados", "macos", "visionos", "android" or "web", in upper or lower case.
     public var platform: String
-    /// Required, one to three numbers: "9.3.5". For web, the browser's version.
+    /// Required, at most 64 bytes, as the system gives it: "9.3.5", "16.4.1 (a)". Up to three numbers at its beginning are read. On Apple's
+    /// systems it begins with a number. On Android any text is taken ("12L", "Baklava"), and on the web the browser's version.
     public var osVersion: String
     /// "iPhone15,2"; at most 64 bytes.
     public var deviceModel: String
@@ -146,13 +147,16 @@ extension V1 {
   /// A payment that the person approves. All fields are required. Transactions are compared byte for byte: any change of any field
   /// invalidates the signature, and "12.5" differs from "12.50".
   public struct Transaction: WireMessage {
-    /// Decimal with at most one point, between digits; no sign, no exponent: "12.50". At most 18 digits.
+    /// Decimal with at most one point, between digits; no sign, no exponent: "12.50". At most 18 digits, more than zero. The part before
+    /// the point is "0" or does not begin with "0".
     public var amount: String
     /// ISO 4217, upper case: "CNY".
     public var currency: String
-    /// The recipient, as the device shows it. 1 to 256 bytes, no control characters.
+    /// The recipient, as the device shows it: 1 to 256 bytes. Refused, as in every text that a person reads, are characters that nobody
+    /// sees (control and format characters, fillers, unassigned and private ones; the joiners U+200C and U+200D are taken between letters,
+    /// and U+200D between emoji), characters that turn the direction of the text, and blank texts.
     public var payee: String
-    /// The caller's own reference, unique to this payment. The rules for identifiers apply.
+    /// The caller's own reference, unique to this payment: 1 to 128 bytes, by the rules for `payee`.
     public var reference: String
 
     public init(amount: String = "", currency: String = "", payee: String = "", reference: String = "") {
@@ -197,7 +201,7 @@ extension V1 {
   ///   PLATFORM_NOT_SERVED     -6        a payment by a key on web, or another policy that requires a domain state on android or web.
   ///                                     They have none, and nothing takes its place there; a passkey can pay. No update of the
   ///                                     device helps
-  ///   PLATFORM_DIFFERS        -6        the posture's platform family (ios and ipados; macos; android; web) differs from the
+  ///   PLATFORM_DIFFERS        -6        the posture's platform family (ios and ipados; macos; visionos; android; web) differs from the
   ///                                     binding's; bind the device anew
   ///   BINDING_UNKNOWN         -6        the application has no such binding; forget its id, and bind the device
   ///   BINDING_REVOKED         -6        the binding was revoked; forget its id, and bind the device anew
@@ -304,6 +308,8 @@ extension V1 {
     /// "stated_reason": the reason in RevokeBinding, UnlockDevice, UnlockSecret, SetUnlockSettings or EraseProfile. No other detail
     /// has it.
     /// "app_assertion", for evaluation.succeeded: "verified" if the app vouched for the attempt by App Attest.
+    /// "sign_count", for evaluation.succeeded: "not_grown" if a passkey's sign count went back or stayed, and the setting sign_count
+    /// reports that.
     /// "counted", for evaluation.locked_out: "yes" for the attempt that locked, "no" for those during the lock.
     /// For profile.erased, at most 64 events each: "erased_events", their number; "erased_sequences", their sequences in decimal with
     /// commas between them; "erased_digests", the first 16 bytes of each former content's digest, in hexadecimal and in the same order.

@@ -110,8 +110,8 @@ final class ServerConnection: HTTP2Connection {
   }
 
   /// The alert that says why is on its way.
-  override func handshakeFailed(_ reason: String) {
-    server.configuration.onHandshakeFailure?(peer.address, reason)
+  override func handshakeFailed(_ failure: RPCHandshakeFailure) {
+    server.configuration.onHandshakeFailure?(peer.address, failure)
     linger()
   }
 

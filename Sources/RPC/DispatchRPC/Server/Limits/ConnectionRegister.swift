@@ -25,6 +25,11 @@ package final class ConnectionRegister: Sendable {
 
   package func holds(_ id: ConnectionSlots.ID) -> Bool { slots.withLock { $0.holds(id) } }
 
+  /// A handler has a request of it from now on, or no more.
+  package func setRunning(_ id: ConnectionSlots.ID, _ isRunning: Bool) {
+    slots.withLock { $0.setRunning(id, isRunning) }
+  }
+
   /// False: it has no place of its caller's, and this is to be called again at the next call.
   func callAdmitted(_ id: ConnectionSlots.ID, of owner: ConnectionSlots.Owner) -> Bool {
     switch slots.withLock({ $0.callAdmitted(id, of: owner) }) {

@@ -3,6 +3,7 @@
 /// A connection is a stranger's until a call on it was admitted. Strangers of one address (or of one IPv6 /64) may have only so many
 /// places, since holding one costs them nothing; connections whose calls were admitted do not count there, as many callers may come
 /// by one proxy. At a limit the stranger that came first goes, so that a new caller always gets the time to make its first call.
+/// A stranger whose request is with a handler goes only if all others have one, too.
 ///
 /// Callers may have all places but a sixteenth, which stays for those that come. When they have as many, the caller that has most
 /// gives one to a caller that has at least two fewer. The other connections of callers are served, and may have to make room as
@@ -39,6 +40,8 @@ package struct ConnectionSlots {
     var keeper: Int
     /// `nil`: a stranger's.
     var owner: Owner?
+    /// A handler has its request.
+    var isRunning = false
   }
 
   /// Connections of one owner, or of strangers, in the order in which they became so; those that are no more stay in it until
@@ -68,9 +71,11 @@ package struct ConnectionSlots {
       count += 1
     }
 
+    /// The first that runs no request; if there is none, the first.
     mutating func oldest(of slots: [ID: Slot]) -> ID? {
       while first < ids.count, !has(ids[first], slots) { first += 1 }
-      return first < ids.count ? ids[first] : nil
+      let waiting = ids[first...].first { has($0, slots) && slots[$0]?.isRunning == false }
+      return waiting ?? (first < ids.count ? ids[first] : nil)
     }
 
     mutating func newest(of slots: [ID: Slot]) -> ID? {
@@ -170,6 +175,11 @@ package struct ConnectionSlots {
       return nil
     }
     return owners[most.key]?.newest(of: slots)
+  }
+
+  /// Nothing happens for one that was closed to make room.
+  mutating func setRunning(_ id: ID, _ isRunning: Bool) {
+    slots[id]?.isRunning = isRunning
   }
 
   /// Nothing happens for one that was closed to make room.

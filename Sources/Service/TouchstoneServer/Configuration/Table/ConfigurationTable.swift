@@ -50,6 +50,11 @@ extension ProcessConfiguration.Key: ConfigurationKey {
       KeyRow(
         .map(OperatorSection.Key.section, atMost: OperatorDefinition.maximumOperators), .words("no console"),
         "The accounts of the console in the browser ([CONSOLE.md](CONSOLE.md)).")
+    case .consoleURL:
+      KeyRow(
+        .form("a URL that ends with /console"), .words("the address"),
+        "The console's URL in browsers, if a proxy changes the host or the path of requests ([CONSOLE.md](CONSOLE.md))."
+      )
     case .vendors:
       KeyRow(
         .map(

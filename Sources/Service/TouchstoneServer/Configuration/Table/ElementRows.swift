@@ -105,6 +105,15 @@ extension PasskeySettings.Key: ConfigurationKey {
       KeyRow(
         .list(.form(ProofForms.origin.form), 1...ProofForms.maximumElements), isRequired: true,
         "The origins of its web pages and apps.")
+    case .topOrigins:
+      KeyRow(
+        .list(.form(ProofForms.topOrigin.form), 1...ProofForms.maximumElements), .words("none"),
+        "The origins of other pages that may frame its pages.")
+    case .signCount:
+      KeyRow(
+        .word(PasskeyRequirements.SignCountDemand.allCases.map(\.rawValue)),
+        "must_grow",
+        "Whether a sign count that did not grow is refused, or reported for passkeys that may be copied.")
     case .userVerification:
       KeyRow(.word(["required", "preferred"]), "required", "Whether the authenticator must verify the person.")
     case .deviceBound: KeyRow(.boolean, "false", "Takes only keys that cannot be copied to other devices.")

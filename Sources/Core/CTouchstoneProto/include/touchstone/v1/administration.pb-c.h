@@ -24,6 +24,8 @@ typedef struct Touchstone__V1__SecretStanding Touchstone__V1__SecretStanding;
 typedef struct Touchstone__V1__DeviceStanding Touchstone__V1__DeviceStanding;
 typedef struct Touchstone__V1__SeenPosture Touchstone__V1__SeenPosture;
 typedef struct Touchstone__V1__GetProfileRequest Touchstone__V1__GetProfileRequest;
+typedef struct Touchstone__V1__LoginDiagnosis Touchstone__V1__LoginDiagnosis;
+typedef struct Touchstone__V1__LoginObstacle Touchstone__V1__LoginObstacle;
 typedef struct Touchstone__V1__GetProfileResponse Touchstone__V1__GetProfileResponse;
 typedef struct Touchstone__V1__UnlockDeviceRequest Touchstone__V1__UnlockDeviceRequest;
 typedef struct Touchstone__V1__UnlockDeviceResponse Touchstone__V1__UnlockDeviceResponse;
@@ -43,6 +45,16 @@ typedef struct Touchstone__V1__RuleTrace Touchstone__V1__RuleTrace;
 
 /* --- enums --- */
 
+typedef enum _Touchstone__V1__LoginAnswer {
+  TOUCHSTONE__V1__LOGIN_ANSWER__LOGIN_ANSWER_UNSPECIFIED = 0,
+  TOUCHSTONE__V1__LOGIN_ANSWER__LOGIN_ANSWER_YES = 1,
+  TOUCHSTONE__V1__LOGIN_ANSWER__LOGIN_ANSWER_NO = 2,
+  /*
+   * It depends on something that the service does not know.
+   */
+  TOUCHSTONE__V1__LOGIN_ANSWER__LOGIN_ANSWER_UNKNOWN = 3
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(TOUCHSTONE__V1__LOGIN_ANSWER)
+} Touchstone__V1__LoginAnswer;
 
 /* --- messages --- */
 
@@ -106,10 +118,15 @@ struct  Touchstone__V1__SeenPosture
    * passed it on from a phone that had the key. If false, only the caller vouches for it.
    */
   protobuf_c_boolean proven;
+  /*
+   * How the device's domain state compared with the binding's baseline then. For display alone: no decision uses it.
+   * Unspecified: not known.
+   */
+  Touchstone__V1__DomainStateVerdict domain_state;
 };
 #define TOUCHSTONE__V1__SEEN_POSTURE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__seen_posture__descriptor) \
-    , (char *)protobuf_c_empty_string, NULL, NULL, 0 }
+    , (char *)protobuf_c_empty_string, NULL, NULL, 0, TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNSPECIFIED }
 
 
 struct  Touchstone__V1__GetProfileRequest
@@ -117,10 +134,79 @@ struct  Touchstone__V1__GetProfileRequest
   ProtobufCMessage base;
   char *application_id;
   char *profile_id;
+  /*
+   * The policy of the diagnoses. Empty: "login", or if there is none, the first policy for logins.
+   */
+  char *policy;
 };
 #define TOUCHSTONE__V1__GET_PROFILE_REQUEST__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__get_profile_request__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+/*
+ * Whether a login can succeed now, by one binding or by the profile alone, as far as the service's records tell. For display
+ * alone. The person still needs the right proof.
+ */
+struct  Touchstone__V1__LoginDiagnosis
+{
+  ProtobufCMessage base;
+  /*
+   * Empty: a login that names the profile and no binding.
+   */
+  char *binding_id;
+  char *policy;
+  Touchstone__V1__LoginAnswer answer;
+  /*
+   * The ways that serve now, best first. Empty unless the answer is YES.
+   */
+  size_t n_factors;
+  Touchstone__V1__Factor *factors;
+  /*
+   * Why the others do not serve. Ways that were never set up are left out, if there is anything else to say.
+   */
+  size_t n_obstacles;
+  Touchstone__V1__LoginObstacle **obstacles;
+};
+#define TOUCHSTONE__V1__LOGIN_DIAGNOSIS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__login_diagnosis__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, TOUCHSTONE__V1__LOGIN_ANSWER__LOGIN_ANSWER_UNSPECIFIED, 0,NULL, 0,NULL }
+
+
+struct  Touchstone__V1__LoginObstacle
+{
+  ProtobufCMessage base;
+  /*
+   * The ways that it blocks. Empty: all of them.
+   */
+  size_t n_factors;
+  Touchstone__V1__Factor *factors;
+  /*
+   * A reason of a denial, or one of BINDING_REVOKED, NOT_SEEN (the device never reported its state), BIOMETRY_LOCKED_BY_DEVICE
+   * (BIOMETRY_LOCKOUT is the service's own lock), DOMAIN_STATE_CHANGED, DOMAIN_STATE_CHANGED_WITH_OS,
+   * DOMAIN_STATE_NEVER_RECORDED, DOMAIN_STATE_UNKNOWN_WHILE_LOCKED, DOMAIN_STATE_UNKNOWN, SWITCHED_OFF, NOT_SET. New ones may be
+   * added.
+   */
+  char *code;
+  /*
+   * When the device reported it. Absent: it follows from the service's own records, which do not say since when.
+   */
+  Google__Protobuf__Timestamp *since;
+  /*
+   * When it ends by itself.
+   */
+  Google__Protobuf__Timestamp *until;
+  /*
+   * What ends it, as far as this person has it: LOG_IN_BY_DEVICE_OWNER, LOG_IN_BY_PASSCODE, LOG_IN_BY_GESTURE, LOG_IN_BY_PRIMARY
+   * (one login that way), ACCEPT_DOMAIN_STATE, UNLOCK_ON_DEVICE, WAIT, UNLOCK_DEVICE, UNLOCK_SECRET, SET_SECRET, SWITCH_ON,
+   * UPDATE_SYSTEM, SET_DEVICE_PASSCODE, ENROL_BIOMETRY, BIND_DEVICE, BIND_PASSKEY. New ones may be added.
+   */
+  size_t n_remedies;
+  char **remedies;
+};
+#define TOUCHSTONE__V1__LOGIN_OBSTACLE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__login_obstacle__descriptor) \
+    , 0,NULL, (char *)protobuf_c_empty_string, NULL, NULL, 0,NULL }
 
 
 struct  Touchstone__V1__GetProfileResponse
@@ -150,10 +236,15 @@ struct  Touchstone__V1__GetProfileResponse
    */
   size_t n_advisories;
   char **advisories;
+  /*
+   * One for each of these bindings, in their order, and one for the profile alone.
+   */
+  size_t n_diagnoses;
+  Touchstone__V1__LoginDiagnosis **diagnoses;
 };
 #define TOUCHSTONE__V1__GET_PROFILE_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__get_profile_response__descriptor) \
-    , 0,NULL, 0,NULL, 0,NULL, NULL, 0,NULL, 0,NULL }
+    , 0,NULL, 0,NULL, 0,NULL, NULL, 0,NULL, 0,NULL, 0,NULL }
 
 
 struct  Touchstone__V1__UnlockDeviceRequest
@@ -355,10 +446,14 @@ struct  Touchstone__V1__ExplainEvaluationResponse
    * key reaches it (R42).
    */
   Touchstone__V1__AttestationLevel asked_attestation_level;
+  /*
+   * For the subject of the request, with the posture that was used.
+   */
+  Touchstone__V1__LoginDiagnosis *diagnosis;
 };
 #define TOUCHSTONE__V1__EXPLAIN_EVALUATION_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__explain_evaluation_response__descriptor) \
-    , NULL, 0,NULL, NULL, TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED, TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED }
+    , NULL, 0,NULL, NULL, TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED, TOUCHSTONE__V1__ATTESTATION_LEVEL__ATTESTATION_LEVEL_UNSPECIFIED, NULL }
 
 
 struct  Touchstone__V1__RuleTrace
@@ -454,6 +549,44 @@ Touchstone__V1__GetProfileRequest *
                       const uint8_t       *data);
 void   touchstone__v1__get_profile_request__free_unpacked
                      (Touchstone__V1__GetProfileRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Touchstone__V1__LoginDiagnosis methods */
+void   touchstone__v1__login_diagnosis__init
+                     (Touchstone__V1__LoginDiagnosis         *message);
+size_t touchstone__v1__login_diagnosis__get_packed_size
+                     (const Touchstone__V1__LoginDiagnosis   *message);
+size_t touchstone__v1__login_diagnosis__pack
+                     (const Touchstone__V1__LoginDiagnosis   *message,
+                      uint8_t             *out);
+size_t touchstone__v1__login_diagnosis__pack_to_buffer
+                     (const Touchstone__V1__LoginDiagnosis   *message,
+                      ProtobufCBuffer     *buffer);
+Touchstone__V1__LoginDiagnosis *
+       touchstone__v1__login_diagnosis__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   touchstone__v1__login_diagnosis__free_unpacked
+                     (Touchstone__V1__LoginDiagnosis *message,
+                      ProtobufCAllocator *allocator);
+/* Touchstone__V1__LoginObstacle methods */
+void   touchstone__v1__login_obstacle__init
+                     (Touchstone__V1__LoginObstacle         *message);
+size_t touchstone__v1__login_obstacle__get_packed_size
+                     (const Touchstone__V1__LoginObstacle   *message);
+size_t touchstone__v1__login_obstacle__pack
+                     (const Touchstone__V1__LoginObstacle   *message,
+                      uint8_t             *out);
+size_t touchstone__v1__login_obstacle__pack_to_buffer
+                     (const Touchstone__V1__LoginObstacle   *message,
+                      ProtobufCBuffer     *buffer);
+Touchstone__V1__LoginObstacle *
+       touchstone__v1__login_obstacle__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   touchstone__v1__login_obstacle__free_unpacked
+                     (Touchstone__V1__LoginObstacle *message,
                       ProtobufCAllocator *allocator);
 /* Touchstone__V1__GetProfileResponse methods */
 void   touchstone__v1__get_profile_response__init
@@ -754,6 +887,12 @@ typedef void (*Touchstone__V1__SeenPosture_Closure)
 typedef void (*Touchstone__V1__GetProfileRequest_Closure)
                  (const Touchstone__V1__GetProfileRequest *message,
                   void *closure_data);
+typedef void (*Touchstone__V1__LoginDiagnosis_Closure)
+                 (const Touchstone__V1__LoginDiagnosis *message,
+                  void *closure_data);
+typedef void (*Touchstone__V1__LoginObstacle_Closure)
+                 (const Touchstone__V1__LoginObstacle *message,
+                  void *closure_data);
 typedef void (*Touchstone__V1__GetProfileResponse_Closure)
                  (const Touchstone__V1__GetProfileResponse *message,
                   void *closure_data);
@@ -880,10 +1019,13 @@ void touchstone__v1__administration_service__explain_evaluation(ProtobufCService
 
 /* --- descriptors --- */
 
+extern const ProtobufCEnumDescriptor    touchstone__v1__login_answer__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__secret_standing__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__device_standing__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__seen_posture__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__get_profile_request__descriptor;
+extern const ProtobufCMessageDescriptor touchstone__v1__login_diagnosis__descriptor;
+extern const ProtobufCMessageDescriptor touchstone__v1__login_obstacle__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__get_profile_response__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__unlock_device_request__descriptor;
 extern const ProtobufCMessageDescriptor touchstone__v1__unlock_device_response__descriptor;

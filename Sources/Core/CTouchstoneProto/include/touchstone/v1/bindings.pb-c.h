@@ -111,7 +111,7 @@ struct  Touchstone__V1__HardwareKey
 {
   ProtobufCMessage base;
   /*
-   * P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. Not PEM.
+   * P-256: X9.63 uncompressed (65 bytes), compressed (33), or SubjectPublicKeyInfo DER. Not PEM, not RSA.
    */
   ProtobufCBinaryData public_key;
   /*
@@ -291,7 +291,8 @@ struct  Touchstone__V1__AppAttestKey
    */
   uint32_t counter;
   /*
-   * From the attestation, for Apple's service of risk metrics. GetBinding alone returns it.
+   * From the attestation, for Apple's service of risk metrics. It is not verified: neither its signature by Apple, nor that it is
+   * of this app and key. Verify it before you read it; Apple's service does so when you send it there. GetBinding alone returns it.
    */
   ProtobufCBinaryData receipt;
 };
@@ -342,7 +343,8 @@ struct  Touchstone__V1__BeginBindingRequest
    * The installation's own stable identifier: a random UUID that the app makes at its first start and keeps. The applications
    * of one vendor on one device share it.
    * It has at least 16 characters. Guessable ids are refused: words and names, numbers (also of 16 digits), MAC and IP
-   * addresses, UUIDs made from a MAC address, series such as "abcdef", repetitions, padding, and ids with little more than the profile's id. Random ids are accepted: a UUID
+   * addresses, UUIDs made from a MAC address, series such as "abcdef", repetitions, padding, text in base64, build fingerprints, ids that
+   * are known to be on many phones (also as a digest), and ids with little more than the profile's id. Random ids are accepted: a UUID
    * in any notation, 32 hexadecimal digits, 16 bytes in base64 or base64url. A few shorter random ids are refused: less than one
    * in 1,000 with 16 hexadecimal digits (an Android id), and two in 1,000 with 12 bytes in base64.
    * This finds accidents only: a hash or an encoding of something known looks random, and so may a name with a model. Make the
@@ -381,10 +383,16 @@ struct  Touchstone__V1__NewPasskey
    * The person's name, at most 256 bytes. Empty: user_name.
    */
   char *display_name;
+  /*
+   * For navigator.credentials.create with mediation "conditional": after a login by password, a password manager may make the
+   * passkey by itself. The registration by this ticket alone needs neither the person's presence nor their verification;
+   * logins by the passkey need both as ever. passkey_options have "userVerification": "preferred" then.
+   */
+  protobuf_c_boolean conditional;
 };
 #define TOUCHSTONE__V1__NEW_PASSKEY__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__new_passkey__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
 
 
 struct  Touchstone__V1__BeginBindingResponse
@@ -493,7 +501,9 @@ struct  Touchstone__V1__CompleteBindingResponse
   ProtobufCMessage base;
   Touchstone__V1__Binding *binding;
   /*
-   * Information, never a refusal. "NO_RECOVERY_FACTOR": after five failures or a changed finger, the person could only bind this
+   * Information, never a refusal. "DEVICE_REPLACED": without replace_existing, the binding took the place of an active one of the same
+   * profile and device id whose phone had another model, platform or sensor: the id came along to another phone, and the first phone
+   * cannot log in any more. "NO_RECOVERY_FACTOR": after five failures or a changed finger, the person could only bind this
    * phone anew. A key of DEVICE_PASSCODE still serves after both, and so does the profile's passcode or gesture, if it is
    * switched on and failures have not disabled it. A key of USER_PRESENCE still serves after a changed finger only if the binding
    * has no domain state (Android, web).

@@ -300,16 +300,16 @@ struct  Touchstone__V1__ProfileTouchIdProof
 
 
 /*
- * A passcode, compared byte for byte: neither trimmed nor folded nor normalised. After 5 wrong ones in a row it is locked for 1
- * minute, after 6 for 5 minutes, after 7 and 8 for 15, after 9 for 60; after 10 it is disabled until set anew (default). An
- * attempt at a locked passcode is neither verified nor counted. Parallel attempts that could exceed these limits wait for each
- * other's verdict.
+ * A passcode. It is compared in Unicode's normalisation form C with all spaces as U+0020 (RFC 8265, OpaqueString), so that all
+ * keyboards type the same one; it is neither trimmed nor folded. After 5 wrong ones in a row it is locked for 1 minute, after 6
+ * for 5 minutes, after 7 and 8 for 15, after 9 for 60; after 10 it is disabled until set anew (default). An attempt at a locked
+ * passcode is neither verified nor counted. Parallel attempts that could exceed these limits wait for each other's verdict.
  */
 struct  Touchstone__V1__PasscodeProof
 {
   ProtobufCMessage base;
   /*
-   * 4 to 64 characters (Unicode scalars).
+   * 4 to 64 characters (Unicode scalars in normalisation form C).
    */
   char *passcode;
 };

@@ -160,11 +160,12 @@ struct  Touchstone__V1__DevicePosture
 {
   ProtobufCMessage base;
   /*
-   * Required: "ios", "ipados", "macos", "android" or "web", in upper or lower case.
+   * Required: "ios", "ipados", "macos", "visionos", "android" or "web", in upper or lower case.
    */
   char *platform;
   /*
-   * Required, one to three numbers: "9.3.5". For web, the browser's version.
+   * Required, at most 64 bytes, as the system gives it: "9.3.5", "16.4.1 (a)". Up to three numbers at its beginning are read. On Apple's
+   * systems it begins with a number. On Android any text is taken ("12L", "Baklava"), and on the web the browser's version.
    */
   char *os_version;
   /*
@@ -199,7 +200,8 @@ struct  Touchstone__V1__Transaction
 {
   ProtobufCMessage base;
   /*
-   * Decimal with at most one point, between digits; no sign, no exponent: "12.50". At most 18 digits.
+   * Decimal with at most one point, between digits; no sign, no exponent: "12.50". At most 18 digits, more than zero. The part before
+   * the point is "0" or does not begin with "0".
    */
   char *amount;
   /*
@@ -207,11 +209,13 @@ struct  Touchstone__V1__Transaction
    */
   char *currency;
   /*
-   * The recipient, as the device shows it. 1 to 256 bytes, no control characters.
+   * The recipient, as the device shows it: 1 to 256 bytes. Refused, as in every text that a person reads, are characters that nobody
+   * sees (control and format characters, fillers, unassigned and private ones; the joiners U+200C and U+200D are taken between letters,
+   * and U+200D between emoji), characters that turn the direction of the text, and blank texts.
    */
   char *payee;
   /*
-   * The caller's own reference, unique to this payment. The rules for identifiers apply.
+   * The caller's own reference, unique to this payment: 1 to 128 bytes, by the rules for `payee`.
    */
   char *reference;
 };
@@ -264,7 +268,7 @@ struct  Touchstone__V1__LocalizedText
  *   PLATFORM_NOT_SERVED     -6        a payment by a key on web, or another policy that requires a domain state on android or web.
  *                                     They have none, and nothing takes its place there; a passkey can pay. No update of the
  *                                     device helps
- *   PLATFORM_DIFFERS        -6        the posture's platform family (ios and ipados; macos; android; web) differs from the
+ *   PLATFORM_DIFFERS        -6        the posture's platform family (ios and ipados; macos; visionos; android; web) differs from the
  *                                     binding's; bind the device anew
  *   BINDING_UNKNOWN         -6        the application has no such binding; forget its id, and bind the device
  *   BINDING_REVOKED         -6        the binding was revoked; forget its id, and bind the device anew
@@ -392,6 +396,8 @@ struct  Touchstone__V1__Event
    * "stated_reason": the reason in RevokeBinding, UnlockDevice, UnlockSecret, SetUnlockSettings or EraseProfile. No other detail
    * has it.
    * "app_assertion", for evaluation.succeeded: "verified" if the app vouched for the attempt by App Attest.
+   * "sign_count", for evaluation.succeeded: "not_grown" if a passkey's sign count went back or stayed, and the setting sign_count
+   * reports that.
    * "counted", for evaluation.locked_out: "yes" for the attempt that locked, "no" for those during the lock.
    * For profile.erased, at most 64 events each: "erased_events", their number; "erased_sequences", their sequences in decimal with
    * commas between them; "erased_digests", the first 16 bytes of each former content's digest, in hexadecimal and in the same order.

@@ -1,0 +1,179 @@
+// JSON (RFC 8259), read strictly: text that two readers could understand differently is refused.
+
+indirect enum JSONValue: Sendable, Equatable {
+  case object([String: JSONValue])
+  case array([JSONValue])
+  case string(String)
+  /// No number of client data counts.
+  case number
+  case boolean(Bool)
+  case null
+}
+
+/// Reads one value that takes all bytes. Each name of an object stands once, also where an escape writes it.
+struct JSONReader {
+  /// Client data nests two deep; an extension may add some.
+  private static let maximumDepth = 16
+
+  private let bytes: [UInt8]
+  private var position = 0
+
+  static func read(_ bytes: [UInt8]) throws(ProofError) -> JSONValue {
+    // UTF-8 without a byte-order mark (§8.1). Foundation would find out other encodings by itself.
+    guard String(validating: bytes, as: UTF8.self) != nil else { throw malformed("not UTF-8") }
+    var reader = JSONReader(bytes: bytes)
+    let value = try reader.value(depth: 0)
+    reader.skipSpace()
+    guard reader.position == bytes.count else { throw malformed("there are bytes after its end") }
+    return value
+  }
+
+  private init(bytes: [UInt8]) { self.bytes = bytes }
+
+  private static func malformed(_ detail: String) -> ProofError { ProofError(.malformedClientData, detail) }
+
+  // MARK: Values
+
+  private mutating func value(depth: Int) throws(ProofError) -> JSONValue {
+    guard depth < Self.maximumDepth else { throw Self.malformed("nested deeper than \(Self.maximumDepth)") }
+    skipSpace()
+    switch peek() {
+    case UInt8(ascii: "{"): return .object(try object(depth: depth))
+    case UInt8(ascii: "["): return .array(try array(depth: depth))
+    case UInt8(ascii: "\""): return .string(try string())
+    case UInt8(ascii: "t"): return try word("true", .boolean(true))
+    case UInt8(ascii: "f"): return try word("false", .boolean(false))
+    case UInt8(ascii: "n"): return try word("null", .null)
+    default:
+      try number()
+      return .number
+    }
+  }
+
+  private mutating func object(depth: Int) throws(ProofError) -> [String: JSONValue] {
+    var members: [String: JSONValue] = [:]
+    position += 1
+    skipSpace()
+    if take("}") { return members }
+    repeat {
+      skipSpace()
+      guard peek() == UInt8(ascii: "\"") else { throw Self.malformed("a name is missing") }
+      let name = try string()
+      skipSpace()
+      guard take(":") else { throw Self.malformed("a colon is missing") }
+      guard members.updateValue(try value(depth: depth + 1), forKey: name) == nil else {
+        throw Self.malformed("\"\(name)\" twice")
+      }
+      skipSpace()
+    } while take(",")
+    guard take("}") else { throw Self.malformed("an object does not end") }
+    return members
+  }
+
+  private mutating func array(depth: Int) throws(ProofError) -> [JSONValue] {
+    var items: [JSONValue] = []
+    position += 1
+    skipSpace()
+    if take("]") { return items }
+    repeat {
+      items.append(try value(depth: depth + 1))
+      skipSpace()
+    } while take(",")
+    guard take("]") else { throw Self.malformed("an array does not end") }
+    return items
+  }
+
+  private mutating func word(_ word: StaticString, _ value: JSONValue) throws(ProofError) -> JSONValue {
+    let expected = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+    guard bytes[position...].starts(with: expected) else { throw Self.malformed("no value of JSON") }
+    position += expected.count
+    return value
+  }
+
+  /// §6: no zero before other digits, and digits on both sides of the point.
+  private mutating func number() throws(ProofError) {
+    _ = take("-")
+    if !take("0") { try digits() }
+    if take(".") { try digits() }
+    if take("e") || take("E") {
+      if !take("+") { _ = take("-") }
+      try digits()
+    }
+  }
+
+  private mutating func digits() throws(ProofError) {
+    let start = position
+    while let byte = peek(), UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte { position += 1 }
+    guard position > start else { throw Self.malformed("no value of JSON") }
+  }
+
+  // MARK: Strings
+
+  private mutating func string() throws(ProofError) -> String {
+    var text: [UInt8] = []
+    position += 1
+    while let byte = peek() {
+      position += 1
+      switch byte {
+      case UInt8(ascii: "\""): return String(decoding: text, as: UTF8.self)
+      case UInt8(ascii: "\\"): text += Array(String(try escaped()).utf8)
+      case 0..<0x20: throw Self.malformed("a control character")
+      default: text.append(byte)
+      }
+    }
+    throw Self.malformed("a string does not end")
+  }
+
+  private mutating func escaped() throws(ProofError) -> Unicode.Scalar {
+    let byte = peek()
+    position += 1
+    switch byte {
+    case UInt8(ascii: "\""): return "\""
+    case UInt8(ascii: "\\"): return "\\"
+    case UInt8(ascii: "/"): return "/"
+    case UInt8(ascii: "b"): return "\u{8}"
+    case UInt8(ascii: "f"): return "\u{C}"
+    case UInt8(ascii: "n"): return "\n"
+    case UInt8(ascii: "r"): return "\r"
+    case UInt8(ascii: "t"): return "\t"
+    case UInt8(ascii: "u"): return try scalar()
+    default: throw Self.malformed("an escape that JSON does not have")
+    }
+  }
+
+  /// §7: one code unit of UTF-16, or the two halves of a surrogate pair.
+  private mutating func scalar() throws(ProofError) -> Unicode.Scalar {
+    let unit = try codeUnit()
+    if let scalar = Unicode.Scalar(unit) { return scalar }
+    guard UTF16.isLeadSurrogate(unit), take("\\"), take("u") else { throw Self.malformed("half a surrogate pair") }
+    let trail = try codeUnit()
+    guard UTF16.isTrailSurrogate(trail) else { throw Self.malformed("half a surrogate pair") }
+    return UTF16.decode(UTF16.EncodedScalar([unit, trail]))
+  }
+
+  private mutating func codeUnit() throws(ProofError) -> UInt16 {
+    var unit: UInt16 = 0
+    for _ in 0..<4 {
+      guard let byte = peek(), let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+        throw Self.malformed("\\u without four hexadecimal digits")
+      }
+      unit = unit << 4 | UInt16(digit)
+      position += 1
+    }
+    return unit
+  }
+
+  // MARK: Bytes
+
+  private func peek() -> UInt8? { position < bytes.count ? bytes[position] : nil }
+
+  private mutating func take(_ character: Unicode.Scalar) -> Bool {
+    guard peek() == UInt8(ascii: character) else { return false }
+    position += 1
+    return true
+  }
+
+  private mutating func skipSpace() {
+    while let byte = peek(), [0x20, 0x09, 0x0A, 0x0D].contains(byte) { position += 1 }
+  }
+}

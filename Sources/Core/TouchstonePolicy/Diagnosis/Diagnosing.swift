@@ -1,0 +1,263 @@
+// The diagnosis: the rules of a preflight, run over each state of the device that fits the records.
+
+extension EvaluationPolicy {
+  /// Whether a login under this policy can succeed now, and why not. For display alone.
+  public func diagnose(_ facts: DiagnosisFacts) -> LoginDiagnosis {
+    if let binding = facts.binding, !binding.isActive {
+      return LoginDiagnosis(
+        answer: .no,
+        obstacles: [LoginObstacle(factors: [], cause: .bindingRevoked, remedies: [.bindDevice])])
+    }
+    return Diagnosing(policy: self, facts: facts).diagnosis()
+  }
+
+  /// The preflight and every rule that it evaluated, in the device's last state, or in the best one that fits the records.
+  public func explain(_ facts: DiagnosisFacts) -> (Preflight, [RuleTrace]) {
+    let conditions = facts.possibleConditions(under: self)[0]
+    var trace = RecordedTrace()
+    if case .last(_, let verdict, _)? = facts.report {
+      trace.record(
+        "R23", verdict != nil,
+        verdict.map { "the domain state was \($0) when it was last seen, and is taken for that" }
+          ?? "it is not known how the domain state compares: it is taken for \(conditions.verdict)")
+    }
+    return (conditions.preflight(&trace), trace.rows)
+  }
+}
+
+private struct Diagnosing {
+  let policy: EvaluationPolicy
+  let facts: DiagnosisFacts
+  /// The best one first.
+  let states: [Conditions]
+  /// By state: the factors that serve in it, in order.
+  let serving: [[Factor]]
+
+  init(policy: EvaluationPolicy, facts: DiagnosisFacts) {
+    (self.policy, self.facts) = (policy, facts)
+    states = facts.possibleConditions(under: policy)
+    serving = states.map { $0.servingFactors(passkeys: facts.passkeys) }
+  }
+
+  func diagnosis() -> LoginDiagnosis {
+    let certain = serving[0].filter { factor in serving.allSatisfy { $0.contains(factor) } }
+    let possible = serving.contains { !$0.isEmpty }
+    return LoginDiagnosis(
+      answer: !certain.isEmpty ? .yes : possible ? .unknown : .no, factors: certain,
+      obstacles: obstacles(certain))
+  }
+
+  private func obstacles(_ certain: [Factor]) -> [LoginObstacle] {
+    var obstacles: [LoginObstacle] = []
+    for factor in policy.factors where !certain.contains(factor) {
+      for cause in causes(against: factor) {
+        if let known = obstacles.firstIndex(where: { $0.cause == cause && $0.until == until(of: cause) }) {
+          obstacles[known].factors.append(factor)
+        } else {
+          obstacles.append(
+            LoginObstacle(
+              factors: [factor], cause: cause, since: since(cause), until: until(of: cause),
+              remedies: remedies(for: cause, certain)))
+        }
+      }
+    }
+    return withoutNoise(obstacles, canLogIn: !certain.isEmpty)
+  }
+
+  /// Factors that were never set up hide what is wrong with the others. A profile alone has no keys in any case.
+  private func withoutNoise(_ obstacles: [LoginObstacle], canLogIn: Bool) -> [LoginObstacle] {
+    let told = obstacles.filter { $0.cause != .noUsableFactor && $0.cause != .notSet }
+    if canLogIn || !told.isEmpty { return told }
+    let unset = obstacles.filter { $0.cause == .notSet }
+    if facts.binding == nil, !unset.isEmpty { return unset }
+    return [LoginObstacle(factors: [], cause: .noUsableFactor, remedies: [.bindDevice])] + unset
+  }
+
+  /// The causes in the best state hold in all of them. If there are none in it, the factor serves on some devices.
+  private func causes(against factor: Factor) -> [LoginObstacle.Cause] {
+    if factor == .passkey, facts.binding == nil { return Conditions.causesAgainstPasskey(facts.passkeys, states[0]) }
+    let causes = states[0].causes(against: factor)
+    guard causes.isEmpty, !states.allSatisfy({ $0.causes(against: factor).isEmpty }) else { return causes }
+    return [facts.binding != nil && facts.report == nil ? .notSeen : .domainStateUnknown]
+  }
+
+  // MARK: Times
+
+  /// Only what a device reported has a time.
+  private func since(_ cause: LoginObstacle.Cause) -> UnixTime? {
+    guard cause.isReported, case .last(_, _, let time)? = facts.report else { return nil }
+    return time
+  }
+
+  private func until(of cause: LoginObstacle.Cause) -> UnixTime? {
+    let factor: Factor
+    switch cause {
+    case .passcodeLocked: factor = .passcode
+    case .gestureLocked: factor = .gesture
+    default: return nil
+    }
+    guard case .until(let end) = facts.profile.secret(for: factor).lock else { return nil }
+    return end
+  }
+
+  // MARK: Remedies
+
+  private func remedies(for cause: LoginObstacle.Cause, _ certain: [Factor]) -> [LoginObstacle.Remedy] {
+    switch cause {
+    case .biometryLockout: certain.filter(\.clearsBiometricFailures).compactMap(\.remedy) + [.unlockDevice]
+    case .biometryLockedByDevice: [.unlockOnDevice]
+    case .domainStateChanged, .domainStateChangedWithOS, .domainStateNeverRecorded, .domainStateUnknown:
+      certain.filter(isEvidence).compactMap(\.remedy) + [.acceptDomainState]
+    case .domainStateUnknownWhileLocked: [.unlockOnDevice]
+    case .passcodeLocked, .gestureLocked: [.wait, .unlockSecret]
+    case .passcodeDisabled, .gestureDisabled, .notSet: [.setSecret]
+    case .switchedOff: [.switchOn]
+    case .osTooOld, .domainStateRequired: [.updateSystem]
+    case .passcodeNotSet: [.setDevicePasscode]
+    case .biometryNotEnrolled: [.enrolBiometry]
+    case .platformNotServed: policy.factors.contains(.passkey) ? [.bindPasskey] : []
+    case .keyNotDeviceBound: [.bindPasskey]
+    case .bindingRevoked, .platformDiffers, .noUsableFactor, .levelTooLow, .appNotProven: [.bindDevice]
+    case .notSeen, .biometryNotAvailable: []
+    }
+  }
+
+  /// Whether a login by the factor makes the present domain state the baseline (R26).
+  private func isEvidence(_ factor: Factor) -> Bool {
+    switch factor {
+    case .passcode, .gesture, .primary: true
+    case .deviceOwner: facts.binding?.proof(of: .deviceOwner, by: .key, under: policy) == .unlockedByPasscode
+    case .biometry, .passkey: false
+    }
+  }
+}
+
+extension Factor {
+  fileprivate var remedy: LoginObstacle.Remedy? {
+    switch self {
+    case .deviceOwner: .logInByDeviceOwner
+    case .passcode: .logInByPasscode
+    case .gesture: .logInByGesture
+    case .primary: .logInByPrimary
+    case .biometry, .passkey: nil
+    }
+  }
+}
+
+extension LoginObstacle.Cause {
+  /// Whether the device's report says so.
+  fileprivate var isReported: Bool {
+    switch self {
+    case .osTooOld, .passcodeNotSet, .biometryNotAvailable, .biometryNotEnrolled, .biometryLockedByDevice,
+      .domainStateUnknownWhileLocked, .domainStateChanged, .domainStateChangedWithOS:
+      true
+    default: false
+    }
+  }
+}
+
+// MARK: - One state
+
+extension Conditions {
+  /// The factors by which a login can succeed in this state, in the order of an offer.
+  fileprivate func servingFactors(passkeys: [BindingStanding]) -> [Factor] {
+    var conditions = self
+    if scope == .profile, !Self.causesAgainstPasskey(passkeys, self).isEmpty {
+      conditions = Conditions(
+        policy: policy.withoutPasskeys, posture: posture, binding: binding, device: device, profile: profile,
+        evaluation: evaluation, now: now)
+    }
+    var trace = NoTrace()
+    let offer = conditions.offer(&trace)
+    return offer.denial == nil ? inOrder(offer.factors) : []
+  }
+
+  /// Empty if one of the passkeys serves. With several, the first one's.
+  fileprivate static func causesAgainstPasskey(
+    _ passkeys: [BindingStanding], _ conditions: Conditions
+  ) -> [LoginObstacle.Cause] {
+    let causes = passkeys.map { passkey in
+      Conditions(
+        policy: conditions.policy, posture: conditions.posture, binding: passkey, device: BiometryStanding(),
+        profile: conditions.profile, evaluation: conditions.evaluation, now: conditions.now
+      ).causes(against: .passkey)
+    }
+    if causes.contains([]) { return [] }
+    return causes.first ?? [.noUsableFactor]
+  }
+
+  /// All obstacles to the factor: each one that is found is lifted, and the rules are asked again.
+  fileprivate func causes(against factor: Factor) -> [LoginObstacle.Cause] {
+    if isWithoutCredential(for: factor) { return [.noUsableFactor] }
+    var conditions = self
+    var causes: [LoginObstacle.Cause] = []
+    while let cause = conditions.cause(against: factor), !causes.contains(cause) {
+      causes.append(cause)
+      conditions.lift(cause, from: factor)
+    }
+    return causes
+  }
+
+  private func isWithoutCredential(for factor: Factor) -> Bool {
+    switch factor {
+    case .biometry, .deviceOwner:
+      scope != .device || binding?.proof(of: factor, by: nil, under: policy) == BindingStanding.Proof.none
+    case .passkey: scope == .device && binding?.holdsPasskey != true
+    case .passcode, .gesture, .primary: false
+    }
+  }
+
+  private func cause(against factor: Factor) -> LoginObstacle.Cause? {
+    var trace = NoTrace()
+    switch usability(of: factor, &trace) {
+    case .usable, .spent: return nil
+    case .suspended: return .init(verdict)
+    case .obstructed(let denial), .unproven(let denial), .outOfPlace(let denial):
+      switch denial.reason {
+      case .biometryLockout: return isLockedByService ? .biometryLockout : .biometryLockedByDevice
+      case .factorNotOffered: return factor.isSecret && !profile.secret(for: factor).isSet ? .notSet : .switchedOff
+      default: return LoginObstacle.Cause(rawValue: denial.reason.rawValue)
+      }
+    }
+  }
+
+  private var isLockedByService: Bool {
+    device.isLockedOut || device.consecutiveFailures >= policy.failuresBeforeLockout
+  }
+
+  /// Makes this cause go away, so that the next one shows. What only a new binding mends is not lifted.
+  private mutating func lift(_ cause: LoginObstacle.Cause, from factor: Factor) {
+    switch cause {
+    case .osTooOld: posture.osVersion = OSVersion(.max)
+    case .passcodeNotSet: posture.isPasscodeSet = true
+    case .biometryNotAvailable: (posture.isBiometryAvailable, posture.biometryType) = (true, .touchID)
+    case .biometryNotEnrolled: posture.isBiometryEnrolled = true
+    case .biometryLockout: device = BiometryStanding()
+    case .biometryLockedByDevice: posture.isBiometryLockedOut = false
+    case .domainStateNeverRecorded, .domainStateUnknownWhileLocked, .domainStateChanged, .domainStateChangedWithOS:
+      verdict = .unchanged
+    case .passcodeLocked, .gestureLocked, .passcodeDisabled, .gestureDisabled:
+      profile.setSecret(SecretStanding(isSet: true), for: factor)
+    case .notSet:
+      // Setting it switches it on (R17).
+      profile = profile.settingSecret(factor, at: now)
+    case .switchedOff: profile.settings.setEnabled(true, for: factor == .deviceOwner ? .biometry : factor)
+    case .bindingRevoked, .notSeen, .domainStateUnknown, .domainStateRequired, .platformNotServed, .platformDiffers,
+      .noUsableFactor, .levelTooLow, .appNotProven, .keyNotDeviceBound:
+      break
+    }
+  }
+}
+
+extension LoginObstacle.Cause {
+  fileprivate init(_ verdict: DomainStateVerdict) {
+    self =
+      switch verdict {
+      case .neverRecorded: .domainStateNeverRecorded
+      case .unchanged: preconditionFailure("an unchanged domain state suspends nothing")
+      case .unknownWhileLocked: .domainStateUnknownWhileLocked
+      case .changed: .domainStateChanged
+      case .changedWithOS: .domainStateChangedWithOS
+      }
+  }
+}

@@ -1,0 +1,131 @@
+// Whether a person can log in, in words: the console and the terminal show the same ones.
+
+package import TouchstoneCodec
+package import TouchstonePolicy
+
+/// The sentences about one profile.
+package struct LoginReport: Sendable {
+  /// One way to log in: by a binding, or without any.
+  package struct Entry: Sendable {
+    package let diagnosis: V1.LoginDiagnosis
+    /// `nil`: the profile alone.
+    let binding: V1.Binding?
+    let model: String
+    /// Other bindings are shown beside it, which may have the same name.
+    let isOneOfSeveral: Bool
+
+    package var isPossible: Bool { diagnosis.answer == .yes }
+
+    package func text(in language: Language = .default) -> String { diagnosis.text(in: language) }
+  }
+
+  package let entries: [Entry]
+
+  /// More devices than these do not help in one view; an account has 16 by default.
+  private static let maximumBindings = 16
+
+  /// Shows the revoked bindings only if no other is left, and the profile alone only if that says more.
+  package init(_ profile: V1.GetProfileResponse) {
+    let active = profile.bindings.filter { $0.state == .active }
+    let shown = (active.isEmpty ? profile.bindings : active).prefix(Self.maximumBindings)
+    let ofBindings = shown.compactMap { binding -> Entry? in
+      let diagnosis = profile.diagnoses.first { $0.bindingID.utf8.elementsEqual(binding.bindingID.utf8) }
+      let seen = profile.postures.first { $0.bindingID.utf8.elementsEqual(binding.bindingID.utf8) }
+      return diagnosis.map {
+        Entry(
+          diagnosis: $0, binding: binding, model: seen?.posture?.deviceModel ?? "", isOneOfSeveral: shown.count > 1)
+      }
+    }
+    let alone = profile.diagnoses.first { $0.bindingID.isEmpty && (active.isEmpty || $0.saysMore) }
+    entries = ofBindings + (alone.map { [Entry(diagnosis: $0, binding: nil, model: "", isOneOfSeveral: false)] } ?? [])
+  }
+}
+
+extension V1.LoginDiagnosis {
+  /// Not only that nothing was set up for a login without a device.
+  fileprivate var saysMore: Bool {
+    let setUp = [LoginObstacle.Cause.notSet, .noUsableFactor].map(\.rawValue)
+    return answer == .yes || obstacles.contains { !setUp.contains($0.code) }
+  }
+
+  /// Codes of a newer service are shown as they are.
+  package func text(in language: Language) -> String {
+    guard let diagnosis = LoginDiagnosis(self) else { return obstacles.map(\.code).joined(separator: ", ") }
+    return diagnosis.text(in: language) { V1.Timestamp($0).minuteText }
+  }
+}
+
+extension V1.Timestamp {
+  /// "2026-11-28 10:32 UTC".
+  package var minuteText: String {
+    guard let text = rfc3339(hasFraction: false) else { return "\(seconds) s" }
+    return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
+  }
+}
+
+// MARK: - Names
+
+extension LoginReport.Entry {
+  /// Tells two phones of one name apart, by model, last use and the end of the binding's id.
+  ///
+  /// - Parameter shown: makes a name that an app chose safe to show.
+  package func name(in language: Language = .default, shown: (String) -> String = { $0 }) -> String {
+    guard let binding else { return language.texts.withoutDevice }
+    let name =
+      !binding.deviceName.isEmpty
+      ? shown(binding.deviceName) : binding.passkey == nil ? language.texts.device : language.texts.passkey
+    guard isOneOfSeveral else { return name }
+    let lastUse = binding.lastUsedAt.map { language.texts.lastUsed($0.minuteText) } ?? language.texts.neverUsed
+    let details = [shown(model), lastUse, "…\(shown(String(binding.bindingID.suffix(Self.idCharacters))))"]
+    return "\(name) (\(details.filter { !$0.isEmpty }.joined(separator: ", ")))"
+  }
+
+  /// Enough to tell the devices of one person apart.
+  private static let idCharacters = 4
+}
+
+extension Language {
+  fileprivate struct NameTexts {
+    var device: String
+    var passkey: String
+    var withoutDevice: String
+    var neverUsed: String
+    var lastUsed: (String) -> String
+  }
+
+  fileprivate var texts: NameTexts {
+    switch self {
+    case .english:
+      NameTexts(
+        device: "Unnamed device", passkey: "Passkey", withoutDevice: "Without a device", neverUsed: "never used",
+        lastUsed: { "last used \($0)" })
+    case .simplifiedChinese:
+      NameTexts(
+        device: "未命名设备", passkey: "通行密钥", withoutDevice: "不用设备", neverUsed: "从未使用",
+        lastUsed: { "上次使用 \($0)" })
+    }
+  }
+}
+
+// MARK: - The message as the rules' value
+
+extension LoginDiagnosis {
+  /// `nil` if a newer service has an answer or a code that this release does not know.
+  fileprivate init?(_ message: V1.LoginDiagnosis) {
+    guard let answer = UInt8(exactly: message.answer.rawValue).flatMap(Answer.init(rawValue:)) else { return nil }
+    var obstacles: [LoginObstacle] = []
+    for obstacle in message.obstacles {
+      guard let cause = LoginObstacle.Cause(rawValue: obstacle.code) else { return nil }
+      obstacles.append(
+        LoginObstacle(
+          factors: obstacle.factors.compactMap { Factor($0) }, cause: cause, since: obstacle.since?.unixTime,
+          until: obstacle.until?.unixTime, remedies: obstacle.remedies.compactMap { LoginObstacle.Remedy(rawValue: $0) }
+        ))
+    }
+    self.init(answer: answer, factors: message.factors.compactMap { Factor($0) }, obstacles: obstacles)
+  }
+}
+
+extension V1.Timestamp {
+  fileprivate var unixTime: UnixTime? { UnixTime(seconds: seconds, nanoseconds: nanoseconds) }
+}

@@ -1,0 +1,83 @@
+// Diagnoses of a profile's logins: facts of the records for the rules, and the rules' answers as messages.
+
+internal import TouchstoneCodec
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+extension TouchstoneService {
+  /// - Parameter name: empty: the policy that most logins go through. `nil` is returned if there is no policy at all.
+  func diagnosedPolicy(
+    _ name: String, of applicationID: String, with validator: inout RequestValidator
+  ) -> PolicyBook.Entry? {
+    guard name.isEmpty else { return policy(named: name, for: applicationID, with: &validator) }
+    return policies.usual.flatMap { policy(named: $0, for: applicationID) }
+  }
+
+  /// One for each binding, in their order, and one for the profile alone.
+  func diagnoses(
+    of profile: ProfileRecord, _ bindings: [BindingRecord], _ devices: [V1.DeviceStanding],
+    under policy: EvaluationPolicy?
+  ) -> [V1.LoginDiagnosis] {
+    guard let policy else { return [] }
+    let now = clock()
+    let ofBindings = bindings.map { binding in
+      let device = devices.first { Identifier.areEqual($0.deviceID, binding.deviceID) }
+      let facts = DiagnosisFacts(
+        of: binding, device: device.map(BiometryStanding.init) ?? BiometryStanding(), profile: profile, now: now)
+      return V1.LoginDiagnosis(policy.diagnose(facts), of: binding.bindingID, under: policy)
+    }
+    let alone = DiagnosisFacts(of: profile, bindings, now: now)
+    return ofBindings + [V1.LoginDiagnosis(policy.diagnose(alone), of: "", under: policy)]
+  }
+}
+
+extension DiagnosisFacts {
+  init(of binding: BindingRecord, device: BiometryStanding, profile: ProfileRecord, now: UnixTime) {
+    self.init(
+      binding: binding.standing, report: Report(of: binding), device: device, profile: profile.standing,
+      passkeys: [], now: now)
+  }
+
+  /// Of the profile alone.
+  init(of profile: ProfileRecord, _ bindings: [BindingRecord], now: UnixTime) {
+    self.init(
+      binding: nil, report: nil, device: BiometryStanding(), profile: profile.standing,
+      passkeys: bindings.filter { $0.passkey != nil && !$0.isRevoked }.map(\.standing), now: now)
+  }
+}
+
+extension DiagnosisFacts.Report {
+  /// `nil`: the device was never seen. A passkey has none.
+  fileprivate init?(of binding: BindingRecord) {
+    if binding.passkey != nil {
+      self = .present(.ofPasskeyClient)
+    } else if let seen = binding.lastSeen {
+      self = .last(seen.posture, seen.domainState, at: seen.seenAt)
+    } else {
+      return nil
+    }
+  }
+}
+
+extension BiometryStanding {
+  fileprivate init(_ device: V1.DeviceStanding) {
+    self.init(consecutiveFailures: device.biometryFailures, isLockedOut: device.biometryLockedOut)
+  }
+}
+
+extension V1.LoginDiagnosis {
+  init(_ diagnosis: LoginDiagnosis, of bindingID: String, under policy: EvaluationPolicy) {
+    self.init(
+      bindingID: bindingID, policy: policy.name, answer: V1.LoginAnswer(rawValue: Int32(diagnosis.answer.rawValue)),
+      factors: diagnosis.factors.map(V1.Factor.init), obstacles: diagnosis.obstacles.map(V1.LoginObstacle.init))
+  }
+}
+
+extension V1.LoginObstacle {
+  fileprivate init(_ obstacle: LoginObstacle) {
+    self.init(
+      factors: obstacle.factors.map(V1.Factor.init), code: obstacle.cause.rawValue,
+      since: obstacle.since.map(V1.Timestamp.init), until: obstacle.until.map(V1.Timestamp.init),
+      remedies: obstacle.remedies.map(\.rawValue))
+  }
+}
