@@ -223,7 +223,7 @@ extension Standing {
   fileprivate mutating func addPasskey(isDeviceBound: Bool) {
     servesPasskeys = true
     var passkey = BindingStanding(
-      isActive: true, keyProtections: [], holdsProfileTouchID: false, baseline: nil, platformFamily: nil)
+      keyProtections: [], holdsProfileTouchID: false, baseline: nil, platformFamily: nil)
     passkey.holdsPasskey = true
     passkey.isPasskeyDeviceBound = isDeviceBound
     account.passkeys.append(passkey)

@@ -5,8 +5,7 @@ extension EvaluationPolicy {
   public func diagnose(_ facts: DiagnosisFacts) -> LoginDiagnosis {
     if let binding = facts.binding, !binding.isActive {
       return LoginDiagnosis(
-        answer: .no,
-        obstacles: [LoginObstacle(factors: [], cause: .bindingRevoked, remedies: [.bindDevice])])
+        answer: .no, obstacles: [LoginObstacle(factors: [], cause: .bindingRevoked, remedies: [.bindDevice])])
     }
     return Diagnosing(policy: self, facts: facts).diagnosis()
   }
@@ -117,7 +116,7 @@ private struct Diagnosing {
     case .biometryNotEnrolled: [.enrolBiometry]
     case .platformNotServed: policy.factors.contains(.passkey) ? [.bindPasskey] : []
     case .keyNotDeviceBound: [.bindPasskey]
-    case .bindingRevoked, .platformDiffers, .noUsableFactor, .levelTooLow, .appNotProven: [.bindDevice]
+    case .bindingUnknown, .bindingRevoked, .platformDiffers, .noUsableFactor, .levelTooLow, .appNotProven: [.bindDevice]
     case .notSeen, .biometryNotAvailable: []
     }
   }
@@ -242,7 +241,7 @@ extension Conditions {
       // Setting it switches it on (R17).
       profile = profile.settingSecret(factor, at: now)
     case .switchedOff: profile.settings.setEnabled(true, for: factor == .deviceOwner ? .biometry : factor)
-    case .bindingRevoked, .notSeen, .domainStateUnknown, .domainStateRequired, .platformNotServed, .platformDiffers,
+    case .bindingUnknown, .bindingRevoked, .notSeen, .domainStateUnknown, .domainStateRequired, .platformNotServed, .platformDiffers,
       .noUsableFactor, .levelTooLow, .appNotProven, .keyNotDeviceBound:
       break
     }

@@ -41,6 +41,8 @@ public struct LoginObstacle: Sendable, Hashable {
 
   /// The raw value goes on the wire and does not change. A cause that a denial has, too, has the denial's reason.
   public enum Cause: String, Sendable, Hashable, CaseIterable {
+    /// In events alone: a diagnosis is about bindings that are there.
+    case bindingUnknown = "BINDING_UNKNOWN"
     case bindingRevoked = "BINDING_REVOKED"
     /// The device never reported its state, and the factor depends on it.
     case notSeen = "NOT_SEEN"

@@ -91,6 +91,7 @@ private struct EnglishDiagnosisWords: DiagnosisWords {
 
   func text(_ cause: LoginObstacle.Cause) -> String {
     switch cause {
+    case .bindingUnknown: "the application has no such binding"
     case .bindingRevoked: "the binding of this device is revoked"
     case .notSeen: "the device never reported its state, so it is unknown whether this serves"
     case .osTooOld: "the device's system is too old for this policy"
@@ -172,6 +173,7 @@ private struct SimplifiedChineseDiagnosisWords: DiagnosisWords {
 
   func text(_ cause: LoginObstacle.Cause) -> String {
     switch cause {
+    case .bindingUnknown: "该应用没有此绑定"
     case .bindingRevoked: "此设备的绑定已撤销"
     case .notSeen: "设备从未上报状态，无法判断此方式是否可用"
     case .osTooOld: "设备系统版本过低，不符合此策略"

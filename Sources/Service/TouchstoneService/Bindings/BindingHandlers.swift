@@ -137,7 +137,7 @@ extension TouchstoneService {
     try validator.finish()
     subject(.binding(bindingID), of: applicationID, evaluation: nil, for: exchange) {
       [self] subject throws(RequestError) in
-      if let binding = subject.binding { return try body(binding) }
+      if let binding = subject.binding { return try body(binding, subject.device) }
       let event = EventDraft.binding(
         .refused, applicationID: applicationID, profileID: "", deviceID: "", bindingID: bindingID,
         reason: RequestError.Reason.notFound, caller: exchange.caller, time: clock())
