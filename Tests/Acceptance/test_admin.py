@@ -139,14 +139,14 @@ def test_settings_are_shown_and_changed(server, caller, application, person):
 
 def test_a_locked_phone_is_explained_and_unlocked(server, caller, application, phone):
     profile_id = phone.binding.profile_id
-    possible = "Phone: A login can succeed now, by biometrics.\n"
-    assert done(server, "profile", "explain", application, profile_id) == possible
+    possible = r"Phone: A login can succeed now, by biometrics, if the device is as it reported at \S+ \S+ UTC\.\n"
+    assert re.fullmatch(possible, done(server, "profile", "explain", application, profile_id))
     caller.fail(phone, 5)
     (device,) = lines_of(done(server, "device", "show", application, profile_id))
     assert (device["DEVICE"], device["BIOMETRY"], device["FAILURES"]) == (phone.device_id, "LOCKED", "5")
     why = (
-        "Phone: No login can succeed now. Biometrics: locked by the service after too many wrong attempts. "
-        "What helps: support unlocks the device.\n"
+        "Phone: No login can succeed now. Biometrics: locked by the service, after wrong attempts or the device's own report "
+        "of a lock. What helps: an unlock of the device by support or setting the device up after the application's own login.\n"
     )
     assert done(server, "profile", "explain", application, profile_id) == why
     assert why in done(server, "profile", "show", application, profile_id)
@@ -171,9 +171,10 @@ def test_what_is_not_possible_is_said_of_each_factor(server, caller, application
     caller.set_settings(person, biometry_enabled=True, passcode_enabled=True)
     why = done(server, "profile", "explain", application, person)
     assert why.splitlines() == [
-        "Phone: A login can succeed now, by passcode. Biometrics: locked by the service after too many wrong attempts. "
-        "What helps: one login by passcode or support unlocks the device.",
-        "Without a device: A login can succeed now, by passcode.",
+        "Phone: A login can succeed now, by passcode. Biometrics: locked by the service, after wrong attempts or the device's own "
+        "report of a lock. What helps: one login by passcode on this device, an unlock of the device by support or setting the "
+        "device up after the application's own login.",
+        "On any device: A login can succeed now, by passcode.",
     ]
 
 
@@ -184,7 +185,7 @@ def test_what_changed_or_was_revoked_is_said_and_phones_of_one_name_are_told_apa
     phone.domain_state = b"a finger more"
     assert caller.login(phone).outcome == evaluation_pb2.OUTCOME_FACTOR_REQUIRED
     lines = done(server, "profile", "explain", application, person).splitlines()
-    assert [line for line in lines if "Phone (iPhone17,1, never used, …" in line and "by biometrics." in line]
+    assert [line for line in lines if "Phone (iPhone17,1, never used, …" in line and "by biometrics, if" in line]
     (changed,) = [line for line in lines if f"…{phone.binding.binding_id[-4:]})" in line]
     assert "No login can succeed now. Biometrics: the device's fingers or faces are not those that the service" in changed
     assert re.search(r"\(as it reported at 20\d\d-\d\d-\d\d \d\d:\d\d UTC\)\. What helps: the application's own login", changed)
@@ -217,13 +218,13 @@ def test_a_profile_without_a_device_is_explained(server, caller, application):
     person = new_profile_id()
     caller.set_secret(person, passcode("2468"))
     explained = done(server, "profile", "explain", application, person)
-    assert explained == "Without a device: A login can succeed now, by passcode.\n"
+    assert explained == "On any device: A login can succeed now, by passcode.\n"
 
 
 def test_a_policy_for_payments_is_explained_by_its_rules(server, application, phone):
     person = phone.binding.profile_id
     text = done(server, "profile", "explain", application, person, "--policy", "payment", "--rules")
-    assert text.startswith("Phone: A login can succeed now, by biometrics.\n")
+    assert text.startswith("Phone: A login can succeed now, by biometrics, if the device is as it reported at ")
     assert re.search(r"^R2 +yes +\S", text, re.MULTILINE)
     wrong = admin(server, "profile", "explain", application, person, "--policy", "nosuch")
     assert (wrong.returncode, "policy" in wrong.stderr) == (USAGE, True)

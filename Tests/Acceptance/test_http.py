@@ -2,7 +2,6 @@
 
 import contextlib
 import email.utils
-import http.client
 import json
 import math
 import re
@@ -15,7 +14,7 @@ import time
 import jwt
 import pytest
 
-from support import apache
+from support import apache, http2
 from support.caller import new_caller
 from support.certificates import Authority
 from support.configuration import BAD_CONFIGURATION
@@ -99,6 +98,21 @@ def test_an_issuer_that_is_a_url_says_where_the_keys_are(start, slash):
     assert document["jwks_uri"] == f"https://login.example.org/auth{KEYS}"
     assert answer.headers["cache-control"] == "public, max-age=300"
     assert request(server.urls[0], DISCOVERY, headers={"If-None-Match": answer.headers["etag"]}).status == 304
+
+
+def test_the_discovery_document_has_what_openid_connect_requires_and_its_endpoints_refuse(served):
+    """OpenID Connect Discovery 1.0 §3. A client that would send people there is told why it cannot."""
+    url = served.urls[0]
+    document = json.loads(request(url, DISCOVERY).body)
+    required = {"issuer", "authorization_endpoint", "token_endpoint", "jwks_uri", "response_types_supported"}
+    required |= {"subject_types_supported", "id_token_signing_alg_values_supported"}
+    assert required <= document.keys()
+    assert all(document.values())
+    path = document["authorization_endpoint"].removeprefix(url)
+    asked = request(url, path)
+    assert (asked.status, asked.text.split(":")[0]) == (400, "unsupported_response_type")
+    answer = request(url, document["token_endpoint"].removeprefix(url), "POST", body=b"grant_type=client_credentials")
+    assert (answer.status, json.loads(answer.body)["error"]) == (400, "unsupported_grant_type")
 
 
 def test_health_and_what_there_is_not(served):
@@ -318,32 +332,26 @@ def test_a_reload_takes_the_certificate_for_both_ports_or_for_none(installed):
 # Health that changes
 
 
-#: A client of gRPC that says no more, not even that it was asked to leave: the service waits a second for it.
-SILENT_CLIENT = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-
-
 def serving(server):
     return re.search(r"(?m)^touchstone_serving (\d)$", request(server.urls[0], "/metrics").text)[1]
 
 
 def test_readiness_goes_before_the_service_does(start):
     server = start(arguments=LOCAL, http=1)
-    with connected(f"http://{server.address}") as silent:
-        silent.sendall(SILENT_CLIENT)
-        assert silent.recv(1)
-        seen, shown = [], []
-        with contextlib.suppress(OSError, http.client.HTTPException):
-            while True:
-                seen.append(request(server.urls[0], "/readyz").status)
-                shown.append(serving(server))
-                if len(seen) == 1:
-                    server.process.send_signal(signal.SIGTERM)
-    assert set(seen) == {200, 503}
-    assert seen == sorted(seen)
-    # So does the metric.
-    assert set(shown) == {"1", "0"}
-    assert shown == sorted(shown, reverse=True)
-    assert server.process.wait(30) == 0
+    with http2.Client(server.address) as client:
+        # A call that has begun and not ended keeps the service there while it drains, until this client goes.
+        client.send_headers("/touchstone.v1.TokenService/GetSigningKeys")
+        client.send_headers("/touchstone.v1.TokenService/GetSigningKeys", ("grpc-timeout", "1m"))
+        client.answer()
+        assert (request(server.urls[0], "/readyz").status, serving(server)) == (200, "1")
+        server.process.send_signal(signal.SIGTERM)
+        server.next_error("not serving")
+        assert request(server.urls[0], "/readyz").status == 503
+        # So does the metric, whose page is made once a second.
+        deadline = time.monotonic() + SLACK_SECONDS
+        while serving(server) != "0":
+            assert time.monotonic() < deadline
+    server.ends_with(0)
 
 
 # What strangers may not do

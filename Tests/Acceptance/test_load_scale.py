@@ -87,6 +87,25 @@ def test_errors_are_counted_at_their_address(start, tmp_path):
     assert forwarder.address in page.read_text(encoding="utf-8")
 
 
+def test_an_address_that_was_away_is_named_with_its_time(start):
+    """As a replica's address is during a rolling restart."""
+    server = start(listen=["127.0.0.1:0"])
+    with _Forwarder(server.address) as forwarder:
+        load = start_and_await(
+            server, "--target", forwarder.address, "--json", "--scenario", "preflight", "--rate", 100, "--duration", "4s",
+            "--connections", 2,
+        )  # fmt: skip
+        forwarder.interrupt()
+        ended = end(load)
+    assert ended.returncode == MISSED
+    served, cut = ended.report["targets"]
+    assert served["away"] == []
+    assert len(cut["away"]) == 1, cut
+    assert 0 < cut["away"][0]["calls"] == cut["failed"] == ended.report["failed_by_status"]["UNAVAILABLE"]
+    # It served again before the end.
+    assert cut["away"][0]["start"] + cut["away"][0]["seconds"] < ended.report["seconds"]
+
+
 def _repeated(option, values):
     return [part for value in values for part in (option, value)]
 
@@ -98,6 +117,7 @@ class _Forwarder:
         host, port = address.rsplit(":", 1)
         self._to = (host, int(port))
         self._sockets = []
+        self._refusals = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._threads = futures.ThreadPoolExecutor(64)
         self.address = "127.0.0.1:{}".format(self._listener.getsockname()[1])
@@ -110,8 +130,17 @@ class _Forwarder:
         self.cut()
         self._threads.shutdown()
 
+    def interrupt(self):
+        """Ends the connections, and the next one: the client then waits before it connects again."""
+        self._refusals = 1
+        self._end(self._sockets)
+
     def cut(self):
-        for each in [self._listener, *self._sockets]:
+        self._end([self._listener, *self._sockets])
+
+    @staticmethod
+    def _end(sockets):
+        for each in list(sockets):
             try:
                 each.shutdown(socket.SHUT_RDWR)
             except OSError:
@@ -121,6 +150,10 @@ class _Forwarder:
     def _accept(self):
         while True:
             accepted, _ = self._listener.accept()
+            if self._refusals > 0:
+                self._refusals -= 1
+                accepted.close()
+                continue
             there = socket.create_connection(self._to)
             self._sockets += [accepted, there]
             self._threads.submit(_pass_on, accepted, there)

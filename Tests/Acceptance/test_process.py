@@ -131,9 +131,9 @@ def test_it_ends_while_clients_are_connected_and_idle(start):
     server.terminate()
 
 
-def test_a_second_signal_ends_it_at_once(tmp_path):
+def test_a_second_signal_ends_it_at_once(start):
     """Whatever calls are still running."""
-    server = Server(tmp_path / "data")
+    server = start()
     with http2.Client(server.address) as client:
         client.send_headers("/touchstone.v1.TokenService/GetSigningKeys")
         # Once this one is answered, the one before it has begun.
@@ -142,7 +142,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path):
         server.process.send_signal(signal.SIGTERM)
         server.next_error("not serving")
         server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(10) == 128 + signal.SIGTERM
+        server.ends_with(128 + signal.SIGTERM)
 
 
 def test_it_ends_under_load_without_dropping_a_call(start):

@@ -3,13 +3,16 @@ it stays one chain that verifies (R41)."""
 
 import contextlib
 import json
+import re
 import sqlite3
 import time
 
 import grpc
 import pytest
 
+from support.admin import admin
 from support.caller import new_caller
+from support.console import operators, signed_in
 from support.data_directory import database
 from support.errors import refused
 from support.phone import Phone
@@ -120,6 +123,24 @@ def test_who_follows_the_log_meets_no_gap_in_silence(start, archive):
     watch = administration_pb2.WatchEventsRequest(after_sequence=1)
     with refused(grpc.StatusCode.OUT_OF_RANGE, reason="EVENTS_ARCHIVED"):
         next(caller.administration.WatchEvents(watch))
+
+
+def test_readers_are_told_where_earlier_events_are(start, archive):
+    """The API, the console's pages and the terminal: a list that begins late would pass for a whole one."""
+    configuration = {"retention": {"events": "1s", "archive": str(archive)}, "operators": operators(anna="read")}
+    server = start(configuration=configuration, arguments=["--http", "127.0.0.1:0"], http=1)
+    anna = signed_in(server.urls[0], "anna")
+    caller, _, binding = use(server)
+    hint = "were archived: they are in the archive's files"
+    wait_until_archived(caller, KEPT)
+    page = caller.administration.ListEvents(administration_pb2.ListEventsRequest(page_size=1))
+    assert page.events[0].sequence == page.archived_through + 1 > 1
+    for shown in (anna.profile("shop", binding.profile_id), anna.open("/console/events")):
+        assert re.search(rf"Events up to \d+ {hint}", shown.text), shown.text
+    for arguments in (["profile", "events", "shop", binding.profile_id], ["events", "--last", "1"]):
+        listed = admin(server, *arguments)
+        assert listed.returncode == 0
+        assert re.fullmatch(rf"touchstone: events up to \d+ {hint} .*\n", listed.stderr), listed.stderr
 
 
 @of_sqlite

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -58,6 +59,45 @@ def test_everything_may_come_from_the_environment(start):
     caller, phone = new_caller(server, "shop"), Phone()
     caller.bind(phone)
     assert caller.login(phone, "mine").token
+
+
+def test_an_images_defaults_give_way_to_a_file_and_to_variables(tmp_path):
+    """The file, too, is one that the command line does not name."""
+    file = tmp_path / "touchstone.yaml"
+    image = {
+        "TOUCHSTONE_DEFAULT_CONFIG": str(file),
+        "TOUCHSTONE_DEFAULT_ISSUER": "image",
+        "TOUCHSTONE_DEFAULT_TOKEN_LIFETIME_SECONDS": "61",
+        "TOUCHSTONE_DEFAULT_SHARDS": "3",
+    }
+
+    def in_force(**variables):
+        printed = run("config", "print", "--json", environment=image | variables)
+        assert printed.returncode == 0, printed.stderr
+        settings = json.loads(printed.stdout)
+        return {name: settings[name]["value"] for name in ("issuer", "token_lifetime_seconds", "shards")}
+
+    assert in_force() == {"issuer": "image", "token_lifetime_seconds": 61, "shards": 3}
+    write(file, "issuer: file\ntoken_lifetime_seconds: 62\n")
+    assert in_force(TOUCHSTONE_TOKEN_LIFETIME_SECONDS="63") == {
+        "issuer": "file",
+        "token_lifetime_seconds": 63,
+        "shards": 3,
+    }
+
+
+def test_the_loss_of_a_default_file_is_a_refused_reload(start, tmp_path):
+    """A mount that fails must not take all callers' limits away. Without a file at the start, the log says so."""
+    file = write(tmp_path / "touchstone.yaml", "issuer: file\n")
+    environment = {"TOUCHSTONE_DEFAULT_CONFIG": str(file)}
+    server = start("with", environment=environment)
+    file.unlink()
+    server.process.send_signal(signal.SIGHUP)
+    assert str(file) in server.next_error("configuration refused, nothing changed")
+    assert issuer(server) == "file"
+    server = start("without", environment=environment)
+    assert f"there is no {file}: settings come from variables and flags" in server.errors
+    assert issuer(server) == "touchstone"
 
 
 def test_commands_read_the_variables_too(start):

@@ -19,7 +19,7 @@ import pytest
 from support.android import certificate_that_spells_its_curve_out
 from support.authenticators import Publisher
 from support.caller import new_caller, passcode
-from support.certificates import Authority
+from support.certificates import Authority, Certificate
 from support.configuration import BAD_CONFIGURATION, MARK, check_complaints
 from support.credentials import Key, caller_with
 from support.errors import refused
@@ -231,6 +231,35 @@ def test_a_forged_certificate_is_not_let_in_where_none_would_be(start, installed
     forged = Authority(tmp_path / "other").issue("client", uris=[SHOP])
     with refused(UNAVAILABLE):
         connected(server, installed, forged, installed.key).get_settings("alice")
+
+
+def test_a_missing_intermediate_is_a_warning(tmp_path):
+    """Of `check-config`: a service with a private root that its clients know is right without it."""
+    intermediate = Authority(tmp_path, "intermediate")
+    server = intermediate.issue_server()
+    complete = tmp_path / "complete.pem"
+    complete.write_bytes(server.pem + intermediate.pem)
+
+    def checked(certificate, key, **more):
+        tls = {"certificate": str(certificate), "key": str(key), **more}
+        callers = [{"name": "shop", "spiffe": "spiffe://example.org/shop", "applications": "*", "methods": "*"}]
+        if not more:
+            callers = [{"name": "shop", "keys": [Key().digest], "applications": "*", "methods": "*"}]
+        path = tmp_path / "touchstone.yaml"
+        path.write_text(json.dumps({"tls": tls, "callers": callers}))
+        ended = run("check-config", path)
+        assert ended.returncode == 0, ended.stderr
+        return [line for line in ended.stdout.splitlines() if "warning" in line]
+
+    (warning,) = checked(server.file, server.key_file)
+    assert f"warning: tls.certificate {server.file}: its issuer /CN=intermediate is neither in the file" in warning
+    assert warning.startswith(f"{tmp_path / 'touchstone.yaml'}:1:")
+    assert checked(complete, server.key_file) == []
+    assert checked(server.file, server.key_file, client_authorities=str(intermediate.file)) == []
+    alone = Certificate(tmp_path / "alone.pem", tmp_path / "alone.key")
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-noenc", "-subj", "/CN=alone", "-out", alone.file]
+    subprocess.run([*command, "-keyout", alone.key_file], check=True, capture_output=True)
+    assert checked(alone.file, alone.key_file) == []
 
 
 def test_plaintext_is_not_served_beside_tls_but_on_a_unix_socket(start, installed, tmp_path):

@@ -106,14 +106,14 @@ class Containers:
         options = [*_CONFINED, *_LIMITS, *volume, *mounts, *arguments]
         return podman("run", "--rm", *options, IMAGE, *image_arguments, check=False)
 
-    def start(self, installation, *, mounts=None, image_arguments=()):
+    def start(self, installation, *, arguments=(), mounts=None, image_arguments=()):
         """Starts the service, with the image's own command and its volume unless said otherwise, and waits until it serves."""
         name = f"{self._prefix}-{len(self._started)}"
         container = Container(name, installation)
         self._started.append(container)
         if mounts is None:
             mounts = ["--volume", f"{self.volume}:/var/lib/touchstone", *installation.mount]
-        podman("run", "--detach", "--name", name, *_CONFINED, *_LIMITS, *mounts, IMAGE, *image_arguments)
+        podman("run", "--detach", "--name", name, *_CONFINED, *_LIMITS, *mounts, *arguments, IMAGE, *image_arguments)
         container.wait_until_it_serves()
         return container
 

@@ -81,12 +81,19 @@ class Pod:
         """Runs it to its end: the completed process."""
         template = self.one(kind, name)["spec"]["template"]
         arguments = template["spec"]["containers"][0]["args"]
-        return self._containers.run(mounts=self.mounts(template), image_arguments=arguments)
+        return self._containers.run(self._user(template), mounts=self.mounts(template), image_arguments=arguments)
 
     def start(self):
         template = self.one("Deployment")["spec"]["template"]
         arguments = template["spec"]["containers"][0]["args"]
-        return self._containers.start(self, mounts=self.mounts(template), image_arguments=arguments)
+        return self._containers.start(
+            self, arguments=[self._user(template)], mounts=self.mounts(template), image_arguments=arguments
+        )
+
+    @staticmethod
+    def _user(template):
+        context = template["spec"]["securityContext"]
+        return f"--user={context['runAsUser']}:{context['runAsGroup']}"
 
     def close(self):
         shutil.rmtree(self.directory)

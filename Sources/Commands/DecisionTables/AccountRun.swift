@@ -200,7 +200,7 @@ extension Standing {
 extension DecisionRow {
   /// The ladder of a secret that is tried outside of evaluations: the strictest of all policies, with the row's policy
   /// as the row has it.
-  fileprivate func ladder(for factor: Factor) -> Ladder {
+  func ladder(for factor: Factor) -> Ladder {
     let others = policies.filter { !Identifier.areEqual($0.name, policy.name) }
     return .strictest(of: others + [policy], for: factor)
   }

@@ -124,10 +124,8 @@ extension DecisionRow {
   func diagnosisFacts(_ standing: Standing) -> DiagnosisFacts {
     let binding = standing.account.binding.flatMap { $0.scope == .device ? $0 : nil }
     let report: DiagnosisFacts.Report? =
-      if binding == nil || standing.report == .none {
+      if binding == nil || binding?.holdsPasskey == true || standing.report == .none {
         nil
-      } else if binding?.holdsPasskey == true {
-        .present(posture)
       } else {
         .last(
           posture,
@@ -135,8 +133,9 @@ extension DecisionRow {
           at: standing.now)
       }
     return DiagnosisFacts(
-      binding: binding, report: report, device: standing.device, profile: standing.account.profile,
-      passkeys: standing.account.passkeys, now: standing.now)
+      binding: binding, holdsAppAttestKey: standing.account.holdsAppAttestKey, report: report,
+      device: standing.device, profile: standing.account.profile, passkeys: standing.account.passkeys,
+      passcodeLadder: ladder(for: .passcode), gestureLadder: ladder(for: .gesture), now: standing.now)
   }
 
   /// If no binding exists, an attempt is one of a profile without a device.

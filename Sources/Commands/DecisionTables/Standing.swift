@@ -11,6 +11,8 @@ struct Standing {
     var profile = ProfileStanding.none
     /// The counts of attempts at an old secret that is not set: by passcode or gesture.
     var countsOfName: [Factor: SecretStanding] = [:]
+    /// The binding's app can vouch for attempts (R43).
+    var holdsAppAttestKey = false
     /// Passkeys beside the binding.
     var passkeys: [BindingStanding] = []
 

@@ -13,8 +13,8 @@ enum StandingWords {
     "then", "failures 4", "locked", "not locked", "no binding", "profile alone", "bearer", "bearer found", "active",
     "revoked",
     "keys biometry_current_set + device_passcode", "level tee", "level device_passcode tee", "app listed", "no keys",
-    "profile_touch_id", "passkey", "passkey device_bound", "passkeys served", "other passkey",
-    "other passkey device_bound", "never seen", "verdict unknown", "baseline A", "baseline A 9",
+    "profile_touch_id", "passkey", "passkey device_bound", "passkeys served", "app attest key",
+    "other passkey", "other passkey device_bound", "never seen", "verdict unknown", "baseline A", "baseline A 9",
     "bound_on android",
     "no baseline", "new evaluation", "evaluation failures 2", "evaluation device_owner_failures 2", "finished",
     "biometry off", "biometry on", "prefers gesture", "prefers nothing", "account #2", "device #2", "evaluation #2",
@@ -100,6 +100,7 @@ enum StandingWords {
       }
     case ["other", "passkey"]: { standing, _ in standing.addPasskey(isDeviceBound: false) }
     case ["other", "passkey", "device_bound"]: { standing, _ in standing.addPasskey(isDeviceBound: true) }
+    case ["app", "attest", "key"]: { standing, _ in standing.account.holdsAppAttestKey = true }
     case ["never", "seen"]: { standing, _ in standing.report = .none }
     case ["verdict", "unknown"]: { standing, _ in standing.report = .withoutVerdict }
     case ["passkey", "device_bound"]: { standing, _ in standing.account.binding?.isPasskeyDeviceBound = true }

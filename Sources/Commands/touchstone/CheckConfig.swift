@@ -26,8 +26,8 @@ struct CheckConfig: ParsableCommand {
   }
 
   static func check(_ configuration: ProcessConfiguration, named name: String) throws(Failure) {
-    try configuration.checkReferredFiles()
-    for warning in configuration.warnings { printLine(warning) }
+    let found = try configuration.checkReferredFiles()
+    for warning in configuration.warnings + found { printLine(warning) }
     printLine("\(name): ok")
     if case .server(let kind, let place) = configuration.store { printLine("store \(kind.name) \(place)") }
     for line in PolicySheet.list(configuration.service.policies) { printLine(line) }

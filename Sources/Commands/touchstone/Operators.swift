@@ -14,7 +14,7 @@ struct Operators: ParsableCommand {
       abstract: "Hash an operator's password for the configuration.",
       discussion: """
         Reads the password from the terminal, twice and without showing it; otherwise one line from stdin. Prints the hash for \
-        `operators:` in the configuration (Argon2id). The password has 12 to 128 bytes and is stored nowhere.
+        `operators:` in the configuration (Argon2id), in the quotes that it needs because of its commas. The password has 12 to 128 bytes and is stored nowhere.
         """)
 
     /// Four words, or random characters: guesses are slow, and there are five before a lock.
@@ -22,7 +22,7 @@ struct Operators: ParsableCommand {
 
     func run() throws {
       do throws(Failure) {
-        printLine(try Self.hash())
+        printLine("\"\(try Self.hash())\"")
       } catch {
         fail(error)
       }

@@ -49,6 +49,9 @@ struct Serve: ParsableCommand {
       let configuration = try effectiveConfiguration()
       let log = LogOutput(configuration.log)
       let logger = log.logger
+      if settings.config == nil, let file = sources.missingDefaultFile {
+        logger.notice("there is no \(file): settings come from variables and flags alone, until the next start")
+      }
       let service: RunningService
       do throws(Failure) {
         service = try RunningService.start(

@@ -105,10 +105,11 @@ public struct FileProtection: Sendable, Hashable {
     let isDirectory = mode & S_IFMT == S_IFDIR
     if isOnReadOnlyFileSystem, isDirectory { return nil }
     guard isOnReadOnlyFileSystem || owner == user.id || owner == 0 else {
-      // Giving the file to root would take it from a service that runs as its owner.
+      // Giving the file to root would take it from a service that runs as its owner. A process in a container cannot give files away.
       let mending =
         user.id == 0
-        ? "run this command as that user: `\(commandPrefix(asUser: owner)) …`" : "run `chown \(user.id) \(path)`"
+        ? "run this command as that user: `\(commandPrefix(asUser: owner)) …`"
+        : "run the service as user \(owner), or `chown \(user.id) \(path)` as root"
       return "user \(owner) owns it and can change it: \(mending)"
     }
     // A link's own mode means nothing.
@@ -119,9 +120,19 @@ public struct FileProtection: Sendable, Hashable {
       return mode & S_IWGRP != 0 ? accessControlList.violation(path) : nil
     }
     let octal = String(mode & 0o7777, radix: 8)
-    let mending =
-      isOnReadOnlyFileSystem
-      ? "mount it with mode 0644 or less" : "run `chmod \(isGiven ? "o-w" : "go-w") \(path)`"
+    var mending = "run `chmod \(isGiven ? "o-w" : "go-w") \(path)`"
+    if isOnReadOnlyFileSystem {
+      mending = "mount it with mode 0644 or less"
+    } else if isDirectory, mode & S_ISVTX != 0, owner != user.id {
+      // Others need it as it is, such as /tmp.
+      mending = "use a directory of the service's own inside of it"
+    } else if owner == 0, user.id != 0 {
+      mending += " as root"
+      // It may be an orchestrator's volume, which no process in the container can change.
+      if isDirectory, use != .reads {
+        mending += ", or mount a volume that only root and the service's group can change"
+      }
+    }
     return "mode 0\(octal) lets other users change it: \(mending)"
   }
 }

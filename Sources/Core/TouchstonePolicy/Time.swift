@@ -29,6 +29,9 @@ public struct UnixTime: Sendable, Hashable, Comparable {
   /// 0001-01-01T00:00:00Z to 9999-12-31T23:59:59Z, as in google/protobuf/timestamp.proto.
   private static let timestampSeconds: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
 
+  /// Whether a protobuf Timestamp can have it.
+  public var isTimestamp: Bool { Self.timestampSeconds.contains(seconds) }
+
   /// Whole seconds, rounded down: the unit of JWT's NumericDate.
   public var seconds: Int64 {
     microseconds >= 0 ? microseconds / 1_000_000 : (microseconds - 999_999) / 1_000_000

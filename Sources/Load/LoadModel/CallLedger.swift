@@ -29,6 +29,10 @@ package struct CallLedger: Sendable {
   package private(set) var failures: [String: Int] = [:]
   /// For each target, the calls of the measured part that were sent.
   package private(set) var targets: [CallCounts]
+  /// For each target, the times in which all calls that ended there were UNAVAILABLE, as while it restarts.
+  package private(set) var absences: [[Absence]]
+  /// The last time of each target, which another such call lengthens.
+  private var openAbsences: [Absence?]
   /// Why calls were wrong.
   package private(set) var faults: [String: Int] = [:]
   /// The calls of the measured part by flow; empty if there is one flow only.
@@ -59,6 +63,8 @@ package struct CallLedger: Sendable {
     self.span = span
     self.callers = callers
     self.targets = Array(repeating: CallCounts(), count: targets)
+    absences = Array(repeating: [], count: targets)
+    openAbsences = Array(repeating: nil, count: targets)
     self.flows = flows.count > 1 ? flows.map { FlowBooks(name: $0) } : []
     windowWidth = LoadWindow.width(for: span)
     windows = Array(repeating: LoadWindow(), count: max(1, span.bin(of: windowWidth, roundedUp: true)))
@@ -89,6 +95,7 @@ package struct CallLedger: Sendable {
     if call.due >= .zero {
       targets[call.target].due += 1
       targets[call.target].count(outcome)
+      noteAbsence(of: call.target, outcome, now)
       switch outcome {
       case .failed(let status): failures[status, default: 0] += 1
       case .wrong(let reason): faults[reason, default: 0] += 1
@@ -142,6 +149,7 @@ package struct CallLedger: Sendable {
   package mutating func close(now: Duration) {
     if let quietSince { noteStall(from: quietSince, to: now) }
     quietSince = nil
+    for target in targets.indices { endAbsence(of: target, at: nil) }
     for call in inFlight.compactMap(\.self) {
       bookAge(of: call, now) { $0.unfinished += 1 }
       guard call.due >= .zero else { continue }
@@ -158,7 +166,10 @@ package struct CallLedger: Sendable {
   package mutating func add(_ other: CallLedger) {
     precondition(windows.count == other.windows.count && targets.count == other.targets.count)
     for index in windows.indices { windows[index].add(other.windows[index]) }
-    for index in targets.indices { targets[index].add(other.targets[index]) }
+    for index in targets.indices {
+      targets[index].add(other.targets[index])
+      absences[index] += other.absences[index]
+    }
     warmUp.add(other.warmUp)
     failures.merge(other.failures, uniquingKeysWith: +)
     faults.merge(other.faults, uniquingKeysWith: +)
@@ -235,6 +246,21 @@ package struct CallLedger: Sendable {
     if !flows.isEmpty { flows[call.flow].latencies.record(latency) }
   }
 
+  private mutating func noteAbsence(of target: Int, _ outcome: CallOutcome, _ now: Duration) {
+    guard outcome == .failed(status: Absence.status) else { return endAbsence(of: target, at: now) }
+    var absence = openAbsences[target] ?? Absence(start: now, end: now, calls: 0)
+    absence.end = now
+    absence.calls += 1
+    openAbsences[target] = absence
+  }
+
+  /// - Parameter now: when a call ended otherwise there; `nil`: none did.
+  private mutating func endAbsence(of target: Int, at now: Duration?) {
+    guard var absence = openAbsences[target].take() else { return }
+    if let now { absence.end = now }
+    if absence.end - absence.start > Stall.threshold { absences[target].append(absence) }
+  }
+
   private mutating func noteAnswer(_ now: Duration) {
     if let quietSince { noteStall(from: quietSince, to: now) }
     quietSince = outstanding > 0 ? now : nil
@@ -284,6 +310,17 @@ package struct FlowBooks: Sendable {
     counts.add(other.counts)
     latencies.add(other.latencies)
   }
+}
+
+/// A time in which a target refused all calls, from the end of the first one to the next that ended otherwise. A shorter one than
+/// `Stall.threshold` is not listed: its calls may have been refused one by one.
+package struct Absence: Hashable, Sendable {
+  package var start: Duration
+  package var end: Duration
+  /// Those that it refused.
+  package var calls: Int
+
+  fileprivate static let status = "UNAVAILABLE"
 }
 
 /// A time without any answer while calls were outstanding.

@@ -37,6 +37,7 @@ public final class TouchstoneService: Sendable {
   let reflection: Reflection?
   let monotonicClock: @Sendable () -> MonotonicTime
   let eventThrottle = Mutex(EventThrottle())
+  let sharedDevices = Mutex(SharedDevices())
   let meters: ServiceMeters
   /// `nil`: no call is traced.
   let tracer: CallTracer?

@@ -17,7 +17,8 @@ def password_hash(password=PASSWORD):
     if password not in _hashes:
         made = run("operators", "hash", stdin=password + "\n")
         assert made.returncode == 0, made.stderr
-        _hashes[password] = made.stdout.strip()
+        # Without the quotes that it has for YAML.
+        _hashes[password] = made.stdout.strip().strip('"')
     return _hashes[password]
 
 

@@ -70,6 +70,7 @@ class Server:
             env={**os.environ, **(environment or {})},
         )
         self._channels = []
+        self._expected_codes = {0, -signal.SIGKILL}
         self._errors = _Reader(self.process.stderr)
         self._output = _Reader(self.process.stdout)
         self.addresses = [self._announced_address() for _ in listen]
@@ -161,6 +162,11 @@ class Server:
         assert self._output.next_line(STOP_SECONDS) is None
         self._close_channels()
 
+    def ends_with(self, code):
+        """It ends by itself, with this exit code, which `close` then takes for right."""
+        assert self.process.wait(STOP_SECONDS) == code, self.errors
+        self._expected_codes.add(code)
+
     def kill(self):
         """SIGKILL: as a power failure, as far as a process can tell."""
         self.process.kill()
@@ -171,7 +177,7 @@ class Server:
         """Whatever a test left: an end without a crash."""
         if self.process.poll() is None:
             self.terminate()
-        assert self.process.returncode in (0, -signal.SIGKILL), self.errors
+        assert self.process.returncode in self._expected_codes, self.errors
         self._close_channels()
 
     def _close_channels(self):

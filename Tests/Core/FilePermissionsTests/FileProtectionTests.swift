@@ -51,11 +51,14 @@ import Testing
     Case("by its group", file(0o664), "mode 0664 lets other users change it: run `chmod go-w /x`"),
     Case(
       "by the service's group", file(0o664, of: 0, group: 2_000),
-      "mode 0664 lets other users change it: run `chmod go-w /x`"),
-    Case("root's, by all", file(0o646, of: 0), "mode 0646 lets other users change it: run `chmod go-w /x`"),
-    Case("a stranger's", file(0o600, of: stranger), "user 1000 owns it and can change it: run `chown 10001 /x`"),
+      "mode 0664 lets other users change it: run `chmod go-w /x` as root"),
+    Case("root's, by all", file(0o646, of: 0), "mode 0646 lets other users change it: run `chmod go-w /x` as root"),
     Case(
-      "a stranger's, read-only", file(0o444, of: stranger), "user 1000 owns it and can change it: run `chown 10001 /x`"),
+      "a stranger's", file(0o600, of: stranger),
+      "user 1000 owns it and can change it: run the service as user 1000, or `chown 10001 /x` as root"),
+    Case(
+      "a stranger's, read-only", file(0o444, of: stranger),
+      "user 1000 owns it and can change it: run the service as user 1000, or `chown 10001 /x` as root"),
     Case("mounted", file(0o644, of: stranger, readOnly: true), nil),
     Case(
       "mounted, writable by all", file(0o666, of: 0, readOnly: true),
@@ -63,28 +66,33 @@ import Testing
 
     Case("a directory", directory(0o755), .writes, nil),
     Case("for all", directory(0o777), .writes, "mode 0777 lets other users change it: run `chmod go-w /x`"),
-    Case("sticky", directory(0o1777, of: 0), .writes, "mode 01777 lets other users change it: run `chmod go-w /x`"),
+    Case(
+      "sticky", directory(0o1777, of: 0), .writes,
+      "mode 01777 lets other users change it: use a directory of the service's own inside of it"),
     Case("for its group", directory(0o770), .writes, "mode 0770 lets other users change it: run `chmod go-w /x`"),
     Case("given by root", directory(0o2775, of: 0, group: 2_000), .writes, nil),
     Case(
       "given to another group", directory(0o2775, of: 0, group: 3_000), .writes,
-      "mode 02775 lets other users change it: run `chmod go-w /x`"),
+      "mode 02775 lets other users change it: run `chmod go-w /x` as root, "
+        + "or mount a volume that only root and the service's group can change"),
     Case(
       "given, and to all", directory(0o2777, of: 0, group: 2_000), .writes,
-      "mode 02777 lets other users change it: run `chmod o-w /x`"),
+      "mode 02777 lets other users change it: run `chmod o-w /x` as root, "
+        + "or mount a volume that only root and the service's group can change"),
     Case(
       "given to read from", directory(0o2775, of: 0, group: 2_000),
-      "mode 02775 lets other users change it: run `chmod go-w /x`"),
+      "mode 02775 lets other users change it: run `chmod go-w /x` as root"),
     Case(
       "a stranger's directory", directory(0o700, of: stranger), .writes,
-      "user 1000 owns it and can change it: run `chown 10001 /x`"),
+      "user 1000 owns it and can change it: run the service as user 1000, or `chown 10001 /x` as root"),
     Case("a ConfigMap's directory", directory(0o777, of: 0, readOnly: true), nil),
 
     Case("on the way", directory(0o755, of: 0), .passes, nil),
     Case("on the way, sticky", directory(0o1777, of: 0), .passes, nil),
     Case(
       "on the way, for all", directory(0o777, of: 0), .passes,
-      "mode 0777 lets other users change it: run `chmod go-w /x`"),
+      "mode 0777 lets other users change it: run `chmod go-w /x` as root, "
+        + "or mount a volume that only root and the service's group can change"),
     Case(
       "on the way, for its group", directory(0o775), .passes,
       "mode 0775 lets other users change it: run `chmod go-w /x`"),
@@ -95,7 +103,7 @@ import Testing
     Case("on the way, given by root", directory(0o2775, of: 0, group: 2_000), .passes, nil),
     Case(
       "on the way, a stranger's", directory(0o1777, of: stranger), .passes,
-      "user 1000 owns it and can change it: run `chown 10001 /x`"),
+      "user 1000 owns it and can change it: run the service as user 1000, or `chown 10001 /x` as root"),
     Case("on the way, read-only", directory(0o777, of: stranger, readOnly: true), .passes, nil),
 
     Case(

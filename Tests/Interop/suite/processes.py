@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -55,13 +56,19 @@ def free_port():
     return free_ports(1)[0]
 
 
+#: The first port that the kernel gives to clients by itself.
+CLIENTS_PORTS = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+#: Well above the ports of services.
+FIRST_PORT = 10_000
+
+
 def free_ports(count):
-    """One after the other."""
+    """One after the other. No client gets one of them before the server has it, because the kernel gives clients others."""
+    assert CLIENTS_PORTS - FIRST_PORT > 1_000, f"too few ports are below those of clients, which begin at {CLIENTS_PORTS}"
     while True:
-        with contextlib.ExitStack() as stack, contextlib.suppress(OSError, OverflowError):
-            probe = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-            first = probe.getsockname()[1]
-            for port in range(first + 1, first + count):
+        first = random.randrange(FIRST_PORT, CLIENTS_PORTS - count)
+        with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
+            for port in range(first, first + count):
                 stack.enter_context(socket.create_server(("127.0.0.1", port)))
             return range(first, first + count)
 

@@ -55,6 +55,34 @@ struct CallLedgerTests {
     #expect(ledger.callsWithoutCaller == 2)
   }
 
+  @Test("A target is away from its first UNAVAILABLE call to the next that ends otherwise, unless that is brief")
+  func absences() throws {
+    // Of two targets, which take turns, the second one's calls end so, at times in milliseconds.
+    let ends: [(Int, CallOutcome)] = [
+      (100, .succeeded), (200, .failed(status: "UNAVAILABLE")), (250, .succeeded),
+      (300, .failed(status: "UNAVAILABLE")),
+      (500, .failed(status: "UNAVAILABLE")), (700, .wrong("login: no token")), (800, .failed(status: "UNAVAILABLE")),
+      (950, .failed(status: "UNAVAILABLE")),
+    ]
+    var ledger = CallLedger(span: .seconds(1), callers: 2, targets: 2)
+    for (end, outcome) in ends {
+      let first = try Self.send(.milliseconds(end - 1), &ledger)
+      let second = try Self.send(.milliseconds(end - 1), &ledger)
+      _ = ledger.callEnded(first, .succeeded, now: .milliseconds(end))
+      _ = ledger.callEnded(second, outcome, now: .milliseconds(end))
+    }
+    ledger.close(now: .seconds(2))
+    #expect(ledger.absences[0].isEmpty)
+    #expect(
+      ledger.absences[1].map { [$0.start, $0.end] } == [
+        [.milliseconds(300), .milliseconds(700)], [.milliseconds(800), .milliseconds(950)],
+      ])
+    #expect(ledger.absences[1].map(\.calls) == [2, 2])
+    let report = LoadReport(ledger)
+    #expect(report.text.contains("127.0.0.1:7444 was away for 0.40 s from second 0.30 on: 2 calls UNAVAILABLE"))
+    #expect(report.html.contains("calls UNAVAILABLE"))
+  }
+
   @Test("A call that the client never came to send is unsent, as late as it is old, and the client was late")
   func missed() {
     var ledger = CallLedger(span: .seconds(1), callers: 1)

@@ -54,6 +54,26 @@ struct JoinTests {
     #expect(joined.startedAt + joined.seconds == runs.map { $0.startedAt + $0.seconds }.max())
   }
 
+  @Test("Times in which an address was away keep their time, and those that overlap are one with all calls")
+  func absences() throws {
+    func run(away: ClosedRange<Int>, startedAt: Double) throws -> LoadReport {
+      var ledger = CallLedger(span: .seconds(3), callers: 1)
+      for milliseconds in [away.lowerBound, away.upperBound] {
+        let due = Duration.milliseconds(milliseconds)
+        let sent = ledger.callIsDue(due, now: due)
+        let call = try #require(sent)
+        _ = ledger.callEnded(call, .failed(status: "UNAVAILABLE"), now: due)
+      }
+      ledger.close(now: .seconds(3))
+      return LoadReport(ledger, startedAt: startedAt)
+    }
+    let runs = try [run(away: 1_000...2_000, startedAt: 100), run(away: 1_000...2_500, startedAt: 100.5)]
+    let away = try #require(try LoadReport(joining: runs).targets.first?.away)
+    #expect(away.map { [$0.start, $0.seconds] } == [[1, 2]] && away.map(\.calls) == [4])
+    let later = try [run(away: 0...200, startedAt: 100), run(away: 1_000...1_200, startedAt: 101)]
+    #expect(try LoadReport(joining: later).targets.first?.away?.map(\.start) == [0, 2])
+  }
+
   @Test("Stalls keep their time, and those that overlap are one")
   func stalls() throws {
     let ledger = { (stall: ClosedRange<Duration>) in

@@ -54,7 +54,7 @@ struct HTMLTests {
       answer: V1.BeginEvaluationResponse(denial: V1.Denial(reason: evil, detail: evil)),
       trace: [V1.RuleTrace(rule: evil, passed: false, detail: evil)])
     denied.diagnosis = diagnosis
-    let list = EventList(events: [event], searched: 1...1, hasEarlier: true)
+    let list = EventList(events: [event], searched: 1...1, hasEarlier: true, archivedThrough: 0)
     let reader = Reader(
       language: language, path: "/console?\(evil)",
       signedIn: Reader.SignedIn(name: evil, role: .admin, formToken: evil, applications: [evil]))

@@ -34,6 +34,11 @@ struct EventLog {
     var request = V1.ListEventsRequest(filter: filter, afterSequence: sequence, pageSize: Self.pageSize)
     repeat {
       let page = try await session.call(session.client.listEvents, request)
+      if sequence == 0, request.pageToken.isEmpty, page.archivedThrough > 0 {
+        printError(
+          "touchstone: events up to \(page.archivedThrough) were archived: they are in the archive's files (events-…-….jsonl)"
+        )
+      }
       try body(page.events)
       request.pageToken = page.nextPageToken
     } while !request.pageToken.isEmpty

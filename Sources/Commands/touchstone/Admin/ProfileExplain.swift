@@ -11,8 +11,8 @@ extension AdminProfile {
     static let configuration = CommandConfiguration(
       abstract: "Say why a login fails now, or by which ways it can succeed.",
       discussion: """
-        One line for each active binding, by the device's last report about itself, and one for a login without a device if that \
-        says more. What the service does not know is called unknown. With --json: a LoginDiagnosis in each line, also of revoked \
+        One line for each active binding, by the device's last report about itself, and one for a login on any device if \
+        that says more. What the service does not know is called unknown. With --json: a LoginDiagnosis in each line, also of revoked \
         bindings; with --rules, too: an ExplainEvaluationResponse. Exits with 0 if the service answered, whatever it says.
         """)
 
@@ -51,9 +51,13 @@ extension AdminProfile {
     private func printRules(_ report: LoginReport, _ session: AdminSession) async throws(AdminFailure) {
       for entry in report.entries {
         let bindingID = entry.diagnosis.bindingID
-        var begin = V1.BeginEvaluationRequest(
-          applicationID: profile.applicationID, policy: policy, bindingID: bindingID)
-        if bindingID.isEmpty { (begin.profileID, begin.posture) = (profile.profileID, Self.soundPhone) }
+        guard entry.isSeen else {
+          if !session.isJSON { printLine("\n\(entry.name(shown: shown)): never seen, so no rule can be shown") }
+          continue
+        }
+        let begin = V1.BeginEvaluationRequest(
+          applicationID: profile.applicationID, policy: policy, bindingID: bindingID,
+          profileID: bindingID.isEmpty ? profile.profileID : "")
         let explained = try await session.call(
           session.client.explainEvaluation, V1.ExplainEvaluationRequest(begin: begin))
         if session.isJSON {
@@ -67,10 +71,5 @@ extension AdminProfile {
             explained.trace.map { [shown($0.rule), $0.passed.yesOrNo, printable($0.detail)] }))
       }
     }
-
-    /// A login without a device is on any device: nothing of it stands in the way.
-    private static let soundPhone = V1.DevicePosture(
-      platform: "ios", osVersion: "26.0", biometryType: .touchID, biometryAvailable: true, biometryEnrolled: true,
-      passcodeSet: true, domainState: [UInt8](repeating: 0, count: 32))
   }
 }

@@ -253,8 +253,8 @@ extension V1 {
 
     /// Returns the answer that the rules give, the rules behind it, and a diagnosis, without opening an evaluation. Tells operators
     /// the truth: an unknown binding or profile is NOT_FOUND, and for a revoked binding the answer is a denial with the reason
-    /// BINDING_REVOKED. If begin.posture is absent and begin.binding_id is given, the service uses the binding's posture last seen,
-    /// and the verdict about the domain state that came with it; the trace says so. begin.localized_reason and begin.transaction may
+    /// BINDING_REVOKED. If begin.posture is absent, the service uses the binding's posture last seen and the verdict about the domain
+    /// state that came with it, and for a profile any device; the trace says so. begin.localized_reason and begin.transaction may
     /// be absent, because no person is shown a prompt.
     /// INVALID_ARGUMENT: begin (absent), at, and BeginEvaluation's fields with the prefix "begin.". NOT_FOUND: the binding or
     /// profile is unknown; or begin.posture is absent, and the binding's device was never seen.

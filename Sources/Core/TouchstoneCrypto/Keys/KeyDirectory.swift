@@ -8,11 +8,29 @@ struct KeyDirectory: ~Copyable {
 
   /// An existing directory.
   static func open(_ path: String) throws(KeyRingError) -> KeyDirectory {
+    try requireKeys(at: path)
     let directory = try SecretDirectory.open(path)
     return KeyDirectory(
       sealing: try directory.subdirectory(KeyKind.sealing.rawValue),
       signing: try directory.subdirectory(KeyKind.signing.rawValue), of: directory)
   }
+
+  /// Names a directory without any keys as such, before its permissions are checked: to close a stranger's directory, or to restore
+  /// keys to it, would be the wrong advice. What cannot be listed is reported when it is opened.
+  private static func requireKeys(at path: String) throws(KeyRingError) {
+    guard let names = SecretDirectory.fileNames(at: path) else { return }
+    let own = KeyKind.allCases.map(\.rawValue) + [KeyMaterial.pepperName]
+    guard !names.contains(where: own.contains) else { return }
+    let isOfData = names.contains(keysOfDataDirectory)
+    throw KeyRingError(
+      code: .missing, path: path,
+      reason: isOfData
+        ? "holds no keys; is it the data directory? Its keys are in \(path)/\(keysOfDataDirectory)"
+        : "holds no keys: name the directory that `touchstone keys new` made, or restore them from a backup")
+  }
+
+  /// The name of a service's keys in its data directory.
+  private static let keysOfDataDirectory = "keys"
 
   static func openOrCreate(_ path: String) throws(KeyRingError) -> KeyDirectory {
     let directory = try SecretDirectory.openOrCreate(path)

@@ -80,7 +80,16 @@ struct SecretDirectory: ~Copyable {
 
   func fileNames() throws(KeyRingError) -> [String] {
     // A separate descriptor: closedir closes it, and it has its own position.
-    let listed = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    try Self.fileNames(openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), path)
+  }
+
+  /// Lists a directory that nothing was checked of; `nil`: it cannot be listed.
+  static func fileNames(at path: String) -> [String]? {
+    try? fileNames(Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), path)
+  }
+
+  /// - Parameter listed: an open directory, which it closes.
+  private static func fileNames(_ listed: CInt, _ path: String) throws(KeyRingError) -> [String] {
     guard listed >= 0, let stream = fdopendir(listed) else { throw .system("opendir", errno, path: path) }
     defer { closedir(stream) }
     var names: [String] = []

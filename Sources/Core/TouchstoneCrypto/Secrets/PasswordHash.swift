@@ -114,10 +114,13 @@ extension PasswordHash {
     self.init(parameters, salt: salt, tag: tag)
   }
 
+  /// The begin of each text.
+  public static let prefix = "$argon2id$"
+
   /// The text for a configuration. It is no secret as a password is, and yet lets its reader guess at one.
   public var text: String {
     let (memory, passes, lanes) = (parameters.memoryKibibytes, parameters.passes, parameters.lanes)
-    return "$argon2id$v=19$m=\(memory),t=\(passes),p=\(lanes)$\(Self.base64(salt))$\(Self.base64(tag.value))"
+    return "\(Self.prefix)v=19$m=\(memory),t=\(passes),p=\(lanes)$\(Self.base64(salt))$\(Self.base64(tag.value))"
   }
 
   private static func numbers(_ text: Substring) -> (memory: UInt32, passes: UInt32, lanes: UInt32)? {

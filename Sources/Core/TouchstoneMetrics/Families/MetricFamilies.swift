@@ -11,7 +11,7 @@ package enum MetricFamilies {
   package static let evaluations: [MetricFamily] = [
     .evaluations, .attempts, .evaluationDenials, .contextRefusals, .lockouts, .domainStateVerdicts,
   ]
-  package static let bindings: [MetricFamily] = [.bindingsCreated, .bindingsRevoked]
+  package static let bindings: [MetricFamily] = [.bindingsCreated, .bindingsRevoked, .sharedDevices]
   package static let refusals: [MetricFamily] = [.refusals, .callerRefusals]
   package static let tokens: [MetricFamily] = [.tokenIntrospections, .tokenConsumptions]
   package static let secrets: [MetricFamily] = [.oldSecretChecks, .secretChecks, .secretHashDuration]
@@ -85,6 +85,9 @@ extension MetricFamily {
   package static let bindingsRevoked = MetricFamily(
     "touchstone_bindings_revoked_total", .counter, labels: ["cause"],
     help: "Bindings revoked: requested by a caller, or replaced by a new one of the device.")
+  package static let sharedDevices = MetricFamily(
+    "touchstone_shared_devices_total", .counter,
+    help: "Device ids that this process saw bound to more than 8 profiles of an application within 30 days.")
 
   package static let refusals = MetricFamily(
     "touchstone_refusals_total", .counter, labels: ["reason"],

@@ -238,7 +238,7 @@ struct AttemptRules {
     _ outcome: Outcome, _ code: LAErrorCode?, by factor: Factor, _ cause: AttemptCause?, _ after: Conditions
   ) -> AttemptDecision {
     let secret = after.profile.secret(for: factor)
-    return AttemptDecision(
+    var decision = AttemptDecision(
       outcome: outcome, laError: code,
       nextFactors: after.evaluation.isFinished ? [] : after.usableFactors,
       attemptsLeft: after.attemptsLeft(with: factor),
@@ -247,6 +247,9 @@ struct AttemptRules {
       device: after.device == before.device ? nil : after.device,
       evaluation: after.evaluation == before.evaluation ? nil : after.evaluation,
       secret: secret == before.profile.secret(for: factor) ? nil : secret, cause: cause)
+    decision.nextFailureDisables =
+      factor.isSecret && policy.ladder.effect(ofFailure: secret.failures + 1) == .disable
+    return decision
   }
 
   private var lockoutCode: LAErrorCode {

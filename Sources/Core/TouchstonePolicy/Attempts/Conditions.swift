@@ -5,7 +5,7 @@ struct Conditions {
   let policy: EvaluationPolicy
   var posture: DevicePosture
   /// `nil`: no binding exists yet, and any credential could still be made.
-  let binding: BindingStanding?
+  var binding: BindingStanding?
   /// Deciding an attempt replaces the standings. The verdict stays as it was when the attempt came in.
   var device: BiometryStanding
   var profile: ProfileStanding
@@ -136,7 +136,11 @@ struct Conditions {
       return .spent
     }
     let holdsPasskey = scope != .device || binding?.holdsPasskey != false
-    guard trace.check("R46", holdsPasskey, "the binding is \(holdsPasskey ? "a" : "no") passkey") else {
+    guard
+      trace.check(
+        "R46", holdsPasskey,
+        scope == .device ? "the binding is \(holdsPasskey ? "a" : "no") passkey" : "a passkey of the profile may serve")
+    else {
       return .unproven(.noUsableFactor)
     }
     // In the other scopes, no passkey is known before its proof.

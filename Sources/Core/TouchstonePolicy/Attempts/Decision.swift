@@ -118,6 +118,8 @@ public struct AttemptDecision: Sendable, Hashable {
   public var cause: AttemptCause?
   /// The binding is revoked or unknown, and the evaluation has ended with it. The caller is told (R37).
   public var bindingDenial: Denial?
+  /// The next failure of this secret disables it until it is set anew, and does not only pause it.
+  public var nextFailureDisables = false
 
   public init(
     outcome: Outcome, laError: LAErrorCode?, nextFactors: [Factor] = [], attemptsLeft: UInt32 = 0,

@@ -5,7 +5,11 @@ extension EvaluationPolicy {
   public func diagnose(_ facts: DiagnosisFacts) -> LoginDiagnosis {
     if let binding = facts.binding, !binding.isActive {
       return LoginDiagnosis(
-        answer: .no, obstacles: [LoginObstacle(factors: [], cause: .bindingRevoked, remedies: [.bindDevice])])
+        answer: .no,
+        obstacles: [
+          LoginObstacle(
+            factors: [], cause: .bindingRevoked, remedies: [binding.holdsPasskey ? .bindPasskey : .bindDevice])
+        ])
     }
     return Diagnosing(policy: self, facts: facts).diagnosis()
   }
@@ -20,7 +24,14 @@ extension EvaluationPolicy {
         verdict.map { "the domain state was \($0) when it was last seen, and is taken for that" }
           ?? "it is not known how the domain state compares: it is taken for \(conditions.verdict)")
     }
-    return (conditions.preflight(&trace), trace.rows)
+    var preflight = conditions.preflight(&trace)
+    if facts.binding == nil, preflight.factors.contains(.passkey) {
+      let serves = Conditions.causesAgainstPasskey(facts.passkeys, conditions).isEmpty
+      trace.turn(to: .passkey)
+      trace.record("R46", serves, "\(serves ? "a" : "no") passkey of the profile serves")
+      if !serves { preflight.factors.removeAll { $0 == .passkey } }
+    }
+    return (preflight, trace.rows)
   }
 }
 
@@ -34,8 +45,13 @@ private struct Diagnosing {
 
   init(policy: EvaluationPolicy, facts: DiagnosisFacts) {
     (self.policy, self.facts) = (policy, facts)
-    states = facts.possibleConditions(under: policy)
-    serving = states.map { $0.servingFactors(passkeys: facts.passkeys) }
+    let states = facts.possibleConditions(under: policy)
+    self.states = states
+    serving = states.map { state in
+      state.servingFactors(passkeys: facts.passkeys).filter { factor in
+        !Self.lacksAppsWord(for: factor, under: policy, facts, on: state.posture)
+      }
+    }
   }
 
   func diagnosis() -> LoginDiagnosis {
@@ -43,7 +59,7 @@ private struct Diagnosing {
     let possible = serving.contains { !$0.isEmpty }
     return LoginDiagnosis(
       answer: !certain.isEmpty ? .yes : possible ? .unknown : .no, factors: certain,
-      obstacles: obstacles(certain))
+      reportedAt: certain.contains(where: \.isProvenByDeviceKey) ? reportTime : nil, obstacles: obstacles(certain))
   }
 
   private func obstacles(_ certain: [Factor]) -> [LoginObstacle] {
@@ -69,22 +85,40 @@ private struct Diagnosing {
     if canLogIn || !told.isEmpty { return told }
     let unset = obstacles.filter { $0.cause == .notSet }
     if facts.binding == nil, !unset.isEmpty { return unset }
-    return [LoginObstacle(factors: [], cause: .noUsableFactor, remedies: [.bindDevice])] + unset
+    return [LoginObstacle(factors: [], cause: .noUsableFactor, remedies: [newCredential].compactMap { $0 })] + unset
   }
 
   /// The causes in the best state hold in all of them. If there are none in it, the factor serves on some devices.
   private func causes(against factor: Factor) -> [LoginObstacle.Cause] {
     if factor == .passkey, facts.binding == nil { return Conditions.causesAgainstPasskey(facts.passkeys, states[0]) }
     let causes = states[0].causes(against: factor)
+    if causes != [.noUsableFactor], Self.lacksAppsWord(for: factor, under: policy, facts, on: states[0].posture) {
+      return causes + [.appAssertionRequired]
+    }
     guard causes.isEmpty, !states.allSatisfy({ $0.causes(against: factor).isEmpty }) else { return causes }
-    return [facts.binding != nil && facts.report == nil ? .notSeen : .domainStateUnknown]
+    guard case .last(_, nil, _)? = facts.report, facts.binding?.baseline != nil else { return [.notSeen] }
+    return [.domainStateUnknown]
+  }
+
+  /// The service asks for it beside the key's signature, outside of the rules of an attempt.
+  private static func lacksAppsWord(
+    for factor: Factor, under policy: EvaluationPolicy, _ facts: DiagnosisFacts, on posture: DevicePosture
+  ) -> Bool {
+    guard policy.requiresAppAssertion, factor.isProvenByDeviceKey, facts.binding?.keyProtections.isEmpty == false else {
+      return false
+    }
+    return posture.platform.family.hasDomainState && !facts.holdsAppAttestKey
   }
 
   // MARK: Times
 
   /// Only what a device reported has a time.
   private func since(_ cause: LoginObstacle.Cause) -> UnixTime? {
-    guard cause.isReported, case .last(_, _, let time)? = facts.report else { return nil }
+    cause.isReported ? reportTime : nil
+  }
+
+  private var reportTime: UnixTime? {
+    guard case .last(_, _, let time)? = facts.report else { return nil }
     return time
   }
 
@@ -103,22 +137,43 @@ private struct Diagnosing {
 
   private func remedies(for cause: LoginObstacle.Cause, _ certain: [Factor]) -> [LoginObstacle.Remedy] {
     switch cause {
-    case .biometryLockout: certain.filter(\.clearsBiometricFailures).compactMap(\.remedy) + [.unlockDevice]
+    // A new binding of the same device ends it, too (R12).
+    case .biometryLockout:
+      certain.filter(\.clearsBiometricFailures).compactMap(\.remedy) + [.unlockDevice, .bindDevice]
     case .biometryLockedByDevice: [.unlockOnDevice]
     case .domainStateChanged, .domainStateChangedWithOS, .domainStateNeverRecorded, .domainStateUnknown:
       certain.filter(isEvidence).compactMap(\.remedy) + [.acceptDomainState]
     case .domainStateUnknownWhileLocked: [.unlockOnDevice]
-    case .passcodeLocked, .gestureLocked: [.wait, .unlockSecret]
+    case .passcodeLocked: [.wait, unlocking(.passcode, facts.passcodeLadder)]
+    case .gestureLocked: [.wait, unlocking(.gesture, facts.gestureLadder)]
     case .passcodeDisabled, .gestureDisabled, .notSet: [.setSecret]
     case .switchedOff: [.switchOn]
-    case .osTooOld, .domainStateRequired: [.updateSystem]
+    case .osTooOld: [.updateSystem]
+    case .domainStateRequired: states[0].posture.supports(.domainState) ? [] : [.updateSystem]
     case .passcodeNotSet: [.setDevicePasscode]
     case .biometryNotEnrolled: [.enrolBiometry]
     case .platformNotServed: policy.factors.contains(.passkey) ? [.bindPasskey] : []
     case .keyNotDeviceBound: [.bindPasskey]
-    case .bindingUnknown, .bindingRevoked, .platformDiffers, .noUsableFactor, .levelTooLow, .appNotProven: [.bindDevice]
+    case .levelTooLow: [facts.binding?.holdsPasskey == false ? .bindDevice : .bindPasskey]
+    case .bindingUnknown, .bindingRevoked, .platformDiffers, .appNotProven, .appAssertionRequired: [.bindDevice]
+    case .noUsableFactor: [newCredential].compactMap { $0 }
     case .notSeen, .biometryNotAvailable: []
     }
+  }
+
+  /// An operator ends no lock of a secret that another policy has disabled (R13).
+  private func unlocking(_ factor: Factor, _ ladder: Ladder) -> LoginObstacle.Remedy {
+    let state = SecretRules(ladder: ladder).state(of: facts.profile.secret(for: factor), at: facts.now)
+    return state == .disabled ? .setSecret : .unlockSecret
+  }
+
+  /// What the policy takes; a passkey instead of a passkey.
+  private var newCredential: LoginObstacle.Remedy? {
+    let takesKeys = policy.factors.contains(where: \.isProvenByDeviceKey)
+    guard policy.factors.contains(.passkey), !takesKeys || facts.binding?.holdsPasskey == true else {
+      return takesKeys ? .bindDevice : nil
+    }
+    return .bindPasskey
   }
 
   /// Whether a login by the factor makes the present domain state the baseline (R26).
@@ -148,7 +203,8 @@ extension LoginObstacle.Cause {
   fileprivate var isReported: Bool {
     switch self {
     case .osTooOld, .passcodeNotSet, .biometryNotAvailable, .biometryNotEnrolled, .biometryLockedByDevice,
-      .domainStateUnknownWhileLocked, .domainStateChanged, .domainStateChangedWithOS:
+      .domainStateUnknownWhileLocked, .domainStateChanged, .domainStateChangedWithOS, .domainStateRequired,
+      .platformDiffers:
       true
     default: false
     }
@@ -160,15 +216,12 @@ extension LoginObstacle.Cause {
 extension Conditions {
   /// The factors by which a login can succeed in this state, in the order of an offer.
   fileprivate func servingFactors(passkeys: [BindingStanding]) -> [Factor] {
-    var conditions = self
-    if scope == .profile, !Self.causesAgainstPasskey(passkeys, self).isEmpty {
-      conditions = Conditions(
-        policy: policy.withoutPasskeys, posture: posture, binding: binding, device: device, profile: profile,
-        evaluation: evaluation, now: now)
-    }
     var trace = NoTrace()
-    let offer = conditions.offer(&trace)
-    return offer.denial == nil ? inOrder(offer.factors) : []
+    let offer = offer(&trace)
+    guard offer.denial == nil else { return [] }
+    // An evaluation opens for a passkey whether the profile has one or not (R37).
+    let hasPasskey = scope != .profile || Self.causesAgainstPasskey(passkeys, self).isEmpty
+    return inOrder(offer.factors).filter { $0 != .passkey || hasPasskey }
   }
 
   /// Empty if one of the passkeys serves. With several, the first one's.
@@ -191,6 +244,10 @@ extension Conditions {
     var conditions = self
     var causes: [LoginObstacle.Cause] = []
     while let cause = conditions.cause(against: factor), !causes.contains(cause) {
+      // With no credential that could serve, nothing else matters.
+      if cause == .noUsableFactor { return [cause] }
+      // Such a device gives no domain state, which is then no change of its fingers.
+      if cause.isOfDomainState, causes.contains(where: \.silencesDomainState) { break }
       causes.append(cause)
       conditions.lift(cause, from: factor)
     }
@@ -240,15 +297,32 @@ extension Conditions {
     case .notSet:
       // Setting it switches it on (R17).
       profile = profile.settingSecret(factor, at: now)
+    case .levelTooLow: binding?.provenKeys = ProvenKeys(all: .strongbox, areOfListedApp: true)
+    case .appNotProven:
+      binding?.provenKeys.ofListedApps = [
+        .biometryCurrentSet, .biometryAny, .userPresence, .devicePasscode,
+      ]
     case .switchedOff: profile.settings.setEnabled(true, for: factor == .deviceOwner ? .biometry : factor)
-    case .bindingUnknown, .bindingRevoked, .notSeen, .domainStateUnknown, .domainStateRequired, .platformNotServed, .platformDiffers,
-      .noUsableFactor, .levelTooLow, .appNotProven, .keyNotDeviceBound:
+    case .bindingUnknown, .bindingRevoked, .notSeen, .domainStateUnknown, .domainStateRequired, .platformNotServed,
+      .platformDiffers,
+      .noUsableFactor, .keyNotDeviceBound, .appAssertionRequired:
       break
     }
   }
 }
 
 extension LoginObstacle.Cause {
+  fileprivate var isOfDomainState: Bool {
+    switch self {
+    case .domainStateChanged, .domainStateChangedWithOS, .domainStateNeverRecorded, .domainStateUnknownWhileLocked: true
+    default: false
+    }
+  }
+
+  fileprivate var silencesDomainState: Bool {
+    self == .passcodeNotSet || self == .biometryNotAvailable || self == .biometryNotEnrolled
+  }
+
   fileprivate init(_ verdict: DomainStateVerdict) {
     self =
       switch verdict {

@@ -12,30 +12,42 @@ public struct DiagnosisFacts: Sendable {
 
   /// `nil`: the profile alone, on any device.
   public var binding: BindingStanding?
+  /// The binding holds a key by which its app can vouch for attempts (R43).
+  public var holdsAppAttestKey: Bool
   /// `nil`: the binding's device never reported, or any device of the profile alone.
   public var report: Report?
   public var device: BiometryStanding
   public var profile: ProfileStanding
   /// The profile's active passkeys. They serve a login that names the profile alone.
   public var passkeys: [BindingStanding]
+  /// Those by which an operator's unlocking is judged: the strictest of all policies.
+  public var passcodeLadder: Ladder
+  public var gestureLadder: Ladder
   public var now: UnixTime
 
   public init(
-    binding: BindingStanding?, report: Report?, device: BiometryStanding, profile: ProfileStanding,
-    passkeys: [BindingStanding], now: UnixTime
+    binding: BindingStanding?, holdsAppAttestKey: Bool, report: Report?, device: BiometryStanding,
+    profile: ProfileStanding, passkeys: [BindingStanding], passcodeLadder: Ladder, gestureLadder: Ladder,
+    now: UnixTime
   ) {
     self.binding = binding
+    self.holdsAppAttestKey = holdsAppAttestKey
     self.report = report
     self.device = device
     self.profile = profile
     self.passkeys = passkeys
+    (self.passcodeLadder, self.gestureLadder) = (passcodeLadder, gestureLadder)
     self.now = now
   }
 
   /// Every state of the device that fits the records and can make a difference; the best one first.
   func possibleConditions(under policy: EvaluationPolicy) -> [Conditions] {
     if case .present(let posture)? = report { return [conditions(posture, binding ?? .absent, policy)] }
-    guard let binding else { return [conditions(.sound(on: .iOS), .absent, policy)] }
+    guard let binding, !binding.holdsPasskey else {
+      // Any device may be before the person.
+      let devices: [DevicePosture] = [.sound(on: .iOS), .unusable(on: .iOS), .sound(on: .web)]
+      return devices.map { conditions($0, binding ?? .absent, policy) }
+    }
     guard case .last(let posture, let verdict, _)? = report else {
       let platform = binding.platformFamily?.platform ?? .iOS
       return [
@@ -83,7 +95,7 @@ extension DevicePosture {
   fileprivate static func sound(on platform: Platform) -> DevicePosture {
     DevicePosture(
       platform: platform, osVersion: OSVersion(.max), biometryType: .touchID, isBiometryAvailable: true,
-      isBiometryEnrolled: true, isBiometryLockedOut: false, isPasscodeSet: true, domainState: [])
+      isBiometryEnrolled: true, isBiometryLockedOut: false, isPasscodeSet: true, domainState: [0])
   }
 
   /// A device on which nothing serves.

@@ -13,11 +13,15 @@ public struct LoginDiagnosis: Sendable, Hashable {
   public var answer: Answer
   /// The factors that serve now, best first. Empty unless the answer is yes.
   public var factors: [Factor]
+  /// When the device reported the state on which the answer rests; `nil`: it rests on the service's own records.
+  public var reportedAt: UnixTime?
   /// Why the other factors do not serve. Factors that nobody set up are left out, if there is anything else to say.
   public var obstacles: [LoginObstacle]
 
-  public init(answer: Answer, factors: [Factor] = [], obstacles: [LoginObstacle] = []) {
-    (self.answer, self.factors, self.obstacles) = (answer, factors, obstacles)
+  public init(
+    answer: Answer, factors: [Factor] = [], reportedAt: UnixTime? = nil, obstacles: [LoginObstacle] = []
+  ) {
+    (self.answer, self.factors, self.reportedAt, self.obstacles) = (answer, factors, reportedAt, obstacles)
   }
 }
 
@@ -44,7 +48,7 @@ public struct LoginObstacle: Sendable, Hashable {
     /// In events alone: a diagnosis is about bindings that are there.
     case bindingUnknown = "BINDING_UNKNOWN"
     case bindingRevoked = "BINDING_REVOKED"
-    /// The device never reported its state, and the factor depends on it.
+    /// It depends on the state of the device, which is not known.
     case notSeen = "NOT_SEEN"
     case osTooOld = "OS_TOO_OLD"
     case passcodeNotSet = "PASSCODE_NOT_SET"
@@ -71,6 +75,8 @@ public struct LoginObstacle: Sendable, Hashable {
     case gestureLocked = "GESTURE_LOCKED"
     case passcodeDisabled = "PASSCODE_DISABLED"
     case gestureDisabled = "GESTURE_DISABLED"
+    /// The policy takes a key's attempt with its app's word alone (R43), and the binding has no App Attest key.
+    case appAssertionRequired = "APP_ASSERTION_REQUIRED"
     case switchedOff = "SWITCHED_OFF"
     case notSet = "NOT_SET"
   }

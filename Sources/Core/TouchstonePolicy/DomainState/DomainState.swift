@@ -2,7 +2,7 @@
 
 extension DomainStateVerdict {
   /// Compares the device's present domain state with the binding's baseline, in R22's order. Only the result counts,
-  /// not the history (R23): compare again each time, and never store the verdict.
+  /// not the history (R23): compare again each time. The stored verdict is for support alone.
   ///
   /// A phone that only the service counts as locked can give its domain state, and is not excused.
   public static func compare(baseline: DomainStateBaseline?, posture: DevicePosture) -> DomainStateVerdict {

@@ -6,7 +6,7 @@ extension LoginDiagnosis {
     let words = language.diagnosisWords
     let answer =
       switch self.answer {
-      case .yes: words.yes(words.list(factors.map(words.name)))
+      case .yes: words.yes(words.list(factors.map(words.name)), reportedAt: reportedAt.map(time))
       case .no: words.no
       case .unknown: words.unknown
       }
@@ -14,10 +14,15 @@ extension LoginDiagnosis {
   }
 }
 
+extension UnixTime {
+  /// A lock's end that is cut to the minute would promise what is refused.
+  fileprivate var roundedUpToMinute: UnixTime { UnixTime(seconds: (seconds + 60) / 60 * 60) }
+}
+
 extension LoginObstacle {
   fileprivate func text(in words: any DiagnosisWords, time: (UnixTime) -> String) -> String {
     var statement = cause.text(in: words)
-    if let until { statement = words.until(statement, time(until)) }
+    if let until { statement = words.until(statement, time(until.roundedUpToMinute)) }
     if let since { statement = words.reported(statement, time(since)) }
     let sentence = words.sentence(words.list(factors.map(words.name)), statement)
     guard !remedies.isEmpty else { return sentence }
@@ -46,7 +51,8 @@ private protocol DiagnosisWords {
   var separator: String { get }
   var no: String { get }
   var unknown: String { get }
-  func yes(_ factors: String) -> String
+  /// - Parameter reportedAt: when the device reported the state on which that rests.
+  func yes(_ factors: String, reportedAt: String?) -> String
   func name(_ factor: Factor) -> String
   func text(_ cause: LoginObstacle.Cause) -> String
   func text(_ remedy: LoginObstacle.Remedy) -> String
@@ -63,7 +69,9 @@ private struct EnglishDiagnosisWords: DiagnosisWords {
   let no = "No login can succeed now."
   let unknown = "It is unknown whether a login can succeed now."
 
-  func yes(_ factors: String) -> String { "A login can succeed now, by \(factors)." }
+  func yes(_ factors: String, reportedAt: String?) -> String {
+    "A login can succeed now, by \(factors)\(reportedAt.map { ", if the device is as it reported at \($0)" } ?? "")."
+  }
 
   func name(_ factor: Factor) -> String {
     switch factor {
@@ -93,12 +101,12 @@ private struct EnglishDiagnosisWords: DiagnosisWords {
     switch cause {
     case .bindingUnknown: "the application has no such binding"
     case .bindingRevoked: "the binding of this device is revoked"
-    case .notSeen: "the device never reported its state, so it is unknown whether this serves"
-    case .osTooOld: "the device's system is too old for this policy"
+    case .notSeen: "it depends on the state of the device, which is not known"
+    case .osTooOld: "the device's system is too old for this"
     case .passcodeNotSet: "the device has no passcode of its own"
     case .biometryNotAvailable: "the device's sensor is missing, broken or switched off"
     case .biometryNotEnrolled: "no finger or face is enrolled on the device"
-    case .biometryLockout: "locked by the service after too many wrong attempts"
+    case .biometryLockout: "locked by the service, after wrong attempts or the device's own report of a lock"
     case .biometryLockedByDevice: "locked by the device itself"
     case .domainStateNeverRecorded: "the policy needs a record of the enrolled fingers or faces, and there is none"
     case .domainStateUnknownWhileLocked: "the device was locked, and did not show whether its fingers or faces changed"
@@ -117,6 +125,8 @@ private struct EnglishDiagnosisWords: DiagnosisWords {
     case .gestureLocked: "locked after wrong attempts"
     case .passcodeDisabled: "disabled after too many wrong attempts"
     case .gestureDisabled: "disabled after too many wrong attempts"
+    case .appAssertionRequired:
+      "this policy asks for the app's own word (App Attest), and the binding has no key for it"
     case .switchedOff: "switched off for this profile"
     case .notSet: "not set"
     }
@@ -124,22 +134,22 @@ private struct EnglishDiagnosisWords: DiagnosisWords {
 
   func text(_ remedy: LoginObstacle.Remedy) -> String {
     switch remedy {
-    case .logInByDeviceOwner: "one login by device passcode"
-    case .logInByPasscode: "one login by passcode"
-    case .logInByGesture: "one login by gesture"
-    case .logInByPrimary: "one login by the application's own login"
-    case .acceptDomainState: "the application's own login, after which it accepts the change"
-    case .unlockOnDevice: "the person unlocks the device with its own passcode"
+    case .logInByDeviceOwner: "one login by device passcode on this device"
+    case .logInByPasscode: "one login by passcode on this device"
+    case .logInByGesture: "one login by gesture on this device"
+    case .logInByPrimary: "one login by the application's own login on this device"
+    case .acceptDomainState: "the application's own login, after which it accepts the present fingers or faces"
+    case .unlockOnDevice: "an unlock of the device with its own passcode"
     case .wait: "waiting"
-    case .unlockDevice: "support unlocks the device"
-    case .unlockSecret: "support unlocks it"
-    case .setSecret: "the person sets it anew after a login by other means"
+    case .unlockDevice: "an unlock of the device by support"
+    case .unlockSecret: "an unlock by support"
+    case .setSecret: "setting it after a login by other means"
     case .switchOn: "switching it on"
-    case .updateSystem: "the person updates the device's system"
-    case .setDevicePasscode: "the person sets a passcode in the device's settings"
-    case .enrolBiometry: "the person enrols a finger or face in the device's settings"
-    case .bindDevice: "the person sets this device up again, after the application's own login"
-    case .bindPasskey: "the person adds a passkey that this policy accepts"
+    case .updateSystem: "an update of the device's system"
+    case .setDevicePasscode: "a passcode, set in the device's settings"
+    case .enrolBiometry: "a finger or face, enrolled in the device's settings"
+    case .bindDevice: "setting the device up after the application's own login"
+    case .bindPasskey: "adding a passkey that this policy accepts"
     }
   }
 }
@@ -149,7 +159,9 @@ private struct SimplifiedChineseDiagnosisWords: DiagnosisWords {
   let no = "现在无法登录。"
   let unknown = "尚不清楚现在能否登录。"
 
-  func yes(_ factors: String) -> String { "现在可以登录，方式：\(factors)。" }
+  func yes(_ factors: String, reportedAt: String?) -> String {
+    "\(reportedAt.map { "如设备仍与 \($0) 上报时一致，" } ?? "")现在可以登录，方式：\(factors)。"
+  }
 
   func name(_ factor: Factor) -> String {
     switch factor {
@@ -175,12 +187,12 @@ private struct SimplifiedChineseDiagnosisWords: DiagnosisWords {
     switch cause {
     case .bindingUnknown: "该应用没有此绑定"
     case .bindingRevoked: "此设备的绑定已撤销"
-    case .notSeen: "设备从未上报状态，无法判断此方式是否可用"
-    case .osTooOld: "设备系统版本过低，不符合此策略"
+    case .notSeen: "取决于设备状态，而该状态未知"
+    case .osTooOld: "设备系统版本过低"
     case .passcodeNotSet: "设备未设锁屏密码"
     case .biometryNotAvailable: "设备的生物识别传感器缺失、损坏或已关闭"
     case .biometryNotEnrolled: "设备上未录入指纹或面容"
-    case .biometryLockout: "错误次数过多，已由本服务锁定"
+    case .biometryLockout: "因多次错误或设备上报锁定，已由本服务锁定"
     case .biometryLockedByDevice: "已由设备自身锁定"
     case .domainStateNeverRecorded: "策略需要已录入指纹或面容的记录，而目前没有"
     case .domainStateUnknownWhileLocked: "设备当时已锁定，未显示指纹或面容是否变更"
@@ -198,6 +210,7 @@ private struct SimplifiedChineseDiagnosisWords: DiagnosisWords {
     case .gestureLocked: "多次画错，已锁定"
     case .passcodeDisabled: "输错次数过多，已停用"
     case .gestureDisabled: "画错次数过多，已停用"
+    case .appAssertionRequired: "策略要求应用自身的证明（App Attest），而该绑定没有相应密钥"
     case .switchedOff: "此用户档案已关闭"
     case .notSet: "未设置"
     }
@@ -205,21 +218,21 @@ private struct SimplifiedChineseDiagnosisWords: DiagnosisWords {
 
   func text(_ remedy: LoginObstacle.Remedy) -> String {
     switch remedy {
-    case .logInByDeviceOwner: "用设备锁屏密码登录一次"
-    case .logInByPasscode: "用数字密码登录一次"
-    case .logInByGesture: "用手势登录一次"
-    case .logInByPrimary: "用应用自己的登录方式登录一次"
-    case .acceptDomainState: "用应用自己的登录方式登录后，由应用认可变更"
+    case .logInByDeviceOwner: "在此设备上用设备锁屏密码登录一次"
+    case .logInByPasscode: "在此设备上用数字密码登录一次"
+    case .logInByGesture: "在此设备上用手势登录一次"
+    case .logInByPrimary: "在此设备上用应用自己的登录方式登录一次"
+    case .acceptDomainState: "用应用自己的登录方式登录后，由应用认可现有的指纹或面容"
     case .unlockOnDevice: "用户用设备锁屏密码解锁设备"
     case .wait: "等待"
     case .unlockDevice: "客服解锁设备"
     case .unlockSecret: "客服解锁"
-    case .setSecret: "用户以其他方式登录后重新设置"
+    case .setSecret: "以其他方式登录后设置"
     case .switchOn: "开启此方式"
     case .updateSystem: "用户更新设备系统"
     case .setDevicePasscode: "用户在设备设置中设锁屏密码"
     case .enrolBiometry: "用户在设备设置中录入指纹或面容"
-    case .bindDevice: "用户以应用自己的方式登录后，重新绑定此设备"
+    case .bindDevice: "以应用自己的方式登录后绑定设备"
     case .bindPasskey: "用户添加此策略接受的通行密钥"
     }
   }

@@ -4,7 +4,6 @@ struct EnglishWording: Wording {
   let tryAgain = "Please try again."
   let startAgain = "Please start again."
   let signInAgain = "Please sign in again."
-  let oneTryLeft = "There is one more try before this way is turned off."
 
   func sentence(_ occasion: Occasion, _ biometry: BiometryType) -> String {
     let name = SensorName(biometry)
@@ -78,6 +77,15 @@ struct EnglishWording: Wording {
     case .opticID: "Optic ID didn't recognize your eyes."
     case .voice: "Voice recognition didn't recognize your voice."
     case .unspecified, .none: "Biometrics couldn't confirm that it's you."
+    }
+  }
+
+  func oneTryLeft(_ lastTry: LastTry, _ biometry: BiometryType) -> String {
+    let name = SensorName(biometry)
+    return switch lastTry {
+    case .biometryIsTurnedOff: "There is one more try before \(name) \(name.isOrAre) turned off here."
+    case .secretIsPaused: "There is one more try before a pause."
+    case .secretIsTurnedOff: "There is one more try before it is turned off."
     }
   }
 

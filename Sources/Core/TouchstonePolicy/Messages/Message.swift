@@ -21,7 +21,7 @@ public struct Message: Sendable, Hashable {
     let context = MessageContext(
       retryAfter: decision.retryAfter,
       nextFactors: decision.nextFactors.filter { !occasion.rulesOut($0, tried: factor) },
-      isLastTry: decision.isLastTry(by: factor))
+      lastTry: decision.lastTry(by: factor))
     self.init(occasion, biometry: biometry, context: context, in: language)
   }
 
@@ -37,14 +37,14 @@ public struct Message: Sendable, Hashable {
 }
 
 extension AttemptDecision {
-  /// Whether the next wrong attempt locks this factor. Not every last attempt does: the budget of an evaluation ends it, and a
+  /// What the next wrong attempt does to this factor. Not every last attempt does: the budget of an evaluation ends it, and a
   /// failure by device owner counts for biometrics.
-  fileprivate func isLastTry(by factor: Factor?) -> Bool {
-    guard outcome == .tryAgain, attemptsLeft == 1 else { return false }
-    return switch factor {
-    case .passcode, .gesture: true
-    case .biometry: device != nil
-    case .deviceOwner, .passkey, .primary, nil: false
+  fileprivate func lastTry(by factor: Factor?) -> LastTry? {
+    guard outcome == .tryAgain, attemptsLeft == 1 else { return nil }
+    switch factor {
+    case .passcode, .gesture: return nextFailureDisables ? .secretIsTurnedOff : .secretIsPaused
+    case .biometry: return device == nil ? nil : .biometryIsTurnedOff
+    case .deviceOwner, .passkey, .primary, nil: return nil
     }
   }
 }

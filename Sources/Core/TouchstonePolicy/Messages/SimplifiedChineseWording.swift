@@ -4,7 +4,6 @@ struct SimplifiedChineseWording: Wording {
   let tryAgain = "请再试一次。"
   let startAgain = "请重新开始。"
   let signInAgain = "请重新登录。"
-  let oneTryLeft = "再错一次，此方式将停用。"
 
   func sentence(_ occasion: Occasion, _ biometry: BiometryType) -> String {
     let name = Self.sensorName(biometry)
@@ -70,6 +69,14 @@ struct SimplifiedChineseWording: Wording {
     case .opticID: "Optic ID 未能识别你的虹膜。"
     case .voice: "声纹识别未能识别你的声音。"
     case .unspecified, .none: "生物识别未能确认是你本人。"
+    }
+  }
+
+  func oneTryLeft(_ lastTry: LastTry, _ biometry: BiometryType) -> String {
+    switch lastTry {
+    case .biometryIsTurnedOff: "再错一次，\(Self.sensorName(biometry))将在此停用。"
+    case .secretIsPaused: "再错一次将暂停使用。"
+    case .secretIsTurnedOff: "再错一次将停用。"
     }
   }
 

@@ -6,8 +6,17 @@ struct MessageContext: Sendable, Hashable {
   var retryAfter: Duration?
   /// Best first.
   var nextFactors: [Factor] = []
-  /// The next wrong attempt locks the factor.
-  var isLastTry = false
+  /// What the next wrong attempt does; `nil`: it locks nothing.
+  var lastTry: LastTry?
+}
+
+/// The consequence of one more wrong attempt.
+enum LastTry: Sendable, Hashable {
+  /// No waiting ends it.
+  case biometryIsTurnedOff
+  case secretIsPaused
+  /// Until it is set anew.
+  case secretIsTurnedOff
 }
 
 /// A language's words.
@@ -20,7 +29,7 @@ protocol Wording: Sendable {
   var tryAgain: String { get }
   var startAgain: String { get }
   var signInAgain: String { get }
-  var oneTryLeft: String { get }
+  func oneTryLeft(_ lastTry: LastTry, _ biometry: BiometryType) -> String
   /// - Parameter factors: at least one.
   func use(_ factors: [Factor], _ biometry: BiometryType) -> String
   /// - Parameter factors: to use instead of waiting; may be empty.
@@ -43,7 +52,7 @@ extension Wording {
     } else {
       sentences.append(followUp(occasion.followUp, ways, biometry))
     }
-    if context.isLastTry { sentences.append(oneTryLeft) }
+    if let lastTry = context.lastTry { sentences.append(oneTryLeft(lastTry, biometry)) }
     return typeset(sentences.filter { !$0.isEmpty }.joined(separator: sentenceSeparator))
   }
 

@@ -125,7 +125,7 @@ extension PolicySetting {
     get: { $0.minimumAttestation }, set: { $0.minimumAttestation = $1 })
 
   static let appAssertion = PolicySetting(
-    "app_assertion", \.appAssertion, .word(), at: 17, of: biometrics,
+    "app_assertion", \.appAssertion, .word(), at: 17, of: biometrics, example: "required",
     get: { $0.requiresAppAssertion ? .required : .accepted }, set: { $0.requiresAppAssertion = $1 == .required })
 
   static let passkeys = PolicySetting(

@@ -29,11 +29,12 @@ public struct SeenPosture: Sendable, Hashable {
   /// How old the stored time may become: a phone that logs in every minute writes no row for it.
   static let timePrecision: Duration = .seconds(60 * 60)
 
-  /// Whether to write it. An unproven posture does not replace an equal proven one. Nor does an unproven posture of
+  /// Whether to write it. A report without a verdict does not replace an equal one that has one. An unproven posture does not replace an equal proven one. Nor does an unproven posture of
   /// another platform family, which the binding refuses.
   public func isNews(after known: SeenPosture?) -> Bool {
     if let known, known.isProven, !isProven, known.posture.platform.family != posture.platform.family { return false }
-    guard let known, known.posture == posture, known.domainState == domainState,
+    guard let known, known.posture == posture,
+      domainState == nil || known.domainState == domainState,
       Identifier.areEqual(known.deviceModel, deviceModel)
     else { return true }
     if known.isProven != isProven { return isProven }
@@ -80,6 +81,8 @@ extension SeenPosture {
     func number(at index: Int, count: Int = 4) -> UInt64 {
       bytes[index..<index + count].reduce(0) { $0 << 8 | UInt64($1) }
     }
+    let seenAt = UnixTime(microseconds: Int64(bitPattern: number(at: 16, count: 8)))
+    guard seenAt.isTimestamp else { return nil }
     let version = OSVersion(
       UInt32(truncatingIfNeeded: number(at: 4)), UInt32(truncatingIfNeeded: number(at: 8)),
       UInt32(truncatingIfNeeded: number(at: 12)))
@@ -89,7 +92,7 @@ extension SeenPosture {
         isBiometryAvailable: has(Flag.available), isBiometryEnrolled: has(Flag.enrolled),
         isBiometryLockedOut: has(Flag.lockedOut), isPasscodeSet: has(Flag.passcodeSet), domainState: []),
       deviceModel: String(decoding: bytes[Self.fixedByteCount...], as: UTF8.self),
-      seenAt: UnixTime(microseconds: Int64(bitPattern: number(at: 16, count: 8))), isProven: has(Flag.proven),
+      seenAt: seenAt, isProven: has(Flag.proven),
       domainState: DomainStateVerdict(rawValue: bytes[1] >> Flag.verdictShift))
   }
 }

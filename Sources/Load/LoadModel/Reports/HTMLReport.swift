@@ -142,6 +142,13 @@ extension LoadReport {
         targets.count < 2
           ? [] : targets.map { [$0.target, $0.connections.grouped, $0.sent.grouped, $0.errors.grouped] }),
       table(
+        "Away", ["address", "from second", "seconds", "calls UNAVAILABLE"],
+        targets.flatMap { target in
+          (target.away ?? []).prefix(50).map {
+            [target.target, $0.start.fixed(2), $0.seconds.fixed(2), $0.calls.grouped]
+          }
+        }),
+      table(
         "Wrong answers", ["answer", "calls"],
         wrongByReason.sorted { $0.value > $1.value }.prefix(50).map { [$0.key, $0.value.grouped] }),
       table(

@@ -73,7 +73,9 @@ extension LoadReport {
 
   /// Each address once, in the order in which the reports name them.
   private static func joinedTargets(_ reports: [LoadReport]) -> [TargetEntry] {
-    reports.flatMap(\.targets).reduce(into: []) { joined, entry in
+    let start = reports.map(\.startedAt).min() ?? 0
+    let entries = reports.flatMap { report in report.targets.map { $0.shifted(by: report.startedAt - start) } }
+    return entries.reduce(into: []) { joined, entry in
       if let index = joined.firstIndex(where: { $0.target == entry.target }) {
         joined[index].add(entry)
       } else {
@@ -123,6 +125,13 @@ extension LoadReport {
 }
 
 extension LoadReport.TargetEntry {
+  /// As a run has it that began so many seconds earlier.
+  fileprivate func shifted(by seconds: Double) -> Self {
+    var entry = self
+    entry.away = away?.map { .init(start: $0.start + seconds, seconds: $0.seconds, calls: $0.calls) }
+    return entry
+  }
+
   fileprivate mutating func add(_ other: Self) {
     connections += other.connections
     sent += other.sent
@@ -131,6 +140,7 @@ extension LoadReport.TargetEntry {
     failed += other.failed
     timedOut += other.timedOut
     unfinished += other.unfinished
+    away = LoadReport.AbsenceEntry.merged((away ?? []) + (other.away ?? []))
   }
 }
 

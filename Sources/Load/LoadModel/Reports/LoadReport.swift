@@ -111,13 +111,35 @@ package struct LoadReport: Codable, Sendable, CountedByClass {
     package var failed: Int
     package var timedOut: Int
     package var unfinished: Int
+    /// When it was away, in order; `nil`: an earlier version wrote the report.
+    package var away: [AbsenceEntry]?
 
     package var errors: Int { wrong + failed + timedOut + unfinished }
 
     private enum CodingKeys: String, CodingKey {
       case target, connections, sent, succeeded, wrong, failed
       case timedOut = "timed_out"
-      case unfinished
+      case unfinished, away
+    }
+  }
+
+  /// A time in which an address refused all calls.
+  package struct AbsenceEntry: Codable, Sendable {
+    /// Seconds from the start of the measured part.
+    package var start: Double
+    package var seconds: Double
+    package var calls: Int
+
+    /// Times of several threads or runs: those that overlap are one.
+    package static func merged(_ entries: [AbsenceEntry]) -> [AbsenceEntry] {
+      entries.sorted { $0.start < $1.start }.reduce(into: []) { merged, entry in
+        if let last = merged.last, entry.start <= last.start + last.seconds {
+          merged[merged.count - 1].seconds = max(last.seconds, entry.start + entry.seconds - last.start)
+          merged[merged.count - 1].calls += entry.calls
+        } else {
+          merged.append(entry)
+        }
+      }
     }
   }
 
@@ -325,7 +347,9 @@ extension LoadReport {
     callers = run.callers
     errors = counts.errors
     failedByStatus = ledger.failures
-    targets = zip(run.targets, ledger.targets).map { TargetEntry($0.name, connections: $0.connections, $1) }
+    targets = zip(run.targets, zip(ledger.targets, ledger.absences)).map {
+      TargetEntry($0.name, connections: $0.connections, $1.0, $1.1)
+    }
     wrongByReason = ledger.faults
     rate = Double(ledger.answered) / seconds
     dueRate = Double(counts.due) / seconds
@@ -394,7 +418,7 @@ extension LoadReport.WindowEntry {
 }
 
 extension LoadReport.TargetEntry {
-  fileprivate init(_ target: String, connections: Int, _ counts: CallCounts) {
+  fileprivate init(_ target: String, connections: Int, _ counts: CallCounts, _ absences: [Absence]) {
     self.target = target
     self.connections = connections
     sent = counts.due
@@ -403,6 +427,8 @@ extension LoadReport.TargetEntry {
     failed = counts.failed
     timedOut = counts.timedOut
     unfinished = counts.unfinished
+    away = LoadReport.AbsenceEntry.merged(
+      absences.map { .init(start: $0.start.inSeconds, seconds: ($0.end - $0.start).inSeconds, calls: $0.calls) })
   }
 }
 

@@ -27,11 +27,23 @@ extension LoadReport {
   }
 
   private var targetRows: [String] {
-    guard targets.count > 1 else { return [] }
-    return [""]
-      + targets.map {
-        "\($0.target): sent \($0.sent.grouped), succeeded \($0.succeeded.grouped), errors \($0.errors.grouped)"
+    let rows = targets.count < 2 ? absenceRows : targets.map(row(of:)) + absenceRows
+    return rows.isEmpty ? [] : [""] + rows
+  }
+
+  private func row(of target: TargetEntry) -> String {
+    "\(target.target): sent \(target.sent.grouped), succeeded \(target.succeeded.grouped), errors \(target.errors.grouped)"
+  }
+
+  private var absenceRows: [String] {
+    targets.flatMap { target in
+      let absences = target.away ?? []
+      let shown = absences.prefix(10).map {
+        "\(target.target) was away for \($0.seconds.fixed(2)) s from second \($0.start.fixed(2)) on: "
+          + "\($0.calls.grouped) calls UNAVAILABLE"
       }
+      return absences.count > shown.count ? shown + ["and \(absences.count - shown.count) times more"] : shown
+    }
   }
 
   private var latencyRows: [String] {

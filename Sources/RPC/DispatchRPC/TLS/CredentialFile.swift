@@ -22,7 +22,10 @@ struct CredentialFile: ~Copyable {
     guard status.st_mode & S_IFMT == S_IFREG else { throw RPCTLSError(file: path, reason: "not a regular file") }
     guard !isSecret || status.st_mode & 0o007 == 0 else {
       let mode = String(status.st_mode & 0o777, radix: 8)
-      throw RPCTLSError(file: path, reason: "open to other users (mode \(mode)); take their permissions away")
+      throw RPCTLSError(
+        file: path,
+        reason:
+          "open to other users (mode \(mode)); take their permissions away (in a volume of Kubernetes: defaultMode)")
     }
     guard status.st_size <= Self.maxBytes else {
       throw RPCTLSError(file: path, reason: "larger than \(Self.maxBytes) bytes")

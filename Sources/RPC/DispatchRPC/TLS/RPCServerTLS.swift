@@ -44,6 +44,18 @@ public final class RPCServerTLS: Sendable {
     contexts = Mutex(try Self.load(certificateChainFile, privateKeyFile, clients, previous: nil))
   }
 
+  /// Returns the name of the authority that issued the certificate, if the chain's file seems to lack it: neither that file nor the one
+  /// of clients' authorities has its certificate, and it is no root of this machine. Clients that do not trust that authority itself
+  /// cannot verify the certificate then.
+  public func missingIssuer() throws(RPCTLSError) -> String? {
+    let authorities: TLSCertificateList? =
+      switch clients {
+      case .anonymous: nil
+      case .optional(let file), .required(let file): try TLSCertificateList(file)
+      }
+    return try TLSCertificateList(certificateChainFile).unknownIssuer(besides: authorities)
+  }
+
   /// Reads all files again: new connections get what they say now. All or nothing. Running connections stay as they are, but for
   /// those whose clients' authorities are gone. It reads files and checks signatures, so never call it on an event loop.
   public func reload() throws(RPCTLSError) {

@@ -30,6 +30,38 @@ final class TLSCertificateList {
   }
 }
 
+extension TLSCertificateList {
+  /// The name of the authority that issued the first certificate, if clients may lack its certificate: neither is it in the list or in
+  /// the other one, nor is it a root of this machine.
+  func unknownIssuer(besides other: TLSCertificateList?) -> String? {
+    let leaf = certificates[0]
+    let known = certificates.dropFirst() + (other?.certificates ?? [])
+    let signedItself = X509_NAME_cmp(X509_get_issuer_name(leaf), X509_get_subject_name(leaf)) == 0
+    guard !signedItself, !known.contains(where: { X509_check_issued($0, leaf) == X509_V_OK }),
+      !Self.machineHasIssuer(of: leaf),
+      let line = X509_NAME_oneline(X509_get_issuer_name(leaf), nil, 0)
+    else { return nil }
+    defer { copenssl_free(line) }
+    return String(cString: line)
+  }
+
+  private static func machineHasIssuer(of certificate: OpaquePointer) -> Bool {
+    OpenSSLErrors.clear()
+    defer { OpenSSLErrors.clear() }
+    guard let store = X509_STORE_new(), let context = X509_STORE_CTX_new() else { fatalError("out of memory") }
+    defer {
+      X509_STORE_CTX_free(context)
+      X509_STORE_free(store)
+    }
+    var issuer: OpaquePointer?
+    guard X509_STORE_set_default_paths(store) == 1, X509_STORE_CTX_init(context, store, certificate, nil) == 1,
+      X509_STORE_CTX_get1_issuer(&issuer, context, certificate) == 1
+    else { return false }
+    X509_free(issuer)
+    return true
+  }
+}
+
 /// A certificate with its chain and its key: our identity.
 final class TLSIdentity {
   enum Purpose {

@@ -11,6 +11,8 @@ struct EventList: Sendable {
   var searched: ClosedRange<UInt64>
   /// More of the log lies before it.
   var hasEarlier: Bool
+  /// The last event that is in the archive's files instead; 0: none.
+  var archivedThrough: UInt64
 }
 
 struct EventSearch: Sendable {
@@ -47,7 +49,8 @@ struct EventSearch: Sendable {
     // An earlier page begins where this one's oldest event is, if not all were shown.
     if found.count > limit, let oldest = shown.last { start = oldest.sequence - 1 }
     return EventList(
-      events: shown, searched: min(start + 1, end)...end, hasEarlier: start > extent.lowerBound)
+      events: shown, searched: min(start + 1, end)...end, hasEarlier: start > extent.lowerBound,
+      archivedThrough: extent.lowerBound)
   }
 
   /// In the log's order.

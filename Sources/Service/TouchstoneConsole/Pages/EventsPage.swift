@@ -46,8 +46,14 @@ extension Page {
       \(following)
       \(eventTable(reader, view.list.events, showsProfile: true))
       <p class="hint">\(reader(.eventWindow(view.list.searched.lowerBound, view.list.searched.upperBound)))</p>
+      \(archived(reader, view.list))
       <p class="actions">\(first)\(last)</p>
       """)
+  }
+
+  /// The place of the events before the log's first, which no page of the console has.
+  static func archived(_ reader: Reader, _ list: EventList) -> HTML? {
+    list.archivedThrough == 0 ? nil : "<p class=\"hint\">\(reader(.archivedEvents(list.archivedThrough)))</p>"
   }
 
   private static func applications(_ reader: Reader, _ view: EventsView) -> HTML {

@@ -91,8 +91,9 @@ extension Page {
 
   private static func result(_ reader: Reader, _ view: ExplainView, _ answer: V1.ExplainEvaluationResponse) -> HTML {
     var rows: [(String, HTML)] = []
-    if let begun = answer.answer, !begun.factors.isEmpty {
-      rows.append((reader(.factors), "\(begun.factors.map { reader($0.phrase) }.joined(separator: ", "))"))
+    let factors = answer.diagnosis?.factors ?? answer.answer?.factors ?? []
+    if !factors.isEmpty {
+      rows.append((reader(.factors), "\(factors.map { reader($0.phrase) }.joined(separator: ", "))"))
     }
     if let message = answer.answer?.denial?.message?.text { rows.append((reader(.personSees), "<q>\(message)</q>")) }
     if let denial = answer.answer?.denial { rows.append((reader(.reason), HTML.code(denial.reason))) }

@@ -50,6 +50,9 @@ struct HTML: Sendable, ExpressibleByStringInterpolation {
   }
 
   /// A text that others chose, set apart: its direction and its marks change nothing around it.
+  /// Between a first-strong isolate and its end (UAX 9), so that the text turns the direction of nothing beside it.
+  static func isolated(_ text: String) -> String { "\u{2068}\(text)\u{2069}" }
+
   static func name(_ text: String) -> HTML { "<bdi>\(text)</bdi>" }
 
   /// An identifier, to be compared or copied.

@@ -56,7 +56,9 @@ extension Page {
   private static func login(_ reader: Reader, _ view: ProfileView) -> HTML {
     let entries = LoginReport(view.profile).entries
     let verdicts = entries.map { entry -> HTML in
-      let name: HTML? = entries.count > 1 ? "<strong>\(HTML.name(entry.name(in: reader.language)))</strong>: " : nil
+      let name: HTML? =
+        entries.count > 1
+        ? "<strong>\(HTML.name(entry.name(in: reader.language, shown: HTML.isolated)))</strong>: " : nil
       return verdict(reader, entry.diagnosis.answer, entry.text(in: reader.language), name)
     }
     let last = LoginReasons.lastFailure(in: view.events?.events ?? []).map { phrase -> HTML in
@@ -263,6 +265,7 @@ extension Page {
       <section aria-labelledby="timeline">
       <h2 id="timeline">\(reader(.timeline))</h2>
       \(table ?? "<p>\(reader(.eventsUnavailable))</p>")
+      \(view.events.flatMap { archived(reader, $0) })
       <p><a href="\(path)">\(reader(.allEvents))</a></p>
       </section>
       """

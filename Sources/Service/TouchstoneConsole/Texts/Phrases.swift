@@ -129,6 +129,12 @@ extension Phrase {
     Phrase("Events \(first) to \(last) were searched.", "已搜索编号 \(first) 至 \(last) 的事件。")
   }
 
+  static func archivedEvents(_ last: UInt64) -> Phrase {
+    Phrase(
+      "Events up to \(last) were archived: they are in the archive's files (events-…-….jsonl).",
+      "编号不超过 \(last) 的事件已归档，存放在归档文件（events-…-….jsonl）中。")
+  }
+
   // MARK: Policies
 
   static let purpose = Phrase("Purpose", "用途")

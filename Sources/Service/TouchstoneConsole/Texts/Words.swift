@@ -108,6 +108,7 @@ enum EventKinds {
     "token.refused": Phrase("Token refused", "令牌被拒绝"),
     "device.unlocked": Phrase("Device unlocked", "设备已解锁"),
     "device.refused": Phrase("Unlock refused", "解锁被拒绝"),
+    "device.shared": Phrase("Device id of many profiles", "设备标识对应多个账户"),
     "profile.erased": Phrase("Profile erased", "用户档案已删除"),
     "profile.refused": Phrase("Profile unknown", "用户档案未知"),
     "call.refused": Phrase("Caller refused", "调用方被拒绝"),

@@ -38,7 +38,11 @@ struct ConfigurationOrigin: Sendable {
 extension ProcessConfiguration {
   /// The failure because of the file or directory that a setting names.
   func failure(of setting: String, at path: String, _ reason: String) -> Failure {
-    let message = "\(setting) \(path): \(reason)"
+    failure(of: setting, "\(setting) \(path): \(reason)")
+  }
+
+  /// The same with a whole message.
+  func failure(of setting: String, _ message: String) -> Failure {
     if let place = origin?.places[setting] {
       var failure = Failure(ConfigurationErrors(origin?.path, [YAMLError(message: message, place: place)]))
       failure.kind = .badConfiguration

@@ -37,6 +37,13 @@ struct OperatorSection {
       reader.refuse(entry.key.place, "an operator's name \(violation)")
     }
     let setting = "operators.\(name)"
+    if let place = Self.cutHash(in: entry.value) {
+      reader.refuse(
+        place,
+        "\(setting).password ends at the hash's first comma: put the hash into quotes, as `touchstone operators hash` prints it"
+      )
+      return
+    }
     guard let entries = reader.mapping(entry.value, setting, of: Key.names) else { return }
     func value(_ key: Key) -> YAMLNode? {
       if let value = entries.first(where: { $0.key.name == key.rawValue })?.value { return value }
@@ -50,6 +57,14 @@ struct OperatorSection {
     let grant = applications.map { reader.applications($0, "\(setting).applications") }
     guard let hash, let known, let grant else { return }
     operators.append(OperatorDefinition(name: name, password: hash, role: known, applications: grant))
+  }
+
+  /// Returns the place of a hash that lacks quotes in `{…}`, where YAML reads the rest of it as keys.
+  private static func cutHash(in node: YAMLNode) -> YAMLPlace? {
+    guard let password = node.value(at: [Key.password.rawValue]), case .scalar(let text) = password.content,
+      text.hasPrefix(PasswordHash.prefix), !text.contains(",")
+    else { return nil }
+    return password.place
   }
 
   /// No error quotes the text, which may be the password itself.

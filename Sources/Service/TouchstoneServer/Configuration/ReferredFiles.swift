@@ -5,11 +5,12 @@ internal import FilePermissions
 internal import TouchstoneStore
 
 extension ProcessConfiguration {
-  /// Reads the files that a start would read, except for the keys. Opens no store.
-  package func checkReferredFiles() throws(Failure) {
+  /// Reads the files that a start would read, except for the keys. Opens no store. Returns warnings, as `warnings` has them.
+  package func checkReferredFiles() throws(Failure) -> [String] {
     var lines = (directoryFailures + (try socketFailures())).flatMap(\.lines)
+    var warnings: [String] = []
     do throws(Failure) {
-      _ = try loadTLS()
+      if let tls = try loadTLS() { warnings = missingIssuer(of: tls) }
     } catch {
       lines.insert(contentsOf: error.lines, at: 0)
     }
@@ -24,6 +25,16 @@ extension ProcessConfiguration {
       lines += error.lines
     }
     guard lines.isEmpty else { throw Failure(kind: .badConfiguration, places: lines) }
+    return warnings
+  }
+
+  private func missingIssuer(of loaded: RPCServerTLS) -> [String] {
+    // The files were read just before.
+    guard let tls, let issuer = try? loaded.missingIssuer() else { return [] }
+    let warning =
+      "warning: tls.certificate \(tls.certificate): its issuer \(issuer) is neither in the file nor a root of this machine: "
+      + "if it is an intermediate, append its certificate, because clients do not have it"
+    return failure(of: "tls.certificate", warning).lines
   }
 
   /// The same check as when a start opens the store, and when it archives. A missing directory is made later, with mode 0700.

@@ -14,6 +14,8 @@ struct HTTPRoutes {
 
   static let keysPath = "/.well-known/jwks.json"
   static let configurationPath = "/.well-known/openid-configuration"
+  static let authorizationPath = "/authorize"
+  static let tokenPath = "/token"
 
   private static let neverStored = "no-store"
 
@@ -63,13 +65,32 @@ struct HTTPRoutes {
         fields: [("Content-Type", "application/json"), ("Cache-Control", Self.neverStored)],
         body: Self.configuration(issuer: issuer, base: own))
     }
+    router.get(Self.authorizationPath) { _ in Self.nothingToRequest }
+    router.add("POST", Self.tokenPath, maximumBodyBytes: Self.maximumTokenRequestBytes) { _, exchange in
+      var error = JSONObjectWriter()
+      error.write("error", "unsupported_grant_type")
+      error.write("error_description", Self.refusal)
+      exchange.answer(
+        HTTPResponse(
+          .badRequest, fields: [("Content-Type", "application/json"), ("Cache-Control", Self.neverStored)],
+          body: error.finish()))
+    }
   }
 
-  /// As far as a verifier of tokens needs it (OpenID Connect Discovery 1.0 §3, RFC 8414 §2). There is nothing to log in at, which
-  /// "none" says: a list without elements may not be there.
+  /// A client that takes the service for an OpenID Provider sends a code and a secret: read, so that its answer is not lost.
+  private static let maximumTokenRequestBytes = 8 << 10
+  private static let refusal =
+    "this service issues tokens to its callers over gRPC alone; here they can only be verified"
+  private static var nothingToRequest: HTTPResponse { .text(.badRequest, "unsupported_response_type: \(refusal)") }
+
+  /// For verifiers of tokens, with every member that OpenID Connect Discovery 1.0 §3 requires. Both endpoints exist and refuse every
+  /// request, as those of a provider without clients do; "none" stands there because a list without elements may not. RS256, which
+  /// §3 also wants named, would be false.
   private static func configuration(issuer: String, base: String) -> [UInt8] {
     var configuration = JSONObjectWriter()
     configuration.write("issuer", issuer)
+    configuration.write("authorization_endpoint", base + authorizationPath)
+    configuration.write("token_endpoint", base + tokenPath)
     configuration.write("jwks_uri", base + keysPath)
     configuration.write("response_types_supported", ["none"])
     configuration.write("subject_types_supported", ["public"])

@@ -55,6 +55,7 @@ struct EventList: Sendable {
     if goesOn, (try? next.read(after: page.through, found)) != nil { return }
     exchange.answer(
       V1.ListEventsResponse(
-        events: found.map(V1.Event.init), nextPageToken: page.reachesEnd ? "" : "\(page.through)"))
+        events: found.map(V1.Event.init), nextPageToken: page.reachesEnd ? "" : "\(page.through)",
+        archivedThrough: page.start))
   }
 }

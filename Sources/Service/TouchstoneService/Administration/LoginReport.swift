@@ -11,6 +11,8 @@ package struct LoginReport: Sendable {
     /// `nil`: the profile alone.
     let binding: V1.Binding?
     let model: String
+    /// False: the binding's device never reported its state, so its rules cannot be shown.
+    package let isSeen: Bool
     /// Other bindings are shown beside it, which may have the same name.
     let isOneOfSeveral: Bool
 
@@ -33,11 +35,14 @@ package struct LoginReport: Sendable {
       let seen = profile.postures.first { $0.bindingID.utf8.elementsEqual(binding.bindingID.utf8) }
       return diagnosis.map {
         Entry(
-          diagnosis: $0, binding: binding, model: seen?.posture?.deviceModel ?? "", isOneOfSeveral: shown.count > 1)
+          diagnosis: $0, binding: binding, model: seen?.posture?.deviceModel ?? "",
+          isSeen: seen != nil || binding.passkey != nil, isOneOfSeveral: shown.count > 1)
       }
     }
     let alone = profile.diagnoses.first { $0.bindingID.isEmpty && (active.isEmpty || $0.saysMore) }
-    entries = ofBindings + (alone.map { [Entry(diagnosis: $0, binding: nil, model: "", isOneOfSeveral: false)] } ?? [])
+    entries =
+      ofBindings
+      + (alone.map { [Entry(diagnosis: $0, binding: nil, model: "", isSeen: true, isOneOfSeveral: false)] } ?? [])
   }
 }
 
@@ -50,8 +55,21 @@ extension V1.LoginDiagnosis {
 
   /// Codes of a newer service are shown as they are.
   package func text(in language: Language) -> String {
-    guard let diagnosis = LoginDiagnosis(self) else { return obstacles.map(\.code).joined(separator: ", ") }
-    return diagnosis.text(in: language) { V1.Timestamp($0).minuteText }
+    let known = LoginDiagnosis(self).text(in: language) { V1.Timestamp($0).minuteText }
+    let others = obstacles.map(\.code).filter { LoginObstacle.Cause(rawValue: $0) == nil }
+    return others.isEmpty ? known : "\(known) (\(others.map(Self.word).joined(separator: ", ")))"
+  }
+
+  /// A code has letters, digits and underscores.
+  private static func word(_ code: String) -> String {
+    String(decoding: code.utf8.map { isOfCode($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+  }
+
+  private static func isOfCode(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
+    default: false
+    }
   }
 }
 
@@ -76,8 +94,8 @@ extension LoginReport.Entry {
       ? shown(binding.deviceName) : binding.passkey == nil ? language.texts.device : language.texts.passkey
     guard isOneOfSeveral else { return name }
     let lastUse = binding.lastUsedAt.map { language.texts.lastUsed($0.minuteText) } ?? language.texts.neverUsed
-    let details = [shown(model), lastUse, "…\(shown(String(binding.bindingID.suffix(Self.idCharacters))))"]
-    return "\(name) (\(details.filter { !$0.isEmpty }.joined(separator: ", ")))"
+    let details = [lastUse, "…\(shown(String(binding.bindingID.suffix(Self.idCharacters))))"]
+    return "\(name) (\(((model.isEmpty ? [] : [shown(model)]) + details).joined(separator: ", ")))"
   }
 
   /// Enough to tell the devices of one person apart.
@@ -97,11 +115,11 @@ extension Language {
     switch self {
     case .english:
       NameTexts(
-        device: "Unnamed device", passkey: "Passkey", withoutDevice: "Without a device", neverUsed: "never used",
+        device: "Unnamed device", passkey: "Passkey", withoutDevice: "On any device", neverUsed: "never used",
         lastUsed: { "last used \($0)" })
     case .simplifiedChinese:
       NameTexts(
-        device: "未命名设备", passkey: "通行密钥", withoutDevice: "不用设备", neverUsed: "从未使用",
+        device: "未命名设备", passkey: "通行密钥", withoutDevice: "任意设备", neverUsed: "从未使用",
         lastUsed: { "上次使用 \($0)" })
     }
   }
@@ -110,19 +128,20 @@ extension Language {
 // MARK: - The message as the rules' value
 
 extension LoginDiagnosis {
-  /// `nil` if a newer service has an answer or a code that this release does not know.
-  fileprivate init?(_ message: V1.LoginDiagnosis) {
-    guard let answer = UInt8(exactly: message.answer.rawValue).flatMap(Answer.init(rawValue:)) else { return nil }
-    var obstacles: [LoginObstacle] = []
-    for obstacle in message.obstacles {
-      guard let cause = LoginObstacle.Cause(rawValue: obstacle.code) else { return nil }
-      obstacles.append(
+  /// Without what a newer service has and this release does not know.
+  fileprivate init(_ message: V1.LoginDiagnosis) {
+    let answer = UInt8(exactly: message.answer.rawValue).flatMap(Answer.init(rawValue:)) ?? .unknown
+    let obstacles = message.obstacles.compactMap { obstacle in
+      LoginObstacle.Cause(rawValue: obstacle.code).map { cause in
         LoginObstacle(
           factors: obstacle.factors.compactMap { Factor($0) }, cause: cause, since: obstacle.since?.unixTime,
           until: obstacle.until?.unixTime, remedies: obstacle.remedies.compactMap { LoginObstacle.Remedy(rawValue: $0) }
-        ))
+        )
+      }
     }
-    self.init(answer: answer, factors: message.factors.compactMap { Factor($0) }, obstacles: obstacles)
+    self.init(
+      answer: answer, factors: message.factors.compactMap { Factor($0) }, reportedAt: message.reportedAt?.unixTime,
+      obstacles: obstacles)
   }
 }
 

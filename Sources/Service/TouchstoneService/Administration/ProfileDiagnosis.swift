@@ -23,39 +23,39 @@ extension TouchstoneService {
     let ofBindings = bindings.map { binding in
       let device = devices.first { Identifier.areEqual($0.deviceID, binding.deviceID) }
       let facts = DiagnosisFacts(
-        of: binding, device: device.map(BiometryStanding.init) ?? BiometryStanding(), profile: profile, now: now)
+        of: binding, device: device.map(BiometryStanding.init) ?? BiometryStanding(), profile: profile, policies,
+        now: now)
       return V1.LoginDiagnosis(policy.diagnose(facts), of: binding.bindingID, under: policy)
     }
-    let alone = DiagnosisFacts(of: profile, bindings, now: now)
+    let alone = DiagnosisFacts(of: profile, bindings, policies, now: now)
     return ofBindings + [V1.LoginDiagnosis(policy.diagnose(alone), of: "", under: policy)]
   }
 }
 
 extension DiagnosisFacts {
-  init(of binding: BindingRecord, device: BiometryStanding, profile: ProfileRecord, now: UnixTime) {
+  init(
+    of binding: BindingRecord, device: BiometryStanding, profile: ProfileRecord, _ policies: PolicyBook, now: UnixTime
+  ) {
     self.init(
-      binding: binding.standing, report: Report(of: binding), device: device, profile: profile.standing,
-      passkeys: [], now: now)
+      binding: binding.standing, holdsAppAttestKey: binding.appAttest != nil, report: Report(of: binding),
+      device: device, profile: profile.standing, passkeys: [], passcodeLadder: policies.ladder(for: .passcode),
+      gestureLadder: policies.ladder(for: .gesture), now: now)
   }
 
   /// Of the profile alone.
-  init(of profile: ProfileRecord, _ bindings: [BindingRecord], now: UnixTime) {
+  init(of profile: ProfileRecord, _ bindings: [BindingRecord], _ policies: PolicyBook, now: UnixTime) {
     self.init(
-      binding: nil, report: nil, device: BiometryStanding(), profile: profile.standing,
-      passkeys: bindings.filter { $0.passkey != nil && !$0.isRevoked }.map(\.standing), now: now)
+      binding: nil, holdsAppAttestKey: false, report: nil, device: BiometryStanding(), profile: profile.standing,
+      passkeys: bindings.filter { $0.passkey != nil && !$0.isRevoked }.map(\.standing),
+      passcodeLadder: policies.ladder(for: .passcode), gestureLadder: policies.ladder(for: .gesture), now: now)
   }
 }
 
 extension DiagnosisFacts.Report {
   /// `nil`: the device was never seen. A passkey has none.
   fileprivate init?(of binding: BindingRecord) {
-    if binding.passkey != nil {
-      self = .present(.ofPasskeyClient)
-    } else if let seen = binding.lastSeen {
-      self = .last(seen.posture, seen.domainState, at: seen.seenAt)
-    } else {
-      return nil
-    }
+    guard let seen = binding.lastSeen, binding.passkey == nil else { return nil }
+    self = .last(seen.posture, seen.domainState, at: seen.seenAt)
   }
 }
 
@@ -69,7 +69,8 @@ extension V1.LoginDiagnosis {
   init(_ diagnosis: LoginDiagnosis, of bindingID: String, under policy: EvaluationPolicy) {
     self.init(
       bindingID: bindingID, policy: policy.name, answer: V1.LoginAnswer(rawValue: Int32(diagnosis.answer.rawValue)),
-      factors: diagnosis.factors.map(V1.Factor.init), obstacles: diagnosis.obstacles.map(V1.LoginObstacle.init))
+      factors: diagnosis.factors.map(V1.Factor.init), obstacles: diagnosis.obstacles.map(V1.LoginObstacle.init),
+      reportedAt: diagnosis.reportedAt.map(V1.Timestamp.init))
   }
 }
 

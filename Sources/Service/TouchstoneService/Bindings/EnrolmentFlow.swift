@@ -3,6 +3,7 @@
 // A ProfileTouchID has no key whose possession could be proven: its later bearer is taken for its device (R30).
 
 internal import DispatchRPC
+internal import Synchronization
 internal import TouchstoneAttestation
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
@@ -512,6 +513,15 @@ struct EnrolmentFlow: Sendable {
       changeSet.changes.append(.moveReceipt(from: existing.bindingID, to: binding.bindingID))
     }
     changeSet.events.append(.binding(.created, binding, caller: exchange.caller, time: now))
+    let isOnTooManyPhones = service.sharedDevices.withLock {
+      $0.isNews(deviceID: binding.deviceID, profileID: binding.profileID, of: binding.applicationID, at: now)
+    }
+    if isOnTooManyPhones {
+      changeSet.events.append(
+        .device(
+          .shared, binding.deviceID, applicationID: binding.applicationID, profileID: binding.profileID,
+          reason: "MANY_PROFILES", caller: exchange.caller, time: now))
+    }
     if endingLockout {
       var device = records.device
       device.settle(BiometryStanding())
@@ -528,6 +538,10 @@ struct EnrolmentFlow: Sendable {
     service.commit(changeSet, in: round, for: exchange) { [service] in
       service.meters.bindingsCreated.count(binding.credential.proofLevel)
       if existing != nil { service.meters.bindingsRevoked.count(.replaced) }
+      let isCounted = service.sharedDevices.withLock {
+        $0.note(deviceID: binding.deviceID, profileID: binding.profileID, of: binding.applicationID, at: now)
+      }
+      if isCounted { service.meters.foundSharedDevice() }
       exchange.answer(
         V1.CompleteBindingResponse(binding: V1.Binding(binding), advisories: advisories.map(\.rawValue)))
     }

@@ -241,7 +241,8 @@ final class AttemptFlow: Sendable {
       posture, deviceModel: deviceModel, seenAt: now, isProven: grant != nil && proof.isByKey,
       domainState: decision.baseline == nil ? decision.domainState : .unchanged)
     // A passkey is used on any device: what that one is like says nothing of the next.
-    let note = proof.assertion == nil ? subject.note(of: seen) : nil
+    let hasNews = proof.assertion == nil && decision.outcome != .invalidContext
+    let note = hasNews ? subject.note(of: seen) : nil
     guard grant == nil else {
       return service.commit(
         ChangeSet(changes: note.map { changes + [$0.change] } ?? changes, events: [event]), in: round, for: exchange

@@ -99,16 +99,17 @@ extension TouchstoneService {
     let now = clock()
     switch configuration.enrolment.acceptDomainState(of: terms.posture(of: binding), on: evidence, now: now) {
     case .accept(let baseline):
+      let noted = Self.noteOfUnchangedState(binding)
       guard baseline != binding.baseline else {
-        return confirm(for: exchange) { exchange.answer(V1.AcceptDomainStateResponse(binding: V1.Binding(binding))) }
+        let answer = V1.AcceptDomainStateResponse(binding: V1.Binding(binding))
+        guard let noted else { return confirm(for: exchange) { exchange.answer(answer) } }
+        return commit(
+          ChangeSet(changes: [.requireBinding(id: binding.bindingID, version: binding.version), noted], events: []),
+          in: round, for: exchange
+        ) { exchange.answer(answer) }
       }
       var accepted = binding
       accepted.baseline = baseline
-      let noted = binding.lastSeen.map { seen in
-        var seen = seen
-        seen.domainState = .unchanged
-        return Change.notePosture(bindingID: binding.bindingID, seen)
-      }
       let event = EventDraft.binding(
         .domainStateAccepted, binding, evidence: terms.evidence.auditName, caller: exchange.caller, time: now)
       commit(
@@ -121,6 +122,13 @@ extension TouchstoneService {
     case .refuse(let refusal):
       refuse(refusal, binding, terms, exchange, in: round)
     }
+  }
+
+  /// `nil` if support is told so already, or if the device was never seen.
+  private static func noteOfUnchangedState(_ binding: BindingRecord) -> Change? {
+    guard var seen = binding.lastSeen, seen.domainState != .unchanged else { return nil }
+    seen.domainState = .unchanged
+    return .notePosture(bindingID: binding.bindingID, seen)
   }
 
   private func refuse(

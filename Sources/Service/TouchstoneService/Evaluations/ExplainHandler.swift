@@ -17,11 +17,12 @@ extension TouchstoneService {
       validator.refuse("begin", "is required")
       return try validator.finish()
     }
-    let isPostureKnown = begin.posture == nil && !begin.bindingID.isEmpty
+    let isNamed = !begin.bindingID.isEmpty || !begin.profileID.isEmpty
     let terms = try openingTerms(
-      begin, prefix: "begin.", after: validator.violations, isPostureKnown: isPostureKnown, showsPrompt: false)
+      begin, prefix: "begin.", after: validator.violations, isPostureKnown: begin.posture == nil && isNamed,
+      showsPrompt: false)
     let now = asked ?? clock()
-    let posture = isPostureKnown || begin.posture == nil ? nil : terms.posture
+    let posture = begin.posture == nil ? nil : terms.posture
     switch terms.subject {
     case .binding(let id):
       exchange.deciding { [self] round throws(RequestError) in
@@ -40,9 +41,9 @@ extension TouchstoneService {
     try bindingOnDevice(bindingID, of: terms.applicationID, for: exchange) { [self] binding, device in
       let name = ProfileName(applicationID: terms.applicationID, profileID: binding.profileID)
       profile(name, for: exchange) { [self] profile in
-        var facts = DiagnosisFacts(of: binding, device: device.biometry, profile: profile, now: now)
+        var facts = DiagnosisFacts(of: binding, device: device.biometry, profile: profile, policies, now: now)
         if let posture { facts.report = .present(posture) }
-        guard facts.report != nil else { return refuseUnseen(binding, exchange, in: round) }
+        guard facts.report != nil || binding.passkey != nil else { return refuseUnseen(binding, exchange, in: round) }
         let seen = posture == nil ? V1.SeenPosture(binding) : nil
         explain(terms, facts, exchange) { response in
           response.posture = seen
@@ -74,7 +75,7 @@ extension TouchstoneService {
         guard !bindings.isEmpty || profile.version > 0 else {
           return refuseUnknownProfile(profileID, in: terms.applicationID, for: exchange)
         }
-        var facts = DiagnosisFacts(of: profile, bindings, now: now)
+        var facts = DiagnosisFacts(of: profile, bindings, policies, now: now)
         if let posture { facts.report = .present(posture) }
         explain(terms, facts, exchange) { _ in }
       }

@@ -35,6 +35,7 @@ final class ServiceMeters: Sendable {
   let consumptions: ConsumptionMeters
   let refusals: RefusalMeters
   let store: StoreMeters
+  private let sharedDevices: Counter
   private let eventsSuppressed: Counter
   private let secretHash: CoreMetrics.Timer
 
@@ -52,8 +53,13 @@ final class ServiceMeters: Sendable {
     consumptions = ConsumptionMeters(metrics)
     refusals = RefusalMeters(metrics)
     store = StoreMeters(metrics)
+    sharedDevices = metrics.counter(.sharedDevices)
     eventsSuppressed = metrics.counter(.eventsSuppressed)
     secretHash = metrics.timer(.secretHashDuration)
+  }
+
+  func foundSharedDevice() {
+    sharedDevices.increment()
   }
 
   func leftOutEvent() {

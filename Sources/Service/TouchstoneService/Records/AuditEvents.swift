@@ -164,6 +164,8 @@ extension EventDraft {
   enum DeviceKind: String {
     case unlocked = "device.unlocked"
     case refused = "device.refused"
+    /// The device id was bound to many profiles: it is probably on many phones.
+    case shared = "device.shared"
   }
 
   static func device(

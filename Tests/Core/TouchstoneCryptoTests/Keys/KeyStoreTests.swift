@@ -41,6 +41,22 @@ import Testing
     #expect(directory.mode("") == nil)
   }
 
+  @Test func `a directory without keys is named as such, whatever its mode, and nothing is made in it`() throws {
+    try KeyStore.create(directory: directory.keys)
+    let data = String(directory.keys.dropLast("/keys".count))
+    for (path, advice) in [
+      (data, "its keys are in \(data)/keys"), ("/etc", "name the directory that `touchstone keys new` made"),
+    ] {
+      let error = #expect(throws: KeyRingError.self) {
+        try KeyStore.rotate(directory: path, .signing, usedFrom: now)
+      }
+      #expect(error?.code == .missing)
+      #expect(error?.description.lowercased().hasPrefix("\(path.lowercased()): holds no keys") == true)
+      #expect(error?.description.lowercased().contains(advice.lowercased()) == true)
+    }
+    #expect(directory.mode("../signing") == nil)
+  }
+
   @Test(arguments: [KeyKind.sealing, .signing])
   func `a key is rotated and the old one pruned when nothing of it lives`(kind: KeyKind) throws {
     try KeyStore.create(directory: directory.keys)

@@ -10,8 +10,13 @@ struct DiagnosisWordingTests {
 
   @Test func eachFactOfADiagnosisIsSaid() {
     #expect(
-      texts(LoginDiagnosis(answer: .yes, factors: [.biometry, .gesture, .passcode])) == [
-        "A login can succeed now, by biometrics, gesture or passcode.", "现在可以登录，方式：生物识别、手势、数字密码。",
+      texts(LoginDiagnosis(answer: .yes, factors: [.gesture, .passcode])) == [
+        "A login can succeed now, by gesture or passcode.", "现在可以登录，方式：手势、数字密码。",
+      ])
+    #expect(
+      texts(LoginDiagnosis(answer: .yes, factors: [.biometry], reportedAt: UnixTime(seconds: 5))) == [
+        "A login can succeed now, by biometrics, if the device is as it reported at time 5.",
+        "如设备仍与 time 5 上报时一致，现在可以登录，方式：生物识别。",
       ])
     #expect(
       texts(
@@ -23,10 +28,10 @@ struct DiagnosisWordingTests {
               remedies: [.logInByPasscode, .acceptDomainState])
           ])) == [
           "A login can succeed now, by passcode. Biometrics: the device's fingers or faces are not those that the service has "
-            + "accepted (as it reported at time 7). What helps: one login by passcode or the application's own login, after which "
-            + "it accepts the change.",
+            + "accepted (as it reported at time 7). What helps: one login by passcode on this device or the "
+            + "application's own login, after which it accepts the present fingers or faces.",
           "现在可以登录，方式：数字密码。生物识别：设备上的指纹或面容与本服务认可的不同（设备于 time 7 上报）。"
-            + "解决办法：用数字密码登录一次、用应用自己的登录方式登录后，由应用认可变更。",
+            + "解决办法：在此设备上用数字密码登录一次、用应用自己的登录方式登录后，由应用认可现有的指纹或面容。",
         ])
     #expect(
       texts(
@@ -37,8 +42,8 @@ struct DiagnosisWordingTests {
               factors: [.passcode], cause: .passcodeLocked, until: UnixTime(seconds: 9),
               remedies: [.wait, .unlockSecret])
           ])) == [
-          "No login can succeed now. Passcode: locked after wrong attempts, until time 9. What helps: waiting or support unlocks it.",
-          "现在无法登录。数字密码：多次输错，已锁定，至 time 9。解决办法：等待、客服解锁。",
+          "No login can succeed now. Passcode: locked after wrong attempts, until time 60. What helps: waiting or an unlock by support.",
+          "现在无法登录。数字密码：多次输错，已锁定，至 time 60。解决办法：等待、客服解锁。",
         ])
     #expect(
       texts(LoginDiagnosis(answer: .no, obstacles: [LoginObstacle(factors: [], cause: .bindingRevoked)]))[0]

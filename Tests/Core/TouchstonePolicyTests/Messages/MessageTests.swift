@@ -130,8 +130,8 @@ import Testing
       ])
     #expect(
       text(AttemptDecision(outcome: .tryAgain, laError: .authenticationFailed, attemptsLeft: 1), by: .passcode) == [
-        "That passcode didn't match. Please try again. There is one more try before this way is turned off.",
-        "密码不正确。请再试一次。再错一次\u{FF0C}此方式将停用。",
+        "That passcode didn't match. Please try again. There is one more try before a pause.",
+        "密码不正确。请再试一次。再错一次将暂停使用。",
       ])
     #expect(
       text(
@@ -176,12 +176,17 @@ import Testing
     let counted = BiometryStanding(consecutiveFailures: 4)
     #expect(
       text(.biometry, device: counted)
-        == "Touch ID didn't recognize your finger. Please try again. There is one more try before this way is turned off."
+        == "Touch ID didn't recognize your finger. Please try again. There is one more try before Touch ID is turned off here."
     )
     // The evaluation ends after the next one, and nothing locks.
     #expect(text(.biometry) == "Touch ID didn't recognize your finger. Please try again.")
     #expect(text(.deviceOwner, device: counted) == "Your device couldn't confirm that it's you. Please try again.")
     #expect(text(.passkey) == "That passkey didn't match. Please try again.")
+    var disabling = AttemptDecision(outcome: .tryAgain, laError: .authenticationFailed, attemptsLeft: 1)
+    disabling.nextFailureDisables = true
+    #expect(
+      Message(disabling, by: .gesture, biometry: .touchID, in: .english)?.text
+        == "That gesture didn't match. Please try again. There is one more try before it is turned off.")
     let locked = AttemptDecision(outcome: .lockedOut, laError: .biometryLockout)
     #expect(
       Message(locked, by: .biometry, biometry: .touchID, in: .english)?.text

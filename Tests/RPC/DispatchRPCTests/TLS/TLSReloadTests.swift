@@ -18,6 +18,8 @@ import TestSupport
     case expired, notYetValid, expiredIntermediate, forClients, weak
     case missingAuthorities, emptyAuthorities
 
+    private static let advice = "take their permissions away (in a volume of Kubernetes: defaultMode)"
+
     /// The file that the error names, and its complaint.
     func complaint(_ pair: TLSFiles.Pair, _ authorities: String) -> RPCTLSError {
       switch self {
@@ -31,9 +33,9 @@ import TestSupport
       case .huge: RPCTLSError(file: pair.chain, reason: "larger than 1048576 bytes")
       case .keyOfAnother: RPCTLSError(file: pair.key, reason: "not the key of the certificate in \(pair.chain)")
       case .keyOpenToOthers:
-        RPCTLSError(file: pair.key, reason: "open to other users (mode 644); take their permissions away")
+        RPCTLSError(file: pair.key, reason: "open to other users (mode 644); \(Self.advice)")
       case .keyWritableByOthers:
-        RPCTLSError(file: pair.key, reason: "open to other users (mode 602); take their permissions away")
+        RPCTLSError(file: pair.key, reason: "open to other users (mode 602); \(Self.advice)")
       case .keyUnreadable: RPCTLSError(file: pair.key, reason: "Permission denied")
       case .expired: RPCTLSError(file: pair.chain, reason: "certificate 1 has expired")
       case .notYetValid: RPCTLSError(file: pair.chain, reason: "certificate 1 is not valid yet")

@@ -11,7 +11,7 @@ enum EventLaws {
     "evaluation.fallback", "evaluation.factor_required", "evaluation.refused", "evaluation.invalidated",
     "binding.denied", "binding.refused", "binding.created", "binding.revoked", "binding.domain_state_accepted",
     "secret.set", "secret.removed", "secret.unlocked", "secret.refused", "settings.changed", "token.consumed",
-    "token.refused", "token.revoked", "device.unlocked", "device.refused", "profile.refused",
+    "token.refused", "token.revoked", "device.unlocked", "device.refused", "device.shared", "profile.refused",
   ]
   private static let factors: Set<String> = ["biometry", "device_owner", "passcode", "gesture", "passkey", "primary"]
   private static let authorities: Set<String> = ["old_secret", "primary", "token", "settings"]

@@ -44,6 +44,34 @@ struct ConfigurationSourcesTests {
     #expect(try Self.read(nil, [:], flags).configuration.shards == 4)
   }
 
+  @Test("A default of the environment counts only if neither file, variable nor flag sets the value")
+  func defaultsOfTheEnvironment() throws {
+    let image = ["TOUCHSTONE_DEFAULT_LISTEN": "0.0.0.0:1, unix:/s", "TOUCHSTONE_DEFAULT_HTTP_PUBLIC": "127.0.0.1:2"]
+    let alone = try Self.read(nil, image)
+    #expect(alone.configuration.listen == ["0.0.0.0:1", "unix:/s"])
+    #expect(alone.yaml.contains { $0.hasPrefix("listen:") && $0.hasSuffix("# TOUCHSTONE_DEFAULT_LISTEN") })
+    #expect(try Self.read("listen: 127.0.0.1:3", image).configuration.listen == ["127.0.0.1:3"])
+    let variable = ["TOUCHSTONE_LISTEN": "127.0.0.1:4"]
+    #expect(try Self.read(nil, image.merging(variable) { $1 }).configuration.listen == ["127.0.0.1:4"])
+    #expect(try Self.read(nil, image, ["--listen", "127.0.0.1:5"]).configuration.listen == ["127.0.0.1:5"])
+    // Nor if the file has one value in the place of the section.
+    let http = try Self.read("http: 127.0.0.1:6", image).configuration.http?.addresses.map(\.text)
+    #expect(http == ["127.0.0.1:6"])
+    let section = try Self.read("http: {operators: 127.0.0.1:7}", image).configuration.http?.addresses.map(\.text)
+    #expect(section.map(Set.init) == ["127.0.0.1:2", "127.0.0.1:7"])
+  }
+
+  @Test("A default is checked as each other value, and holds no secret")
+  func wrongDefaults() {
+    #expect(
+      Self.refusal(nil, ["TOUCHSTONE_DEFAULT_SHARDS": "0"])?.lines == [
+        "TOUCHSTONE_DEFAULT_SHARDS: shards must be 1 to 256"
+      ])
+    for name in ["TOUCHSTONE_DEFAULT_STORE", "TOUCHSTONE_DEFAULT_KEYS", "TOUCHSTONE_DEFAULT_NOTHING"] {
+      #expect(Self.refusal(nil, [name: "x"])?.lines.first?.hasPrefix("\(name): there is no such setting") == true)
+    }
+  }
+
   @Test("A key in a section leaves the section's other keys as they are")
   func sections() throws {
     let limits = try Self.read(

@@ -71,7 +71,7 @@ struct ProfileDiagnosisTests {
     #expect(diagnosis.obstacles.map(\.until) == [V1.Timestamp(service.clock.now + .seconds(60))])
     #expect(
       try await report().last?.hasPrefix(
-        "Without a device: No login can succeed now. Passcode: locked after wrong attempts, until ")
+        "On any device: No login can succeed now. Passcode: locked after wrong attempts, until ")
         == true)
   }
 
@@ -104,7 +104,7 @@ struct ProfileDiagnosisTests {
 
   @Test func aPasscodeAloneServes() async throws {
     _ = try await service.set(.passcode("2468"))
-    #expect(try await report() == ["Without a device: A login can succeed now, by passcode."])
+    #expect(try await report() == ["On any device: A login can succeed now, by passcode."])
   }
 
   @Test func twoPhonesOfOneNameAreToldApart() async throws {

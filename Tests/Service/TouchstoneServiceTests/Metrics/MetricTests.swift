@@ -61,6 +61,16 @@ struct MetricTests {
     try await expect([requested: 0]) { try await service.revoke(again) }
   }
 
+  @Test("A device id of too many profiles counts when that is news")
+  func sharedDevices() async throws {
+    let shared = "touchstone_shared_devices_total"
+    try await expect([shared: 1]) {
+      for profile in 1...10 {
+        _ = try await service.bind(TestPhone(profileID: "person-\(profile)"), replacing: true)
+      }
+    }
+  }
+
   @Test("A login: opened, its verdict, its outcome, its commit")
   func login() async throws {
     let phone = try await service.bind()

@@ -1247,7 +1247,7 @@ const ProtobufCMessageDescriptor touchstone__v1__get_profile_request__descriptor
   (ProtobufCMessageInit) touchstone__v1__get_profile_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__login_diagnosis__field_descriptors[5] =
+static const ProtobufCFieldDescriptor touchstone__v1__login_diagnosis__field_descriptors[6] =
 {
   {
     "binding_id",
@@ -1309,6 +1309,18 @@ static const ProtobufCFieldDescriptor touchstone__v1__login_diagnosis__field_des
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "reported_at",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__LoginDiagnosis, reported_at),
+    &google__protobuf__timestamp__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__login_diagnosis__field_indices_by_name[] = {
   2,   /* field[2] = answer */
@@ -1316,11 +1328,12 @@ static const unsigned touchstone__v1__login_diagnosis__field_indices_by_name[] =
   3,   /* field[3] = factors */
   4,   /* field[4] = obstacles */
   1,   /* field[1] = policy */
+  5,   /* field[5] = reported_at */
 };
 static const ProtobufCIntRange touchstone__v1__login_diagnosis__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__login_diagnosis__descriptor =
 {
@@ -1330,7 +1343,7 @@ const ProtobufCMessageDescriptor touchstone__v1__login_diagnosis__descriptor =
   "Touchstone__V1__LoginDiagnosis",
   "touchstone.v1",
   sizeof(Touchstone__V1__LoginDiagnosis),
-  5,
+  6,
   touchstone__v1__login_diagnosis__field_descriptors,
   touchstone__v1__login_diagnosis__field_indices_by_name,
   1,  touchstone__v1__login_diagnosis__number_ranges,
@@ -1963,7 +1976,7 @@ const ProtobufCMessageDescriptor touchstone__v1__list_events_request__descriptor
   (ProtobufCMessageInit) touchstone__v1__list_events_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__list_events_response__field_descriptors[2] =
+static const ProtobufCFieldDescriptor touchstone__v1__list_events_response__field_descriptors[3] =
 {
   {
     "events",
@@ -1989,15 +2002,28 @@ static const ProtobufCFieldDescriptor touchstone__v1__list_events_response__fiel
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "archived_through",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__ListEventsResponse, archived_through),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__list_events_response__field_indices_by_name[] = {
+  2,   /* field[2] = archived_through */
   0,   /* field[0] = events */
   1,   /* field[1] = next_page_token */
 };
 static const ProtobufCIntRange touchstone__v1__list_events_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__list_events_response__descriptor =
 {
@@ -2007,7 +2033,7 @@ const ProtobufCMessageDescriptor touchstone__v1__list_events_response__descripto
   "Touchstone__V1__ListEventsResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__ListEventsResponse),
-  2,
+  3,
   touchstone__v1__list_events_response__field_descriptors,
   touchstone__v1__list_events_response__field_indices_by_name,
   1,  touchstone__v1__list_events_response__number_ranges,

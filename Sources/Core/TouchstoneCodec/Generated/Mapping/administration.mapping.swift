@@ -74,6 +74,7 @@ extension V1.LoginDiagnosis: MappedMessage {
     mapper.field(&value.answer, &c.answer)
     mapper.repeated(&value.factors, &c.factors, &c.n_factors)
     mapper.repeated(&value.obstacles, &c.obstacles, &c.n_obstacles)
+    mapper.field(&value.reportedAt, &c.reported_at)
   }
 }
 
@@ -225,6 +226,7 @@ extension V1.ListEventsResponse: MappedMessage {
   static func map<Mapper: FieldMapper>(_ value: inout Self, _ c: inout CMessage, _ mapper: inout Mapper) {
     mapper.repeated(&value.events, &c.events, &c.n_events)
     mapper.field(&value.nextPageToken, &c.next_page_token)
+    mapper.field(&value.archivedThrough, &c.archived_through)
   }
 }
 

@@ -98,25 +98,30 @@ extension V1 {
     public var factors: [Factor]
     /// Why the others do not serve. Ways that were never set up are left out, if there is anything else to say.
     public var obstacles: [LoginObstacle]
+    /// When the device reported the state on which a YES rests: a phone that changed since may fail. Absent: it rests on the
+    /// service's own records.
+    public var reportedAt: Timestamp?
 
     public init(
       bindingID: String = "", policy: String = "", answer: LoginAnswer = .unspecified, factors: [Factor] = [],
-      obstacles: [LoginObstacle] = []
+      obstacles: [LoginObstacle] = [], reportedAt: Timestamp? = nil
     ) {
       self.bindingID = bindingID
       self.policy = policy
       self.answer = answer
       self.factors = factors
       self.obstacles = obstacles
+      self.reportedAt = reportedAt
     }
   }
 
   public struct LoginObstacle: WireMessage {
     /// The ways that it blocks. Empty: all of them.
     public var factors: [Factor]
-    /// A reason of a denial, or one of BINDING_REVOKED, NOT_SEEN (the device never reported its state), BIOMETRY_LOCKED_BY_DEVICE
+    /// A reason of a denial, or one of BINDING_REVOKED, NOT_SEEN (the state of the device is not known), BIOMETRY_LOCKED_BY_DEVICE
     /// (BIOMETRY_LOCKOUT is the service's own lock), DOMAIN_STATE_CHANGED, DOMAIN_STATE_CHANGED_WITH_OS,
-    /// DOMAIN_STATE_NEVER_RECORDED, DOMAIN_STATE_UNKNOWN_WHILE_LOCKED, DOMAIN_STATE_UNKNOWN, SWITCHED_OFF, NOT_SET. New ones may be
+    /// DOMAIN_STATE_NEVER_RECORDED, DOMAIN_STATE_UNKNOWN_WHILE_LOCKED, DOMAIN_STATE_UNKNOWN,
+    /// APP_ASSERTION_REQUIRED, SWITCHED_OFF, NOT_SET. New ones may be
     /// added.
     public var code: String
     /// When the device reported it. Absent: it follows from the service's own records, which do not say since when.
@@ -278,10 +283,13 @@ extension V1 {
     public var events: [Event]
     /// For the next page. Only an empty token means that there are no more events yet.
     public var nextPageToken: String
+    /// Events up to this number were archived, so no page has them: they are in the archive's files. 0: no events were archived.
+    public var archivedThrough: UInt64
 
-    public init(events: [Event] = [], nextPageToken: String = "") {
+    public init(events: [Event] = [], nextPageToken: String = "", archivedThrough: UInt64 = 0) {
       self.events = events
       self.nextPageToken = nextPageToken
+      self.archivedThrough = archivedThrough
     }
   }
 

@@ -281,8 +281,8 @@ extension V1 {
     public var time: Timestamp?
     /// evaluation.denied, .succeeded, .failed, .locked_out, .canceled, .fallback, .factor_required, .refused,
     /// .invalidated; binding.created, .revoked, .denied, .refused, .domain_state_accepted; secret.set, .removed,
-    /// .unlocked, .refused; settings.changed; token.consumed, .revoked, .refused; device.unlocked, .refused;
-    /// profile.erased, .refused; call.refused; operator.signed_in, .signed_out (of the console, without an application). Without an
+    /// .unlocked, .refused; settings.changed; token.consumed, .revoked, .refused; device.unlocked, .refused, .shared (its id was bound
+    /// to more than 8 profiles within 30 days); profile.erased, .refused; call.refused; operator.signed_in, .signed_out (of the console, without an application). Without an
     /// application: events.archived; events.not_archived if archiving goes on failing; store.restored; clock.behind;
     /// configuration.reloaded; trust.too_old; log.signed, after which accounts of removed content are signed; log.broken if an event is
     /// not as it was written.
@@ -297,7 +297,8 @@ extension V1 {
     /// "policy", "factor", "authority", "evidence".
     /// "suppressed": the number of refusals like this one that had no event since the previous one.
     /// "la_error": the code in the caller's answer.
-    /// "reason": a word of the service's own: in binding.revoked REPLACED, in device.unlocked BOUND_ANEW. An attempt's reason may say
+    /// "reason": a word of the service's own: in binding.revoked REPLACED, in device.unlocked BOUND_ANEW, in device.shared
+    /// MANY_PROFILES. An attempt's reason may say
     /// more than its answer did: a denial's reason, SIGNATURE_INVALID, PROFILE_TOUCH_ID_INVALID, WRONG_SECRET, BINDING_NOT_ACTIVE
     /// (the profile or bearer is unknown), PASSKEY_UNKNOWN, PASSKEY_OF_ANOTHER, USER_HANDLE_DIFFERS and others of a passkey (docs/ATTESTATION.md),
     /// DOMAIN_STATE_ and the verdict, ATTEMPTS_SPENT, REPORTED (by the device), EVALUATION_UNKNOWN, EVALUATION_EXPIRED,

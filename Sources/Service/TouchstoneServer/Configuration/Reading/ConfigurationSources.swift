@@ -1,5 +1,5 @@
 // The sources of a process's settings. A flag takes precedence over a variable of the environment, a variable over the
-// file, and the file over the default.
+// file, the file over a default that the environment gives (as an image's does), and that over the program's own.
 
 internal import Glibc
 internal import SettingFiles
@@ -8,12 +8,18 @@ internal import SettingFiles
 package struct ConfigurationSources: Sendable {
   /// Later ones take precedence.
   private let given: [GivenValue]
+  /// Those of `TOUCHSTONE_DEFAULT_…`, which count where all others are silent.
+  private let defaults: [GivenValue]
+  /// The file that is read if the command names none. It was there at the start, so a reload refuses its loss.
+  private var defaultFile: String?
+  /// The same file, if it was missing at the start.
+  package private(set) var missingDefaultFile: String?
   /// The value of TOUCHSTONE_KEYS.
   private let keys: KeySource?
 
   /// A file alone.
   package init() {
-    (given, keys) = ([], nil)
+    (given, defaults, keys) = ([], [], nil)
   }
 
   /// Pure.
@@ -22,7 +28,8 @@ package struct ConfigurationSources: Sendable {
   ) throws(Failure) {
     let ofFlags = try SettingFlags.values(in: flags)
     do throws(ConfigurationErrors) {
-      given = try SettingVariables.values(in: variables) + ofFlags
+      let values = try SettingVariables.values(in: variables)
+      (given, defaults) = (values.given + ofFlags, values.defaults)
     } catch {
       throw Failure(error)
     }
@@ -37,10 +44,20 @@ package struct ConfigurationSources: Sendable {
     // Both, whatever the other one is.
     let keys = KeySource.takeFromEnvironment()
     let variables = ProcessEnvironment.takeSettings()
-    return try ConfigurationSources(variables: variables, keys: keys, flags: flags)
+    var sources = try ConfigurationSources(variables: variables, keys: keys, flags: flags)
+    sources.lookForDefaultFile(in: variables)
+    return sources
   }
 
-  /// - Parameter path: the file; `nil`: there is none.
+  /// Only a file that does not exist is no file: one that cannot be reached is an error when it is read.
+  private mutating func lookForDefaultFile(in variables: [(name: String, text: String)]) {
+    guard let path = variables.last(where: { $0.name == SettingVariables.defaultFile })?.text, !path.isEmpty else {
+      return
+    }
+    if access(path, F_OK) != 0, errno == ENOENT { missingDefaultFile = path } else { defaultFile = path }
+  }
+
+  /// - Parameter path: the file; `nil`: the default one, if there is one.
   package func load(
     _ path: String?, from trust: FileTrust = .ownersOnly
   ) throws(Failure) -> ProcessConfiguration {
@@ -50,9 +67,10 @@ package struct ConfigurationSources: Sendable {
   package func read(
     _ path: String?, from trust: FileTrust = .ownersOnly
   ) throws(Failure) -> EffectiveConfiguration {
-    guard path != nil || !given.isEmpty || keys != nil else { return EffectiveConfiguration() }
+    let path = path ?? defaultFile
+    guard path != nil || !given.isEmpty || !defaults.isEmpty || keys != nil else { return EffectiveConfiguration() }
     do throws(ConfigurationErrors) {
-      var effective = try EffectiveConfiguration(file: path, from: trust, under: given)
+      var effective = try EffectiveConfiguration(file: path, from: trust, under: given, over: defaults)
       if let keys, !given.contains(where: { $0.path == ["keys"] }) { effective.take(keys) }
       return effective
     } catch {

@@ -12,9 +12,11 @@ package struct EffectiveConfiguration {
   /// The defaults.
   init() {}
 
-  init(file path: String?, from trust: FileTrust, under given: [GivenValue]) throws(ConfigurationErrors) {
+  init(
+    file path: String?, from trust: FileTrust, under given: [GivenValue], over defaults: [GivenValue] = []
+  ) throws(ConfigurationErrors) {
     guard let path else {
-      self = try EffectiveConfiguration([], of: nil, under: given)
+      self = try EffectiveConfiguration([], of: nil, under: given, over: defaults)
       return
     }
     let identity = FileIdentity(of: path)
@@ -24,7 +26,8 @@ package struct EffectiveConfiguration {
     } catch {
       throw ConfigurationErrors(path, error.message)
     }
-    self = try EffectiveConfiguration(bytes, of: path, under: given, mayHoldSecrets: !isReadableByOthers(path))
+    self = try EffectiveConfiguration(
+      bytes, of: path, under: given, over: defaults, mayHoldSecrets: !isReadableByOthers(path))
     configuration.origin?.identity = identity
   }
 
@@ -32,7 +35,8 @@ package struct EffectiveConfiguration {
   ///   - path: the file's name in errors; `nil`: there is no file.
   ///   - mayHoldSecrets: whether no other users can read the file.
   init(
-    _ bytes: [UInt8], of path: String?, under given: [GivenValue] = [], mayHoldSecrets: Bool = true
+    _ bytes: [UInt8], of path: String?, under given: [GivenValue] = [], over defaults: [GivenValue] = [],
+    mayHoldSecrets: Bool = true
   ) throws(ConfigurationErrors) {
     var reader = SettingReader()
     self.path = path
@@ -45,6 +49,9 @@ package struct EffectiveConfiguration {
     }
     if let path, !mayHoldSecrets { try Self.requireNoSecret(in: root, path) }
     for value in given where root.hasRoom(for: value.path) {
+      root.set(value.path[...], to: value.node, of: value.source)
+    }
+    for value in defaults where root.lacks(value.path[...]) {
       root.set(value.path[...], to: value.node, of: value.source)
     }
     configuration.apply(root, isOfFile: path != nil, with: &reader)
@@ -85,6 +92,12 @@ extension YAMLNode {
       if case .mapping = section.content { return true }
       return count == 1 && ConfigurationTable.rows.contains { $0.name == path[0] && $0.shape.takesText }
     }
+  }
+
+  /// Whether neither the value nor a single value in the place of its section is set.
+  fileprivate func lacks(_ path: ArraySlice<String>) -> Bool {
+    guard let name = path.first, case .mapping(let entries) = content else { return false }
+    return entries.first { $0.key.name == name }?.value.lacks(path.dropFirst()) ?? true
   }
 
   /// Sets one value, and makes the mappings on the way to it. A single value on the way, such as `http: ADDRESS` before

@@ -29,12 +29,22 @@ package enum AdminVariables {
 /// The variables of the environment with the service's prefix.
 enum SettingVariables {
   /// Those that set no setting of the file.
-  private static let others = ["TOUCHSTONE_DEBUGGABLE"]
+  private static let others = ["TOUCHSTONE_DEBUGGABLE", defaultFile]
+  /// Before the rest of a setting's variable: its default, which an image or a package gives and the file overrides.
+  static let defaultPrefix = ConfigurationSetting.prefix + "DEFAULT_"
+  /// The file that is read if no flag names one.
+  static let defaultFile = defaultPrefix + "CONFIG"
 
   /// Collects each error: "VARIABLE: MESSAGE".
-  static func values(in variables: [(name: String, text: String)]) throws(ConfigurationErrors) -> [GivenValue] {
-    let settings = Dictionary(uniqueKeysWithValues: ConfigurationTable.settings.map { ($0.variable, $0) })
-    var values: [GivenValue] = []
+  static func values(
+    in variables: [(name: String, text: String)]
+  ) throws(ConfigurationErrors) -> (given: [GivenValue], defaults: [GivenValue]) {
+    var settings = Dictionary(uniqueKeysWithValues: ConfigurationTable.settings.map { ($0.variable, $0) })
+    // Only variables of settings are wiped after they were read, so a default holds no secret.
+    for (variable, setting) in settings where !setting.mayHoldSecret && variable != KeySource.environmentVariable {
+      settings[defaultPrefix + variable.dropFirst(ConfigurationSetting.prefix.count)] = setting
+    }
+    var values: (given: [GivenValue], defaults: [GivenValue]) = ([], [])
     var errors: [YAMLError] = []
     for (name, text) in variables.sorted(by: { $0.name < $1.name }) where !isOther(name) {
       if let setting = settings[name] {
@@ -42,12 +52,13 @@ enum SettingVariables {
         guard !text.isEmpty, name != KeySource.environmentVariable else { continue }
         let texts = setting.row.shape.isOneOrList ? text.split(separator: ",").map(trimmed) : [text]
         guard let node = setting.node(texts, of: name, errors: &errors) else { continue }
-        values.append(GivenValue(path: setting.path, source: name, node: node))
+        let value = GivenValue(path: setting.path, source: name, node: node)
+        if name.hasPrefix(defaultPrefix) { values.defaults.append(value) } else { values.given.append(value) }
       } else if !KubernetesVariables.contain(name, text) {
         errors.append(unknown(name, among: Array(settings.keys)))
       }
     }
-    errors += values.overlaps
+    errors += values.given.overlaps + values.defaults.overlaps
     guard errors.isEmpty else { throw ConfigurationErrors(nil, errors) }
     return values
   }

@@ -167,10 +167,15 @@ struct  Touchstone__V1__LoginDiagnosis
    */
   size_t n_obstacles;
   Touchstone__V1__LoginObstacle **obstacles;
+  /*
+   * When the device reported the state on which a YES rests: a phone that changed since may fail. Absent: it rests on the
+   * service's own records.
+   */
+  Google__Protobuf__Timestamp *reported_at;
 };
 #define TOUCHSTONE__V1__LOGIN_DIAGNOSIS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__login_diagnosis__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, TOUCHSTONE__V1__LOGIN_ANSWER__LOGIN_ANSWER_UNSPECIFIED, 0,NULL, 0,NULL }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, TOUCHSTONE__V1__LOGIN_ANSWER__LOGIN_ANSWER_UNSPECIFIED, 0,NULL, 0,NULL, NULL }
 
 
 struct  Touchstone__V1__LoginObstacle
@@ -182,9 +187,10 @@ struct  Touchstone__V1__LoginObstacle
   size_t n_factors;
   Touchstone__V1__Factor *factors;
   /*
-   * A reason of a denial, or one of BINDING_REVOKED, NOT_SEEN (the device never reported its state), BIOMETRY_LOCKED_BY_DEVICE
+   * A reason of a denial, or one of BINDING_REVOKED, NOT_SEEN (the state of the device is not known), BIOMETRY_LOCKED_BY_DEVICE
    * (BIOMETRY_LOCKOUT is the service's own lock), DOMAIN_STATE_CHANGED, DOMAIN_STATE_CHANGED_WITH_OS,
-   * DOMAIN_STATE_NEVER_RECORDED, DOMAIN_STATE_UNKNOWN_WHILE_LOCKED, DOMAIN_STATE_UNKNOWN, SWITCHED_OFF, NOT_SET. New ones may be
+   * DOMAIN_STATE_NEVER_RECORDED, DOMAIN_STATE_UNKNOWN_WHILE_LOCKED, DOMAIN_STATE_UNKNOWN,
+   * APP_ASSERTION_REQUIRED, SWITCHED_OFF, NOT_SET. New ones may be
    * added.
    */
   char *code;
@@ -380,10 +386,14 @@ struct  Touchstone__V1__ListEventsResponse
    * For the next page. Only an empty token means that there are no more events yet.
    */
   char *next_page_token;
+  /*
+   * Events up to this number were archived, so no page has them: they are in the archive's files. 0: no events were archived.
+   */
+  uint64_t archived_through;
 };
 #define TOUCHSTONE__V1__LIST_EVENTS_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__list_events_response__descriptor) \
-    , 0,NULL, (char *)protobuf_c_empty_string }
+    , 0,NULL, (char *)protobuf_c_empty_string, 0 }
 
 
 struct  Touchstone__V1__WatchEventsRequest
