@@ -419,12 +419,13 @@ def test_wrong_passcodes_end_no_evaluation_and_touch_no_finger(caller, phone):
 
 
 def test_a_revoked_binding_has_no_passcode(caller, phone):
-    """R36, and answered like a wrong one (R37)."""
+    """R36: it is told so (R37), and the right secret helps nothing."""
     person = Person(caller, profile_id=phone.binding.profile_id).with_secret()
     opened = caller.begin(phone)
     caller.revoke(phone.binding)
     answer = caller.submit(phone, opened, secret=person.right)
-    assert brief(answer) == (TRY_AGAIN, -1, 4)
+    assert answer.denial.reason == "BINDING_REVOKED"
+    assert answer.outcome != SUCCEEDED
     assert not answer.token and not answer.profile_id
 
 
