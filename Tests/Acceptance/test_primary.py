@@ -95,5 +95,5 @@ def test_a_revoked_binding_is_vouched_for_by_nobody(voucher):
     opened = voucher.begin(phone, "vouched")
     voucher.revoke(phone.binding)
     answer = voucher.submit(phone, opened, primary=primary_login())
-    assert (answer.outcome, answer.la_error) == (evaluation_pb2.OUTCOME_FAILED, -1)
+    assert (answer.outcome, answer.denial.reason) == (evaluation_pb2.OUTCOME_FAILED, "BINDING_REVOKED")
     assert not answer.token and not answer.profile_id

@@ -419,19 +419,20 @@ def test_wrong_passcodes_end_no_evaluation_and_touch_no_finger(caller, phone):
 
 
 def test_a_revoked_binding_has_no_passcode(caller, phone):
-    """R36, and answered like a wrong one (R37)."""
+    """R36: it is told so (R37), and the right secret helps nothing."""
     person = Person(caller, profile_id=phone.binding.profile_id).with_secret()
     opened = caller.begin(phone)
     caller.revoke(phone.binding)
     answer = caller.submit(phone, opened, secret=person.right)
-    assert brief(answer) == (TRY_AGAIN, -1, 4)
+    assert answer.denial.reason == "BINDING_REVOKED"
+    assert answer.outcome != SUCCEEDED
     assert not answer.token and not answer.profile_id
 
 
 @KINDS
 @pytest.mark.parametrize("replaced", [False, True], ids=["revoked", "replaced"])
 def test_guesses_through_a_revoked_binding_lock_its_owner_out_of_nothing(caller, kind, replaced):
-    """R10: who holds a lost phone tries again and again, and as the phone sees it, the secret locks (R37)."""
+    """R10, R37: an attempt ends with BINDING_REVOKED, with the right secret and with wrong ones, and counts nothing."""
     phone = Phone()
     person = Person(caller, kind, profile_id=caller.bind(phone).profile_id).with_secret()
     before = caller.begin(phone)
@@ -441,33 +442,25 @@ def test_guesses_through_a_revoked_binding_lock_its_owner_out_of_nothing(caller,
         caller.bind(other, new_profile_id(), replace_existing=True)
     else:
         caller.revoke(phone.binding)
-    opened = caller.begin(phone)
-    assert list(opened.factors) == list(before.factors)
-    begun = time.monotonic()
-    answers = [caller.submit(phone, opened, secret=person.wrong) for _ in range(4)]
-    # In an evaluation from before, and with the right one.
-    answers += [caller.submit(phone, before, secret=secret) for secret in (person.right, person.wrong)]
-    assert [brief(each) for each in answers] == [(TRY_AGAIN, -1, left) for left in (4, 3, 2, 1)] + [
-        (LOCKED_OUT, -1, 0)
-    ] * 2
-    # The first lock's time, less what the answers took.
-    left = answers[-1].retry_after.ToTimedelta().total_seconds()
-    assert FIRST_LOCK_SECONDS - (time.monotonic() - begun) - ROUNDING_SECONDS <= left <= FIRST_LOCK_SECONDS
-    assert FACTOR[kind] not in caller.begin(phone).factors
+    assert caller.begin(phone).denial.reason == "BINDING_REVOKED"
+    for secret in [person.wrong] * (BUDGET + 1) + [person.right]:
+        answer = caller.submit(phone, before, secret=secret)
+        assert (answer.outcome, answer.denial.reason) == (evaluation_pb2.OUTCOME_FAILED, "BINDING_REVOKED")
     assert person.standing().failures == 0
     assert person.attempt(person.right).outcome == SUCCEEDED
 
 
 def test_what_was_guessed_before_a_revocation_is_not_forgotten_after_it(caller):
-    """R37: an attempts_left that jumps would tell that the binding was revoked."""
+    """The profile keeps what was counted, and guesses after the revocation add nothing."""
     phone = Phone()
     person = Person(caller, profile_id=caller.bind(phone).profile_id).with_secret()
     opened = caller.begin(phone)
     answers = [caller.submit(phone, opened, secret=person.wrong) for _ in range(2)]
+    assert [each.attempts_left for each in answers] == [4, 3]
     caller.revoke(phone.binding)
-    answers += [caller.submit(phone, opened, secret=person.wrong) for _ in range(2)]
-    assert [each.attempts_left for each in answers] == [4, 3, 2, 1]
+    assert caller.submit(phone, opened, secret=person.wrong).denial.reason == "BINDING_REVOKED"
     assert person.standing().failures == 2
+
 
 
 # In parallel (R14)

@@ -110,7 +110,7 @@ def test_a_migration_says_what_it_would_do_and_does_it_once(postgres, empty, sta
 
     done = run("migrate", environment={"TOUCHSTONE_STORE": empty})
     assert (done.returncode, done.stderr) == (0, "")
-    assert "made the tables of schema 1" in done.stdout
+    assert "made the tables of schema 2" in done.stdout
     again = run("migrate", "--store", empty)
     assert (again.returncode, again.stderr) == (0, "")
     assert "nothing to do" in again.stdout

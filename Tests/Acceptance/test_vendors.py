@@ -207,7 +207,6 @@ WRONG = {
         '"bank" is in vendors.acme already: an application has one vendor',
     ),
     "another word": ("‸vendor: {acme: [shop]}", 'did you mean "vendors"'),
-    "few stand-ins": ("limits: {stand_ins: ‸9}", "limits.stand_ins must be 10000 to"),
 }
 
 

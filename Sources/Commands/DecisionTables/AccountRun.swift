@@ -55,7 +55,7 @@ extension AccountAttempt {
     _ factor: Factor, isRight: Bool, _ ladder: Ladder, _ standing: inout Standing
   ) -> Observation {
     let rules = SecretRules(ladder: ladder)
-    let count = SecretCount(own: standing[secret: factor], standIn: standing.account.standIns[factor])
+    let count = SecretCount(own: standing[secret: factor], ofName: standing.account.countsOfName[factor])
     switch rules.admit(factor, count.standing, at: standing.now) {
     case .verify(let reservation, let counted):
       if isRight && count.isSet {
@@ -66,7 +66,7 @@ extension AccountAttempt {
       if count.isSet {
         standing[secret: factor] = wrong.standing
       } else {
-        standing.account.standIns[factor] = wrong.standing
+        standing.account.countsOfName[factor] = wrong.standing
       }
       var observation = wrong.lock.map { Observation($0) } ?? Observation(outcome: OutcomeWord.refused)
       observation.outcome = OutcomeWord.refused
@@ -116,7 +116,7 @@ extension AccountAttempt {
     case .bind(let revokesExisting, let endsLockout):
       var observation = Observation(outcome: revokesExisting ? OutcomeWord.replaced : OutcomeWord.bound)
       observation.baseline = .recorded(from: row.posture)
-      standing.account.binding?.isActive = true
+      standing.account.binding?.state = .active
       standing.account.binding?.baseline = observation.baseline
       if endsLockout {
         standing.device = BiometryStanding()

@@ -10,7 +10,7 @@ struct Standing {
     var binding: BindingStanding?
     var profile = ProfileStanding.none
     /// The counts of attempts at an old secret that is not set: by passcode or gesture.
-    var standIns: [Factor: SecretStanding] = [:]
+    var countsOfName: [Factor: SecretStanding] = [:]
     /// The binding's app can vouch for attempts (R43).
     var holdsAppAttestKey = false
     /// Passkeys beside the binding.
@@ -20,7 +20,7 @@ struct Standing {
     /// domain state "A".
     init(on posture: DevicePosture) {
       binding = BindingStanding(
-        isActive: true, keyProtections: [.biometryCurrentSet], holdsProfileTouchID: false,
+        keyProtections: [.biometryCurrentSet], holdsProfileTouchID: false,
         baseline: DomainStateBaseline(state: "A", on: posture), platformFamily: posture.platform.family)
     }
   }

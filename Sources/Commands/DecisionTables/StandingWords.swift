@@ -78,8 +78,9 @@ enum StandingWords {
     case ["profile", "alone"]: { standing, _ in standing.account.binding = .absent }
     case ["bearer"]: { standing, _ in standing.account.binding = .bearer }
     case ["bearer", "found"]: { standing, _ in standing.account.binding?.isFoundByProfileTouchID = true }
-    case ["active"]: { standing, _ in standing.account.binding?.isActive = true }
-    case ["revoked"]: { standing, _ in standing.account.binding?.isActive = false }
+    case ["active"]: { standing, _ in standing.account.binding?.state = .active }
+    case ["revoked"]: { standing, _ in standing.account.binding?.state = .revoked }
+    case ["unknown"]: { standing, _ in standing.account.binding?.state = .unknown }
     case ["no", "keys"]: { standing, _ in standing.account.binding?.keyProtections = [] }
     case ["profile_touch_id"]: { standing, _ in standing.account.binding?.holdsProfileTouchID = true }
     case ["app", "listed"]:
@@ -223,7 +224,7 @@ extension Standing {
   fileprivate mutating func addPasskey(isDeviceBound: Bool) {
     servesPasskeys = true
     var passkey = BindingStanding(
-      isActive: true, keyProtections: [], holdsProfileTouchID: false, baseline: nil, platformFamily: nil)
+      keyProtections: [], holdsProfileTouchID: false, baseline: nil, platformFamily: nil)
     passkey.holdsPasskey = true
     passkey.isPasskeyDeviceBound = isDeviceBound
     account.passkeys.append(passkey)

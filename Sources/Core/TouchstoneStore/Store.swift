@@ -74,7 +74,7 @@ public protocol Store: Sendable {
   /// is so already, and change nothing.
   func confirm(completion: @escaping Completion<Void>)
 
-  /// Drops records that expired before `time` (`SweepClock`), stand-ins that may be forgotten, and the rows of dropped
+  /// Drops records that expired before `time` (`SweepClock`), and the rows of dropped
   /// events, in small steps. Call it regularly.
   ///
   /// The latest `time` ever given is kept as a mark, durably and together with the rows' removal. A key that expires

@@ -19,7 +19,7 @@ public final class TouchstoneService: Sendable {
   let store: any Store
   let configuration: ServiceConfiguration
   let pepper: Pepper
-  let standIns: StandIns
+  let unknownNames: UnknownNames
   let clock: ServiceEnvironment.Clock
   let randomness: Randomness
   let secretChecks: SecretChecks
@@ -64,7 +64,7 @@ public final class TouchstoneService: Sendable {
       ServiceKeys(
         keys, issuer: configuration.issuer, randomness: environment.randomness, lineage: store.lineage))
     self.pepper = keys.pepper
-    self.standIns = StandIns(pepper: keys.pepper)
+    self.unknownNames = UnknownNames(pepper: keys.pepper)
     self.clock = environment.clock
     self.monotonicClock = environment.monotonicClock
     self.randomness = environment.randomness

@@ -18,8 +18,6 @@ package struct PostgresKind: ServerStoreKind {
 
   package func open(_ place: StorePlace, options: StoreOptions) async throws(StoreOpenError) -> OpenStore {
     var own = PostgresStoreOptions()
-    if let maximum = options.maximumStandIns { own.maximumStandIns = maximum }
-    own.namedApplications = options.namedApplications
     own.brokenEventFound = options.brokenEventFound
     own.sealingStopped = options.sealingStopped
     own.timelinesHidden = options.timelinesHidden

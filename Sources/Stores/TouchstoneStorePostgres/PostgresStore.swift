@@ -23,7 +23,6 @@ public final class PostgresStore: Store {
   private let events: EventReader
   private let eraser: ProfileEraser
   private let archiving: EventArchiving
-  private let standIns: StandInBound
   private let sweeper: Sweeper
   private let signer: AccountSigner
   private let clock: @Sendable () -> UnixTime
@@ -108,8 +107,7 @@ public final class PostgresStore: Store {
       lists: lists, lineage: lineage, clock: clock, signer: signer, lockTimeout: options.answerTimeout,
       brokenEventFound: options.brokenEventFound)
     archiving = EventArchiving(lists: lists, clock: clock, signer: signer)
-    standIns = StandInBound(maximum: options.maximumStandIns, namedApplications: options.namedApplications)
-    sweeper = Sweeper(lists: lists, lineage: lineage, clock: clock, standIns: standIns)
+    sweeper = Sweeper(lists: lists, lineage: lineage, clock: clock)
     for lane in [reads, writes, waits, seals, lists] { lane.start() }
     sealer.start(reads: reads)
   }
@@ -292,7 +290,6 @@ public final class PostgresStore: Store {
       }
       return
     }
-    standIns.note(changeSet)
     committer.commit(changeSet) { [self] failure in
       completion(failure.map { .failure(noting($0)) } ?? .success(()))
       if failure == nil, hasEvents { sealer.noteCommitted() }

@@ -42,12 +42,7 @@ public struct PostgresStoreOptions: Sendable {
   /// swept by the server's. With less than half of that difference no process queries a mark that is gone.
   public var maximumClockDifference: Duration = .seconds(120)
 
-  /// The number of stand-ins of each kind, devices and profiles. Each process may exceed it by a sixteenth.
-  public var maximumStandIns = StandInRecords.defaultMaximum
-  /// The applications whose stand-ins have a share of that number each. All others have one share together.
-  public var namedApplications: NamedApplications = []
-
-  /// The clock for the year of a stand-in's life, which counts from its last write. By default the system's.
+  /// By default the system's.
   public var clock: @Sendable () -> UnixTime = systemTime
 
   /// Called if an erasure finds an event that is not as it was written. The log also has it, as `log.broken`.

@@ -11,8 +11,6 @@ package struct SQLiteKind: DirectoryStoreKind {
 
   package func open(_ place: StorePlace, options: StoreOptions) throws(StoreOpenError) -> OpenStore {
     var own = SQLiteStoreOptions()
-    if let maximum = options.maximumStandIns { own.maximumStandIns = maximum }
-    own.namedApplications = options.namedApplications
     own.brokenEventFound = options.brokenEventFound
     own.observer = options.observer
     let store = try SQLiteStore.open(directory: place.text, options: own)

@@ -243,19 +243,11 @@ public final class SQLiteStore: Store {
 
   private func records(of subject: AttemptSubject, _ vendor: Vendor) throws(StoreError) -> AttemptRecords {
     let binding = try binding(of: subject)
-    let counting = CountingRecords(of: subject, binding: binding, vendor: vendor)
-    var profile = try knownProfile(counting.applicationID, counting.profileID)
-    if let binding, binding.value.isRevoked {
-      let binding = binding.value
-      // Read whether it is needed or not, so that both take as long (R37).
-      let own = try knownProfile(binding.applicationID, binding.profileID)
-      if profile.value.version == 0 {
-        profile = SharedRecord(own.value.standIn(forRevokedBinding: binding.bindingID))
-      }
-    }
+    let device = subject.newDevice(of: binding?.value, vendor: vendor)
+    let profile = subject.newProfile(of: binding?.value)
     return AttemptRecords(
-      binding: binding, device: try knownDevice(counting.deviceID, of: counting.vendor), profile: profile,
-      evaluation: nil)
+      binding: binding, device: try knownDevice(device.deviceID, of: vendor),
+      profile: try knownProfile(profile.applicationID, profile.profileID), evaluation: nil)
   }
 
   private func binding(of subject: AttemptSubject) throws(StoreError) -> SharedRecord<BindingRecord>? {

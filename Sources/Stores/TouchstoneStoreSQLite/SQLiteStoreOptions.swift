@@ -24,12 +24,7 @@ public struct SQLiteStoreOptions: Sendable {
   /// SQLite's page cache for the writer; the pages that every commit touches stay in it.
   public var writerCacheKilobytes = 16 * 1_024
 
-  /// The number of stand-ins of each kind, devices and profiles.
-  public var maximumStandIns = StandInRecords.defaultMaximum
-  /// The applications whose stand-ins have a share of that number each. All others have one share together.
-  public var namedApplications: NamedApplications = []
-
-  /// The clock for the year of a stand-in's life, which counts from its last write. By default the system's.
+  /// By default the system's.
   public var clock: @Sendable () -> UnixTime = systemTime
 
   /// Called if an erasure finds an event that is not as it was written. The log also has it, as `log.broken`.

@@ -189,43 +189,6 @@ struct ErasureTests {
   }
 }
 
-/// R37
-struct StandInTests {
-  private let now = UnixTime(seconds: 1_700_000_000)
-  private let year = Duration.seconds(365 * 24 * 60 * 60)
-
-  @Test func aStandInIsForgottenAfterAYearOrItsLockAndAProfileNever() {
-    #expect(profile("alice").standInEnd(writtenAt: now) == nil)
-    #expect(profile("").standInEnd(writtenAt: now) == nil)
-    for id in [ProfileRecord.standInID(forProfile: "alice"), ProfileRecord.standInID(forUnknownBinding: "b")] {
-      #expect(profile(id).standInEnd(writtenAt: now) == now + year)
-      #expect(profile(id, .until(now + .seconds(60))).standInEnd(writtenAt: now) == now + year)
-      #expect(profile(id, .until(now + year * 2)).standInEnd(writtenAt: now) == now + year * 2)
-      #expect(profile(id, .untilSetAnew).standInEnd(writtenAt: now) == now + year)
-    }
-    #expect(DeviceRecord(deviceID: "phone").standInEnd(writtenAt: now) == nil)
-    #expect(DeviceRecord.placeholder.standInEnd(writtenAt: now) == nil)
-    let device = DeviceRecord(deviceID: DeviceRecord.standInID(forUnknownBinding: "b", applicationID: "a"))
-    #expect(device.standInEnd(writtenAt: now) == now + year)
-  }
-
-  @Test func noTwoStandInsAreOneAndNoneIsAnIdentifier() {
-    let ids = [ProfileRecord.standInID(forProfile: "a"), ProfileRecord.standInID(forUnknownBinding: "a"), "a"]
-    #expect(Set(ids.map { Array($0.utf8) }).count == 3)
-    for id in ids.dropLast() { #expect(Identifier.violation(in: id) != nil) }
-    let devices = [("a", "b"), ("b", "a"), ("ab", "c"), ("a", "bc")].map {
-      DeviceRecord.standInID(forUnknownBinding: $0.1, applicationID: $0.0)
-    }
-    #expect(Set(devices).count == devices.count)
-    for id in devices { #expect(Identifier.violation(in: id) != nil) }
-  }
-
-  private func profile(_ id: String, _ lock: SecretStanding.Lock = .none) -> ProfileRecord {
-    let secret = SecretRecord(verifier: [1], standing: SecretStanding(isSet: true, lock: lock), setAt: now)
-    return ProfileRecord(applicationID: "a", profileID: id, gesture: secret)
-  }
-}
-
 private let erasure = ProfileErasure(
   applicationID: "com.example.bank", profileID: "alice", time: UnixTime(seconds: 1_700_000_000), caller: "admin",
   reason: "ticket 4711")

@@ -51,7 +51,7 @@ struct QueryPlanTests {
   /// looked up by its whole key.
   @Test(
     arguments: [
-      (.attemptsOfBindings, (1...5).map { _ in "BYTEA[]" } + ["SMALLINT[]", "BIGINT[]", "BYTEA[]"]),
+      (.attemptsOfBindings, (1...3).map { _ in "BYTEA[]" } + ["SMALLINT[]", "BIGINT[]", "BYTEA[]"]),
       (.touchBindings, ["BYTEA[]", "BIGINT[]", "BYTEA[]", "BIGINT[]"]),
       (
         .holdRecords,

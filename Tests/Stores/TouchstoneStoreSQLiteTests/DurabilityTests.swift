@@ -109,22 +109,6 @@ struct DurabilityTests {
     }
   }
 
-  @Test func aStandInDeviceIsForgottenAYearAfterItWasWrittenByTheStoresClock() async throws {
-    try await withTemporaryDirectory { directory in
-      var options = SQLiteStoreOptions()
-      options.clock = { Sample.now }
-      let store = try SQLiteStore.open(directory: directory, options: options)
-      let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody", applicationID: Sample.application)
-      try await store.commit(.putDevice(.sample(standIn, failures: 5)))
-      let year = Sample.now + .seconds(365 * 24 * 60 * 60)
-      #expect(try await store.sweep(before: year).removedRows == 0)
-      #expect(try await store.device(id: standIn).version == 1)
-      #expect(try await store.sweep(before: year + .microseconds(1)).removedRows == 1)
-      #expect(try await store.device(id: standIn).version == 0)
-      await store.close()
-    }
-  }
-
   /// The process dies at any moment: what its files hold then is opened by another one.
   @Test func everyAnsweredCommitIsInACopyOfTheFilesTakenMeanwhile() async throws {
     try await withTemporaryDirectory { directory in

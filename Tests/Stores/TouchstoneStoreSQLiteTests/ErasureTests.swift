@@ -402,7 +402,7 @@ struct ErasureTests {
     }
   }
 
-  /// A profile, its binding, stand-ins for both, and two events that name it.
+  /// A profile, its binding, and two events that name it.
   private func fill(_ store: SQLiteStore, _ profile: String) async throws {
     let verifier = Array("verifier of \(profile)".utf8)
     let events = ["a", "b"].map { kind in
@@ -410,13 +410,7 @@ struct ErasureTests {
     }
     try await store.commit(
       .putProfile(.sample(profile, passcode: .sample(verifier: verifier))),
-      .putBinding(.sample("binding of \(profile)", profile: profile)),
-      .putDevice(
-        .sample(
-          DeviceRecord.standInID(forUnknownBinding: "binding of \(profile)", applicationID: Sample.application),
-          failures: 1)),
-      .putProfile(.sample(ProfileRecord.standInID(forUnknownBinding: "binding of \(profile)"))),
-      .putProfile(.sample(ProfileRecord.standInID(forProfile: profile))), events: events)
+      .putBinding(.sample("binding of \(profile)", profile: profile)), events: events)
   }
 
   private func occurs(_ text: String, in directory: String) throws -> Bool {

@@ -52,14 +52,6 @@ extension StoreConformance {
       try await expectRefused(.requireToken(key, version: 2), by: store)
     },
 
-    // R37
-    Check(name: "a condition on a binding's absence is about its own application") { store in
-      try await store.commit(.requireNoBinding(applicationID: Sample.application, id: "b-1"))
-      try await store.commit(.putBinding(.sample("b-1")))
-      try await expectRefused(.requireNoBinding(applicationID: Sample.application, id: "b-1"), by: store)
-      try await store.commit(.requireNoBinding(applicationID: "com.example.elsewhere", id: "b-1"))
-    },
-
     Check(name: "conditions are looked at before anything is written, in whatever order they stand") { store in
       let device = DeviceRecord.sample("phone-1", failures: 1)
       try await store.commit(.putDevice(device), .requireDevice(id: "phone-1", version: 0))

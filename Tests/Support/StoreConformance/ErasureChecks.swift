@@ -141,23 +141,6 @@ extension StoreConformance {
       #expect(try await store.events().allSatisfy { $0.event?.profileID != id })
     },
 
-    Check(name: "an erasure takes what was counted on the profile's stand-ins") { store in
-      let devices = [
-        DeviceRecord.standInID(forUnknownBinding: "b-1", applicationID: Sample.application),
-        DeviceRecord.standInID(forRevokedBinding: "b-1"),
-      ]
-      let ids = [
-        ProfileRecord.standInID(forProfile: "alice"), ProfileRecord.standInID(forUnknownBinding: "b-1"),
-        ProfileRecord.standInID(forRevokedBinding: "b-1"),
-      ]
-      try await store.commit(.putBinding(.sample("b-1")))
-      for device in devices { try await store.commit(.putDevice(.sample(device, failures: 3))) }
-      for id in ids { try await store.commit(.putProfile(.sample(id, passcode: .sample()))) }
-      try await store.commit(.eraseProfile(.alice))
-      for device in devices { #expect(try await store.device(id: device).version == 0) }
-      for id in ids { #expect(try await store.profile(id).version == 0) }
-    },
-
     Check(name: "erasing nobody, or again, is accounted for as nothing") { store in
       try await store.commit(events: [.sample("a")])
       for _ in 0..<2 { try await store.commit(.eraseProfile(.alice)) }

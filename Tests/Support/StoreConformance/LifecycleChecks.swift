@@ -62,33 +62,6 @@ extension StoreConformance {
       #expect(steps.map(\.removedRows).reduce(0, +) == count)
     },
 
-    Check(name: "a stand-in device is forgotten after a year without a failure, a device never") { store in
-      let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody", applicationID: Sample.application)
-      try await store.commit(.putDevice(.sample(standIn, failures: 5)), .putDevice(.sample("phone-1", failures: 5)))
-      // The store's own clock says when a device was written.
-      #expect(try await store.sweep(before: Sample.now).removedRows == 0)
-      let muchLater = UnixTime(seconds: 32_503_680_000)
-      #expect(try await store.sweep(before: muchLater).removedRows == 1)
-      #expect(try await store.device(id: standIn) == DeviceRecord(deviceID: standIn))
-      #expect(try await store.device(id: "phone-1").version == 1)
-      try await store.commit(.putDevice(.sample(standIn, failures: 1)))
-    },
-
-    Check(name: "a stand-in profile is forgotten after a year without an attempt, a profile never") { store in
-      let ids = [ProfileRecord.standInID(forUnknownBinding: "b"), ProfileRecord.standInID(forProfile: "nobody")]
-      let disabled = ProfileRecord.standInID(forProfile: "disabled")
-      for id in ids { try await store.commit(.putProfile(.sample(id, passcode: .sample()))) }
-      try await store.commit(
-        .putProfile(.sample(disabled, passcode: .sample(lock: .untilSetAnew))),
-        .putProfile(.sample(passcode: .sample())))
-      #expect(try await store.sweep(before: Sample.now).removedRows == 0)
-      let muchLater = UnixTime(seconds: 32_503_680_000)
-      #expect(try await store.sweep(before: muchLater).removedRows == 3)
-      for id in ids + [disabled] { #expect(try await store.profile(id).version == 0) }
-      #expect(try await store.profile().version == 1)
-      try await store.commit(.putProfile(.sample(ids[0])))
-    },
-
     Check(name: "a probe leaves nothing behind") { store in
       try await store.commit(.putDevice(.sample("phone-1", failures: 1)), events: [.sample()])
       let head = try await store.eventChainHead()

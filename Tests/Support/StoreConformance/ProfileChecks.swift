@@ -85,66 +85,37 @@ extension StoreConformance {
     },
 
     // R37
-    Check(name: "another application's binding is as unknown as one that never was") { store in
+    Check(name: "an unknown binding, and another application's, leads to no device and no profile") { store in
       try await store.commit(
         .putBinding(.sample("b-1", device: "phone-1")), .putDevice(.sample("phone-1", failures: 2)),
         .putProfile(.sample(passcode: .sample())))
-      let subject = AttemptSubject.binding(applicationID: "com.example.shop", bindingID: "b-1")
-      let device = DeviceRecord.standInID(forUnknownBinding: "b-1", applicationID: "com.example.shop")
-      let profile = ProfileRecord.standInID(forUnknownBinding: "b-1")
-      #expect(
-        try await store.attemptRecords(for: subject)
-          == AttemptRecords(
-            binding: nil, device: DeviceRecord(deviceID: device),
-            profile: ProfileRecord(applicationID: "com.example.shop", profileID: profile), evaluation: nil))
-
-      let standIn = ProfileRecord.sample(profile, application: "com.example.shop", passcode: .sample())
-      try await store.commit(.putDevice(.sample(device, failures: 3)), .putProfile(standIn))
-      let counted = try await store.attemptRecords(for: subject)
-      #expect(counted.device == .sample(device, failures: 3, version: 1))
-      #expect(counted.profile == standIn.stored)
+      for (applicationID, bindingID) in [("com.example.shop", "b-1"), (Sample.application, "b-2")] {
+        for vendor in [Vendor.everybody, .named("acme")] {
+          #expect(
+            try await store.attemptRecords(
+              for: .binding(applicationID: applicationID, bindingID: bindingID), vendor: vendor)
+              == AttemptRecords(
+                binding: nil, device: .placeholder, profile: .placeholder(in: applicationID), evaluation: nil))
+        }
+      }
     },
 
-    // R10, R37
-    Check(name: "a revoked binding's secrets are its profile's until an attempt was counted, and then a stand-in's") {
-      store in
-      var passcode = SecretRecord.sample(lock: .until(Sample.now + .seconds(60)))
-      passcode.standing.inFlight = 2
-      let profile = ProfileRecord.sample(settings: .sample, passcode: passcode)
+    // R37
+    Check(name: "a revoked binding is read with its own device and profile") { store in
+      let profile = ProfileRecord.sample(settings: .sample, passcode: .sample())
       let binding = BindingRecord.sample("b-1", device: "phone-1")
-      try await store.commit(.putBinding(binding), .putProfile(profile))
-      #expect(try await store.attemptRecords(bindingID: "b-1").profile == profile.stored)
-      try await store.commit(.putBinding(binding.stored.revoked()))
-
-      var expected = profile
-      expected.profileID = ProfileRecord.standInID(forRevokedBinding: "b-1")
-      expected.incarnation = 0
-      expected.passcode?.verifier = []
-      expected.passcode?.standing.inFlight = 0
+      try await store.commit(
+        .putBinding(binding), .putProfile(profile), .putDevice(.sample("phone-1", failures: 2)))
+      let revoked = binding.stored.revoked()
+      try await store.commit(.putBinding(revoked))
       // Twice: the first read may come from the disk and the second from memory.
-      for _ in 0..<2 { #expect(try await store.attemptRecords(bindingID: "b-1").profile == expected) }
-
-      expected.passcode?.standing.failures += 1
-      try await store.commit(.putProfile(expected))
-      #expect(try await store.attemptRecords(bindingID: "b-1").profile == expected.stored)
-      // Changes to the profile do not affect it, and the other way round.
-      #expect(try await store.profile() == profile.stored)
-      var later = profile.stored
-      later.passcode = nil
-      try await store.commit(.putProfile(later))
-      #expect(try await store.attemptRecords(bindingID: "b-1").profile == expected.stored)
-      // It is kept as long as the binding.
-      _ = try await store.sweep(before: Sample.now + .seconds(2 * 366 * 24 * 60 * 60))
-      #expect(try await store.attemptRecords(bindingID: "b-1").profile == expected.stored)
-    },
-
-    // R10
-    Check(name: "a revoked binding's stand-in has no secret where its profile has none") { store in
-      try await store.commit(.putBinding(.sample("b-1", isRevoked: true)))
-      let standIn = ProfileRecord.standInID(forRevokedBinding: "b-1")
-      #expect(
-        try await store.attemptRecords(bindingID: "b-1").profile
-          == ProfileRecord(applicationID: Sample.application, profileID: standIn))
+      for _ in 0..<2 {
+        #expect(
+          try await store.attemptRecords(bindingID: "b-1")
+            == AttemptRecords(
+              binding: revoked.stored, device: .sample("phone-1", failures: 2, version: 1), profile: profile.stored,
+              evaluation: nil))
+      }
     },
 
     Check(name: "a profile's attempt has no binding, and the placeholder for a device") { store in

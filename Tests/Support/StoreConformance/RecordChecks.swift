@@ -118,53 +118,6 @@ extension StoreConformance {
       }
     },
 
-    // R37
-    Check(name: "an unknown binding's failures are counted on a stand-in device") { store in
-      let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody", applicationID: Sample.application)
-      let unknown = try await store.attemptRecords(bindingID: "nobody")
-      #expect(unknown.binding == nil)
-      #expect(unknown.device == DeviceRecord(deviceID: standIn))
-      try await store.commit(.putDevice(.sample(standIn, failures: 3)))
-      let counted = try await store.attemptRecords(bindingID: "nobody")
-      #expect(counted.device == .sample(standIn, failures: 3, version: 1))
-      // Otherwise a guess in one application would show whether the binding is another one's.
-      let elsewhere = AttemptSubject.binding(applicationID: "com.example.shop", bindingID: "nobody")
-      #expect(try await store.attemptRecords(for: elsewhere).device.version == 0)
-    },
-
-    // R10
-    Check(name: "a revoked binding's failures are counted on a stand-in device") { store in
-      let standIn = DeviceRecord.standInID(forRevokedBinding: "b-1")
-      try await store.commit(
-        .putBinding(.sample("b-1", device: "phone-1")), .putDevice(.sample("phone-1", failures: 2)))
-      var revocation = ChangeSet()
-      let before = try await store.attemptRecords(bindingID: "b-1")
-      revocation.revoke(try #require(before.binding), on: before.device)
-      try await store.commit(revocation)
-      // Twice: the first read may come from the disk and the second from memory.
-      for _ in 0..<2 {
-        let revoked = try await store.attemptRecords(bindingID: "b-1")
-        #expect(revoked.binding?.deviceID == "phone-1")
-        #expect(revoked.device == .sample(standIn, failures: 2, version: 1))
-      }
-      try await store.commit(.putDevice(.sample(standIn, failures: 5, version: 1)))
-      #expect(try await store.attemptRecords(bindingID: "b-1").device.biometry.consecutiveFailures == 5)
-      #expect(try await store.device(id: "phone-1") == .sample("phone-1", failures: 2, version: 1))
-    },
-
-    // R10
-    Check(name: "the stand-in of a revoked binding without failures has none") { store in
-      try await store.commit(.putBinding(.sample("b-1", device: "phone-1")))
-      var revocation = ChangeSet()
-      revocation.revoke(
-        try #require(try await store.attemptRecords(bindingID: "b-1").binding), on: DeviceRecord(deviceID: "phone-1"))
-      try await store.commit(revocation)
-      try await store.commit(.putDevice(.sample("phone-1", failures: 3)))
-      #expect(
-        try await store.attemptRecords(bindingID: "b-1").device
-          == DeviceRecord(deviceID: DeviceRecord.standInID(forRevokedBinding: "b-1")))
-    },
-
     // R43
     Check(name: "a binding's App Attest key is kept, and its receipt apart from it") { store in
       let binding = BindingRecord.sample("b-1").with { ($0.appAttest, $0.proofCounter) = (.sample, 4) }
@@ -266,16 +219,6 @@ extension StoreConformance {
       // One vendor's unlocking is nothing to the others.
       #expect(try await store.device(id: "phone-1", vendor: .named("trust")).biometry.isLockedOut)
       #expect(try await store.device(id: "phone-1").version == 1)
-    },
-
-    // R37
-    Check(name: "an unknown binding's stand-in is the same whatever the vendor") { store in
-      let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody", applicationID: Sample.application)
-      try await store.commit(.putDevice(.sample(standIn, failures: 3)))
-      let counted = try await store.attemptRecords(bindingID: "nobody", vendor: .named("acme"))
-      #expect(counted.device == .sample(standIn, failures: 3, version: 1))
-      let unknown = try await store.attemptRecords(bindingID: "somebody", vendor: .named("acme"))
-      #expect(unknown.device.version == 0)
     },
 
     Check(name: "a token's state and transaction are stored") { store in

@@ -138,13 +138,10 @@ public struct StoredRecords: Sendable {
     of subject: AttemptSubject, vendor: Vendor = .everybody, evaluation: ExpiringKey?
   ) -> AttemptRecords {
     let binding = binding(of: subject)
-    let counting = CountingRecords(of: subject, binding: binding.map { SharedRecord($0) }, vendor: vendor)
-    var profile = profile(counting.applicationID, counting.profileID)
-    if let binding, binding.isRevoked, profile.version == 0 {
-      profile = self.profile(binding.applicationID, binding.profileID).standIn(forRevokedBinding: binding.bindingID)
-    }
+    let (device, profile) = (subject.newDevice(of: binding, vendor: vendor), subject.newProfile(of: binding))
     return AttemptRecords(
-      binding: binding, device: device(counting.deviceID, of: counting.vendor), profile: profile,
+      binding: binding, device: binding == nil ? device : self.device(device.deviceID, of: vendor),
+      profile: self.profile(profile.applicationID, profile.profileID),
       evaluation: evaluation.flatMap { self.evaluation($0) })
   }
 
@@ -240,8 +237,6 @@ public struct StoredRecords: Sendable {
       case .touchBinding(let id, let version, _), .requireBinding(let id, let version):
         self.version(ofBinding: id) == version
       case .raiseProofCounter(let id, let from, _): binding(id)?.proofCounter == from
-      case .requireNoBinding(let applicationID, let id):
-        binding(id).map { !Identifier.areEqual($0.applicationID, applicationID) } ?? true
       case .requireDevice(let id, let vendor, let version): device(id, of: vendor).version == version
       case .requireProfile(let applicationID, let profileID, let version):
         profile(applicationID, profileID).version == version
@@ -293,30 +288,20 @@ public struct StoredRecords: Sendable {
       if let receipt = receipts.removeValue(forKey: Array(id.utf8)) { receipts[Array(newID.utf8)] = receipt }
     case .eraseProfile(let erasure):
       erase(erasure)
-    case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken:
+    case .requireBinding, .requireDevice, .requireProfile, .requireToken:
       break
     }
   }
 
   private mutating func erase(_ erasure: ProfileErasure) {
     let bindings = bindings(erasure.applicationID, erasure.profileID, includingRevoked: true)
-    var profileIDs = [erasure.profileID, ProfileRecord.standInID(forProfile: erasure.profileID)]
     for binding in bindings {
       self.bindings[Array(binding.bindingID.utf8)] = nil
       receipts[Array(binding.bindingID.utf8)] = nil
-      let standIns = [
-        DeviceRecord.standInID(forUnknownBinding: binding.bindingID, applicationID: erasure.applicationID),
-        DeviceRecord.standInID(forRevokedBinding: binding.bindingID),
-      ]
-      for standIn in standIns { devices[Array(standIn.utf8)] = nil }
-      profileIDs.append(ProfileRecord.standInID(forUnknownBinding: binding.bindingID))
-      profileIDs.append(ProfileRecord.standInID(forRevokedBinding: binding.bindingID))
     }
     raiseMark(erasure.markID, of: erasure, to: profile(erasure.applicationID, erasure.markID).version + 1)
-    let removed = profileIDs.compactMap { profiles.removeValue(forKey: ProfileName(erasure.applicationID, $0)) }
-    for mark in ProfileErasure.lowestMarks(afterRemoving: removed.map { ($0.profileID, $0.version) }) {
-      raiseMark(mark.markID, of: erasure, to: mark.version)
-    }
+    let removed = profiles.removeValue(forKey: ProfileName(erasure.applicationID, erasure.profileID))
+    if let removed { raiseMark(erasure.markID, of: erasure, to: removed.version) }
     var erased: [ErasedEvent] = []
     for (index, record) in events.enumerated() {
       guard let event = record.event, Identifier.areEqual(event.applicationID, erasure.applicationID),

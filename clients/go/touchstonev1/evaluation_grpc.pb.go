@@ -17,13 +17,14 @@ const _ = grpc.SupportPackageIsVersion7
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 type EvaluationServiceClient interface {
-	// A read-only preflight, like canEvaluatePolicy. Changes nothing and may be called at any time. Unknown bindings and profiles
-	// get the same answers as known ones.
+	// A read-only preflight, like canEvaluatePolicy. Changes nothing and may be called at any time. An unknown profile gets the
+	// same answers as a known one; an unknown or revoked binding gets the denial BINDING_UNKNOWN or BINDING_REVOKED.
 	// INVALID_ARGUMENT: policy (not configured), application_id, binding_id, profile_id (together with binding_id),
 	// posture.
 	CanEvaluatePolicy(ctx context.Context, in *CanEvaluatePolicyRequest, opts ...grpc.CallOption) (*CanEvaluatePolicyResponse, error)
-	// Opens an evaluation and returns the bytes for the device to sign, or a denial. Stores only a denial's event. Unknown
-	// bindings and profiles get the same answers as known ones, and their attempts fail like wrong ones.
+	// Opens an evaluation and returns the bytes for the device to sign, or a denial. Stores only a denial's event. An unknown
+	// profile gets the same answers as a known one, and its attempts fail like wrong ones; an unknown or revoked binding gets the
+	// denial BINDING_UNKNOWN or BINDING_REVOKED.
 	// INVALID_ARGUMENT: as CanEvaluatePolicy, localized_reason, fallback_title.text, cancel_title.text, transaction.
 	BeginEvaluation(ctx context.Context, in *BeginEvaluationRequest, opts ...grpc.CallOption) (*BeginEvaluationResponse, error)
 	// Makes one attempt, or takes the device's report of one. Its effect is durable before the answer. Only one of several
@@ -89,13 +90,14 @@ func (c *evaluationServiceClient) InvalidateEvaluation(ctx context.Context, in *
 // All implementations must embed UnimplementedEvaluationServiceServer
 // for forward compatibility
 type EvaluationServiceServer interface {
-	// A read-only preflight, like canEvaluatePolicy. Changes nothing and may be called at any time. Unknown bindings and profiles
-	// get the same answers as known ones.
+	// A read-only preflight, like canEvaluatePolicy. Changes nothing and may be called at any time. An unknown profile gets the
+	// same answers as a known one; an unknown or revoked binding gets the denial BINDING_UNKNOWN or BINDING_REVOKED.
 	// INVALID_ARGUMENT: policy (not configured), application_id, binding_id, profile_id (together with binding_id),
 	// posture.
 	CanEvaluatePolicy(context.Context, *CanEvaluatePolicyRequest) (*CanEvaluatePolicyResponse, error)
-	// Opens an evaluation and returns the bytes for the device to sign, or a denial. Stores only a denial's event. Unknown
-	// bindings and profiles get the same answers as known ones, and their attempts fail like wrong ones.
+	// Opens an evaluation and returns the bytes for the device to sign, or a denial. Stores only a denial's event. An unknown
+	// profile gets the same answers as a known one, and its attempts fail like wrong ones; an unknown or revoked binding gets the
+	// denial BINDING_UNKNOWN or BINDING_REVOKED.
 	// INVALID_ARGUMENT: as CanEvaluatePolicy, localized_reason, fallback_title.text, cancel_title.text, transaction.
 	BeginEvaluation(context.Context, *BeginEvaluationRequest) (*BeginEvaluationResponse, error)
 	// Makes one attempt, or takes the device's report of one. Its effect is durable before the answer. Only one of several

@@ -114,15 +114,16 @@ extension V1 {
 extension V1 {
   /// LAContext as a service: checks whether a policy can be evaluated, and evaluates it attempt by attempt.
   package enum EvaluationService {
-    /// A read-only preflight, like canEvaluatePolicy. Changes nothing and may be called at any time. Unknown bindings and profiles
-    /// get the same answers as known ones.
+    /// A read-only preflight, like canEvaluatePolicy. Changes nothing and may be called at any time. An unknown profile gets the
+    /// same answers as a known one; an unknown or revoked binding gets the denial BINDING_UNKNOWN or BINDING_REVOKED.
     /// INVALID_ARGUMENT: policy (not configured), application_id, binding_id, profile_id (together with binding_id),
     /// posture.
     package static let canEvaluatePolicy = WireMethod<CanEvaluatePolicyRequest, CanEvaluatePolicyResponse>(
       path: "/touchstone.v1.EvaluationService/CanEvaluatePolicy", kind: .unary, idempotency: .noSideEffects)
 
-    /// Opens an evaluation and returns the bytes for the device to sign, or a denial. Stores only a denial's event. Unknown
-    /// bindings and profiles get the same answers as known ones, and their attempts fail like wrong ones.
+    /// Opens an evaluation and returns the bytes for the device to sign, or a denial. Stores only a denial's event. An unknown
+    /// profile gets the same answers as a known one, and its attempts fail like wrong ones; an unknown or revoked binding gets the
+    /// denial BINDING_UNKNOWN or BINDING_REVOKED.
     /// INVALID_ARGUMENT: as CanEvaluatePolicy, localized_reason, fallback_title.text, cancel_title.text, transaction.
     package static let beginEvaluation = WireMethod<BeginEvaluationRequest, BeginEvaluationResponse>(
       path: "/touchstone.v1.EvaluationService/BeginEvaluation", kind: .unary, idempotency: .idempotent)

@@ -1,4 +1,4 @@
-// Why an attempt did not succeed. Only the audit log has this: the answers do not tell these causes apart (R37).
+// Why an attempt did not succeed. Only the audit log has this: of these causes, the answers name a missing binding alone (R37).
 
 public enum AttemptCause: Sendable, Hashable {
   /// A denial's reason: the device, a lock, or no credential for the factor.
@@ -11,7 +11,7 @@ public enum AttemptCause: Sendable, Hashable {
   case passkeyRefused(PasskeyRefusal)
   case secretWrong
   case primaryAuthenticationTooOld
-  /// The binding is revoked or unknown, so every proof is wrong.
+  /// The profile or the bearer is unknown, so every proof is wrong.
   case bindingNotActive
   /// The device reported it (R11).
   case reported

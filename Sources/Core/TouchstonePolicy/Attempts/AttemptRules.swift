@@ -38,6 +38,7 @@ struct AttemptRules {
       return decideSecret(factor, reservation, isRight: isRight, &trace)
     }
     guard isOpen(&trace) else { return .invalidContext }
+    if let denial = before.bindingObstacle(&trace) { return .ended(by: denial) }
     switch attempt {
     case .key(let factor, let isValid):
       return decideProof(by: factor, .key, isRight: checkProof(isValid: isValid, &trace), &trace)
@@ -59,10 +60,10 @@ struct AttemptRules {
     return trace.check("R35", !isFinished, "the evaluation is \(isFinished ? "finished" : "open")")
   }
 
-  /// On a binding that is not active, a right proof is wrong (R37).
+  /// Of an unknown profile or bearer, a right proof is wrong (R37).
   func checkProof(isValid: Bool, _ trace: inout some RuleTracer) -> Bool {
     trace.record("R11", isValid, "the proof is \(isValid ? "right" : "wrong")")
-    return trace.check("R37", binding.isActive, "the binding is\(binding.isActive ? "" : " not") active") && isValid
+    return trace.check("R37", binding.isActive, "the subject is\(binding.isActive ? "" : " not") known") && isValid
   }
 
   // MARK: Proofs
@@ -179,8 +180,8 @@ struct AttemptRules {
       // A policy that falls back by itself goes on at once (R9).
       refusal.outcome = policy.fallback == .automatic && after.canGoOn ? .factorRequired : .lockedOut
     case .osTooOld, .passcodeNotSet, .biometryNotAvailable, .biometryNotEnrolled, .domainStateRequired,
-      .platformNotServed, .platformDiffers,
-      .noUsableFactor, .levelTooLow, .appNotProven, .keyNotDeviceBound, .factorNotOffered:
+      .platformNotServed, .platformDiffers, .bindingUnknown, .bindingRevoked, .noUsableFactor, .levelTooLow,
+      .appNotProven, .keyNotDeviceBound, .factorNotOffered:
       break
     }
     return refusal
@@ -260,6 +261,12 @@ extension AttemptDecision {
   /// Shows nothing of the device or the binding: another caller may have finished the evaluation.
   static let invalidContext = AttemptDecision(
     outcome: .invalidContext, laError: .invalidContext, cause: .evaluationFinished)
+
+  /// The binding is no more, so nothing is counted, and the evaluation cannot go on.
+  static func ended(by denial: Denial) -> AttemptDecision {
+    AttemptDecision(
+      outcome: .failed, laError: denial.code, cause: .denial(denial.reason), bindingDenial: denial)
+  }
 }
 
 extension Conditions {

@@ -7,7 +7,7 @@ extension EvaluationPolicy {
   /// may be opened, and its attempts answer `factorRequired` (R25).
   ///
   /// - Parameters:
-  ///   - binding: `nil` if none exists yet. Whether it is active makes no difference (R37).
+  ///   - binding: `nil` if none exists yet. One that is revoked or unknown is denied, and shows nothing else (R37).
   ///   - profile: the binding's, or the one that the evaluation names alone.
   public func preflight(
     posture: DevicePosture, binding: BindingStanding?, device: BiometryStanding, profile: ProfileStanding, now: UnixTime
@@ -34,6 +34,9 @@ extension EvaluationPolicy {
 
 extension Conditions {
   func preflight(_ trace: inout some RuleTracer) -> Preflight {
+    if let denial = bindingObstacle(&trace) {
+      return Preflight(denial: denial, domainState: nil, factors: [], biometryAttemptsLeft: 0)
+    }
     let offer = offer(&trace)
     return Preflight(
       denial: offer.denial, domainState: namedVerdict, factors: offer.denial == nil ? inOrder(offer.factors) : [],

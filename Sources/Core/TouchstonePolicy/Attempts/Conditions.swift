@@ -35,6 +35,13 @@ struct Conditions {
     binding?.scope == .device ? verdict : nil
   }
 
+  /// A named binding that is revoked or unknown: nothing can be evaluated with it, and nothing counts (R37).
+  func bindingObstacle(_ trace: inout some RuleTracer) -> Denial? {
+    guard scope == .device, let binding, !binding.isActive else { return nil }
+    trace.record("R37", false, "the binding is \(binding.state)")
+    return binding.state == .revoked ? .bindingRevoked : .bindingUnknown
+  }
+
   // MARK: Biometrics of the device
 
   /// Closes biometrics alone (R4). The reason is the count stored here, the device's own report, or a count beyond this

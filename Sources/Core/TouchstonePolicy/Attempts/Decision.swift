@@ -19,6 +19,10 @@ public struct Denial: Sendable, Hashable {
     case platformNotServed = "PLATFORM_NOT_SERVED"
     /// The binding was made on another platform family (R38).
     case platformDiffers = "PLATFORM_DIFFERS"
+    /// The application has no binding of this id (R37).
+    case bindingUnknown = "BINDING_UNKNOWN"
+    /// The binding was revoked, also if it was after the evaluation began (R37).
+    case bindingRevoked = "BINDING_REVOKED"
     case noUsableFactor = "NO_USABLE_FACTOR"
     /// Less is proven of the binding's keys than the policy asks for (R42), or than a payment needs there (R38).
     case levelTooLow = "LEVEL_TOO_LOW"
@@ -112,6 +116,8 @@ public struct AttemptDecision: Sendable, Hashable {
   public var baseline: DomainStateBaseline?
   /// For the audit log; `nil` on success.
   public var cause: AttemptCause?
+  /// The binding is revoked or unknown, and the evaluation has ended with it. The caller is told (R37).
+  public var bindingDenial: Denial?
   /// The next failure of this secret disables it until it is set anew, and does not only pause it.
   public var nextFailureDisables = false
 
@@ -119,7 +125,7 @@ public struct AttemptDecision: Sendable, Hashable {
     outcome: Outcome, laError: LAErrorCode?, nextFactors: [Factor] = [], attemptsLeft: UInt32 = 0,
     domainState: DomainStateVerdict? = nil, retryAfter: Duration? = nil, isFallbackVisible: Bool = false,
     device: BiometryStanding? = nil, evaluation: EvaluationStanding? = nil, secret: SecretStanding? = nil,
-    baseline: DomainStateBaseline? = nil, cause: AttemptCause? = nil
+    baseline: DomainStateBaseline? = nil, cause: AttemptCause? = nil, bindingDenial: Denial? = nil
   ) {
     self.outcome = outcome
     self.laError = laError
@@ -133,5 +139,6 @@ public struct AttemptDecision: Sendable, Hashable {
     self.secret = secret
     self.baseline = baseline
     self.cause = cause
+    self.bindingDenial = bindingDenial
   }
 }

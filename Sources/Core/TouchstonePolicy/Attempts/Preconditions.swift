@@ -51,6 +51,8 @@ extension Denial {
   static let domainStateRequired = Denial(code: .biometryNotAvailable, reason: .domainStateRequired)
   static let platformNotServed = Denial(code: .biometryNotAvailable, reason: .platformNotServed)
   static let platformDiffers = Denial(code: .biometryNotAvailable, reason: .platformDiffers)
+  static let bindingUnknown = Denial(code: .biometryNotAvailable, reason: .bindingUnknown)
+  static let bindingRevoked = Denial(code: .biometryNotAvailable, reason: .bindingRevoked)
 
   /// The device could, but the binding holds no credential that the policy accepts. After -6 an app written for
   /// LAContext goes to its other login.

@@ -37,9 +37,18 @@ public struct BindingStanding: Sendable, Hashable {
     case bearer
   }
 
+  /// Whether the store has the subject.
+  public enum State: UInt8, Sendable, Hashable {
+    case active = 1
+    /// A binding that was revoked.
+    case revoked
+    /// No such binding in the application, no such profile, or no subject yet.
+    case unknown
+  }
+
   public var scope: Scope
-  /// False if revoked or unknown: every proof then counts as wrong (R37).
-  public var isActive: Bool
+  /// A binding that is not active says so and ends its evaluation; on every other subject, all proofs are wrong (R37).
+  public var state: State
   /// The protections of its hardware keys; empty for a ProfileTouchID or a passkey.
   public var keyProtections: KeyProtections
   public var provenKeys: ProvenKeys
@@ -56,12 +65,14 @@ public struct BindingStanding: Sendable, Hashable {
   /// The evaluation names no subject, and a ProfileTouchID identified one: it accepts no other proof.
   public var isFoundByProfileTouchID = false
 
+  public var isActive: Bool { state == .active }
+
   public init(
-    scope: Scope = .device, isActive: Bool, keyProtections: KeyProtections, holdsProfileTouchID: Bool,
+    scope: Scope = .device, state: State = .active, keyProtections: KeyProtections, holdsProfileTouchID: Bool,
     baseline: DomainStateBaseline?, platformFamily: PlatformFamily? = nil, provenKeys: ProvenKeys = ProvenKeys()
   ) {
     self.scope = scope
-    self.isActive = isActive
+    self.state = state
     self.keyProtections = keyProtections
     self.provenKeys = provenKeys
     self.holdsProfileTouchID = holdsProfileTouchID
@@ -71,10 +82,13 @@ public struct BindingStanding: Sendable, Hashable {
 
   /// For the evaluation of a profile without a device.
   public static let absent = BindingStanding(
-    scope: .profile, isActive: true, keyProtections: [], holdsProfileTouchID: false, baseline: nil)
+    scope: .profile, keyProtections: [], holdsProfileTouchID: false, baseline: nil)
+  /// The application has no such binding. Its id is random, so nothing else of it is shown (R37).
+  public static let unknown = BindingStanding(
+    state: .unknown, keyProtections: [], holdsProfileTouchID: false, baseline: nil)
   /// For an evaluation without a subject, until a ProfileTouchID or a passkey identifies one.
   public static let bearer = BindingStanding(
-    scope: .bearer, isActive: false, keyProtections: [], holdsProfileTouchID: true, baseline: nil)
+    scope: .bearer, state: .unknown, keyProtections: [], holdsProfileTouchID: true, baseline: nil)
 }
 
 /// The state of an evaluation that the store keeps from its first attempt on; before that, it keeps nothing (R34).

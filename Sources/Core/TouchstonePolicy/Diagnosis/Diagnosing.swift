@@ -155,7 +155,7 @@ private struct Diagnosing {
     case .platformNotServed: policy.factors.contains(.passkey) ? [.bindPasskey] : []
     case .keyNotDeviceBound: [.bindPasskey]
     case .levelTooLow: [facts.binding?.holdsPasskey == false ? .bindDevice : .bindPasskey]
-    case .bindingRevoked, .platformDiffers, .appNotProven, .appAssertionRequired: [.bindDevice]
+    case .bindingUnknown, .bindingRevoked, .platformDiffers, .appNotProven, .appAssertionRequired: [.bindDevice]
     case .noUsableFactor: [newCredential].compactMap { $0 }
     case .notSeen, .biometryNotAvailable: []
     }
@@ -299,7 +299,8 @@ extension Conditions {
       profile = profile.settingSecret(factor, at: now)
     case .levelTooLow, .appNotProven: binding?.provenKeys = ProvenKeys(all: .strongbox, areOfListedApp: true)
     case .switchedOff: profile.settings.setEnabled(true, for: factor == .deviceOwner ? .biometry : factor)
-    case .bindingRevoked, .notSeen, .domainStateUnknown, .domainStateRequired, .platformNotServed, .platformDiffers,
+    case .bindingUnknown, .bindingRevoked, .notSeen, .domainStateUnknown, .domainStateRequired, .platformNotServed,
+      .platformDiffers,
       .noUsableFactor, .keyNotDeviceBound, .appAssertionRequired:
       break
     }

@@ -45,6 +45,8 @@ public struct LoginObstacle: Sendable, Hashable {
 
   /// The raw value goes on the wire and does not change. A cause that a denial has, too, has the denial's reason.
   public enum Cause: String, Sendable, Hashable, CaseIterable {
+    /// In events alone: a diagnosis is about bindings that are there.
+    case bindingUnknown = "BINDING_UNKNOWN"
     case bindingRevoked = "BINDING_REVOKED"
     /// It depends on the state of the device, which is not known.
     case notSeen = "NOT_SEEN"

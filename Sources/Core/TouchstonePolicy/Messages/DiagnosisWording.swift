@@ -99,6 +99,7 @@ private struct EnglishDiagnosisWords: DiagnosisWords {
 
   func text(_ cause: LoginObstacle.Cause) -> String {
     switch cause {
+    case .bindingUnknown: "the application has no such binding"
     case .bindingRevoked: "the binding of this device is revoked"
     case .notSeen: "it depends on the state of the device, which is not known"
     case .osTooOld: "the device's system is too old for this"
@@ -184,6 +185,7 @@ private struct SimplifiedChineseDiagnosisWords: DiagnosisWords {
 
   func text(_ cause: LoginObstacle.Cause) -> String {
     switch cause {
+    case .bindingUnknown: "该应用没有此绑定"
     case .bindingRevoked: "此设备的绑定已撤销"
     case .notSeen: "取决于设备状态，而该状态未知"
     case .osTooOld: "设备系统版本过低"

@@ -17,6 +17,7 @@ struct EnglishWording: Wording {
     case .deviceNotSuited: return "This device can't be used for this yet. A software update may help."
     case .kindOfDeviceNotServed: return "This can't be done on this kind of device yet."
     case .kindOfDeviceDiffers: return "This device doesn't match the one that was set up. Please set it up again."
+    case .deviceNoLongerSetUp: return "This device is no longer set up for your account. Please set it up again."
     case .noWayYet: return "This device isn't ready to confirm that it's you."
     case .deviceNotProven: return "To be used for this, this device needs to be set up again."
     case .passkeyNotSuited:

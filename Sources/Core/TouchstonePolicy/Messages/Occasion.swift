@@ -11,6 +11,7 @@ enum Occasion: Sendable, Hashable, CaseIterable {
   case deviceNotSuited
   case kindOfDeviceNotServed
   case kindOfDeviceDiffers
+  case deviceNoLongerSetUp
   case noWayYet
   case deviceNotProven
   case passkeyNotSuited
@@ -92,7 +93,8 @@ extension Occasion {
       factor == .gesture
     case .otherWayNeeded, .otherWayChosen, .wayNotOffered:
       factor == tried ?? .biometry
-    case .deviceNotSuited, .kindOfDeviceNotServed, .kindOfDeviceDiffers, .noWayYet, .deviceNotProven,
+    case .deviceNotSuited, .kindOfDeviceNotServed, .kindOfDeviceDiffers, .deviceNoLongerSetUp, .noWayYet,
+      .deviceNotProven,
       .passkeyNotSuited, .biometryNotRecognized,
       .deviceOwnerNotConfirmed, .passcodeDidNotMatch,
       .gestureDidNotMatch, .passkeyDidNotMatch, .canceled, .interrupted, .canceledByApp, .requestEnded,
@@ -120,7 +122,8 @@ extension Occasion {
       .passcodeDisabled,
       .gestureDisabled, .companionOutOfReach, .accessoryNotPaired, .accessoryNotConnected:
       .otherWays
-    case .kindOfDeviceDiffers, .canceled, .interrupted, .canceledByApp, .cannotBeShownNow, .signInTooOld,
+    case .kindOfDeviceDiffers, .deviceNoLongerSetUp, .canceled, .interrupted, .canceledByApp, .cannotBeShownNow,
+      .signInTooOld,
       .deviceOfAnotherAccount,
       .tooManyDevices, .passcodeTooSimple, .gestureTooSimple, .otherWayMustComeFirst:
       .nothing
@@ -141,6 +144,7 @@ extension Occasion {
     case .domainStateRequired: self = .deviceNotSuited
     case .platformNotServed: self = .kindOfDeviceNotServed
     case .platformDiffers: self = .kindOfDeviceDiffers
+    case .bindingUnknown, .bindingRevoked: self = .deviceNoLongerSetUp
     case .noUsableFactor: self = .noWayYet
     case .levelTooLow, .appNotProven: self = .deviceNotProven
     case .keyNotDeviceBound: self = .passkeyNotSuited
@@ -155,6 +159,10 @@ extension Occasion {
   /// - Parameter factor: the factor of the attempt; `nil`: a report, which concerns biometrics.
   /// - Returns: `nil` if the attempt succeeded: the application then has its own text.
   init?(_ decision: AttemptDecision, by factor: Factor?) {
+    if let denial = decision.bindingDenial {
+      self.init(denial.reason)
+      return
+    }
     switch decision.outcome {
     case .succeeded: return nil
     case .tryAgain: self = .notRight(factor)

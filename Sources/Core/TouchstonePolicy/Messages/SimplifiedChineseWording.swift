@@ -16,6 +16,7 @@ struct SimplifiedChineseWording: Wording {
     case .deviceNotSuited: return "此设备暂时无法用于此操作。更新软件可能会有帮助。"
     case .kindOfDeviceNotServed: return "此类设备目前还不支持此操作。"
     case .kindOfDeviceDiffers: return "此设备与当初设置的设备不符。请重新设置。"
+    case .deviceNoLongerSetUp: return "此设备已不再为你的账户设置。请重新设置。"
     case .noWayYet: return "此设备还不能确认是你本人。"
     case .deviceNotProven: return "此设备需要重新设置，才能用于此操作。"
     case .passkeyNotSuited: return "此操作需要只保存在一台设备上的通行密钥，例如安全密钥。"

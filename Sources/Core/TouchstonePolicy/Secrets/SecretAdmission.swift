@@ -41,6 +41,7 @@ extension EvaluationPolicy {
 extension AttemptRules {
   func admitSecret(_ factor: Factor, _ trace: inout some RuleTracer) -> SecretAdmission {
     guard isOpen(&trace) else { return .refuse(.invalidContext) }
+    if let denial = before.bindingObstacle(&trace) { return .refuse(.ended(by: denial)) }
     guard factor.isSecret else {
       return .refuse(anotherFactorRequired(.biometry, .denial(.noUsableFactor), before))
     }
@@ -63,21 +64,27 @@ extension AttemptRules {
     }
   }
 
-  /// Phase two. The verdict is settled even if the evaluation changed meanwhile. A wrong one never ends the evaluation
-  /// and costs the device nothing.
+  /// Phase two. The verdict is settled even if the evaluation changed or the binding was revoked meanwhile, so a right
+  /// secret does not stay counted. A wrong one never ends the evaluation and costs the device nothing.
   func decideSecret(
     _ factor: Factor, _ reservation: SecretAdmission.Reservation, isRight: Bool, _ trace: inout some RuleTracer
   ) -> AttemptDecision {
     guard factor.isSecret else { return anotherFactorRequired(.biometry, .denial(.noUsableFactor), before) }
-    let isRight = checkProof(isValid: isRight, &trace)
     var after = before
     after.profile.setSecret(
       SecretRules.settle(before.profile.secret(for: factor), reservation, isRight: isRight), for: factor)
+    let settled = decision(.invalidContext, .invalidContext, by: factor, nil, after).secret
     guard isOpen(&trace) else {
       var late = AttemptDecision.invalidContext
-      late.secret = decision(.invalidContext, .invalidContext, by: factor, nil, after).secret
+      late.secret = settled
       return late
     }
+    if let denial = before.bindingObstacle(&trace) {
+      var late = AttemptDecision.ended(by: denial)
+      late.secret = settled
+      return late
+    }
+    let isRight = checkProof(isValid: isRight, &trace)
     let usability = after.usability(of: factor, &trace)
     switch usability {
     case .obstructed(let obstacle): return refuse(factor, for: obstacle, after)

@@ -38,19 +38,19 @@ public enum SecretChangeRefusal: Sendable, Hashable {
 }
 
 /// The count of attempts at a secret of a named profile, in an evaluation and as an old secret (`SecretChange.verify`). If no
-/// secret is set, a stand-in counts the attempts and none is right, so that they look the same (R37). A secret that is set and
+/// secret is set, the attempts count at the name and none is right, so that they look the same (R37). A secret that is set and
 /// switched off counts them itself: otherwise a guess in an evaluation would show by the count of the next old secret.
 public struct SecretCount: Sendable, Hashable {
-  /// The profile has the secret; otherwise its stand-in counts.
+  /// The profile has the secret; otherwise its name counts.
   public let isSet: Bool
   public let standing: SecretStanding
 
   /// - Parameters:
   ///   - own: the profile's; `nil`: never set.
-  ///   - standIn: `nil`: no attempt was counted there.
-  public init(own: SecretStanding?, standIn: SecretStanding?) {
+  ///   - ofName: `nil`: no attempt was counted there.
+  public init(own: SecretStanding?, ofName: SecretStanding?) {
     isSet = own?.isSet == true
-    standing = own.flatMap { $0.isSet ? $0 : nil } ?? standIn ?? SecretStanding(isSet: true)
+    standing = own.flatMap { $0.isSet ? $0 : nil } ?? ofName ?? SecretStanding(isSet: true)
   }
 }
 

@@ -82,10 +82,6 @@ package struct StorePlace: Sendable, Hashable, CustomStringConvertible, CustomRe
 }
 
 package struct StoreOptions: Sendable {
-  /// `nil`: the store's own default.
-  package var maximumStandIns: Int?
-  /// The applications whose stand-ins have a share of their own (`StandInShares`).
-  package var namedApplications: NamedApplications
   /// An erasure met an event that is not as it was written.
   package var brokenEventFound: @Sendable (EventChainVerifier.Fault) -> Void
   /// Committed events do not get into the log. Called again as long as that is so.
@@ -95,13 +91,11 @@ package struct StoreOptions: Sendable {
   package var observer: StoreObserver
 
   package init(
-    maximumStandIns: Int? = nil, namedApplications: NamedApplications = [], observer: StoreObserver = StoreObserver(),
+    observer: StoreObserver = StoreObserver(),
     brokenEventFound: @escaping @Sendable (EventChainVerifier.Fault) -> Void = { _ in },
     sealingStopped: @escaping @Sendable (_ reason: String) -> Void = { _ in },
     timelinesHidden: @escaping @Sendable (_ reason: String) -> Void = { _ in }
   ) {
-    self.maximumStandIns = maximumStandIns
-    self.namedApplications = namedApplications
     self.observer = observer
     self.brokenEventFound = brokenEventFound
     self.sealingStopped = sealingStopped

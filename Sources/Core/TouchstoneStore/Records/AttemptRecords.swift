@@ -30,15 +30,12 @@ public struct AttemptRecords: Sendable {
     _read { yield sharedBinding?.value }
   }
 
-  /// The binding's device, version 0 if nothing is known of it; for a revoked or an unknown binding a stand-in
-  /// (`DeviceRecord.standInID`); for a profile or an unknown ProfileTouchID the placeholder.
+  /// The binding's device, version 0 if nothing is known of it; without a binding the placeholder.
   public var device: DeviceRecord {
     _read { yield sharedDevice.value }
   }
 
-  /// The binding's or the named profile, version 0 if nothing is known of it; for a revoked or an unknown binding a
-  /// stand-in (`ProfileRecord.standInID`), which is a revoked one's profile until an attempt was counted there
-  /// (`ProfileRecord.standIn(forRevokedBinding:)`); for an unknown ProfileTouchID the placeholder.
+  /// The binding's or the named profile, version 0 if nothing is known of it; without either the placeholder.
   public var profile: ProfileRecord {
     _read { yield sharedProfile.value }
   }
@@ -76,5 +73,34 @@ extension AttemptRecords: Hashable {
     hasher.combine(device)
     hasher.combine(profile)
     hasher.combine(evaluation)
+  }
+}
+
+extension DeviceRecord {
+  /// If no device is known: never written.
+  public static let placeholder = DeviceRecord(deviceID: "")
+}
+
+extension ProfileRecord {
+  /// If no profile is known: never written.
+  public static func placeholder(in applicationID: String) -> ProfileRecord {
+    ProfileRecord(applicationID: applicationID, profileID: "")
+  }
+}
+
+extension AttemptSubject {
+  /// As long as nothing is known of the binding's device.
+  package func newDevice(of binding: BindingRecord?, vendor: Vendor) -> DeviceRecord {
+    binding.map { DeviceRecord(deviceID: $0.deviceID, vendor: vendor) } ?? .placeholder
+  }
+
+  /// As long as nothing is known of the binding's or the named profile.
+  package func newProfile(of binding: BindingRecord?) -> ProfileRecord {
+    switch self {
+    case .binding(let applicationID, _), .profileTouchID(let applicationID, _):
+      ProfileRecord(applicationID: applicationID, profileID: binding?.profileID ?? "")
+    case .profile(let applicationID, let profileID):
+      ProfileRecord(applicationID: applicationID, profileID: profileID)
+    }
   }
 }

@@ -30,7 +30,7 @@ public enum Change: Sendable, Hashable {
   /// The binding must still be at this version; sets `lastUsedAt` and keeps the version.
   case touchBinding(id: String, version: RecordVersion, lastUsedAt: UnixTime)
   /// Sets `lastSeen` and keeps the version. If the binding does not exist, nothing is kept, but the commit waits for the disk,
-  /// so that its time does not show whether the binding exists (R37).
+  /// so that a commit with nothing to write can take as long as one that writes (R37).
   case notePosture(bindingID: String, SeenPosture)
   /// The binding's `proofCounter` must still be `from`; sets it to `to`, which is greater, and keeps the version. In a change set
   /// that touches or puts the binding.
@@ -42,8 +42,6 @@ public enum Change: Sendable, Hashable {
   case moveReceipt(from: String, to: String)
   /// The binding must still be at this version.
   case requireBinding(id: String, version: RecordVersion)
-  /// No binding of this id may be in this application; one of another application does not count.
-  case requireNoBinding(applicationID: String, id: String)
   /// The device must still be at this version.
   case requireDevice(id: String, vendor: Vendor, version: RecordVersion)
   /// The profile must still be at this version. For an erasure mark (`ProfileRecord.erasureMarkID`), this means that none of

@@ -3,13 +3,12 @@
 internal import Crypto
 
 extension ProfileRecord {
-  /// In front of an erasure mark's id. No profile can have such an id, since identifiers hold no control characters, and no
-  /// stand-in has one.
+  /// In front of an erasure mark's id. No profile can have such an id, since identifiers hold no control characters.
   package static let erasureMarkPrefix: UInt8 = 4
 
   /// The id of the record whose version is the profile's erasure mark: 0 if there is none.
   ///
-  /// Each erasure of the profile, known or not, raises the mark, to no less than the version of any record that it removed.
+  /// Each erasure of the profile, known or not, raises the mark, to no less than the version of the record that it removed.
   /// The profile's next first version is above it.
   ///
   /// An application's profiles whose ids have the same first byte of their SHA-256 share a mark: a mark for each id would keep
@@ -23,12 +22,4 @@ extension ProfileRecord {
 extension ProfileErasure {
   /// It rises by one before the erasure looks for what it removes.
   package var markID: String { ProfileRecord.erasureMarkID(forProfile: profileID) }
-
-  /// Returns the lowest versions that marks may have after these records were removed, ordered by the mark's id.
-  package static func lowestMarks(
-    afterRemoving records: [(profileID: String, version: RecordVersion)]
-  ) -> [(markID: String, version: RecordVersion)] {
-    let marks = records.map { (ProfileRecord.erasureMarkID(forProfile: $0.profileID), $0.version) }
-    return Dictionary(marks, uniquingKeysWith: max).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-  }
 }

@@ -6,8 +6,8 @@ public import TouchstonePolicy
 ///
 /// - the content of every event that names the profile. Sequence, content digest and hash stay, so that the chain still verifies.
 ///   No transaction takes more than about `maximumEventsPerTransaction` of them, so that other commits come in between;
-/// - with the last of them, in its change set's transaction, the profile's record, its bindings (revoked ones too, with the
-///   latest postures of their devices), and its stand-ins.
+/// - with the last of them, in its change set's transaction, the profile's record and its bindings (revoked ones too, with the
+///   latest postures of their devices).
 ///
 /// If the process ends before the last transaction, the profile is still there, and a repeated erasure takes what is left.
 ///

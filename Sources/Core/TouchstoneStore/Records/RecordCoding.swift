@@ -49,7 +49,7 @@ extension SeenPosture {
 }
 
 extension DeviceRecord {
-  package static let boundColumns = Columns(["device_id", "failures", "is_locked_out", "lock_count", "stand_in_until"])
+  package static let boundColumns = Columns(["device_id", "failures", "is_locked_out", "lock_count"])
   package static let columns = Columns(["device_id", "failures", "is_locked_out", "lock_count", "version"])
 
   @inlinable
@@ -63,13 +63,12 @@ extension DeviceRecord {
 }
 
 extension ProfileRecord {
-  private static let ownColumns =
+  package static let boundColumns =
     Columns([
       "application_id", "profile_id", "is_biometry_enabled", "is_gesture_enabled", "is_passcode_enabled", "preferred",
       "settings_updated_at",
     ]) + SecretRecord.columns(of: "passcode") + SecretRecord.columns(of: "gesture") + ["incarnation"]
-  package static let boundColumns = ownColumns + ["stand_in_until"]
-  package static let columns = ownColumns + ["version"]
+  package static let columns = boundColumns + ["version"]
 
   @inlinable
   public init<Row: ColumnReader>(_ row: inout Row) throws(Row.Failure) {
@@ -208,31 +207,18 @@ extension ColumnWriter {
       .bind(binding.platformFamily?.rawValue).bind(binding.deviceLockCount).bind(binding.createdAt)
   }
 
-  /// - Parameter now: from which a stand-in's time counts.
   @inlinable
-  public consuming func bind(_ device: DeviceRecord, writtenAt now: UnixTime) -> Self {
-    bind(device, standInUntil: device.standInEnd(writtenAt: now))
-  }
-
-  @inlinable
-  public consuming func bind(_ device: DeviceRecord, standInUntil: UnixTime?) -> Self {
+  public consuming func bind(_ device: DeviceRecord) -> Self {
     bind(device.storedID).bind(device.biometry.consecutiveFailures).bind(device.biometry.isLockedOut)
-      .bind(device.lockCount).bind(standInUntil)
-  }
-
-  /// - Parameter now: from which a stand-in's time counts.
-  @inlinable
-  public consuming func bind(_ profile: ProfileRecord, writtenAt now: UnixTime) -> Self {
-    bind(profile, standInUntil: profile.standInEnd(writtenAt: now))
+      .bind(device.lockCount)
   }
 
   @inlinable
-  public consuming func bind(_ profile: ProfileRecord, standInUntil: UnixTime?) -> Self {
+  public consuming func bind(_ profile: ProfileRecord) -> Self {
     let settings = profile.settings
     return bind(profile.applicationID).bind(profile.profileID).bind(settings.isBiometryEnabled)
       .bind(settings.isGestureEnabled).bind(settings.isPasscodeEnabled).bind(settings.preferred?.rawValue)
       .bind(settings.updatedAt).bind(profile.passcode).bind(profile.gesture).bind(profile.incarnation)
-      .bind(standInUntil)
   }
 
   @inlinable

@@ -240,7 +240,6 @@ public struct BindingRecord: Sendable, Hashable {
 /// A device's standing with one vendor's applications (R8).
 public struct DeviceRecord: Sendable, Hashable {
   public var deviceID: String
-  /// A stand-in belongs to `Vendor.everybody`.
   public var vendor: Vendor
   public var biometry: BiometryStanding
   /// How often its biometrics were locked. Not a time: the clocks of replicas differ, so a binding made during a lock could

@@ -7,7 +7,7 @@ internal import TouchstonePolicy
 public struct Vendor: Sendable {
   package enum Kind: UInt8, Sendable, Hashable {
     case everybody = 0
-    /// After 1 and 2, which begin the ids of stand-ins.
+    /// Earlier versions kept other records under ids that began with 1, 2 or 3.
     case named = 3
     case application = 4
   }

@@ -18,9 +18,8 @@ package enum MovedTable: String, Sendable, Hashable, CaseIterable {
 package enum MovedRow: Sendable, Hashable {
   case binding(BindingRecord)
   case receipt(bindingID: String, [UInt8])
-  /// `standInUntil`: when a stand-in may be forgotten.
-  case device(DeviceRecord, standInUntil: UnixTime?)
-  case profile(ProfileRecord, standInUntil: UnixTime?)
+  case device(DeviceRecord)
+  case profile(ProfileRecord)
   case evaluation(EvaluationRecord)
   case token(TokenRecord)
   case usedTicket(ExpiringKey)

@@ -11,7 +11,6 @@ struct LimitSettings: Hashable {
   var connectionAgeGrace: Duration?
   var connectionIdle: Duration?
   var pingInterval: Duration?
-  var standIns: Int?
 
   enum Key: String, CaseIterable {
     case connections
@@ -20,13 +19,10 @@ struct LimitSettings: Hashable {
     case connectionAgeGrace = "connection_age_grace"
     case connectionIdle = "connection_idle"
     case pingInterval = "ping_interval"
-    case standIns = "stand_ins"
   }
 
   /// An idle connection over TLS takes 24 KB, so the maximum takes 24 GB.
   static let connectionCounts = 1...1_000_000
-  /// With fewer, a minute of guesses would push out counted ones. The maximum takes 50 GB of disk.
-  static let standInCounts = 10_000...100_000_000
   /// With a lower age, clients would mostly reconnect. A higher one has no effect in practice.
   static let ages = Duration.seconds(1)...Duration.seconds(30 * 24 * 60 * 60)
 
@@ -43,7 +39,6 @@ struct LimitSettings: Hashable {
       case .connectionAgeGrace: connectionAgeGrace = Self.readAge(entry.value, name, with: &reader)
       case .connectionIdle: connectionIdle = Self.readAge(entry.value, name, with: &reader)
       case .pingInterval: pingInterval = Self.readAge(entry.value, name, with: &reader)
-      case .standIns: standIns = reader.integer(entry.value, name, in: Self.standInCounts)
       case nil: break
       }
       if Key(rawValue: entry.key.name) == .connectionAgeGrace, !Self.contains(node, .connectionAge) {

@@ -32,7 +32,6 @@ package final class RunningService: Sendable {
   let store: OpenStore
   /// The files of the configuration, from before they were read.
   let files: FileSnapshot
-  private let namedApplications: NamedApplications
   private let pepperCheck: [UInt8]
   private let auditKeyring: AuditKeyring
   private let accountSigning: AccountSigning
@@ -73,19 +72,16 @@ package final class RunningService: Sendable {
     configuration.service.attestationTrust = try configuration.loadAttestationTrust(at: clock())
     configuration.logWarnings(logger)
     let descriptors = DescriptorLimit.raised()
-    let named = NamedApplications(configuration.service.namedApplications)
     let meters = ServerMeters(
       registry: MetricRegistry { family in
         logger.warning(
           "a series of a metric was not made, because its family is full or unknown: report it as a mistake in the service",
           metadata: ["family": "\(family)"])
       })
-    let store = try configuration.storeLocation.open(
-      maximumStandIns: configuration.limits.standIns, namedApplications: named, observer: meters.storeObserver,
-      logger: logger)
+    let store = try configuration.storeLocation.open(observer: meters.storeObserver, logger: logger)
     do throws(Failure) {
       let service = try start(
-        configuration, files, on: store, named, listeners, httpListeners, tls, descriptors, meters, tracing,
+        configuration, files, on: store, listeners, httpListeners, tls, descriptors, meters, tracing,
         logger: logger, log: log, cores: cores, version: version, clock: clock)
       meters.registry.observeProcess(version: version)
       return service
@@ -97,7 +93,7 @@ package final class RunningService: Sendable {
   }
 
   private static func start(
-    _ configuration: ProcessConfiguration, _ files: FileSnapshot, on opened: OpenStore, _ named: NamedApplications,
+    _ configuration: ProcessConfiguration, _ files: FileSnapshot, on opened: OpenStore,
     _ listeners: [Listener], _ httpListeners: [HTTPListener], _ tls: RPCServerTLS?, _ descriptors: DescriptorLimit?,
     _ meters: ServerMeters, _ tracing: Tracing?, logger: Logger, log: LogOutput?, cores: Int, version: String,
     clock: @escaping ServiceEnvironment.Clock
@@ -188,7 +184,7 @@ package final class RunningService: Sendable {
     return RunningService(
       addresses: addresses, listeners: listeners, files: files, tls: tls, tlsSettings: configuration.tls,
       service: service,
-      server: server, http: http, console: console, store: opened, namedApplications: named, auditKeyring: auditKeyring,
+      server: server, http: http, console: console, store: opened, auditKeyring: auditKeyring,
       accountSigning: accountSigning, sweeping: sweeping,
       archiving: archiving,
       trustWatching: TrustWatching(configuration.service.attestationTrust, store: store, clock: clock, logger: logger),
@@ -216,7 +212,6 @@ package final class RunningService: Sendable {
     addresses: [SocketAddress], listeners: [Listener], files: FileSnapshot, tls: RPCServerTLS?,
     tlsSettings: TLSSettings?,
     service: TouchstoneService, server: RPCServer, http: HTTPService?, console: Console, store: OpenStore,
-    namedApplications: NamedApplications,
     auditKeyring: AuditKeyring, accountSigning: AccountSigning, sweeping: Sweeping, archiving: Archiving?,
     trustWatching: TrustWatching, pepperCheck: [UInt8], meters: ServerMeters, tracing: Tracing?, log: LogOutput?,
     logger: Logger
@@ -233,7 +228,6 @@ package final class RunningService: Sendable {
     self.http = http
     self.console = console
     self.store = store
-    self.namedApplications = namedApplications
     self.tracing = tracing
     self.log = log
     self.logger = logger
@@ -293,7 +287,6 @@ package final class RunningService: Sendable {
     service.replaceCallers(callers)
     if let vendors = configuration.service.vendors { service.replaceVendors(vendors) }
     console.replace(configuration.consoleSettings)
-    namedApplications.replace(with: configuration.service.namedApplications)
     return keys.summary
   }
 

@@ -15,11 +15,11 @@ package struct StoreLocation: Sendable {
 
   /// If it refuses, it has changed nothing.
   package func open(
-    maximumStandIns: Int? = nil, namedApplications: NamedApplications = [], observer: StoreObserver = StoreObserver(),
+    observer: StoreObserver = StoreObserver(),
     logger: Logger
   ) throws(Failure) -> OpenStore {
     let options = StoreOptions(
-      maximumStandIns: maximumStandIns, namedApplications: namedApplications, observer: observer,
+      observer: observer,
       brokenEventFound: { fault in
         logger.error(
           """

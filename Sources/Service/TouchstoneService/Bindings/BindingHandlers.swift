@@ -208,14 +208,14 @@ extension TouchstoneService {
   private func revoke(
     _ request: V1.RevokeBindingRequest, _ exchange: Exchange<V1.RevokeBindingResponse>, in round: DecisionRound
   ) throws(RequestError) {
-    try bindingOnDevice(request.bindingID, of: request.applicationID, for: exchange) { [self] binding, device in
+    try binding(request.bindingID, of: request.applicationID, for: exchange) { [self] binding in
       guard !binding.isRevoked else {
         return confirm(for: exchange) { exchange.answer(V1.RevokeBindingResponse()) }
       }
       let event = EventDraft.binding(
         .revoked, binding, statedReason: request.reason, caller: exchange.caller, time: clock())
       var changeSet = ChangeSet(events: [event])
-      changeSet.revoke(binding, on: device, in: round)
+      changeSet.revoke(binding)
       commit(changeSet, in: round, for: exchange) { [meters] in
         meters.bindingsRevoked.count(.requested)
         exchange.answer(V1.RevokeBindingResponse())

@@ -499,7 +499,7 @@ struct EnrolmentFlow: Sendable {
       .useTicket(ticket.key), ticket.holder.requirement(in: records.holder), .putProfile(records.profile.written()),
     ])
     if let existing {
-      changeSet.revoke(existing, on: records.device, in: round)
+      changeSet.revoke(existing)
       changeSet.events.append(.binding(.revoked, existing, reason: "REPLACED", caller: exchange.caller, time: now))
       if let vouched, vouched.appAttest == existing.appAttest {
         changeSet.changes.append(
@@ -530,7 +530,7 @@ struct EnrolmentFlow: Sendable {
         .device(
           .unlocked, device.deviceID, applicationID: request.applicationID, profileID: ticket.profileID,
           reason: "BOUND_ANEW", caller: exchange.caller, time: now))
-    } else if existing == nil {
+    } else {
       changeSet.compare(records.device, in: round)
     }
     let advisories =

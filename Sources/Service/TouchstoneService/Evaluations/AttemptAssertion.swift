@@ -1,7 +1,7 @@
 // The app's word for an attempt by the key: an assertion by the App Attest key that vouched for the binding (R43).
 //
-// It is verified before the key's own signature, and what is wrong with it has one answer for all bindings, whether they are
-// unknown, revoked, without such a key or with another (R37). Nothing is counted: the app sends the attempt again with a new one.
+// It is verified before the key's own signature, and what is wrong with it has one answer for all bindings, whether they have no
+// such key or another one. Nothing is counted: the app sends the attempt again with a new one.
 
 internal import TouchstoneAttestation
 internal import TouchstoneCodec
@@ -44,13 +44,14 @@ extension AttemptFlow {
     then body: @escaping @Sendable () throws(RequestError) -> Void
   ) throws(RequestError) {
     let binding = subject.sharedBinding
+    guard let key = binding?.value.appAttest else {
+      return refuseAssertion(because: RequestError.Reason.appAttestKeyUnknown, of: subject, in: round)
+    }
     let clientData = AttemptClientData(
       signingInput: evaluation.signingInput(applicationID: applicationID, policy: policy), signature: signature.p256,
       mlDSA65Signature: signature.mlDSA65, posture: offered.posture)
-    // If there is no key, a stand-in is checked in its place, so that the refusal takes as long (R37).
     let check = SignatureCheck(
-      publicKey: try imported(binding?.value.appAttest?.publicKey ?? P256PublicKey.standInBytes, P256PublicKey.init),
-      signature: offered.assertion.signature,
+      publicKey: try imported(key.publicKey, P256PublicKey.init), signature: offered.assertion.signature,
       message: offered.assertion.signedMessage(over: sha256(clientData.bytes)))
     exchange.verify(check) { [self] isValid in
       // Apple's is in DER, though keys of apps may sign otherwise (R33).

@@ -130,13 +130,13 @@ final class AttemptFlow: Sendable {
       for: exchange, then: body)
   }
 
-  /// - Parameter isValid: a signature's verdict from an earlier round, if there was a binding. A binding's keys never
-  ///   change, so the verdict stays true.
+  /// - Parameter isValid: a signature's verdict from an earlier round. A binding's keys never change, so the verdict stays
+  ///   true.
   private func decide(isValid: Bool?, in round: DecisionRound) {
     read { [self] subject throws(RequestError) in
       switch proof {
       case .key(let factor, let signature):
-        guard isValid == nil, subject.evaluation?.standing.isFinished != true else {
+        guard isValid == nil, !subject.isInactiveBinding, subject.evaluation?.standing.isFinished != true else {
           return conclude(subject, .key(factor: factor, isValid: isValid ?? false), in: round)
         }
         guard let appAssertion else {
@@ -161,18 +161,19 @@ final class AttemptFlow: Sendable {
   private func verify(
     _ signature: KeySignature, by factor: Factor, _ subject: Subject, in round: DecisionRound
   ) throws(RequestError) {
-    let ownKey = subject.sharedBinding?.value.key(for: factor)
-    // If there is no key, a stand-in is checked in its place, so that the refusal takes as long (R37).
+    guard let key = subject.sharedBinding?.value.key(for: factor) else {
+      return conclude(subject, .key(factor: factor, isValid: false), in: round)
+    }
     var check = SignatureCheck(
-      publicKey: try imported(ownKey?.publicKey ?? P256PublicKey.standInBytes, P256PublicKey.init),
-      signature: signature.p256, message: evaluation.signingInput(applicationID: applicationID, policy: policy))
-    let isWhole = signature.mlDSA65.isEmpty == (ownKey?.mlDSA65PublicKey == nil)
-    if isWhole, let otherHalf = ownKey?.mlDSA65PublicKey {
+      publicKey: try imported(key.publicKey, P256PublicKey.init), signature: signature.p256,
+      message: evaluation.signingInput(applicationID: applicationID, policy: policy))
+    let isWhole = signature.mlDSA65.isEmpty == (key.mlDSA65PublicKey == nil)
+    if isWhole, let otherHalf = key.mlDSA65PublicKey {
       check.otherHalf = SignatureCheck.OtherHalf(
         publicKey: try imported(otherHalf, MLDSA65PublicKey.init), signature: signature.mlDSA65)
     }
     exchange.verify(check) { [self] isValid in
-      conclude(subject, .key(factor: factor, isValid: isValid && isWhole && ownKey != nil), in: round)
+      conclude(subject, .key(factor: factor, isValid: isValid && isWhole), in: round)
     }
   }
 
@@ -192,7 +193,7 @@ final class AttemptFlow: Sendable {
     let verdict = service.configuration.enrolment.primaryVerdict(
       authenticatedAt: login.authenticatedAt, now: now, within: policy.primaryFreshness)
     let standing = subject.evaluation?.standing ?? EvaluationStanding()
-    guard policy.asksForNewLogin(after: verdict, in: standing), !isOutdated else {
+    guard !subject.isInactiveBinding, policy.asksForNewLogin(after: verdict, in: standing), !isOutdated else {
       return conclude(subject, .primary(verdict), in: round)
     }
 
@@ -218,8 +219,7 @@ final class AttemptFlow: Sendable {
     part?.end()
     var round = round
     if case .key(_, let isValid) = attempt {
-      let verdict = subject.sharedBinding == nil ? nil : isValid
-      round = round.retrying { [self] round in decide(isValid: verdict, in: round) }
+      round = round.retrying { [self] round in decide(isValid: isValid, in: round) }
     }
     commit(DecidedAttempt(decision, of: subject, at: now), in: round)
   }
@@ -242,10 +242,10 @@ final class AttemptFlow: Sendable {
       domainState: decision.baseline == nil ? decision.domainState : .unchanged)
     // A passkey is used on any device: what that one is like says nothing of the next.
     let hasNews = proof.assertion == nil && decision.outcome != .invalidContext
-    let note = hasNews ? subject.note(of: seen, as: evaluation.subject) : nil
+    let note = hasNews ? subject.note(of: seen) : nil
     guard grant == nil else {
       return service.commit(
-        ChangeSet(changes: note.map { changes + $0.changes } ?? changes, events: [event]), in: round, for: exchange
+        ChangeSet(changes: note.map { changes + [$0.change] } ?? changes, events: [event]), in: round, for: exchange
       ) { [self] in
         service.noteSuccess(for: exchange)
         count(attempt)
@@ -268,12 +268,16 @@ final class AttemptFlow: Sendable {
     let decision = attempt.decision
     entry.meters.count(attemptBy: proof.factor, decision.outcome)
     if let verdict = decision.domainState { service.meters.verdictsOfAttempts.count(verdict) }
+    if case .secret(let secret) = proof, let standing = decision.secret {
+      let holder = attempt.subject.secretHolder(of: secret.kind)
+      service.unknownNames.note(standing, of: secret.kind, in: holder, by: exchange.caller)
+    }
     if let lock = attempt.newLock(by: proof.factor) { service.lockBegan(lock, in: applicationID, for: exchange) }
   }
 
   private func changes(_ attempt: DecidedAttempt, _ grant: Grant?) -> [Change] {
     let (subject, decision) = (attempt.subject, attempt.decision)
-    var changes = secretChanges(attempt) + attempt.returned
+    var changes = secretChanges(attempt)
     changes.reserveCapacity(Grant.mostChanges)
     if let grant {
       let assertion = proof.assertion
@@ -287,7 +291,7 @@ final class AttemptFlow: Sendable {
       changes += counterChanges(of: subject)
     } else {
       // A failure counts on the device only while the binding is active (R10).
-      changes += nameRequirements(of: subject)
+      changes += nameRequirements(of: subject, countingSecret: decision.secret != nil)
     }
     if let standing = decision.device {
       var device = subject.device
@@ -319,8 +323,11 @@ final class AttemptFlow: Sendable {
     return PasskeyAttempt.hasCountBack(assertion, binding)
   }
 
-  func nameRequirements(of subject: Subject) -> [Change] {
-    subject.nameRequirements(as: evaluation.subject, in: applicationID, besideHolderOf: proof.secretKind)
+  /// - Parameter countingSecret: the commit counts the attempt at the secret.
+  func nameRequirements(of subject: Subject, countingSecret: Bool = false) -> [Change] {
+    subject.nameRequirements(
+      as: evaluation.subject,
+      counting: countingSecret ? proof.secretKind.map { kind in subject.secretHolder(of: kind) } : nil)
   }
 
   /// `nil` if nothing is locked, or if only the device reported the lock.
@@ -329,13 +336,18 @@ final class AttemptFlow: Sendable {
     return decision.secret != nil || decision.device != nil
   }
 
-  /// A refusal that depends on the secret's standing also requires that the standing is current.
+  /// A refusal that depends on the secret's standing also requires that the standing is current. For a named profile, its
+  /// requirement does (`nameRequirements`).
   private func secretChanges(_ attempt: DecidedAttempt) -> [Change] {
     guard case .secret(let secret) = proof else { return [] }
-    var holder = attempt.subject.secretHolder(of: secret.kind)
-    guard let standing = attempt.decision.secret else { return holder.isPlaceholder ? [] : [.require(holder)] }
-    holder.settle(secret.kind, standing, verifier: attempt.rehashed, at: attempt.time)
-    return [.putProfile(holder)]
+    let subject = attempt.subject
+    guard let standing = attempt.decision.secret else {
+      return subject.binding == nil ? [] : [.require(subject.profile)]
+    }
+    return [
+      subject.secretHolder(of: secret.kind)
+        .change(to: standing, of: secret.kind, verifier: attempt.rehashed, at: attempt.time)
+    ].compactMap { $0 }
   }
 
   // MARK: Answer
@@ -369,8 +381,6 @@ struct DecidedAttempt: Sendable {
   var rehashed: [UInt8]?
   /// True if an earlier step counted the attempt already.
   var isCounted = false
-  /// The verdict's changes to the record that counted the attempt, if the verdict settles in another record.
-  var returned: [Change] = []
 
   init(_ decision: AttemptDecision, of subject: Subject, at time: UnixTime) {
     (self.decision, self.subject, self.time) = (decision, subject, time)
@@ -393,7 +403,7 @@ struct DecidedAttempt: Sendable {
 
 extension AttemptDecision {
   /// The part of a refusal that the caller receives. Refusals are throttled by it.
-  fileprivate var told: String { "\(outcome) \(laError?.rawValue ?? 0)" }
+  fileprivate var told: String { bindingDenial?.reason.rawValue ?? "\(outcome) \(laError?.rawValue ?? 0)" }
 }
 
 extension TouchstoneService {
@@ -431,11 +441,6 @@ extension V1.SubmitAttemptRequest.Attempt {
   }
 }
 
-extension ProfileRecord {
-  /// A placeholder for no profile, which is never written.
-  fileprivate var isPlaceholder: Bool { profileID.isEmpty }
-}
-
 extension V1.SubmitAttemptResponse {
   /// The decision, and the message to the person (R20).
   ///
@@ -448,7 +453,8 @@ extension V1.SubmitAttemptResponse {
       result: V1.Result(outcome: decision.outcome, code: decision.laError),
       nextFactors: decision.nextFactors.map(V1.Factor.init), attemptsLeft: decision.attemptsLeft,
       retryAfter: decision.retryAfter.map(V1.Duration.init),
-      domainState: V1.DomainStateVerdict(decision.domainState))
+      domainState: V1.DomainStateVerdict(decision.domainState),
+      denial: decision.bindingDenial.map { V1.Denial($0, biometry: biometry, in: language()) })
     if decision.outcome != .succeeded {
       message = Message(decision, by: factor, biometry: biometry, in: language()).map(V1.LocalizedText.init)
     }

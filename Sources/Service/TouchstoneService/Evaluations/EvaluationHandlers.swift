@@ -163,8 +163,7 @@ extension TouchstoneService {
     let seen = SeenPosture(
       terms.posture, deviceModel: terms.deviceModel, seenAt: now, isProven: false, domainState: preflight.domainState)
     let refusal = ThrottledEvent(
-      event, about: terms.subject.name, on: subject.nameRequirements(as: terms.subject, in: terms.applicationID),
-      beside: subject.note(of: seen, as: terms.subject))
+      event, about: terms.subject.name, on: subject.nameRequirements(as: terms.subject), beside: subject.note(of: seen))
     record(refusal, in: round, for: exchange) { [self] in
       count(preflight, under: terms.entry)
       exchange.answer(V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language))
@@ -237,7 +236,7 @@ extension TouchstoneService {
       let event = EventDraft.evaluation(
         .invalidated, policy: evaluation.policyName, applicationID: applicationID, subject: subject,
         transaction: evaluation.transaction, caller: exchange.caller, time: clock())
-      let requirements = subject.nameRequirements(as: evaluation.subject, in: applicationID)
+      let requirements = subject.nameRequirements(as: evaluation.subject)
       record(
         ThrottledEvent(event, about: evaluation.countedName, on: [.putEvaluation(finished)] + requirements),
         in: round, for: exchange

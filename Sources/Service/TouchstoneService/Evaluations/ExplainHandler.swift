@@ -1,5 +1,5 @@
-// ExplainEvaluation: what BeginEvaluation would answer, and by which rules. Opens nothing, writes nothing, and answers operators
-// with what is stored, never with a stand-in.
+// ExplainEvaluation: what BeginEvaluation would answer, and by which rules. Opens nothing, writes nothing. Operators are told what
+// is stored, also of a profile's name.
 
 internal import TouchstoneCodec
 internal import TouchstonePolicy
@@ -103,14 +103,9 @@ extension TouchstoneService {
     var response = V1.ExplainEvaluationResponse(
       diagnosis: V1.LoginDiagnosis(
         terms.policy.diagnose(facts), of: terms.subject.bindingID ?? "", under: terms.policy))
-    if facts.binding?.isActive == false {
-      response.answer = .ofRevokedBinding
-      response.trace = [V1.RuleTrace(rule: "R37", passed: false, detail: "the binding is revoked")]
-    } else {
-      let (preflight, trace) = terms.policy.explain(facts)
-      response.answer = V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language)
-      response.trace = trace.map(V1.RuleTrace.init)
-    }
+    let (preflight, trace) = terms.policy.explain(facts)
+    response.answer = V1.BeginEvaluationResponse(preflight, of: terms, in: exchange.language)
+    response.trace = trace.map(V1.RuleTrace.init)
     addition(&response)
     exchange.answer(response)
   }
@@ -122,14 +117,6 @@ extension DiagnosisFacts.Report {
     case .present(let posture), .last(let posture, _, _): posture
     }
   }
-}
-
-extension V1.BeginEvaluationResponse {
-  /// Only operators are told.
-  fileprivate static let ofRevokedBinding = V1.BeginEvaluationResponse(
-    denial: V1.Denial(
-      laError: .biometryNotAvailable, reason: LoginObstacle.Cause.bindingRevoked.rawValue,
-      detail: "the binding is revoked; bind the device anew"))
 }
 
 extension V1.RuleTrace {

@@ -1,7 +1,7 @@
 // One attempt by a passkey: find it, verify its assertion (WebAuthn Level 3 §7.2), decide (R46, R47).
 //
-// The parts that depend on no credential are judged first. If there is no credential, a stand-in key is verified in its
-// place: known and unknown credential ids get the same answers after the same work (R37).
+// The parts that depend on no credential are judged first. If there is no credential, a dummy key is verified in its place:
+// known and unknown credential ids get the same answers after the same work (R37).
 
 internal import TouchstoneAttestation
 internal import TouchstoneCodec
@@ -79,7 +79,7 @@ struct PasskeyAttempt: Sendable {
 
   private func decide(_ verdict: Verdict?, in round: DecisionRound) {
     read { subject, lookup throws(RequestError) in
-      guard subject.evaluation?.standing.isFinished != true else {
+      guard !subject.isInactiveBinding, subject.evaluation?.standing.isFinished != true else {
         return conclude(subject, .unknown, verdict, in: round)
       }
       switch claim {
@@ -169,7 +169,7 @@ struct PasskeyAttempt: Sendable {
   ) throws(RequestError) {
     guard let passkey = found?.passkey, passkey.algorithm != Self.es256 else {
       let check = SignatureCheck(
-        publicKey: try flow.imported(found?.passkey.publicKey ?? P256PublicKey.standInBytes, P256PublicKey.init),
+        publicKey: try flow.imported(found?.passkey.publicKey ?? P256PublicKey.dummyBytes, P256PublicKey.init),
         signature: assertion.signature, message: claim.message)
       // WebAuthn's ES256 is in DER (§6.5.5), though keys of apps may sign otherwise (R33).
       return flow.exchange.verify(check) { isValid in body(isValid && found != nil && !check.isRaw) }

@@ -10,8 +10,7 @@ internal import TouchstoneStore
 /// call wins. A call loses this many only if very many calls concern the same device.
 let maximumDecisionRounds = 32
 
-/// The rounds in which a revocation or a binding compares the device's version, so that the state it copies from the
-/// device is current. Later rounds do not compare it: otherwise a steady stream of attempts on the device could delay
+/// The rounds in which a new binding compares the device's version, so that the lock under which it is made is current. Later rounds do not compare it: otherwise a steady stream of attempts on the device could delay
 /// the call for ever.
 private let comparedRounds = 8
 
@@ -57,10 +56,10 @@ extension DeviceRecord {
 }
 
 extension ChangeSet {
-  /// Revokes the binding, in this round of decisions.
-  mutating func revoke(_ binding: BindingRecord, on device: DeviceRecord, in round: DecisionRound) {
-    revoke(binding, on: device)
-    compare(device, in: round)
+  mutating func revoke(_ binding: BindingRecord) {
+    var revoked = binding
+    revoked.isRevoked = true
+    changes.append(.putBinding(revoked))
   }
 
   /// Requires that the device did not change since it was read, if this round compares it.

@@ -2,8 +2,7 @@
 
 internal import DispatchRPC
 
-/// Admits one a minute for each binding that a caller names, known or not: whether a call waits for the disk must not tell it
-/// (R37).
+/// Admits one a minute for each active binding that a caller names.
 struct PostureThrottle {
   /// Support explains a posture that is a minute old at most. Each one replaces the one before, so the disk does not fill.
   static let interval = Duration.seconds(60)

@@ -1,5 +1,5 @@
-// The subject of an evaluation: a binding, a profile, or the holder of a ProfileTouchID. If the name is unknown, a
-// stand-in takes its place and leads to the same answers (R37).
+// The subject of an evaluation: a binding, a profile, or the bearer of a ProfileTouchID. An unknown profile's name leads to
+// the answers of a known one (R37).
 
 internal import TouchstoneCodec
 internal import TouchstoneCrypto
@@ -35,10 +35,10 @@ enum EvaluationSubject: Sendable, Hashable {
 /// The data that an evaluation depends on: the stored records, and their view for the rules.
 struct Subject: Sendable {
   private var records: AttemptRecords
-  /// True: a stand-in answers, and no passcode or gesture matches.
-  private var matchesNoSecret: Bool
-  /// The stand-in of a named profile. It counts the attempts on a secret that the profile does not have.
-  private var standIn: SharedRecord<ProfileRecord>?
+  /// True: the profile that was named is unknown or has no active secret, and no passcode or gesture matches.
+  private var matchesNoSecret = false
+  /// A named profile's. It counts the attempts on a secret that the profile does not have.
+  private var name: UnknownName?
   /// `nil`: no known person could succeed.
   var profileID: String?
 
@@ -57,8 +57,7 @@ struct Subject: Sendable {
     _read { yield records.device }
   }
 
-  /// The person's own profile. For a revoked or unknown binding or a bearer: the stand-in or placeholder that the store
-  /// returned.
+  /// The person's own profile; for an unknown binding or bearer, a placeholder.
   var profile: ProfileRecord {
     _read { yield records.profile }
   }
@@ -67,18 +66,19 @@ struct Subject: Sendable {
     _read { yield records.evaluation }
   }
 
-  /// The record that counts attempts with a passcode or gesture. It is the record that counts old secrets, too
-  /// (`SecretCount`): a switched-off secret counts on the profile, although no attempt matches it.
-  func secretHolder(of kind: Factor) -> ProfileRecord {
-    guard let standIn, !profile.secretCount(of: kind, standIn: standIn.value).isSet else { return profile }
-    return standIn.value
+  /// What counts attempts with a passcode or gesture. It is what counts old secrets, too (`SecretCount`): a switched-off
+  /// secret counts on the profile, although no attempt matches it.
+  func secretHolder(of kind: Factor) -> SecretHolder { SecretHolder(profile, name, kind) }
+
+  /// For operators: without the looks of a name (R37).
+  var asStored: Subject {
+    var subject = self
+    subject.profileStanding = profile.standing
+    return subject
   }
 
-  /// A named profile has a stand-in: returns the one of the two that does not count the attempts.
-  private func otherHolder(of kind: Factor) -> ProfileRecord {
-    guard let standIn, profile.secretCount(of: kind, standIn: standIn.value).isSet else { return profile }
-    return standIn.value
-  }
+  /// The evaluation names a binding that is revoked or unknown, so no proof has to be verified.
+  var isInactiveBinding: Bool { bindingStanding.scope == .device && !bindingStanding.isActive }
 
   /// All facts that the rules read, except the attempt.
   func facts(posture: DevicePosture, now: UnixTime) -> AdmissionFacts {
@@ -89,12 +89,10 @@ struct Subject: Sendable {
       evaluation: evaluation?.standing ?? EvaluationStanding(), now: now)
   }
 
-  /// The device's report about itself, to be written with the other changes. It counts as news only for an active
-  /// binding. `nil` if the caller named a profile, which has no device.
-  func note(of seen: SeenPosture, as named: EvaluationSubject) -> PostureNote? {
-    if case .profile = named { return nil }
+  /// The device's report about itself, to be written with the other changes; `nil`: it is no news, or no active binding's.
+  func note(of seen: SeenPosture) -> PostureNote? {
     guard let binding = sharedBinding, !binding.value.isRevoked, seen.isNews(after: binding.value.lastSeen) else {
-      return PostureNote(seen: seen, bindingID: nil)
+      return nil
     }
     return PostureNote(seen: seen, bindingID: binding.value.bindingID)
   }
@@ -109,153 +107,19 @@ struct Subject: Sendable {
   }
 
   /// Conditions for an event that names the subject. A known subject must still exist: after its erasure, the event
-  /// would put its name into the log again. An unknown binding must still be unknown. A success compares these records
-  /// anyway.
+  /// would put its name into the log again. A success compares these records anyway.
   ///
-  /// - Parameter kind: the commit also compares the holder of this secret. If that is a stand-in, the named profile is the
-  ///   other record. If it is the profile, the stand-in is compared as well, so that both take as long (R37).
-  func nameRequirements(
-    as named: EvaluationSubject, in applicationID: String, besideHolderOf kind: Factor? = nil
-  ) -> [Change] {
+  /// - Parameter holder: what counts the attempt with the commit; `nil`: nothing is counted. A profile that counts it is
+  ///   compared when it is written.
+  func nameRequirements(as named: EvaluationSubject, counting holder: SecretHolder? = nil) -> [Change] {
     if let binding { return [.requireBinding(id: binding.bindingID, version: binding.version)] }
-    return switch named {
-    case .binding(let id): [.requireNoBinding(applicationID: applicationID, id: id)]
-    case .profile: [.require(kind.map(otherHolder) ?? profile)]
-    case .bearer: []
-    }
+    guard case .profile = named else { return [] }
+    return (holder?.isProfile == true ? [] : [.require(profile)]) + (holder == nil ? [] : [.asMuchAsAnyCount])
   }
 
   /// The verifier of a secret; `nil` if no attempt can match.
   func verifier(of kind: Factor) -> [UInt8]? {
     matchesNoSecret ? nil : profile.secret(kind)?.verifier
-  }
-}
-
-/// Stand-ins for unknown bindings and profiles. A caller without the phone or the secret cannot tell them from real
-/// ones (R37).
-///
-/// A stand-in's properties are computed from its id and the service's pepper, so they are the same at every time and on
-/// every replica. They vary between stand-ins as they vary between real records, so an offer does not reveal that a
-/// name is known. A stand-in never has a property that no real record can have, because that would reveal that the name
-/// is unknown. If a release changed the computation, a caller that asked before and after it would learn which ids are
-/// unknown.
-///
-/// A known id needs no stand-in, so the computation must take almost no time. With one HMAC for each stand-in, the
-/// answer for an unknown binding came 13 µs later.
-struct StandIns: Sendable {
-  private let bindingKinds: SipHash
-  private let profileKinds: SipHash
-  /// The domain state of all stand-ins. It is only compared, and no phone has it.
-  private let domainState: [UInt8]
-
-  /// Each kind twice, and the two usual ones a third time. The empty one stands for a bearer identifier.
-  private static let keyProtections: [KeyProtections] = {
-    let kinds: [KeyProtections] = [
-      [.biometryCurrentSet], [.biometryCurrentSet, .devicePasscode], [.biometryAny],
-      [.biometryCurrentSet, .userPresence], [.devicePasscode], [.userPresence], [],
-    ]
-    return kinds + kinds + kinds.prefix(2)
-  }()
-
-  init(pepper: Pepper) {
-    bindingKinds = pepper.sipHash(purpose: "stand-in binding's kind")
-    profileKinds = pepper.sipHash(purpose: "stand-in profile")
-    domainState = pepper.digest(of: [], purpose: "stand-in binding")
-  }
-
-  /// Most bindings are phones', and most of these phones are iPhones. Every caller learns whether a posture is of the
-  /// right family (R38). Every real binding has a family, so every unknown one has one, too.
-  private static let platformFamilies: [PlatformFamily] =
-    Array(repeating: .iOS, count: 10) + Array(repeating: .android, count: 4) + [.macOS, .web]
-
-  /// All that can be proven of the keys of such a device. Two keys of a binding are usually proven alike.
-  private static func proofs(of family: PlatformFamily) -> [ProvenKeys] {
-    switch family {
-    case .android:
-      [
-        ProvenKeys(), ProvenKeys(), ProvenKeys(all: .tee), ProvenKeys(all: .tee, areOfListedApp: true),
-        ProvenKeys(all: .strongbox), ProvenKeys(all: .strongbox, areOfListedApp: true),
-      ]
-    case .iOS, .macOS, .visionOS: [ProvenKeys(), ProvenKeys(all: .app)]
-    case .web: [ProvenKeys()]
-    }
-  }
-
-  private static let secrets: [[Factor]] = [[.passcode], [.gesture], [.passcode, .gesture], []]
-  private static let secretsOfAsked: [[Factor]] = secrets.map { $0.isEmpty ? [.passcode] : $0 }
-
-  /// Few authenticators vouch for their passkeys.
-  private static let passkeyLevels: [ProofLevel] = [.none, .none, .none, .tee]
-
-  /// Draws from a digest, eight bits at a time.
-  private struct Chance {
-    private var bits: UInt64
-
-    init(_ digest: UInt64) {
-      bits = digest
-    }
-
-    mutating func next(of count: Int) -> Int {
-      defer { bits >>= 8 }
-      return Int(bits & 0xFF) % count
-    }
-
-    /// The next four bytes.
-    mutating func nextWord() -> UInt32 {
-      defer { bits >>= 32 }
-      return UInt32(truncatingIfNeeded: bits)
-    }
-  }
-
-  /// If the platform has domain states, the stand-in's baseline is one that no phone has. A guessed domain state never
-  /// equals it. It is another one in each application: an id that is known in one is unknown in the others, so ids that
-  /// answer alike in two would be unknown in both.
-  ///
-  /// - Parameter servesPasskeys: a part of the bindings there are passkeys, so a part of the unknown ones is.
-  func standing(
-    ofUnknownBinding bindingID: String, in applicationID: String, servesPasskeys: Bool = false
-  ) -> BindingStanding {
-    var chance = Chance(bindingKinds.digest(of: applicationID + ProfileRecord.standInID(forUnknownBinding: bindingID)))
-    if servesPasskeys, chance.next(of: 4) == 0 {
-      var passkey = BindingStanding(
-        isActive: false, keyProtections: [], holdsProfileTouchID: false, baseline: nil, platformFamily: nil)
-      passkey.holdsPasskey = true
-      passkey.passkeyLevel = Self.passkeyLevels[chance.next(of: Self.passkeyLevels.count)]
-      // Most are of phones and browsers, which copy them.
-      passkey.isPasskeyDeviceBound = chance.next(of: 4) == 0
-      return passkey
-    }
-    let keys = Self.keyProtections[chance.next(of: Self.keyProtections.count)]
-    let family = Self.platformFamilies[chance.next(of: Self.platformFamilies.count)]
-    let release = chance.nextWord()
-    let proofs = keys.isEmpty ? [ProvenKeys()] : Self.proofs(of: family)
-    return BindingStanding(
-      isActive: false, keyProtections: keys, holdsProfileTouchID: keys.isEmpty,
-      baseline: family.releases.map { releases in
-        DomainStateBaseline(domainState: domainState, osMajorVersion: releases.major(by: release))
-      },
-      platformFamily: family, provenKeys: proofs[chance.next(of: proofs.count)])
-  }
-
-  /// - Parameters:
-  ///   - record: counts the stand-in's failures.
-  ///   - hasSecret: true if it has at least one secret: a profile without a phone. A real profile without a secret
-  ///     gets a stand-in, too.
-  func standing(of record: ProfileRecord, hasSecret: Bool) -> ProfileStanding {
-    // A stand-in's id begins with a control character, which no application's id contains: no two pairs make the same
-    // text.
-    var chance = Chance(profileKinds.digest(of: record.applicationID + record.profileID))
-    let set = (hasSecret ? Self.secretsOfAsked : Self.secrets)[chance.next(of: Self.secrets.count)]
-    // People switch biometrics off only if they have a secret.
-    var settings = UnlockSettings(
-      isBiometryEnabled: chance.next(of: 8) != 0 || set.isEmpty, isGestureEnabled: set.contains(.gesture),
-      isPasscodeEnabled: set.contains(.passcode))
-    // Most people set no preference.
-    if chance.next(of: 4) == 0 { settings.preferred = set.isEmpty ? nil : set[chance.next(of: set.count)] }
-    return ProfileStanding(
-      settings: settings,
-      passcode: record.passcode?.standing ?? SecretStanding(isSet: set.contains(.passcode)),
-      gesture: record.gesture?.standing ?? SecretStanding(isSet: set.contains(.gesture)))
   }
 }
 
@@ -271,7 +135,7 @@ extension BindingStanding {
 extension BindingRecord {
   var standing: BindingStanding {
     var standing = BindingStanding(
-      isActive: !isRevoked, keyProtections: [], holdsProfileTouchID: false, baseline: baseline,
+      state: isRevoked ? .revoked : .active, keyProtections: [], holdsProfileTouchID: false, baseline: baseline,
       platformFamily: platformFamily)
     switch credential {
     case .hardwareKeys(let keys):
@@ -307,8 +171,8 @@ extension ProfileRecord {
   }
 
   /// Returns the count of attempts at the secret for a caller that names this profile.
-  func secretCount(of kind: Factor, standIn: ProfileRecord) -> SecretCount {
-    SecretCount(own: secret(kind)?.standing, standIn: standIn.secret(kind)?.standing)
+  func secretCount(of kind: Factor, as name: UnknownName) -> SecretCount {
+    SecretCount(own: secret(kind)?.standing, ofName: name.standing(of: kind))
   }
 
   mutating func setSecret(_ secret: SecretRecord?, _ kind: Factor) {
@@ -317,12 +181,11 @@ extension ProfileRecord {
 }
 
 extension ProfileStanding {
-  /// A stand-in's, with the counts of the secrets that the profile has and switched off.
-  fileprivate func counting(on profile: ProfileRecord, standIn: ProfileRecord) -> ProfileStanding {
+  /// What is shown of a name, with the counts at it, and of the secrets that the profile has and switched off.
+  fileprivate func counting(on profile: ProfileRecord, as name: UnknownName) -> ProfileStanding {
     var standing = self
     for kind in [Factor.passcode, .gesture] where settings.isEnabled(kind) {
-      let count = profile.secretCount(of: kind, standIn: standIn)
-      if count.isSet { standing.setSecret(count.standing, for: kind) }
+      standing.setSecret(profile.secretCount(of: kind, as: name).standing, for: kind)
     }
     return standing
   }
@@ -356,13 +219,13 @@ extension TouchstoneService {
       store.attemptRecords(
         for: .binding(applicationID: applicationID, bindingID: bindingID), vendor: vendor(of: applicationID),
         evaluation: evaluation,
-        completion: exchange.then { [standIns, keyProofs] records throws(RequestError) in
-          try body(
-            Subject(
-              records, ofBinding: bindingID, standIns, servesPasskeys: keyProofs.passkeys(of: applicationID) != nil))
-        })
+        completion: exchange.then { records throws(RequestError) in try body(Subject(ofBinding: records)) })
     case .profile(let profileID):
-      person(profileID, of: applicationID, evaluation: evaluation, for: exchange, then: body)
+      store.attemptRecords(
+        for: .profile(applicationID: applicationID, profileID: profileID), vendor: .everybody, evaluation: evaluation,
+        completion: exchange.then { [unknownNames] records throws(RequestError) in
+          try body(Subject(ofProfile: records, unknownNames))
+        })
     case .bearer:
       // No binding's digest is empty.
       store.attemptRecords(
@@ -379,65 +242,32 @@ extension TouchstoneService {
     do throws(StoreError) {
       let records = try store.attemptRecordsAtHand(
         ofBinding: bindingID, applicationID: applicationID, vendor: vendor(of: applicationID))
-      guard let records else { return nil }
-      return Subject(
-        records, ofBinding: bindingID, standIns, servesPasskeys: keyProofs.passkeys(of: applicationID) != nil)
+      return records.map { Subject(ofBinding: $0) }
     } catch {
       throw exchange.logged(error)
     }
   }
-
-  /// Reads the stand-in even if the profile is known, so that both cases take the same time.
-  private func person<Response>(
-    _ profileID: String, of applicationID: String, evaluation: ExpiringKey?, for exchange: Exchange<Response>,
-    then body: @escaping @Sendable (Subject) throws(RequestError) -> Void
-  ) {
-    store.attemptRecords(
-      for: .profile(applicationID: applicationID, profileID: profileID), vendor: .everybody, evaluation: evaluation,
-      completion: exchange.then { [store, standIns] records in
-        let standInID = ProfileRecord.standInID(forProfile: profileID)
-        store.attemptRecords(
-          for: .profile(applicationID: applicationID, profileID: standInID), vendor: .everybody, evaluation: nil,
-          completion: exchange.then { standIn throws(RequestError) in
-            try body(Subject(records, standIn: standIn.profile, standIns))
-          })
-      })
-  }
 }
 
 extension Subject {
-  /// - Parameter servesPasskeys: asked only for an unknown binding.
-  fileprivate init(
-    _ records: AttemptRecords, ofBinding bindingID: String, _ standIns: StandIns,
-    servesPasskeys: @autoclosure () -> Bool
-  ) {
-    if let binding = records.sharedBinding {
-      self.init(
-        records: records, matchesNoSecret: binding.value.isRevoked, profileID: binding.value.profileID,
-        bindingStanding: binding.value.standing,
-        profileStanding: records.profile.standing)
-    } else {
-      self.init(
-        records: records, matchesNoSecret: true, profileID: nil,
-        bindingStanding: standIns.standing(
-          ofUnknownBinding: bindingID, in: records.profile.applicationID, servesPasskeys: servesPasskeys()),
-        profileStanding: standIns.standing(of: records.profile, hasSecret: false))
-    }
+  fileprivate init(ofBinding records: AttemptRecords) {
+    self.init(
+      records: records, profileID: records.sharedBinding?.value.profileID,
+      bindingStanding: records.sharedBinding?.value.standing ?? .unknown, profileStanding: records.profile.standing)
   }
 
-  fileprivate init(_ records: AttemptRecords, standIn: ProfileRecord, _ standIns: StandIns) {
-    let isAsked = records.profile.standing.hasUsableSecret
+  /// Looks the name up even if the profile is known, so that both cases take the same time.
+  fileprivate init(ofProfile records: AttemptRecords, _ names: UnknownNames) {
+    let (profile, name) = (records.profile, names.name(of: records.profile))
+    let isAsked = profile.standing.hasUsableSecret
     // An unknown profile succeeds by no factor, not even by the caller's own login (R37).
-    let isKnown = records.profile.version > 0
+    let isKnown = profile.version > 0
     var bindingStanding = BindingStanding.absent
-    bindingStanding.isActive = isKnown
+    bindingStanding.state = isKnown ? .active : .unknown
     self.init(
-      records: records, matchesNoSecret: !isAsked, standIn: SharedRecord(standIn),
-      profileID: isKnown ? records.profile.profileID : nil,
+      records: records, matchesNoSecret: !isAsked, name: name, profileID: isKnown ? profile.profileID : nil,
       bindingStanding: bindingStanding,
-      profileStanding: isAsked
-        ? records.profile.standing
-        : standIns.standing(of: standIn, hasSecret: true).counting(on: records.profile, standIn: standIn))
+      profileStanding: isAsked ? profile.standing : names.looks(of: profile).counting(on: profile, as: name))
   }
 
   /// Offers no secret for an unknown bearer, and accepts none for a known one.
@@ -445,7 +275,7 @@ extension Subject {
     var found = records.sharedBinding?.value.standing
     found?.isFoundByProfileTouchID = true
     self.init(
-      records: records, matchesNoSecret: false, profileID: records.sharedBinding?.value.profileID,
+      records: records, profileID: records.sharedBinding?.value.profileID,
       bindingStanding: found ?? .bearer, profileStanding: records.profile.standing)
   }
 
@@ -453,10 +283,10 @@ extension Subject {
   /// one (R37).
   init(ofPasskeyBearer records: AttemptRecords) {
     var standing = BindingStanding.bearer
-    standing.isActive = records.sharedBinding != nil
+    standing.state = records.sharedBinding == nil ? .unknown : .active
     standing.show(records.binding?.passkey)
     self.init(
-      records: records, matchesNoSecret: false, profileID: records.sharedBinding?.value.profileID,
+      records: records, profileID: records.sharedBinding?.value.profileID,
       bindingStanding: standing, profileStanding: ProfileRecord.placeholder(in: "").standing)
   }
 

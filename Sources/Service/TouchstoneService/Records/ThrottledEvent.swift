@@ -33,27 +33,20 @@ struct ThrottledEvent: Sendable {
   /// Returns the changes and the event to commit; `nil`: there are none.
   func changeSet(_ admission: EventThrottle.Admission) -> ChangeSet? {
     guard admission.suppressed != nil || isRequired else {
-      let changes = changes + (admission.notesPosture ? posture.map { [$0.changeOrAsMuch] } ?? [] : [])
+      let changes = changes + (admission.notesPosture ? posture.map { [$0.change] } ?? [] : [])
       return changes.isEmpty ? nil : ChangeSet(changes: changes)
     }
     return ChangeSet(
-      changes: changes + (posture?.changes ?? []), events: [event.telling(admission.suppressed ?? 0)])
+      changes: changes + (posture.map { [$0.change] } ?? []), events: [event.telling(admission.suppressed ?? 0)])
   }
 }
 
 /// The posture that came with a call, for the record of the binding that it is about.
 struct PostureNote: Sendable {
   let seen: SeenPosture
-  /// `nil`: it is no news, or there is no such binding.
-  let bindingID: String?
+  let bindingID: String
 
-  /// At most one.
-  var changes: [Change] {
-    bindingID.map { [.notePosture(bindingID: $0, seen)] } ?? []
-  }
-
-  /// The change, or, if there is nothing to keep, one that takes as long to commit (R37): no binding's id is empty.
-  var changeOrAsMuch: Change { .notePosture(bindingID: bindingID ?? "", seen) }
+  var change: Change { .notePosture(bindingID: bindingID, seen) }
 }
 
 extension EventDraft {

@@ -17,26 +17,25 @@ struct OldSecretCheck<Response: SecretChangeResponse>: SecretCheck {
   struct Holder: Sendable {
     /// Whose secret it is or would be; of version 0 where nothing is known of it.
     let profile: ProfileRecord
-    let standIn: ProfileRecord
     let count: SecretCount
+    /// What counts the attempts.
+    let holder: SecretHolder
 
-    init(profile: ProfileRecord, standIn: ProfileRecord, of kind: Factor) {
+    init(profile: ProfileRecord, as name: UnknownName, of kind: Factor) {
       self.profile = profile
-      self.standIn = standIn
-      count = profile.secretCount(of: kind, standIn: standIn)
+      count = profile.secretCount(of: kind, as: name)
+      holder = SecretHolder(profile, name, kind)
     }
 
-    /// The record in which attempts are counted.
-    var record: ProfileRecord { count.isSet ? profile : standIn }
-
-    /// The requirement on the other record. A refusal rests on it too, because it names the profile even if the
-    /// stand-in counts. If the profile counts, the stand-in is required, so that the commit takes as long (R37).
-    var otherRequirement: Change { .require(count.isSet ? standIn : profile) }
+    /// What counts at a name rests on the profile, too.
+    func changes(to standing: SecretStanding, of kind: Factor, at now: UnixTime) -> [Change] {
+      [holder.change(to: standing, of: kind, at: now) ?? .require(profile), .asMuchAsAnyCount]
+    }
 
     func target(_ kind: Factor) -> SecretTarget {
       SecretTarget(
-        name: SecretName(applicationID: record.applicationID, profileID: record.profileID, kind: kind),
-        verifier: count.isSet ? profile.secret(kind)?.verifier : nil)
+        name: SecretName(applicationID: profile.applicationID, profileID: profile.profileID, kind: kind),
+        verifier: count.isSet ? profile.secret(kind)?.verifier : nil, isCountedInProfile: holder.isProfile)
     }
   }
 
@@ -46,14 +45,10 @@ struct OldSecretCheck<Response: SecretChangeResponse>: SecretCheck {
     case right(verifier: [UInt8]?)
   }
 
-  /// Looks for the stand-in also where there is a secret: so that both take as long.
+  /// Looks the name up also where there is a secret: so that both take as long.
   func read(then body: @escaping @Sendable (Holder) throws(RequestError) -> Void) {
-    service.profile(flow.profile, for: exchange) { record in
-      var name = flow.profile
-      name.profileID = ProfileRecord.standInID(forProfile: name.profileID)
-      service.profile(name, for: exchange) { standIn throws(RequestError) in
-        try body(Holder(profile: record, standIn: standIn, of: kind))
-      }
+    service.profile(flow.profile, for: exchange) { record throws(RequestError) in
+      try body(Holder(profile: record, as: service.unknownNames.name(of: record), of: kind))
     }
   }
 
@@ -70,9 +65,9 @@ struct OldSecretCheck<Response: SecretChangeResponse>: SecretCheck {
       refuse(V1.Denial(denial, biometry: .unspecified, in: exchange.language), by: holder, at: now, in: round)
       return nil
     case .verify(let reservation, let counted):
-      var record = holder.record
-      record.settle(kind, counted, verifier: nil, at: now)
-      return CountedFailure(reservation: reservation, changes: [.putProfile(record)])
+      return CountedFailure(
+        reservation: reservation, standing: counted, holder: holder.holder,
+        changes: holder.changes(to: counted, of: kind, at: now))
     }
   }
 
@@ -89,11 +84,9 @@ struct OldSecretCheck<Response: SecretChangeResponse>: SecretCheck {
     if case .right = verdict { true } else { false }
   }
 
-  func takesAnyVerdict(_ holder: Holder) -> Bool { false }
-
   func settle(_ checked: CheckedSecret<Verdict>, on holder: Holder, in turn: SecretTurn, _ round: DecisionRound) {
     switch checked.verdict {
-    case .right(let verifier): flow.commitChange(of: holder.record, verifier, in: turn, round)
+    case .right(let verifier): flow.commitChange(of: holder.profile, verifier, in: turn, round)
     case .wrong: settleWrong(checked, holder, in: turn, round)
     }
   }
@@ -107,12 +100,11 @@ struct OldSecretCheck<Response: SecretChangeResponse>: SecretCheck {
     let denial =
       wrong.lock.map { V1.Denial($0, biometry: .unspecified, in: exchange.language) }
       ?? .wrongSecret(kind, attemptsLeft: attemptsLeft, in: exchange.language)
-    var record = holder.record
-    record.settle(kind, settled, verifier: nil, at: now)
     let refusal = refusal(
-      denial, of: holder, isRequired: holder.profile.version > 0, on: [.putProfile(record), holder.otherRequirement],
-      at: now)
+      denial, of: holder, isRequired: holder.profile.version > 0,
+      on: holder.changes(to: settled, of: kind, at: now), at: now)
     service.record(refusal, in: round, for: exchange) { [service] in
+      service.unknownNames.note(settled, of: kind, in: holder.holder, by: exchange.caller)
       service.meters.oldSecrets.count(.wrong, of: kind)
       if wrong.lock != nil {
         service.lockBegan(ServiceMeters.Lock(kind), in: flow.profile.applicationID, for: exchange)
@@ -125,7 +117,7 @@ struct OldSecretCheck<Response: SecretChangeResponse>: SecretCheck {
   /// It was not verified.
   private func refuse(_ denial: V1.Denial, by holder: Holder, at now: UnixTime, in round: DecisionRound) {
     service.record(
-      refusal(denial, of: holder, on: [.require(holder.record), holder.otherRequirement], at: now), in: round,
+      refusal(denial, of: holder, on: [.require(holder.profile)], at: now), in: round,
       for: exchange
     ) { exchange.answer(Response(accepted: false, denial: denial, attemptsLeft: 0)) }
   }

@@ -19,9 +19,8 @@ struct SecretAttempt: SecretCheck {
 
   func target(of subject: Subject) -> SecretTarget {
     SecretTarget(
-      name: SecretName(
-        applicationID: flow.applicationID, profileID: subject.secretHolder(of: kind).profileID, kind: kind),
-      verifier: subject.verifier(of: kind))
+      name: SecretName(applicationID: flow.applicationID, profileID: subject.profile.profileID, kind: kind),
+      verifier: subject.verifier(of: kind), isCountedInProfile: subject.secretHolder(of: kind).isProfile)
   }
 
   func admit(_ subject: Subject, in turn: SecretTurn, _ round: DecisionRound) -> CountedFailure? {
@@ -39,10 +38,11 @@ struct SecretAttempt: SecretCheck {
       turn.wait()
       return nil
     case .verify(let reservation, let counted):
-      var holder = subject.secretHolder(of: kind)
-      holder.settle(kind, counted, verifier: nil, at: now)
+      let holder = subject.secretHolder(of: kind)
       return CountedFailure(
-        reservation: reservation, changes: [.putProfile(holder)] + flow.nameRequirements(of: subject))
+        reservation: reservation, standing: counted, holder: holder,
+        changes: [holder.change(to: counted, of: kind, at: now)].compactMap { $0 }
+          + flow.nameRequirements(of: subject, countingSecret: true))
     }
   }
 
@@ -55,13 +55,6 @@ struct SecretAttempt: SecretCheck {
   }
 
   func isRight(_ verdict: SecretVerdict) -> Bool { verdict.isRight }
-
-  /// If the binding was revoked, every verdict settles, because no secret is right any more. The stand-in begins with a
-  /// count that includes the failure of this admission (R37). The profile's own count is settled beside it, so that a
-  /// revocation costs its owner nothing.
-  func takesAnyVerdict(_ subject: Subject) -> Bool {
-    subject.binding?.isRevoked == true
-  }
 
   func settle(
     _ checked: CheckedSecret<SecretVerdict>, on subject: Subject, in turn: SecretTurn, _ round: DecisionRound
@@ -77,14 +70,11 @@ struct SecretAttempt: SecretCheck {
     var attempt = DecidedAttempt(decision, of: subject, at: now)
     attempt.rehashed = checked.verdict.rehashed
     attempt.isCounted = true
-    attempt.returned = checked.returned
     flow.commit(attempt, in: round) { turn.endWithVerdict() }
   }
 }
 
 extension ProfileRecord {
-  /// A stand-in's record begins with its first attempt.
-  ///
   /// - Parameter verifier: `nil`: as it was.
   mutating func settle(_ kind: Factor, _ standing: SecretStanding, verifier: [UInt8]?, at now: UnixTime) {
     var record = secret(kind) ?? SecretRecord(verifier: [], standing: standing, setAt: now)

@@ -30,9 +30,6 @@ protocol SecretCheck: Sendable {
 
   func isRight(_ verdict: Verdict) -> Bool
 
-  /// True: a verdict settles there, whatever secret it is about. `settle` then also commits the check's `returned`.
-  func takesAnyVerdict(_ holder: Holder) -> Bool
-
   /// Commits what the verdict changes, answers, and ends the turn.
   func settle(_ checked: CheckedSecret<Verdict>, on holder: Holder, in turn: SecretTurn, _ round: DecisionRound)
 }
@@ -40,12 +37,16 @@ protocol SecretCheck: Sendable {
 /// The secret that is verified.
 struct SecretTarget: Sendable, Equatable {
   var name: SecretName
-  /// `nil`: a stand-in's.
+  /// `nil`: no attempt matches, and a dummy is verified in its place.
   var verifier: [UInt8]?
+  /// False: the attempts count at the name (R37).
+  var isCountedInProfile: Bool
 }
 
 struct CountedFailure: Sendable {
   var reservation: SecretAdmission.Reservation
+  var standing: SecretStanding
+  var holder: SecretHolder
   var changes: [Change]
 }
 
@@ -53,8 +54,6 @@ struct CheckedSecret<Verdict: Sendable>: Sendable {
   var target: SecretTarget
   var reservation: SecretAdmission.Reservation
   var verdict: Verdict
-  /// The verdict's changes to the record that counted the attempt, if the verdict settles in another record.
-  var returned: [Change] = []
 }
 
 extension SecretCheck {
@@ -92,6 +91,7 @@ extension SecretCheck {
         ChangeSet(changes: counted.changes), in: round.retrying { round in count(name, in: turn, round, with: kept) },
         for: exchange
       ) {
+        service.unknownNames.note(counted.standing, of: kind, in: counted.holder, by: exchange.caller)
         turn.end()
         // Not `round`, which keeps turn and place after a conflict.
         verify(target, counted.reservation, in: kept, anew)
@@ -118,14 +118,11 @@ extension SecretCheck {
       let again = round.retrying { round in settle(checked, in: turn, round) }
       guard target(of: holder) != checked.target else { return settle(checked, on: holder, in: turn, again) }
       service.profile(checked.target.name.profile, for: exchange) { counted throws(RequestError) in
-        let returned = returned(checked, to: counted)
-        if takesAnyVerdict(holder) {
-          var checked = checked
-          checked.returned = returned
-          return settle(checked, on: holder, in: turn, again)
-        }
-        guard !returned.isEmpty else { return try beginAgain(after: round, turn) }
-        service.commit(ChangeSet(changes: returned), in: again, for: exchange) {
+        guard let returned = returned(checked, to: counted) else { return try beginAgain(after: round, turn) }
+        service.commit(
+          ChangeSet(changes: [returned.change ?? .require(counted), .asMuchAsAnyCount]), in: again, for: exchange
+        ) {
+          service.unknownNames.note(returned.standing, of: kind, in: returned.holder, by: exchange.caller)
           exchange.refusingErrors { () throws(RequestError) in try beginAgain(after: round, turn) }
         }
       }
@@ -137,13 +134,26 @@ extension SecretCheck {
     try anew(after: round).again()
   }
 
-  private func returned(_ checked: CheckedSecret<Verdict>, to counted: ProfileRecord) -> [Change] {
-    guard counted.version > 0, let secret = counted.secret(kind) else { return [] }
-    let isRight = isRight(checked.verdict) && secret.verifier == checked.target.verifier
-    let standing = SecretRules.settle(secret.standing, checked.reservation, isRight: isRight)
-    guard standing != secret.standing else { return [] }
-    var settled = counted
-    settled.settle(kind, standing, verifier: nil, at: service.clock())
-    return [.putProfile(settled)]
+  /// The change to what counted the attempt; `nil`: it stays as it is.
+  private func returned(
+    _ checked: CheckedSecret<Verdict>, to counted: ProfileRecord
+  ) -> (change: Change?, standing: SecretStanding, holder: SecretHolder)? {
+    let holder: SecretHolder
+    let standing: SecretStanding
+    var isRight = false
+    if checked.target.isCountedInProfile {
+      guard counted.version > 0, let secret = counted.secret(kind) else { return nil }
+      holder = .profile(counted)
+      standing = secret.standing
+      isRight = self.isRight(checked.verdict) && secret.verifier == checked.target.verifier
+    } else {
+      let name = service.unknownNames.name(of: counted)
+      guard let count = name.standing(of: kind) else { return nil }
+      holder = .name(name)
+      standing = count
+    }
+    let settled = SecretRules.settle(standing, checked.reservation, isRight: isRight)
+    guard settled != standing else { return nil }
+    return (holder.change(to: settled, of: kind, at: service.clock()), settled, holder)
   }
 }

@@ -65,7 +65,6 @@ struct ChangeSetStatements {
     var write: (call: StatementCall, index: Int)?
   }
 
-  private let now: UnixTime
   private var versions: [Subject: Versions] = [:]
   /// The bindings whose posture is noted.
   private var noted: Set<Subject> = []
@@ -80,29 +79,24 @@ struct ChangeSetStatements {
   private var revoked: [String] = []
 
   /// - Parameters:
-  ///   - now: the time from which a stand-in's year counts.
   ///   - mark: the commit's mark.
   ///   - lineage: the commit's lineage.
   ///   - places: gives each row of events its place among the rows of the process.
   init(
-    _ changeSet: ChangeSet, now: UnixTime, mark: ExpiringKey, in lineage: Lineage, places: () -> UInt64
+    _ changeSet: ChangeSet, mark: ExpiringKey, in lineage: Lineage, places: () -> UInt64
   ) throws(Contradiction) {
-    try self.init(changesOf: changeSet, now: now)
+    try self.init(changesOf: changeSet)
     if !changeSet.events.isEmpty { calls.append(UnsealedEvents.insertion(of: changeSet.events, places: places)) }
     finish(mark: mark, in: lineage)
   }
 
   /// The statements without events and end.
-  init(changesOf changeSet: ChangeSet, now: UnixTime) throws(Contradiction) {
-    self.now = now
+  init(changesOf changeSet: ChangeSet) throws(Contradiction) {
     let changes = changeSet.changes.compactMap { change in Self.subject(of: change).map { ($0, change) } }
     for (subject, change) in changes { try note(change, of: subject) }
     // A stable sort: the changes of one record keep their order.
     let ordered = changes.enumerated().sorted { left, right in
       left.element.0 < right.element.0 || (!(right.element.0 < left.element.0) && left.offset < right.offset)
-    }
-    for case .requireNoBinding(let applicationID, let id) in changeSet.changes {
-      decide(StatementCall(.requireNoBinding).bind(id).bind(applicationID))
     }
     for (_, (subject, change)) in ordered { append(change, of: subject) }
     assemble()
@@ -151,10 +145,10 @@ struct ChangeSetStatements {
       let version = advance(subject)
       guard version > 0 else {
         return insert(
-          subject, StatementCall(.insertDevice).bind(device, writtenAt: now),
+          subject, StatementCall(.insertDevice).bind(device),
           withdrawal: StatementCall(.withdrawDevice).bind(device.storedID))
       }
-      write(subject, Statement.updateDevice) { [now] in $0.bind(device, writtenAt: now).bind(version) }
+      write(subject, Statement.updateDevice) { $0.bind(device).bind(version) }
     case .putProfile(let profile): append(profile, at: advance(subject), subject)
     case .putEvaluation(let evaluation):
       let version = advance(subject)
@@ -197,8 +191,7 @@ struct ChangeSetStatements {
     case .requireBinding where isRequiredByNote(subject): break
     case .requireBinding, .requireDevice, .requireProfile, .requireToken:
       if let versions = versions[subject], !versions.isPut { require(subject, at: versions.read) }
-    case .requireNoBinding, .eraseProfile:
-      break
+    case .eraseProfile: break
     }
   }
 
@@ -268,11 +261,11 @@ struct ChangeSetStatements {
 
   private mutating func append(_ profile: ProfileRecord, at version: RecordVersion, _ subject: Subject) {
     guard version == 0 else {
-      return write(subject, Statement.updateProfile) { [now] in $0.bind(profile, writtenAt: now).bind(version) }
+      return write(subject, Statement.updateProfile) { $0.bind(profile).bind(version) }
     }
     let markID = ProfileRecord.erasureMarkID(forProfile: profile.profileID)
     insert(
-      subject, StatementCall(.insertProfile).bind(profile, writtenAt: now).bind(markID),
+      subject, StatementCall(.insertProfile).bind(profile).bind(markID),
       withdrawal: StatementCall(.withdrawProfile).bind(profile.applicationID).bind(profile.profileID))
     decide(StatementCall(.requireFreshProfile).bind(profile.applicationID).bind(profile.profileID).bind(markID))
   }
@@ -297,7 +290,7 @@ struct ChangeSetStatements {
   private mutating func requireNoErasureMark(_ applicationID: [UInt8], _ id: [UInt8]) {
     let mark = ProfileRecord(
       applicationID: String(decoding: applicationID, as: UTF8.self), profileID: String(decoding: id, as: UTF8.self))
-    decide(StatementCall(.insertNoErasureMark).bind(mark, writtenAt: now))
+    decide(StatementCall(.insertNoErasureMark).bind(mark))
     writes.append((.profile(applicationID, id), StatementCall(.deleteNoErasureMark).bind(applicationID).bind(id)))
   }
 
@@ -316,7 +309,7 @@ struct ChangeSetStatements {
     case .putToken(let token): .token(token.key)
     case .requireToken(let key, _): .token(key)
     case .useTicket(let key): .ticket(key)
-    case .requireNoBinding, .eraseProfile: nil
+    case .eraseProfile: nil
     }
   }
 }
@@ -333,7 +326,7 @@ extension Change {
     case .touchBinding(_, let version, _), .requireBinding(_, let version), .requireDevice(_, _, let version),
       .requireProfile(_, _, let version), .requireToken(_, let version):
       version
-    case .notePosture, .raiseProofCounter, .putReceipt, .moveReceipt, .useTicket, .requireNoBinding, .eraseProfile: nil
+    case .notePosture, .raiseProofCounter, .putReceipt, .moveReceipt, .useTicket, .eraseProfile: nil
     }
   }
 
@@ -342,7 +335,7 @@ extension Change {
     case .putBinding, .putDevice, .putProfile, .putEvaluation, .putToken: true
     // Touching a binding compares its version, too.
     case .touchBinding: true
-    case .notePosture, .raiseProofCounter, .putReceipt, .moveReceipt, .useTicket, .requireBinding, .requireNoBinding,
+    case .notePosture, .raiseProofCounter, .putReceipt, .moveReceipt, .useTicket, .requireBinding,
       .requireDevice, .requireProfile, .requireToken, .eraseProfile:
       false
     }

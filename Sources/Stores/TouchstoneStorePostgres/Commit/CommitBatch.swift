@@ -61,7 +61,6 @@ struct CommitBatch {
     case .putEvaluation(let evaluation): evaluation.version == 0 ? .evaluation : nil
     case .putToken(let token): token.version == 0 ? .token : nil
     case .putBinding, .putDevice, .putProfile, .putReceipt, .moveReceipt, .useTicket, .requireBinding,
-      .requireNoBinding,
       .requireToken, .eraseProfile:
       nil
     }

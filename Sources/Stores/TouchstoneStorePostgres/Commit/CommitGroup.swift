@@ -23,8 +23,7 @@ extension Transaction {
   }
 
   private static let ofRefusals =
-    ([Statement.requireBinding, .requireNoBinding, .notePosture, .insertNoErasureMark]
-    + Statement.noteRequiredPosture.both).map(\.name)
+    ([Statement.requireBinding, .notePosture, .insertNoErasureMark] + Statement.noteRequiredPosture.both).map(\.name)
   private static let ofProfiles = [Statement.requireProfile, .requireNoProfile].map(\.name)
   private static let ofSuccesses = [Statement.touchBinding, .touchBindings].map(\.name)
 

@@ -104,7 +104,7 @@ final class Committer: Sendable {
     let now = clock()
     let mark = ExpiringKey(expiresAt: now + Self.markLifetime, id: .random())
     do throws(ChangeSetStatements.Contradiction) {
-      statements = try ChangeSetStatements(commit.changeSet, now: now, mark: mark, in: lineage, places: nextPlace)
+      statements = try ChangeSetStatements(commit.changeSet, mark: mark, in: lineage, places: nextPlace)
     } catch {
       commit.completion(StoreError(code: .conflict, message: "two changes rest on different versions of one record"))
       return ended()

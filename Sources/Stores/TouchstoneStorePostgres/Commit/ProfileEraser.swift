@@ -11,7 +11,7 @@ internal import TouchstoneStore
 /// repeated erasure ends it: the id is free for a new person only when nothing is left of the old one. Commits go on;
 /// their events are sealed between two parts, or afterwards.
 struct ProfileEraser: Sendable {
-  /// The revoked bindings of one transaction, each with its stand-ins: some milliseconds.
+  /// The revoked bindings of one transaction: some milliseconds.
   private static let revokedBindingsPerStep = 500
 
   let lists: ConnectionLane
@@ -28,7 +28,7 @@ struct ProfileEraser: Sendable {
     let mark = ExpiringKey(expiresAt: clock() + Committer.markLifetime, id: .random())
     var statements: ChangeSetStatements
     do throws(ChangeSetStatements.Contradiction) {
-      statements = try ChangeSetStatements(changesOf: changeSet, now: clock())
+      statements = try ChangeSetStatements(changesOf: changeSet)
     } catch {
       return StoreError(code: .conflict, message: "two changes rest on different versions of one record")
     }
@@ -58,7 +58,6 @@ struct ProfileEraser: Sendable {
         ])
         guard results.count == 2 else { throw .corrupt("an answer is missing") }
         let bindings = try results[1].map { row in row.text() }
-        if !bindings.isEmpty { try await Self.remove([], and: bindings, of: erasure, in: session) }
         try await session.run([StatementCall(.commit)])
         return bindings
       }
@@ -132,50 +131,36 @@ struct ProfileEraser: Sendable {
   ) async throws(PostgresError) {
     let mark = ProfileRecord(applicationID: erasure.applicationID, profileID: erasure.markID, version: 1)
     try await session.run([raising(.beginErasure, mark)])
-    let bindings = try await removeBindings(of: erasure, in: session)
-    try await remove(
-      [ProfileRecord.standInID(forProfile: erasure.profileID), erasure.profileID], and: bindings, of: erasure,
-      in: session)
-    let added = try await removeBindings(of: erasure, in: session)
-    if !added.isEmpty { try await remove([], and: added, of: erasure, in: session) }
+    try await removeBindings(of: erasure, in: session)
+    try await removeProfile(of: erasure, in: session)
+    try await removeBindings(of: erasure, in: session)
   }
 
   private static func removeBindings(
     of erasure: ProfileErasure, in session: ConnectionLane.Session
-  ) async throws(PostgresError) -> [String] {
-    let found = try await session.run([
+  ) async throws(PostgresError) {
+    try await session.run([
       StatementCall(.deleteBindingsOfProfile).bind(erasure.applicationID).bind(erasure.profileID)
     ])
-    guard found.count == 1 else { throw .corrupt("an answer is missing") }
-    return try found[0].map { row in row.text() }
   }
 
-  /// Profiles, which are held where they are missing, and the stand-ins of removed bindings. Raises their marks.
-  private static func remove(
-    _ profiles: [String], and bindings: [String], of erasure: ProfileErasure, in session: ConnectionLane.Session
+  /// Holds the profile where it is missing, and raises its mark.
+  private static func removeProfile(
+    of erasure: ProfileErasure, in session: ConnectionLane.Session
   ) async throws(PostgresError) {
-    let standInDevices = bindings.flatMap {
-      [
-        DeviceRecord.standInID(forUnknownBinding: $0, applicationID: erasure.applicationID),
-        DeviceRecord.standInID(forRevokedBinding: $0),
-      ]
-    }
-    let standInProfiles = bindings.flatMap {
-      [ProfileRecord.standInID(forUnknownBinding: $0), ProfileRecord.standInID(forRevokedBinding: $0)]
-    }
-    // In the order of all commits: devices before profiles.
-    var calls = [StatementCall(.deleteDevices).bind(array: standInDevices)]
-    calls += profiles.map { raising(.reserveProfile, .init(applicationID: erasure.applicationID, profileID: $0)) }
-    calls.append(StatementCall(.deleteProfiles).bind(erasure.applicationID).bind(array: profiles + standInProfiles))
-    guard let deleted = try await session.run(calls).last else { throw .corrupt("an answer is missing") }
-    let removed = try deleted.map { row in (profileID: row.text(), version: row.version()) }.filter { $0.version > 0 }
-    let marks = ProfileErasure.lowestMarks(afterRemoving: removed)
-    guard !marks.isEmpty else { return }
-    try await session.run(
-      marks.map { raising(.raiseErasureMark, .init(applicationID: erasure.applicationID, profileID: $0, version: $1)) })
+    let results = try await session.run([
+      raising(.reserveProfile, .init(applicationID: erasure.applicationID, profileID: erasure.profileID)),
+      StatementCall(.deleteProfile).bind(erasure.applicationID).bind(erasure.profileID),
+    ])
+    guard let deleted = results.last else { throw .corrupt("an answer is missing") }
+    guard let version = try deleted.map({ row in row.version() }).first, version > 0 else { return }
+    try await session.run([
+      raising(
+        .raiseErasureMark, .init(applicationID: erasure.applicationID, profileID: erasure.markID, version: version))
+    ])
   }
 
   private static func raising(_ statement: Statement, _ record: ProfileRecord) -> StatementCall {
-    StatementCall(statement).bind(record, standInUntil: nil).bind(record.version)
+    StatementCall(statement).bind(record).bind(record.version)
   }
 }

@@ -40,83 +40,7 @@ extension Statement {
   }
   static let deleteExpiredCommitMarks = deleteExpired(from: "commit_marks", before: sweptBefore)
 
-  // MARK: Stand-ins
-
-  /// A time before which all go; applications, and the times up to which theirs are over the bound; a time before which
-  /// those of all but the given applications go; the maximum number that goes, for each reason.
-  static let deleteStandInDevices = deleteStandIns(of: .devices)
-  static let deleteStandInProfiles = deleteStandIns(of: .profiles)
-
-  private static func deleteStandIns(of kind: StandInKind) -> Statement {
-    let columns = kind.keyColumns.joined(separator: ", ")
-    return Statement(
-      "sweep_\(kind.table)",
-      """
-      WITH removed AS (
-        DELETE FROM \(kind.table) WHERE (\(columns)) IN (
-          (SELECT \(columns) FROM \(kind.table) WHERE stand_in_until < $1 LIMIT $6)
-          UNION ALL
-          (SELECT \(columns) FROM \(kind.table) WHERE stand_in_until < $4
-            AND \(kind.application) NOT IN (SELECT unnest($5::BYTEA[])) LIMIT $6)
-          UNION ALL
-          (SELECT x.* FROM unnest($2::BYTEA[], $3::BIGINT[]) AS l (application, latest)
-          CROSS JOIN LATERAL (
-            SELECT \(columns) FROM \(kind.table) WHERE \(kind.application) = l.application
-              AND stand_in_until <= l.latest ORDER BY stand_in_until LIMIT $6) AS x LIMIT $6))
-        RETURNING 1)
-      SELECT count(*) FROM removed
-      """)
-  }
-
-  /// Takes a number and the named applications. Returns these, and that number of the largest other ones: the number of
-  /// stand-ins of each, whether it is named, and the number of all stand-ins. No row if there are none.
-  static func selectStandInShares(_ kind: StandInKind) -> Statement {
-    Statement(
-      "stand_in_shares_of_\(kind.table)",
-      """
-      WITH counts AS (
-        SELECT \(kind.application) AS application, count(*) AS number FROM \(kind.table)
-        WHERE stand_in_until IS NOT NULL GROUP BY 1),
-      shares AS (
-        SELECT application, number, application IN (SELECT unnest($2::BYTEA[])) AS is_named FROM counts)
-      SELECT x.*, (SELECT sum(number)::BIGINT FROM shares) FROM (
-        (SELECT * FROM shares WHERE is_named)
-        UNION ALL
-        (SELECT * FROM shares WHERE NOT is_named ORDER BY number DESC LIMIT $1)) AS x
-      """)
-  }
-
-  /// Takes applications and their excess. Returns for each when the last of these may go.
-  static func selectStandInLimits(_ kind: StandInKind) -> Statement {
-    Statement(
-      "stand_in_limits_of_\(kind.table)",
-      """
-      SELECT l.application, x.stand_in_until FROM unnest($1::BYTEA[], $2::BIGINT[]) AS l (application, number)
-      CROSS JOIN LATERAL (
-        SELECT stand_in_until FROM \(kind.table)
-        WHERE \(kind.application) = l.application AND stand_in_until IS NOT NULL
-        ORDER BY stand_in_until OFFSET l.number - 1 LIMIT 1) AS x
-      """)
-  }
-
-  /// Takes a number of older ones and the named applications. Returns when the next one of the others may go; no row if
-  /// there is none.
-  static func selectStandInLimitOfOthers(_ kind: StandInKind) -> Statement {
-    Statement(
-      "stand_in_limit_of_others_\(kind.table)",
-      """
-      SELECT stand_in_until FROM \(kind.table) WHERE stand_in_until IS NOT NULL
-        AND \(kind.application) NOT IN (SELECT unnest($2::BYTEA[]))
-      ORDER BY stand_in_until OFFSET $1 LIMIT 1
-      """)
-  }
-
-  static let sweeping =
-    [raiseSweepMark, selectSweepMark, deleteStandInDevices, deleteStandInProfiles, deleteExpiredCommitMarks]
-    + deleteExpiredRecords
-    + StandInKind.allCases.flatMap { kind in
-      [selectStandInShares(kind), selectStandInLimits(kind), selectStandInLimitOfOthers(kind)]
-    }
+  static let sweeping = [raiseSweepMark, selectSweepMark, deleteExpiredCommitMarks] + deleteExpiredRecords
 
   // MARK: Erasing
 
@@ -166,11 +90,9 @@ extension Statement {
       """)
   }
 
-  /// Takes an application and ids. Returns the existing ones with their versions.
-  static let deleteProfiles = Statement(
-    "delete_profiles",
-    "DELETE FROM profiles WHERE application_id = $1 AND profile_id = ANY ($2::BYTEA[]) RETURNING profile_id, version")
-  static let deleteDevices = Statement("delete_devices", "DELETE FROM devices WHERE device_id = ANY ($1::BYTEA[])")
+  /// Takes an application and an id. Returns the version.
+  static let deleteProfile = Statement(
+    "delete_profile", "DELETE FROM profiles WHERE application_id = $1 AND profile_id = $2 RETURNING version")
   /// Takes sequences and digests of the same events.
   static let eraseEvents = Statement(
     "erase_events",
@@ -181,31 +103,7 @@ extension Statement {
     """)
 
   static let erasing = [
-    limitLockWaits, beginErasure, reserveProfile, deleteRevokedBindings, deleteBindingsOfProfile, deleteProfiles,
-    deleteDevices, raiseErasureMark, eraseEvents,
+    limitLockWaits, beginErasure, reserveProfile, deleteRevokedBindings, deleteBindingsOfProfile, deleteProfile,
+    raiseErasureMark, eraseEvents,
   ]
-}
-
-extension StandInKind {
-  fileprivate var table: String {
-    switch self {
-    case .devices: "devices"
-    case .profiles: "profiles"
-    }
-  }
-
-  /// The same expression as in the index.
-  fileprivate var application: String {
-    switch self {
-    case .devices: Schema.applicationOfStandInDevice
-    case .profiles: "application_id"
-    }
-  }
-
-  fileprivate var keyColumns: [String] {
-    switch self {
-    case .devices: ["device_id"]
-    case .profiles: ["application_id", "profile_id"]
-    }
-  }
 }

@@ -69,9 +69,6 @@ extension Statement {
   // A missing row cannot be locked. A transaction that makes it at the same time comes after this one.
   static let requireNoBindingAtAll = deciding(
     "require_no_binding_at_all", "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM bindings WHERE binding_id = $1)")
-  static let requireNoBinding = deciding(
-    "require_no_binding",
-    "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM bindings WHERE binding_id = $1 AND application_id = $2)")
   static let requireNoDevice = deciding(
     "require_no_device", "SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM devices WHERE device_id = $1)")
   static let requireNoProfile = deciding(
@@ -111,8 +108,8 @@ extension Statement {
 
   static let conditions = [
     requireBinding, requireDevice, requireProfile, requireToken, holdBinding, holdProofCounter, holdDevice, holdProfile,
-    holdEvaluation, holdToken, requireNoBindingAtAll, requireNoBinding, requireNoDevice, requireNoProfile,
-    requireNoToken, requireNoRival, insertNoErasureMark, deleteNoErasureMark, requireFreshProfile,
+    holdEvaluation, holdToken, requireNoBindingAtAll, requireNoDevice, requireNoProfile, requireNoToken,
+    requireNoRival, insertNoErasureMark, deleteNoErasureMark, requireFreshProfile,
   ]
 
   // MARK: Writing: a record at the version at which it was read, or as the first of its key
@@ -163,13 +160,12 @@ extension Statement {
 
   static let insertDevice = deciding(
     "insert_device",
-    insertion(into: "devices", DeviceRecord.boundColumns + ["version"], "\(placeholders(1...5)), 1"))
+    insertion(into: "devices", DeviceRecord.boundColumns + ["version"], "\(placeholders(1...4)), 1"))
   static let updateDevice = ComparingStatement(
     "update_device",
     """
-    UPDATE devices SET failures = $2, is_locked_out = $3, lock_count = $4, stand_in_until = $5,
-      version = version + 1
-    WHERE device_id = $1 AND version = $6 AND \(isOpen) RETURNING 1
+    UPDATE devices SET failures = $2, is_locked_out = $3, lock_count = $4, version = version + 1
+    WHERE device_id = $1 AND version = $5 AND \(isOpen) RETURNING 1
     """)
 
   /// The record and its erasure mark's id: the version is above the mark.

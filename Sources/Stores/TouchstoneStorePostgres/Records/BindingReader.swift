@@ -66,17 +66,14 @@ struct BindingReader: Sendable {
 
   /// An array for each column.
   private static func call(_ questions: [Question]) -> StatementCall {
-    var texts = [ArrayElements](repeating: ArrayElements(of: .bytea), count: 5)
+    var texts = [ArrayElements](repeating: ArrayElements(of: .bytea), count: 3)
     var spreads = ArrayElements(of: .smallint)
     var times = ArrayElements(of: .bigint)
     var ids = ArrayElements(of: .bytea)
     for question in questions {
-      let unknown = CountingRecords(of: question.subject, binding: nil, vendor: question.vendor)
       texts[0].append(question.applicationID.utf8)
       texts[1].append(question.bindingID.utf8)
       texts[2].append(question.vendor.storedPrefix.utf8)
-      texts[3].append(unknown.deviceID.utf8)
-      texts[4].append(unknown.profileID.utf8)
       guard let key = question.evaluation else {
         spreads.appendNull()
         times.appendNull()

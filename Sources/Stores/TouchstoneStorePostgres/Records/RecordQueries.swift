@@ -27,13 +27,12 @@ enum RecordQueries {
     case .profile: break
     }
     let profile = try row.present(ProfileRecord.columns.count) { row throws(PostgresError) in
-      try ProfileRecord(&row).counting(for: binding)
+      try ProfileRecord(&row)
     }
     let stored = storedEvaluation(evaluation, &row)
-    lazy var counting = CountingRecords(of: subject, binding: binding.map { SharedRecord($0) }, vendor: vendor)
     return AttemptRecords(
-      binding: binding, device: device ?? counting.newDevice, profile: profile ?? counting.newProfile,
-      evaluation: stored)
+      binding: binding, device: device ?? subject.newDevice(of: binding, vendor: vendor),
+      profile: profile ?? subject.newProfile(of: binding), evaluation: stored)
   }
 
   /// The mark comes last, because a copy of the row reads it first.
@@ -103,17 +102,9 @@ enum RecordQueries {
 }
 
 extension DeviceRecord {
-  /// If the record is shared by all vendors, this vendor has none of its own. Stand-ins are shared.
+  /// If the record is shared by all vendors, this vendor has none of its own.
   func known(to vendor: Vendor) -> DeviceRecord {
-    self.vendor == vendor || isOfNoVendor ? self : inherited(by: vendor)
-  }
-}
-
-extension ProfileRecord {
-  /// The record as it is, unless it belongs to a revoked binding without a stand-in yet.
-  fileprivate func counting(for binding: BindingRecord?) -> ProfileRecord {
-    guard let binding, binding.isRevoked, Identifier.areEqual(profileID, binding.profileID) else { return self }
-    return standIn(forRevokedBinding: binding.bindingID)
+    self.vendor == vendor ? self : inherited(by: vendor)
   }
 }
 

@@ -29,36 +29,27 @@ extension Statement {
     DeviceRecord.columns.names.map { "coalesce(d.\($0), o.\($0))" }.joined(separator: ", ")
 
   /// - Parameter prefix: the vendor's prefix of its devices' ids; empty if all applications belong to one vendor.
-  private static func device(_ prefix: String, orStandIn standIn: String = "NULL") -> String {
+  private static func device(_ prefix: String) -> String {
     """
+    LEFT JOIN LATERAL (SELECT * FROM devices WHERE device_id = \(prefix)::BYTEA || b.device_id OFFSET 0) d ON TRUE
     LEFT JOIN LATERAL (
-      SELECT * FROM devices WHERE device_id = CASE WHEN b.is_revoked THEN \(Schema.standInOfRevoked("b"))
-        ELSE coalesce(\(prefix)::BYTEA || b.device_id, \(standIn)) END OFFSET 0) d ON TRUE
-    LEFT JOIN LATERAL (
-      SELECT * FROM devices WHERE device_id = b.device_id AND d.device_id IS NULL AND NOT b.is_revoked
-        AND \(prefix)::BYTEA <> '' OFFSET 0) o ON TRUE
+      SELECT * FROM devices WHERE device_id = b.device_id AND d.device_id IS NULL AND \(prefix)::BYTEA <> '' OFFSET 0
+    ) o ON TRUE
     """
   }
 
-  /// Applications, bindings, vendors, the stand-ins of their devices and their profiles, evaluations: a row for each element,
-  /// with its number. It reads the same for a known, a revoked and an unknown binding, as one row: also where no stand-in of a
-  /// revoked one can be, it looks for it.
+  /// Applications, bindings, vendors, evaluations: a row for each element, with its number.
   static let attemptsOfBindings = Statement(
     "attempts_of_bindings",
     """
     SELECT a.number, \(attemptColumns)
-    FROM unnest($1::BYTEA[], $2::BYTEA[], $3::BYTEA[], $4::BYTEA[], $5::BYTEA[], $6::SMALLINT[], $7::BIGINT[], $8::BYTEA[])
-      WITH ORDINALITY AS a (
-        application_id, binding_id, prefix, stand_in_device, stand_in_profile, spread, expires_at, id, number)
+    FROM unnest($1::BYTEA[], $2::BYTEA[], $3::BYTEA[], $4::SMALLINT[], $5::BIGINT[], $6::BYTEA[])
+      WITH ORDINALITY AS a (application_id, binding_id, prefix, spread, expires_at, id, number)
     LEFT JOIN LATERAL (SELECT * FROM bindings WHERE binding_id = a.binding_id OFFSET 0) b
       ON b.application_id = a.application_id
-    \(device("a.prefix", orStandIn: "a.stand_in_device"))
+    \(device("a.prefix"))
     LEFT JOIN LATERAL (
-      SELECT * FROM profiles WHERE application_id = a.application_id AND profile_id = coalesce(
-        (SELECT CASE WHEN b.is_revoked THEN s.profile_id END FROM profiles AS s
-          WHERE s.application_id = a.application_id
-            AND s.profile_id = \(Schema.standInOfRevokedInProfiles("a.binding_id"))),
-        b.profile_id, a.stand_in_profile) OFFSET 0) p ON TRUE
+      SELECT * FROM profiles WHERE application_id = b.application_id AND profile_id = b.profile_id OFFSET 0) p ON TRUE
     \(evaluationOf("a.spread", "a.expires_at", "a.id"))
     """)
 

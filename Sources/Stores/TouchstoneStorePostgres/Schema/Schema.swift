@@ -6,7 +6,7 @@ enum Schema {
   /// The name that tells our tables from another application's tables with the same names.
   static let application = "touchstone"
   /// Each change of the tables gives it the next number, and `PostgresMigration` the step from the one before.
-  static let version: Int64 = 1
+  static let version: Int64 = 2
 
   /// All of it for one transaction: a process that saw a part would take the database for another application's.
   static let creation = [marker] + tables
@@ -79,14 +79,8 @@ enum Schema {
       failures BIGINT NOT NULL,
       is_locked_out BOOLEAN NOT NULL,
       lock_count BIGINT NOT NULL,
-      stand_in_until BIGINT,
       version BIGINT NOT NULL
     ) \(roomForUpdates)
-    """,
-    "CREATE INDEX stand_in_devices ON devices (stand_in_until) WHERE stand_in_until IS NOT NULL",
-    """
-    CREATE INDEX stand_in_devices_of_application ON devices ((\(applicationOfStandInDevice)), stand_in_until)
-    WHERE stand_in_until IS NOT NULL
     """,
     """
     CREATE TABLE profiles (
@@ -100,15 +94,9 @@ enum Schema {
       \(secretColumns("passcode")),
       \(secretColumns("gesture")),
       incarnation BIGINT NOT NULL,
-      stand_in_until BIGINT,
       version BIGINT NOT NULL,
       PRIMARY KEY (application_id, profile_id)
     ) \(roomForUpdates)
-    """,
-    "CREATE INDEX stand_in_profiles ON profiles (stand_in_until) WHERE stand_in_until IS NOT NULL",
-    """
-    CREATE INDEX stand_in_profiles_of_application ON profiles (application_id, stand_in_until)
-    WHERE stand_in_until IS NOT NULL
     """,
     """
     CREATE TABLE evaluations (
@@ -208,18 +196,6 @@ enum Schema {
 
   private static let genesisHash =
     "decode('\(String(repeating: "00", count: EventChain.hashByteCount))', 'hex')"
-
-  /// `DeviceRecord.standInID(forRevokedBinding:)` of the table's binding.
-  static func standInOfRevoked(_ bindings: String) -> String { "'\\x02'::BYTEA || \(bindings).binding_id" }
-
-  /// `ProfileRecord.standInID(forRevokedBinding:)` of a binding's id.
-  static func standInOfRevokedInProfiles(_ bindingID: String) -> String { "'\\x03'::BYTEA || \(bindingID)" }
-
-  /// The application in a `DeviceRecord.standInID(forUnknownBinding:applicationID:)`. A query must say it as the index does.
-  /// It may be asked of any row, and has no meaning in one that is no stand-in.
-  static let applicationOfStandInDevice = """
-    substring(device_id, 2, greatest(position('\\x01'::BYTEA IN substring(device_id, 2)) - 1, 0))
-    """
 
   /// A condition on an event. A query must say it as the index does.
   static let isArchiving = "kind = '\(ArchivedEvents.eventKind)'::BYTEA"

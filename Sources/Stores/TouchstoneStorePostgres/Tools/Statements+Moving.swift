@@ -103,10 +103,8 @@ extension StatementCall {
     switch row {
     case .binding(let binding): self = none.bind(whole: binding).bind(binding.version)
     case .receipt(let bindingID, let receipt): self = none.bind(bindingID).bind(receipt)
-    case .device(let device, let standInUntil):
-      self = none.bind(device, standInUntil: standInUntil).bind(device.version)
-    case .profile(let profile, let standInUntil):
-      self = none.bind(profile, standInUntil: standInUntil).bind(profile.version)
+    case .device(let device): self = none.bind(device).bind(device.version)
+    case .profile(let profile): self = none.bind(profile).bind(profile.version)
     case .evaluation(let evaluation):
       self = none.bind(evaluation.key).bind(evaluation.standing).bind(evaluation.version)
     case .token(let token):

@@ -12,17 +12,11 @@ final class BatchWriter {
   private let events: EventLog
   private let sweeper: Sweeper
   private let eraser: ProfileEraser
-  private let standIns: StandInBound
   private var chain: EventChain
   private var effects = BatchEffects()
-  private var marks: Marks
 
-  /// As this batch left them.
-  private struct Marks {
-    /// Keys that expire earlier count as used.
-    var sweptBefore: UnixTime
-    var standIns: StandInCounts
-  }
+  /// Keys that expire earlier count as used, as this batch left it.
+  private var sweptBefore: UnixTime
 
   private let clock: @Sendable () -> UnixTime
   private let signer: AccountSigner
@@ -44,10 +38,8 @@ final class BatchWriter {
     events = try EventLog(on: connection)
     sweeper = try Sweeper(on: connection)
     eraser = try ProfileEraser(on: connection)
-    standIns = try StandInBound(
-      maximum: options.maximumStandIns, namedApplications: options.namedApplications, on: connection)
     chain = EventChain(continuing: try events.head())
-    marks = Marks(sweptBefore: try reader.sweptBefore(), standIns: try standIns.totals())
+    sweptBefore = try reader.sweptBefore()
   }
 
   /// The latest batch erased something, which the write-ahead log may still hold.
@@ -61,7 +53,7 @@ final class BatchWriter {
   /// Writes the whole batch in one transaction. Returns the answers that may be delivered now.
   func write(_ batch: [PendingWrite]) throws(BatchFailure) -> [WriteAnswer] {
     let headBefore = chain.head
-    let marksBefore = marks
+    let markBefore = sweptBefore
     var answers: [WriteAnswer] = []
     answers.reserveCapacity(batch.count)
     do throws(SQLiteError) {
@@ -71,16 +63,15 @@ final class BatchWriter {
       let now = clock()
       for write in batch { answers.append(try apply(write, now: now)) }
       if chain.head != headBefore { try events.setHead(chain.head) }
-      if marks.standIns != marksBefore.standIns { forget(try standIns.evict(from: &marks.standIns)) }
     } catch {
-      rollBack(to: headBefore, marksBefore)
+      rollBack(to: headBefore, markBefore)
       throw BatchFailure(beforeCommit: error)
     }
     let beganCommit = ContinuousClock.now
     do throws(SQLiteError) {
       try statements.commit.run()
     } catch {
-      rollBack(to: headBefore, marksBefore)
+      rollBack(to: headBefore, markBefore)
       throw BatchFailure(inCommit: error)
     }
     commitTime = beganCommit.duration(to: .now)
@@ -95,9 +86,9 @@ final class BatchWriter {
     return answers
   }
 
-  private func rollBack(to head: EventChain.Head, _ marks: Marks) {
+  private func rollBack(to head: EventChain.Head, _ mark: UnixTime) {
     chain.rewind(to: head)
-    self.marks = marks
+    sweptBefore = mark
     // SQLite may have undone it already. Even if this fails, too, the transaction was never committed.
     if connection.isInTransaction { try? statements.rollback.run() }
   }
@@ -111,7 +102,7 @@ final class BatchWriter {
         for index in erasures.indices where !erasures[index].isLastPart { try erasePart(of: &erasures[index]) }
         return .unfinished(.commit(changeSet, erasures, completion))
       }
-      for change in changeSet.changes { try self.write(change, now: now) }
+      for change in changeSet.changes { try self.write(change) }
       for index in erasures.indices { try end(&erasures[index]) }
       for event in changeSet.events { try append(event) }
       return .committed(completion)
@@ -148,11 +139,6 @@ final class BatchWriter {
     try events.append(chain.append(event, salt: .random()))
   }
 
-  private func forget(_ removed: StandInBound.Removed) {
-    for id in removed.devices { effects.devices[DeviceKey(standIn: id)] = .some(nil) }
-    for key in removed.profiles { effects.profiles[key] = .some(nil) }
-  }
-
   /// The batch fails if the key was removed meanwhile.
   private func append(account: EventDraft) throws(SQLiteError) {
     guard let event = signer.account(account, after: chain.head) else {
@@ -163,22 +149,17 @@ final class BatchWriter {
 
   /// One bounded step.
   private func sweep(before time: UnixTime) throws(SQLiteError) -> SweepResult {
-    var step = try sweeper.step(before: time)
-    marks.sweptBefore = max(time, marks.sweptBefore)
-    let swept = try standIns.sweep(before: time, limit: Sweeper.rowsPerStep, from: &marks.standIns)
-    forget(swept.removed)
-    // More than the bound if it was lowered.
-    forget(try standIns.evict(from: &marks.standIns))
-    step.count(swept.removed.count, hasMore: swept.hasMore || standIns.isExceeded(by: marks.standIns))
-    effects.sweptBefore = marks.sweptBefore
-    return SweepResult(removedRows: step.removedRows, hasMore: step.hasMore, sweptBefore: marks.sweptBefore)
+    let step = try sweeper.step(before: time)
+    sweptBefore = max(time, sweptBefore)
+    effects.sweptBefore = sweptBefore
+    return SweepResult(removedRows: step.removedRows, hasMore: step.hasMore, sweptBefore: sweptBefore)
   }
 
   // MARK: Conditions
 
   /// Returns the record that differs from the change's condition. `earlier`: the set's earlier changes, not written yet.
   private func conflict(of change: Change, after earlier: ArraySlice<Change>) throws(SQLiteError) -> String? {
-    if let key = change.expiringKey, key.expiresAt < marks.sweptBefore { return "expired before the latest sweep" }
+    if let key = change.expiringKey, key.expiresAt < sweptBefore { return "expired before the latest sweep" }
     return switch change {
     case .putBinding(let binding):
       try conflict(ofPutting: binding, after: earlier)
@@ -197,8 +178,6 @@ final class BatchWriter {
       mismatch("binding", try self.version(ofBinding: id), version)
     case .raiseProofCounter(let id, let from, _):
       try proofCounter(ofBinding: id) == from ? nil : "the binding's counter is not \(from)"
-    case .requireNoBinding(let applicationID, let id):
-      try isBinding(id, of: applicationID) ? "the binding is there" : nil
     case .requireDevice(let id, let vendor, let version):
       mismatch("device", try self.version(of: DeviceKey(vendor: vendor, deviceID: id)), version)
     case .requireProfile(let applicationID, let profileID, let version):
@@ -208,11 +187,6 @@ final class BatchWriter {
     case .notePosture, .putReceipt, .moveReceipt, .eraseProfile:
       nil
     }
-  }
-
-  private func isBinding(_ id: String, of applicationID: String) throws(SQLiteError) -> Bool {
-    guard try version(ofBinding: id) > 0, let binding = try reader.binding(id: id) else { return false }
-    return Identifier.areEqual(binding.applicationID, applicationID)
   }
 
   private func mismatch(_ kind: String, _ found: RecordVersion, _ expected: RecordVersion) -> String? {
@@ -300,7 +274,7 @@ final class BatchWriter {
 
   // MARK: Effects
 
-  private func write(_ change: Change, now: UnixTime) throws(SQLiteError) {
+  private func write(_ change: Change) throws(SQLiteError) {
     switch change {
     case .putBinding(var binding):
       binding.version += 1
@@ -312,22 +286,16 @@ final class BatchWriter {
       effects.bindingPostures[key] = nil
       effects.proofCounters[key] = nil
     case .putDevice(var device):
-      if device.version == 0, let application = device.standInApplicationID {
-        try standIns.add(.devices, of: application, to: &marks.standIns)
-      }
       device.version += 1
-      try statements.put(device, at: now)
+      try statements.put(device)
       effects.devices[DeviceKey(device)] = .some(device)
     case .putProfile(var profile):
-      if profile.version == 0, let application = profile.standInApplicationID {
-        try standIns.add(.profiles, of: application, to: &marks.standIns)
-      }
       if profile.version == 0 {
         let mark = ProfileRecord.erasureMarkID(forProfile: profile.profileID)
         profile.version = try version(ofProfile: mark, applicationID: profile.applicationID)
       }
       profile.version += 1
-      try statements.put(profile, at: now)
+      try statements.put(profile)
       effects.profiles[ProfileKey(applicationID: profile.applicationID, profileID: profile.profileID)] = .some(profile)
     case .putEvaluation(var evaluation):
       evaluation.version += 1
@@ -368,7 +336,7 @@ final class BatchWriter {
       try statements.putReceipt.bind(id).bind(receipt).run()
     case .moveReceipt(let id, let newID):
       try statements.moveReceipt.bind(id).bind(newID).run()
-    case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken, .eraseProfile:
+    case .requireBinding, .requireDevice, .requireProfile, .requireToken, .eraseProfile:
       break
     }
   }
@@ -392,14 +360,11 @@ final class BatchWriter {
       effects.bindingPostures[ByteString(id)] = nil
       effects.proofCounters[ByteString(id)] = nil
     }
-    for id in removed.devices { effects.devices[DeviceKey(standIn: id)] = .some(nil) }
-    for key in removed.profiles { effects.profiles[key] = .some(nil) }
-    try standIns.remove(removed.standIns, of: erasure.applicationID, from: &marks.standIns)
+    let profile = ProfileKey(applicationID: erasure.applicationID, profileID: erasure.profileID)
+    effects.profiles[profile] = .some(nil)
     let mark = try version(ofProfile: erasure.markID, applicationID: erasure.applicationID)
     try raiseMark(erasure.markID, of: erasure, to: mark + 1)
-    for (id, version) in ProfileErasure.lowestMarks(afterRemoving: removed.versions) {
-      try raiseMark(id, of: erasure, to: version)
-    }
+    if let version = removed.version { try raiseMark(erasure.markID, of: erasure, to: version) }
     try erasePart(of: &rest)
   }
 
@@ -439,7 +404,7 @@ extension Change {
     case .requireToken(let key, _): key
     case .putBinding, .putDevice, .putProfile, .touchBinding, .notePosture, .raiseProofCounter, .putReceipt,
       .moveReceipt,
-      .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .eraseProfile:
+      .requireBinding, .requireDevice, .requireProfile, .eraseProfile:
       nil
     }
   }

@@ -29,12 +29,8 @@ struct EventErasure: Sendable {
 final class ProfileEraser {
   struct Removed {
     var bindings: [String] = []
-    var devices: [String] = []
-    var profiles: [ProfileKey] = []
-    /// Those of `profiles` that were there.
-    var versions: [(profileID: String, version: RecordVersion)] = []
-    /// How many of them were stand-ins that were there.
-    var standIns = StandInCounts()
+    /// The profile's; `nil`: there was none.
+    var version: RecordVersion?
   }
 
   private let deleteUses: Statement
@@ -42,7 +38,6 @@ final class ProfileEraser {
   private let deleteReceipts: Statement
   private let deleteBindings: Statement
   private let deleteProfile: Statement
-  private let deleteDevice: Statement
 
   init(on connection: SQLiteConnection) throws(SQLiteError) {
     func prepare(_ sql: String) throws(SQLiteError) -> Statement { try Statement(sql, on: connection) }
@@ -54,7 +49,6 @@ final class ProfileEraser {
       "DELETE FROM app_attest_receipts WHERE binding_id IN (SELECT binding_id FROM bindings WHERE \(ofProfile))")
     deleteBindings = try prepare("DELETE FROM bindings WHERE \(ofProfile) RETURNING binding_id")
     deleteProfile = try prepare("DELETE FROM profiles WHERE \(ofProfile) RETURNING version")
-    deleteDevice = try prepare("DELETE FROM devices WHERE device_id = ? RETURNING version")
   }
 
   /// Removes everything of the profile except its events.
@@ -65,34 +59,8 @@ final class ProfileEraser {
     }
     deleteBindings.bind(erasure.applicationID).bind(erasure.profileID)
     while var row = try deleteBindings.next() { removed.bindings.append(row.text()) }
-    try removeProfile(erasure.profileID, of: erasure, from: &removed)
-    try removeStandIn(ProfileRecord.standInID(forProfile: erasure.profileID), of: erasure, from: &removed)
-    for binding in removed.bindings {
-      let device = DeviceRecord.standInID(forUnknownBinding: binding, applicationID: erasure.applicationID)
-      if try deleteDevice.bind(device).first({ row in row.version() }) != nil { removed.standIns.devices += 1 }
-      let ofRevoked = DeviceRecord.standInID(forRevokedBinding: binding)
-      try deleteDevice.bind(ofRevoked).run()
-      removed.devices += [device, ofRevoked]
-      try removeStandIn(ProfileRecord.standInID(forUnknownBinding: binding), of: erasure, from: &removed)
-      try removeProfile(ProfileRecord.standInID(forRevokedBinding: binding), of: erasure, from: &removed)
+    removed.version = try deleteProfile.bind(erasure.applicationID).bind(erasure.profileID).first { row in row.version()
     }
     return removed
-  }
-
-  private func removeStandIn(
-    _ profileID: String, of erasure: ProfileErasure, from removed: inout Removed
-  ) throws(SQLiteError) {
-    if try removeProfile(profileID, of: erasure, from: &removed) { removed.standIns.profiles += 1 }
-  }
-
-  /// Whether it was there.
-  @discardableResult
-  private func removeProfile(
-    _ profileID: String, of erasure: ProfileErasure, from removed: inout Removed
-  ) throws(SQLiteError) -> Bool {
-    let version = try deleteProfile.bind(erasure.applicationID).bind(profileID).first { row in row.version() }
-    removed.profiles.append(ProfileKey(applicationID: erasure.applicationID, profileID: profileID))
-    if let version { removed.versions.append((profileID, version)) }
-    return version != nil
   }
 }

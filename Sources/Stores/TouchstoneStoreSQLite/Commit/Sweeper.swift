@@ -70,7 +70,7 @@ final class Sweeper {
     countChanges = try Statement("SELECT changes()", on: connection)
   }
 
-  /// Drops everything except stand-ins. The mark moves with the first step: every key before it reads as used, whether its
+  /// The mark moves with the first step: every key before it reads as used, whether its
   /// row is gone or not.
   func step(before time: UnixTime) throws(SQLiteError) -> Step {
     try raiseMark.bind(time).run()

@@ -86,12 +86,12 @@ final class WriteStatements {
     if let lastSeen = binding.lastSeen { try putFirstPosture.bind(binding.bindingID).bind(lastSeen.encoded).run() }
   }
 
-  func put(_ device: DeviceRecord, at time: UnixTime) throws(SQLiteError) {
-    try putDevice.bind(device, writtenAt: time).bind(device.version).run()
+  func put(_ device: DeviceRecord) throws(SQLiteError) {
+    try putDevice.bind(device).bind(device.version).run()
   }
 
-  func put(_ profile: ProfileRecord, at time: UnixTime) throws(SQLiteError) {
-    try putProfile.bind(profile, writtenAt: time).bind(profile.version).run()
+  func put(_ profile: ProfileRecord) throws(SQLiteError) {
+    try putProfile.bind(profile).bind(profile.version).run()
   }
 
   func put(erasureMark mark: ProfileRecord) throws(SQLiteError) {

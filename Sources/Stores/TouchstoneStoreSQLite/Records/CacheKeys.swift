@@ -58,10 +58,6 @@ extension DeviceKey {
   init(_ device: DeviceRecord) {
     self.init(vendor: device.vendor, deviceID: device.deviceID)
   }
-
-  init(standIn id: String) {
-    self.init(vendor: .everybody, deviceID: id)
-  }
 }
 
 /// A profile is one account in one application.

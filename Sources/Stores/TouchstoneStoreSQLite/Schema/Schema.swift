@@ -25,7 +25,7 @@ enum Schema {
 
   /// In the header's user_version. Each change of the tables gives it the next number, and takes the step from the one
   /// before in the start that finds it.
-  static let version: Int64 = 1
+  static let version: Int64 = 2
 
   /// A binding has `hardware_keys` or `profile_touch_id`. A passkey has both: its key, and the digest by which it is found.
   ///
@@ -41,7 +41,7 @@ enum Schema {
   /// `app_attest_receipts` has kilobytes for a binding, which GetBinding alone reads.
   ///
   /// `active_bindings_of_profile` spares a query for active bindings the revoked ones, which stay. `archivings` gives a
-  /// start the latest one, however long the log is. `stand_in_counts` has a row for each application and `StandInKind`.
+  /// start the latest one, however long the log is.
   ///
   /// `erasure_marks` has the records of `ProfileRecord.erasureMarkID`. `key_check` has no row before the first start
   /// (`Store.keyCheck`); `event_archive` is the last event that was archived and dropped.
@@ -93,12 +93,8 @@ enum Schema {
       failures INTEGER NOT NULL,
       is_locked_out INTEGER NOT NULL,
       lock_count INTEGER NOT NULL,
-      version INTEGER NOT NULL,
-      stand_in_until INTEGER
+      version INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
-    CREATE INDEX stand_in_devices ON devices (stand_in_until) WHERE stand_in_until IS NOT NULL;
-    CREATE INDEX stand_in_devices_of_application ON devices (\(applicationOfStandInDevice), stand_in_until)
-      WHERE stand_in_until IS NOT NULL;
 
     CREATE TABLE profiles (
       application_id TEXT NOT NULL,
@@ -112,20 +108,8 @@ enum Schema {
       \(secretColumns("gesture")),
       incarnation INTEGER NOT NULL,
       version INTEGER NOT NULL,
-      stand_in_until INTEGER,
       PRIMARY KEY (application_id, profile_id)
     ) STRICT, WITHOUT ROWID;
-    CREATE INDEX stand_in_profiles ON profiles (stand_in_until) WHERE stand_in_until IS NOT NULL;
-    CREATE INDEX stand_in_profiles_of_application ON profiles (application_id, stand_in_until)
-      WHERE stand_in_until IS NOT NULL;
-
-    CREATE TABLE stand_in_counts (
-      kind INTEGER NOT NULL,
-      application_id TEXT NOT NULL,
-      number INTEGER NOT NULL,
-      PRIMARY KEY (kind, application_id)
-    ) STRICT, WITHOUT ROWID;
-    CREATE INDEX largest_stand_in_counts ON stand_in_counts (kind, number);
 
     CREATE TABLE evaluations (
       expires_at INTEGER NOT NULL,
@@ -207,9 +191,6 @@ enum Schema {
       value BLOB NOT NULL
     ) STRICT;
     """
-
-  /// The application in a `DeviceRecord.standInID(forUnknownBinding:applicationID:)`. A query must have it as the index does.
-  static let applicationOfStandInDevice = "substr(device_id, 2, instr(substr(device_id, 2), char(1)) - 1)"
 
   private static func secretColumns(_ name: String) -> String {
     SecretRecord.columns(of: name).map { "\($0) \($0.hasSuffix("_verifier") ? "BLOB" : "INTEGER")" }

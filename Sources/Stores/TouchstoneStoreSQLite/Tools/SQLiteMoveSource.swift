@@ -176,11 +176,11 @@ extension MovedTable {
     case .bindings:
       "SELECT \(BindingRecord.columns) FROM \(BindingRecord.joined)"
     case .receipts: "SELECT binding_id, receipt FROM app_attest_receipts"
-    case .devices: "SELECT \(DeviceRecord.columns), stand_in_until FROM devices"
+    case .devices: "SELECT \(DeviceRecord.columns) FROM devices"
     case .profiles:
       """
-      SELECT \(ProfileRecord.columns), stand_in_until FROM profiles
-      UNION ALL SELECT \(ProfileRecord.columnsOfErasureMark), NULL FROM erasure_marks
+      SELECT \(ProfileRecord.columns) FROM profiles
+      UNION ALL SELECT \(ProfileRecord.columnsOfErasureMark) FROM erasure_marks
       """
     case .evaluations: "SELECT expires_at, id, \(EvaluationRecord.columns) FROM evaluations"
     case .tokens: "SELECT expires_at, id, \(TokenRecord.columns) FROM tokens"
@@ -193,12 +193,8 @@ extension MovedTable {
     switch self {
     case .bindings: return .binding(try BindingRecord(&row))
     case .receipts: return .receipt(bindingID: row.text(), row.blob())
-    case .devices:
-      let device = DeviceRecord(&row)
-      return .device(device, standInUntil: row.optionalTime())
-    case .profiles:
-      let profile = try ProfileRecord(&row)
-      return .profile(profile, standInUntil: row.optionalTime())
+    case .devices: return .device(DeviceRecord(&row))
+    case .profiles: return .profile(try ProfileRecord(&row))
     case .evaluations: return .evaluation(EvaluationRecord(key: try row.key(), &row))
     case .tokens: return .token(try TokenRecord(key: try row.key(), &row))
     case .usedTickets: return .usedTicket(try row.key())

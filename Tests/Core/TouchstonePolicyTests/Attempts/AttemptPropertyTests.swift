@@ -49,15 +49,32 @@ import TouchstonePolicy
     #expect(failures.isEmpty)
   }
 
-  @Test("R37: a binding that is not active answers as an active one does to a wrong proof")
-  func inactiveIsWrong() {
+  @Test("R10, R37: a binding that is not active ends the evaluation, says so and counts nothing")
+  func inactiveSaysSo() {
     let failures = forEach { world, facts, _ in
-      guard let wrong = facts.attempt.madeWrong else { return true }
+      guard facts.binding.scope == .device, !facts.evaluation.isFinished else { return true }
       var inactive = facts
-      inactive.admission.binding.isActive = false
-      var active = facts
-      active.attempt = wrong
-      var (one, other) = (world.policy.decide(inactive), world.policy.decide(active))
+      inactive.admission.binding.state = .revoked
+      let decision = world.policy.decide(inactive)
+      if case .secret = facts.attempt {} else if decision.secret != nil { return false }
+      return decision.outcome == .failed && decision.bindingDenial?.reason == .bindingRevoked
+        && decision.device == nil && decision.evaluation == nil && decision.nextFactors.isEmpty
+        && decision.domainState == nil && decision.attemptsLeft == 0
+    }
+    #expect(failures.isEmpty)
+  }
+
+  @Test("R37: an unknown profile answers as a known one does to a wrong proof")
+  func unknownIsWrong() {
+    let failures = forEach { world, facts, _ in
+      guard facts.binding.scope != .device, let wrong = facts.attempt.madeWrong else { return true }
+      // Where no secret is right, no verdict is.
+      if case .secret = facts.attempt { return true }
+      var unknown = facts
+      unknown.admission.binding.state = .unknown
+      var known = facts
+      known.attempt = wrong
+      var (one, other) = (world.policy.decide(unknown), world.policy.decide(known))
       // The cause is for the audit log alone, and differs between the two.
       (one.cause, other.cause) = (nil, nil)
       return one == other
@@ -184,7 +201,9 @@ private struct RandomWalk {
   mutating func step() -> String? {
     let index = Int.random(in: 0..<4, using: &random)
     let bindingIndex = index % 2
-    if Int.random(in: 0..<20, using: &random) == 0 { bindings[bindingIndex].isActive.toggle() }
+    if Int.random(in: 0..<20, using: &random) == 0 {
+      bindings[bindingIndex].state = bindings[bindingIndex].isActive ? .revoked : .active
+    }
     if evaluations[index].isFinished && Bool.random(using: &random) { evaluations[index] = EvaluationStanding() }
 
     let facts = AttemptFacts(

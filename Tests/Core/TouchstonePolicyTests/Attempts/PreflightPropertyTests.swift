@@ -4,12 +4,18 @@ import Testing
 import TouchstonePolicy
 
 @Suite struct PreflightPropertyTests {
-  @Test("R37: a revoked or unknown binding answers as an active one")
-  func activityMakesNoDifference() {
+  @Test("R37: a revoked or unknown binding is told so, and an unknown profile answers as a known one")
+  func onlyBindingsSayThatTheyAreNotActive() {
     let faults = Worlds.all.filter { world in
-      var inactive = world.binding
-      inactive.isActive = false
-      return world.preflight(with: inactive) != world.preflight(with: world.binding)
+      [(BindingStanding.State.revoked, Denial.Reason.bindingRevoked), (.unknown, .bindingUnknown)].contains {
+        state, reason in
+        var inactive = world.binding
+        inactive.state = state
+        let answer = world.preflight(with: inactive)
+        guard inactive.scope == .device else { return answer != world.preflight(with: world.binding) }
+        return answer.denial?.reason != reason || answer.denial?.retryAfter != nil || answer.domainState != nil
+          || !answer.factors.isEmpty || answer.biometryAttemptsLeft != 0
+      }
     }
     #expect(faults.isEmpty)
   }

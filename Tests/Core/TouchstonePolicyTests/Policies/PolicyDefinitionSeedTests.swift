@@ -154,7 +154,7 @@ private struct Applicant {
   /// One with every kind of credential, which no device has.
   private static let binding: BindingStanding = {
     var binding = BindingStanding(
-      isActive: true, keyProtections: [.biometryCurrentSet, .devicePasscode], holdsProfileTouchID: false,
+      keyProtections: [.biometryCurrentSet, .devicePasscode], holdsProfileTouchID: false,
       baseline: DomainStateBaseline(domainState: [1], osMajorVersion: 100), platformFamily: .iOS,
       provenKeys: ProvenKeys(all: .app))
     (binding.holdsPasskey, binding.passkeyLevel, binding.isPasskeyDeviceBound) = (true, .tee, true)

@@ -91,16 +91,16 @@ import TouchstonePolicy
     #expect(profile.erasingSecret(.gesture, at: .noon).settings.preferred == .passcode)
   }
 
-  @Test("R37: where no old secret is set, a stand-in that seems set counts the attempts")
+  @Test("R37: where no old secret is set, the name counts the attempts as if it were set")
   func oldSecretCount() {
     let (set, erased) = (SecretStanding(isSet: true, failures: 2), SecretStanding(isSet: false, failures: 4))
     let counted = SecretStanding(isSet: true, failures: 1)
-    #expect(SecretCount(own: set, standIn: counted).standing == set)
-    #expect(SecretCount(own: set, standIn: nil).isSet)
+    #expect(SecretCount(own: set, ofName: counted).standing == set)
+    #expect(SecretCount(own: set, ofName: nil).isSet)
     for own in [nil, erased] {
-      let first = SecretCount(own: own, standIn: nil)
+      let first = SecretCount(own: own, ofName: nil)
       #expect(!first.isSet && first.standing == SecretStanding(isSet: true))
-      #expect(SecretCount(own: own, standIn: counted).standing == counted)
+      #expect(SecretCount(own: own, ofName: counted).standing == counted)
     }
   }
 }

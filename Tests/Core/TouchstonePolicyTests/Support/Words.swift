@@ -48,7 +48,7 @@ extension BindingStanding {
       return
     }
     self.init(
-      isActive: true, keyProtections: [], holdsProfileTouchID: false,
+      keyProtections: [], holdsProfileTouchID: false,
       baseline: DomainStateBaseline(domainState: [UInt8]("A".utf8), osMajorVersion: 9))
     for word in text.words { apply(word) }
   }
@@ -62,7 +62,8 @@ extension BindingStanding {
     case "touch-id": holdsProfileTouchID = true
     case "keyless": keyProtections = []
     case "no-base": baseline = nil
-    case "inactive": isActive = false
+    case "revoked": state = .revoked
+    case "unknown": state = .unknown
     default: preconditionFailure("no such word of a binding: \(word)")
     }
   }

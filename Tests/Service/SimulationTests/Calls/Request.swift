@@ -62,7 +62,7 @@ extension Change {
   /// Writes nothing that a rule rests on.
   var isCondition: Bool {
     switch self {
-    case .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken, .notePosture, .putReceipt,
+    case .requireBinding, .requireDevice, .requireProfile, .requireToken, .notePosture, .putReceipt,
       .moveReceipt:
       true
     case .putBinding, .putDevice, .putProfile, .putEvaluation, .putToken, .touchBinding, .raiseProofCounter, .useTicket,

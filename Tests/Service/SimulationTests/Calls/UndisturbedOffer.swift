@@ -42,7 +42,7 @@ struct UndisturbedOffer {
     }
     checkKeys(factors)
     guard factors.contains(.biometry) else { return }
-    let device = before.device(binding.countingDeviceID).biometry
+    let device = before.device(binding.deviceID).biometry
     world.require(!device.isLockedOut && !posture.biometryLockedOut, "R4", "locked biometrics are offered")
     world.require(profile.settings.isBiometryEnabled, "R17", "biometrics are offered that are off")
   }

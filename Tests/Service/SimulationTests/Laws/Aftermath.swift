@@ -206,6 +206,8 @@ final class Aftermath {
     guard let prompt = begin("login", credential) else { return }
     _ = world.ask(
       V1.RevokeBindingRequest(applicationID: applicationID, bindingID: credential.bindingID, reason: Names.reason))
-    expect(prove(prompt, credential)?.outcome, .tryAgain, "the right finger of a revoked binding")
+    let answer = prove(prompt, credential)
+    expect(answer?.outcome, .failed, "the right finger of a revoked binding")
+    expect(answer?.denial?.reason, "BINDING_REVOKED", "the reason of a revoked binding")
   }
 }

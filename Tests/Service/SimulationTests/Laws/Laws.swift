@@ -67,7 +67,7 @@ struct Laws {
       require(world.ledger.proofs.raise(counterOf: counting, to: to), "R43", "a counter was accepted before: \(to)")
     case .notePosture(_, let seen):
       require(seen.posture.domainState.isEmpty, "R41", "a domain state is kept with a posture")
-    case .putReceipt, .moveReceipt, .requireBinding, .requireNoBinding, .requireDevice, .requireProfile, .requireToken:
+    case .putReceipt, .moveReceipt, .requireBinding, .requireDevice, .requireProfile, .requireToken:
       break
     case .eraseProfile(let erasure): check(erasure)
     }
@@ -139,22 +139,7 @@ struct Laws {
   // MARK: Devices
 
   private func check(_ record: DeviceRecord) {
-    guard let revoked = revokedBinding(countingOn: record.deviceID) else {
-      return check(record, replacing: before.device(record.deviceID).biometry)
-    }
-    // R37: its stand-in goes on where the device is, as far as that was compared.
-    for case .requireDevice(let id, _, _) in changeSet.changes where Identifier.areEqual(id, revoked.deviceID) {
-      require(record.biometry == before.device(id).biometry, "R10", "a stand-in begins with another count")
-    }
-  }
-
-  /// The one that this very change set revokes.
-  private func revokedBinding(countingOn deviceID: String) -> BindingRecord? {
-    for case .putBinding(let record) in changeSet.changes where record.isRevoked {
-      guard before.binding(record.bindingID)?.isRevoked == false else { continue }
-      if Identifier.areEqual(record.countingDeviceID, deviceID) { return record }
-    }
-    return nil
+    check(record, replacing: before.device(record.deviceID).biometry)
   }
 
   /// One that an event names, before the change.
@@ -176,8 +161,7 @@ struct Laws {
       require(
         has("evaluation.failed", "evaluation.locked_out", "evaluation.factor_required"), "R41",
         "a failure was counted without an event")
-      let isStandIn = record.deviceID.utf8.first.map { $0 < UInt8(ascii: " ") } ?? false
-      require(isStandIn || isByActiveBinding, "R10", "a binding that is not active counted on \(record.deviceID)")
+      require(isByActiveBinding, "R10", "a binding that is not active counted on \(record.deviceID)")
     }
   }
 

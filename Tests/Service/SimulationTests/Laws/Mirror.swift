@@ -1,5 +1,4 @@
-// A caller without a proof gets the same answers whether a binding is active, revoked or unknown, and whether a profile
-// is known or not (R37).
+// A caller without a proof gets the same answers whether a profile is known or not (R37).
 
 import SimulatedPhone
 import TouchstoneCodec
@@ -18,12 +17,6 @@ final class Mirror {
   private let strangersKey: SoftwareKey
   private var chance: Chance { world.chance }
 
-  /// The subject that a request names.
-  private enum Named {
-    case binding(String)
-    case profile(String)
-  }
-
   init(world: World, people: People) {
     self.world = world
     self.people = people
@@ -33,78 +26,30 @@ final class Mirror {
   /// The clock moves only between the rounds, because a request at another time may be answered otherwise.
   func compare() {
     world.withStillClock {
-      let subjects =
-        switch chance.below(10) {
-        case 0..<4: bindings()
-        case 4..<6: bindingsWithAPast()
-        default: profiles()
-        }
-      guard let subjects, world.violation == nil else { return }
-      compare(subjects)
+      let profileIDs = profiles()
+      guard world.violation == nil else { return }
+      compare(profileIDs)
     }
   }
 
   // MARK: Subjects
 
-  /// An active one, a revoked one, and one that never was, all of the kind that the unknown one seems to be: known ones
-  /// like it are possible.
-  private func bindings() -> [Named]? {
-    let unknown = Base64URL.encode(chance.bytes(16))
-    let kind = World.standIns.standing(ofUnknownBinding: unknown, in: applicationID)
-    // All phones here are of this family; one of another is refused before any other check (R38).
-    guard kind.platformFamily == .iOS else { return nil }
-    let holder = ProfileRecord(
-      applicationID: applicationID, profileID: ProfileRecord.standInID(forUnknownBinding: unknown))
-    let person = World.standIns.standing(of: holder, hasSecret: false)
-    guard let active = bind(Phone(deviceID: Names.Mirrored.device), like: kind, person),
-      let revoked = bind(Phone(deviceID: Names.Mirrored.formerDevice), like: kind, person),
-      world.ask(V1.RevokeBindingRequest(applicationID: applicationID, bindingID: revoked, reason: Names.reason)) != nil
-    else { return nil }
-    return [.binding(active), .binding(revoked), .binding(unknown)]
-  }
-
-  /// An active one and a revoked one, on both of which something was counted before the revocation.
-  private func bindingsWithAPast() -> [Named]? {
-    let someone = Base64URL.encode(chance.bytes(16))
-    let kind = World.standIns.standing(ofUnknownBinding: someone, in: applicationID)
-    let holder = ProfileRecord(
-      applicationID: applicationID, profileID: ProfileRecord.standInID(forUnknownBinding: someone))
-    let person = World.standIns.standing(of: holder, hasSecret: false)
-    guard let active = bind(Phone(deviceID: Names.Mirrored.device), like: kind, person),
-      let revoked = bind(Phone(deviceID: Names.Mirrored.formerDevice), like: kind, person)
-    else { return nil }
-    let posture = posture()
-    for _ in 0..<chance.within(1...6) {
-      let attempt = wrongAttempt()
-      for binding in [active, revoked] {
-        guard let opened = begin(.binding(binding), "login", posture), opened.denial == nil else { continue }
-        _ = submit(attempt, to: opened, posture)
-      }
-    }
-    guard world.ask(V1.RevokeBindingRequest(applicationID: applicationID, bindingID: revoked)) != nil else {
-      return nil
-    }
-    return [.binding(active), .binding(revoked)]
-  }
-
   /// One with secrets, one that switched them off, and one that never was.
-  private func profiles() -> [Named]? {
+  private func profiles() -> [String] {
     let (known, unknown) = (newProfileID(), newProfileID())
-    let person = standIn(of: unknown)
+    let person = looks(of: unknown)
     setUp(known, like: person)
-    // Its own stand-in answers for it.
+    // Its own name answers for it.
     var switchedOff = newProfileID()
-    while standIn(of: switchedOff) != person { switchedOff = newProfileID() }
+    while looks(of: switchedOff) != person { switchedOff = newProfileID() }
     var owner = ProfileStanding()
     owner.passcode.isSet = chance.happens(70)
     setUp(switchedOff, like: owner)
-    return [.profile(known), .profile(switchedOff), .profile(unknown)]
+    return [known, switchedOff, unknown]
   }
 
-  private func standIn(of profileID: String) -> ProfileStanding {
-    let holder = ProfileRecord(
-      applicationID: applicationID, profileID: ProfileRecord.standInID(forProfile: profileID))
-    return World.standIns.standing(of: holder, hasSecret: true)
+  private func looks(of profileID: String) -> ProfileStanding {
+    World.unknownNames.looks(of: ProfileRecord(applicationID: applicationID, profileID: profileID))
   }
 
   /// The ids have one length, because sealed content is as long as its plain text.
@@ -112,24 +57,6 @@ final class Mirror {
     let profileID = Base64URL.encode(chance.bytes(12))
     world.ledger.note(name: profileID)
     return profileID
-  }
-
-  private func bind(_ phone: Phone, like kind: BindingStanding, _ person: ProfileStanding) -> String? {
-    let profileID = newProfileID()
-    phone.osMajorVersion = Int(kind.baseline?.osMajorVersion ?? 0)
-    let request = V1.BeginBindingRequest(
-      applicationID: applicationID, profileID: profileID, deviceID: phone.deviceID,
-      primary: people.primary(ageSeconds: 1), posture: phone.posture(in: applicationID))
-    guard let response = world.ask(request) else { return nil }
-    var credential = Credential(applicationID: applicationID, profileID: profileID, bindingID: "")
-    credential.keys = kind.keyProtections.map { protection in
-      GuardedKey(key: people.keys.take(), protection: V1.KeyProtection(rawValue: Int32(protection.rawValue)))
-    }
-    if kind.holdsProfileTouchID { credential.profileTouchID = chance.bytes(32) }
-    let completion = people.completion(
-      of: Enrolment(phone: phone, request: request, response: response), by: credential, replaceExisting: false)
-    setUp(profileID, like: person)
-    return world.ask(completion)?.binding?.bindingID
   }
 
   private func setUp(_ profileID: String, like person: ProfileStanding) {
@@ -140,7 +67,7 @@ final class Mirror {
       set(V1.Secret(kind: .gesture(V1.GestureProof(points: Names.gestures[0]))), for: profileID)
     }
     let settings = person.settings
-    let answer = world.ask(
+    let answer = ask(
       V1.SetUnlockSettingsRequest(
         applicationID: applicationID, profileID: profileID,
         settings: V1.UnlockSettings(
@@ -151,7 +78,7 @@ final class Mirror {
   }
 
   private func set(_ secret: V1.Secret, for profileID: String) {
-    let answer = world.ask(
+    let answer = ask(
       V1.SetSecretRequest(
         applicationID: applicationID, profileID: profileID, secret: secret, confirmation: secret,
         authority: .primary(people.primary(ageSeconds: 1))))
@@ -159,6 +86,9 @@ final class Mirror {
   }
 
   // MARK: Asking
+
+  /// One replica: each has counts of its own of unknown names.
+  private func ask<R: Request>(_ request: R) -> R.Answer? { world.ask(request, of: world.replicas.first) }
 
   /// A stranger's phone, by its own report.
   private func posture() -> V1.DevicePosture {
@@ -173,22 +103,22 @@ final class Mirror {
     "login", "login", "payment", "deviceOwnerAuthentication", "deviceOwnerAuthenticationWithBiometrics", "everything",
   ]
 
-  private func compare(_ subjects: [Named]) {
+  private func compare(_ profileIDs: [String]) {
     var opened: [[V1.BeginEvaluationResponse]] = []
     for _ in 0..<chance.within(4...10) where world.violation == nil {
       let posture = posture()
       switch chance.below(10) {
       case 0..<3:
         let policy = chance.pick(Self.policies)
-        let answers = subjects.compactMap { begin($0, policy, posture) }
+        let answers = profileIDs.compactMap { begin($0, policy, posture) }
         requireAlike(answers.map(\.withoutItsOwn), "begins \(policy)")
         if answers.allSatisfy({ $0.denial == nil }) { opened.append(answers) }
       case 3:
         let policy = chance.pick(Self.policies)
-        requireAlike(subjects.compactMap { preflight($0, policy, posture) }, "asks for \(policy)")
+        requireAlike(profileIDs.compactMap { preflight($0, policy, posture) }, "asks for \(policy)")
       case 4:
         let secret = wrongSecret()
-        requireAlike(subjects.compactMap { change(of: $0, by: secret) }, "changes by a wrong old secret")
+        requireAlike(profileIDs.compactMap { change(of: $0, by: secret) }, "changes by a wrong old secret")
       case 5: world.pass(.seconds(chance.pick([1, 59, 61, 119, 301])))
       case 6:
         guard let one = chance.pickAny(opened) else { continue }
@@ -206,26 +136,20 @@ final class Mirror {
     world.require(answers.allSatisfy { $0 == first }, "R37", "a stranger \(what()), and is told apart: \(answers)")
   }
 
-  private func begin(_ subject: Named, _ policy: String, _ posture: V1.DevicePosture) -> V1.BeginEvaluationResponse? {
-    var request = V1.BeginEvaluationRequest(
+  private func begin(_ profileID: String, _ policy: String, _ posture: V1.DevicePosture) -> V1.BeginEvaluationResponse?
+  {
+    let request = V1.BeginEvaluationRequest(
       applicationID: applicationID, policy: policy, localizedReason: "Let me in",
-      transaction: policy == "payment" ? People.transactions[0] : nil, posture: posture)
-    switch subject {
-    case .binding(let id): request.bindingID = id
-    case .profile(let id): request.profileID = id
-    }
-    return world.ask(request)
+      transaction: policy == "payment" ? People.transactions[0] : nil, posture: posture, profileID: profileID)
+    return ask(request)
   }
 
   private func preflight(
-    _ subject: Named, _ policy: String, _ posture: V1.DevicePosture
+    _ profileID: String, _ policy: String, _ posture: V1.DevicePosture
   ) -> V1.CanEvaluatePolicyResponse? {
-    var request = V1.CanEvaluatePolicyRequest(applicationID: applicationID, policy: policy, posture: posture)
-    switch subject {
-    case .binding(let id): request.bindingID = id
-    case .profile(let id): request.profileID = id
-    }
-    return world.ask(request)
+    let request = V1.CanEvaluatePolicyRequest(
+      applicationID: applicationID, policy: policy, posture: posture, profileID: profileID)
+    return ask(request)
   }
 
   private func wrongSecret() -> V1.Secret {
@@ -234,17 +158,15 @@ final class Mirror {
       : V1.Secret(kind: .gesture(V1.GestureProof(points: [8, 7, 6, 3])))
   }
 
-  /// `nil` for a binding, whose profile is unknown to a stranger.
-  private func change(of subject: Named, by secret: V1.Secret) -> V1.SetSecretResponse? {
-    guard case .profile(let profileID) = subject else { return nil }
-    return world.ask(
+  private func change(of profileID: String, by secret: V1.Secret) -> V1.SetSecretResponse? {
+    ask(
       V1.SetSecretRequest(
         applicationID: applicationID, profileID: profileID, secret: secret, confirmation: secret,
         authority: .oldSecret(secret)))
   }
 
   private func invalidate(_ opened: V1.BeginEvaluationResponse) -> V1.InvalidateEvaluationResponse? {
-    world.ask(V1.InvalidateEvaluationRequest(applicationID: applicationID, evaluation: opened.evaluation))
+    ask(V1.InvalidateEvaluationRequest(applicationID: applicationID, evaluation: opened.evaluation))
   }
 
   private enum WrongAttempt {
@@ -280,7 +202,7 @@ final class Mirror {
         .key(V1.KeyProof(signature: people.sign(opened.signingInput, with: strangersKey), factor: factor))
       case .other(let attempt): attempt
       }
-    return world.ask(
+    return ask(
       V1.SubmitAttemptRequest(
         applicationID: applicationID, evaluation: opened.evaluation, attempt: proof, posture: posture))
   }

@@ -9,27 +9,13 @@ extension Laws {
   func check(_ new: ProfileRecord, replacing old: ProfileRecord) {
     if old.version == 0 { world.ledger.noteBeginning(new.applicationID, new.profileID, at: world.time.step) }
     for case .requireBinding(let id, _) in changeSet.changes where before.binding(id)?.isRevoked == true {
-      let standIn = ProfileRecord.standInID(forRevokedBinding: id)
-      // The verdict on one that was counted before the revocation is settled there.
+      // The verdict on one that was counted before the revocation is settled.
       let counts = [Factor.passcode, .gesture].contains { new.failures(of: $0) > old.failures(of: $0) }
-      require(
-        Identifier.areEqual(new.profileID, standIn) || !counts, "R10",
-        "a revoked binding's attempt counts on its profile")
+      require(!counts, "R10", "a revoked binding's attempt counts on its profile")
     }
-    if new.profileID.utf8.first == 3, old.version == 0 { return checkBeginning(ofRevokedBindingsStandIn: new) }
     for kind in [Factor.passcode, .gesture] { check(new.secret(kind), replacing: old.secret(kind), kind) }
     guard new.settings != old.settings else { return }
     require(has("settings.changed", "secret.set", "secret.removed"), "R41", "settings changed without an event")
-  }
-
-  /// As its profile stood when the attempt was read, and with that attempt.
-  private func checkBeginning(ofRevokedBindingsStandIn new: ProfileRecord) {
-    let kinds = [Factor.passcode, .gesture]
-    require(
-      causes.contains { call in kinds.contains { call.triesSecret($0) } }, "cause",
-      "nobody tries the stand-in's secrets")
-    require(kinds.allSatisfy { new.secret($0)?.verifier.isEmpty != false }, "R37", "a stand-in's secret can be right")
-    require(kinds.contains { new.secret($0)?.standing.inFlight == 1 }, "R14", "a stand-in begins without an attempt")
   }
 
   private func check(_ new: SecretRecord?, replacing old: SecretRecord?, _ kind: Factor) {
@@ -38,7 +24,7 @@ extension Laws {
     let after = new?.standing ?? SecretStanding()
     require(after.generation >= before.generation, "R14", "a \(kind) went back a generation")
     if has("secret.set", "secret.removed", "settings.changed") { return }
-    require(before.isSet == after.isSet || isStandIn, "R16", "a \(kind) was set or erased by nobody")
+    require(before.isSet == after.isSet, "R16", "a \(kind) was set or erased by nobody")
     let isRight = old.map { old in causes.contains { $0.knows(old, kind, by: world.ledger) } } ?? false
     if let new, let old, new.verifier != old.verifier {
       let isSame = world.ledger.secret(of: new.verifier) == world.ledger.secret(of: old.verifier)
@@ -75,13 +61,6 @@ extension Laws {
     }
     if case (.until(let old), .until(let new)) = (before.lock, after.lock) {
       require(new >= old, "R15", "a \(kind)'s lock was shortened")
-    }
-  }
-
-  /// A stand-in's record begins as if its secret had been set always (R37).
-  private var isStandIn: Bool {
-    changeSet.changes.contains {
-      if case .putProfile(let record) = $0 { record.profileID.utf8.first.map { $0 < 3 } ?? true } else { false }
     }
   }
 }

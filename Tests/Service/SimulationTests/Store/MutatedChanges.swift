@@ -70,8 +70,6 @@ extension StoredRecords {
       return .requireProfile(
         applicationID: applicationID, profileID: profileID, version: profile(applicationID, profileID).version)
     case .requireToken(let key, _): return .requireToken(key, version: token(key)?.version ?? 0)
-    // Nothing that is there can meet it.
-    case .requireNoBinding(_, let id): return .requireBinding(id: id, version: binding(id)?.version ?? 0)
     case .useTicket, .notePosture, .putReceipt, .moveReceipt, .eraseProfile: return change
     }
   }

@@ -148,9 +148,11 @@ extension World {
   }
 
   /// Sends, and lets nothing else begin until it is answered. `nil`: it failed.
-  func ask<R: Request>(_ request: R) -> R.Answer? {
+  ///
+  /// - Parameter replica: any if `nil`.
+  func ask<R: Request>(_ request: R, of replica: Replica? = nil) -> R.Answer? {
     var answered: R.Answer?
-    guard let call = send(request, then: { answered = $0 }) else { return nil }
+    guard let call = send(request, to: replica, then: { answered = $0 }) else { return nil }
     proceed { call.isEnded || isIdle }
     return answered
   }

@@ -219,8 +219,8 @@ final class World: @unchecked Sendable {
     return roots
   }
 
-  /// The stand-ins that the services make for unknown subjects.
-  static let standIns = StandIns(pepper: keys.pepper)
+  /// What the services show of unknown names.
+  static let unknownNames = UnknownNames(pepper: keys.pepper)
 
   /// As an authenticator keeps it.
   static func userHandle(of profileID: String, in applicationID: String) -> [UInt8] {

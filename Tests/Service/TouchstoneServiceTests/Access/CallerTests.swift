@@ -26,7 +26,6 @@ struct CallerTests {
     #expect(served.count == Set(served).count && ruled.count == Set(ruled).count)
   }
 
-  /// Their stand-ins have shares of their own (R37).
   @Test func whatGrantsAndVendorsNameAreTheNamedApplications() {
     var (shop, gateway) = (CallerDefinition(name: "shop"), CallerDefinition(name: "gateway"))
     shop.applications = .these(["shop", "bank"])

@@ -141,7 +141,7 @@ struct ProfileAdministrationTests {
     }
     #expect(gone.code == .notFound)
     #expect(try await service.submit(phone, opened).outcome != .succeeded)
-    // The answer of a stand-in, which may have a gesture alone.
+    // An unknown name may show a gesture alone (R37).
     #expect([.tryAgain, .factorRequired].contains(try await service.attempt(.typed("2468")).outcome))
     #expect(try await service.settings() == V1.UnlockSettings(biometryEnabled: true))
     let erased = service.events.filter { $0.kind == "profile.erased" }

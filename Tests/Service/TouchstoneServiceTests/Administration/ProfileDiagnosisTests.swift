@@ -75,7 +75,6 @@ struct ProfileDiagnosisTests {
         == true)
   }
 
-  /// A stand-in answers strangers alone.
   @Test func aRevokedBindingIsToldToOperators() async throws {
     let phone = try await service.bind()
     try await service.revoke(phone)

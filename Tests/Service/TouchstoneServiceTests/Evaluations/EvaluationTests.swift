@@ -38,7 +38,7 @@ struct EvaluationTests {
         "EvaluationService/CanEvaluatePolicy",
         V1.CanEvaluatePolicyRequest(
           applicationID: TestService.applicationID, policy: "login", bindingID: bindingID, posture: phone.posture))
-      // The offer of an unknown one's stand-in depends on the pepper (R37).
+      // What an unknown one offers depends on the pepper (R37).
       if bindingID != "unknown" { #expect(answer.canEvaluate) }
     }
     #expect(service.store.commitCount == commits)
@@ -153,48 +153,37 @@ struct EvaluationTests {
     #expect(service.store.records.device(phone.deviceID).version == 0)
   }
 
-  // R37: the answers are those to a caller without the phone, which can neither sign nor name its domain state.
-  @Test func unknownRevokedForeignAndWrongAnswerAlike() async throws {
-    let wrong = try await service.bind()
-    let revoked = try await service.bind(TestPhone(deviceID: "phone-2-5f9c27e8ab4d6b"))
+  // R37: a binding's id is random, so nothing is hidden of it, and nothing is counted.
+  @Test func anUnknownARevokedAndAnotherApplicationsBindingAreToldSo() async throws {
+    let revoked = try await service.bind()
     try await service.revoke(revoked)
     var foreign = TestPhone(deviceID: "phone-3-5f9c27e8ab4d6b")
-    var record = try #require(service.store.records.binding(wrong.bindingID))
-    foreign.bindingID = service.unknownBindingID("somebody's")
+    foreign.bindingID = "of the shop"
+    var record = try #require(service.store.records.binding(revoked.bindingID))
     (record.bindingID, record.applicationID, record.version) = (foreign.bindingID, "com.example.shop", 0)
+    record.isRevoked = false
     try service.store.change(.putBinding(record))
     var unknown = TestPhone()
-    unknown.bindingID = service.unknownBindingID()
-
-    let expected = try await story(of: wrong, signingWith: TestPhone(), service)
-    #expect(expected.answers.map(\.outcome) == [.tryAgain, .tryAgain, .failed, .tryAgain, .lockedOut])
-    for phone in [revoked, foreign, unknown] {
-      #expect(try await story(of: phone, signingWith: phone, service) == expected)
-    }
-  }
-
-  private struct Story: Hashable {
-    /// Without what is random.
-    var openings: [V1.BeginEvaluationResponse] = []
-    var answers: [V1.SubmitAttemptResponse] = []
-  }
-
-  private func story(
-    of phone: TestPhone, signingWith signer: TestPhone, _ service: TestService
-  ) async throws -> Story {
-    var phone = phone
-    phone.posture.domainState = Array("a guess".utf8)
-    var story = Story()
-    for attempts in [3, 2] {
-      var opened = try await service.begin(phone, policy: "deviceOwnerAuthenticationWithBiometrics")
-      for _ in 0..<attempts {
-        story.answers.append(try await service.submit(phone, opened, signer.proof(for: opened)))
+    unknown.bindingID = "nobody's"
+    let before = service.store.records
+    for (phone, reason) in [(revoked, "BINDING_REVOKED"), (foreign, "BINDING_UNKNOWN"), (unknown, "BINDING_UNKNOWN")] {
+      for policy in ["login", "payment"] {
+        let preflight = try await service.canEvaluate(phone, policy: policy)
+        let opened = try await service.begin(phone, policy: policy, transaction: policy == "payment" ? .dinner : nil)
+        for denial in [preflight.denial, opened.denial] {
+          #expect(denial?.reason == reason)
+          #expect(denial?.laError == .biometryNotAvailable)
+          #expect(denial?.message?.text.contains("set it up again") == true)
+        }
+        #expect(!preflight.canEvaluate && preflight.factors.isEmpty && preflight.biometryAttemptsLeft == 0)
+        #expect(preflight.domainState == .unspecified && opened.domainState == .unspecified)
+        #expect(opened.evaluation.isEmpty && opened.signingInput.isEmpty)
       }
-      opened.evaluation = []
-      opened.signingInput = []
-      story.openings.append(opened)
     }
-    return story
+    #expect(service.store.records.devices == before.devices)
+    #expect(service.store.records.bindings == before.bindings)
+    #expect(service.events.last?.kind == "evaluation.denied")
+    #expect(service.events.last?.bindingID.isEmpty == true)
   }
 
   // MARK: Between begin and submit
@@ -214,10 +203,17 @@ struct EvaluationTests {
   @Test func revokedBetweenBeginAndSubmit() async throws {
     let (phone, opened) = try await service.beginOnNewPhone()
     try await service.revoke(phone)
-    let answer = try await service.submit(phone, opened)
-    #expect(answer.outcome == .tryAgain)
-    #expect(answer.laError == .authenticationFailed)
-    #expect(answer.token.isEmpty && answer.profileID.isEmpty)
+    for attempt in [nil, phone.wrongProof(for: opened)] {
+      let answer = try await service.submit(phone, opened, attempt)
+      #expect(answer.outcome == .failed)
+      #expect(answer.denial?.reason == "BINDING_REVOKED")
+      #expect(answer.message?.text == answer.denial?.message?.text)
+      #expect(answer.token.isEmpty && answer.profileID.isEmpty && answer.nextFactors.isEmpty)
+    }
+    // A report, too.
+    #expect(try await service.report(.authenticationFailed, phone, opened).denial?.reason == "BINDING_REVOKED")
+    #expect(service.store.records.device(phone.deviceID).version == 0)
+    #expect(service.store.records.evaluations.isEmpty)
   }
 
   // R36

@@ -147,39 +147,6 @@ struct PlatformFamilyTests {
     #expect(binding?.platformFamily == nil && binding?.baseline != nil)
   }
 
-  // R37: an unknown binding is of some family, too, as a known one is.
-  @Test(arguments: [PlatformFamily.iOS, .macOS, .android, .web])
-  func anUnknownBindingIsOfAFamilyLikeAKnownOne(_ family: PlatformFamily) async throws {
-    var known = TestPhone()
-    known.posture.platform = "\(family)"
-    if !family.hasDomainState { known.posture.domainState = [] }
-    known = try await service.bind(known)
-    var unknown = known
-    unknown.bindingID = service.unknownBindingID(of: family)
-    let asked: [(String, V1.Transaction?)] = [("login", nil), ("payment", .dinner)]
-    for platform in Platform.wireNames {
-      for domainState in [[], Array("a guess".utf8)] {
-        var answers: [[V1.BeginEvaluationResponse]] = [[], []]
-        var outcomes: [[V1.Outcome]] = [[], []]
-        for (index, var phone) in [known, unknown].enumerated() {
-          phone.posture.platform = platform
-          phone.posture.domainState = domainState
-          for (policy, transaction) in asked {
-            var opened = try await service.begin(phone, policy: policy, transaction: transaction)
-            if opened.denial == nil {
-              let answer = try await service.submit(phone, opened, phone.wrongProof(for: opened))
-              outcomes[index].append(answer.outcome)
-            }
-            (opened.evaluation, opened.signingInput) = ([], [])
-            answers[index].append(opened)
-          }
-        }
-        #expect(answers[0] == answers[1], "\(platform)")
-        #expect(outcomes[0] == outcomes[1], "\(platform)")
-      }
-    }
-  }
-
   private func change(
     _ phone: TestPhone, in service: TestService, _ body: (inout BindingRecord) -> Void
   ) throws {

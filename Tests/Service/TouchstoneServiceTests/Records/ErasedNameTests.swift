@@ -73,9 +73,9 @@ struct ErasedNameTests {
 
   enum Moment: CaseIterable { case beforeItIsCounted, beforeItsVerdict }
 
-  /// The profile is known and has no passcode: a stand-in counts.
+  /// The profile is known and has no passcode: its name counts.
   @Test(arguments: Moment.allCases)
-  func ofAnOldSecretThatAStandInRefuses(_ moment: Moment) async throws {
+  func ofAnOldSecretThatANameRefuses(_ moment: Moment) async throws {
     let secrets = TestSecrets()
     let service = try await TestService.start(secrets: secrets)
     _ = try await service.set(.gesture(0, 1, 2, 5))
@@ -89,7 +89,7 @@ struct ErasedNameTests {
     expectRefusal("secret.refused", in: service)
   }
 
-  @Test func ofAnOldSecretWhileAStandInIsLocked() async throws {
+  @Test func ofAnOldSecretWhileANameIsLocked() async throws {
     _ = try await service.set(.gesture(0, 1, 2, 5))
     for _ in 0..<5 { _ = try await service.remove(.passcode, by: .oldSecret(.passcode("0000"))) }
     #expect(service.events.last?.profileID == "alice")

@@ -307,7 +307,8 @@ struct SecretAttemptTests {
     let opened = try await service.begin(phone)
     try await service.revoke(phone)
     let answer = try await service.submit(phone, opened, .typed(Self.passcode))
-    #expect(answer.outcome == .tryAgain)
+    #expect(answer.outcome == .failed)
+    #expect(answer.denial?.reason == "BINDING_REVOKED")
     #expect(answer.token.isEmpty && answer.profileID.isEmpty)
     // The person is not the phone.
     #expect(try await service.attempt(.typed(Self.passcode)).outcome == .succeeded)

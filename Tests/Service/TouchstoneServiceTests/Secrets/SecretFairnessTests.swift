@@ -82,10 +82,11 @@ struct SecretFairnessTests {
     bench.store.records.profile(application, name).standing.passcode.failures
   }
 
-  /// The number of failures of the stand-ins for the invented names.
+  /// The number of failures that count at the invented names.
   private func ghostFailures(in application: String) -> UInt32 {
     (0..<400).reduce(0) { sum, number in
-      sum + failures(of: ProfileRecord.standInID(forProfile: "ghost-\(number)"), in: application)
+      let ghost = ProfileRecord(applicationID: application, profileID: "ghost-\(number)")
+      return sum + (bench.service.unknownNames.name(of: ghost).standing(of: .passcode)?.failures ?? 0)
     }
   }
 

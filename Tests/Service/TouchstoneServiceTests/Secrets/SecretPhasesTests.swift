@@ -301,10 +301,9 @@ struct SecretPhasesTests {
     let (service, secrets) = try await start()
     let (phone, opened) = try await service.beginOnNewPhone()
     let answer = try await attempt(service, secrets, opened, posture: phone.posture) { try await service.revoke(phone) }
-    #expect(answer.outcome == .tryAgain)
+    #expect(answer.outcome == .failed)
+    #expect(answer.denial?.reason == "BINDING_REVOKED")
     #expect(answer.token.isEmpty)
-    // As a wrong one on an active binding: it counts once, on the stand-in (R37).
-    #expect(answer.attemptsLeft == 4)
     #expect(service.secretStanding().failures == 0)
   }
 
@@ -322,7 +321,7 @@ struct SecretPhasesTests {
     await secrets.untilHeld(5)
     try await service.revoke(phone)
     secrets.goOn()
-    #expect(try await answers.allSatisfy { [.tryAgain, .lockedOut].contains($0.outcome) })
+    #expect(try await answers.allSatisfy { $0.denial?.reason == "BINDING_REVOKED" })
     #expect(service.secretStanding().failures == failures)
     // Nobody waits for their verdicts.
     #expect(service.secretStanding().inFlight == 0)

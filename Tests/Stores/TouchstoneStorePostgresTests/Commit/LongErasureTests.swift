@@ -49,8 +49,7 @@ struct LongErasureTests {
           binding = Task {
             try await stores[1].commit(
               .useTicket(ticket), .putProfile(profile), .putBinding(.sample("b-1")), .putBinding(.sample("b-2")),
-              .putDevice(.sample(DeviceRecord.standInID(forRevokedBinding: "b-1"), failures: 3)),
-              .putProfile(.sample(ProfileRecord.standInID(forRevokedBinding: "b-1"))), events: [.sample("bound")])
+              events: [.sample("bound")])
           }
           try await Self.until("1", waitForTransactionsAt: uri)
           erasure = Task { try await stores[0].commit(.eraseProfile(.alice)) }
@@ -61,48 +60,7 @@ struct LongErasureTests {
         #expect(try await stores[1].bindings(includingRevoked: true) == [])
         #expect(try await stores[1].profile().version == 0)
         #expect(try await stores[1].events(matching: Self.ofAlice) == [])
-        #expect(try await stores[1].device(id: DeviceRecord.standInID(forRevokedBinding: "b-1")).version == 0)
-        #expect(try await stores[1].profile(ProfileRecord.standInID(forRevokedBinding: "b-1")).version == 0)
         try await Self.expectWholeLog(uri, erased: 1)
-      }
-    }
-  }
-
-  /// The erasure has found no record of the profile, and waits for the mark of its stand-in. A record that came now would stay,
-  /// and the erasure would take its event (R41).
-  @Test func noRecordOfTheProfileComesBetweenTheErasuresRecordsAndItsLastEvents() async throws {
-    try await withDatabase { uri in
-      _ = try await PostgresMigration.run(uri: uri, options: .small)
-      try await withStores(2, at: uri) { stores in
-        let standIn = ProfileRecord.standInID(forProfile: "alice")
-        try await stores[0].commit(.putProfile(.sample(standIn)))
-        let mark = Hexadecimal.text(Array(ProfileRecord.erasureMarkID(forProfile: standIn).utf8))
-        let holdMark = """
-          INSERT INTO profiles (application_id, profile_id, is_biometry_enabled, is_gesture_enabled, is_passcode_enabled,
-            incarnation, version)
-          VALUES ('\(Sample.application)', '\\x\(mark)', false, false, false, 0, 1)
-          """
-        var erasure: Task<Void, any Error>?
-        var first: Task<StoreError.Code?, Never>?
-        try await withTransaction(holdMark, at: uri) {
-          erasure = Task { try await stores[0].commit(.eraseProfile(.alice)) }
-          try await Self.until("1", waitForTransactionsAt: uri)
-          first = Task {
-            await StoreConformance.errorCode {
-              try await stores[1].commit(.putProfile(.sample()), events: [.sample("first")])
-            }
-          }
-          // It waits, or is done.
-          try await untilServer(
-            at: uri, answers: "2", to: "SELECT (\(Self.waitingWriters)) + (SELECT count(*) FROM unsealed_events)")
-        }
-        try await erasure?.value
-        #expect(await first?.value == .conflict)
-        #expect(try await stores[1].profile().version == 0)
-        #expect(try await stores[1].events().map { $0.event?.kind } == [ProfileErasure.eventKind])
-        try await stores[1].commit(.putProfile(.sample()), events: [.sample("second")])
-        #expect(try await stores[1].profile().version == 2)
-        try await Self.expectWholeLog(uri, erased: 0)
       }
     }
   }
@@ -113,11 +71,9 @@ struct LongErasureTests {
       _ = try await PostgresMigration.run(uri: uri, options: .small)
       try await withStores(1, at: uri) { stores in
         let store = stores[0]
-        let standIn = ProfileRecord.standInID(forRevokedBinding: "b-77")
         try await store.commit(
           .putProfile(.sample()), .putBinding(.sample("b-", isRevoked: true)), .putBinding(.sample("active")),
-          .putBinding(.sample("of bob", profile: "bob", isRevoked: true)), .putProfile(.sample(standIn)),
-          .putDevice(.sample(DeviceRecord.standInID(forRevokedBinding: "b-77"), failures: 3)))
+          .putBinding(.sample("of bob", profile: "bob", isRevoked: true)))
         let columns = """
           application_id, profile_id, device_id, device_name, biometry_type, hardware_keys, is_revoked, device_lock_count,
           created_at, version
@@ -133,15 +89,10 @@ struct LongErasureTests {
         try await withTransaction("SELECT * FROM event_chain FOR UPDATE", at: uri) {
           erasure = Task { try await store.commit(.eraseProfile(.alice)) }
           try await untilServer(at: uri, answers: "2", to: "SELECT count(*) FROM bindings")
-          #expect(try await store.device(id: DeviceRecord.standInID(forRevokedBinding: "b-77")).version == 0)
-          #expect(try await store.profile(standIn).version == 0)
         }
         try await erasure?.value
         try await untilServer(at: uri, answers: "1", to: "SELECT count(*) FROM bindings")
         #expect(try await store.bindings(profileID: "bob", includingRevoked: true).count == 1)
-        // Above the erased one's.
-        try await store.commit(.putProfile(.sample(standIn)))
-        #expect(try await store.profile(standIn).version == 2)
       }
     }
   }

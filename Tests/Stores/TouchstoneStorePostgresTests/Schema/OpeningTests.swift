@@ -32,8 +32,11 @@ struct OpeningTests {
       testDescription: "a marker with another name in it", code: .corrupt, advice: "a database of its own",
       sql: "UPDATE touchstone_schema SET application = 'cornerstone'"),
     Damage(
-      testDescription: "another version's schema", code: .otherSchema, advice: "the version of Touchstone that made it",
+      testDescription: "a later version's schema", code: .otherSchema, advice: "the version of Touchstone that made it",
       sql: "UPDATE touchstone_schema SET version = version + 1"),
+    Damage(
+      testDescription: "an earlier version's schema", code: .otherSchema,
+      advice: "the version of Touchstone that made it", sql: "UPDATE touchstone_schema SET version = version - 1"),
     Damage(
       testDescription: "a move that did not end", code: .otherSchema, advice: "run `touchstone migrate --from",
       sql: "UPDATE touchstone_schema SET is_being_filled = TRUE"),

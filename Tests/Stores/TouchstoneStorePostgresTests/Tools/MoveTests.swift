@@ -48,9 +48,8 @@ struct MoveTests {
 
     let connection = try SQLiteConnection(path: ":memory:", access: .create)
     try TouchstoneStoreSQLite.Schema.create(on: connection)
-    // When bindings were used and how their devices were seen is read with them, and erasure marks with profiles; PostgreSQL
-    // counts no stand-ins.
-    let ofSQLite = moved.union(marks).union(["binding_uses", "binding_postures", "stand_in_counts", "erasure_marks"])
+    // When bindings were used and how their devices were seen is read with them, and erasure marks with profiles.
+    let ofSQLite = moved.union(marks).union(["binding_uses", "binding_postures", "erasure_marks"])
     #expect(Set(try TouchstoneStoreSQLite.Schema.tableNames(on: connection)) == ofSQLite)
 
     let statements = TouchstoneStorePostgres.Schema.creation
@@ -211,7 +210,7 @@ struct MoveTests {
     var devices: [DeviceRecord] = []
     for row in rows {
       if case .binding(let binding) = row { bindings.append(binding) }
-      if case .device(let device, _) = row { devices.append(device) }
+      if case .device(let device) = row { devices.append(device) }
     }
     #expect(bindings.contains { $0.lastSeen?.isProven == true } && bindings.contains { $0.lastSeen == nil })
     #expect(bindings.contains { $0.deviceLockCount > 0 } && bindings.contains { $0.platformFamily == .android })
@@ -227,9 +226,9 @@ struct MoveTests {
       #expect(try await store.attemptRecords(for: subject, evaluation: nil).binding == binding)
     case .receipt(let bindingID, let receipt):
       #expect(try await store.receipt(ofBinding: bindingID) == receipt)
-    case .device(let device, _):
+    case .device(let device):
       #expect(try await store.device(id: device.deviceID, vendor: device.vendor) == device)
-    case .profile(let profile, _):
+    case .profile(let profile):
       let subject = AttemptSubject.profile(applicationID: profile.applicationID, profileID: profile.profileID)
       #expect(try await store.attemptRecords(for: subject, evaluation: nil).profile == profile)
     case .evaluation(let evaluation):
@@ -305,13 +304,9 @@ struct MoveTests {
     }
     try await store.commit(
       .touchBinding(id: "b-live", version: 1, lastUsedAt: Sample.now), after: .putBinding(.sample("b-live")))
-    let standIn = DeviceRecord.standInID(forUnknownBinding: "nobody’s", applicationID: Sample.application)
     try await store.commit(
-      .putDevice(.sample(standIn, failures: 3)),
       .putDevice(DeviceRecord(deviceID: "Аня’s 📱", vendor: .named("acme"), biometry: .init(consecutiveFailures: 2))),
-      .putDevice(DeviceRecord(deviceID: "Аня’s 📱", vendor: .application("acme"))),
-      .putProfile(.sample(ProfileRecord.standInID(forProfile: "nobody"))),
-      .putProfile(.sample(ProfileRecord.standInID(forRevokedBinding: "b-1"), passcode: .sample())))
+      .putDevice(DeviceRecord(deviceID: "Аня’s 📱", vendor: .application("acme"))))
     _ = try await store.sweep(before: Sample.now + .seconds(100))
     // The mark is above every version that it had.
     try await store.commit(.putProfile(.sample("erased for sure")), events: [.sample(profile: "erased for sure")])

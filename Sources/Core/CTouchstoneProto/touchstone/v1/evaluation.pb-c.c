@@ -1589,7 +1589,7 @@ const ProtobufCMessageDescriptor touchstone__v1__submit_attempt_request__descrip
   (ProtobufCMessageInit) touchstone__v1__submit_attempt_request__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor touchstone__v1__submit_attempt_response__field_descriptors[12] =
+static const ProtobufCFieldDescriptor touchstone__v1__submit_attempt_response__field_descriptors[13] =
 {
   {
     "outcome",
@@ -1735,9 +1735,22 @@ static const ProtobufCFieldDescriptor touchstone__v1__submit_attempt_response__f
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "denial",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Touchstone__V1__SubmitAttemptResponse, denial),
+    &touchstone__v1__denial__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned touchstone__v1__submit_attempt_response__field_indices_by_name[] = {
   7,   /* field[7] = attempts_left */
+  12,   /* field[12] = denial */
   9,   /* field[9] = domain_state */
   1,   /* field[1] = la_error */
   11,   /* field[11] = message */
@@ -1753,7 +1766,7 @@ static const unsigned touchstone__v1__submit_attempt_response__field_indices_by_
 static const ProtobufCIntRange touchstone__v1__submit_attempt_response__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 12 }
+  { 0, 13 }
 };
 const ProtobufCMessageDescriptor touchstone__v1__submit_attempt_response__descriptor =
 {
@@ -1763,7 +1776,7 @@ const ProtobufCMessageDescriptor touchstone__v1__submit_attempt_response__descri
   "Touchstone__V1__SubmitAttemptResponse",
   "touchstone.v1",
   sizeof(Touchstone__V1__SubmitAttemptResponse),
-  12,
+  13,
   touchstone__v1__submit_attempt_response__field_descriptors,
   touchstone__v1__submit_attempt_response__field_indices_by_name,
   1,  touchstone__v1__submit_attempt_response__number_ranges,

@@ -237,6 +237,7 @@ extension V1.SubmitAttemptResponse: MappedMessage {
     mapper.field(&value.domainState, &c.domain_state)
     mapper.field(&value.presentation, &c.presentation)
     mapper.field(&value.message, &c.message)
+    mapper.field(&value.denial, &c.denial)
   }
 }
 

@@ -17,7 +17,8 @@ extension V1 {
     /// -1: the attempt was wrong for the third time (default) in this evaluation, which is finished.
     /// Any other code: the device cannot prompt now, by its posture (-5, -6, -7) or its report (-5 to -7, -11 to -14, -1004; 0 for
     /// an unknown code). The evaluation stays open, and nothing is counted. The same holds for -1 if the attempt is primary and
-    /// the binding is revoked or unknown.
+    /// the profile is unknown.
+    /// With denial: the evaluation's binding is revoked or gone, and the evaluation ended with it. Nothing is counted.
     public static let failed = Self(rawValue: 3)
     /// -2, -4, -9, as reported: the person, the system or the app canceled. Not counted.
     public static let canceled = Self(rawValue: 4)
@@ -331,12 +332,14 @@ extension V1 {
     public var presentation: Presentation?
     /// Set for every outcome except success.
     public var message: LocalizedText?
+    /// Set if the evaluation's binding was revoked (BINDING_REVOKED) or erased (BINDING_UNKNOWN) after the evaluation began.
+    public var denial: Denial?
 
     public init(
       outcome: Outcome = .unspecified, laError: LAError = .unspecified, result: Result = .unspecified,
       profileID: String = "", token: String = "", tokenExpiresAt: Timestamp? = nil, nextFactors: [Factor] = [],
       attemptsLeft: UInt32 = 0, retryAfter: Duration? = nil, domainState: DomainStateVerdict = .unspecified,
-      presentation: Presentation? = nil, message: LocalizedText? = nil
+      presentation: Presentation? = nil, message: LocalizedText? = nil, denial: Denial? = nil
     ) {
       self.outcome = outcome
       self.laError = laError
@@ -350,6 +353,7 @@ extension V1 {
       self.domainState = domainState
       self.presentation = presentation
       self.message = message
+      self.denial = denial
     }
   }
 

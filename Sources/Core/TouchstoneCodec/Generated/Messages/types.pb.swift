@@ -203,6 +203,8 @@ extension V1 {
   ///                                     device helps
   ///   PLATFORM_DIFFERS        -6        the posture's platform family (ios and ipados; macos; visionos; android; web) differs from the
   ///                                     binding's; bind the device anew
+  ///   BINDING_UNKNOWN         -6        the application has no such binding; forget its id, and bind the device
+  ///   BINDING_REVOKED         -6        the binding was revoked; forget its id, and bind the device anew
   ///   PASSCODE_LOCKED         -1        `retryAfter` is set
   ///   GESTURE_LOCKED          -1        `retryAfter` is set
   ///   PASSCODE_DISABLED       -1        until it is set anew with primary authentication
@@ -298,7 +300,7 @@ extension V1 {
     /// "reason": a word of the service's own: in binding.revoked REPLACED, in device.unlocked BOUND_ANEW, in device.shared
     /// MANY_PROFILES. An attempt's reason may say
     /// more than its answer did: a denial's reason, SIGNATURE_INVALID, PROFILE_TOUCH_ID_INVALID, WRONG_SECRET, BINDING_NOT_ACTIVE
-    /// (revoked or unknown), PASSKEY_UNKNOWN, PASSKEY_OF_ANOTHER, USER_HANDLE_DIFFERS and others of a passkey (docs/ATTESTATION.md),
+    /// (the profile or bearer is unknown), PASSKEY_UNKNOWN, PASSKEY_OF_ANOTHER, USER_HANDLE_DIFFERS and others of a passkey (docs/ATTESTATION.md),
     /// DOMAIN_STATE_ and the verdict, ATTEMPTS_SPENT, REPORTED (by the device), EVALUATION_UNKNOWN, EVALUATION_EXPIRED,
     /// EVALUATION_FINISHED, POLICY_CHANGED; of an app's assertion APP_ATTEST_KEY_UNKNOWN and reasons of docs/ATTESTATION.md.
     /// "transaction": for a payment's approval, its refusals and its token's uses, the SHA-256 of the transaction in base64url, as in

@@ -194,10 +194,6 @@ extension LimitSettings.Key: ConfigurationKey {
       KeyRow(.duration(LimitSettings.ages), "15m", "A connection without calls is closed after this time.")
     case .pingInterval:
       KeyRow(.duration(LimitSettings.ages), "5m", "Clients that send PINGs more often are disconnected.")
-    case .standIns:
-      KeyRow(
-        .integer(LimitSettings.standInCounts), "1000000",
-        "Unknown bindings whose failed attempts are kept, and as many unknown profiles.")
     }
   }
 }

@@ -55,7 +55,8 @@ typedef enum _Touchstone__V1__Outcome {
    * -1: the attempt was wrong for the third time (default) in this evaluation, which is finished.
    * Any other code: the device cannot prompt now, by its posture (-5, -6, -7) or its report (-5 to -7, -11 to -14, -1004; 0 for
    * an unknown code). The evaluation stays open, and nothing is counted. The same holds for -1 if the attempt is primary and
-   * the binding is revoked or unknown.
+   * the profile is unknown.
+   * With denial: the evaluation's binding is revoked or gone, and the evaluation ended with it. Nothing is counted.
    */
   TOUCHSTONE__V1__OUTCOME__OUTCOME_FAILED = 3,
   /*
@@ -464,10 +465,14 @@ struct  Touchstone__V1__SubmitAttemptResponse
    * Set for every outcome except success.
    */
   Touchstone__V1__LocalizedText *message;
+  /*
+   * Set if the evaluation's binding was revoked (BINDING_REVOKED) or erased (BINDING_UNKNOWN) after the evaluation began.
+   */
+  Touchstone__V1__Denial *denial;
 };
 #define TOUCHSTONE__V1__SUBMIT_ATTEMPT_RESPONSE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&touchstone__v1__submit_attempt_response__descriptor) \
-    , TOUCHSTONE__V1__OUTCOME__OUTCOME_UNSPECIFIED, TOUCHSTONE__V1__LAERROR__LA_ERROR_UNSPECIFIED, TOUCHSTONE__V1__RESULT__RESULT_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0,NULL, 0, NULL, TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNSPECIFIED, NULL, NULL }
+    , TOUCHSTONE__V1__OUTCOME__OUTCOME_UNSPECIFIED, TOUCHSTONE__V1__LAERROR__LA_ERROR_UNSPECIFIED, TOUCHSTONE__V1__RESULT__RESULT_UNSPECIFIED, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, 0,NULL, 0, NULL, TOUCHSTONE__V1__DOMAIN_STATE_VERDICT__DOMAIN_STATE_VERDICT_UNSPECIFIED, NULL, NULL, NULL }
 
 
 struct  Touchstone__V1__InvalidateEvaluationRequest

@@ -1,11 +1,11 @@
-// The key that stands in where a binding has none (R37).
+// The key that is verified where no passkey has the credential id (R46).
 
 internal import TouchstoneCrypto
 
 extension P256PublicKey {
   /// P-256's generator (SEC 2, section 2.4.2), as a key is stored: a valid point, so that importing it and a check
   /// against it take as long as any other. The check's result is never used.
-  static let standInBytes: [UInt8] = {
+  static let dummyBytes: [UInt8] = {
     let x: [UInt8] = [
       0x6B, 0x17, 0xD1, 0xF2, 0xE1, 0x2C, 0x42, 0x47, 0xF8, 0xBC, 0xE6, 0xE5, 0x63, 0xA4, 0x40, 0xF2,
       0x77, 0x03, 0x7D, 0x81, 0x2D, 0xEB, 0x33, 0xA0, 0xF4, 0xA1, 0x39, 0x45, 0xD8, 0x98, 0xC2, 0x96,
