@@ -83,15 +83,19 @@ import TouchstonePolicy
       ])
   }
 
-  @Test("an attempt's trace begins with the evaluation and the proof")
-  func attempt() {
+  @Test(
+    "an attempt's trace begins with the evaluation, the binding and the proof",
+    arguments: [
+      ("set", ["R35 yes", "R11 yes", "R37 yes"]), ("set revoked", ["R35 yes", "R37 no"]),
+      ("bearer", ["R35 yes", "R11 yes", "R37 no"]),
+    ])
+  func attempt(_ binding: String, _ expected: [String]) {
     let facts = AdmissionFacts(
-      posture: DevicePosture(words: "9.3"), binding: BindingStanding(words: "set inactive"),
+      posture: DevicePosture(words: "9.3"), binding: BindingStanding(words: binding),
       device: BiometryStanding(), profile: .none, evaluation: EvaluationStanding(), now: .noon)
     let (_, trace) = EvaluationPolicy(words: "bio").explainAttempt(
       AttemptFacts(facts, attempt: .key(factor: .biometry, isValid: true)))
-    #expect(trace.prefix(3).map(\.rule) == ["R35", "R11", "R37"])
-    #expect(trace.prefix(3).map(\.passed) == [true, true, false])
+    #expect(trace.prefix(expected.count).map { "\($0.rule) \($0.passed ? "yes" : "no")" } == expected)
   }
 }
 

@@ -32,6 +32,10 @@ struct UndisturbedOffer {
   }
 
   func check(_ factors: [V1.Factor], _ verdict: V1.DomainStateVerdict) {
+    guard !binding.isRevoked else {
+      return world.require(
+        factors.isEmpty && verdict == .unspecified, "R37", "a revoked binding is offered \(factors), \(verdict)")
+    }
     world.require(
       verdict.rawValue == Int32(self.verdict.rawValue), "R22", "verdict \(verdict.rawValue) instead of \(self.verdict)")
     let profile = before.profile(binding.applicationID, binding.profileID)

@@ -45,7 +45,7 @@ extension Mutation {
     case .storeForgetsCounters: 25
     case .bareKeysAreTaken: 42
     case .anyMakerIsTrusted: 116
-    case .anyAppAttestAuthorityIsTrusted: 132
+    case .anyAppAttestAuthorityIsTrusted: 159
     default: 1
     }
   }

@@ -141,8 +141,9 @@ struct UnknownNameTests {
       #expect(answer.nextFactors.isEmpty)
     }
     #expect(secrets.startedCount == count)
-    #expect(service.store.records.profile(TestService.applicationID, "alice")
-      == before.profile(TestService.applicationID, "alice"))
+    #expect(
+      service.store.records.profile(TestService.applicationID, "alice")
+        == before.profile(TestService.applicationID, "alice"))
     #expect(service.store.records.device(phone.deviceID) == before.device(phone.deviceID))
     #expect(service.store.records.evaluations.count == before.evaluations.count)
     #expect(try await service.attempt(.typed("2468")).outcome == .succeeded)
