@@ -125,7 +125,7 @@ class History:
         assert caller.consume(self.consumed).reason == "ALREADY_CONSUMED"
         assert caller.consume(self.left).consumed
         assert caller.consume(self.left, COFFEE).reason == "ALREADY_CONSUMED"
-        assert caller.login(self.lost).outcome != SUCCEEDED
+        assert caller.begin(self.lost).denial.reason == "BINDING_REVOKED"
         assert not caller.can_evaluate(self.locked).can_evaluate
         opened = caller.begin(self.by_touch_id)
         assert caller.submit(self.by_touch_id, opened, profile_touch_id=self.touch_id).outcome == SUCCEEDED
@@ -193,7 +193,7 @@ def test_a_move_that_was_cut_short_begins_anew(stopped, uri, serve):
     directory, history, answers = stopped
     assert run("migrate", "--store", uri).returncode == 0
     databases().execute("UPDATE touchstone_schema SET is_being_filled = TRUE", uri)
-    databases().execute("INSERT INTO devices VALUES ('phone', 5, true, 0, NULL, 1)", uri)
+    databases().execute("INSERT INTO devices VALUES ('phone', 5, true, 0, 1)", uri)
     assert_refused(
         run_to_end(directory, arguments=["--store", uri]), OTHER_SCHEMA, says="migrate --from DIRECTORY --to URI` again"
     )
