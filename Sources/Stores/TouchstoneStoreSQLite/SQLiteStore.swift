@@ -243,11 +243,11 @@ public final class SQLiteStore: Store {
 
   private func records(of subject: AttemptSubject, _ vendor: Vendor) throws(StoreError) -> AttemptRecords {
     let binding = try binding(of: subject)
-    let device = subject.newDevice(of: binding?.value, vendor: vendor)
-    let profile = subject.newProfile(of: binding?.value)
+    let name = subject.profileName(ofBinding: binding?.value.profileID)
     return AttemptRecords(
-      binding: binding, device: try knownDevice(device.deviceID, of: vendor),
-      profile: try knownProfile(profile.applicationID, profile.profileID), evaluation: nil)
+      binding: binding,
+      device: try knownDevice(binding?.value.deviceID ?? DeviceRecord.placeholder.deviceID, of: vendor),
+      profile: try knownProfile(name.applicationID, name.profileID), evaluation: nil)
   }
 
   private func binding(of subject: AttemptSubject) throws(StoreError) -> SharedRecord<BindingRecord>? {

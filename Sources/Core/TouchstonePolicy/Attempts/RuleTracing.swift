@@ -39,9 +39,10 @@ extension RuleTracer {
 
 /// Keeps nothing; the optimiser removes it.
 struct NoTrace: RuleTracer {
-  /// An empty value has no address of its own. In a debug build ThreadSanitizer would take whatever is there for it, and
-  /// report a race on that.
-  private let addressed: UInt8 = 0
+  #if DEBUG
+    /// An empty value has no address of its own. ThreadSanitizer would take whatever is there for it, and report a race.
+    private let addressed: UInt8 = 0
+  #endif
 
   @inline(__always) func turn(to factor: Factor) {}
   @inline(__always) func record(_ rule: StaticString, _ passed: Bool, _ detail: @autoclosure () -> String) {}

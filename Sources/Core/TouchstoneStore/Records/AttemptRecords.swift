@@ -96,11 +96,15 @@ extension AttemptSubject {
 
   /// As long as nothing is known of the binding's or the named profile.
   package func newProfile(of binding: BindingRecord?) -> ProfileRecord {
+    let name = profileName(ofBinding: binding?.profileID)
+    return ProfileRecord(applicationID: name.applicationID, profileID: name.profileID)
+  }
+
+  /// - Parameter profileID: the binding's; `nil`: there is no such binding.
+  package func profileName(ofBinding profileID: String?) -> (applicationID: String, profileID: String) {
     switch self {
-    case .binding(let applicationID, _), .profileTouchID(let applicationID, _):
-      ProfileRecord(applicationID: applicationID, profileID: binding?.profileID ?? "")
-    case .profile(let applicationID, let profileID):
-      ProfileRecord(applicationID: applicationID, profileID: profileID)
+    case .binding(let applicationID, _), .profileTouchID(let applicationID, _): (applicationID, profileID ?? "")
+    case .profile(let applicationID, let profileID): (applicationID, profileID)
     }
   }
 }

@@ -135,7 +135,7 @@ extension TouchstoneService {
     validator.application(applicationID)
     validator.identifier(bindingID, "binding_id")
     try validator.finish()
-    subject(.binding(bindingID), of: applicationID, evaluation: nil, for: exchange) {
+    subject(SubjectQuery(named: .binding(bindingID), applicationID: applicationID), for: exchange) {
       [self] subject throws(RequestError) in
       if let binding = subject.binding { return try body(binding, subject.device) }
       let event = EventDraft.binding(

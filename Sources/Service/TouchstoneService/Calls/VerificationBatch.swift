@@ -26,7 +26,7 @@ final class VerificationBatch {
   }
 
   /// For a check of another kind. `completion` runs on the event loop.
-  func run(_ check: @escaping @Sendable () -> Bool, on loop: some CallLoop, completion: @escaping Completion) {
+  func run(_ check: @escaping @Sendable () -> Bool, on loop: any CallLoop, completion: @escaping Completion) {
     workers.run(check, on: loop, completion: completion)
   }
 

@@ -11,9 +11,7 @@ extension TouchstoneService {
     typealias Service = V1.EvaluationService
     register(Service.canEvaluatePolicy, in: &methods, handler: canEvaluatePolicy)
     register(Service.beginEvaluation, in: &methods, handler: beginEvaluation)
-    register(Service.submitAttempt, in: &methods) { [self] request, exchange throws(RequestError) in
-      try AttemptFlow.start(request, exchange, service: self)
-    }
+    register(Service.submitAttempt, in: &methods, handler: submitAttempt)
     register(Service.invalidateEvaluation, in: &methods, handler: invalidateEvaluation)
   }
 
@@ -56,7 +54,7 @@ extension TouchstoneService {
         posture: posture, binding: nil, device: BiometryStanding(), profile: .none, now: clock())
       return exchange.answer(V1.CanEvaluatePolicyResponse(preflight, on: posture, in: exchange.language))
     }
-    subject(named, of: request.applicationID, evaluation: nil, for: exchange) { [self] subject in
+    subject(SubjectQuery(named: named, applicationID: request.applicationID), for: exchange) { [self] subject in
       answer(exchange, of: subject, under: entry, posture)
     }
   }
@@ -89,7 +87,7 @@ extension TouchstoneService {
     guard terms.subject != .bearer else {
       return open(terms, for: .unnamed(in: terms.applicationID), exchange, in: round)
     }
-    subject(terms.subject, of: terms.applicationID, evaluation: nil, for: exchange) { [self] subject in
+    subject(SubjectQuery(named: terms.subject, applicationID: terms.applicationID), for: exchange) { [self] subject in
       open(terms, for: subject, exchange, in: round)
     }
   }
@@ -205,7 +203,7 @@ extension TouchstoneService {
   ) throws(RequestError) {
     var validator = RequestValidator()
     validator.application(request.applicationID)
-    validator.opaque(request.evaluation, "evaluation", count: AttemptFlow.sealedBytes)
+    validator.opaque(request.evaluation, "evaluation", count: Self.sealedEvaluationBytes)
     try validator.finish()
     let part = exchange.begin(.open)
     let opened = keys.sealer.openEvaluation(
@@ -227,7 +225,9 @@ extension TouchstoneService {
     _ evaluation: SealedEvaluation, applicationID: String, _ exchange: Exchange<V1.InvalidateEvaluationResponse>,
     in round: DecisionRound
   ) {
-    subject(evaluation.subject, of: applicationID, evaluation: evaluation.key, for: exchange) { [self] subject in
+    let query = SubjectQuery(
+      named: evaluation.subject, applicationID: applicationID, evaluation: evaluation.key)
+    subject(query, for: exchange) { [self] subject in
       var finished = subject.evaluation ?? EvaluationRecord(key: evaluation.key)
       guard !finished.standing.isFinished else {
         return confirm(for: exchange) { exchange.answer(V1.InvalidateEvaluationResponse()) }

@@ -5,6 +5,20 @@ internal import TouchstoneCrypto
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
+/// What a token needs beside its attempt. The id is drawn when the attempt comes in, because a flow has no chance inside.
+struct TokenIssuing: Sendable {
+  let id: UniqueID
+  let issuer: String
+  let pepper: Pepper
+  let lineage: Lineage
+}
+
+extension TouchstoneService {
+  var tokenIssuing: TokenIssuing {
+    TokenIssuing(id: randomness.uniqueID(), issuer: configuration.issuer, pepper: pepper, lineage: store.lineage)
+  }
+}
+
 struct Grant: Sendable {
   var profileID: String
   /// `nil`: the policy issues no token.
@@ -16,24 +30,26 @@ struct Grant: Sendable {
   var singleUseTokenID: String? { tokenRecord.flatMap { _ in claims?.tokenID } }
 
   /// - Precondition: the store has the subject. The rules let no unknown subject succeed.
-  init(to subject: Subject, by flow: AttemptFlow, at now: UnixTime) {
+  init(to subject: Subject, by terms: AttemptTerms, at now: UnixTime) {
     guard let profileID = subject.profileID else { preconditionFailure("a success needs a known profile") }
     self.profileID = profileID
-    guard let lifetime = flow.policy.tokenLifetime else { return }
-    let key = flow.service.newKey(expiresAt: UnixTime(seconds: (now + lifetime).seconds))
-    let transaction = flow.evaluation.transaction
+    guard let lifetime = terms.policy.tokenLifetime else { return }
+    let issuing = terms.issuing
+    let key = ExpiringKey(
+      expiresAt: UnixTime(seconds: (now + lifetime).seconds), random: issuing.id, in: issuing.lineage)
+    let transaction = terms.evaluation.transaction
     let binding = subject.sharedBinding
     let tokenID = Base64URL.encode(key.id.bytes)
     let claims = TokenClaims(
-      issuer: flow.service.configuration.issuer, applicationID: flow.applicationID, use: TokenUse(flow.policy),
+      issuer: issuing.issuer, applicationID: terms.applicationID, use: TokenUse(terms.policy),
       subject: profileID, issuedAt: now.seconds, expiresAt: key.expiresAt.seconds,
       tokenID: tokenID,
-      methods: flow.proof.authenticationMethods(on: binding?.value.biometryType), policy: flow.policy.name,
+      methods: terms.proof.authenticationMethods(on: binding?.value.biometryType), policy: terms.policy.name,
       bindingID: binding?.value.bindingID,
       profileState: binding == nil
-        ? ProfileState(of: subject.profile, forToken: tokenID, pepper: flow.service.pepper).bytes : nil,
+        ? ProfileState(of: subject.profile, forToken: tokenID, pepper: issuing.pepper).bytes : nil,
       transactionDigest: transaction?.digest,
-      attestation: flow.proof.attestation(of: binding?.value.credential))
+      attestation: terms.proof.attestation(of: binding?.value.credential))
     self.claims = claims
     if claims.use.isSingle {
       tokenRecord = TokenRecord(
@@ -74,7 +90,7 @@ struct Grant: Sendable {
     _ assertion: OfferedAssertion?, at now: UnixTime
   ) -> Change {
     let learnsFamily = binding.platformFamily == nil && provenFamily != nil
-    let backup = assertion.flatMap { PasskeyAttempt.newBackup($0, binding) }
+    let backup = assertion.flatMap { $0.newBackup(binding) }
     guard decision.baseline != nil || learnsFamily || backup != nil else {
       return .touchBinding(id: binding.bindingID, version: binding.version, lastUsedAt: now)
     }

@@ -1,4 +1,4 @@
-// One attempt by a passkey: find it, verify its assertion (WebAuthn Level 3 §7.2), decide (R46, R47).
+// An attempt by a passkey: find it, verify its assertion (WebAuthn Level 3 §7.2), decide (R46, R47). Pure.
 //
 // The parts that depend on no credential are judged first. If there is no credential, a dummy key is verified in its place:
 // known and unknown credential ids get the same answers after the same work (R37).
@@ -46,65 +46,26 @@ extension RequestValidator {
   }
 }
 
-/// One attempt in progress. Every step runs on the call's event loop.
-struct PasskeyAttempt: Sendable {
-  private let flow: AttemptFlow
+struct PasskeyAttempt: AttemptMachine {
+  typealias Answer = AttemptAnswer
+
+  let terms: AttemptTerms
   private let assertion: OfferedAssertion
+  private let requirements: AttestationRequirements
   /// The result of the checks that need no credential.
   private let claim: Result<PasskeyClaim, ProofError>
+  /// As they were read last.
+  private var subject: SharedRecord<Subject>?
+  private var passkey = Lookup.unknown
+  private var verdict: Verdict?
+  var ending: AttemptEnding?
 
-  /// A signature that was verified in an earlier round. A passkey's key never changes, so the verdict stays true.
+  /// Of a signature. A passkey's key never changes, so it stays true after a conflict.
   private struct Verdict: Sendable {
     /// `nil`: there was no such passkey.
     var bindingID: String?
     var isValid: Bool
   }
-
-  init(_ assertion: OfferedAssertion, in flow: AttemptFlow) {
-    self.flow = flow
-    self.assertion = assertion
-    claim = Result { () throws(ProofError) in
-      let signingInput = flow.evaluation.signingInput(applicationID: flow.applicationID, policy: flow.policy)
-      let requirements = flow.service.keyProofs.requirements(of: flow.applicationID)
-      var expected = try requirements.passkey(challenge: PasskeyOptions.challenge(signingInput))
-      expected.requiresUserVerification = requirements.passkeys?.requiresUserVerification(for: flow.policy) ?? true
-      return try PasskeyClaim(
-        authenticatorData: assertion.authenticatorData, clientData: assertion.clientData, expected)
-    }
-  }
-
-  func start() {
-    flow.exchange.deciding { round in decide(nil, in: round) }
-  }
-
-  private func decide(_ verdict: Verdict?, in round: DecisionRound) {
-    read { subject, lookup throws(RequestError) in
-      guard !subject.isInactiveBinding, subject.evaluation?.standing.isFinished != true else {
-        return conclude(subject, .unknown, verdict, in: round)
-      }
-      switch claim {
-      case .failure(let error): conclude(subject, .proof(reason: error.reason.rawValue), verdict, in: round)
-      case .success(let claim):
-        let bindingID = lookup.found?.binding.bindingID
-        if let verdict, verdict.bindingID == bindingID {
-          return conclude(subject, refusal(of: claim, by: lookup, verdict), verdict, in: round)
-        }
-        try verify(claim, by: lookup.found) { isValid in
-          let verdict = Verdict(bindingID: bindingID, isValid: isValid)
-          conclude(subject, refusal(of: claim, by: lookup, verdict), verdict, in: round)
-        }
-      }
-    }
-  }
-
-  private func conclude(
-    _ subject: Subject, _ refusal: PasskeyRefusal?, _ verdict: Verdict?, in round: DecisionRound
-  ) {
-    flow.conclude(
-      subject, .passkey(refusal: refusal), in: round.retrying { round in decide(verdict, in: round) })
-  }
-
-  // MARK: Read
 
   private struct FoundPasskey: Sendable {
     var binding: BindingRecord
@@ -128,80 +89,108 @@ struct PasskeyAttempt: Sendable {
     }
   }
 
-  private func read(then body: @escaping @Sendable (Subject, Lookup) throws(RequestError) -> Void) {
-    switch flow.evaluation.subject {
-    case .binding:
-      flow.read { subject throws(RequestError) in
-        guard let found = FoundPasskey(subject.binding) else { return try body(subject, .unknown) }
-        try body(subject, found.passkey.digest == assertion.digest ? .found(found) : .ofAnother)
-      }
-    case .profile(let profileID):
-      flow.read { subject in
-        records(evaluation: nil) { records throws(RequestError) in
-          guard let found = FoundPasskey(records.binding) else { return try body(subject, .unknown) }
-          guard Identifier.areEqual(found.binding.profileID, profileID) else { return try body(subject, .ofAnother) }
-          try body(subject.speaking(by: records), .found(found))
-        }
-      }
-    case .bearer:
-      records(evaluation: flow.evaluation.key) { records throws(RequestError) in
-        try body(Subject(ofPasskeyBearer: records), FoundPasskey(records.binding).map { .found($0) } ?? .unknown)
-      }
+  init(_ assertion: OfferedAssertion, of terms: AttemptTerms, _ requirements: AttestationRequirements) {
+    (self.terms, self.assertion, self.requirements) = (terms, assertion, requirements)
+    claim = Result { () throws(ProofError) in
+      var expected = try requirements.passkey(challenge: PasskeyOptions.challenge(terms.signingInput))
+      expected.requiresUserVerification = requirements.passkeys?.requiresUserVerification(for: terms.policy) ?? true
+      return try PasskeyClaim(
+        authenticatorData: assertion.authenticatorData, clientData: assertion.clientData, expected)
     }
   }
 
-  /// Reads the records of the active binding that has the credential.
-  private func records(
-    evaluation: ExpiringKey?, then body: @escaping @Sendable (AttemptRecords) throws(RequestError) -> Void
-  ) {
-    flow.service.store.attemptRecords(
-      for: .profileTouchID(applicationID: flow.applicationID, digest: assertion.digest),
-      vendor: flow.service.vendor(of: flow.applicationID), evaluation: evaluation,
-      completion: flow.exchange.then(body))
+  // MARK: Read
+
+  /// A bearer is named by the passkey alone.
+  mutating func began() -> Step {
+    if case .bearer = terms.evaluation.subject { find(evaluation: terms.evaluation.key) } else { .read(terms.query) }
+  }
+
+  private func find(evaluation: ExpiringKey?) -> Step {
+    .find(PasskeyQuery(digest: assertion.digest, applicationID: terms.applicationID, evaluation: evaluation))
+  }
+
+  mutating func read(_ subject: SharedRecord<Subject>, at moment: Moment) -> Step {
+    self.subject = subject
+    guard case .binding = terms.evaluation.subject else { return find(evaluation: nil) }
+    passkey =
+      FoundPasskey(subject.value.binding).map { $0.passkey.digest == assertion.digest ? .found($0) : .ofAnother }
+      ?? .unknown
+    return judge(subject, at: moment)
+  }
+
+  mutating func found(_ records: AttemptRecords, at moment: Moment) -> Step {
+    let found = FoundPasskey(records.binding)
+    guard case .profile(let profileID) = terms.evaluation.subject, var subject else {
+      passkey = found.map { .found($0) } ?? .unknown
+      return judge(SharedRecord(Subject(ofPasskeyBearer: records)), at: moment)
+    }
+    if let found, Identifier.areEqual(found.binding.profileID, profileID) {
+      passkey = .found(found)
+      subject = SharedRecord(subject.value.speaking(by: records))
+    } else {
+      passkey = found == nil ? .unknown : .ofAnother
+    }
+    return judge(subject, at: moment)
   }
 
   // MARK: Verify
 
-  private static let es256: Int32 = -7
-
-  private func verify(
-    _ claim: PasskeyClaim, by found: FoundPasskey?, then body: @escaping @Sendable (Bool) -> Void
-  ) throws(RequestError) {
-    guard let passkey = found?.passkey, passkey.algorithm != Self.es256 else {
-      let check = SignatureCheck(
-        publicKey: try flow.imported(found?.passkey.publicKey ?? P256PublicKey.dummyBytes, P256PublicKey.init),
-        signature: assertion.signature, message: claim.message)
-      // WebAuthn's ES256 is in DER (§6.5.5), though keys of apps may sign otherwise (R33).
-      return flow.exchange.verify(check) { isValid in body(isValid && found != nil && !check.isRaw) }
+  private mutating func judge(_ subject: SharedRecord<Subject>, at moment: Moment) -> Step {
+    self.subject = subject
+    guard !subject.value.isInactiveBinding, subject.value.evaluation?.standing.isFinished != true else {
+      return conclude(.passkey(refusal: .unknown), on: subject, at: moment)
     }
-    // Verifying an ES384 signature costs six times as much as verifying an ES256 signature.
-    let part = flow.exchange.begin(.verify)
-    flow.exchange.context.verifications.run(
-      { [signature = assertion.signature] in
-        do throws(ProofError) {
-          try claim.verify(signature, by: try COSEKey(passkey.publicKey, as: .wellFormed))
-          return true
-        } catch {
-          return false
-        }
-      }, on: flow.exchange.call.loop
-    ) { isValid in
-      part?.end()
-      body(isValid)
+    switch claim {
+    case .failure(let error):
+      return conclude(.passkey(refusal: .proof(reason: error.reason.rawValue)), on: subject, at: moment)
+    case .success(let claim):
+      if let verdict, verdict.bindingID == passkey.found?.binding.bindingID {
+        return conclude(.passkey(refusal: refusal(of: claim, verdict)), on: subject, at: moment)
+      }
+      return verify(claim)
     }
   }
 
+  mutating func verified(_ isValid: Bool, at moment: Moment) -> Step {
+    guard let subject, case .success(let claim) = claim else {
+      preconditionFailure("only a claim that holds is verified, for a subject that was read")
+    }
+    let verdict = Verdict(bindingID: passkey.found?.binding.bindingID, isValid: isValid && isTakenSignature)
+    self.verdict = verdict
+    return conclude(.passkey(refusal: refusal(of: claim, verdict)), on: subject, at: moment)
+  }
+
+  private static let es256: Int32 = -7
+
+  /// Verifying an ES384 signature costs six times as much as verifying an ES256 signature.
+  private func verify(_ claim: PasskeyClaim) -> Step {
+    if let passkey = passkey.found?.passkey, passkey.algorithm != Self.es256 {
+      return .verifyApart(PasskeyCheck(claim: claim, publicKey: passkey.publicKey, signature: assertion.signature))
+    }
+    return .verifying { () throws(CryptoError) in
+      SignatureCheck(
+        publicKey: try P256PublicKey(bytes: passkey.found?.passkey.publicKey ?? P256PublicKey.dummyBytes),
+        signature: assertion.signature, message: claim.message)
+    }
+  }
+
+  /// WebAuthn's ES256 is in DER (§6.5.5), though keys of apps may sign otherwise (R33).
+  private var isTakenSignature: Bool {
+    guard let passkey = passkey.found?.passkey else { return false }
+    return passkey.algorithm != Self.es256 || !SignatureCheck.isRaw(assertion.signature)
+  }
+
   /// Returns the reason to refuse the assertion; `nil`: there is none.
-  private func refusal(of claim: PasskeyClaim, by lookup: Lookup, _ verdict: Verdict) -> PasskeyRefusal? {
+  private func refusal(of claim: PasskeyClaim, _ verdict: Verdict) -> PasskeyRefusal? {
     let found: FoundPasskey
-    switch lookup {
+    switch passkey {
     case .found(let passkey): found = passkey
     case .ofAnother: return .ofAnotherSubject
     case .unknown: return .unknown
     }
     guard verdict.isValid else { return .proof(reason: ProofError.Reason.signatureInvalid.rawValue) }
     guard hasUserHandle(of: found.binding) else { return .userHandleDiffers }
-    let requirements = flow.service.keyProofs.requirements(of: flow.applicationID)
     do throws(ProofError) {
       try claim.checkBackup(isEligible: found.passkey.isBackupEligible)
       if !requirements.reportsSignCount(isBackupEligible: found.passkey.isBackupEligible) {
@@ -216,16 +205,33 @@ struct PasskeyAttempt: Sendable {
 
   /// It may be absent only where the evaluation names the person already (§7.2 step 6).
   private func hasUserHandle(of binding: BindingRecord) -> Bool {
-    guard !assertion.userHandle.isEmpty else { return flow.evaluation.subject != .bearer }
-    return flow.service.pepper.userHandles(of: binding.profileID, in: binding.applicationID)
+    guard !assertion.userHandle.isEmpty else { return terms.evaluation.subject != .bearer }
+    return terms.issuing.pepper.userHandles(of: binding.profileID, in: binding.applicationID)
       .contains(assertion.userHandle)
   }
 }
 
-extension PasskeyAttempt {
+/// The check of a passkey's signature that is not by ES256.
+struct PasskeyCheck: Sendable {
+  let claim: PasskeyClaim
+  let publicKey: [UInt8]
+  let signature: [UInt8]
+
+  /// Takes long.
+  var isValid: Bool {
+    do throws(ProofError) {
+      try claim.verify(signature, by: try COSEKey(publicKey, as: .wellFormed))
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
+extension OfferedAssertion {
   /// That the sign count grew, from what it was when it was judged; `nil`: the authenticator does not count.
-  static func counterChange(_ assertion: OfferedAssertion, _ binding: BindingRecord) -> Change? {
-    guard let count = AuthenticatorData.signCount(in: assertion.authenticatorData), count > binding.proofCounter else {
+  func counterChange(_ binding: BindingRecord) -> Change? {
+    guard let count = AuthenticatorData.signCount(in: authenticatorData), count > binding.proofCounter else {
       return nil
     }
     return .raiseProofCounter(bindingID: binding.bindingID, from: binding.proofCounter, to: count)
@@ -233,14 +239,14 @@ extension PasskeyAttempt {
 
   /// Whether the sign count is not greater than the last one, though the authenticator counts. A setting lets such a login
   /// succeed; this says so in its event.
-  static func hasCountBack(_ assertion: OfferedAssertion, _ binding: BindingRecord) -> Bool {
-    guard let count = AuthenticatorData.signCount(in: assertion.authenticatorData) else { return false }
+  func hasCountBack(_ binding: BindingRecord) -> Bool {
+    guard let count = AuthenticatorData.signCount(in: authenticatorData) else { return false }
     return count <= binding.proofCounter && binding.proofCounter > 0
   }
 
   /// The passkey with another state of backup; `nil`: it is as it was.
-  static func newBackup(_ assertion: OfferedAssertion, _ binding: BindingRecord) -> PasskeyRecord? {
-    let isBackedUp = AuthenticatorData.flags(in: assertion.authenticatorData).contains(.backedUp)
+  func newBackup(_ binding: BindingRecord) -> PasskeyRecord? {
+    let isBackedUp = AuthenticatorData.flags(in: authenticatorData).contains(.backedUp)
     guard var passkey = binding.passkey, passkey.isBackedUp != isBackedUp else { return nil }
     passkey.isBackedUp = isBackedUp
     return passkey

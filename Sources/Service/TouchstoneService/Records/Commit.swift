@@ -125,13 +125,7 @@ extension TouchstoneService {
     _ refusal: ThrottledEvent, in round: DecisionRound? = nil, for exchange: Exchange<Response>,
     committed: @escaping @Sendable () throws(RequestError) -> Void
   ) {
-    let caller = exchange.caller.identity
-    let admission = eventThrottle.withLock {
-      $0.admit(
-        refusal.key, isRequired: refusal.isRequired, showsPosture: refusal.showsPosture, of: caller,
-        at: monotonicClock())
-    }
-    if admission.suppressed == nil, !refusal.isRequired { meters.leftOutEvent() }
+    let admission = admit(refusal, of: exchange.caller)
     guard let changeSet = refusal.changeSet(admission) else {
       return confirm(for: exchange) { () throws(RequestError) in
         exchange.logDecisions([refusal.event], written: [])
@@ -140,12 +134,25 @@ extension TouchstoneService {
     }
     commit(
       changeSet, decided: [refusal.event], in: round, for: exchange,
-      failed: { [self] in
-        eventThrottle.withLock {
-          $0.putBack(
-            admission, refusal.key, isRequired: refusal.isRequired, of: caller, at: monotonicClock())
-        }
-      }, committed: committed)
+      failed: { [self] in putBack(admission, of: refusal, by: exchange.caller) }, committed: committed)
+  }
+
+  /// Decides whether the refusal's event is written. A commit that fails puts the admission back.
+  func admit(_ refusal: ThrottledEvent, of caller: Caller) -> EventThrottle.Admission {
+    let admission = eventThrottle.withLock {
+      $0.admit(
+        refusal.key, isRequired: refusal.isRequired, showsPosture: refusal.showsPosture, of: caller.identity,
+        at: monotonicClock())
+    }
+    if admission.suppressed == nil, !refusal.isRequired { meters.leftOutEvent() }
+    return admission
+  }
+
+  func putBack(_ admission: EventThrottle.Admission, of refusal: ThrottledEvent, by caller: Caller) {
+    eventThrottle.withLock {
+      $0.putBack(
+        admission, refusal.key, isRequired: refusal.isRequired, of: caller.identity, at: monotonicClock())
+    }
   }
 
   /// Whether a refusal that changes nothing has no event now. It counts as left out if so: nothing need be read for it.

@@ -193,46 +193,70 @@ extension ProfileStanding {
 
 // MARK: - Reading
 
-extension TouchstoneService {
-  /// - Parameters:
-  ///   - digest: of the ProfileTouchID that is shown, where one is; in an evaluation that names nobody, it does.
-  ///   - evaluation: `nil` where none is asked for.
-  func subject<Response>(
-    _ named: EvaluationSubject, digest: [UInt8]? = nil, of applicationID: String, evaluation: ExpiringKey?,
-    for exchange: Exchange<Response>, then body: @escaping @Sendable (Subject) throws(RequestError) -> Void
-  ) {
-    if exchange.trace != nil {
-      readSubject(
-        named, digest: digest, of: applicationID, evaluation: evaluation, for: exchange,
-        then: exchange.tracing(.read, until: body))
-    } else {
-      readSubject(named, digest: digest, of: applicationID, evaluation: evaluation, for: exchange, then: body)
-    }
-  }
+/// The question for the records of an evaluation's subject.
+struct SubjectQuery: Sendable {
+  var named: EvaluationSubject
+  /// Of the ProfileTouchID that is shown; it names the person if nothing else does. No binding's digest is empty.
+  var digest: [UInt8] = []
+  var applicationID: String
+  /// `nil`: none is read.
+  var evaluation: ExpiringKey?
+}
 
-  private func readSubject<Response>(
-    _ named: EvaluationSubject, digest: [UInt8]?, of applicationID: String, evaluation: ExpiringKey?,
-    for exchange: Exchange<Response>, then body: @escaping @Sendable (Subject) throws(RequestError) -> Void
-  ) {
-    switch named {
+/// The question for the active binding that has a passkey, by the digest of the credential's id.
+struct PasskeyQuery: Sendable {
+  var digest: [UInt8]
+  var applicationID: String
+  /// `nil`: none is read.
+  var evaluation: ExpiringKey?
+}
+
+extension TouchstoneService {
+  func records(_ query: SubjectQuery, completion: @escaping @Sendable (Result<AttemptRecords, StoreError>) -> Void) {
+    let applicationID = query.applicationID
+    switch query.named {
     case .binding(let bindingID):
       store.attemptRecords(
         for: .binding(applicationID: applicationID, bindingID: bindingID), vendor: vendor(of: applicationID),
-        evaluation: evaluation,
-        completion: exchange.then { records throws(RequestError) in try body(Subject(ofBinding: records)) })
+        evaluation: query.evaluation, completion: completion)
     case .profile(let profileID):
       store.attemptRecords(
-        for: .profile(applicationID: applicationID, profileID: profileID), vendor: .everybody, evaluation: evaluation,
-        completion: exchange.then { [unknownNames] records throws(RequestError) in
-          try body(Subject(ofProfile: records, unknownNames))
-        })
+        for: .profile(applicationID: applicationID, profileID: profileID), vendor: .everybody,
+        evaluation: query.evaluation, completion: completion)
     case .bearer:
-      // No binding's digest is empty.
-      store.attemptRecords(
-        for: .profileTouchID(applicationID: applicationID, digest: digest ?? []), vendor: vendor(of: applicationID),
-        evaluation: evaluation,
-        completion: exchange.then { records throws(RequestError) in try body(Subject(ofBearer: records)) })
+      records(
+        PasskeyQuery(digest: query.digest, applicationID: applicationID, evaluation: query.evaluation),
+        completion: completion)
     }
+  }
+
+  /// Reads the records of the active binding whose ProfileTouchID or passkey has the digest.
+  func records(_ query: PasskeyQuery, completion: @escaping @Sendable (Result<AttemptRecords, StoreError>) -> Void) {
+    store.attemptRecords(
+      for: .profileTouchID(applicationID: query.applicationID, digest: query.digest),
+      vendor: vendor(of: query.applicationID), evaluation: query.evaluation, completion: completion)
+  }
+
+  func subject(_ named: EvaluationSubject, of records: AttemptRecords) -> Subject {
+    switch named {
+    case .binding: Subject(ofBinding: records)
+    case .profile: Subject(ofProfile: records, unknownNames)
+    case .bearer: Subject(ofBearer: records)
+    }
+  }
+
+  /// Reads the records, and runs `body` on the call's event loop.
+  func subject<Response>(
+    _ query: SubjectQuery, for exchange: Exchange<Response>,
+    then body: @escaping @Sendable (Subject) throws(RequestError) -> Void
+  ) {
+    let part = exchange.begin(.read)
+    records(
+      query,
+      completion: exchange.then { [self] records throws(RequestError) in
+        part?.end()
+        try body(subject(query.named, of: records))
+      })
   }
 
   /// As `subject`, for a binding that the store has at hand, and without its closures. `nil`: call `subject`.

@@ -6,33 +6,34 @@ internal import TouchstonePolicy
 internal import TouchstoneStore
 
 struct SecretAttempt: SecretCheck {
-  let flow: AttemptFlow
+  let terms: AttemptTerms
   let secret: OfferedSecret
+  let exchange: Exchange<V1.SubmitAttemptResponse>
+  let service: TouchstoneService
 
-  var service: TouchstoneService { flow.service }
-  var exchange: Exchange<V1.SubmitAttemptResponse> { flow.exchange }
   var kind: Factor { secret.kind }
 
   func read(then body: @escaping @Sendable (Subject) throws(RequestError) -> Void) {
-    flow.read(then: body)
+    service.subject(terms.query, for: exchange, then: body)
   }
 
   func target(of subject: Subject) -> SecretTarget {
     SecretTarget(
-      name: SecretName(applicationID: flow.applicationID, profileID: subject.profile.profileID, kind: kind),
+      name: SecretName(applicationID: terms.applicationID, profileID: subject.profile.profileID, kind: kind),
       verifier: subject.verifier(of: kind), isCountedInProfile: subject.secretHolder(of: kind).isProfile)
   }
 
   func admit(_ subject: Subject, in turn: SecretTurn, _ round: DecisionRound) -> CountedFailure? {
-    guard !flow.isOutdated else {
-      flow.refuseContext()
+    let moment = service.moment
+    guard !terms.isOutdated(at: moment) else {
+      end(AttemptEnding(contextOf: terms, at: moment))
       return nil
     }
-    let now = service.clock()
-    switch flow.policy.admitSecret(kind, subject.facts(posture: flow.posture, now: now)) {
+    let now = moment.now
+    switch terms.policy.admitSecret(kind, subject.facts(posture: terms.posture, now: now)) {
     case .refuse(let decision):
       turn.end()
-      flow.commit(DecidedAttempt(decision, of: subject, at: now), in: round)
+      end(AttemptEnding(DecidedAttempt(decision, of: SharedRecord(subject), by: terms, at: now)), in: round)
       return nil
     case .wait:
       turn.wait()
@@ -42,7 +43,7 @@ struct SecretAttempt: SecretCheck {
       return CountedFailure(
         reservation: reservation, standing: counted, holder: holder,
         changes: [holder.change(to: counted, of: kind, at: now)].compactMap { $0 }
-          + flow.nameRequirements(of: subject, countingSecret: true))
+          + terms.nameRequirements(of: subject, countingSecret: true))
     }
   }
 
@@ -59,18 +60,35 @@ struct SecretAttempt: SecretCheck {
   func settle(
     _ checked: CheckedSecret<SecretVerdict>, on subject: Subject, in turn: SecretTurn, _ round: DecisionRound
   ) {
-    let now = service.clock()
-    var facts = subject.facts(posture: flow.posture, now: now)
+    let moment = service.moment
+    var facts = subject.facts(posture: terms.posture, now: moment.now)
     // The verdict is settled all the same.
-    if flow.isOutdated { facts.evaluation.isFinished = true }
+    if terms.isOutdated(at: moment) { facts.evaluation.isFinished = true }
     let part = exchange.begin(.decide)
-    let decision = flow.policy.decide(
+    let decision = terms.policy.decide(
       AttemptFacts(facts, attempt: .secret(kind, checked.reservation, isRight: checked.verdict.isRight)))
     part?.end()
-    var attempt = DecidedAttempt(decision, of: subject, at: now)
-    attempt.rehashed = checked.verdict.rehashed
-    attempt.isCounted = true
-    flow.commit(attempt, in: round) { turn.endWithVerdict() }
+    let attempt = DecidedAttempt(
+      decision, of: SharedRecord(subject), by: terms, at: moment.now, rehashed: checked.verdict.rehashed,
+      isCounted: true)
+    end(AttemptEnding(attempt), in: round) { turn.endWithVerdict() }
+  }
+
+  private func end(
+    _ ending: AttemptEnding, in round: DecisionRound? = nil, committed: @escaping @Sendable () -> Void = {}
+  ) {
+    let answer: @Sendable () throws(RequestError) -> Void = { () throws(RequestError) in
+      switch ending.step {
+      case .answer(let answer): answer.send(by: service, to: exchange)
+      case .refuse(let error): throw error
+      default: preconditionFailure("an end answers or refuses")
+      }
+      committed()
+    }
+    switch ending.commitment {
+    case .changes(let changeSet): service.commit(changeSet, in: round, for: exchange, committed: answer)
+    case .refusal(let refusal): service.record(refusal, in: round, for: exchange, committed: answer)
+    }
   }
 }
 

@@ -1,0 +1,173 @@
+// Performs the steps of a call's machine.
+
+internal import DispatchRPC
+internal import TouchstoneCodec
+internal import TouchstoneCrypto
+internal import TouchstonePolicy
+internal import TouchstoneStore
+
+/// One call's machine, and the shell around it: it performs a step, returns to the call's event loop, and hands in the
+/// result. It counts the conflicts, records the spans, and refuses the call where a step fails.
+///
+/// `@unchecked Sendable`: the guard is the call's event loop, on which every function but a completion's first line runs.
+final class CallRunner<Machine: CallMachine>: @unchecked Sendable {
+  private let service: TouchstoneService
+  private let exchange: Exchange<Machine.Answer.Response>
+  private var machine: Machine
+  private var conflicts = 0
+  /// Of the step that is under way; `nil`: the call is not traced.
+  private var part: OpenPart?
+  /// `nil`: no commit is under way.
+  private var writing: Writing?
+
+  private init(_ machine: Machine, _ exchange: Exchange<Machine.Answer.Response>, _ service: TouchstoneService) {
+    (self.machine, self.exchange, self.service) = (machine, exchange, service)
+  }
+
+  static func run(_ machine: Machine, for exchange: Exchange<Machine.Answer.Response>, by service: TouchstoneService) {
+    let runner = CallRunner(machine, exchange, service)
+    runner.perform(runner.machine.began())
+  }
+
+  private func perform(_ step: Machine.Step) {
+    switch step {
+    case .read(let query): read(query)
+    case .find(let query): find(query)
+    case .verify(let check):
+      part = exchange.begin(.verify)
+      exchange.context.verifications.add(check) { [self] isValid in verified(isValid) }
+    case .verifyApart(let check):
+      part = exchange.begin(.verify)
+      exchange.context.verifications.run({ check.isValid }, on: exchange.call.loop) { [self] isValid in
+        verified(isValid)
+      }
+    case .commit(.changes(let changeSet)): commit(Writing(changeSet.events, written: changeSet.events), changeSet)
+    case .commit(.refusal(let refusal)): record(refusal)
+    case .answer(let answer): answer.send(by: service, to: exchange)
+    case .refuse(let error): exchange.refuse(error)
+    case .fail(let error): exchange.refuse(exchange.logged(error))
+    }
+  }
+
+  /// Hands an event to the machine, and performs the step that follows.
+  private func advance(_ event: (inout Machine, Moment) -> Machine.Step) {
+    part?.end()
+    part = exchange.begin(.decide)
+    let step = event(&machine, service.moment)
+    if case .commit = step { part?.end() }
+    perform(step)
+  }
+
+  /// Refuses the call with a failure of the store.
+  private func succeeded<Value>(_ result: Result<Value, StoreError>) -> Value? {
+    switch result {
+    case .success(let value): return value
+    case .failure(let error):
+      exchange.refuse(exchange.logged(error))
+      return nil
+    }
+  }
+
+  private var isOnLoop: Bool { exchange.call.loop.isCurrent }
+
+  private func execute(_ body: @escaping @Sendable () -> Void) {
+    exchange.call.loop.execute(body)
+  }
+
+  // MARK: Reading
+
+  private func read(_ query: SubjectQuery) {
+    part = exchange.begin(.read)
+    service.records(query) { [self] result in
+      if isOnLoop { received(result, query.named) } else { execute { [self] in received(result, query.named) } }
+    }
+  }
+
+  private func received(_ result: Result<AttemptRecords, StoreError>, _ named: EvaluationSubject) {
+    guard let records = succeeded(result) else { return }
+    let subject = SharedRecord(service.subject(named, of: records))
+    advance { machine, moment in machine.read(subject, at: moment) }
+  }
+
+  private func find(_ query: PasskeyQuery) {
+    part = exchange.begin(.read)
+    service.records(query) { [self] result in
+      if isOnLoop { found(result) } else { execute { [self] in found(result) } }
+    }
+  }
+
+  private func found(_ result: Result<AttemptRecords, StoreError>) {
+    guard let records = succeeded(result) else { return }
+    advance { machine, moment in machine.found(records, at: moment) }
+  }
+
+  // MARK: Verifying
+
+  private func verified(_ isValid: Bool) {
+    advance { machine, moment in machine.verified(isValid, at: moment) }
+  }
+
+  // MARK: Committing
+
+  /// A commit that is under way.
+  private final class Writing {
+    let began = MonotonicTime.now()
+    let decided: [EventDraft]
+    let written: [EventDraft]
+    /// If the commit fails, it is put back.
+    let admitted: (refusal: ThrottledEvent, admission: EventThrottle.Admission)?
+
+    init(
+      _ decided: [EventDraft], written: [EventDraft],
+      admitted: (refusal: ThrottledEvent, admission: EventThrottle.Admission)? = nil
+    ) {
+      (self.decided, self.written, self.admitted) = (decided, written, admitted)
+    }
+  }
+
+  private func record(_ refusal: ThrottledEvent) {
+    let admission = service.admit(refusal, of: exchange.caller)
+    guard let changeSet = refusal.changeSet(admission) else { return confirm(refusal.event) }
+    commit(Writing([refusal.event], written: changeSet.events, admitted: (refusal, admission)), changeSet)
+  }
+
+  private func commit(_ writing: Writing, _ changeSet: ChangeSet) {
+    self.writing = writing
+    part = exchange.begin(.commit)
+    service.store.commit(changeSet) { [self] result in
+      if isOnLoop { wrote(result) } else { execute { [self] in wrote(result) } }
+    }
+  }
+
+  private func wrote(_ result: Result<Void, StoreError>) {
+    guard let writing else { preconditionFailure("a commit ends once") }
+    self.writing = nil
+    part?.end()
+    switch result {
+    case .success:
+      service.meters.store.committed(since: writing.began)
+      exchange.logDecisions(writing.decided, written: writing.written)
+      perform(machine.committed())
+    case .failure(let error):
+      if let (refusal, admission) = writing.admitted { service.putBack(admission, of: refusal, by: exchange.caller) }
+      guard error.code == .conflict else { return exchange.refuse(exchange.logged(error)) }
+      service.meters.store.failed(.conflict)
+      conflicts += 1
+      guard conflicts < maximumDecisionRounds else { return exchange.refuse(.tooManyRounds) }
+      perform(machine.conflicted())
+    }
+  }
+
+  /// Nothing is written: the answer still rests on records that must be durable.
+  private func confirm(_ decided: EventDraft) {
+    service.store.confirm { [self] result in
+      if isOnLoop { confirmed(result, decided) } else { execute { [self] in confirmed(result, decided) } }
+    }
+  }
+
+  private func confirmed(_ result: Result<Void, StoreError>, _ decided: EventDraft) {
+    guard succeeded(result) != nil else { return }
+    exchange.logDecisions([decided], written: [])
+    perform(machine.committed())
+  }
+}
