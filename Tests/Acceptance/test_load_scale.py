@@ -303,17 +303,14 @@ def test_joined_percentiles_are_those_of_the_merged_histograms(parts):
 
 def test_a_joined_report_has_all_forms_and_a_verdict(parts, tmp_path):
     reports, files = parts
-    outputs = {name: tmp_path / name for name in ("csv", "html", "hdr-log")}
-    options = [part for name, path in outputs.items() for part in (f"--{name}", path)]
+    page = tmp_path / "page.html"
     # As the documentation also writes it.
-    ended = run_command("--join", *files, *options, "--slo", "p99<60s", "--allow-errors")
+    ended = run_command("--join", *files, "--html", page, "--slo", "p99<60s", "--allow-errors")
     assert ended.returncode in FINE, ended.stdout
     due = sum(report["due"] for report in reports)
     assert f" {due:,} " in ended.stdout
     assert "joined from 2 processes" in ended.stdout
-    assert f"<td>due</td><td>{due:,}</td>" in outputs["html"].read_text(encoding="utf-8")
-    assert sum(int(line.split(",")[1]) for line in outputs["csv"].read_text().splitlines()[1:]) == due
-    assert outputs["hdr-log"].read_text().count("HISTFAAA") > 10
+    assert f"<td>due</td><td>{due:,}</td>" in page.read_text(encoding="utf-8")
     assert run_command("join", *files, "--slo", "p50<1us").returncode == MISSED
 
 
