@@ -226,14 +226,15 @@ bench-ten-million: load-client ## Add a login's CPU with ten million bindings to
 	@python3 Tests/Benchmarks/charts.py
 
 .PHONY: bench-peers
-bench-peers: load-client rpc-echo $(python_environment)/installed ## Measure a unary call's CPU beside grpc's C++ and Go
-	@$(python) Tests/Benchmarks/peers.py
+bench-peers: load-client rpc-echo ## Measure a unary call's CPU beside grpc's C++ and Go
+	@python3 Tests/Benchmarks/peers.py
 
 # Installs what the others are built with, too.
 .PHONY: rpc-echo
 rpc-echo: deps
 	@deploy/install-packages bench-peers
 	$(build_release) --product rpc-echo
+	$(build_release) --product rpc-load
 
 .PHONY: bench-overload
 bench-overload: deps ## Measure what calls beyond its capacity do to a server; SECONDS=5 for each load
@@ -258,7 +259,6 @@ interop: deps ## Play grpc's own interoperability tests with PEERS ("python go c
 	@deploy/install-packages test interop $(addprefix interop-,$(filter-out python,$(PEERS)))
 	swift build --product interop-server
 	swift build --product interop-client
-	swift build --product touchstone-load
 	@PEERS="$(PEERS)" python3 Tests/Interop/interop.py
 
 .PHONY: release

@@ -152,8 +152,6 @@ let package = Package(
 
     // When calls are due, what became of them, and whether that is good enough: values, without clock or I/O.
     library("Load", "LoadModel"),
-    // Messages whose types are known only when the program runs.
-    library("Load", "DynamicMessages"),
     // What simulated people do, and whether the answers are right.
     library("Load", "LoadScenarios", ["LoadModel", "SettingFiles", crypto]),
 
@@ -183,7 +181,7 @@ let package = Package(
     .executableTarget(
       name: "touchstone-load",
       dependencies: [
-        "LoadModel", "LoadScenarios", "DynamicMessages", "MonotonicClock", "TouchstoneClient", "RPCChannel",
+        "LoadModel", "LoadScenarios", "MonotonicClock", "TouchstoneClient", "RPCChannel",
         "DispatchRPC", "SimulatedPhone", "CommandProgram", "ServiceDestination",
         argumentParser,
       ],
@@ -255,7 +253,6 @@ let package = Package(
       ["TouchstoneCodec", "RPCChannel", "DispatchRPC", "DispatchPool", "TestSupport", metrics]),
     tests("Clients", "SimulatedPhone", ["TouchstoneAttestation", crypto]),
     tests("Load", "LoadModel", ["TestSupport"]),
-    tests("Load", "DynamicMessages", ["TestSupport"], exclude: ["crosscheck"]),
     tests("Load", "LoadScenarios", ["LoadModel", crypto]),
     // Apps' code as it is written for Apple's module: in both language modes, with no flag of ours but warnings.
     .target(
@@ -291,6 +288,8 @@ let package = Package(
     // What grpc's C++ and Go are measured against (Tests/Benchmarks/peers.py).
     .executableTarget(
       name: "rpc-echo", dependencies: ["DispatchRPC"], path: "Tests/Benchmarks/rpc/echo", swiftSettings: settings),
+    .executableTarget(
+      name: "rpc-load", dependencies: ["DispatchRPC"], path: "Tests/Benchmarks/rpc/load", swiftSettings: settings),
     .executableTarget(
       name: "rpc-overload", dependencies: ["DispatchRPC"], path: "Tests/Benchmarks/rpc/overload",
       swiftSettings: settings),

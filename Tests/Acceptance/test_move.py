@@ -189,28 +189,13 @@ def test_nobody_serves_from_what_was_moved(stopped, uri):
     assert contents(directory) == before
 
 
-def test_a_move_that_was_cut_short_begins_anew(stopped, uri, serve):
-    directory, history, answers = stopped
-    assert run("migrate", "--store", uri).returncode == 0
-    databases().execute("UPDATE touchstone_schema SET is_being_filled = TRUE", uri)
-    databases().execute("INSERT INTO devices VALUES ('phone', 5, true, 0, 1)", uri)
-    assert_refused(
-        run_to_end(directory, arguments=["--store", uri]), OTHER_SCHEMA, says="migrate --from DIRECTORY --to URI` again"
-    )
-    assert_refused(run("migrate", "--store", uri), OTHER_SCHEMA, says="migrate --from DIRECTORY --to URI` again")
-    assert move(directory, uri).returncode == 0
-    assert history.answers(new_caller(serve(directory, uri), APPLICATION)) == answers
-
-
 def test_a_move_that_a_reader_is_in_the_way_of_leaves_the_directory_served_and_the_database_not(stopped, uri, start):
     directory, history, answers = stopped
     with contextlib.closing(sqlite3.connect(f"file:{database(directory)}?mode=ro", uri=True)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM events").fetchone()
         assert_refused(move(directory, uri), LOCKED, says="run the same again when no other process reads it")
-        assert_refused(
-            run_to_end(directory, arguments=["--store", uri]), OTHER_SCHEMA, says="migrate --from DIRECTORY --to URI"
-        )
+        assert_refused(run_to_end(directory, arguments=["--store", uri]), OTHER_SCHEMA, says="--from DIRECTORY --to URI")
     server = start(directory.name)
     assert history.answers(new_caller(server, APPLICATION)) == answers
     server.terminate()
@@ -220,41 +205,63 @@ def test_a_move_that_a_reader_is_in_the_way_of_leaves_the_directory_served_and_t
     assert_refused(run_to_end(directory), OTHER_SCHEMA, says="was moved to PostgreSQL")
 
 
-#: Holds up whoever says that the database may be served from. Sequences, for they are seen from other transactions.
+#: Holds a move up when it sets the lineage, or in its commit if `when` is DEFERRABLE INITIALLY DEFERRED. Other transactions
+#: see the sequences. They have a schema of their own, because a move wants an empty one.
 HOLD = """
-CREATE SEQUENCE held;
-CREATE SEQUENCE released;
-CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE SCHEMA holding;
+CREATE SEQUENCE holding.held;
+CREATE SEQUENCE holding.released;
+CREATE FUNCTION holding.hold() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    PERFORM nextval('held');
-    WHILE NOT (SELECT is_called FROM released) LOOP PERFORM pg_sleep(0.01); END LOOP;
-    RETURN NEW;
+    PERFORM nextval('holding.held');
+    WHILE NOT (SELECT is_called FROM holding.released) LOOP PERFORM pg_sleep(0.01); END LOOP;
+    RETURN NULL;
   END $$;
-CREATE TRIGGER hold BEFORE UPDATE ON touchstone_schema FOR EACH ROW WHEN (NOT NEW.is_being_filled)
-  EXECUTE FUNCTION hold();
+CREATE FUNCTION holding.attach() RETURNS event_trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE object_identity = 'public.lineage') THEN
+      CREATE CONSTRAINT TRIGGER hold AFTER UPDATE ON public.lineage {when} FOR EACH ROW EXECUTE FUNCTION holding.hold();
+    END IF;
+  END $$;
+CREATE EVENT TRIGGER attach ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION holding.attach();
 """
+FILLING, COMMITTING = "", "DEFERRABLE INITIALLY DEFERRED"
 TABLES = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"
 OTHER_SESSIONS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 
-@pytest.mark.parametrize("is_known_to_postgresql", [False, True])
-def test_a_move_that_is_killed_between_both_stores_leaves_one_at_most_and_is_finished_by_the_next(
-    stopped, uri, serve, is_known_to_postgresql
-):
-    directory, history, answers = stopped
-    assert run("migrate", "--store", uri).returncode == 0
-    databases().execute(HOLD, uri)
+def kill_move(directory, uri, when, *, ends_session):
+    """Kills a move there. With `ends_session` the server loses its client at once, otherwise it finishes the statement."""
+    databases().execute(HOLD.format(when=when), uri)
     with subprocess.Popen([BINARY, "migrate", "--from", directory, "--to", uri]) as moving:
-        while databases().execute("SELECT is_called FROM held", uri) == ["f"]:
+        while databases().execute("SELECT is_called FROM holding.held", uri) == ["f"]:
             assert moving.poll() is None
         moving.kill()
-    if not is_known_to_postgresql:
+    if ends_session:
         databases().execute(f"SELECT pg_terminate_backend(pid) {OTHER_SESSIONS}", uri)
-    databases().execute("SELECT nextval('released')", uri)
+    databases().execute("SELECT nextval('holding.released')", uri)
     databases().await_answer(f"SELECT count(*) {OTHER_SESSIONS}", ["0"], uri)
-    databases().execute("DROP TRIGGER hold ON touchstone_schema", uri)
-    marker = databases().execute("SELECT NOT is_being_filled FROM touchstone_schema", uri)
-    assert marker == ["t" if is_known_to_postgresql else "f"]
+
+
+def test_a_move_that_is_killed_while_it_fills_leaves_nothing_and_begins_anew(stopped, uri, start, serve):
+    directory, history, answers = stopped
+    kill_move(directory, uri, FILLING, ends_session=False)
+    assert databases().execute(TABLES, uri) == ["0"]
+    assert_refused(run_to_end(directory, arguments=["--store", uri]), OTHER_SCHEMA, says="--from DIRECTORY --to URI")
+    server = start(directory.name)
+    assert history.answers(new_caller(server, APPLICATION)) == answers
+    server.terminate()
+    assert move(directory, uri).returncode == 0
+    assert history.answers(new_caller(serve(directory, uri), APPLICATION)) == answers
+
+
+@pytest.mark.parametrize("is_committed", [False, True])
+def test_a_move_that_is_killed_between_both_stores_leaves_one_at_most_and_is_finished_by_the_next(
+    stopped, uri, serve, is_committed
+):
+    directory, history, answers = stopped
+    kill_move(directory, uri, COMMITTING, ends_session=not is_committed)
+    assert (databases().execute(TABLES, uri) != ["0"]) == is_committed
 
     before = contents(directory)
     assert_refused(run_to_end(directory), OTHER_SCHEMA, says="run `touchstone migrate --from")
@@ -271,12 +278,11 @@ def assert_goes_nowhere_else(directory, uri):
     """Both could be served from: whoever was killed cannot know."""
     empty, begun = (databases().create_database() for _ in range(2))
     assert run("migrate", "--store", begun).returncode == 0
-    databases().execute("UPDATE touchstone_schema SET is_being_filled = TRUE", begun)
     place = f"{databases().directory}:{PORT}/{urlsplit(uri).path.strip('/')}"
     for other in (empty, begun):
         assert_refused(move(directory, other), OTHER_SCHEMA, says=f"run the same with --to {place}")
     assert databases().execute(TABLES, empty) == ["0"]
-    assert databases().execute("SELECT is_being_filled FROM touchstone_schema", begun) == ["t"]
+    assert databases().execute("SELECT count(*) FROM bindings", begun) == ["0"]
 
 
 def test_a_move_whose_end_the_directory_did_not_learn_of_is_no_second_one(stopped, uri, serve, tmp_path):
@@ -301,6 +307,13 @@ def test_another_services_database_is_left_alone(stopped, uri, start):
     assert_refused(move(other.data_directory, uri), UNWRITABLE, says="not empty")
     assert contents(other.data_directory) == before
     assert run("audit", "verify", "--store", uri).returncode == 0
+
+
+def test_a_database_with_tables_is_left_alone(stopped, uri, start):
+    directory, history, answers = stopped
+    assert run("migrate", "--store", uri).returncode == 0
+    assert_refused(move(directory, uri), UNWRITABLE, says="give the move a database without tables")
+    assert history.answers(new_caller(start(directory.name), APPLICATION)) == answers
 
 
 def test_a_running_service_is_not_moved(start, uri):

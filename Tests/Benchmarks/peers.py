@@ -1,6 +1,6 @@
 """What a unary call costs the server: DispatchRPC beside grpc's C++ and Go, of the system's packages, in one run.
 
-Each server echoes bytes (no protobuf anywhere) and has one core to itself; touchstone-load calls all of them alike, and has the
+Each server echoes bytes (no protobuf anywhere) and has one core to itself; rpc-load calls all of them alike, and has the
 other cores. CPU is the server's own, user and system, over all its threads, divided by the calls. Rounds take turns, so that what
 the machine does meanwhile meets all alike; what is shown is the median of the rounds, and the ratio to DispatchRPC's.
 
@@ -16,14 +16,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import grpc
-from grpc_tools import protoc
-
 import budgets
 from service import (
     BUILD,
     CORES,
-    TOUCHSTONE_LOAD,
     Encryption,
     Identity,
     Service,
@@ -35,11 +31,7 @@ from service import (
 SOURCES = Path(__file__).parent / "rpc"
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 #: Of each round; a hundred thousand calls and more.
-DURATION = "3s"
-METHOD = "bench.Echo/Echo"
-#: With its field's number and length it is a message of 16 bytes.
-REQUEST = '{"content": "Zm91cnRlZW4gYnl0ZXM="}'
-PAYLOAD = b"sixteen bytes, +"
+SECONDS = 3
 #: Debian's place for the Go packages that it ships.
 GO_PATH = "/usr/share/gocode"
 
@@ -70,7 +62,7 @@ class Echo:
         self._identity = identity
         files = [identity.certificate, identity.key] if identity else []
         self._process = subprocess.Popen(pinned([*command, *files], CORES[:1]), stdout=subprocess.PIPE, text=True)
-        self._target = "127.0.0.1:" + self._process.stdout.readline().strip().rsplit(":")[-1]
+        self._port = self._process.stdout.readline().strip().rsplit(":")[-1]
 
     def __enter__(self):
         return self
@@ -79,26 +71,19 @@ class Echo:
         self._process.kill()
         self._process.wait()
 
-    def check(self):
-        """That it echoes at all: the load client looks at the status alone."""
-        if self._identity:
-            credentials = grpc.ssl_channel_credentials(self._identity.certificate.read_bytes())
-            channel = grpc.secure_channel(self._target, credentials)
-        else:
-            channel = grpc.insecure_channel(self._target)
-        with channel:
-            answer = channel.unary_unary("/" + METHOD)(PAYLOAD, timeout=10)
-        if answer != PAYLOAD:
-            sys.exit(f"{self._process.args}: answered {answer!r}")
-
-    def cost(self, load, descriptors):
+    def cost(self, load):
         """Microseconds of the server's CPU for each call."""
-        command = [TOUCHSTONE_LOAD, "grpc", "--target", self._target, "--method", METHOD, "--data", REQUEST, "--json"]
-        command += ["--descriptor-set", descriptors, "--duration", DURATION, *load.options]
+        command = [BUILD / "rpc-load", self._port, str(load.connections), str(load.streams), str(SECONDS)]
         if self._identity:
-            command += ["--tls-authorities", self._identity.certificate]
-        running = subprocess.Popen(pinned(command, CORES[1:]), stdout=subprocess.PIPE, text=True)
-        return server_microseconds(report(running, is_saturating=True))
+            command.append(self._identity.certificate)
+        with subprocess.Popen(pinned(command, CORES[1:]), stdout=subprocess.PIPE, text=True) as running:
+            running.stdout.readline()  # The measured part begins.
+            before = cpu_seconds(self._process.pid)
+            calls = running.stdout.readline()
+            used = cpu_seconds(self._process.pid) - before
+        if not calls:
+            sys.exit(f"{self._process.args}: rpc-load ended with {running.returncode}")
+        return used / int(calls) * 1e6
 
 
 class Bench:
@@ -107,10 +92,6 @@ class Bench:
     def __init__(self, directory):
         self._directory = directory
         self._identity = Identity(directory)
-        self._descriptors = directory / "echo.descriptors"
-        arguments = [f"--proto_path={SOURCES}", f"--descriptor_set_out={self._descriptors}", str(SOURCES / "echo.proto")]
-        if protoc.main(["protoc", *arguments]) != 0:
-            sys.exit("protoc does not take echo.proto")
         self.commands = {"DispatchRPC": [BUILD / "rpc-echo"], "C++": [self._build_cpp()], "Go": [self._build_go()]}
 
     def _build_cpp(self):
@@ -132,8 +113,7 @@ class Bench:
         for _ in range(ROUNDS):
             for name, command in self.commands.items():
                 with Echo(command, self._identity if load.is_encrypted else None) as echo:
-                    echo.check()
-                    costs[name].append(echo.cost(load, self._descriptors))
+                    costs[name].append(echo.cost(load))
             costs["CanEvaluatePolicy"].append(self._preflight_cost(load))
         return {name: statistics.median(values) for name, values in costs.items()}
 
@@ -144,7 +124,7 @@ class Bench:
             configuration = encryption.configuration if encryption else None
             options = [*load.options, *(encryption.load_options if encryption else [])]
             with Service(Path(directory), configuration=configuration, is_on_one_core=True) as running:
-                running_load = running.load("--scenario", "preflight", *options, duration=DURATION)
+                running_load = running.load("--scenario", "preflight", *options, duration=f"{SECONDS}s")
                 return server_microseconds(report(running_load, is_saturating=True))
 
 
@@ -155,7 +135,7 @@ def measure():
         sys.exit(f"needs {', '.join(missing)}: deploy/install-packages bench-peers")
     with tempfile.TemporaryDirectory(prefix="touchstone-peers-") as directory:
         bench = Bench(Path(directory))
-        print(f"CPU of the server for a unary call, µs (median of {ROUNDS} × {DURATION}); in brackets: times DispatchRPC's")
+        print(f"CPU of the server for a unary call, µs (median of {ROUNDS} × {SECONDS} s); in brackets: times DispatchRPC's")
         costs = {}
         for load in LOADS:
             costs[load] = bench.costs(load)
@@ -166,6 +146,12 @@ def measure():
         "preflight_share": plain["CanEvaluatePolicy"] / plain["Go"],
         "preflight_tls_share": costs[ENCRYPTED]["CanEvaluatePolicy"] / plain["Go"],
     }
+
+
+def cpu_seconds(pid):
+    """User and system, of all threads: proc(5)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def show(load, costs, *, with_heading):

@@ -7,7 +7,6 @@ play:
   cases        every interoperability case, both ways, in plaintext and over TLS
   bad-servers  HTTP/2 servers that misbehave (test/http2_test), against our client; takes Python
   framing      tests of HTTP/2 and TLS themselves (tools/http2_interop), against our server; takes Go
-  load         `touchstone-load grpc` against servers that have reflection; takes Go or C++
   corpora      inputs that grpc's fuzzers found interesting, as bytes from a peer
   references   the cases once more among the foreign ones, also those that a server is known to lack something for: what
                fails there is not ours; only when asked for
@@ -21,7 +20,7 @@ import signal
 import sys
 from pathlib import Path
 
-from suite import cases, corpora, http2, load, matrix
+from suite import cases, corpora, http2, matrix
 from suite.foreign import Foreign
 from suite.peers import FOREIGN, Ours
 from suite.table import Table
@@ -30,9 +29,9 @@ ROOT = Path(__file__).parents[2]
 CACHE = Path(os.environ.get("INTEROP_CACHE") or ROOT / ".build-interop").resolve()
 BINARIES = Path(os.environ.get("INTEROP_BINARIES") or ROOT / ".build/debug").resolve()
 PEERS = set(os.environ.get("PEERS", "python go cpp").split())
-SUITES = os.environ.get("SUITES", "cases bad-servers framing load corpora").split()
+SUITES = os.environ.get("SUITES", "cases bad-servers framing corpora").split()
 #: Where none of them is among PEERS, the suite is left out.
-TAKES = {"bad-servers": {"python"}, "framing": {"go"}, "load": set(load.REFLECTING)}
+TAKES = {"bad-servers": {"python"}, "framing": {"go"}}
 
 
 def main():
@@ -47,7 +46,6 @@ def main():
         "cases": lambda table: matrix.play(matrix.pairings(ours, peers), table, logs),
         "bad-servers": lambda table: http2.play_bad_servers(ours, foreign, table, logs),
         "framing": lambda table: http2.play_framing(ours, foreign, table, logs),
-        "load": lambda table: load.play(ours, peers, table, logs),
         "corpora": lambda table: corpora.play(ours, foreign, table, logs),
         "references": lambda table: matrix.play(matrix.references(peers), table, logs, cases.client_lacks),
     }

@@ -27,9 +27,9 @@ final class LaneRun: @unchecked Sendable {
   private let lane: LoadLane
   private let plan: LanePlan
   /// One for each target.
-  private let workloads: [any Workload]
+  private let workloads: [PhoneWorkload]
   /// All workloads of a lane share flows, answers and patience.
-  private var workload: any Workload { workloads[0] }
+  private var workload: PhoneWorkload { workloads[0] }
   private let flows: FlowMix
   /// The workload's, when it was looked at last.
   private var answers: Int
@@ -42,7 +42,7 @@ final class LaneRun: @unchecked Sendable {
   private var nextCheck = Duration.zero
   private var completion: ((CallLedger) -> Void)?
 
-  init(_ lane: LoadLane, _ plan: LanePlan, _ workloads: [any Workload]) {
+  init(_ lane: LoadLane, _ plan: LanePlan, _ workloads: [PhoneWorkload]) {
     self.lane = lane
     self.plan = plan
     self.workloads = workloads

@@ -34,10 +34,10 @@ struct LoadSettings: Sendable {
 
 struct LoadRunner {
   private let settings: LoadSettings
-  private let service: any LoadedService
+  private let service: PhoneService
   private let lanes: [LoadLane]
 
-  init(_ settings: LoadSettings, _ service: any LoadedService) {
+  init(_ settings: LoadSettings, _ service: PhoneService) {
     self.settings = settings
     self.service = service
     lanes = (0..<settings.threads).map { LoadLane(number: $0) }
@@ -95,7 +95,7 @@ struct LoadRunner {
   }
 
   /// For each lane, one client for each target. They share the connections.
-  private func makeClients(callers: Int) -> [[any LoadedClient]] {
+  private func makeClients(callers: Int) -> [[PhoneWorkload]] {
     lanes.indices.map { lane in
       settings.targets.indices.map { target in
         service.client(

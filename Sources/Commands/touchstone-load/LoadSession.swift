@@ -28,7 +28,7 @@ struct LoadSession: Sendable {
   /// the closure.
   ///
   /// - Parameter makeService: prepares the service; all runs use it.
-  func run(_ makeService: @escaping @Sendable () async throws(LoadError) -> any LoadedService) {
+  func run(_ makeService: @escaping @Sendable () async throws(LoadError) -> PhoneService) {
     signal(SIGPIPE, SIG_IGN)
     Task {
       do throws(LoadError) {

@@ -5,10 +5,6 @@ internal import Glibc
 
 enum TextFile {
   static func read(_ path: String) -> String? {
-    bytes(path).map { String(decoding: $0, as: UTF8.self) }
-  }
-
-  static func bytes(_ path: String) -> [UInt8]? {
     guard let file = fopen(path, "r") else { return nil }
     defer { fclose(file) }
     var bytes: [UInt8] = []
@@ -18,7 +14,7 @@ enum TextFile {
       guard count > 0 else { break }
       bytes += buffer.prefix(count)
     }
-    return ferror(file) == 0 ? bytes : nil
+    return ferror(file) == 0 ? String(decoding: bytes, as: UTF8.self) : nil
   }
 
   static func write(_ text: String, to path: String) throws(LoadError) {
@@ -39,14 +35,10 @@ struct LoadError: Error, CustomStringConvertible {
   }
 
   /// Throws if a status shows that no service was reached, or that it is another kind of service.
-  ///
-  /// - Parameter service: the kind of service that was expected there.
-  static func check(
-    _ code: RPCCode, _ message: String, of target: String, expecting service: String
-  ) throws(LoadError) {
+  static func check(_ code: RPCCode, _ message: String, of target: String) throws(LoadError) {
     switch code {
     case .unavailable, .deadlineExceeded: throw .unreachable("\(target) cannot be reached: \(code): \(message)")
-    case .unimplemented: throw .unreachable("\(target) is no \(service): \(code): \(message)")
+    case .unimplemented: throw .unreachable("\(target) is no Touchstone of this version: \(code): \(message)")
     default: break
     }
   }

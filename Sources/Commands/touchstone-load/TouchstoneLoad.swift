@@ -13,7 +13,7 @@ struct TouchstoneLoad: ParsableCommand {
       `touchstone-load run --help` lists its options.
       """,
     version: Program.version,
-    subcommands: [RunCommand.self, GrpcCommand.self, JoinCommand.self, CompareCommand.self],
+    subcommands: [RunCommand.self, JoinCommand.self],
     defaultSubcommand: RunCommand.self)
 
   static func main() {

@@ -1,4 +1,4 @@
-// How a call ended, and what does calls.
+// How a call ended.
 
 /// The class of a call that ended.
 package enum CallOutcome: Hashable, Sendable {
@@ -8,29 +8,6 @@ package enum CallOutcome: Hashable, Sendable {
   /// Refused, or lost. The status is gRPC's name, such as "UNAVAILABLE".
   case failed(status: String)
   case timedOut
-}
-
-/// The calls that the callers of a load make, again and again.
-package protocol Workload: Sendable {
-  /// One call, from its first request to its last answer. A call may be several requests, such as a login.
-  ///
-  /// - Parameter number: counts the calls of the run, so that calls can spread over phones.
-  func perform(_ number: Int) async -> CallOutcome
-
-  /// The kinds of calls, which are booked apart.
-  var flows: FlowMix { get }
-
-  /// The requests that were answered so far. A service is not silent while it answers some of a call's requests.
-  var answers: Int { get }
-
-  /// How long an answer may take at least before the service counts as silent at the end of a run.
-  var patience: Duration { get }
-}
-
-extension Workload {
-  package var flows: FlowMix { .single }
-  package var answers: Int { 0 }
-  package var patience: Duration { CallLedger.usualPatience }
 }
 
 /// Calls by class. Each call that was due is in exactly one.

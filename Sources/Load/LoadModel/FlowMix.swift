@@ -17,9 +17,6 @@ package struct FlowMix: Sendable {
     }
   }
 
-  /// One flow, without thinking.
-  package static let single = FlowMix([Flow(name: "all")])
-
   package let flows: [Flow]
   /// The end of each flow's part, where the next one begins, as a fraction of 2⁶⁴.
   private let ends: [UInt64]

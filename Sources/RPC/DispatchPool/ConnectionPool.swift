@@ -82,8 +82,8 @@ public final class ConnectionPool<Connection: PooledConnection>: Sendable {
     core.statistics
   }
 
-  /// Those in use in the order they were given, then those that are gone and have connections left.
-  public var endpointStatistics: [EndpointStatistics] {
-    core.endpointStatistics
+  /// The endpoints in use in the order they were given, then those that are gone and have connections left.
+  public var endpoints: [EndpointID] {
+    core.endpoints
   }
 }

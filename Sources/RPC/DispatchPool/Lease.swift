@@ -17,10 +17,8 @@ public struct Lease<Connection: PooledConnection>: Sendable {
 
   /// Call exactly once. A second call is a bug of the caller, and so is dropping the lease without a call: both trap in
   /// debug, and in release they leave the pool's count right.
-  ///
-  /// - Parameter outcome: the result of the lease's use, which counts for the endpoint.
-  public func release(_ outcome: LeaseOutcome = .unknown) {
-    token.release(outcome)
+  public func release() {
+    token.release()
   }
 }
 
@@ -37,16 +35,16 @@ final class LeaseToken: Sendable {
     self.core = core
   }
 
-  func release(_ outcome: LeaseOutcome) {
+  func release() {
     let wasReleased = isReleased.exchange(true, ordering: .relaxed)
     assert(!wasReleased, "a lease was released twice")
-    if !wasReleased { core.release(id, outcome) }
+    if !wasReleased { core.release(id) }
   }
 
   deinit {
     guard !isReleased.load(ordering: .relaxed) else { return }
     assertionFailure("a lease was dropped without release()")
-    core.release(id, .unknown)
+    core.release(id)
   }
 }
 

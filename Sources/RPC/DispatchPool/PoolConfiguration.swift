@@ -20,8 +20,6 @@ public struct PoolConfiguration: Sendable, Hashable {
   /// With `PoolBalancing.pickFirst`: how long to try one endpoint before the next is tried beside it (RFC 8305's Connection
   /// Attempt Delay, as in gRFC A61). `nil`: until it failed.
   public var attemptDelay: Duration? = .milliseconds(250)
-  /// `nil`: no endpoint is ejected.
-  public var outliers: OutlierConfiguration?
 
   /// - Precondition: `0 <= minimumConnections <= maximumConnections`, and the other counts are positive.
   public init(

@@ -66,8 +66,8 @@ final class PoolCore: Sendable {
     handle { $0.requestCancelled(id) }
   }
 
-  func release(_ id: ConnectionID, _ outcome: LeaseOutcome) {
-    handle { $0.leaseReturned(to: id, outcome: outcome, now: .now()) }
+  func release(_ id: ConnectionID) {
+    handle { $0.leaseReturned(to: id, now: .now()) }
   }
 
   func replaceEndpoints(_ endpoints: [EndpointID]) {
@@ -87,8 +87,8 @@ final class PoolCore: Sendable {
     state.withLock { $0.machine.statistics }
   }
 
-  var endpointStatistics: [EndpointStatistics] {
-    state.withLock { $0.machine.endpointStatistics }
+  var endpoints: [EndpointID] {
+    state.withLock { $0.machine.group.endpoints.map(\.id) }
   }
 }
 

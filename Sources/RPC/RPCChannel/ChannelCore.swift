@@ -7,7 +7,6 @@ internal import Synchronization
 
 final class ChannelCore: Sendable {
   let configuration: RPCChannelConfiguration
-  let policies: MethodPolicies
   private let loops: [EventLoop]
   private let timers = DispatchQueue(label: "rpc.channel.timers")
   private let throttle: Mutex<RetryThrottle?>
@@ -19,7 +18,6 @@ final class ChannelCore: Sendable {
   init(configuration: RPCChannelConfiguration) {
     precondition(configuration.eventLoops > 0, "a channel has at least one event loop")
     self.configuration = configuration
-    policies = MethodPolicies(configuration)
     loops =
       configuration.eventLoop.map { [$0] }
       ?? (0..<configuration.eventLoops).map { EventLoop(label: "rpc.channel.\($0)") }
@@ -50,18 +48,19 @@ final class ChannelCore: Sendable {
     case .success(let found):
       let ids = registry.withLock { $0.enter(configuration.shufflesEndpoints ? found.shuffled() : found) }
       pool.replaceEndpoints(ids)
-      let inUse = Set(pool.endpointStatistics.map(\.endpoint))
+      let inUse = Set(pool.endpoints)
       registry.withLock { $0.forgetAll(but: inUse) }
     case .failure(let error):
       pool.endpointsNotFound(reason: error.reason)
     }
   }
 
-  func address(of id: EndpointID) -> SocketAddress? {
-    registry.withLock { $0[id]?.address }
-  }
-
   // MARK: Attempts
+
+  /// - Parameter path: `/package.Service/Method`.
+  func policy(of path: String) -> RPCMethodPolicy {
+    configuration.methods[path] ?? configuration.defaultPolicy
+  }
 
   func after(_ delay: Duration, _ work: @escaping @Sendable () -> Void) {
     let time = MonotonicTime.now() + delay
@@ -75,8 +74,6 @@ final class ChannelCore: Sendable {
   func attemptSucceeded() {
     if configuration.throttling != nil { withThrottle { $0?.attemptSucceeded() } }
   }
-
-  var tokens: Double? { throttle.withLock { $0?.tokens } }
 
   /// A listener on the way would have the caller's key.
   func refusal(of metadata: Metadata, on connection: ChannelConnection) -> RPCError? {

@@ -89,11 +89,8 @@ public final class RPCChannel: Sendable {
 
   public var statistics: RPCChannelStatistics {
     RPCChannelStatistics(
-      connections: pool.statistics,
-      endpoints: pool.endpointStatistics.map { .init(address: core.address(of: $0.endpoint), connections: $0) },
-      calls: core.counters.calls.load(ordering: .relaxed), failures: core.counters.failures.load(ordering: .relaxed),
+      connections: pool.statistics, failures: core.counters.failures.load(ordering: .relaxed),
       attempts: core.counters.attempts.load(ordering: .relaxed),
-      retries: core.counters.retries.load(ordering: .relaxed), hedges: core.counters.hedges.load(ordering: .relaxed),
-      retryTokens: core.tokens)
+      retries: core.counters.retries.load(ordering: .relaxed))
   }
 }

@@ -8,8 +8,6 @@ public struct RPCChannelConfiguration: Sendable {
   public var balancing = PoolBalancing.pickFirst
   /// Shuffles the addresses of each resolution, so that many clients do not all begin with the same one.
   public var shufflesEndpoints = false
-  /// Addresses that fail more than others are left alone for a while; `nil`: none is. Not with `pickFirst`.
-  public var outliers: OutlierConfiguration?
   /// Names are looked up at the first call and whenever a connection is lost, but no more often than this.
   public var resolutionInterval = Duration.seconds(30)
   /// To each address in use, kept open from the first call on.
@@ -31,9 +29,9 @@ public struct RPCChannelConfiguration: Sendable {
   public var connection = RPCClientConfiguration()
   /// For methods that `methods` does not name.
   public var defaultPolicy = RPCMethodPolicy()
-  /// By path, `/package.Service/Method`, or for all of a service's by `/package.Service/`.
+  /// By path, `/package.Service/Method`.
   public var methods: [String: RPCMethodPolicy] = [:]
-  /// `nil`: retries and hedges are bounded by their policies alone.
+  /// `nil`: retries are bounded by their policies alone.
   public var throttling: RPCRetryThrottling?
   /// A stream that may be retried keeps what it has sent, up to so many bytes, to send it again. Beyond that it is not
   /// retried. 256 KiB is what other gRPC clients keep.
@@ -54,7 +52,6 @@ public struct RPCChannelConfiguration: Sendable {
       maximumWaiting: maximumWaitingCalls, assumedCapacity: Self.assumedStreamsPerConnection, idleTimeout: idleTimeout,
       backoff: backoff)
     pool.balancing = balancing
-    pool.outliers = outliers
     return pool
   }
 }

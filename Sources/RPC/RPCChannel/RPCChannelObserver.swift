@@ -8,8 +8,7 @@ public protocol RPCChannelObserver: Sendable {
   /// - Parameter path: `/package.Service/Method`, as of all functions here.
   func attemptBegan(_ path: String)
   /// - Parameters:
-  ///   - code: CANCELLED if another attempt at the call was faster, or the caller cancelled the call. Such an attempt may end after its
-  ///     call.
+  ///   - code: CANCELLED if the caller cancelled the call. Such an attempt may end after its call.
   ///   - time: with the wait for a connection.
   func attemptEnded(_ path: String, _ code: RPCCode, after time: Duration, _ bytes: RPCMessageBytes)
   /// - Parameter time: with all attempts, and the pauses between them.

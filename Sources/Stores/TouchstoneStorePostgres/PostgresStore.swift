@@ -351,19 +351,12 @@ public final class PostgresStore: Store {
   }
 
   public func keyCheck(initially check: [UInt8], completion: @escaping Completion<[UInt8]>) {
-    list {
-      completion($0.flatMap(\.self))
-    } _: { [lists] () throws(PostgresError) -> Result<[UInt8], StoreError> in
-      // A move may have begun since the opening. With the check in it, no move takes the database for an empty one.
-      //
+    list(completion) { [lists] () throws(PostgresError) in
       // If several first starts run at once, the others wait for one and find its check. It may be sent twice.
-      let calls = [
-        StatementCall(.lockMoveMark), StatementCall(.putFirstKeyCheck).bind(check), StatementCall(.selectKeyCheck),
-      ]
+      let calls = [StatementCall(.putFirstKeyCheck).bind(check), StatementCall(.selectKeyCheck)]
       let results = try await lists.run(calls, isQuestion: true)
       guard results.count == calls.count else { throw .corrupt("an answer is missing") }
-      guard try !results[0].only({ row in row.boolean() }) else { return .failure(.beingFilled) }
-      return .success(try results[2].only { row in row.blob() })
+      return try results[1].only { row in row.blob() }
     }
   }
 

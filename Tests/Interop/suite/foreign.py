@@ -28,16 +28,8 @@ CPP_PROGRAMS = {
     "client": ["client", "client_helper", "interop_client"],
     "server": ["interop_server", "interop_server_bootstrap", "server_helper"],
 }
-#: The library of reflection adds itself to every server of a program that is linked with it.
-CPP_REFLECTION = ["-Wl,--no-as-needed", "-lgrpc++_reflection", "-Wl,--as-needed"]
 CPP_LIBRARIES = ["-lgrpc++", "-lgrpc", "-lgpr", "-laddress_sorting", "-lprotobuf"]
 
-#: What it takes for Go's server to have reflection, which C++'s has by the library.
-GO_SERVER_FIXES = [
-    (r'(?m)^\t"google\.golang\.org/grpc/interop"$',
-     '\t"google.golang.org/grpc/interop"\n\t"google.golang.org/grpc/reflection"'),
-    (r"(?m)^\t(\w+)\.Serve\((\w+)\)$", r"\treflection.Register(\1)\n\t\1.Serve(\2)"),
-]
 #: test/http2_test is Python 2's and h2 3's: what it takes to run on Python 3 and h2 4.
 HTTP2_TEST_FIXES = [
     (r"(\b[\w.]+)\.has_key\(([^()]+)\)", r"(\2 in \1)"),
@@ -153,8 +145,6 @@ def build_go(directory, source, grpc):
     shutil.copytree(source, package)
     shutil.copytree(GO_PACKAGES / "src/google.golang.org/grpc", package, dirs_exist_ok=True)
     generate_go(directory, package / "interop/grpc_testing")
-    server = package / "interop/server/server.go"
-    server.write_text(fixed(server, GO_SERVER_FIXES))
     shutil.copytree(
         grpc / "tools/http2_interop", directory / "src/http2_interop", ignore=shutil.ignore_patterns("go.mod"))
     (directory / "bin").mkdir()
@@ -209,4 +199,4 @@ def link_cpp(program, objects):
     packages = [line.split()[0] for line in fetch.call(["pkg-config", "--list-all"]).splitlines() if line]
     names = [name for name in packages if name.startswith("absl_")]
     flags = fetch.call(["pkg-config", "--libs", *names]).split()
-    fetch.call(["g++", "-o", str(program), *map(str, objects), *CPP_REFLECTION, *CPP_LIBRARIES, *flags])
+    fetch.call(["g++", "-o", str(program), *map(str, objects), *CPP_LIBRARIES, *flags])

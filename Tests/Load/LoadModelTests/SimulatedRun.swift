@@ -9,7 +9,7 @@ struct SimulatedRun {
   var grace = Duration.seconds(1)
   var callers = 10_000
   var targets = 1
-  var flows = FlowMix.single
+  var flows = FlowMix([FlowMix.Flow(name: "all")])
   var latency = Duration.milliseconds(2)
   /// When the service answers nothing.
   var stalls: [ClosedRange<Duration>] = []

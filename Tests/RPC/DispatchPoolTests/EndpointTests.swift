@@ -10,13 +10,9 @@ private let ids = (0..<4).map(EndpointID.init)
 
 extension PoolStateMachine {
   /// Running, with one connection to each of so many endpoints, all connected where `capacity` says so.
-  fileprivate init(
-    _ balancing: PoolBalancing, endpoints: Int, capacity: Int? = 10,
-    _ change: (inout PoolConfiguration) -> Void = { _ in }
-  ) {
+  fileprivate init(_ balancing: PoolBalancing, endpoints: Int, capacity: Int? = 10) {
     var configuration = PoolConfiguration(minimumConnections: 1, maximumConnections: 2)
     configuration.balancing = balancing
-    change(&configuration)
     self.init(configuration: configuration, endpoints: Array(ids[..<endpoints]))
     let opened = started(now: start).open
     guard let capacity else { return }
@@ -34,16 +30,6 @@ extension PoolStateMachine {
 
   fileprivate func connection(to endpoint: EndpointID) -> ConnectionID? {
     group.members.first { $0.id.endpoint == endpoint }?.id
-  }
-
-  /// A lease that was granted there fails.
-  fileprivate mutating func fail(on endpoint: EndpointID, times: Int = 1, now: MonotonicTime = start) -> PoolAction {
-    var action = PoolAction()
-    for _ in 0..<times {
-      while lease() != endpoint {}
-      action = leaseReturned(to: connection(to: endpoint)!, outcome: .failed, now: now)
-    }
-    return action
   }
 }
 
@@ -157,10 +143,10 @@ extension PoolStateMachine {
     let replaced = pool.endpointsReplaced([ids[1], ids[2]], now: start)
     #expect(replaced.close == [] && replaced.open.map(\.endpoint) == [ids[2]])
     #expect((0..<3).allSatisfy { _ in pool.lease() == ids[1] })
-    #expect(pool.endpointStatistics.map(\.endpoint) == [ids[1], ids[2], ids[0]])
+    #expect(pool.group.endpoints.map(\.id) == [ids[1], ids[2], ids[0]])
     #expect(pool.leaseReturned(to: gone, now: start).close == [gone])
     _ = pool.closed(gone, reason: "closed", now: start, jitter: 0)
-    #expect(pool.endpointStatistics.map(\.endpoint) == [ids[1], ids[2]])
+    #expect(pool.group.endpoints.map(\.id) == [ids[1], ids[2]])
   }
 
   @Test func aLossAsksAgain() {
@@ -169,88 +155,5 @@ extension PoolStateMachine {
     let connection = pool.endpointsReplaced([ids[0]], now: start).open[0]
     _ = pool.connected(connection, capacity: 1, now: start)
     #expect(pool.goingAway(connection, now: start + second * 9, jitter: 0).asksForEndpoints)
-  }
-}
-
-@Suite struct OutlierTests {
-  private func pool(_ endpoints: Int, _ outliers: OutlierConfiguration) -> PoolStateMachine {
-    PoolStateMachine(.roundRobin, endpoints: endpoints, capacity: 1000) { $0.outliers = outliers }
-  }
-
-  private func ejected(_ pool: PoolStateMachine) -> [EndpointID] {
-    pool.endpointStatistics.filter(\.isEjected).map(\.endpoint)
-  }
-
-  @Test func failuresInARowEject() {
-    var pool = pool(3, OutlierConfiguration(consecutiveFailures: 3))
-    _ = pool.fail(on: ids[1], times: 2)
-    while pool.lease() != ids[1] {}
-    _ = pool.leaseReturned(to: pool.connection(to: ids[1])!, outcome: .succeeded, now: start)
-    _ = pool.fail(on: ids[1], times: 2)
-    #expect(ejected(pool) == [])
-    _ = pool.fail(on: ids[1])
-    #expect(ejected(pool) == [ids[1]])
-    #expect((0..<4).allSatisfy { _ in pool.lease() != ids[1] })
-  }
-
-  @Test func anEjectionEndsAndTheNextOneIsLonger() {
-    var pool = pool(2, OutlierConfiguration(consecutiveFailures: 1, failurePercentage: nil))
-    _ = pool.fail(on: ids[0])
-    _ = pool.timerFired(now: start + second * 29, jitter: 0)
-    #expect(ejected(pool) == [ids[0]])
-    _ = pool.timerFired(now: start + second * 30, jitter: 0)
-    #expect(ejected(pool) == [])
-    _ = pool.fail(on: ids[0], now: start + second * 30)
-    _ = pool.timerFired(now: start + second * 89, jitter: 0)
-    #expect(ejected(pool) == [ids[0]])
-    _ = pool.timerFired(now: start + second * 90, jitter: 0)
-    #expect(ejected(pool) == [])
-  }
-
-  @Test func aShareOfFailuresEjectsAtTheIntervalsEnd() {
-    var pool = pool(2, OutlierConfiguration(consecutiveFailures: nil, failurePercentage: 50, minimumLeases: 4))
-    for outcome in [.failed, .succeeded, .failed, .succeeded] as [LeaseOutcome] {
-      while pool.lease() != ids[0] {}
-      _ = pool.leaseReturned(to: pool.connection(to: ids[0])!, outcome: outcome, now: start)
-    }
-    #expect(ejected(pool) == [])
-    _ = pool.timerFired(now: start + second * 10, jitter: 0)
-    #expect(ejected(pool) == [ids[0]])
-  }
-
-  @Test func neverMoreThanTheShareThatMay() {
-    var pool = pool(3, OutlierConfiguration(consecutiveFailures: 1, maximumEjectedPercentage: 50))
-    for endpoint in ids[..<3] { _ = pool.fail(on: endpoint) }
-    #expect(ejected(pool) == [ids[0]])
-  }
-
-  @Test func ofFewerEndpointsFewerStayEjected() {
-    var configuration = PoolConfiguration(minimumConnections: 1, maximumConnections: 2)
-    configuration.outliers = OutlierConfiguration(consecutiveFailures: 1, maximumEjectedPercentage: 50)
-    var pool = PoolStateMachine(configuration: configuration, endpoints: nil)
-    _ = pool.started(now: start)
-    for connection in pool.endpointsReplaced(ids, now: start).open {
-      _ = pool.connected(connection, capacity: 1000, now: start)
-    }
-    _ = pool.fail(on: ids[1])
-    _ = pool.fail(on: ids[0], now: start + second)
-    #expect(ejected(pool) == [ids[0], ids[1]])
-    _ = pool.endpointsReplaced(Array(ids[..<3]), now: start + second)
-    #expect(ejected(pool) == [ids[0]])
-  }
-
-  @Test func aBadOneIsBetterThanNone() {
-    var pool = pool(2, OutlierConfiguration(consecutiveFailures: 1))
-    _ = pool.fail(on: ids[0])
-    let lost = pool.closed(pool.connection(to: ids[1])!, reason: "reset", now: start, jitter: 0)
-    #expect(lost.open == [])
-    #expect(ejected(pool) == [])
-    #expect(pool.lease() == ids[0])
-  }
-
-  @Test func pickFirstEjectsNothing() {
-    var pool = PoolStateMachine(.pickFirst, endpoints: 2) { $0.outliers = OutlierConfiguration(consecutiveFailures: 1) }
-    _ = pool.fail(on: ids[0], times: 9)
-    #expect(ejected(pool) == [])
   }
 }

@@ -30,14 +30,6 @@ struct PoolModel {
     var succeededAt: MonotonicTime?
   }
 
-  /// An endpoint's outcomes.
-  struct Health {
-    var successes = 0
-    var failures = 0
-    var inARow = 0
-    var ejections = 0
-  }
-
   let configuration: PoolConfiguration
   let isFixed: Bool
   var now = MonotonicTime(nanoseconds: 1_000_000_000_000)
@@ -51,9 +43,6 @@ struct PoolModel {
   var leases: [ConnectionID] = []
   var waiting: [Waiting] = []
   var distrust: [EndpointID: Distrust] = [:]
-  var health: [EndpointID: Health] = [:]
-  var ejectedUntil: [EndpointID: MonotonicTime] = [:]
-  var intervalEnd: MonotonicTime?
   /// Whose turn it is, as a place in `listed`.
   var turn = 0
   var chosen: EndpointID?
@@ -90,7 +79,7 @@ struct PoolModel {
   var roomy: [EndpointID] {
     guard life == .running else { return [] }
     if configuration.balancing == .pickFirst { return chosen.map { hasRoom($0) ? [$0] : [] } ?? [] }
-    return listed.filter { ejectedUntil[$0] == nil && hasRoom($0) }
+    return listed.filter { hasRoom($0) }
   }
 
   var hasRoom: Bool { !roomy.isEmpty }
@@ -219,7 +208,6 @@ struct PoolModel {
     listed = once
     isResolved = true
     for endpoint in gone {
-      ejectedUntil[endpoint] = nil
       for (id, peer) in peers where id.endpoint == endpoint && peer.phase == .serving && peer.leases > 0 {
         peers[id]!.phase = .goingAway
       }
@@ -228,20 +216,16 @@ struct PoolModel {
     }
     if let chosen, !listed.contains(chosen) { self.chosen = nil }
     if turn >= listed.count { turn = 0 }
-    while !mayBeEjected(ejectedUntil.count), let soonest = ejectedUntil.min(by: { earlier($0, $1) }) {
-      ejectedUntil[soonest.key] = nil
-    }
-  }
-
-  private func earlier(
-    _ left: (key: EndpointID, value: MonotonicTime), _ right: (key: EndpointID, value: MonotonicTime)
-  ) -> Bool {
-    let places = (listed.firstIndex(of: left.key)!, listed.firstIndex(of: right.key)!)
-    return left.value == right.value ? places.0 < places.1 : left.value < right.value
   }
 
   mutating func forget(_ endpoint: EndpointID) {
     distrust[endpoint] = nil
-    health[endpoint] = nil
+  }
+
+  /// Applies the changes that time alone makes.
+  mutating func timerFires() {
+    for endpoint in listed {
+      if let end = distrust[endpoint]?.waitsUntil, end <= now { distrust[endpoint]!.waitsUntil = nil }
+    }
   }
 }

@@ -34,13 +34,6 @@ struct PoolWorld {
       idleTimeout: .seconds(30))
     configuration.balancing = [.pickFirst, .roundRobin, .leastRequest].randomElement(using: &random)!
     if Bool.random(using: &random) { configuration.attemptDelay = nil }
-    if Bool.random(using: &random) {
-      configuration.outliers = OutlierConfiguration(
-        consecutiveFailures: [nil, 2, 4].randomElement(using: &random)!,
-        failurePercentage: [nil, 40, 100].randomElement(using: &random)!, minimumLeases: 5, interval: .seconds(10),
-        baseEjectionTime: .seconds(4), maximumEjectionTime: .seconds(20),
-        maximumEjectedPercentage: [0, 34, 50, 100].randomElement(using: &random)!)
-    }
     // One in three knows its endpoints from the beginning; the others are told, or not.
     let count = Int.random(in: 1...4, using: &random)
     let fixed = Int.random(in: 0..<3, using: &random) == 0 ? (0..<count).map(EndpointID.init) : nil
@@ -68,8 +61,7 @@ struct PoolWorld {
     for id in model.sortedPeers { loses(id) }
     check(model.peers.isEmpty && model.waiting.isEmpty, "something is left after the drain")
     check(drains == 1, "the drain completed \(drains) times")
-    let left = PoolStatistics(consecutiveFailures: pool.statistics.consecutiveFailures)
-    check(pool.statistics == left, "not empty")
+    check(pool.statistics == PoolStatistics(), "not empty")
   }
 
   // MARK: Callers
@@ -108,10 +100,8 @@ struct PoolWorld {
   private mutating func returnLease() {
     guard let index = model.leases.indices.randomElement(using: &random) else { return }
     let id = model.leases.remove(at: index)
-    let outcome = [LeaseOutcome.unknown, .succeeded, .failed].randomElement(using: &random)!
     if model.peers[id] != nil { model.peers[id]!.leases -= 1 }
-    model.note(outcome, of: id.endpoint)
-    perform(pool.leaseReturned(to: id, outcome: outcome, now: model.now))
+    perform(pool.leaseReturned(to: id, now: model.now))
     if let peer = model.peers[id], peer.phase == .goingAway { check(peer.leases > 0, "kept without a lease") }
   }
 
@@ -212,7 +202,6 @@ struct PoolWorld {
     }
     // In the order that things happen in: who waited is served by what there is left, then more is opened.
     for id in action.close { beginClosing(id) }
-    model.readmitWhereNoneIsLeft()
     for answer in action.answers { settle(answer) }
     for id in action.open { open(id) }
     if case .set(let time) = action.timer { timer = time }
@@ -259,7 +248,6 @@ struct PoolWorld {
     for (id, peer) in model.peers where peer.phase == .serving {
       model.peers[id]?.phase = peer.leases > 0 ? .goingAway : .closing
     }
-    model.readmitWhereNoneIsLeft()
   }
 
   private mutating func compareStatistics() {
@@ -268,14 +256,12 @@ struct PoolWorld {
     check(statistics.serving == model.count(.serving), "miscounts those that serve")
     check(statistics.closing == model.count(.closing), "miscounts those that close")
     check(statistics.leased == model.peers.values.map(\.leases).reduce(0, +), "miscounts leases")
-    let endpoints = pool.endpointStatistics
-    check(endpoints.filter(\.isListed).map(\.endpoint) == model.listed, "lists other endpoints")
+    let endpoints = pool.group.endpoints
+    check(endpoints.filter(\.isListed).map(\.id) == model.listed, "lists other endpoints")
     let gone = Set(model.peers.keys.map(\.endpoint)).subtracting(model.listed)
-    check(Set(endpoints.filter { !$0.isListed }.map(\.endpoint)) == gone, "remembers the wrong endpoints")
-    check(
-      Set(endpoints.filter(\.isEjected).map(\.endpoint)) == Set(model.ejectedUntil.keys), "ejects other endpoints")
+    check(Set(endpoints.filter { !$0.isListed }.map(\.id)) == gone, "remembers the wrong endpoints")
     for endpoint in endpoints {
-      check(endpoint.leased == model.leases(on: endpoint.endpoint), "miscounts an endpoint's leases")
+      check(endpoint.leased == model.leases(on: endpoint.id), "miscounts an endpoint's leases")
     }
   }
 

@@ -67,25 +67,4 @@ import Testing
     #expect(error?.code == .deadlineExceeded)
     await server.stop()
   }
-
-  @Test func aHandlersDeadlineIsPassedOn() async throws {
-    let far = try TestServer()
-    let channel = RPCChannel(target: far.target)
-    let near = try TestServer(adding: { router in
-      router.register("/test/Forward") { call, message in
-        channel.call("/test/Hold", Array(message), options: RPCCallOptions(onBehalfOf: call)) { _ in }
-      }
-    })
-    let caller = RPCChannel(target: near.target)
-    let options = RPCCallOptions(timeout: .seconds(60))
-    async let answer = failure { () throws(RPCError) in
-      try await caller.call("/test/Forward", [], options: options)
-    }
-    let deadline = try #require(await far.held.next().deadline)
-    #expect(MonotonicTime.now().duration(to: deadline) <= .seconds(60))
-    #expect(MonotonicTime.now().duration(to: deadline) > .seconds(30))
-    await near.stop()
-    await far.stop()
-    _ = await answer
-  }
 }

@@ -121,22 +121,6 @@ private final class Noted: RPCChannelObserver {
     await server.stop()
   }
 
-  @Test func anAttemptThatAnotherOvertookIsCancelledAndHasSentItsRequest() async throws {
-    let calls = Shared(Atomic(0))
-    let held = Box<RPCServerCall>()
-    let server = try TestServer(adding: { router in
-      router.register("/test/FirstHangs") { call, _ in
-        if calls.value.add(1, ordering: .relaxed).oldValue == 0 { held.put(call) } else { call.respond([9]) }
-      }
-    })
-    let hedged = RPCCallOptions(attempts: .hedge(RPCHedgingPolicy(delay: .milliseconds(1))))
-    _ = try await channel(to: server).call("/test/FirstHangs", [1, 2], options: hedged)
-    let ended = [await noted.ended.next(), await noted.ended.next()]
-    #expect(Set(ended) == [RPCMessageBytes(sent: 2, received: 1), RPCMessageBytes(sent: 2, received: 0)])
-    #expect(noted.lines.contains("attempt CANCELLED"))
-    await server.stop()
-  }
-
   @Test func aStreamIsACall() async throws {
     let server = try TestServer()
     let channel = channel(to: server)

@@ -44,7 +44,6 @@ extension RetryStateMachine {
 
   @Test func neverMoreThanFiveAttempts() {
     #expect(RPCRetryPolicy(maximumAttempts: 100).maximumAttempts == 5)
-    #expect(RPCHedgingPolicy(maximumAttempts: 100, delay: .zero).maximumAttempts == 5)
   }
 
   @Test func whatBeganToAnswerIsNotRetried() {
@@ -163,74 +162,5 @@ extension RetryStateMachine {
     #expect(throttle?.tokens == 4)
     #expect(fail(&machine, &throttle, AttemptFailure(code: .internalError, pushback: .never)) == .fail)
     #expect(throttle?.tokens == 3)
-  }
-}
-
-@Suite struct HedgingStateMachineTests {
-  private let policy = RPCHedgingPolicy(maximumAttempts: 3, delay: .milliseconds(10))
-  private var unthrottled: RetryThrottle?
-
-  @Test func oneMoreAfterEachDelay() {
-    var machine = HedgingStateMachine(policy)
-    #expect(machine.begin() == .milliseconds(10))
-    #expect(machine.timerFired(nil) == .send(thenAfter: .milliseconds(10)))
-    #expect(machine.timerFired(nil) == .send(thenAfter: nil))
-    #expect(machine.timerFired(nil) == .wait)
-    #expect(machine.attempts == 3)
-  }
-
-  @Test func aLossSendsTheNextAtOnceAndTheLastOneFails() {
-    var machine = HedgingStateMachine(policy)
-    var throttle = unthrottled
-    _ = machine.begin()
-    let failure = AttemptFailure(code: .unavailable)
-    #expect(machine.attemptFailed(failure, throttle: &throttle) == .send(thenAfter: .milliseconds(10)))
-    #expect(machine.attemptFailed(failure, throttle: &throttle) == .send(thenAfter: nil))
-    #expect(machine.attemptFailed(failure, throttle: &throttle) == .finish)
-  }
-
-  @Test func aFatalFailureIsTheCalls() {
-    var machine = HedgingStateMachine(policy)
-    var throttle = unthrottled
-    _ = machine.begin()
-    _ = machine.timerFired(nil)
-    #expect(machine.attemptFailed(AttemptFailure(code: .permissionDenied), throttle: &throttle) == .finish)
-  }
-
-  @Test func pushbackDelaysTheNext() {
-    var machine = HedgingStateMachine(policy)
-    var throttle = unthrottled
-    _ = machine.begin()
-    let failure = AttemptFailure(code: .unavailable, pushback: .after(.seconds(1)))
-    #expect(machine.attemptFailed(failure, throttle: &throttle) == .waitThen(.seconds(1)))
-    #expect(machine.timerFired(nil) == .send(thenAfter: .milliseconds(10)))
-  }
-
-  @Test func pushbackEndsIt() {
-    var machine = HedgingStateMachine(policy)
-    var throttle = unthrottled
-    _ = machine.begin()
-    _ = machine.timerFired(nil)
-    let never = AttemptFailure(code: .unavailable, pushback: .never)
-    #expect(machine.attemptFailed(never, throttle: &throttle) == .wait)
-    #expect(machine.timerFired(nil) == .wait)
-    #expect(machine.attemptFailed(AttemptFailure(code: .unavailable), throttle: &throttle) == .finish)
-  }
-
-  @Test func throttledNoneIsSentBeside() {
-    var machine = HedgingStateMachine(policy)
-    var throttle = RetryThrottle(RPCRetryThrottling(maximumTokens: 2))
-    _ = machine.begin()
-    throttle.attemptFailed()
-    #expect(machine.timerFired(throttle) == .wait)
-  }
-
-  @Test func whatNeverLeftIsSentAgainAndCountsOnce() {
-    var machine = HedgingStateMachine(policy)
-    var throttle = unthrottled
-    _ = machine.begin()
-    let unsent = AttemptFailure(code: .unavailable, progress: .unsent)
-    #expect(machine.attemptFailed(unsent, throttle: &throttle) == .send(thenAfter: nil))
-    #expect(machine.attempts == 1 && machine.running == 1)
   }
 }

@@ -8,12 +8,6 @@ struct Outputs: ParsableArguments {
   @Flag(help: "One JSON object on stdout instead of a table.")
   var json = false
 
-  @Option(help: ArgumentHelp("Write the windows of the run as CSV.", valueName: "file"))
-  var csv: String?
-
-  @Option(help: ArgumentHelp("Write an HdrHistogram log.", valueName: "file"))
-  var hdrLog: String?
-
   @Option(help: ArgumentHelp("Write the report as one HTML page.", valueName: "file"))
   var html: String?
 
@@ -26,8 +20,6 @@ struct Outputs: ParsableArguments {
   }
 
   func write(_ report: LoadReport) throws(LoadError) {
-    if let csv { try TextFile.write(report.csv, to: csv) }
-    if let hdrLog { try TextFile.write(report.histogramLog, to: hdrLog) }
     if let html { try TextFile.write(report.html, to: html) }
     print(json ? report.json : report.text)
   }

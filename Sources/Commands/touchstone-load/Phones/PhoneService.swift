@@ -28,7 +28,7 @@ struct PhoneAccess: Sendable {
   }
 }
 
-struct PhoneService: LoadedService {
+struct PhoneService: Sendable {
   private let work: Scenario
   private let access: PhoneAccess
   private let targets: [String]
@@ -75,9 +75,15 @@ struct PhoneService: LoadedService {
     }
   }
 
+  /// Its name in reports.
   var scenario: String { work.name }
 
-  func client(of target: String, on lane: LoadLane, connections: Int, callers: Int) -> any LoadedClient {
+  /// Returns connections to one address, and what callers do over them.
+  ///
+  /// - Parameters:
+  ///   - lane: serves the connections.
+  ///   - callers: calls that may wait in it.
+  func client(of target: String, on lane: LoadLane, connections: Int, callers: Int) -> PhoneWorkload {
     var configuration = access.configuration(of: target, connections: connections, callers: callers)
     configuration.eventLoop = lane.loop
     return PhoneWorkload(
@@ -85,12 +91,14 @@ struct PhoneService: LoadedService {
       lane: states[lane.number])
   }
 
+  /// Slow work beside the load; `nil`: none.
   func typists() async throws(LoadError) -> Typists? {
     guard passcodes > 0 else { return nil }
     let configuration = access.configuration(of: targets[0], connections: 1, callers: passcodes)
     return try await Typists.enrol(passcodes, configuration, run: Self.newRun())
   }
 
+  /// Returns what calls of all runs so far added up beside their outcomes.
   func counts(on lanes: [LoadLane]) async -> LaneState.Counts {
     var sum = LaneState.Counts()
     for lane in lanes { sum.add(await states[lane.number].counts(on: lane)) }
@@ -104,13 +112,14 @@ struct PhoneService: LoadedService {
 }
 
 extension TouchstoneClient {
-  /// Reads the service's signing keys; `nil` if this caller may not.
+  /// Reads the service's signing keys; `nil` if this caller may not. Throws an error that names the address if no
+  /// Touchstone is there.
   @discardableResult
   func reach(_ target: String) async throws(LoadError) -> PublishedKeys? {
     do throws(TouchstoneError) {
       return PublishedKeys(jwkSet: try await getSigningKeys(V1.GetSigningKeysRequest()).jwkSet)
     } catch {
-      try LoadError.check(error.code, error.message, of: target, expecting: "Touchstone of this version")
+      try LoadError.check(error.code, error.message, of: target)
       return nil
     }
   }

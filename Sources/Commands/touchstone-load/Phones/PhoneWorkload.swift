@@ -6,7 +6,7 @@ internal import RPCChannel
 internal import TouchstoneClient
 
 /// A class, so that each call refers to all of it at once.
-final class PhoneWorkload: LoadedClient {
+final class PhoneWorkload: Sendable {
   let scenario: Scenario
   private let target: String
   let client: TouchstoneClient
@@ -17,17 +17,26 @@ final class PhoneWorkload: LoadedClient {
     (self.scenario, self.fleet, self.target, self.client, self.lane) = (scenario, fleet, target, client, lane)
   }
 
+  /// Opens the connections, and throws an error that names the address if it is not the service's.
   func reach() async throws(LoadError) { try await client.reach(target) }
 
+  /// The number of requests that it repeated.
   var retries: Int { client.statistics.retries }
 
+  /// Waits for no more answers.
   func close() async { await client.close(grace: .zero) }
 
+  /// The kinds of calls, which are booked apart.
   var flows: FlowMix { scenario.mix }
-  /// Call it on the lane.
+  /// The requests that were answered so far. A service is not silent while it answers some of a call's requests. Call
+  /// it on the lane.
   var answers: Int { lane.answers }
+  /// How long an answer may take at least before the service counts as silent at the end of a run.
   var patience: Duration { scenario.hasSecrets ? .seconds(1) : CallLedger.usualPatience }
 
+  /// One call, from its first request to its last answer. A call may be several requests, such as a login.
+  ///
+  /// - Parameter number: counts the calls of the run, so that calls spread over phones.
   func perform(_ number: Int) async -> CallOutcome {
     let flow = scenario.flows[scenario.mix.flow(of: number)]
     if flow.share == .exclusive {

@@ -54,7 +54,7 @@ package typealias MovedCounts = [MovedTable: Int64]
 
 /// The one target of a move. A second moved database could be served beside the first.
 package struct MoveTarget: Sendable, Hashable {
-  /// Random, and also kept in the target. Names and addresses of one database differ and change.
+  /// Tells the target from every other database. The addresses of one database differ and change.
   package var mark: UniqueID
   /// For people: the target's place when the move began.
   package var place: String

@@ -18,7 +18,6 @@ extension ConnectionGroup {
     listed = replaced.count
     for var endpoint in endpoints where known[endpoint.id] != nil && endpoint.counts.total > 0 {
       endpoint.isListed = false
-      endpoint.health.readmit()
       replaced.append(endpoint)
     }
     install(replaced)

@@ -33,7 +33,7 @@ extension ConnectionGroup {
   }
 
   private func pickInTurn() -> (endpoint: Int, slot: Int)? {
-    for endpoint in inTurn where !endpoints[endpoint].health.isEjected {
+    for endpoint in inTurn {
       if let slot = roomiest(of: endpoint) { return (endpoint, slot) }
     }
     return nil
@@ -42,7 +42,7 @@ extension ConnectionGroup {
   private func pickLeastLoaded() -> (endpoint: Int, slot: Int)? {
     var best: (endpoint: Int, slot: Int)?
     var fewest = Int.max
-    for endpoint in inTurn where !endpoints[endpoint].health.isEjected && endpoints[endpoint].leased < fewest {
+    for endpoint in inTurn where endpoints[endpoint].leased < fewest {
       guard let slot = roomiest(of: endpoint) else { continue }
       best = (endpoint, slot)
       fewest = endpoints[endpoint].leased

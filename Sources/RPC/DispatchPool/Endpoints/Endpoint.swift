@@ -20,15 +20,12 @@ public struct EndpointID: Sendable, Hashable, Comparable, CustomStringConvertibl
   }
 }
 
-/// Back-off, health and load of one endpoint.
+/// The back-off and load of one endpoint.
 struct Endpoint {
   let id: EndpointID
   /// False once a resolution no longer names it: it takes nothing new, and is forgotten with its last connection.
   var isListed = true
   var backoff: Backoff
-  /// Why the latest attempt to connect failed, or the connection was lost early.
-  var lastFailure = "never connected"
-  var health = OutlierRecord()
   var counts = PhaseCounts()
   /// Leases on its connections, whatever these are doing.
   var leased = 0

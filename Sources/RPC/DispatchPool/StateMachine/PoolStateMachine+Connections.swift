@@ -3,7 +3,6 @@
 extension PoolStateMachine {
   /// Draws the conclusions from a change: leases, refusals, connections to open, the end of a drain.
   mutating func balance(now: MonotonicTime, into action: inout PoolAction) {
-    readmitWhereNoneIsLeft()
     serveWaiting(now: now, into: &action)
     openWanted(now: now, into: &action)
     failUnreachable(into: &action)
@@ -42,8 +41,7 @@ extension PoolStateMachine {
       return needy
     }
     guard queue.count > group.counts.connecting.multipliedSaturated(expectedCapacity) else { return nil }
-    return possible.filter { !group.endpoints[$0].health.isEjected }
-      .min { group.endpoints[$0].open < group.endpoints[$1].open }
+    return possible.min { group.endpoints[$0].open < group.endpoints[$1].open }
   }
 
   private func canOpen(_ place: Int) -> Bool {
@@ -96,7 +94,6 @@ extension PoolStateMachine {
       return
     }
     lastFailure = reason
-    group.endpoints[place].lastFailure = reason
     group.endpoints[place].backoff.failed(at: now, jitter: jitter)
   }
 
@@ -157,7 +154,7 @@ extension PoolStateMachine {
   }
 
   var nextWakeUp: MonotonicTime? {
-    var times = [queue.earliestDeadline, nextReadmission, intervalEnd].compactMap(\.self)
+    var times = [queue.earliestDeadline].compactMap(\.self)
     if life == .running { times += [nextRetry, nextAttempt].compactMap(\.self) }
     if case .draining(let deadline?) = life { times.append(deadline) }
     for connection in group.members {

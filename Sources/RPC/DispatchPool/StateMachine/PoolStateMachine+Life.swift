@@ -62,25 +62,7 @@ extension PoolStateMachine {
       connecting: group.counts.connecting, serving: group.counts.serving, goingAway: group.counts.goingAway,
       closing: group.counts.closing, leased: group.endpoints.reduce(0) { $0 + $1.leased },
       capacity: group.members.reduce(0) { $1.phase == .serving ? $0.addingSaturated($1.capacity) : $0 },
-      waiting: queue.count, consecutiveFailures: group.endpoints.map(\.backoff.consecutiveFailures).max() ?? 0)
-  }
-
-  /// Those listed in their order, then those that are gone.
-  var endpointStatistics: [EndpointStatistics] {
-    group.endpoints.map { endpoint in
-      var statistics = EndpointStatistics(endpoint: endpoint.id)
-      statistics.isListed = endpoint.isListed
-      statistics.connecting = endpoint.counts.connecting
-      statistics.serving = endpoint.counts.serving
-      statistics.goingAway = endpoint.counts.goingAway
-      statistics.closing = endpoint.counts.closing
-      statistics.leased = endpoint.leased
-      statistics.consecutiveFailures = endpoint.backoff.consecutiveFailures
-      statistics.isEjected = endpoint.health.isEjected
-      let isWell = endpoint.counts.serving > 0 || endpoint.backoff.consecutiveFailures == 0
-      statistics.lastFailure = isWell ? nil : endpoint.lastFailure
-      return statistics
-    }
+      waiting: queue.count)
   }
 }
 

@@ -34,8 +34,6 @@ struct PoolStateMachine {
   var lastFailure = "never connected"
   /// The capacity that is assumed for a connection that is not ready: that of the latest one that became ready.
   var expectedCapacity: Int
-  /// When the interval ends in which outcomes are counted; `nil` while there is nothing to judge.
-  var intervalEnd: MonotonicTime?
   /// When the timer is set to fire. It may turn out to be early; it is never late.
   var wakeUp: MonotonicTime?
 
@@ -73,11 +71,8 @@ struct PoolStateMachine {
     return PoolAction(answers: [.init(request: id, result: .failure(.cancelled))])
   }
 
-  mutating func leaseReturned(
-    to id: ConnectionID, outcome: LeaseOutcome = .unknown, now: @autoclosure () -> MonotonicTime
-  ) -> PoolAction {
+  mutating func leaseReturned(to id: ConnectionID, now: @autoclosure () -> MonotonicTime) -> PoolAction {
     var action = PoolAction()
-    if outcome != .unknown { note(outcome, of: id.endpoint, now: now(), into: &action) }
     guard let connection = group.leaseReturned(to: id) else { return action }
     switch connection.phase {
     case .serving:
@@ -140,7 +135,6 @@ struct PoolStateMachine {
     var action = PoolAction()
     wakeUp = nil
     for endpoint in group.listedEndpoints { group.endpoints[endpoint].backoff.timePassed(to: now) }
-    judgeOutliers(now: now, into: &action)
     failExpired(now: now, into: &action)
     closeUnconnected(now: now, jitter: jitter, into: &action)
     closeIdle(now: now, into: &action)

@@ -2,9 +2,7 @@ internal import Synchronization
 
 /// The counts of a channel's calls, to which all threads add.
 final class CallCounters: Sendable {
-  let calls = Atomic(0)
   let attempts = Atomic(0)
   let retries = Atomic(0)
-  let hedges = Atomic(0)
   let failures = Atomic(0)
 }

@@ -24,12 +24,6 @@ public struct RPCCallOptions: Sendable {
     self.compression = compression
   }
 
-  /// For a call that a handler makes on behalf of the one it serves: it ends no later, so that no server works for a caller
-  /// that has given up. Metadata is not passed on: what it says is for the handler to judge.
-  public init(onBehalfOf call: RPCServerContext) {
-    self.init(deadline: call.deadline)
-  }
-
   func deadline(_ policy: RPCMethodPolicy, now: @autoclosure () -> MonotonicTime) -> MonotonicTime? {
     guard let timeout = timeout ?? policy.timeout else { return deadline }
     let end = now().advanced(by: timeout)

@@ -1,4 +1,4 @@
-// A call with one request and one answer: attempts at it, until one counts.
+// A call with one request and one answer: one attempt after the other, until one counts.
 
 internal import DispatchPool
 internal import DispatchRPC
@@ -22,6 +22,7 @@ public final class RPCChannelCall: Sendable {
   }
 
   private struct Attempt {
+    /// Events of an earlier attempt mean nothing any more.
     let number: Int
     /// `nil`: nothing is measured.
     let began: MonotonicTime?
@@ -34,19 +35,6 @@ public final class RPCChannelCall: Sendable {
     }
   }
 
-  private enum Plan {
-    case retrying(RetryStateMachine)
-    case hedging(HedgingStateMachine)
-
-    /// Sent before the next one that is sent.
-    var previousAttempts: Int {
-      switch self {
-      case .retrying(let machine): machine.attempts - 1
-      case .hedging(let machine): machine.attempts - 1
-      }
-    }
-  }
-
   typealias Completion = @Sendable (Result<RPCResponse, RPCError>) -> Void
 
   private struct State {
@@ -54,21 +42,21 @@ public final class RPCChannelCall: Sendable {
     var completion: Completion?
     /// `nil`: nothing is measured.
     var began: MonotonicTime?
-    var plan: Plan
-    var running: [Attempt] = []
-    var nextNumber = 0
-    /// Counts timers, because an older one means nothing any more.
-    var timer = 0
-    var lastFailure: RPCError?
+    var attempts: CallAttempts
+    /// `nil`: none runs.
+    var running: Attempt?
+    var lastNumber = 0
     var isOver = false
 
-    init(plan: Plan) {
-      self.plan = plan
+    init(_ attempts: RPCAttempts) {
+      self.attempts = CallAttempts(attempts)
     }
 
     /// `nil`: it has ended before.
     mutating func end(_ number: Int) -> Attempt? {
-      running.firstIndex { $0.number == number }.map { running.remove(at: $0) }
+      guard let attempt = running, attempt.number == number else { return nil }
+      running = nil
+      return attempt
     }
   }
 
@@ -83,16 +71,12 @@ public final class RPCChannelCall: Sendable {
     core = channel.core
     pool = channel.pool
     observed = ObservedMethod(path, of: core)
-    let policy = core.policies[path]
+    let policy = core.policy(of: path)
     request = RPCClientRequest(
       path: path, message: message, metadata: options.metadata, deadline: options.deadline(policy, now: .now()),
       compression: options.compression)
     waitForReady = options.waitForReady ?? policy.waitForReady
-    switch options.attempts ?? policy.attempts {
-    case .once: state = Mutex(State(plan: .retrying(RetryStateMachine(nil))))
-    case .retry(let policy): state = Mutex(State(plan: .retrying(RetryStateMachine(policy))))
-    case .hedge(let policy): state = Mutex(State(plan: .hedging(HedgingStateMachine(policy))))
-    }
+    state = Mutex(State(options.attempts ?? policy.attempts))
   }
 
   /// Ends the call with CANCELLED, unless it ends otherwise at the same time, and resets its stream if a server has it. A call
@@ -105,17 +89,11 @@ public final class RPCChannelCall: Sendable {
   ///
   /// - Parameter completion: runs once.
   func start(_ completion: @escaping Completion) {
-    core.counters.calls.add(1, ordering: .relaxed)
     let began = observed.began()
-    var delay: Duration?
     let hasBegun = state.withLock { state in
       guard !state.isOver else { return false }
       state.completion = completion
       state.began = began
-      if case .hedging(var machine) = state.plan {
-        delay = machine.begin()
-        state.plan = .hedging(machine)
-      }
       return true
     }
     guard hasBegun else {
@@ -124,20 +102,19 @@ public final class RPCChannelCall: Sendable {
       return completion(.failure(.cancelledHere))
     }
     send()
-    if let delay { setTimer(after: delay) }
   }
 
   /// Once; later results are dropped.
   private func finish(_ result: Result<RPCResponse, RPCError>) {
-    let ended = state.withLock { state -> (completion: Completion?, abandoned: [Attempt], began: MonotonicTime?)? in
+    let ended = state.withLock { state -> (completion: Completion?, abandoned: Attempt?, began: MonotonicTime?)? in
       guard !state.isOver else { return nil }
       state.isOver = true
       defer { state.completion = nil }
       return (state.completion, state.running, state.began)
     }
     guard let ended else { return }
-    // Each of them ends by itself, because only then the sizes of its messages are known.
-    for attempt in ended.abandoned { attempt.wait.cancel() }
+    // It ends by itself, because only then the sizes of its messages are known.
+    ended.abandoned?.wait.cancel()
     guard let completion = ended.completion else { return }
     if case .failure = result { core.counters.failures.add(1, ordering: .relaxed) }
     observed.callEnded(result.code, since: ended.began)
@@ -149,27 +126,26 @@ public final class RPCChannelCall: Sendable {
 
 extension RPCChannelCall {
   private func send() {
-    let begun = state.withLock { state -> (number: Int, previous: Int)? in
+    let number = state.withLock { state -> Int? in
       guard !state.isOver else { return nil }
-      let number = state.nextNumber
-      state.nextNumber += 1
-      state.running.append(Attempt(number: number, began: observed.attemptBegan()))
-      return (number, state.plan.previousAttempts)
+      state.lastNumber += 1
+      state.running = Attempt(number: state.lastNumber, began: observed.attemptBegan())
+      return state.lastNumber
     }
-    guard let begun else { return }
+    guard let number else { return }
     core.counters.attempts.add(1, ordering: .relaxed)
     let lease = pool.lease(deadline: request.deadline, waitForReady: waitForReady) { [self] result in
       switch result {
-      case .success(let lease): send(on: lease, number: begun.number, previousAttempts: begun.previous)
-      case .failure(let error): hasNoStream(RPCError(error), number: begun.number)
+      case .success(let lease): send(on: lease, number: number)
+      case .failure(let error): hasNoStream(RPCError(error), number: number)
       }
     }
-    note(.stream(lease), of: begun.number)
+    note(.stream(lease), of: number)
   }
 
-  private func send(on lease: Lease<ChannelConnection>, number: Int, previousAttempts: Int) {
+  private func send(on lease: Lease<ChannelConnection>, number: Int) {
     // The call may have ended while the lease was on its way: it must not take effect.
-    guard !state.withLock({ $0.isOver }) else {
+    guard let previous = state.withLock({ $0.isOver ? nil : $0.attempts.previous }) else {
       lease.release()
       return attemptEnded(number, .cancelled, RPCMessageBytes())
     }
@@ -179,16 +155,16 @@ extension RPCChannelCall {
       return finish(.failure(refusal))
     }
     var request = request
-    if previousAttempts > 0 { request.metadata = request.metadata.withPreviousAttempts(previousAttempts) }
+    if previous > 0 { request.metadata = request.metadata.withPreviousAttempts(previous) }
     let answer = lease.connection.connection.startMeasured(request) { [self] result, bytes in
       switch result {
       case .success(let response):
-        lease.release(.succeeded)
+        lease.release()
         core.attemptSucceeded()
         attemptEnded(number, .ok, bytes)
         finish(.success(response))
       case .failure(let error):
-        lease.release(LeaseOutcome(error))
+        lease.release()
         failed(error, AttemptFailure(error), number: number, bytes)
       }
     }
@@ -201,7 +177,7 @@ extension RPCChannelCall {
 
   private func note(_ wait: Wait, of number: Int) {
     let isAbandoned = state.withLock { state in
-      if let place = state.running.firstIndex(where: { $0.number == number }) { state.running[place].note(wait) }
+      if state.running?.number == number { state.running?.note(wait) }
       return state.isOver
     }
     if isAbandoned { wait.cancel() }
@@ -216,93 +192,17 @@ extension RPCChannelCall {
     failed(error, AttemptFailure(code: error.code), number: number, RPCMessageBytes())
   }
 
-  private enum Next {
-    case nothing
-    case finish(RPCError)
-    case send(thenAfter: Duration?)
-    case wait(Duration)
-
-    init(_ decision: HedgingStateMachine.Decision, _ error: RPCError) {
-      switch decision {
-      case .finish: self = .finish(error)
-      case .send(let delay): self = .send(thenAfter: delay)
-      case .waitThen(let delay): self = .wait(delay)
-      case .wait: self = .nothing
-      }
-    }
-  }
-
   private func failed(_ error: RPCError, _ failure: AttemptFailure, number: Int, _ bytes: RPCMessageBytes) {
     attemptEnded(number, error.code, bytes)
-    let next = state.withLock { state -> Next in
-      guard !state.isOver else { return .nothing }
-      let told = error.after(state.lastFailure)
-      state.lastFailure = error
-      switch state.plan {
-      case .retrying(var machine):
-        defer { state.plan = .retrying(machine) }
-        return retry(&machine, told, failure)
-      case .hedging(var machine):
-        defer { state.plan = .hedging(machine) }
-        return Next(core.withThrottle { machine.attemptFailed(failure, throttle: &$0) }, told)
-      }
-    }
-    perform(next)
-  }
-
-  private func retry(_ machine: inout RetryStateMachine, _ error: RPCError, _ failure: AttemptFailure) -> Next {
-    let before = machine.attempts
-    let jitter = Double.random(in: -1...1)
-    let decision = core.withThrottle {
-      machine.attemptFailed(failure, isCommitted: false, throttle: &$0, jitter: jitter)
+    let decision = state.withLock { state -> CallAttempts.OnFailure? in
+      guard !state.isOver else { return nil }
+      return state.attempts.failed(error, failure, before: request.deadline, in: core)
     }
     switch decision {
-    case .fail: return .finish(error)
-    case .retry(let delay) where !endsBeforeDeadline(delay): return .finish(error)
-    case .retry(let delay):
-      if machine.attempts > before { core.counters.retries.add(1, ordering: .relaxed) }
-      return delay > .zero ? .wait(delay) : .send(thenAfter: nil)
+    case .none: break
+    case .end(let error): finish(.failure(error))
+    case .retry(after: .zero): send()
+    case .retry(let delay): core.after(delay) { [self] in send() }
     }
-  }
-
-  /// To wait for an attempt that will not be made only hides the error for longer.
-  private func endsBeforeDeadline(_ delay: Duration) -> Bool {
-    guard delay > .zero, let deadline = request.deadline else { return true }
-    return MonotonicTime.now().advanced(by: delay) < deadline
-  }
-
-  private func perform(_ next: Next) {
-    switch next {
-    case .nothing: break
-    case .finish(let error): finish(.failure(error))
-    case .wait(let delay): setTimer(after: delay)
-    case .send(let delay):
-      send()
-      if let delay { setTimer(after: delay) }
-    }
-  }
-
-  private func setTimer(after delay: Duration) {
-    let timer = state.withLock { state in
-      state.timer += 1
-      return state.timer
-    }
-    core.after(delay) { [self] in timerFired(timer) }
-  }
-
-  private func timerFired(_ timer: Int) {
-    let next = state.withLock { state -> Next in
-      guard !state.isOver, state.timer == timer else { return .nothing }
-      switch state.plan {
-      case .retrying:
-        return .send(thenAfter: nil)
-      case .hedging(var machine):
-        defer { state.plan = .hedging(machine) }
-        let decision = core.withThrottle { machine.timerFired($0) }
-        if case .send = decision { core.counters.hedges.add(1, ordering: .relaxed) }
-        return Next(decision, state.lastFailure ?? .cancelledHere)
-      }
-    }
-    perform(next)
   }
 }

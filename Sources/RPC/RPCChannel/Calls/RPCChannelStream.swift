@@ -26,7 +26,7 @@ public final class RPCChannelStream: Sendable {
 
   private struct State {
     var phase = Phase.waiting(nil)
-    var retry: RetryStateMachine
+    var attempts: CallAttempts
     var buffer = StreamBuffer()
     /// Counts attempts, because events of an earlier one mean nothing any more.
     var attempt = 0
@@ -37,7 +37,6 @@ public final class RPCChannelStream: Sendable {
     var isCommitted = false
     /// Whatever the policy says of CANCELLED, there is no other attempt.
     var isCancelled = false
-    var lastFailure: RPCError?
 
     var isWaiting: Bool {
       if case .waiting = phase { true } else { false }
@@ -84,7 +83,7 @@ public final class RPCChannelStream: Sendable {
   init(_ channel: RPCChannel, _ path: String, _ options: RPCCallOptions, events: @escaping EventHandler) {
     core = channel.core
     pool = channel.pool
-    let policy = core.policies[path]
+    let policy = core.policy(of: path)
     self.path = path
     metadata = options.metadata
     deadline = options.deadline(policy, now: .now())
@@ -92,11 +91,7 @@ public final class RPCChannelStream: Sendable {
     compression = options.compression
     self.events = events
     observed = ObservedMethod(path, of: core)
-    if case .retry(let policy) = options.attempts ?? policy.attempts {
-      state = Mutex(State(retry: RetryStateMachine(policy)))
-    } else {
-      state = Mutex(State(retry: RetryStateMachine(nil)))
-    }
+    state = Mutex(State(attempts: CallAttempts(options.attempts ?? policy.attempts)))
   }
 
   // MARK: For the caller
@@ -181,7 +176,6 @@ public final class RPCChannelStream: Sendable {
 
 extension RPCChannelStream {
   func start() {
-    core.counters.calls.add(1, ordering: .relaxed)
     if let began = observed.began() { state.withLock { $0.began = began } }
     attempt()
   }
@@ -215,7 +209,7 @@ extension RPCChannelStream {
       lease.release()
       return end(.failure(refusal))
     }
-    let previous = state.withLock { $0.retry.attempts - 1 }
+    let previous = state.withLock { $0.attempts.previous }
     // Under the lock, so that nothing that is sent meanwhile overtakes what was sent before. Events come later, on the loop.
     let (opened, demand, wasFull) = state.withLock { state -> (RPCClientStream?, Int, Bool) in
       guard state.isWaiting else { return (nil, 0, false) }
@@ -252,44 +246,32 @@ extension RPCChannelStream {
     case .writable:
       events(self, event)
     case .end(.success):
-      lease.release(.succeeded)
+      lease.release()
       core.attemptSucceeded()
       attemptEnded(.ok, stream.messageBytes, number)
       end(event)
     case .end(.failure(let error)):
-      lease.release(LeaseOutcome(error))
+      lease.release()
       failed(error, AttemptFailure(error), number, stream.messageBytes)
     }
   }
 
   private func failed(_ error: RPCError, _ failure: AttemptFailure, _ number: Int, _ bytes: RPCMessageBytes) {
     attemptEnded(error.code, bytes, number)
-    let jitter = Double.random(in: -1...1)
-    let (told, decision) = state.withLock { state -> (RPCError, RetryStateMachine.OnFailure?) in
-      guard !state.isOver, state.attempt == number else { return (error, nil) }
-      if state.isCancelled { return (error, .fail) }
-      let told = error.after(state.lastFailure)
-      state.lastFailure = error
-      let before = state.retry.attempts
-      let decision = core.withThrottle { throttle in
-        state.retry.attemptFailed(failure, isCommitted: state.isCommitted, throttle: &throttle, jitter: jitter)
-      }
-      guard case .retry(let delay) = decision, endsBeforeDeadline(delay) else { return (told, .fail) }
-      if state.retry.attempts > before { core.counters.retries.add(1, ordering: .relaxed) }
-      state.phase = .waiting(nil)
-      return (told, decision)
+    let decision = state.withLock { state -> CallAttempts.OnFailure? in
+      guard !state.isOver, state.attempt == number else { return nil }
+      if state.isCancelled { return .end(error) }
+      let decision = state.attempts.failed(
+        error, failure, isCommitted: state.isCommitted, before: deadline, in: core)
+      if case .retry = decision { state.phase = .waiting(nil) }
+      return decision
     }
     switch decision {
     case .none: break
-    case .fail: end(.failure(told))
+    case .end(let error): end(.failure(error))
     case .retry(after: .zero): attempt()
     case .retry(let delay): core.after(delay) { [self] in attempt() }
     }
-  }
-
-  private func endsBeforeDeadline(_ delay: Duration) -> Bool {
-    guard delay > .zero, let deadline else { return true }
-    return MonotonicTime.now().advanced(by: delay) < deadline
   }
 
   private func end(_ result: Result<Metadata, RPCError>) {

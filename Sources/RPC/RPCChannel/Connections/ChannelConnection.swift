@@ -37,18 +37,3 @@ final class ChannelConnection: PooledConnection {
     connection.close()
   }
 }
-
-extension LeaseOutcome {
-  /// The result that counts for the endpoint. A caller's mistake or cancellation does not count against it.
-  init(_ error: RPCError) {
-    guard error.progress >= .sent else {
-      self = .unknown
-      return
-    }
-    switch error.code {
-    case .cancelled: self = .unknown
-    case .unavailable, .unknown, .internalError, .dataLoss, .deadlineExceeded: self = .failed
-    default: self = .succeeded
-    }
-  }
-}

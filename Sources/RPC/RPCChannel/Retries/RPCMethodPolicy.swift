@@ -1,4 +1,4 @@
-// How a method's calls are made if one attempt is not enough: retries and hedging (gRFC A6), and their bounds.
+// How a method's calls are made if one attempt is not enough: retries (gRFC A6), and their bounds.
 
 public import DispatchRPC
 
@@ -24,9 +24,10 @@ public enum RPCAttempts: Sendable, Hashable {
   case once
   /// One after the other. Only for calls that may happen twice.
   case retry(RPCRetryPolicy)
-  /// One beside the other; the first that ends well, or fatally, counts and the others are cancelled. Only for calls that
-  /// may happen twice. A stream is sent once all the same.
-  case hedge(RPCHedgingPolicy)
+
+  var retryPolicy: RPCRetryPolicy? {
+    if case .retry(let policy) = self { policy } else { nil }
+  }
 }
 
 /// gRFC A6's RetryPolicy. A call is tried again while nothing of an answer has come.
@@ -59,25 +60,7 @@ public struct RPCRetryPolicy: Sendable, Hashable {
   }
 }
 
-/// gRFC A6's HedgingPolicy.
-public struct RPCHedgingPolicy: Sendable, Hashable {
-  /// The first one included; more than 5 are treated as 5.
-  public var maximumAttempts: Int
-  /// From one attempt to the next while none has ended; zero sends all at once.
-  public var delay: Duration
-  /// With these an attempt is lost, and the next one sent at once. Any other failure is the call's.
-  public var nonFatalCodes: Set<RPCCode>
-
-  /// - Precondition: `maximumAttempts` > 1.
-  public init(maximumAttempts: Int = 2, delay: Duration, nonFatalCodes: Set<RPCCode> = [.unavailable]) {
-    precondition(maximumAttempts > 1)
-    self.maximumAttempts = min(maximumAttempts, RPCRetryPolicy.mostAttempts)
-    self.delay = delay
-    self.nonFatalCodes = nonFatalCodes
-  }
-}
-
-/// gRFC A6's RetryThrottlingPolicy, for a channel: neither retries nor hedges while too much fails.
+/// gRFC A6's RetryThrottlingPolicy, for a channel: no retries while too much fails.
 ///
 /// A bucket of tokens that starts full: a failure takes one, a success puts `tokenRatio` back; at half or less nothing is
 /// tried again.

@@ -5,16 +5,11 @@ internal import TouchstoneStore
 extension Statement {
   // MARK: Keys
 
-  /// The mark of a move, which stays as it is until the commit: a move that begins meanwhile waits, and finds what was written.
-  static let lockMoveMark = Statement("lock_move_mark", "SELECT is_being_filled FROM touchstone_schema FOR SHARE")
   static let putFirstKeyCheck = Statement(
-    "put_first_key_check",
-    """
-    INSERT INTO key_check SELECT 1, $1::BYTEA FROM touchstone_schema WHERE NOT is_being_filled ON CONFLICT DO NOTHING
-    """)
+    "put_first_key_check", "INSERT INTO key_check VALUES (1, $1::BYTEA) ON CONFLICT DO NOTHING")
   static let selectKeyCheck = Statement("select_key_check", "SELECT value FROM key_check WHERE only_row = 1")
 
-  static let aboutKeys = [lockMoveMark, putFirstKeyCheck, selectKeyCheck]
+  static let aboutKeys = [putFirstKeyCheck, selectKeyCheck]
 
   // MARK: Conditions: the row stays as it is until the commit
 

@@ -205,7 +205,7 @@ extension Result<[QueryResult], PostgresError> {
     switch self {
     case .failure(.notSent): true
     case .failure(.lost): isQuestion
-    // A serializable engine may refuse any transaction that ran beside others.
+    // A database that is SERIALIZABLE may refuse any transaction that ran beside others.
     case .failure(.server(let state, _)): isQuestion && state.isWorthRetrying
     case .success, .failure: false
     }

@@ -85,8 +85,6 @@ extension StoreError {
     message:
       "the database is in another line of history (`touchstone restored`) than when this service began; start it "
       + "again")
-  /// A move began after the start's check.
-  static let beingFilled = StoreError(code: .unavailable, message: StoreOpenError.beingFilled.message)
   static let closed = StoreError(code: .unavailable, message: "the store is closed")
   static let overloaded = StoreError(code: .unavailable, message: "too many writes are waiting")
 }

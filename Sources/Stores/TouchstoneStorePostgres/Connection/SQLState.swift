@@ -15,8 +15,6 @@ struct SQLState: RawRepresentable, Sendable, Hashable {
   static let serializationFailure = SQLState(rawValue: "40001")
   static let deadlockDetected = SQLState(rawValue: "40P01")
   static let lockNotAvailable = SQLState(rawValue: "55P03")
-  static let undefinedFunction = SQLState(rawValue: "42883")
-  static let featureNotSupported = SQLState(rawValue: "0A000")
   static let undefinedTable = SQLState(rawValue: "42P01")
   static let undefinedColumn = SQLState(rawValue: "42703")
   /// A primary that became a standby.

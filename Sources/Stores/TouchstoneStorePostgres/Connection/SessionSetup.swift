@@ -18,7 +18,7 @@ enum SessionSetup {
       // A process that is suspended or unreachable must not keep a lock for long.
       "SET idle_in_transaction_session_timeout = \(idleTimeout.milliseconds)",
       // A transaction of which only a part arrived is not idle to the server: no timeout of its own ends it, and its locks stay
-      // until its client is found to be gone. Engines without these settings skip them.
+      // until its client is found to be gone. Versions without these settings skip them.
       """
       SELECT set_config(k.name, k.value, false) FROM (VALUES \(keepalive.map { "('\($0)', '\($1)')" }.joined(separator: ", ")))
       AS k (name, value) WHERE k.name IN (SELECT name FROM pg_settings)
@@ -28,8 +28,8 @@ enum SessionSetup {
       SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
         THEN 'on' ELSE current_setting('synchronous_commit') END, false)
       """,
-      // Each statement of a transaction sees commits made before it, on which `Statement.finish` depends. A serializable
-      // engine answers 40001 instead.
+      // Each statement of a transaction sees commits made before it, on which `Statement.finish` depends. A database
+      // that is SERIALIZABLE answers 40001 instead.
       """
       SELECT set_config('default_transaction_isolation', CASE current_setting('default_transaction_isolation')
         WHEN 'serializable' THEN 'serializable' ELSE 'read committed' END, false)
@@ -43,12 +43,13 @@ enum SessionSetup {
 
 extension SessionSetup {
   /// Statements use indexes however few rows the tables have when they are planned. Otherwise a plan that was made for a small
-  /// table could read all of it for as long as the server keeps the plan. An engine that lacks a setting keeps its own way.
+  /// table could read all of it for as long as the server keeps the plan. A version that lacks a setting keeps its own
+  /// way.
   static let plansByIndex = """
     SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('enable_seqscan', 'jit')
     """
   /// Which rows other transactions hold is not known before, and all that comes after a commit on its connection waits with it.
-  /// One that needs longer waits where it delays no other (`Committer`). An engine that lacks the setting waits.
+  /// One that needs longer waits where it delays no other (`Committer`). A version that lacks the setting waits.
   /// 50 ms are longer than a transaction of this store takes with its fsync on most disks.
   static let shortLockWaits = lockWaits(of: .milliseconds(50))
 

@@ -13,8 +13,7 @@ struct DatabaseInspection: Sendable {
   enum State: Sendable, Hashable {
     /// No table at all.
     case empty
-    /// `isBeingFilled`: another store's state is being moved here, and that has not ended.
-    case ours(version: Int64, isBeingFilled: Bool)
+    case ours(version: Int64)
     case foreign
   }
 
@@ -58,7 +57,7 @@ struct DatabaseInspection: Sendable {
   // MARK: The marker
 
   private static let selectMarker = Statement(
-    nil, "SELECT application, version, is_being_filled FROM touchstone_schema WHERE only_row = 1")
+    nil, "SELECT application, version FROM touchstone_schema WHERE only_row = 1")
   /// Finds tables, views and sequences of any owner: `information_schema` shows a role only what it may use. The
   /// objects of extensions do not count.
   private static let hasTables = Statement(
@@ -83,7 +82,7 @@ struct DatabaseInspection: Sendable {
     do throws(PostgresError) {
       guard var row = try await session.run([StatementCall(selectMarker)]).first?.first else { return .foreign }
       guard row.text() == Schema.application else { return .foreign }
-      return .ours(version: row.integer(), isBeingFilled: row.boolean())
+      return .ours(version: row.integer())
     } catch {
       guard case .server(let state, _) = error else { throw error }
       switch state {
@@ -99,11 +98,32 @@ struct DatabaseInspection: Sendable {
     switch state {
     case .empty:
       StoreOpenError(
-        code: .otherSchema, message: "the PostgreSQL database has no tables of Touchstone's: run `touchstone migrate`")
+        code: .otherSchema,
+        message: "the PostgreSQL database has no tables of Touchstone's: run `touchstone migrate`, with --from "
+          + "DIRECTORY --to URI to move a directory's state")
     case .foreign: .foreignDatabase
-    case .ours(let version, _) where version != Schema.version: .otherVersion(version)
-    case .ours(_, let isBeingFilled): isBeingFilled ? .beingFilled : nil
+    case .ours(let version): version == Schema.version ? nil : .otherVersion(version)
     }
+  }
+
+  // MARK: Identity
+
+  /// Returns a digest of the names of cluster, database and schema, which tells a move's target from every other
+  /// database.
+  ///
+  /// - Parameter place: stands for the cluster's name, if the server does not show its own; otherwise `nil`.
+  static func mark(
+    in session: ConnectionLane.Session, ofPlace place: String?
+  ) async throws(PostgresError) -> UniqueID {
+    let cluster =
+      place == nil
+      ? "(SELECT system_identifier::TEXT FROM pg_control_system())" : "convert_from($1::BYTEA, 'UTF8')"
+    let name = "\(cluster) || '/' || current_database() || '/' || current_schema()"
+    var call = StatementCall(Statement(nil, "SELECT substring(sha256(convert_to(\(name), 'UTF8')), 1, 16)"))
+    if let place { call = call.bind(Array(place.utf8)) }
+    let digest = try await session.run([call]).first?.only { row in row.blob() }
+    guard let mark = digest.flatMap({ UniqueID(bytes: $0) }) else { throw .corrupt("it has no name") }
+    return mark
   }
 
   // MARK: Content
@@ -151,11 +171,6 @@ extension StoreOpenError {
   fileprivate static let foreignDatabase = StoreOpenError(
     code: .corrupt,
     message: "the PostgreSQL database holds another application's tables: give Touchstone a database of its own")
-
-  static let beingFilled = StoreOpenError(
-    code: .otherSchema,
-    message: "the state of a SQLite service was being moved into the PostgreSQL database, and that did not end: run "
-      + "`touchstone migrate --from DIRECTORY --to URI` again")
 
   fileprivate static func otherVersion(_ version: Int64) -> StoreOpenError {
     StoreOpenError(

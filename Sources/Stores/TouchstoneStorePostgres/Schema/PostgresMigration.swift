@@ -12,9 +12,8 @@ package enum PostgresMigration {
   }
 
   /// One transaction: the database has all of the tables with their marker, or nothing.
-  /// - Parameter isToBeFilled: new tables are for a move. No service uses them before it has ended, wherever it is interrupted.
   package static func run(
-    uri: String, isToBeFilled: Bool = false, options: PostgresStoreOptions = PostgresStoreOptions()
+    uri: String, options: PostgresStoreOptions = PostgresStoreOptions()
   ) async throws(StoreOpenError) -> SchemaChange {
     let targets = try ConnectionTarget.prepared(uri)
     _ = try await ServerInspection.run(targets: targets, options: options)
@@ -24,7 +23,7 @@ package enum PostgresMigration {
     let result: Result<SchemaChange, StoreOpenError>
     do throws(PostgresError) {
       result = try await lane.withSession { session throws(PostgresError) in
-        try await migrate(in: session, isToBeFilled: isToBeFilled)
+        try await migrate(in: session)
       }
     } catch {
       throw StoreOpenError(error)
@@ -44,7 +43,7 @@ package enum PostgresMigration {
   }
 
   private static func migrate(
-    in session: ConnectionLane.Session, isToBeFilled: Bool
+    in session: ConnectionLane.Session
   ) async throws(PostgresError) -> Result<SchemaChange, StoreOpenError> {
     try await lock(session)
     // Another process may have done it while this one waited.
@@ -56,22 +55,15 @@ package enum PostgresMigration {
       return .failure(error)
     }
     if !change.statements.isEmpty {
-      let mark = isToBeFilled ? [Schema.markBeingFilled] : []
       try await session.run(
-        [StatementCall(.begin)] + (change.statements + mark).map { .raw($0) } + [StatementCall(.commit)])
+        [StatementCall(.begin)] + change.statements.map { .raw($0) } + [StatementCall(.commit)])
     }
     return .success(change)
   }
 
-  /// Held until the connection ends. If the engine knows no such locks, the marker's name admits one transaction.
+  /// Held until the connection ends.
   static func lock(_ session: ConnectionLane.Session) async throws(PostgresError) {
-    do throws(PostgresError) {
-      try await session.run([.raw("SELECT pg_advisory_lock(\(lockKey))")])
-    } catch {
-      guard case .server(let state, _) = error, [.undefinedFunction, .featureNotSupported].contains(state) else {
-        throw error
-      }
-    }
+    try await session.run([.raw("SELECT pg_advisory_lock(\(lockKey))")])
   }
 }
 

@@ -11,27 +11,23 @@ enum Schema {
   /// All of it for one transaction: a process that saw a part would take the database for another application's.
   static let creation = [marker] + tables
 
-  /// In a table of one row. `is_being_filled`: all of another store is being moved here, and that has not ended.
+  /// In a table of one row.
   private static let marker = """
     CREATE TABLE touchstone_schema (
       only_row BIGINT PRIMARY KEY CHECK (only_row = 1),
       application TEXT NOT NULL,
-      version BIGINT NOT NULL,
-      is_being_filled BOOLEAN NOT NULL
+      version BIGINT NOT NULL
     )
     """
-
-  static let markBeingFilled = "UPDATE touchstone_schema SET is_being_filled = TRUE"
-  static let markFilled = "UPDATE touchstone_schema SET is_being_filled = FALSE"
 
   /// Identifiers are bytes: equal and ordered byte for byte under every collation.
   ///
   /// Every key begins with what its transactions are about (a device, a profile, a binding), or with a random number's
-  /// remainder, so that a distributed engine spreads them. Tables of one row are read by every commit, and written by
-  /// sweeping, erasing and sealing alone. No sequence, no trigger, no foreign key, no function.
+  /// remainder, so that commits do not all write the last page of an index. Tables of one row are read by every commit,
+  /// and written by sweeping, erasing and sealing alone. No sequence, no trigger, no foreign key, no function.
   /// Erasure marks are rows of `profiles` (`ProfileRecord.erasureMarkID`).
   private static let tables = [
-    "INSERT INTO touchstone_schema VALUES (1, '\(application)', \(version), FALSE)",
+    "INSERT INTO touchstone_schema VALUES (1, '\(application)', \(version))",
     """
     CREATE TABLE bindings (
       binding_id BYTEA PRIMARY KEY,

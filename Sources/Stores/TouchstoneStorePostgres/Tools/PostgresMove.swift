@@ -3,33 +3,34 @@
 internal import TouchstonePolicy
 package import TouchstoneStore
 
-/// Moves rows in batches, each a transaction. The database is marked as being filled before the first batch, and no
-/// service uses it until every row and the whole log were read back. An interrupted move begins anew, after its rows
-/// are removed.
+/// In one transaction: the database has the tables and all rows, which were read back, or nothing. A service refuses a
+/// database without tables, so none uses it before.
 package enum PostgresMove {
-  /// - Parameter uri: an empty database. It gets this version's tables if it has none.
+  /// - Parameter uri: a database without tables.
   package static func fill(
     uri: String, from source: some MoveSource, options: PostgresStoreOptions = PostgresStoreOptions()
   ) async throws(StoreOpenError) -> StoreMove {
     let targets = try ConnectionTarget.prepared(uri)
     let place = try PostgresAddress(uri: uri).description
+    let server = try await ServerInspection.run(targets: targets, options: options)
+    // Found out before anything is locked: another application may use the same lock.
     let state = try await DatabaseInspection(targets: targets, options: options).state()
-    if state == .empty, let earlier = try source.target() { throw .isElsewhere(earlier) }
-    if !isBeingFilled(state) { _ = try await PostgresMigration.run(uri: uri, isToBeFilled: true, options: options) }
+    if let refusal = DatabaseInspection.refusal(of: state), state != .empty { throw refusal }
     let lane = ConnectionLane.ofOneConnection(targets: targets, options: options, timeout: PostgresMigration.timeout)
     let result: Result<StoreMove, StoreOpenError>
     do throws(PostgresError) {
       result = try await lane.withSession { session throws(PostgresError) in
+        let mark = try await DatabaseInspection.mark(in: session, ofPlace: server.hasTimelines ? nil : place)
         try await PostgresMigration.lock(session)
-        // Another process may have done it while this one waited.
-        let state = try await DatabaseInspection.state(in: session)
-        if !isBeingFilled(state), let refusal = DatabaseInspection.refusal(of: state) { return .failure(refusal) }
         do throws(MoveFailure) {
-          let filling = Filling(session: session, place: place)
-          return .success(try await filling.fill(from: source, again: isBeingFilled(state)))
+          let filling = Filling(session: session, target: MoveTarget(mark: mark, place: place))
+          return .success(try await filling.fill(from: source))
         } catch {
           switch error {
-          case .source(let error): return .failure(error)
+          case .source(let error):
+            // Outside of a transaction it causes only a warning, which is ignored.
+            _ = try? await session.run([StatementCall(.rollBack)])
+            return .failure(error)
           case .target(let error): throw error
           }
         }
@@ -38,10 +39,6 @@ package enum PostgresMove {
       throw StoreOpenError(error)
     }
     return try result.get()
-  }
-
-  private static func isBeingFilled(_ state: DatabaseInspection.State) -> Bool {
-    state == .ours(version: Schema.version, isBeingFilled: true)
   }
 }
 
@@ -52,35 +49,34 @@ private enum MoveFailure: Error {
   case target(PostgresError)
 }
 
-/// Runs on one session, which has no other user.
+/// Runs on one session, which has no other user and holds the lock of migrations.
 private struct Filling {
-  /// The number of rows in one round trip and one fsync.
+  /// The number of rows in one round trip.
   private static let batchRows = 1_000
 
   let session: ConnectionLane.Session
-  let place: String
+  let target: MoveTarget
 
-  /// - Parameter again: the rows of an earlier move are removed first.
-  func fill(from source: some MoveSource, again: Bool) async throws(MoveFailure) -> StoreMove {
+  func fill(from source: some MoveSource) async throws(MoveFailure) -> StoreMove {
     let marks = try reading { () throws(StoreOpenError) in try source.marks() }
     let counts = try reading { () throws(StoreOpenError) in try source.counts() }
-    try await asking { () throws(PostgresError) in try await DatabaseInspection.requireTables(in: session) }
     let earlier = try reading { () throws(StoreOpenError) in try source.target() }
-    let target = earlier ?? MoveTarget(mark: .random(), place: place)
-    if again {
-      if earlier != nil { try await requireMark(of: target) }
-      try await run(Self.beginning(to: target, inEmptiness: false))
-    } else {
-      // A source that was moved elsewhere is not moved here.
-      let isBegun = earlier == nil ? try await beginInEmptiness(to: target) : false
-      if !isBegun { return try await earlierMove(of: marks, to: earlier) }
+    // Another process may have made tables while this one waited.
+    let state = try await asking { () throws(PostgresError) in try await DatabaseInspection.state(in: session) }
+    guard state == .empty else {
+      if let refusal = DatabaseInspection.refusal(of: state) { throw .source(refusal) }
+      return try await earlierMove(of: marks, to: earlier)
     }
+    // A source that was being moved elsewhere is not moved here.
+    if let earlier, earlier.mark != target.mark { throw .source(.isElsewhere(earlier)) }
+    try await run([StatementCall(.begin)] + Schema.creation.map { .raw($0) })
+    try await asking { () throws(PostgresError) in try await DatabaseInspection.requireTables(in: session) }
     for table in MovedTable.allCases { try await insertAll(of: table, from: source) }
     try await run(Self.setting(marks))
     let events = try await verified(counts, marks)
     // Before a service can use this database, so that both are never used.
     try reading { () throws(StoreOpenError) in try source.markBeingMoved(to: target) }
-    try await run([.raw(Schema.markFilled)])
+    try await run([StatementCall(.commit)])
     return StoreMove(counts: counts, events: events)
   }
 
@@ -109,55 +105,10 @@ private struct Filling {
 
   // MARK: Before
 
-  private static let removeAll = StatementCall.raw(
-    """
-    TRUNCATE \(MovedTable.allCases.map(\.rawValue).joined(separator: ", ")), unsealed_events, commit_marks, key_check
-    """)
-  /// The marker comes first: it waits for a service that is just starting, whose key check is then found.
-  private static func beginning(to target: MoveTarget, inEmptiness: Bool) -> [StatementCall] {
-    [.raw(Schema.markBeingFilled)] + (inEmptiness ? [requireEmptiness] : [])
-      + [removeAll, StatementCall(putMark).bind(key(of: target))]
-  }
-  /// Divides by zero if there is any row, also if a service with other keys began here, which may still run.
-  private static let requireEmptiness = StatementCall.raw(
-    """
-    SELECT 1 / (CASE WHEN (SELECT sequence FROM event_chain) > 0 \(
-      (MovedTable.allCases.map(\.rawValue) + ["unsealed_events", "key_check"]).map { "OR EXISTS (SELECT 1 FROM \($0))" }
-        .joined(separator: " ")
-    ) THEN 0 ELSE 1 END)
-    """)
-
-  /// False if the database is not empty.
-  private func beginInEmptiness(to target: MoveTarget) async throws(MoveFailure) -> Bool {
-    do throws(MoveFailure) {
-      try await run(Self.beginning(to: target, inEmptiness: true))
-      return true
-    } catch {
-      if case .target(.server(.divisionByZero, _)) = error { return false }
-      throw error
-    }
-  }
-
-  /// Stored among the marks of commits, which no process queries while the database is being filled. It has expired, so the
-  /// first sweep removes it.
-  private static let putMark = Statement(
-    nil, "INSERT INTO commit_marks VALUES ($1::SMALLINT, $2::BIGINT, $3::BYTEA, TRUE)")
-  private static let selectMark = Statement(
-    nil, "SELECT 1 FROM commit_marks WHERE spread = $1::SMALLINT AND expires_at = $2::BIGINT AND id = $3::BYTEA")
-
-  private static func key(of target: MoveTarget) -> ExpiringKey {
-    ExpiringKey(expiresAt: UnixTime(seconds: 0), id: target.mark)
-  }
-
-  /// The move was interrupted in a database without this mark: this source got further elsewhere.
-  private func requireMark(of target: MoveTarget) async throws(MoveFailure) {
-    let results = try await run([StatementCall(Self.selectMark).bind(Self.key(of: target))])
-    guard results.first?.first != nil else { throw .source(.isElsewhere(target)) }
-  }
-
   /// Continues from the end of the source: it was moved here, and the source can no longer be told apart.
   private func earlierMove(of marks: MovedMarks, to target: MoveTarget?) async throws(MoveFailure) -> StoreMove {
     let head = marks.eventChainHead
+    try await asking { () throws(PostgresError) in try await DatabaseInspection.requireTables(in: session) }
     let results = try await run([
       StatementCall(.selectLineage), StatementCall(.selectEventChain),
       StatementCall(.selectEvents).bind(max(head.sequence, 1) - 1).bind(1),
@@ -200,7 +151,7 @@ private struct Filling {
     }
     if let fault = events.fault { throw .source(.disturbedMove("\(fault)")) }
     guard events.head == marks.eventChainHead, events.start == marks.eventChainStart else {
-      throw .source(.disturbedMove("the audit log goes on behind what was moved"))
+      throw .source(.disturbedMove("the audit log does not end where the directory's ends"))
     }
     return events
   }
@@ -215,12 +166,9 @@ private struct Filling {
 
   // MARK: Calls
 
-  /// A transaction.
   @discardableResult
   private func run(_ calls: [StatementCall]) async throws(MoveFailure) -> [QueryResult] {
-    try await asking { () throws(PostgresError) in
-      try await ConnectionLane.retrying { () throws(PostgresError) in try await session.run(calls) }
-    }
+    try await asking { () throws(PostgresError) in try await session.run(calls) }
   }
 
   private func asking<Value>(
@@ -228,8 +176,6 @@ private struct Filling {
   ) async throws(MoveFailure) -> Value {
     do throws(PostgresError) {
       return try await body()
-    } catch .server(.uniqueViolation, let message) {
-      throw .source(.disturbedMove(message))
     } catch {
       throw .target(error)
     }
@@ -247,7 +193,8 @@ private struct Filling {
 extension StoreOpenError {
   fileprivate static let occupiedDatabase = StoreOpenError(
     code: .unwritable,
-    message: "the PostgreSQL database is not empty, and nothing is overwritten: give the move a database of its own")
+    message: "the PostgreSQL database is not empty, and nothing is overwritten: give the move a database without tables"
+  )
 
   fileprivate static func isElsewhere(_ target: MoveTarget) -> StoreOpenError {
     StoreOpenError(
@@ -259,6 +206,6 @@ extension StoreOpenError {
   fileprivate static func disturbedMove(_ finding: String) -> StoreOpenError {
     StoreOpenError(
       code: .corrupt,
-      message: "the PostgreSQL database: \(finding): somebody else writes to it; stop that, then run the same again")
+      message: "the PostgreSQL database: \(finding), so nothing was moved: check both disks, then run the same again")
   }
 }

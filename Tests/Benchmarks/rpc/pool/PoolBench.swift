@@ -35,7 +35,6 @@ final class PoolBench: Sendable {
     address = addresses[0].description
     var configuration = RPCChannelConfiguration()
     configuration.balancing = .roundRobin
-    configuration.outliers = OutlierConfiguration()
     channel = RPCChannel(
       target: addresses.map(\.description).joined(separator: ","), configuration: configuration)
     bare = RPCClientConnection(
@@ -59,12 +58,11 @@ final class PoolBench: Sendable {
 
   var callMixed: Call {
     let retried = RPCCallOptions(attempts: .retry(RPCRetryPolicy(initialBackoff: .milliseconds(1))))
-    let hedged = RPCCallOptions(attempts: .hedge(RPCHedgingPolicy(delay: .milliseconds(1))))
     return { [channel, message] number, done in
-      switch number % 100 {
-      case 7: channel.call("/bench/Flaky", message, options: retried, completion: done)
-      case 57: channel.call("/bench/Echo", message, options: hedged, completion: done)
-      default: channel.call("/bench/Echo", message, completion: done)
+      if number % 100 == 7 {
+        channel.call("/bench/Flaky", message, options: retried, completion: done)
+      } else {
+        channel.call("/bench/Echo", message, completion: done)
       }
     }
   }

@@ -1,7 +1,7 @@
 // A million calls through a channel: memory that does not grow, and what the channel adds to a call. `make bench-pool`.
 //
-// Two servers and their client in one process. In each hundred calls one is refused once and retried, and one is
-// hedged; now and then other channels are made and dropped. Exits with 1 where memory has grown or a call failed.
+// Two servers and their client in one process. In each hundred calls one is refused once and retried; now and then other
+// channels are made and dropped. Exits with 1 where memory has grown or a call failed.
 
 import DispatchRPC
 import Glibc
@@ -32,8 +32,7 @@ for part in 1...parts {
 }
 let statistics = bench.channel.statistics
 print(
-  "\(statistics.calls) calls, \(statistics.attempts) attempts, \(statistics.retries) retries, \(statistics.hedges) hedges,",
-  "\(statistics.failures) failures")
+  "\(statistics.attempts) attempts, \(statistics.retries) retries, \(statistics.failures) failures")
 exit(residentBytes() - warm > toleratedGrowthBytes || statistics.failures > 0 ? 1 : 0)
 
 private func hundredths(_ value: Double) -> Double { (value * 100).rounded() / 100 }

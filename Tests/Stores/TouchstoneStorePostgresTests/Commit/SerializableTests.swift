@@ -4,7 +4,7 @@ import TouchstoneStore
 
 @testable import TouchstoneStorePostgres
 
-/// Where the engine is serializable, it refuses one of two transactions (40001) wherever it cannot tell in which order
+/// A database that is SERIALIZABLE refuses one of two transactions (40001) wherever it cannot tell in which order
 /// they were. Nobody notices, however many there are.
 struct SerializableTests {
   @Test(arguments: StoreConformance.sharedChecks)

@@ -38,9 +38,6 @@ struct OpeningTests {
       testDescription: "an earlier version's schema", code: .otherSchema,
       advice: "the version of Touchstone that made it", sql: "UPDATE touchstone_schema SET version = version - 1"),
     Damage(
-      testDescription: "a move that did not end", code: .otherSchema, advice: "run `touchstone migrate --from",
-      sql: "UPDATE touchstone_schema SET is_being_filled = TRUE"),
-    Damage(
       testDescription: "a missing table", code: .corrupt, advice: "restore it from a backup", sql: "DROP TABLE tokens"),
     Damage(
       testDescription: "a missing column", code: .corrupt, advice: "restore it from a backup",
@@ -185,8 +182,8 @@ struct OpeningTests {
       try server.execute(
         """
         CREATE SCHEMA \(schema);
-        CREATE FUNCTION \(schema).missing() RETURNS TABLE (only_row INT, application TEXT, version BIGINT,
-          is_being_filled BOOLEAN) LANGUAGE plpgsql AS $$
+        CREATE FUNCTION \(schema).missing() RETURNS TABLE (only_row INT, application TEXT, version BIGINT)
+          LANGUAGE plpgsql AS $$
           BEGIN
             PERFORM pg_advisory_lock_shared(\(lock));
             RAISE undefined_table;

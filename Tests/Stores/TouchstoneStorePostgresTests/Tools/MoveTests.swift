@@ -94,95 +94,77 @@ struct MoveTests {
     }
   }
 
-  /// An empty store could serve beside the directory that was to be moved.
-  @Test func noServiceUsesADatabaseThatAMoveHasJustMade() async throws {
-    try await withDatabase { uri in
-      let error = await #expect(throws: StoreOpenError.self) {
-        _ = try await PostgresMove.fill(uri: uri, from: UnreadableSource(), options: .small)
+  /// A part of the rows could be served beside the directory that was to be moved.
+  @Test func aMoveThatFailsLeavesNothing() async throws {
+    try await withTemporaryDirectory { directory in
+      let store = try SQLiteStore.open(directory: directory)
+      try await fill(store, seed: 6)
+      await store.close()
+      try await withDatabase { uri in
+        let source = WatchedSource(try SQLiteMoveSource(directory: directory), failingAt: .events)
+        let error = await #expect(throws: StoreOpenError.self) {
+          _ = try await PostgresMove.fill(uri: uri, from: source, options: .small)
+        }
+        #expect(error?.message == WatchedSource.failure.message)
+        let left = DatabaseInspection(targets: try ConnectionTarget.prepared(uri), options: .small)
+        #expect(try await left.state() == .empty)
+        #expect(try source.target() == nil)
       }
-      #expect(error?.message == UnreadableSource.error.message)
-      let made = DatabaseInspection(targets: try ConnectionTarget.prepared(uri), options: .small)
-      #expect(try await made.state() == .ours(version: TouchstoneStorePostgres.Schema.version, isBeingFilled: true))
     }
   }
 
-  /// It passed its check just before the move began.
   @Test func aServiceThatStartsWhileADatabaseIsFilledIsRefused() async throws {
     try await withTemporaryDirectory { directory in
       let store = try SQLiteStore.open(directory: directory)
       try await fill(store, seed: 5)
-      _ = try await store.keyCheck(initially: [1])
       await store.close()
       try await withDatabase { uri in
-        _ = try await PostgresMigration.run(uri: uri, options: .small)
-        try await withStores(1, at: uri) { stores in
-          let refusals = Mutex<[StoreError?]>([])
-          let source = WatchedSource(try SQLiteMoveSource(directory: directory)) {
-            let error = await #expect(throws: StoreError.self) { try await stores[0].keyCheck(initially: [2]) }
-            refusals.withLock { $0.append(error) }
+        let refusals = Mutex<[StoreOpenError.Code?]>([])
+        let source = WatchedSource(try SQLiteMoveSource(directory: directory)) {
+          let error = await #expect(throws: StoreOpenError.self) {
+            try await PostgresStore.open(uri: uri, options: .small)
           }
-          _ = try await PostgresMove.fill(uri: uri, from: source, options: .small)
-          #expect(refusals.withLock { Set($0) } == [.beingFilled])
-          #expect(try await stores[0].keyCheck(initially: [2]) == [1])
+          refusals.withLock { $0.append(error?.code) }
         }
+        _ = try await PostgresMove.fill(uri: uri, from: source, options: .small)
+        #expect(refusals.withLock { $0 } == MovedTable.allCases.map { _ in .otherSchema })
+        try await withStores(1, at: uri) { stores in try await stores[0].probe() }
       }
     }
   }
 
-  /// Its key check is not committed yet.
-  @Test func nothingIsMovedIntoTheDatabaseOfAServiceThatIsJustStarting() async throws {
+  /// Both could be served: the first one may have been filled, which the source did not learn.
+  @Test func aMoveThatBeganElsewhereGoesNowhereElse() async throws {
     try await withTemporaryDirectory { directory in
       try await SQLiteStore.open(directory: directory).close()
+      let source = try SQLiteMoveSource(directory: directory)
+      try source.markBeingMoved(to: MoveTarget(mark: .random(), place: "db.example/other"))
       try await withDatabase { uri in
-        _ = try await PostgresMigration.run(uri: uri, options: .small)
-        try await withStores(1, at: uri) { stores in
-          var start: Task<[UInt8], any Error>?
-          var move: Task<Void, any Error>?
-          // Another start's, which does not end well.
-          try await withTransaction("INSERT INTO key_check VALUES (1, 'x')", at: uri) {
-            start = Task { try await stores[0].keyCheck(initially: [1]) }
-            try await Self.until(1, waitAt: uri)
-            move = Task {
-              let source = try SQLiteMoveSource(directory: directory)
-              _ = try await PostgresMove.fill(uri: uri, from: source, options: .small)
-            }
-            try await Self.until(2, waitAt: uri)
-          }
-          #expect(try await start?.value == [1])
-          let error = await #expect(throws: StoreOpenError.self) { try await move?.value }
-          #expect(error?.code == .unwritable)
-          #expect(try await stores[0].keyCheck(initially: [2]) == [1])
-        }
-      }
-    }
-  }
-
-  /// Each for another's transaction, or for the table.
-  private static func until(_ count: Int, waitAt uri: String) async throws {
-    let waiting = """
-      SELECT count(*) FROM pg_locks AS l WHERE NOT granted AND (relation = 'key_check'::regclass OR EXISTS (
-        SELECT 1 FROM pg_locks WHERE pid = l.pid AND granted AND relation = 'touchstone_schema'::regclass))
-      """
-    try await untilServer(at: uri, answers: "\(count)", to: waiting)
-  }
-
-  @Test func aRowOfAnotherProcessIsNamedAsSuch() async throws {
-    try await withTemporaryDirectory { directory in
-      let store = try SQLiteStore.open(directory: directory)
-      try await fill(store, seed: 6)
-      _ = try await store.keyCheck(initially: [1])
-      await store.close()
-      try await withDatabase { uri in
-        let source = WatchedSource(try SQLiteMoveSource(directory: directory)) {
-          _ = try? PostgresServer.shared.get().execute(
-            "INSERT INTO key_check VALUES (1, 'x') ON CONFLICT DO NOTHING", at: uri)
-        }
         let error = await #expect(throws: StoreOpenError.self) {
           _ = try await PostgresMove.fill(uri: uri, from: source, options: .small)
         }
-        #expect(error?.code == .corrupt)
-        #expect(error?.message.contains("somebody else writes to it") == true)
+        #expect(error?.message.contains("--to db.example/other") == true)
+        let target = DatabaseInspection(targets: try ConnectionTarget.prepared(uri), options: .small)
+        #expect(try await target.state() == .empty)
       }
+    }
+  }
+
+  @Test func aDatabaseHasOneMarkAndNoOthers() async throws {
+    func mark(_ uri: String, ofPlace place: String? = nil) async throws -> UniqueID {
+      let lane = ConnectionLane.ofOneConnection(
+        targets: try ConnectionTarget.prepared(uri), options: .small, timeout: .seconds(60))
+      return try await lane.withSession { session throws(PostgresError) in
+        try await DatabaseInspection.mark(in: session, ofPlace: place)
+      }
+    }
+    try await withDatabase { uri in
+      let first = try await mark(uri)
+      #expect(try await mark(uri) == first)
+      #expect(try await withDatabase { other in try await mark(other) } != first)
+      // A server that does not show its cluster's name.
+      #expect(try await mark(uri, ofPlace: "db.example/shop") == mark(uri, ofPlace: "db.example/shop"))
+      #expect(try await mark(uri, ofPlace: "db.example/shop") != mark(uri, ofPlace: "db.example/other"))
     }
   }
 
@@ -321,13 +303,19 @@ extension SQLiteStore {
   }
 }
 
-/// Calls a function before each table is read.
+/// Calls a function before each table is read, and may fail at one of them.
 private struct WatchedSource: MoveSource {
+  static let failure = StoreOpenError(code: .corrupt, message: "unreadable")
+
   private let source: SQLiteMoveSource
+  private let failingTable: MovedTable?
   private let begins: @Sendable () async -> Void
 
-  init(_ source: SQLiteMoveSource, begins: @escaping @Sendable () async -> Void) {
+  init(
+    _ source: SQLiteMoveSource, failingAt table: MovedTable? = nil, begins: @escaping @Sendable () async -> Void = {}
+  ) {
     self.source = source
+    self.failingTable = table
     self.begins = begins
   }
 
@@ -338,26 +326,12 @@ private struct WatchedSource: MoveSource {
     of table: MovedTable, limit: Int, _ body: ([MovedRow]) async throws(Failure) -> Void
   ) async throws(Failure) -> StoreOpenError? {
     await begins()
-    return try await source.forEachBatch(of: table, limit: limit, body)
+    let failure = try await source.forEachBatch(of: table, limit: limit, body)
+    return table == failingTable ? Self.failure : failure
   }
   func target() throws(StoreOpenError) -> MoveTarget? { try source.target() }
   func markBeingMoved(to target: MoveTarget) throws(StoreOpenError) { try source.markBeingMoved(to: target) }
   func markMoved() throws(StoreOpenError) { try source.markMoved() }
-}
-
-/// Fails as soon as it is read: the target is as a move that is killed there leaves it.
-private struct UnreadableSource: MoveSource {
-  static let error = StoreOpenError(code: .corrupt, message: "unreadable")
-
-  func verifyLog() throws(StoreOpenError) -> AuditLogVerification { throw Self.error }
-  func marks() throws(StoreOpenError) -> MovedMarks { throw Self.error }
-  func counts() throws(StoreOpenError) -> MovedCounts { throw Self.error }
-  func forEachBatch<Failure>(
-    of table: MovedTable, limit: Int, _ body: ([MovedRow]) async throws(Failure) -> Void
-  ) async throws(Failure) -> StoreOpenError? { Self.error }
-  func target() throws(StoreOpenError) -> MoveTarget? { nil }
-  func markBeingMoved(to target: MoveTarget) throws(StoreOpenError) { throw Self.error }
-  func markMoved() throws(StoreOpenError) { throw Self.error }
 }
 
 extension MovedRow {
