@@ -8,7 +8,6 @@ A CanEvaluatePolicy of the whole service, with all its checks, stands beside the
 """
 
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -21,12 +20,13 @@ from grpc_tools import protoc
 
 import budgets
 from service import (
-    BUILD,
     CORES,
     TOUCHSTONE_LOAD,
     Encryption,
     Identity,
     Service,
+    built,
+    install,
     pinned,
     report,
     server_microseconds,
@@ -111,7 +111,7 @@ class Bench:
         arguments = [f"--proto_path={SOURCES}", f"--descriptor_set_out={self._descriptors}", str(SOURCES / "echo.proto")]
         if protoc.main(["protoc", *arguments]) != 0:
             sys.exit("protoc does not take echo.proto")
-        self.commands = {"DispatchRPC": [BUILD / "rpc-echo"], "C++": [self._build_cpp()], "Go": [self._build_go()]}
+        self.commands = {"DispatchRPC": [built("rpc-echo")], "C++": [self._build_cpp()], "Go": [self._build_go()]}
 
     def _build_cpp(self):
         program = self._directory / "echo-cc"
@@ -151,8 +151,7 @@ class Bench:
 def measure():
     if len(CORES) < 2:
         sys.exit("needs two cores: one for the server, one for the load")
-    if missing := [tool for tool in ("g++", "go", "openssl", "taskset") if not shutil.which(tool)]:
-        sys.exit(f"needs {', '.join(missing)}: deploy/install-packages bench-peers")
+    install("bench-peers")
     with tempfile.TemporaryDirectory(prefix="touchstone-peers-") as directory:
         bench = Bench(Path(directory))
         print(f"CPU of the server for a unary call, µs (median of {ROUNDS} × {DURATION}); in brackets: times DispatchRPC's")
