@@ -61,7 +61,7 @@ debug release: $(crypto_mb)/crypto_mb.pc
 endif
 
 # Of Tests/Acceptance, what `make test-store` plays on PostgreSQL: where the store matters.
-store_tests := administration audit binding console durability log_verification login passkeys payment secrets strangers tokens watch
+store_tests := administration audit binding durability log_verification login passkeys payment secrets strangers tokens watch
 
 # The tests' Python, with the packages of Tests/Acceptance/requirements.txt.
 requirements := Tests/Acceptance/requirements.txt
