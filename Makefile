@@ -11,20 +11,18 @@ DATA_DIR ?= data
 # Whose interoperability tests `make interop` plays; Python's alone is what CI can afford.
 PEERS ?= python go cpp
 
-# How many `make bench-size` and `make bench-move` seed.
-PROFILES ?= 1000000
-
 # Whether `make image` takes the binary that is compiled already.
 PREBUILT ?=
 
 # How long `make fuzz` fuzzes each target.
 TIME ?= 60s
 
-# How long each run of `make bench-tail` takes.
-MINUTES ?= 5
+# The scripts of Tests/Benchmarks that `make bench` runs; by default all that have a budget.
+WHAT ?=
 
-# The modules of Tests/Benchmarks that `make bench` runs; by default all that have a budget.
-PARTS ?=
+# Which unit tests `make test-swift` runs, by a regular expression; by default all.
+TESTS ?=
+
 # How many batches `make test-accelerated` compares for each seed, and for how many seeds.
 BATCHES ?= 10000
 SEEDS ?= 1
@@ -39,13 +37,17 @@ STOPS ?= 2000
 # How often each host fails in `make test-ha`.
 ROUNDS ?= 1
 
-# What runs a build beside something that must not wait for it; its steps are not told then.
-behind ?=
+# Not empty if tests and debug programs are built: what needs them then does not build them, nor wait for another build's lock.
+BUILT ?=
 
-# With Swift's runtime inside, so that the binary runs where no Swift is. Optimised across modules, which specialises
+# With the flags of `swift run` and of the tests, so that one build serves all three.
+build_debug := $(if $(BUILT),@:,swift build)
+debug := .build/debug/touchstone
+
+# For image, package and benchmarks. With Swift's runtime inside, so that the binary runs where no Swift is. Optimised across modules, which specialises
 # generic code of the packages (a login takes 7 % fewer instructions). Swift's linker arguments export all symbols, which keeps code
 # that nothing calls: without that the binary is a tenth smaller. deploy/Dockerfile builds the same.
-build_release := $(behind) swift build $(if $(behind),--quiet) --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization \
+build_release := swift build --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization \
 	-Xlinker --no-export-dynamic
 touchstone := .build/release/touchstone
 
@@ -55,11 +57,11 @@ crypto_mb_path := $(CURDIR)/$(crypto_mb)$(if $(PKG_CONFIG_PATH),:$(PKG_CONFIG_PA
 ifdef ACCELERATED
 export TOUCHSTONE_ACCELERATED := 1
 export PKG_CONFIG_PATH := $(crypto_mb_path)
-release: $(crypto_mb)/crypto_mb.pc
+debug release: $(crypto_mb)/crypto_mb.pc
 endif
 
 # Of Tests/Acceptance, what `make test-store` plays on PostgreSQL: where the store matters.
-store_tests := administration audit binding console durability log_verification login passkeys payment secrets strangers tokens watch
+store_tests := administration audit binding durability log_verification login passkeys payment secrets strangers tokens watch
 
 # The tests' Python, with the packages of Tests/Acceptance/requirements.txt.
 requirements := Tests/Acceptance/requirements.txt
@@ -85,56 +87,65 @@ help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: release ## Serve gRPC on LISTEN (127.0.0.1:7443), data in DATA_DIR (./data)
-	@exec env --unset=TOUCHSTONE_ACCELERATED $(touchstone) serve --listen $(LISTEN) --data-dir $(DATA_DIR)
+run: debug ## Serve gRPC on LISTEN (127.0.0.1:7443), data in DATA_DIR (./data)
+	@exec env --unset=TOUCHSTONE_ACCELERATED $(debug) serve --listen $(LISTEN) --data-dir $(DATA_DIR)
 
 .PHONY: demo
-demo: release ## Watch a simulated phone bind, log in, pay, lock itself out and recover
-	@$(touchstone) demo
+demo: debug ## Watch a simulated phone bind, log in, pay, lock itself out and recover
+	@env --unset=TOUCHSTONE_ACCELERATED $(debug) demo
 
-# The unit tests leave half a core to the release, most of which is one module after the other. The faults come last, alone: they also
-# measure time. System packages come first, because apt-get does not run twice at a time.
+# System packages come first, because apt-get does not run twice at a time. The faults come last, alone: they also measure time.
 .PHONY: test
 test: ## Run all tests
 	@deploy/install-packages build test
 	@$(MAKE) --jobs 2 --output-sync=line test-generator build-tests
-	@$(MAKE) --jobs 2 --output-sync=line behind="nice -n 15" test-swift load-client
-	@$(MAKE) --jobs 2 --output-sync=line test-acceptance test-store
-	@$(MAKE) test-faults
+	@$(MAKE) BUILT=1 test-swift
+	@$(MAKE) BUILT=1 --jobs 2 --output-sync=line test-acceptance test-store
+	@$(MAKE) BUILT=1 test-faults
+
+.PHONY: check
+check: ## Check format, structure, rules and codec: in a minute and a half, if little must be built
+	@$(MAKE) --jobs 2 --output-sync=line lint build-tests
+	@$(MAKE) BUILT=1 TESTS='^(StructureTests|TouchstonePolicyTests|TouchstoneCodecTests)\.' test-swift
 
 # Sixteen tests at a time keep the cores busy. With all at once, every await waits for hundreds of other tests, beyond time limits.
 # `swift test` would hold SwiftPM's lock all the while.
 .PHONY: test-swift
-test-swift: build-tests $(python_environment)/installed ## Run the unit tests alone
+test-swift: build-tests $(python_environment)/installed ## Run the unit tests alone, or those of them that match TESTS
 	TOUCHSTONE_PYTHON=$(python) SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=16 \
-	  Tests/Support/failures-last .build/debug/touchstonePackageTests.xctest --testing-library swift-testing
+	  Tests/Support/failures-last .build/debug/touchstonePackageTests.xctest --testing-library swift-testing $(if $(TESTS),--filter '$(TESTS)')
 
 .PHONY: build-tests
 build-tests: deps
-	swift build --build-tests
+	$(build_debug) --build-tests
 
 .PHONY: test-generator
 test-generator: $(python_environment)/installed ## Run the tests of Protos/generate_swift.py alone
 	PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest -p no:cacheprovider Tests/ProtoGenerator
 
 .PHONY: test-acceptance
-test-acceptance: load-client $(python_environment)/installed ## Run the tests by stock gRPC clients alone
-	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) Tests/Acceptance
+test-acceptance: debug-load $(python_environment)/installed ## Run the tests by stock gRPC clients alone
+	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) -m "not measured" Tests/Acceptance
+
+# `make test` leaves them out, because they need a build of their own.
+.PHONY: test-measured
+test-measured: load-client $(python_environment)/installed ## Run those of them that depend on the service's speed, on the release
+	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) -m measured Tests/Acceptance
 
 # `make test` leaves it out, because it needs Go.
 .PHONY: test-clients
-test-clients: release clients $(go_packages) ## Log in with the Python and the Go client, as other programs install them
+test-clients: debug clients $(go_packages) ## Log in with the Python and the Go client, as other programs install them
 	@deploy/install-packages go
-	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/ClientPackages
+	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(python) -m pytest Tests/ClientPackages
 
 .PHONY: test-store
-test-store: release $(python_environment)/installed ## Run those of them that the store matters to on PostgreSQL
-	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 TOUCHSTONE_TEST_STORE=postgresql \
+test-store: debug $(python_environment)/installed ## Run those of them that the store matters to on PostgreSQL
+	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 TOUCHSTONE_TEST_STORE=postgresql \
 	  $(pytest_services) $(store_tests:%=Tests/Acceptance/test_%.py)
 
 .PHONY: test-faults
-test-faults: release $(python_environment)/installed ## Run the tests of kills, failing disks, crashes and networks alone
-	TOUCHSTONE_BINARY=$(CURDIR)/$(touchstone) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) Tests/Faults
+test-faults: debug $(python_environment)/installed ## Run the tests of kills, failing disks, crashes and networks alone
+	TOUCHSTONE_BINARY=$(CURDIR)/$(debug) PYTHONDONTWRITEBYTECODE=1 $(pytest_services) Tests/Faults
 
 .PHONY: soak
 soak: release $(python_environment)/installed ## Kill the service KILLS (200) times on each store, PostgreSQL as often, and stop it STOPS (2000) times
@@ -184,91 +195,39 @@ test-thread: deps $(python_environment)/installed ## Run them with ThreadSanitiz
 fuzz: deps $(python_environment)/installed ## Fuzz each target of Tests/Fuzz for TIME (60s), two at a time
 	TOUCHSTONE_PYTHON=$(python) Tests/Fuzz/run $(TIME)
 
+# docs/PERFORMANCE.md lists what there is. Each script reads settings of its own, such as MINUTES=5.
 .PHONY: bench
-bench: load-client rpc-echo $(python_environment)/installed ## Measure all that has a budget (half an hour), or PARTS="measure idle"; DURATION=10s for each load
-	@PARTS="$(PARTS)" $(python) Tests/Benchmarks/bench.py
-
-.PHONY: bench-instructions
-bench-instructions: load-client ## Count instructions and allocations of a login and a preflight; ACCEPT=1 makes them the thresholds
-	@deploy/install-packages callgrind
-	@python3 Tests/Benchmarks/instructions.py
-
-.PHONY: bench-store
-bench-store: load-client ## Measure durable logins on SQLite and on a PostgreSQL with fsync; DURATION=10s for each load
-	@deploy/install-packages test
-	@python3 Tests/Benchmarks/store.py
-
-.PHONY: bench-tail
-bench-tail: load-client ## Measure what upkeep does to the slowest logins: MINUTES=5 without it, and as many with it
-	@deploy/install-packages test
-	@MINUTES=$(MINUTES) python3 Tests/Benchmarks/tail.py
-
-.PHONY: bench-size
-bench-size: load-client ## Measure a store of PROFILES=1000000, two bindings each: size, start, memory, latency, also while it is swept
-	@deploy/install-packages test
-	@PROFILES=$(PROFILES) python3 Tests/Benchmarks/size.py
-
-.PHONY: bench-move
-bench-move: load-client ## Measure a move of PROFILES=1000000, two bindings and four events each, from SQLite to PostgreSQL
-	@deploy/install-packages test
-	@PROFILES=$(PROFILES) python3 Tests/Benchmarks/move.py
-
-.PHONY: bench-charts
-bench-charts: load-client ## Measure a login's CPU by bindings, connections and cores, and draw it in docs/charts and docs/PERFORMANCE.md
-	@deploy/install-packages test
-	@python3 Tests/Benchmarks/curves.py
-	@python3 Tests/Benchmarks/charts.py
-
-.PHONY: bench-ten-million
-bench-ten-million: load-client ## Add a login's CPU with ten million bindings to those charts (4 GB of disk)
-	@deploy/install-packages test
-	@python3 Tests/Benchmarks/curves.py bindings 10000000
-	@python3 Tests/Benchmarks/charts.py
-
-.PHONY: bench-peers
-bench-peers: load-client rpc-echo ## Measure a unary call's CPU beside grpc's C++ and Go
-	@python3 Tests/Benchmarks/peers.py
-
-# Installs what the others are built with, too.
-.PHONY: rpc-echo
-rpc-echo: deps
-	@deploy/install-packages bench-peers
-	$(build_release) --product rpc-echo
-	$(build_release) --product rpc-load
-
-.PHONY: bench-overload
-bench-overload: deps ## Measure what calls beyond its capacity do to a server; SECONDS=5 for each load
-	$(build_release) --product rpc-overload
-	@.build/release/rpc-overload
-
-.PHONY: bench-abuse
-bench-abuse: load-client $(python_environment)/installed ## Measure what a peer that abuses HTTP/2 does to everybody else's calls
-	@$(python) Tests/Benchmarks/abuse.py
-
-.PHONY: bench-guesses
-bench-guesses: release $(python_environment)/installed ## Measure what guesses in one application do to another one's passcodes
-	@$(python) Tests/Benchmarks/guesses.py
-
-.PHONY: bench-pool
-bench-pool: deps ## Measure memory through CALLS=1000000 calls of a channel, and what it adds to a call
-	$(build_release) --product rpc-pool
-	@.build/release/rpc-pool
+bench: load-client $(python_environment)/installed ## Measure all that has a budget (half an hour), or WHAT="measure idle"; DURATION=10s for each load
+	@WHAT="$(WHAT)" $(python) Tests/Benchmarks/bench.py
 
 .PHONY: interop
 interop: deps ## Play grpc's own interoperability tests with PEERS ("python go cpp"), both ways
 	@deploy/install-packages test interop $(addprefix interop-,$(filter-out python,$(PEERS)))
-	swift build --product interop-server
-	swift build --product interop-client
+	$(build_debug) --product interop-server
+	$(build_debug) --product interop-client
 	@PEERS="$(PEERS)" python3 Tests/Interop/interop.py
+
+# Builds nothing that `make run` and `make demo` do not run.
+.PHONY: debug
+debug: deps ## Build the service for tests, as `swift run` does: .build/debug/touchstone
+	$(build_debug) --product touchstone
+
+# One build after the other, here and below, since SwiftPM runs one at a time.
+.PHONY: debug-load
+debug-load: debug
+	$(build_debug) --product touchstone-load
 
 .PHONY: release
 release: deps ## Build the service for use, with crypto_mb if ACCELERATED=1: .build/release/touchstone
 	$(build_release) --product touchstone
 
-# One build after the other, since SwiftPM runs one at a time.
 .PHONY: load-client
 load-client: release ## Build the load client, too: .build/release/touchstone-load
 	$(build_release) --product touchstone-load
+
+# Programs that only benchmarks run.
+release-rpc-%: deps
+	$(build_release) --product rpc-$*
 
 # Root runs it, as it does the tests of image and package below. The Dockerfile compiles, unless PREBUILT=1 says to take the release that is
 # compiled here, which is only for Debian 12.
@@ -365,14 +324,7 @@ lint: ## Check the format of the Swift sources
 
 .PHONY: lint-scripts
 lint-scripts: $(python_environment)/linters ## Check the shell scripts and the Dockerfile
-	$(python_environment)/bin/shellcheck --severity warning .ci/run .ci/probe .ci/check-dependencies deploy/install-packages deploy/fetch-crypto-mb deploy/strip \
-	  deploy/image/base deploy/image/build deploy/image/hollow-libraries deploy/image/assemble deploy/image/collect-product \
-	  deploy/prometheus/to-kubernetes \
-	  deploy/debian/build deploy/debian/postinst deploy/debian/prerm deploy/debian/postrm \
-	  deploy/release/build deploy/release/verify deploy/docc/build \
-	  Protos/generate.sh clients/build clients/go/fetch-packages \
-	  Tests/HighAvailability/contained Tests/HighAvailability/host \
-	  Tests/Fuzz/run Tests/Support/failures-last Tests/Support/Sanitizers/build Tests/Support/Sanitizers/run
+	git ls-files | xargs awk 'FNR == 1 && /^#!.*sh$$/ { print FILENAME } { nextfile }' | xargs $(python_environment)/bin/shellcheck --severity warning
 	$(python_environment)/bin/hadolint deploy/Dockerfile
 
 .PHONY: deps

@@ -28,7 +28,7 @@ def _environment():
 def server(tmp_path_factory):
     """The service that tests share, if they neither stop nor configure it."""
     if not BINARY.exists():
-        pytest.exit(f"there is no {BINARY}: run `make test`, or set TOUCHSTONE_BINARY", returncode=1)
+        pytest.exit(f"there is no {BINARY}: run `make debug-load`, or set TOUCHSTONE_BINARY", returncode=1)
     server = Server(tmp_path_factory.mktemp("shared") / "data")
     yield server
     server.close()

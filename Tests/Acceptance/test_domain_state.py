@@ -5,10 +5,10 @@ import os
 import grpc
 import pytest
 
-from support.caller import COFFEE, gesture, new_caller, passcode, primary_login, seconds_from_now
+from support.caller import COFFEE, gesture, new_caller, passcode, primary_login
 from support.errors import check_refusal, refused
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone
-from support.stubs import bindings_pb2, evaluation_pb2, types_pb2
+from support.stubs import bindings_pb2, evaluation_pb2
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
 FACTOR_REQUIRED = evaluation_pb2.OUTCOME_FACTOR_REQUIRED
@@ -46,31 +46,6 @@ def test_a_token_by_a_secret_is_evidence(caller, changed, secret):
     assert caller.login(changed).outcome == SUCCEEDED
 
 
-@pytest.mark.parametrize(
-    ("protection", "reason"),
-    [
-        (bindings_pb2.KEY_PROTECTION_DEVICE_PASSCODE, None),
-        (bindings_pb2.KEY_PROTECTION_USER_PRESENCE, "TOKEN_BY_BIOMETRICS"),
-    ],
-    ids=["device passcode", "user presence"],
-)
-def test_a_token_by_the_device_owner_is_evidence_where_no_finger_can_have_unlocked_the_key(caller, protection, reason):
-    phone = Phone(BIOMETRY, DEVICE_OWNER)
-    begun = caller.begin_binding(phone, "profile-1")
-    keys = phone.hardware_keys(begun.signing_input)
-    keys[1].protection = protection
-    phone.binding = caller.bindings.CompleteBinding(caller.completion(phone, begun, keys=keys)).binding
-    token = caller.submit(phone, caller.begin(phone), factor=DEVICE_OWNER).token
-    phone.domain_state = os.urandom(32)
-    if reason is None:
-        caller.accept_domain_state(phone.binding, phone.domain_state, token=token)
-        assert caller.login(phone).outcome == SUCCEEDED
-    else:
-        with refused(FAILED_PRECONDITION, reason=reason):
-            caller.accept_domain_state(phone.binding, phone.domain_state, token=token)
-        assert caller.login(phone).outcome == FACTOR_REQUIRED
-
-
 def test_a_payments_token_is_evidence_until_it_is_consumed(caller):
     """It serves the payment afterwards, too."""
     phone = Phone(BIOMETRY, DEVICE_OWNER)
@@ -87,63 +62,6 @@ def test_a_payments_token_is_evidence_until_it_is_consumed(caller):
         caller.accept_domain_state(phone.binding, b"a fourth finger", token=token)
     phone.domain_state = b"a third finger"
     assert caller.login(phone).outcome == SUCCEEDED
-
-
-def test_a_token_by_a_finger_is_none(caller, phone):
-    token = caller.login(phone).token
-    with refused(FAILED_PRECONDITION, reason="TOKEN_BY_BIOMETRICS"):
-        caller.accept_domain_state(phone.binding, b"another finger", token=token)
-    assert caller.can_evaluate(phone).domain_state == types_pb2.DOMAIN_STATE_VERDICT_UNCHANGED
-
-
-def test_a_token_of_somebody_else_is_none(caller, changed):
-    token = secret_token(caller, changed, profile_id="somebody else")
-    with refused(FAILED_PRECONDITION, reason="TOKEN_OF_ANOTHER_PROFILE"):
-        caller.accept_domain_state(changed.binding, changed.domain_state, token=token)
-
-
-def test_what_is_not_active_is_none(caller, other_caller, changed):
-    revoked = secret_token(caller, changed)
-    caller.revoke_token(revoked)
-    foreign = secret_token(other_caller, changed)
-    replaced = secret_token(caller, changed)
-    caller.set_secret(changed.binding.profile_id, passcode("1357"))
-    for token in [revoked, foreign, replaced, "none", secret_token(caller, changed)[:-1]]:
-        with refused(FAILED_PRECONDITION, reason="TOKEN_INVALID"):
-            caller.accept_domain_state(changed.binding, changed.domain_state, token=token)
-    assert caller.login(changed).outcome == FACTOR_REQUIRED
-
-
-def test_a_login_of_six_minutes_ago_is_none(caller, changed):
-    old = primary_login(authenticated_at=seconds_from_now(-6 * 60))
-    with refused(FAILED_PRECONDITION, reason="PRIMARY_AUTHENTICATION_TOO_OLD"):
-        caller.accept_domain_state(changed.binding, changed.domain_state, primary=old)
-
-
-def test_a_binding_that_is_revoked_or_somebody_elses_takes_none(caller, other_caller, changed):
-    with refused(grpc.StatusCode.NOT_FOUND):
-        other_caller.accept_domain_state(changed.binding, changed.domain_state, primary=primary_login())
-    with refused(grpc.StatusCode.NOT_FOUND):
-        caller.accept_domain_state(bindings_pb2.Binding(binding_id="nobody"), b"state", primary=primary_login())
-    caller.revoke(changed.binding)
-    with refused(FAILED_PRECONDITION, reason="BINDING_REVOKED"):
-        caller.accept_domain_state(changed.binding, changed.domain_state, primary=primary_login())
-
-
-def test_accepting_twice_is_accepting_once(caller, changed):
-    first = caller.accept_domain_state(changed.binding, changed.domain_state, primary=primary_login())
-    assert caller.accept_domain_state(changed.binding, changed.domain_state, primary=primary_login()) == first
-    accepted = [event for event in caller.events() if event.kind == "binding.domain_state_accepted"]
-    assert [event.details["evidence"] for event in accepted] == ["primary"]
-
-
-def test_what_was_accepted_is_the_baseline_and_not_what_was_before(caller, phone):
-    before = phone.domain_state
-    caller.accept_domain_state(phone.binding, b"another finger", primary=primary_login())
-    assert caller.login(phone).outcome == FACTOR_REQUIRED
-    phone.domain_state = b"another finger"
-    assert caller.login(phone).outcome == SUCCEEDED
-    assert before != phone.domain_state
 
 
 def test_what_was_accepted_survives_a_kill(start):

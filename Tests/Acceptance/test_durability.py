@@ -1,10 +1,8 @@
 """What was answered survives kill -9; what was used stays used."""
 
-import grpc
 import pytest
 
 from support.caller import all_at_once, new_caller
-from support.errors import refused
 from support.phone import Phone
 from support.stubs import evaluation_pb2
 
@@ -33,14 +31,6 @@ def bound_phone(caller):
     return phone
 
 
-def test_a_binding_survives(after_kill):
-    def then(caller, phone):
-        assert caller.get_binding(phone.binding.binding_id) == phone.binding
-        assert caller.login(phone).outcome == SUCCEEDED
-
-    after_kill(bound_phone, then)
-
-
 def test_an_open_evaluation_survives(after_kill):
     def first(caller):
         phone = bound_phone(caller)
@@ -52,33 +42,6 @@ def test_an_open_evaluation_survives(after_kill):
     after_kill(first, then)
 
 
-def test_a_used_challenge_stays_used(after_kill):
-    def first(caller):
-        phone = bound_phone(caller)
-        request = caller.attempt(phone, caller.begin(phone))
-        assert caller.evaluations.SubmitAttempt(request).outcome == SUCCEEDED
-        return request
-
-    def then(caller, request):
-        assert caller.evaluations.SubmitAttempt(request).outcome == INVALID_CONTEXT
-
-    after_kill(first, then)
-
-
-def test_a_used_ticket_stays_used(after_kill):
-    def first(caller):
-        phone = Phone()
-        request = caller.completion(phone, caller.begin_binding(phone, "profile-1"))
-        caller.bindings.CompleteBinding(request)
-        return request
-
-    def then(caller, request):
-        with refused(grpc.StatusCode.FAILED_PRECONDITION, reason="TICKET_INVALID"):
-            caller.bindings.CompleteBinding(request)
-
-    after_kill(first, then)
-
-
 def test_an_unused_ticket_still_serves(after_kill):
     def first(caller):
         phone = Phone()
@@ -86,62 +49,6 @@ def test_an_unused_ticket_still_serves(after_kill):
 
     def then(caller, state):
         assert caller.bindings.CompleteBinding(caller.completion(*state)).binding.profile_id == "profile-1"
-
-    after_kill(first, then)
-
-
-def test_a_consumed_token_stays_consumed(after_kill):
-    def first(caller):
-        phone = bound_phone(caller)
-        consumed, left = caller.pay(phone).token, caller.pay(phone).token
-        assert caller.consume(consumed).consumed
-        return consumed, left
-
-    def then(caller, tokens):
-        consumed, left = tokens
-        assert caller.consume(consumed).reason == "ALREADY_CONSUMED"
-        assert caller.consume(left).consumed
-
-    after_kill(first, then)
-
-
-def test_a_revocation_survives(after_kill):
-    def first(caller):
-        phone = bound_phone(caller)
-        token = caller.login(phone).token
-        caller.revoke(phone.binding)
-        return phone, token
-
-    def then(caller, state):
-        phone, token = state
-        assert caller.begin(phone).denial.reason == "BINDING_REVOKED"
-        assert not caller.introspect(token).active
-
-    after_kill(first, then)
-
-
-def test_failures_survive(after_kill):
-    def first(caller):
-        phone = bound_phone(caller)
-        opened = caller.begin(phone)
-        for _ in range(3):
-            caller.submit_wrong(phone, opened)
-        return phone
-
-    def then(caller, phone):
-        assert caller.can_evaluate(phone).biometry_attempts_left == 2
-
-    after_kill(first, then)
-
-
-def test_events_survive_in_order(after_kill):
-    def first(caller):
-        caller.login(bound_phone(caller))
-        return list(caller.events())
-
-    def then(caller, events):
-        assert [event.kind for event in events] == ["binding.created", "evaluation.succeeded"]
-        assert list(caller.events()) == events
 
     after_kill(first, then)
 

@@ -35,19 +35,6 @@ def test_support_sees_the_posture_of_a_denial_that_is_no_event(start):
     assert list(caller.get_profile(phone.binding.profile_id).postures) == [explained.posture]
 
 
-def test_evaluations_that_are_ended_are_few_events(start):
-    caller, phone = new_caller(start()), Phone()
-    caller.bind(phone)
-    for _ in range(3 * BURST):
-        ended, broken = caller.begin(phone), caller.begin(phone)
-        caller.invalidate(ended)
-        for opened, attempt in [(broken, {"report": types_pb2.LA_ERROR_INVALID_CONTEXT}), (ended, {}), (broken, {})]:
-            assert caller.submit(phone, opened, **attempt).outcome == evaluation_pb2.OUTCOME_INVALID_CONTEXT
-    assert len(kinds(caller, "evaluation.invalidated")) == BURST
-    assert len(kinds(caller, "evaluation.refused")) == BURST
-    assert caller.login(phone).token
-
-
 def test_denials_of_bindings_that_are_made_up_are_bounded_and_a_known_ones_failures_are_all_there(start):
     caller, phone = new_caller(start()), Phone()
     caller.bind(phone)

@@ -39,7 +39,7 @@ def assert_complete(report):
 def test_a_service_that_stands_still_at_the_end_is_reported(start):
     server = start()
     load = start_and_await(
-        server, "--json", "--rate", RATE, "--duration", "8s", "--warmup", "1s", shows=NEAR_ITS_END
+        server, "--json", "--rate", RATE, "--duration", "5s", "--warmup", "1s", shows=NEAR_ITS_END
     )  # fmt: skip
     stopped = time.time()
     server.process.send_signal(signal.SIGSTOP)
@@ -49,7 +49,7 @@ def test_a_service_that_stands_still_at_the_end_is_reported(start):
         server.process.send_signal(signal.SIGCONT)
     report = ended.report
     assert ended.returncode == MISSED
-    assert report["due"] == 8 * RATE
+    assert report["due"] == 5 * RATE
     assert_complete(report)
     stall = report["started_at"] + report["seconds"] - stopped
     assert stall >= 0.5
@@ -60,7 +60,7 @@ def test_a_service_that_stands_still_at_the_end_is_reported(start):
 
 def test_a_stall_before_the_end_is_in_the_latencies(start):
     server = start()
-    load = start_and_await(server, "--json", "--rate", RATE, "--duration", "6s", "--warmup", "1s")
+    load = start_and_await(server, "--json", "--rate", RATE, "--duration", "4s", "--warmup", "1s")
     server.process.send_signal(signal.SIGSTOP)
     time.sleep(0.5)
     server.process.send_signal(signal.SIGCONT)
@@ -68,7 +68,7 @@ def test_a_stall_before_the_end_is_in_the_latencies(start):
     report = ended.report
     assert ended.returncode in FINE
     assert_complete(report)
-    assert report["due"] == report["succeeded"] == 6 * RATE
+    assert report["due"] == report["succeeded"] == 4 * RATE
     assert report["max_us"] >= 450_000
     assert any(stall["seconds"] >= 0.4 for stall in report["stalls"])
     assert any(window["max_us"] >= 450_000 for window in report["windows"])
@@ -98,16 +98,16 @@ def test_a_service_that_is_killed_is_reported(start):
 @pytest.mark.parametrize(
     ("options", "due"),
     [
-        (["--shape", "steps:50,150"], 200),
-        (["--shape", "ramp:0-200"], 200),
-        (["--shape", "spike:50-300"], 200),
-        (["--rate", "100", "--threads", "2"], 200),
+        (["--shape", "steps:50,150"], 100),
+        (["--shape", "ramp:0-200"], 100),
+        (["--shape", "spike:50-300"], 100),
+        (["--rate", "100", "--threads", "2"], 100),
         (["--shape", "poisson:100"], None),
         (["--callers", "5"], None),
     ],
 )
 def test_every_shape_sends_what_is_due(server, options, due):
-    ended = run_load(server, "--json", "--scenario", "preflight", "--duration", "2s", "--warmup", "100ms", *options)
+    ended = run_load(server, "--json", "--scenario", "preflight", "--duration", "1s", "--warmup", "100ms", *options)
     assert ended.returncode in FINE, ended.stderr
     assert_complete(ended.report)
     assert ended.report["succeeded"] == ended.report["due"] > 0
@@ -274,7 +274,7 @@ def test_a_terminal_gets_a_live_view(server):
 
 
 def test_elsewhere_there_are_plain_lines(server):
-    ended = run_load(server, "--scenario", "preflight", "--rate", "50", "--duration", "9s", "--warmup", "0s")
+    ended = run_load(server, "--scenario", "preflight", "--rate", "50", "--duration", "7s", "--warmup", "0s")
     assert re.search(r"^\d s: due 50/s, answered \d+/s, errors 0, ", ended.stderr, re.MULTILINE)
     assert "\x1b" not in ended.stderr
 

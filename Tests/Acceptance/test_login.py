@@ -1,23 +1,18 @@
 """Evaluations and their attempts (R5-R11, R33-R36)."""
 
-import collections
-
 import grpc
 import pytest
 
-from support.caller import COFFEE, all_at_once, new_caller, wait_until
+from support.caller import COFFEE, all_at_once, new_caller
 from support.errors import refused
 from support.phone import BIOMETRY, DEVICE_OWNER, Phone, raw_signature, with_high_s
 from support.stubs import evaluation_pb2, types_pb2
 
 PARALLEL_ATTEMPTS = 50
-PLATFORM_DIFFERS = "PLATFORM_DIFFERS"
 
 SUCCEEDED = evaluation_pb2.OUTCOME_SUCCEEDED
 TRY_AGAIN = evaluation_pb2.OUTCOME_TRY_AGAIN
 FAILED = evaluation_pb2.OUTCOME_FAILED
-CANCELED = evaluation_pb2.OUTCOME_CANCELED
-FALLBACK = evaluation_pb2.OUTCOME_FALLBACK
 LOCKED_OUT = evaluation_pb2.OUTCOME_LOCKED_OUT
 FACTOR_REQUIRED = evaluation_pb2.OUTCOME_FACTOR_REQUIRED
 INVALID_CONTEXT = evaluation_pb2.OUTCOME_INVALID_CONTEXT
@@ -109,15 +104,6 @@ def test_invalidate_ends_an_evaluation_for_good(caller, phone):
     assert_invalid_context(caller.submit(phone, opened))
 
 
-def test_an_expired_evaluation_is_an_invalid_context(start):
-    caller = new_caller(start(configuration={"evaluation_lifetime_seconds": 1}))
-    phone = Phone()
-    caller.bind(phone)
-    opened = caller.begin(phone)
-    wait_until(opened.expires_at)
-    assert_invalid_context(caller.submit(phone, opened))
-
-
 @pytest.mark.parametrize("setting", ["evaluation_lifetime_seconds", "token_lifetime_seconds"])
 @pytest.mark.parametrize(("changed", "outcome"), [(False, SUCCEEDED), (True, INVALID_CONTEXT)])
 def test_an_evaluation_holds_under_the_settings_it_was_begun_under(start, setting, changed, outcome):
@@ -134,27 +120,11 @@ def test_an_evaluation_holds_under_the_settings_it_was_begun_under(start, settin
     assert caller.submit(phone, payment).outcome == outcome
 
 
-def test_a_tampered_evaluation_is_invalid_at_every_byte(caller, phone):
-    opened = caller.begin(phone)
-    sealed = opened.evaluation
-    tampered = [sealed[:index] + bytes([sealed[index] ^ 1]) + sealed[index + 1 :] for index in range(len(sealed))]
-    tampered += [sealed[:-1], sealed + b"\x00", b"\x00", bytes(len(sealed))]
-    requests = [caller.attempt(phone, opened, evaluation=each) for each in tampered]
-    for answer in all_at_once(caller.evaluations.SubmitAttempt, requests):
-        assert_invalid_context(answer)
-    assert caller.submit(phone, opened).outcome == SUCCEEDED
-
-
 def test_an_evaluation_is_nothing_to_another_application(phone, caller, other_caller):
     opened = caller.begin(phone)
     assert_invalid_context(other_caller.submit(phone, opened))
     other_caller.invalidate(opened)
     assert caller.submit(phone, opened).outcome == SUCCEEDED
-
-
-def test_a_signature_serves_its_own_evaluation_alone(caller, phone):
-    first, second = caller.begin(phone), caller.begin(phone)
-    assert caller.submit(phone, second, key=phone.proof(first.signing_input)).outcome == TRY_AGAIN
 
 
 # Failures and lockout (R4, R7, R8, R10)
@@ -204,34 +174,6 @@ def test_the_count_is_the_devices_in_all_applications(caller, other_caller):
     assert other_caller.can_evaluate(same_phone).biometry_attempts_left == 2
 
 
-def test_the_device_owner_ends_a_lockout(caller):
-    phone = Phone(BIOMETRY, DEVICE_OWNER)
-    caller.bind(phone)
-    assert caller.fail(phone, 5).outcome == LOCKED_OUT
-    opened = caller.begin(phone)
-    assert list(opened.factors) == [DEVICE_OWNER]
-    assert caller.submit(phone, opened, factor=DEVICE_OWNER).outcome == SUCCEEDED
-    assert caller.can_evaluate(phone).biometry_attempts_left == 5
-
-
-def test_a_lockout_between_begin_and_submit(caller, phone):
-    opened = caller.begin(phone)
-    assert caller.fail(phone, 5).outcome == LOCKED_OUT
-    answer = caller.submit(phone, opened)
-    assert (answer.outcome, answer.la_error) == (LOCKED_OUT, -8)
-    assert not answer.token
-
-
-def test_of_parallel_wrong_proofs_five_are_counted(caller, phone):
-    requests = []
-    for _ in range(10):
-        opened = caller.begin(phone)
-        requests.append(caller.attempt(phone, opened, key=phone.wrong_proof(opened.signing_input)))
-    outcomes = [answer.outcome for answer in all_at_once(caller.evaluations.SubmitAttempt, requests)]
-    assert outcomes.count(TRY_AGAIN) == 4
-    assert outcomes.count(LOCKED_OUT) == 6
-
-
 @pytest.mark.parametrize(
     "signature",
     [
@@ -248,53 +190,6 @@ def test_a_signature_that_is_none_is_a_wrong_one(caller, phone, signature):
     proof = evaluation_pb2.KeyProof(signature=signature, factor=BIOMETRY)
     answer = caller.submit(phone, opened, key=proof)
     assert (answer.outcome, answer.la_error) == (TRY_AGAIN, -1)
-
-
-# What the device reports (R10, R11, R21)
-
-
-@pytest.mark.parametrize(
-    ("la_error", "outcome", "result", "cost"),
-    [
-        (-1, TRY_AGAIN, evaluation_pb2.RESULT_FAILED, 1),
-        (-2, CANCELED, evaluation_pb2.RESULT_CANCEL, 0),
-        (-3, FALLBACK, evaluation_pb2.RESULT_FALLBACK, 0),
-        (-4, CANCELED, evaluation_pb2.RESULT_OTHER, 0),
-        (-5, FAILED, evaluation_pb2.RESULT_OTHER, 0),
-        (-6, FAILED, evaluation_pb2.RESULT_OTHER, 0),
-        (-7, FAILED, evaluation_pb2.RESULT_OTHER, 0),
-        (-9, CANCELED, evaluation_pb2.RESULT_OTHER, 0),
-        (-10, INVALID_CONTEXT, evaluation_pb2.RESULT_OTHER, 0),
-        (-4711, FAILED, evaluation_pb2.RESULT_OTHER, 0),
-    ],
-)
-def test_a_report_may_cost_and_never_grants(caller, phone, la_error, outcome, result, cost):
-    answer = caller.submit(phone, caller.begin(phone), report=la_error)
-    assert (answer.outcome, answer.result) == (outcome, result)
-    assert not answer.token
-    assert not answer.profile_id
-    assert caller.can_evaluate(phone).biometry_attempts_left == 5 - cost
-
-
-def test_after_a_cancel_the_evaluation_can_be_tried_again(caller, phone):
-    opened = caller.begin(phone)
-    assert caller.submit(phone, opened, report=types_pb2.LA_ERROR_USER_CANCEL).outcome == CANCELED
-    assert caller.submit(phone, opened).outcome == SUCCEEDED
-
-
-def test_what_changes_nothing_fills_no_log(caller, phone):
-    """R41: one open evaluation takes any number of reports. Ten like it are events, and what counts always is."""
-    opened = caller.begin(phone)
-    for _ in range(40):
-        assert caller.submit(phone, opened, report=types_pb2.LA_ERROR_USER_CANCEL).outcome == CANCELED
-        caller.revoke_token("none")
-        assert caller.begin(phone, posture=phone.posture(platform="android")).denial.reason == PLATFORM_DIFFERS
-    for _ in range(12):
-        assert caller.submit_wrong(phone, caller.begin(phone)).outcome == TRY_AGAIN
-        assert caller.submit(phone, caller.begin(phone)).outcome == SUCCEEDED
-    counts = collections.Counter(event.kind for event in caller.events())
-    assert counts["evaluation.canceled"] == counts["token.refused"] == counts["evaluation.denied"] == 10
-    assert counts["evaluation.failed"] == counts["evaluation.succeeded"] == 12
 
 
 # Domain state (R22-R25)

@@ -11,7 +11,6 @@ import grpc
 import pytest
 
 from support.caller import Caller, new_caller, new_profile_id, passcode
-from support.configuration import check_complaints
 from support.phone import Phone
 from support.server import BINARY
 from support.stubs import evaluation_pb2
@@ -157,19 +156,6 @@ def test_a_reader_that_stops_delays_no_call(tmp_path):
     finally:
         process.kill()
         process.wait()
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("log: {level: ‸loud}", "log.level must be one of trace, debug, info, notice, warning, error, critical, not"),
-        ("log: {format: ‸xml}", 'log.format must be one of text, json, not "xml"'),
-        ("log: ‸info", "log must be a mapping of settings"),
-        ("log: {‸lvel: info}", '"lvel" is not a setting of log (did you mean "level"?)'),
-    ],
-)
-def test_settings_that_are_wrong(tmp_path, text, complaint):
-    check_complaints(tmp_path / "touchstone.yaml", text, complaint)
 
 
 def test_a_secret_that_is_set_has_a_line_without_the_secret(start):

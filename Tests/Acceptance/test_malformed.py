@@ -8,7 +8,7 @@ import pytest
 from google.protobuf.descriptor import FieldDescriptor
 
 from support import wire
-from support.errors import check_refusal
+from support.errors import check_refusal, noted
 from support.stubs import METHODS
 
 INVALID_ARGUMENT = grpc.StatusCode.INVALID_ARGUMENT
@@ -60,13 +60,9 @@ def is_submessage(field):
     return field.type == FieldDescriptor.TYPE_MESSAGE and not field.is_repeated
 
 
-def fields(wanted):
-    """Every such field of every request, as a parameter: the method's name, and the path to the field."""
-    return [
-        pytest.param(name, path, id=f"{name}.{wire.dotted(path)}")
-        for name, method in METHODS.items()
-        for path in wire.paths(method.input_type, wanted)
-    ]
+def fields(method, wanted):
+    """The path to each such field of the method's request."""
+    return wire.paths(METHODS[method].input_type, wanted)
 
 
 @pytest.fixture
@@ -84,29 +80,24 @@ def test_malformed_bytes(answer_to, method):
     assert codes == dict.fromkeys(MALFORMED, INVALID_ARGUMENT)
 
 
-@pytest.mark.parametrize(("method", "path"), fields(is_text))
-def test_text_with_nul_or_invalid_utf8(answer_to, method, path):
-    for text in NO_TEXTS:
-        error = answer_to(method, wire.nested(path[:-1], wire.delimited(path[-1].number, text)))
-        check_refusal(error, INVALID_ARGUMENT, field=wire.dotted(path))
+@pytest.mark.parametrize("method", METHODS)
+def test_fields_of_another_form(answer_to, method):
+    """No text; a number in place of content; fixed width in place of a varint; a message given twice."""
 
+    def check(path, *contents):
+        for content in contents:
+            with noted(f"{wire.dotted(path)}: {content[:20]!r}"):
+                error = answer_to(method, wire.nested(path[:-1], content))
+                check_refusal(error, INVALID_ARGUMENT, field=wire.dotted(path))
 
-@pytest.mark.parametrize(("method", "path"), fields(lambda field: not is_varint(field)))
-def test_a_number_in_place_of_content(answer_to, method, path):
-    error = answer_to(method, wire.nested(path[:-1], wire.tag(path[-1].number, wire.VARINT) + b"\x01"))
-    check_refusal(error, INVALID_ARGUMENT, field=wire.dotted(path))
-
-
-@pytest.mark.parametrize(("method", "path"), fields(is_varint))
-def test_fixed_width_in_place_of_a_varint(answer_to, method, path):
-    error = answer_to(method, wire.nested(path[:-1], wire.tag(path[-1].number, wire.FIXED32) + bytes(4)))
-    check_refusal(error, INVALID_ARGUMENT, field=wire.dotted(path))
-
-
-@pytest.mark.parametrize(("method", "path"), fields(is_submessage))
-def test_a_submessage_given_twice(answer_to, method, path):
-    error = answer_to(method, wire.nested(path[:-1], wire.delimited(path[-1].number, b"") * 2))
-    check_refusal(error, INVALID_ARGUMENT, field=wire.dotted(path))
+    for path in fields(method, is_text):
+        check(path, *[wire.delimited(path[-1].number, text) for text in NO_TEXTS])
+    for path in fields(method, lambda field: not is_varint(field)):
+        check(path, wire.tag(path[-1].number, wire.VARINT) + b"\x01")
+    for path in fields(method, is_varint):
+        check(path, wire.tag(path[-1].number, wire.FIXED32) + bytes(4))
+    for path in fields(method, is_submessage):
+        check(path, wire.delimited(path[-1].number, b"") * 2)
 
 
 @pytest.mark.parametrize("method", METHODS)

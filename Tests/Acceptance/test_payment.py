@@ -53,13 +53,6 @@ def test_a_payment(caller, phone):
     assert not caller.introspect(answer.token).active
 
 
-def test_a_payment_needs_a_transaction_and_a_login_takes_none(caller, phone):
-    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="transaction"):
-        caller.begin(phone, "payment")
-    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="transaction"):
-        caller.begin(phone, "login", transaction=COFFEE)
-
-
 def test_a_payment_needs_a_device_with_domain_state(caller, phone):
     posture = phone.posture(os_version="8.4", domain_state=b"")
     opened = caller.begin(phone, "payment", transaction=COFFEE, posture=posture)
@@ -158,22 +151,6 @@ def test_a_stolen_key_does_not_choose_its_platform(caller, phone, platform):
     assert caller.submit(phone, login).outcome == SUCCEEDED
 
 
-@pytest.mark.parametrize("transaction", OTHER_TRANSACTIONS, ids=str)
-def test_a_signature_covers_every_field_of_its_transaction(caller, phone, transaction):
-    approved = caller.begin(phone, "payment", transaction=COFFEE)
-    other = caller.begin(phone, "payment", transaction=transaction)
-    assert approved.signing_input != other.signing_input
-    answer = caller.submit(phone, other, key=phone.proof(approved.signing_input))
-    assert answer.outcome == evaluation_pb2.OUTCOME_TRY_AGAIN
-    assert not answer.token
-
-
-def test_a_signature_for_a_login_pays_nothing(caller, phone):
-    login = caller.begin(phone, "login")
-    payment = caller.begin(phone, "payment", transaction=COFFEE)
-    assert caller.submit(phone, payment, key=phone.proof(login.signing_input)).outcome != SUCCEEDED
-
-
 def test_a_phone_may_log_in_and_pay_at_once(caller, phone):
     login = caller.begin(phone)
     payment = caller.begin(phone, "payment", transaction=COFFEE)
@@ -183,14 +160,6 @@ def test_a_phone_may_log_in_and_pay_at_once(caller, phone):
 
 
 # Consumption
-
-
-def test_a_token_is_consumed_once(caller, phone):
-    token = caller.pay(phone).token
-    assert caller.consume(token).consumed
-    again = caller.consume(token)
-    assert (again.consumed, again.reason) == (False, "ALREADY_CONSUMED")
-    assert not again.HasField("claims")
 
 
 def test_an_approval_and_its_consumption_are_one_story_in_the_log(caller, phone):
@@ -227,40 +196,6 @@ def test_of_parallel_consumptions_one_succeeds(server, caller, phone):
     ]
     reasons = [call.result().reason for call in calls]
     assert sorted(reasons) == ["", *["ALREADY_CONSUMED"] * (PARALLEL_CONSUMPTIONS - 1)]
-
-
-@pytest.mark.parametrize("transaction", [*OTHER_TRANSACTIONS, None], ids=str)
-def test_another_transaction_consumes_nothing(caller, phone, transaction):
-    token = caller.pay(phone).token
-    answer = caller.consume(token, transaction)
-    assert (answer.consumed, answer.reason) == (False, "TRANSACTION_MISMATCH")
-    assert caller.consume(token).consumed
-
-
-def test_a_login_token_is_no_payment_token(caller, phone):
-    token = caller.login(phone).token
-    for transaction in (COFFEE, None):
-        answer = caller.consume(token, transaction)
-        assert (answer.consumed, answer.reason) == (False, "INVALID")
-
-
-def test_a_token_is_nothing_to_another_application(caller, other_caller, phone):
-    token = caller.pay(phone).token
-    answer = other_caller.consume(token)
-    assert (answer.consumed, answer.reason) == (False, "INVALID")
-    assert caller.consume(token).consumed
-
-
-def test_a_revoked_token_is_not_consumed(caller, phone):
-    token = caller.pay(phone).token
-    caller.revoke_token(token)
-    assert caller.consume(token).reason == "REVOKED"
-
-
-def test_a_revoked_bindings_token_is_not_consumed(caller, phone):
-    token = caller.pay(phone).token
-    caller.revoke(phone.binding)
-    assert caller.consume(token).reason == "REVOKED"
 
 
 def test_nothing_is_consumed_once_a_revocation_was_answered(server, caller, phone):

@@ -538,7 +538,7 @@ def test_the_page_on_calls_is_right(start, tmp_path):
     script = text.split("## With TLS and known callers")[1].split("```sh\n")[1].split("```")[0]
     setup, serving = script.rstrip().rsplit("\n", 1)
     assert serving.startswith("$touchstone serve --listen 0.0.0.0:7443 --config touchstone.yaml")
-    setup = setup.replace("make release && touchstone=.build/release/touchstone", f"touchstone={BINARY}")
+    setup = setup.replace("make debug && touchstone=.build/debug/touchstone", f"touchstone={BINARY}")
     made = subprocess.run(["bash", "-euc", setup], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
     configuration = (tmp_path / "touchstone.yaml").read_text().replace("server.", f"{tmp_path}/server.")

@@ -11,7 +11,7 @@ from support.addresses import own_host
 from support.caller import Caller
 from support.certificates import Authority
 from support.collector import SPAN_SECONDS, Collector, attributes
-from support.configuration import BAD_CONFIGURATION, check_complaints, write
+from support.configuration import BAD_CONFIGURATION, write
 from support.http import request
 from support.phone import Phone
 from support.server import run, run_to_end
@@ -211,19 +211,6 @@ def test_spans_that_the_collector_rejects_are_counted(start):
         wait_for_metric(server, 'touchstone_trace_spans_dropped_total{reason="refused"}', least=2)
     finally:
         collector.close()
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("traces: {endpoint: ‸collector}", "traces.endpoint must be HOST:PORT"),
-        ("traces: {endpoint: ‸'collector:0'}", "traces.endpoint must name the collector's port"),
-        ("traces: {endpoint: 'a:4317', sample: ‸2}", "traces.sample must be a number from 0 to 1"),
-        ("traces: ‸{sample: 0.5}", "traces needs endpoint"),
-    ],
-)
-def test_settings_that_are_wrong(tmp_path, text, complaint):
-    check_complaints(tmp_path / "touchstone.yaml", text, complaint)
 
 
 def test_authorities_that_are_none(tmp_path):

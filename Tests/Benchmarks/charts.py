@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/PERFORMANCE.md"
 #: What stands between them in the page is made here.
-BEGIN, END = "<!-- From curves.json, by make bench-charts -->\n", "<!-- End of what is made -->\n"
+BEGIN, END = "<!-- From curves.json, by make bench -->\n", "<!-- End of what is made -->\n"
 
 WIDTH, HEIGHT = 640, 340
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 56, 84

@@ -4,10 +4,8 @@ Every cost is the server's CPU for a login, in V: the cost of one P-256 verifica
 of a store that was seeded; 80 logins are in flight at a time. The service has one core, but for the curve of cores. Each point is
 the median of ROUNDS (3).
 
-    curves.py                           all three curves; the bindings are 10^2 to 10^6
-    curves.py bindings 10000000         these points alone, added to those of the file
-    curves.py connections 1 10
-    curves.py cores 1 2
+POINTS="bindings 10000000", "connections 1 10", "cores 1 2": these points alone, added to those of the file. Without it, all three
+curves; the bindings are 10^2 to 10^6 (10^7 need 4 GB of disk).
 
 OUTPUT: another directory for the file, as for a trial.
 """
@@ -137,8 +135,8 @@ def main():
     if not shutil.which("openssl"):
         sys.exit("needs openssl")
     most_connections = allow_most_connections()
-    if len(sys.argv) > 2:
-        add(sys.argv[1], [int(count) for count in sys.argv[2:]])
+    if points := os.environ.get("POINTS", "").split():
+        add(points[0], [int(count) for count in points[1:]])
         return
     counts = [count for count in CONNECTION_COUNTS if count < most_connections] + [most_connections]
     OUTPUT.unlink(missing_ok=True)

@@ -17,10 +17,9 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "Acceptance"))
-
-import budgets  # noqa: E402
-import grpc  # noqa: E402
+import budgets
+import grpc
+import service  # noqa: F401 -- which binary the tests' support starts, and where that is
 from support.caller import CALL_SECONDS, passcode  # noqa: E402
 from support.credentials import Key, caller_with  # noqa: E402
 from support.phone import Phone  # noqa: E402

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import callgrind
-from service import CLIENT_LIMITED, TOUCHSTONE, TOUCHSTONE_LOAD
+from service import CLIENT_LIMITED, TOUCHSTONE, TOUCHSTONE_LOAD, install
 
 THRESHOLDS = Path(__file__).with_suffix(".json")
 #: Runs of one binary differ by up to 2 %, because the number of commits that share an fsync varies. One more allocation in
@@ -129,8 +129,9 @@ class CountedService:
         return self._counts.with_suffix(f".out.{self._dumps}")
 
 
-def measure():
+def count():
     """The figures of each scenario."""
+    install("callgrind")
     with tempfile.TemporaryDirectory(prefix="touchstone-instructions-") as directory:
         service = CountedService(Path(directory))
         try:
@@ -153,7 +154,7 @@ def system():
 
 
 def main():
-    figures, here = measure(), system()
+    figures, here = count(), system()
     if os.environ.get("ACCEPT"):
         THRESHOLDS.write_text(json.dumps({"system": here, "thresholds": figures}, indent=2) + "\n")
     committed = json.loads(THRESHOLDS.read_text())

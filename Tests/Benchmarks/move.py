@@ -1,4 +1,4 @@
-"""How long `touchstone migrate --from sqlite --to postgresql` takes: PROFILES=100000, with two bindings and four events
+"""How long `touchstone migrate --from sqlite --to postgresql` takes: PROFILES=1000000, with two bindings and four events
 each.
 
 From a SQLite file to a PostgreSQL with fsync, both on this machine. Says how many profiles it moves a second, and the most
@@ -15,7 +15,7 @@ from pathlib import Path
 import seeding
 from service import DATABASE, TOUCHSTONE, Service, new_postgres
 
-PROFILES = int(os.environ.get("PROFILES", "100000"))
+PROFILES = int(os.environ.get("PROFILES", "1000000"))
 EVENTS_PER_PROFILE = 4
 #: Of the events; it makes no difference.
 AGE_SECONDS = 3600

@@ -8,7 +8,6 @@ A CanEvaluatePolicy of the whole service, with all its checks, stands beside the
 """
 
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -18,11 +17,12 @@ from pathlib import Path
 
 import budgets
 from service import (
-    BUILD,
     CORES,
     Encryption,
     Identity,
     Service,
+    built,
+    install,
     pinned,
     report,
     server_microseconds,
@@ -73,7 +73,7 @@ class Echo:
 
     def cost(self, load):
         """Microseconds of the server's CPU for each call."""
-        command = [BUILD / "rpc-load", self._port, str(load.connections), str(load.streams), str(SECONDS)]
+        command = [built("rpc-load"), self._port, str(load.connections), str(load.streams), str(SECONDS)]
         if self._identity:
             command.append(self._identity.certificate)
         with subprocess.Popen(pinned(command, CORES[1:]), stdout=subprocess.PIPE, text=True) as running:
@@ -92,7 +92,7 @@ class Bench:
     def __init__(self, directory):
         self._directory = directory
         self._identity = Identity(directory)
-        self.commands = {"DispatchRPC": [BUILD / "rpc-echo"], "C++": [self._build_cpp()], "Go": [self._build_go()]}
+        self.commands = {"DispatchRPC": [built("rpc-echo")], "C++": [self._build_cpp()], "Go": [self._build_go()]}
 
     def _build_cpp(self):
         program = self._directory / "echo-cc"
@@ -131,8 +131,7 @@ class Bench:
 def measure():
     if len(CORES) < 2:
         sys.exit("needs two cores: one for the server, one for the load")
-    if missing := [tool for tool in ("g++", "go", "openssl", "taskset") if not shutil.which(tool)]:
-        sys.exit(f"needs {', '.join(missing)}: deploy/install-packages bench-peers")
+    install("bench-peers")
     with tempfile.TemporaryDirectory(prefix="touchstone-peers-") as directory:
         bench = Bench(Path(directory))
         print(f"CPU of the server for a unary call, µs (median of {ROUNDS} × {SECONDS} s); in brackets: times DispatchRPC's")

@@ -10,18 +10,17 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+BUILD = ROOT / ".build/release"
+#: TOUCHSTONE_BINARY: another binary than the release.
+os.environ.setdefault("TOUCHSTONE_BINARY", str(BUILD / "touchstone"))
+TOUCHSTONE_LOAD = BUILD / "touchstone-load"
 sys.path.insert(0, str(ROOT / "Tests/Acceptance"))
 
 from support.postgres import PostgresServer  # noqa: E402
+from support.server import BINARY as TOUCHSTONE  # noqa: E402
+from support.server import remove_own_variables  # noqa: E402
 
-BUILD = ROOT / ".build/release"
-#: TOUCHSTONE_BINARY: another binary than the release.
-TOUCHSTONE = Path(os.environ.get("TOUCHSTONE_BINARY") or BUILD / "touchstone")
-TOUCHSTONE_LOAD = BUILD / "touchstone-load"
-
-# The service refuses variables with its prefix that set nothing, such as the build's.
-for _name in [name for name in os.environ if name.startswith("TOUCHSTONE_")]:
-    del os.environ[_name]
+remove_own_variables()
 
 #: How long each load of a measurement runs.
 DURATION = os.environ.get("DURATION", "10s")
@@ -36,6 +35,17 @@ _SPARE_DESCRIPTORS = 400
 DATABASE = "touchstone"
 #: As a machine has that serves a database; the tests' own is smaller.
 _POSTGRES_SETTINGS = {"shared_buffers": "512MB", "max_wal_size": "4GB"}
+
+
+def install(group):
+    """The system packages of a group of deploy/install-packages."""
+    subprocess.run([ROOT / "deploy/install-packages", group], check=True)
+
+
+def built(program):
+    """The path of another release program than the service and the load client."""
+    subprocess.run(["make", "--no-print-directory", f"release-{program}"], cwd=ROOT, check=True)
+    return BUILD / program
 
 
 def new_postgres():

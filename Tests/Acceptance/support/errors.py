@@ -17,6 +17,16 @@ def refused(code, *, field=None, reason=None):
     check_refusal(raised.value, code, field=field, reason=reason)
 
 
+@contextlib.contextmanager
+def noted(row):
+    """Names the row of a table in which the block fails."""
+    try:
+        yield
+    except (Exception, pytest.fail.Exception) as failure:
+        failure.add_note(row)
+        raise
+
+
 def check_refusal(error, code, *, field=None, reason=None):
     """`field`: BadRequest names it, by its path. `reason`: ErrorInfo gives it."""
     assert error.code() == code, error.details()

@@ -12,7 +12,7 @@ import grpc
 
 from .stores import store_of
 
-BINARY = Path(os.environ.get("TOUCHSTONE_BINARY") or Path(__file__).parents[3] / ".build/release/touchstone")
+BINARY = Path(os.environ.get("TOUCHSTONE_BINARY") or Path(__file__).parents[3] / ".build/debug/touchstone")
 
 #: Starting takes a fraction of a second; this much only where the machine is very busy.
 START_SECONDS = 30
