@@ -121,26 +121,6 @@ def test_devices_that_look_alike_are_as_many_phones(caller):
 NO_NAMES = ["", "x" * 129, "é" * 64 + "x", "🔑" * 32 + "x"]
 NO_NAMES += ["alice\x00", "\x00", "ali\x00ce", "alice\n", "\u0085", "\x7f"]
 
-CALLS = {
-    "SetSecret": lambda caller, name: caller.set_secret(name, passcode("2468")),
-    "RemoveSecret": lambda caller, name: caller.remove_secret(name, secrets_pb2.SECRET_KIND_GESTURE),
-    "GetUnlockSettings": lambda caller, name: caller.get_settings(name),
-    "SetUnlockSettings": lambda caller, name: caller.set_settings(name, biometry_enabled=True),
-    "GetProfile": lambda caller, name: caller.get_profile(name),
-    "UnlockSecret": lambda caller, name: caller.unlock_secret(name, secrets_pb2.SECRET_KIND_PASSCODE),
-    "EraseProfile": lambda caller, name: caller.erase_profile(name),
-    "BeginBinding": lambda caller, name: caller.begin_binding(Phone(), name),
-}
-
-
-@pytest.mark.parametrize("name", NO_NAMES, ids=lambda name: repr(name)[:20])
-@pytest.mark.parametrize("method", CALLS)
-def test_what_is_no_name_is_refused(caller, method, name):
-    with refused(grpc.StatusCode.INVALID_ARGUMENT, field="profile_id"):
-        CALLS[method](caller, name)
-    assert not caller.events()
-
-
 @pytest.mark.parametrize("name", NO_NAMES[1:], ids=lambda name: repr(name)[:20])
 def test_nobody_is_asked_under_what_is_no_name(caller, name):
     with refused(grpc.StatusCode.INVALID_ARGUMENT, field="profile_id"):
