@@ -133,7 +133,7 @@ let package = Package(
         "TouchstoneService", "TouchstonePolicy", "TouchstoneCodec", "TouchstoneCrypto", "DispatchHTTP", "DispatchRPC",
       ],
       path: "Sources/Service/TouchstoneConsole",
-      resources: [.embedInCode("Style/console.css")],
+      resources: [.embedInCode("Style/console.css"), .embedInCode("Texts/Languages")],
       swiftSettings: settings),
     // The process around the service: configuration, keys, the store that is opened, upkeep, reload, drain.
     library(

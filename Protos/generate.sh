@@ -1,7 +1,8 @@
 #!/bin/sh
 # Regenerates from the .proto files Sources/Core/CTouchstoneProto (protobuf-c's code, and the files' descriptors for server
-# reflection), Sources/Core/TouchstoneCodec/Generated (Swift's side of them), clients/go/touchstonev1 and docs/API.md. The result depends on
-# them and on these tools alone, and is committed: what differs after a run was out of date.
+# reflection), Sources/Core/TouchstoneCodec/Generated (Swift's side of them), the methods of the clients for Swift and Python,
+# clients/go/touchstonev1, docs/API.md, and for the tests the refusals that the comments name. The result depends on them and on these
+# tools alone, and is committed: what differs after a run was out of date.
 #
 # Needs protoc-c 1.4 (Debian: protobuf-c-compiler), protoc (Debian: protobuf-compiler), the well-known types (Debian:
 # libprotobuf-dev, which has them in /usr/include; elsewhere set PROTOBUF_INCLUDE to the directory that holds
@@ -13,6 +14,9 @@ protos=$(cd "$(dirname "$0")" && pwd)
 target="$protos/../Sources/Core/CTouchstoneProto"
 swift_target="$protos/../Sources/Core/TouchstoneCodec/Generated"
 go_target="$protos/../clients/go/touchstonev1"
+swift_client="$protos/../Sources/Clients/TouchstoneClient/Generated"
+python_client="$protos/../clients/python/src/touchstone"
+promises="$protos/../Tests/Service/TouchstoneServiceTests/Generated"
 python=${PYTHON:-python3}
 well_known=${PROTOBUF_INCLUDE:-/usr/include}
 
@@ -40,13 +44,19 @@ protoc --descriptor_set_out="$output/descriptors" --include_imports -I "$protos"
 protoc --descriptor_set_out="$output/commented" --include_imports --include_source_info -I "$protos" -I "$well_known" \
   $all_protos
 PYTHONDONTWRITEBYTECODE=1 "$python" "$protos/generate_swift.py" "$output/commented" "$output/Generated" $all_protos
+mkdir "$output/methods"
+PYTHONDONTWRITEBYTECODE=1 "$python" "$protos/generate_methods.py" "$output/commented" "$output/methods"
 PYTHONDONTWRITEBYTECODE=1 "$python" "$protos/generate_api.py" "$output/commented" "$protos/../docs/API.md"
 mkdir "$output/go"
 protoc --go_out="$output/go" --go-grpc_out="$output/go" -I "$protos" -I "$well_known" $own_protos
-swift format format --in-place --recursive --configuration "$protos/../.swift-format" "$output/Generated"
+swift format format --in-place --recursive --configuration "$protos/../.swift-format" "$output/Generated" "$output/methods"
 
 rm -rf "${swift_target:?}"
 cp -R "$output/Generated" "$swift_target"
+mkdir -p "$swift_client" "$promises"
+cp "$output/methods/Client.swift" "$swift_client/Methods.swift"
+cp "$output/methods/methods.py" "$python_client/methods.py"
+cp "$output/methods/Promises.swift" "$promises/Promises.swift"
 rm -rf "${go_target:?}"
 cp -R "$output/go/touchstone.example.org/touchstone/touchstonev1" "$go_target"
 

@@ -58,6 +58,10 @@ RESERVED = set(
 
 # The field that names the application of a request, itself or in a message of the request.
 APPLICATION = "application_id"
+# What the comment says of a method whose request names no application: who may call it. An option would be a stricter form, but each
+# program that generates stubs from these files would need the option's file and descriptor.proto, too.
+ACCESS_LINE = "Access: "
+ACCESS = {"every peer.": "open", "a grant of the method alone.": "granted"}
 # The pre-scan remembers in 64 bits which submessages of a message it has seen.
 MAXIMUM_FIELDS = 64
 
@@ -434,7 +438,7 @@ def service_value(schema, service):
             *doc(service.comment(2, index)),
             f"package static let {name} = WireMethod<{request}, {response}>("
             f'path: "/{service.full_name}/{method.name}", kind: .{kind}, '
-            f"idempotency: .{IDEMPOTENCY[method.options.idempotency_level]})",
+            f"idempotency: .{IDEMPOTENCY[method.options.idempotency_level]}{access(schema, service, index)}",
         ])
         names.append(f"{scope}.{service.proto.name}.{name}")
     value = [*doc(comment), f"package enum {service.proto.name} {{", *nested(spaced(body)), "}"]
@@ -456,15 +460,20 @@ def application_field(request):
     return paths[0] if paths else None
 
 
-def application_request(request):
-    path = application_field(request)
+def access(schema, service, index):
+    """The end of a method's declaration, which says who may call it."""
+    method = service.proto.method[index]
+    name = f"{service.full_name}.{method.name}"
+    path = application_field(schema.type(method.input_type))
+    words = [line.removeprefix(ACCESS_LINE) for line in service.comment(2, index) if line.startswith(ACCESS_LINE)]
     if path is None:
-        return []
-    declaration = f"extension {request.swift}: ApplicationRequest {{"
-    if len(path) == 1:
-        return [f"{declaration}}}"]
-    outer, inner = map(member_name, path)
-    return [declaration, f'  package var {inner}: String {{ {outer}?.{inner} ?? "" }}', "}"]
+        if len(words) != 1 or words[0] not in ACCESS:
+            raise Refusal(f'{name}: name the application in the request, or say "{ACCESS_LINE}" and one of {[*ACCESS]}')
+        return f", access: .{ACCESS[words[0]]})"
+    if words:
+        raise Refusal(f"{name}: the request names an application, and so does each grant: no {ACCESS_LINE}{words[0]}")
+    *outer, field = map(member_name, path)
+    return ") { $0." + (f'{outer[0]}?.{field} ?? ""' if outer else field) + " }"
 
 
 def requests(schema):
@@ -502,21 +511,16 @@ def mapping_file(schema, file):
 
 
 def methods_file(schema):
-    services, names, conformances = [], [], {}
+    services, names = [], []
     for service in schema.services:
         value, methods = service_value(schema, service)
         services.append(value)
         names += methods
-        for method in service.proto.method:
-            request = schema.type(method.input_type)
-            conformances[request.full_name] = application_request(request)
     every = [
         "extension MethodDescriptor {", "  /// In the order of the .proto files.",
         "  package static let all: [MethodDescriptor] = [", *[f"    {name}.descriptor," for name in names], "  ]", "}",
     ]
-    return spaced([
-        header("the services of Protos"), *services, every, *[lines for lines in conformances.values() if lines],
-    ])
+    return spaced([header("the services of Protos"), *services, every])
 
 
 def types_file(schema):

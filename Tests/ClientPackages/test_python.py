@@ -13,7 +13,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2, status_pb2
 from support.stubs import METHODS, administration_pb2, bindings_pb2, evaluation_pb2
 from support.wheels import installed
-from touchstone import client as client_module
+from touchstone import calls
 
 README = ROOT / "clients/python/README.md"
 
@@ -82,14 +82,14 @@ def client(shop):
 
 
 def test_it_has_every_method_of_the_api():
-    names = {name for name in dir(touchstone.Client) if isinstance(getattr(touchstone.Client, name), client_module._Method)}
+    names = {name for name in dir(touchstone.Client) if isinstance(getattr(touchstone.Client, name), calls.Method)}
     assert {"".join(word.capitalize() for word in name.split("_")) for name in names} == set(METHODS)
     for name in names:
         declared = getattr(touchstone.Client, name)
         method = METHODS["".join(word.capitalize() for word in name.split("_"))]
         assert declared.request.DESCRIPTOR.full_name == method.input_type.full_name
         assert declared.answer.DESCRIPTOR.full_name == method.output_type.full_name
-        assert isinstance(declared, client_module._Watch) == method.server_streaming
+        assert isinstance(declared, calls.Watch) == method.server_streaming
 
 
 def test_wrong_fields_are_named(client):
@@ -217,7 +217,7 @@ class Failing(grpc.GenericRpcHandler):
 
     def service(self, details):
         name = details.method.rpartition("/")[2]
-        answer = client_module._METHODS[name].output_type._concrete_class
+        answer = calls.METHODS[name].output_type._concrete_class
 
         def handle(_, context):
             self.calls[name] = self.calls.get(name, 0) + 1

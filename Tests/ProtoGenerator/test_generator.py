@@ -74,6 +74,12 @@ def test_names(name, type_name, member_name):
         "message A { string application_id = 1; } message B { A c = 1; A d = 2; } service S { rpc R(B) returns (A); }",
         r"a.v1.B: which of \['c', 'd'\] names the application",
     ),
+    ("message A {} service S { rpc R(A) returns (A); }", "a.v1.S.R: name the application in the request, or say"),
+    ("message A {} service S {\n// Access: every beer.\nrpc R(A) returns (A); }", "a.v1.S.R: name the application in the request, or"),
+    (
+        "message A { string application_id = 1; } service S {\n// Access: every peer.\nrpc R(A) returns (A); }",
+        "a.v1.S.R: the request names an application, and so does each grant",
+    ),
 ])
 def test_what_the_codec_does_not_carry_is_refused(tmp_path, text, reason):
     with pytest.raises(generator.Refusal, match=reason):

@@ -45,7 +45,7 @@ public final class TouchstoneService: Sendable {
   private let book: Mutex<PolicyBook>
   private let currentVendors: Mutex<Vendors>
   private let currentKeys: Mutex<ServiceKeys>
-  private let contexts: [LoopContext]
+  let contexts: [LoopContext]
 
   /// - Parameter eventLoopCount: the RPC server's number of event loops.
   public init(
@@ -84,7 +84,7 @@ public final class TouchstoneService: Sendable {
     self.health = health
     self.version = environment.version
     self.watches = EventWatches(store: store, timer: environment.timer)
-    self.reflection = configuration.servesReflection ? Reflection(services: Self.servedServices) : nil
+    self.reflection = configuration.servesReflection ? Reflection(services: MethodDescriptor.services()) : nil
     self.contexts = (0..<eventLoopCount).map { _ in
       LoopContext(
         workers: workers, logger: logger, decisions: environment.decisions, health: health, meters: meters)
@@ -232,71 +232,6 @@ public final class TouchstoneService: Sendable {
   }
 
   public var router: RPCRouter { methods.router }
-
-  /// Checks the caller and its grant for the method, decodes the request, checks the grant for its application, runs
-  /// `handler` on the call's event loop, and refuses the call if `handler` throws.
-  func register<Request: WireMessage & ApplicationRequest, Response: WireMessage>(
-    _ method: WireMethod<Request, Response>, in methods: inout MethodTable,
-    handler: @escaping @Sendable (Request, Exchange<Response>) throws(RequestError) -> Void
-  ) {
-    let number = ServedMethods.number(of: method.path)
-    methods.add(method.descriptor) { [access, contexts, tracer] call, bytes in
-      let began = MonotonicTime.now()
-      let context = contexts[call.loop.index]
-      guard let grants = access.admit(call, to: number, context) else { return }
-      let exchange = Exchange<Response>(
-        call: call, context: context, caller: grants.caller, began: began,
-        trace: tracer?.begin(call, of: grants.caller, context, since: began))
-      do throws(RequestError) {
-        let request: Request = try exchange.decode(bytes)
-        guard access.admit(call, of: grants, to: number, about: request, context) else {
-          exchange.trace?.end(.permissionDenied)
-          return
-        }
-        try handler(request, exchange)
-      } catch {
-        exchange.refuse(error)
-      }
-    }
-  }
-
-  /// As `register`, for a method that concerns no application.
-  func registerForAll<Request: WireMessage, Response: WireMessage>(
-    _ method: WireMethod<Request, Response>, in methods: inout MethodTable,
-    handler: @escaping @Sendable (Request, Exchange<Response>) throws(RequestError) -> Void
-  ) {
-    let number = ServedMethods.number(of: method.path)
-    methods.add(method.descriptor) { [access, contexts, tracer] call, bytes in
-      let began = MonotonicTime.now()
-      let context = contexts[call.loop.index]
-      guard let grants = access.admit(call, to: number, context) else { return }
-      let exchange = Exchange<Response>(
-        call: call, context: context, caller: grants.caller, began: began,
-        trace: tracer?.begin(call, of: grants.caller, context, since: began))
-      do throws(RequestError) {
-        try handler(exchange.decode(bytes), exchange)
-      } catch {
-        exchange.refuse(error)
-      }
-    }
-  }
-
-  func context(of call: some IncomingContext) -> LoopContext {
-    contexts[call.loop.index]
-  }
-
-}
-
-extension CallExchange {
-  func decode<Request: WireMessage>(_ bytes: UnsafeRawBufferPointer) throws(RequestError) -> Request {
-    let part = begin(.decode)
-    defer { part?.end() }
-    do throws(DecodingError) {
-      return try context.coder.decode(Request.self, from: bytes)
-    } catch {
-      throw RequestError(error)
-    }
-  }
 }
 
 extension Randomness {

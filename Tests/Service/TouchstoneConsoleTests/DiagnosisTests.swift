@@ -10,9 +10,9 @@ import TouchstonePolicy
 struct DiagnosisTests {
   @Test("Every reason of a failed attempt has a clause in each language", arguments: Denial.Reason.allCases)
   func reasons(reason: Denial.Reason) throws {
-    let phrase = try #require(LoginReasons.attempt(reason.rawValue))
-    for language in Language.allCases { #expect(!phrase.text(in: language).isEmpty) }
-    #expect(phrase.english.utf8.allSatisfy { $0 < 0x80 })
+    for language in Language.allCases { #expect(Reader(in: language).attempt(reason.rawValue)?.isEmpty == false) }
+    let english = try #require(Reader(in: .english).attempt(reason.rawValue))
+    #expect(english.utf8.allSatisfy { $0 < 0x80 })
   }
 
   @Test("The latest attempt's failure is shown, and not one that a success followed")
@@ -20,10 +20,11 @@ struct DiagnosisTests {
     let failed = V1.Event(sequence: 2, kind: "evaluation.failed", details: ["reason": "SIGNATURE_INVALID"])
     let succeeded = V1.Event(sequence: 3, kind: "evaluation.succeeded")
     let other = V1.Event(sequence: 4, kind: "device.unlocked")
-    let phrase = try #require(LoginReasons.lastFailure(in: [other, failed]))
-    #expect(phrase.english.hasPrefix("The last attempt failed: the signature was wrong"))
-    #expect(LoginReasons.lastFailure(in: [succeeded, failed]) == nil)
-    #expect(LoginReasons.lastFailure(in: []) == nil)
+    let reader = Reader(in: .english)
+    let text = try #require(reader.lastFailure(in: [other, failed]))
+    #expect(text.hasPrefix("The last attempt failed: the signature was wrong"))
+    #expect(reader.lastFailure(in: [succeeded, failed]) == nil)
+    #expect(reader.lastFailure(in: []) == nil)
   }
 
   @Test("An action is due only while it changes something")
@@ -63,11 +64,18 @@ struct DiagnosisTests {
     #expect(Set(actions.map(\.rawValue)).count == actions.count)
     for action in actions {
       #expect(ConsoleAction(rawValue: action.rawValue) == action)
-      let words = action.words
-      for phrase in [words.title, words.consequence, words.button, words.done, words.meanwhile] {
-        #expect(Language.allCases.allSatisfy { !phrase.text(in: $0).isEmpty })
+      for (language, part) in Language.allCases.flatMap({ language in ConsoleAction.Part.allCases.map { (language, $0) }
+      }) {
+        let text = Reader(in: language)(action, part)
+        #expect(text != action.rawValue && !text.contains("{"), "\(language) \(action).\(part)")
       }
     }
+    #expect(Reader(in: .english)(.switchOn(.passcode), .title) == "Switch on the passcode")
+    #expect(Reader(in: .english)(.switchOff(.gesture), .consequence).hasPrefix("The gesture is erased for good."))
     #expect(ConsoleAction(rawValue: "switch-on-passkey") == nil)
   }
+}
+
+extension Reader {
+  fileprivate init(in language: Language) { self.init(language: language, path: ConsolePath.home) }
 }

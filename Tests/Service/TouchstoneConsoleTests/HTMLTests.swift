@@ -73,7 +73,7 @@ struct HTMLTests {
             input: ExplainInput(applicationID: evil, policy: evil, bindingID: evil, osVersion: evil),
             policies: [evil], known: [evil], answer: denied, error: evil)),
         .message(reader, .refused, [evil], back: (.backToSearch, evil)),
-        .search(reader, known: [evil]), .signIn(reader, to: evil, notice: .signInFailed, isError: true),
+        .search(reader, known: [evil]), .signIn(reader, to: evil, notice: reader(.signInFailed), isError: true),
       ]
       + ConsoleAction.allCases.map { action in
         .action(

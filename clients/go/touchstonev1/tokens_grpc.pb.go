@@ -30,7 +30,8 @@ type TokenServiceClient interface {
 	// answer.
 	// INVALID_ARGUMENT: application_id, token.
 	RevokeToken(ctx context.Context, in *RevokeTokenRequest, opts ...grpc.CallOption) (*RevokeTokenResponse, error)
-	// Returns the public keys as a JWK Set (RFC 7517).
+	// Returns the public keys as a JWK Set (RFC 7517), which are the same for all applications.
+	// Access: a grant of the method alone.
 	GetSigningKeys(ctx context.Context, in *GetSigningKeysRequest, opts ...grpc.CallOption) (*GetSigningKeysResponse, error)
 }
 
@@ -95,7 +96,8 @@ type TokenServiceServer interface {
 	// answer.
 	// INVALID_ARGUMENT: application_id, token.
 	RevokeToken(context.Context, *RevokeTokenRequest) (*RevokeTokenResponse, error)
-	// Returns the public keys as a JWK Set (RFC 7517).
+	// Returns the public keys as a JWK Set (RFC 7517), which are the same for all applications.
+	// Access: a grant of the method alone.
 	GetSigningKeys(context.Context, *GetSigningKeysRequest) (*GetSigningKeysResponse, error)
 	mustEmbedUnimplementedTokenServiceServer()
 }

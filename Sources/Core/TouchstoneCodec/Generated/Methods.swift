@@ -4,18 +4,21 @@ extension GRPCHealth {
   /// A service by its full name; the empty name is the server as a whole.
   package enum Health {
     /// NOT_FOUND: no such service.
+    /// Access: every peer.
     package static let check = WireMethod<CheckRequest, CheckResponse>(
-      path: "/grpc.health.v1.Health/Check", kind: .unary, idempotency: .unknown)
+      path: "/grpc.health.v1.Health/Check", kind: .unary, idempotency: .unknown, access: .open)
 
     /// Returns the status of every service that Check knows.
+    /// Access: every peer.
     package static let list = WireMethod<ListRequest, ListResponse>(
-      path: "/grpc.health.v1.Health/List", kind: .unary, idempotency: .unknown)
+      path: "/grpc.health.v1.Health/List", kind: .unary, idempotency: .unknown, access: .open)
 
     /// Streams the status, at once and after every change. An unknown service is SERVICE_UNKNOWN, and the call goes on.
     /// RESOURCE_EXHAUSTED: one address has 64 watches open, or all have 1,024 (QuotaFailure says which). UNAVAILABLE: the
     /// server is about to leave; the last status was NOT_SERVING.
+    /// Access: every peer.
     package static let watch = WireMethod<CheckRequest, CheckResponse>(
-      path: "/grpc.health.v1.Health/Watch", kind: .serverStreaming, idempotency: .unknown)
+      path: "/grpc.health.v1.Health/Watch", kind: .serverStreaming, idempotency: .unknown, access: .open)
   }
 }
 
@@ -25,8 +28,10 @@ extension GRPCReflection {
   package enum ServerReflection {
     /// Answers each request, in their order. The answer for an unknown name is an error_response, and the call goes on.
     /// RESOURCE_EXHAUSTED: too many requests in one call, or too many calls. UNAVAILABLE: the server is about to leave.
+    /// Access: a grant of the method alone.
     package static let serverReflectionInfo = WireMethod<Request, Response>(
-      path: "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", kind: .bidirectional, idempotency: .unknown)
+      path: "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", kind: .bidirectional, idempotency: .unknown,
+      access: .granted)
   }
 }
 
@@ -36,9 +41,10 @@ extension GRPCReflectionV1Alpha {
   package enum ServerReflection {
     /// Answers each request, in their order. The answer for an unknown name is an error_response, and the call goes on.
     /// RESOURCE_EXHAUSTED: too many requests in one call, or too many calls. UNAVAILABLE: the server is about to leave.
+    /// Access: a grant of the method alone.
     package static let serverReflectionInfo = WireMethod<GRPCReflection.Request, GRPCReflection.Response>(
       path: "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", kind: .bidirectional,
-      idempotency: .unknown)
+      idempotency: .unknown, access: .granted)
   }
 }
 
@@ -52,7 +58,8 @@ extension V1 {
     /// party).
     /// RESOURCE_EXHAUSTED: for a passkey, as ListBindings.
     package static let beginBinding = WireMethod<BeginBindingRequest, BeginBindingResponse>(
-      path: "/touchstone.v1.BindingService/BeginBinding", kind: .unary, idempotency: .idempotent)
+      path: "/touchstone.v1.BindingService/BeginBinding", kind: .unary, idempotency: .idempotent
+    ) { $0.applicationID }
 
     /// Stores the binding, the posture's domain state as its baseline, and the posture's platform. A later posture of another
     /// platform family (ios and ipados; macos; visionos; android; web) is refused with PLATFORM_DIFFERS. The ticket serves once; a refusal
@@ -78,18 +85,21 @@ extension V1 {
     /// ATTESTATION_REQUIRED (its format is "none", and the application requires a proof) or PASSKEYS_NOT_SERVED.
     /// RESOURCE_EXHAUSTED: too many attestations, of this caller or in total, wait for their turns.
     package static let completeBinding = WireMethod<CompleteBindingRequest, CompleteBindingResponse>(
-      path: "/touchstone.v1.BindingService/CompleteBinding", kind: .unary, idempotency: .unknown)
+      path: "/touchstone.v1.BindingService/CompleteBinding", kind: .unary, idempotency: .unknown
+    ) { $0.applicationID }
 
     /// Returns a binding, active or revoked.
     /// INVALID_ARGUMENT: application_id, binding_id. NOT_FOUND.
     package static let getBinding = WireMethod<GetBindingRequest, GetBindingResponse>(
-      path: "/touchstone.v1.BindingService/GetBinding", kind: .unary, idempotency: .noSideEffects)
+      path: "/touchstone.v1.BindingService/GetBinding", kind: .unary, idempotency: .noSideEffects
+    ) { $0.applicationID }
 
     /// Lists a profile's bindings. The list of an unknown profile is empty.
     /// INVALID_ARGUMENT: application_id, profile_id, page_size, page_token. RESOURCE_EXHAUSTED: too many reads of bindings, of
     /// this caller or in total, wait for their turns.
     package static let listBindings = WireMethod<ListBindingsRequest, ListBindingsResponse>(
-      path: "/touchstone.v1.BindingService/ListBindings", kind: .unary, idempotency: .noSideEffects)
+      path: "/touchstone.v1.BindingService/ListBindings", kind: .unary, idempotency: .noSideEffects
+    ) { $0.applicationID }
 
     /// Revokes a binding at once and for good: later attempts fail, and its tokens introspect as inactive. May be repeated.
     /// During a lockout, do not revoke the binding of a phone that its owner keeps: bind it anew instead. If it was revoked,
@@ -97,7 +107,8 @@ extension V1 {
     /// passcode (SetSecret). The lockout ends with the first login by either, or by UnlockDevice.
     /// INVALID_ARGUMENT: application_id, binding_id, reason. NOT_FOUND.
     package static let revokeBinding = WireMethod<RevokeBindingRequest, RevokeBindingResponse>(
-      path: "/touchstone.v1.BindingService/RevokeBinding", kind: .unary, idempotency: .idempotent)
+      path: "/touchstone.v1.BindingService/RevokeBinding", kind: .unary, idempotency: .idempotent
+    ) { $0.applicationID }
 
     /// Records a changed domain state as the baseline, on evidence of a login by another factor. May be repeated.
     /// INVALID_ARGUMENT: application_id, binding_id, domain_state, evidence (absent), token (over 4096 bytes), primary,
@@ -107,7 +118,8 @@ extension V1 {
     /// expired, revoked, used), TOKEN_OF_ANOTHER_PROFILE, TOKEN_BY_BIOMETRICS (or by a key that biometrics may have
     /// unlocked), TOKEN_TOO_OLD (5 minutes); for primary, PRIMARY_AUTHENTICATION_TOO_OLD.
     package static let acceptDomainState = WireMethod<AcceptDomainStateRequest, AcceptDomainStateResponse>(
-      path: "/touchstone.v1.BindingService/AcceptDomainState", kind: .unary, idempotency: .idempotent)
+      path: "/touchstone.v1.BindingService/AcceptDomainState", kind: .unary, idempotency: .idempotent
+    ) { $0.applicationID }
   }
 }
 
@@ -119,14 +131,16 @@ extension V1 {
     /// INVALID_ARGUMENT: policy (not configured), application_id, binding_id, profile_id (together with binding_id),
     /// posture.
     package static let canEvaluatePolicy = WireMethod<CanEvaluatePolicyRequest, CanEvaluatePolicyResponse>(
-      path: "/touchstone.v1.EvaluationService/CanEvaluatePolicy", kind: .unary, idempotency: .noSideEffects)
+      path: "/touchstone.v1.EvaluationService/CanEvaluatePolicy", kind: .unary, idempotency: .noSideEffects
+    ) { $0.applicationID }
 
     /// Opens an evaluation and returns the bytes for the device to sign, or a denial. Stores only a denial's event. An unknown
     /// profile gets the same answers as a known one, and its attempts fail like wrong ones; an unknown or revoked binding gets the
     /// denial BINDING_UNKNOWN or BINDING_REVOKED.
     /// INVALID_ARGUMENT: as CanEvaluatePolicy, localized_reason, fallback_title.text, cancel_title.text, transaction.
     package static let beginEvaluation = WireMethod<BeginEvaluationRequest, BeginEvaluationResponse>(
-      path: "/touchstone.v1.EvaluationService/BeginEvaluation", kind: .unary, idempotency: .idempotent)
+      path: "/touchstone.v1.EvaluationService/BeginEvaluation", kind: .unary, idempotency: .idempotent
+    ) { $0.applicationID }
 
     /// Makes one attempt, or takes the device's report of one. Its effect is durable before the answer. Only one of several
     /// parallel identical attempts succeeds.
@@ -137,13 +151,15 @@ extension V1 {
     /// waited 5 seconds for others, or if earlier attempts at the same secret had no verdict for 10 seconds. This attempt was not
     /// counted then.
     package static let submitAttempt = WireMethod<SubmitAttemptRequest, SubmitAttemptResponse>(
-      path: "/touchstone.v1.EvaluationService/SubmitAttempt", kind: .unary, idempotency: .unknown)
+      path: "/touchstone.v1.EvaluationService/SubmitAttempt", kind: .unary, idempotency: .unknown
+    ) { $0.applicationID }
 
     /// Ends an evaluation, like LAContext.invalidate: every later attempt gets INVALID_CONTEXT. May be repeated. An evaluation of
     /// another caller or application stays as it is, with the same answer.
     /// INVALID_ARGUMENT: application_id, evaluation.
     package static let invalidateEvaluation = WireMethod<InvalidateEvaluationRequest, InvalidateEvaluationResponse>(
-      path: "/touchstone.v1.EvaluationService/InvalidateEvaluation", kind: .unary, idempotency: .idempotent)
+      path: "/touchstone.v1.EvaluationService/InvalidateEvaluation", kind: .unary, idempotency: .idempotent
+    ) { $0.applicationID }
   }
 }
 
@@ -158,19 +174,22 @@ extension V1 {
     /// FAILED_PRECONDITION: PRIMARY_AUTHENTICATION_TOO_OLD.
     /// RESOURCE_EXHAUSTED, UNAVAILABLE: as SubmitAttempt.
     package static let setSecret = WireMethod<SetSecretRequest, SetSecretResponse>(
-      path: "/touchstone.v1.SecretService/SetSecret", kind: .unary, idempotency: .unknown)
+      path: "/touchstone.v1.SecretService/SetSecret", kind: .unary, idempotency: .unknown
+    ) { $0.applicationID }
 
     /// Erases a secret, and switches its way to unlock off. With primary authentication the call is accepted even if no secret is
     /// set.
     /// INVALID_ARGUMENT: application_id, profile_id, kind, authority, old_secret, primary, as SetSecret.
     /// FAILED_PRECONDITION: PRIMARY_AUTHENTICATION_TOO_OLD.
     package static let removeSecret = WireMethod<RemoveSecretRequest, RemoveSecretResponse>(
-      path: "/touchstone.v1.SecretService/RemoveSecret", kind: .unary, idempotency: .unknown)
+      path: "/touchstone.v1.SecretService/RemoveSecret", kind: .unary, idempotency: .unknown
+    ) { $0.applicationID }
 
     /// Returns a profile's switches. An unknown profile gets those of a new one: biometry on, everything else off.
     /// INVALID_ARGUMENT: application_id, profile_id.
     package static let getUnlockSettings = WireMethod<GetUnlockSettingsRequest, GetUnlockSettingsResponse>(
-      path: "/touchstone.v1.SecretService/GetUnlockSettings", kind: .unary, idempotency: .noSideEffects)
+      path: "/touchstone.v1.SecretService/GetUnlockSettings", kind: .unary, idempotency: .noSideEffects
+    ) { $0.applicationID }
 
     /// Changes a profile's switches; durable before the answer. Switching the gesture off erases it; a passcode that is switched
     /// off stays. The profile may be new.
@@ -178,7 +197,8 @@ extension V1 {
     /// off), reason, expected (as settings).
     /// FAILED_PRECONDITION: SETTINGS_CHANGED (expected differs from what is in force; nothing is changed).
     package static let setUnlockSettings = WireMethod<SetUnlockSettingsRequest, SetUnlockSettingsResponse>(
-      path: "/touchstone.v1.SecretService/SetUnlockSettings", kind: .unary, idempotency: .unknown)
+      path: "/touchstone.v1.SecretService/SetUnlockSettings", kind: .unary, idempotency: .unknown
+    ) { $0.applicationID }
   }
 }
 
@@ -189,19 +209,22 @@ extension V1 {
     /// INVALID_ARGUMENT: application_id, profile_id, policy. NOT_FOUND: the profile is unknown. RESOURCE_EXHAUSTED: too many reads of
     /// bindings, of this caller or in total, wait for their turns.
     package static let getProfile = WireMethod<GetProfileRequest, GetProfileResponse>(
-      path: "/touchstone.v1.AdministrationService/GetProfile", kind: .unary, idempotency: .noSideEffects)
+      path: "/touchstone.v1.AdministrationService/GetProfile", kind: .unary, idempotency: .noSideEffects
+    ) { $0.applicationID }
 
     /// Ends the lockout of a device's biometrics and sets its count to zero, for all applications of this application's vendor. May
     /// be repeated.
     /// INVALID_ARGUMENT: application_id, device_id, reason. NOT_FOUND: the application has no active binding on the device.
     package static let unlockDevice = WireMethod<UnlockDeviceRequest, UnlockDeviceResponse>(
-      path: "/touchstone.v1.AdministrationService/UnlockDevice", kind: .unary, idempotency: .idempotent)
+      path: "/touchstone.v1.AdministrationService/UnlockDevice", kind: .unary, idempotency: .idempotent
+    ) { $0.applicationID }
 
     /// Ends a lock of a passcode or gesture before its time and sets the count to zero. May be repeated.
     /// INVALID_ARGUMENT: application_id, profile_id, kind, reason. NOT_FOUND: no secret of this kind is set.
     /// FAILED_PRECONDITION: PASSCODE_DISABLED, GESTURE_DISABLED; the secret must be set anew.
     package static let unlockSecret = WireMethod<UnlockSecretRequest, UnlockSecretResponse>(
-      path: "/touchstone.v1.AdministrationService/UnlockSecret", kind: .unary, idempotency: .idempotent)
+      path: "/touchstone.v1.AdministrationService/UnlockSecret", kind: .unary, idempotency: .idempotent
+    ) { $0.applicationID }
 
     /// Removes everything about the profile except the audit chain's hashes. Its bindings are unknown and its tokens inactive
     /// from then on. A payment's transaction stays with its token until the token expires. Later calls that name the profile
@@ -210,7 +233,8 @@ extension V1 {
     /// erasures, of this caller or in total, wait for their turns; nothing was erased. After any other error the profile may
     /// still be there, without some of its events: repeat the call.
     package static let eraseProfile = WireMethod<EraseProfileRequest, EraseProfileResponse>(
-      path: "/touchstone.v1.AdministrationService/EraseProfile", kind: .unary, idempotency: .idempotent)
+      path: "/touchstone.v1.AdministrationService/EraseProfile", kind: .unary, idempotency: .idempotent
+    ) { $0.applicationID }
 
     /// Lists events of the audit log.
     ///
@@ -236,7 +260,8 @@ extension V1 {
     /// last_sequence. RESOURCE_EXHAUSTED: too many lists, of this caller or in total, wait for their turns. A list
     /// that already read events returns them instead.
     package static let listEvents = WireMethod<ListEventsRequest, ListEventsResponse>(
-      path: "/touchstone.v1.AdministrationService/ListEvents", kind: .unary, idempotency: .noSideEffects)
+      path: "/touchstone.v1.AdministrationService/ListEvents", kind: .unary, idempotency: .noSideEffects
+    ) { $0.filter?.applicationID ?? "" }
 
     /// Streams every event after after_sequence that the filter admits: first the stored ones, then new ones as they are
     /// written, in their order and each once. A caller that lost the stream resumes after the last event that it received. An
@@ -249,7 +274,8 @@ extension V1 {
     /// needs a place, the connection has reached its end, or the server drains; resume on another connection. The message of each end
     /// says after which sequence to resume.
     package static let watchEvents = WireMethod<WatchEventsRequest, WatchEventsResponse>(
-      path: "/touchstone.v1.AdministrationService/WatchEvents", kind: .serverStreaming, idempotency: .noSideEffects)
+      path: "/touchstone.v1.AdministrationService/WatchEvents", kind: .serverStreaming, idempotency: .noSideEffects
+    ) { $0.filter?.applicationID ?? "" }
 
     /// Returns the answer that the rules give, the rules behind it, and a diagnosis, without opening an evaluation. Tells operators
     /// the truth: an unknown binding or profile is NOT_FOUND, and for a revoked binding the answer is a denial with the reason
@@ -259,7 +285,8 @@ extension V1 {
     /// INVALID_ARGUMENT: begin (absent), at, and BeginEvaluation's fields with the prefix "begin.". NOT_FOUND: the binding or
     /// profile is unknown; or begin.posture is absent, and the binding's device was never seen.
     package static let explainEvaluation = WireMethod<ExplainEvaluationRequest, ExplainEvaluationResponse>(
-      path: "/touchstone.v1.AdministrationService/ExplainEvaluation", kind: .unary, idempotency: .noSideEffects)
+      path: "/touchstone.v1.AdministrationService/ExplainEvaluation", kind: .unary, idempotency: .noSideEffects
+    ) { $0.begin?.applicationID ?? "" }
   }
 }
 
@@ -281,23 +308,27 @@ extension V1 {
     /// removed. A new profile with the id of an erased one has none of its tokens.
     /// INVALID_ARGUMENT: application_id, token (1 to 4096 bytes). Text that is not a token is not active.
     package static let introspectToken = WireMethod<IntrospectTokenRequest, IntrospectTokenResponse>(
-      path: "/touchstone.v1.TokenService/IntrospectToken", kind: .unary, idempotency: .noSideEffects)
+      path: "/touchstone.v1.TokenService/IntrospectToken", kind: .unary, idempotency: .noSideEffects
+    ) { $0.applicationID }
 
     /// Uses up a token that serves once, such as a payment's. Exactly one of any number of parallel calls succeeds. A refusal does
     /// not use the token.
     /// INVALID_ARGUMENT: application_id, token, transaction.
     package static let consumeToken = WireMethod<ConsumeTokenRequest, ConsumeTokenResponse>(
-      path: "/touchstone.v1.TokenService/ConsumeToken", kind: .unary, idempotency: .unknown)
+      path: "/touchstone.v1.TokenService/ConsumeToken", kind: .unary, idempotency: .unknown
+    ) { $0.applicationID }
 
     /// Revokes a token. May be repeated. A token that was consumed stays so, and another application's stays as it is, with the same
     /// answer.
     /// INVALID_ARGUMENT: application_id, token.
     package static let revokeToken = WireMethod<RevokeTokenRequest, RevokeTokenResponse>(
-      path: "/touchstone.v1.TokenService/RevokeToken", kind: .unary, idempotency: .idempotent)
+      path: "/touchstone.v1.TokenService/RevokeToken", kind: .unary, idempotency: .idempotent
+    ) { $0.applicationID }
 
-    /// Returns the public keys as a JWK Set (RFC 7517).
+    /// Returns the public keys as a JWK Set (RFC 7517), which are the same for all applications.
+    /// Access: a grant of the method alone.
     package static let getSigningKeys = WireMethod<GetSigningKeysRequest, GetSigningKeysResponse>(
-      path: "/touchstone.v1.TokenService/GetSigningKeys", kind: .unary, idempotency: .noSideEffects)
+      path: "/touchstone.v1.TokenService/GetSigningKeys", kind: .unary, idempotency: .noSideEffects, access: .granted)
   }
 }
 
@@ -336,57 +367,3 @@ extension MethodDescriptor {
     V1.TokenService.getSigningKeys.descriptor,
   ]
 }
-
-extension V1.BeginBindingRequest: ApplicationRequest {}
-
-extension V1.CompleteBindingRequest: ApplicationRequest {}
-
-extension V1.GetBindingRequest: ApplicationRequest {}
-
-extension V1.ListBindingsRequest: ApplicationRequest {}
-
-extension V1.RevokeBindingRequest: ApplicationRequest {}
-
-extension V1.AcceptDomainStateRequest: ApplicationRequest {}
-
-extension V1.CanEvaluatePolicyRequest: ApplicationRequest {}
-
-extension V1.BeginEvaluationRequest: ApplicationRequest {}
-
-extension V1.SubmitAttemptRequest: ApplicationRequest {}
-
-extension V1.InvalidateEvaluationRequest: ApplicationRequest {}
-
-extension V1.SetSecretRequest: ApplicationRequest {}
-
-extension V1.RemoveSecretRequest: ApplicationRequest {}
-
-extension V1.GetUnlockSettingsRequest: ApplicationRequest {}
-
-extension V1.SetUnlockSettingsRequest: ApplicationRequest {}
-
-extension V1.GetProfileRequest: ApplicationRequest {}
-
-extension V1.UnlockDeviceRequest: ApplicationRequest {}
-
-extension V1.UnlockSecretRequest: ApplicationRequest {}
-
-extension V1.EraseProfileRequest: ApplicationRequest {}
-
-extension V1.ListEventsRequest: ApplicationRequest {
-  package var applicationID: String { filter?.applicationID ?? "" }
-}
-
-extension V1.WatchEventsRequest: ApplicationRequest {
-  package var applicationID: String { filter?.applicationID ?? "" }
-}
-
-extension V1.ExplainEvaluationRequest: ApplicationRequest {
-  package var applicationID: String { begin?.applicationID ?? "" }
-}
-
-extension V1.IntrospectTokenRequest: ApplicationRequest {}
-
-extension V1.ConsumeTokenRequest: ApplicationRequest {}
-
-extension V1.RevokeTokenRequest: ApplicationRequest {}

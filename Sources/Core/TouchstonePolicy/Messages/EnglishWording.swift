@@ -144,3 +144,100 @@ private struct SensorName: CustomStringConvertible {
   var isOrAre: String { isPlural ? "are" : "is" }
   var hasOrHave: String { isPlural ? "have" : "has" }
 }
+
+// MARK: - Diagnosis
+
+extension EnglishWording: DiagnosisWording {
+  var no: String { "No login can succeed now." }
+  var unknown: String { "It is unknown whether a login can succeed now." }
+
+  func yes(_ factors: String, reportedAt: String?) -> String {
+    "A login can succeed now, by \(factors)\(reportedAt.map { ", if the device is as it reported at \($0)" } ?? "")."
+  }
+
+  func name(_ factor: Factor) -> String {
+    switch factor {
+    case .biometry: "biometrics"
+    case .deviceOwner: "device passcode"
+    case .passcode: "passcode"
+    case .gesture: "gesture"
+    case .passkey: "passkey"
+    case .primary: "the application's own login"
+    }
+  }
+
+  func sentence(_ subject: String, _ statement: String) -> String {
+    let text = subject.isEmpty ? statement : "\(subject): \(statement)"
+    return "\(text.prefix(1).uppercased())\(text.dropFirst())."
+  }
+
+  func reported(_ statement: String, _ time: String) -> String { "\(statement) (as it reported at \(time))" }
+  func until(_ statement: String, _ time: String) -> String { "\(statement), until \(time)" }
+  func helps(_ remedies: String) -> String { "What helps: \(remedies)." }
+
+  func list(_ texts: [String]) -> String {
+    (texts.dropLast(2) + [texts.suffix(2).joined(separator: " or ")]).joined(separator: ", ")
+  }
+
+  func text(_ cause: LoginObstacle.Cause) -> String {
+    switch cause {
+    case .bindingUnknown: "the application has no such binding"
+    case .bindingRevoked: "the binding of this device is revoked"
+    case .notSeen: "it depends on the state of the device, which is not known"
+    case .osTooOld: "the device's system is too old for this"
+    case .passcodeNotSet: "the device has no passcode of its own"
+    case .biometryNotAvailable: "the device's sensor is missing, broken or switched off"
+    case .biometryNotEnrolled: "no finger or face is enrolled on the device"
+    case .biometryLockout: "locked by the service, after wrong attempts or the device's own report of a lock"
+    case .biometryLockedByDevice: "locked by the device itself"
+    case .domainStateNeverRecorded: "the policy needs a record of the enrolled fingers or faces, and there is none"
+    case .domainStateUnknownWhileLocked: "the device was locked, and did not show whether its fingers or faces changed"
+    case .domainStateChanged: "the device's fingers or faces are not those that the service has accepted"
+    case .domainStateChangedWithOS:
+      "since a system update, the device's fingers or faces do not look like those that the service has accepted"
+    case .domainStateUnknown: "it is unknown whether the device's fingers or faces changed"
+    case .domainStateRequired: "the policy needs the state of the enrolled fingers or faces, and the device gives none"
+    case .platformNotServed: "this policy does not serve the device's platform"
+    case .platformDiffers: "the device is of another platform than the one that was bound"
+    case .noUsableFactor: "there is no key or passkey that this policy accepts"
+    case .levelTooLow: "less is proven of the key than this policy asks for"
+    case .appNotProven: "it is not proven that the key belongs to the application; its packages must be listed first"
+    case .keyNotDeviceBound: "the passkey may be copied to other devices, and this policy accepts none of these"
+    case .passcodeLocked: "locked after wrong attempts"
+    case .gestureLocked: "locked after wrong attempts"
+    case .passcodeDisabled: "disabled after too many wrong attempts"
+    case .gestureDisabled: "disabled after too many wrong attempts"
+    case .appAssertionRequired:
+      "this policy asks for the app's own word (App Attest), and the binding has no key for it"
+    case .switchedOff: "switched off for this profile"
+    case .notSet: "not set"
+    }
+  }
+
+  func text(_ remedy: LoginObstacle.Remedy) -> String {
+    switch remedy {
+    case .logInByDeviceOwner: "one login by device passcode on this device"
+    case .logInByPasscode: "one login by passcode on this device"
+    case .logInByGesture: "one login by gesture on this device"
+    case .logInByPrimary: "one login by the application's own login on this device"
+    case .acceptDomainState: "the application's own login, after which it accepts the present fingers or faces"
+    case .unlockOnDevice: "an unlock of the device with its own passcode"
+    case .wait: "waiting"
+    case .unlockDevice: "an unlock of the device by support"
+    case .unlockSecret: "an unlock by support"
+    case .setSecret: "setting it after a login by other means"
+    case .switchOn: "switching it on"
+    case .updateSystem: "an update of the device's system"
+    case .setDevicePasscode: "a passcode, set in the device's settings"
+    case .enrolBiometry: "a finger or face, enrolled in the device's settings"
+    case .bindDevice: "setting the device up after the application's own login"
+    case .bindPasskey: "adding a passkey that this policy accepts"
+    }
+  }
+
+  var deviceNames: DeviceNames {
+    DeviceNames(
+      unnamedDevice: "Unnamed device", passkey: "Passkey", withoutDevice: "On any device", neverUsed: "never used",
+      lastUsed: { "last used \($0)" })
+  }
+}

@@ -13,6 +13,19 @@ public enum Language: String, Sendable, Hashable, CaseIterable {
 }
 
 extension Language {
+  var wording: any Wording {
+    switch self {
+    case .english: Self.englishWording
+    case .simplifiedChinese: Self.simplifiedChineseWording
+    }
+  }
+
+  // Made once: each holds texts, and a new one would be allocated for each answer.
+  private static let englishWording: any Wording = EnglishWording()
+  private static let simplifiedChineseWording: any Wording = SimplifiedChineseWording()
+}
+
+extension Language {
   /// How many ranges are read; the rest is ignored. Browsers send a handful.
   static let maximumRanges = 32
 

@@ -52,17 +52,6 @@ extension AttemptDecision {
 extension Language {
   /// The fallback button's title, if neither the request nor the policy gives one (R18).
   public var defaultFallbackTitle: String { wording.defaultFallbackTitle }
-
-  var wording: any Wording {
-    switch self {
-    case .english: Self.englishWording
-    case .simplifiedChinese: Self.simplifiedChineseWording
-    }
-  }
-
-  // Made once: each holds texts, and a new one would be allocated for each answer.
-  private static let englishWording: any Wording = EnglishWording()
-  private static let simplifiedChineseWording: any Wording = SimplifiedChineseWording()
 }
 
 /// Refused calls that have a text for the person.

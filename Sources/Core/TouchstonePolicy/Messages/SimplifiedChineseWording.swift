@@ -144,3 +144,94 @@ extension Character {
   fileprivate var isHan: Bool { unicodeScalars.allSatisfy { (0x4E00...0x9FFF).contains($0.value) } }
   fileprivate var isLatin: Bool { isASCII && (isLetter || isNumber) }
 }
+
+// MARK: - Diagnosis
+
+extension SimplifiedChineseWording: DiagnosisWording {
+  var no: String { "现在无法登录。" }
+  var unknown: String { "尚不清楚现在能否登录。" }
+
+  func yes(_ factors: String, reportedAt: String?) -> String {
+    "\(reportedAt.map { "如设备仍与 \($0) 上报时一致，" } ?? "")现在可以登录，方式：\(factors)。"
+  }
+
+  func name(_ factor: Factor) -> String {
+    switch factor {
+    case .biometry: "生物识别"
+    case .deviceOwner: "设备锁屏密码"
+    case .passcode: "数字密码"
+    case .gesture: "手势"
+    case .passkey: "通行密钥"
+    case .primary: "应用自己的登录"
+    }
+  }
+
+  func sentence(_ subject: String, _ statement: String) -> String {
+    subject.isEmpty ? "\(statement)。" : "\(subject)：\(statement)。"
+  }
+
+  func reported(_ statement: String, _ time: String) -> String { "\(statement)（设备于 \(time) 上报）" }
+  func until(_ statement: String, _ time: String) -> String { "\(statement)，至 \(time)" }
+  func helps(_ remedies: String) -> String { "解决办法：\(remedies)。" }
+  func list(_ texts: [String]) -> String { texts.joined(separator: "、") }
+
+  func text(_ cause: LoginObstacle.Cause) -> String {
+    switch cause {
+    case .bindingUnknown: "该应用没有此绑定"
+    case .bindingRevoked: "此设备的绑定已撤销"
+    case .notSeen: "取决于设备状态，而该状态未知"
+    case .osTooOld: "设备系统版本过低"
+    case .passcodeNotSet: "设备未设锁屏密码"
+    case .biometryNotAvailable: "设备的生物识别传感器缺失、损坏或已关闭"
+    case .biometryNotEnrolled: "设备上未录入指纹或面容"
+    case .biometryLockout: "因多次错误或设备上报锁定，已由本服务锁定"
+    case .biometryLockedByDevice: "已由设备自身锁定"
+    case .domainStateNeverRecorded: "策略需要已录入指纹或面容的记录，而目前没有"
+    case .domainStateUnknownWhileLocked: "设备当时已锁定，未显示指纹或面容是否变更"
+    case .domainStateChanged: "设备上的指纹或面容与本服务认可的不同"
+    case .domainStateChangedWithOS: "系统更新后，设备上的指纹或面容与本服务认可的不同"
+    case .domainStateUnknown: "尚不清楚设备上的指纹或面容是否变更"
+    case .domainStateRequired: "策略需要已录入指纹或面容的状态，而设备未提供"
+    case .platformNotServed: "此策略不支持该设备的平台"
+    case .platformDiffers: "设备平台与绑定时不同"
+    case .noUsableFactor: "没有此策略接受的密钥或通行密钥"
+    case .levelTooLow: "密钥的证明级别低于策略要求"
+    case .appNotProven: "未能证明密钥属于该应用；须先在配置中列出应用包"
+    case .keyNotDeviceBound: "该通行密钥可复制到其他设备，而此策略不接受"
+    case .passcodeLocked: "多次输错，已锁定"
+    case .gestureLocked: "多次画错，已锁定"
+    case .passcodeDisabled: "输错次数过多，已停用"
+    case .gestureDisabled: "画错次数过多，已停用"
+    case .appAssertionRequired: "策略要求应用自身的证明（App Attest），而该绑定没有相应密钥"
+    case .switchedOff: "此用户档案已关闭"
+    case .notSet: "未设置"
+    }
+  }
+
+  func text(_ remedy: LoginObstacle.Remedy) -> String {
+    switch remedy {
+    case .logInByDeviceOwner: "在此设备上用设备锁屏密码登录一次"
+    case .logInByPasscode: "在此设备上用数字密码登录一次"
+    case .logInByGesture: "在此设备上用手势登录一次"
+    case .logInByPrimary: "在此设备上用应用自己的登录方式登录一次"
+    case .acceptDomainState: "用应用自己的登录方式登录后，由应用认可现有的指纹或面容"
+    case .unlockOnDevice: "用户用设备锁屏密码解锁设备"
+    case .wait: "等待"
+    case .unlockDevice: "客服解锁设备"
+    case .unlockSecret: "客服解锁"
+    case .setSecret: "以其他方式登录后设置"
+    case .switchOn: "开启此方式"
+    case .updateSystem: "用户更新设备系统"
+    case .setDevicePasscode: "用户在设备设置中设锁屏密码"
+    case .enrolBiometry: "用户在设备设置中录入指纹或面容"
+    case .bindDevice: "以应用自己的方式登录后绑定设备"
+    case .bindPasskey: "用户添加此策略接受的通行密钥"
+    }
+  }
+
+  var deviceNames: DeviceNames {
+    DeviceNames(
+      unnamedDevice: "未命名设备", passkey: "通行密钥", withoutDevice: "任意设备", neverUsed: "从未使用",
+      lastUsed: { "上次使用 \($0)" })
+  }
+}

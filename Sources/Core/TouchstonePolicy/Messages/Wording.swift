@@ -20,7 +20,7 @@ enum LastTry: Sendable, Hashable {
 }
 
 /// A language's words.
-protocol Wording: Sendable {
+protocol Wording: DiagnosisWording {
   var defaultFallbackTitle: String { get }
   /// The separator between two sentences.
   var sentenceSeparator: String { get }

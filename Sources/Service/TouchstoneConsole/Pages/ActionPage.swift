@@ -15,7 +15,6 @@ struct ActionView: Sendable {
 
 extension Page {
   static func action(_ reader: Reader, _ view: ActionView) -> Page {
-    let words = view.action.words
     let back = reader.link(
       ConsolePath.profile, [(Form.Field.application, view.applicationID), (Form.Field.profile, view.profileID)])
     let error: HTML? = view.error.map { Form.notice($0, isError: true) }
@@ -32,10 +31,10 @@ extension Page {
       ? Form.text(Form.Field.confirmation, reader(.typeProfile), attributes: " required maxlength=\"128\"") : nil
     let kind: HTML = view.action.isFinal ? "danger" : ""
     return Page(
-      words.title,
+      reader(view.action, .title),
       """
       \(error)\(Form.list(subject))
-      <p>\(reader(words.consequence))</p>
+      <p>\(reader(view.action, .consequence))</p>
       <form method="post" action="\(reader.link(ConsolePath.action))" class="narrow">
       \(reader.signedIn.map(Form.token))
       \(Form.hidden(Form.Field.action, view.action.rawValue))
@@ -46,7 +45,7 @@ extension Page {
         Form.Field.reason, reader(.reasonLabel), value: view.reason, hint: isErasure ? reader(.eraseReasonHint) : nil,
         attributes: " required maxlength=\"256\" autofocus"))
       \(confirmation)
-      <p class="actions"><button class="\(kind)">\(reader(words.button))</button>
+      <p class="actions"><button class="\(kind)">\(reader(view.action, .button))</button>
       <a class="button quiet" href="\(back)">\(reader(.cancel))</a></p>
       </form>
       """)

@@ -35,7 +35,7 @@ extension Page {
     let last: HTML? =
       view.list.hasEarlier ? "<a class=\"button quiet\" href=\"\(earlier)\">\(reader(.earlier))</a>\n" : nil
     return Page(
-      .events, refreshSeconds: view.isFollowing ? followSeconds : nil,
+      reader(.events), refreshSeconds: view.isFollowing ? followSeconds : nil,
       """
       <form method="get" action="\(reader.link(ConsolePath.events))" class="inline">
       \(applications(reader, view))
@@ -45,7 +45,7 @@ extension Page {
       </form>
       \(following)
       \(eventTable(reader, view.list.events, showsProfile: true))
-      <p class="hint">\(reader(.eventWindow(view.list.searched.lowerBound, view.list.searched.upperBound)))</p>
+      <p class="hint">\(reader(.eventWindow, "\(view.list.searched.lowerBound)", "\(view.list.searched.upperBound)"))</p>
       \(archived(reader, view.list))
       <p class="actions">\(first)\(last)</p>
       """)
@@ -53,7 +53,7 @@ extension Page {
 
   /// The place of the events before the log's first, which no page of the console has.
   static func archived(_ reader: Reader, _ list: EventList) -> HTML? {
-    list.archivedThrough == 0 ? nil : "<p class=\"hint\">\(reader(.archivedEvents(list.archivedThrough)))</p>"
+    list.archivedThrough == 0 ? nil : "<p class=\"hint\">\(reader(.archivedEvents, "\(list.archivedThrough)"))</p>"
   }
 
   private static func applications(_ reader: Reader, _ view: EventsView) -> HTML {
@@ -67,7 +67,7 @@ extension Page {
     var columns: [Phrase] = [.number, .time, .event]
     if showsProfile { columns.append(.profile) }
     columns += [.caller, .details]
-    let isLong = columns.map { column in [Phrase.profile, .caller, .details].contains { $0.english == column.english } }
+    let isLong = columns.map { [Phrase.profile, .caller, .details].contains($0) }
     let heads = zip(columns, isLong).map { column, isLong -> HTML in
       "<th scope=\"col\"\(isLong ? " class=\"long\"" : HTML.empty)>\(reader(column))</th>"
     }
@@ -91,8 +91,8 @@ extension Page {
 
   private static func kind(_ reader: Reader, _ event: V1.Event) -> HTML {
     guard !event.kind.isEmpty else { return "\(reader(.erasedEvent))" }
-    guard let phrase = EventKinds.phrase(event.kind) else { return HTML.code(event.kind) }
-    return "\(reader(phrase)) <span class=\"hint\">\(event.kind)</span>"
+    guard let meaning = reader.eventKind(event.kind) else { return HTML.code(event.kind) }
+    return "\(meaning) <span class=\"hint\">\(event.kind)</span>"
   }
 
   private static func profile(_ reader: Reader, _ event: V1.Event) -> HTML {
@@ -107,8 +107,7 @@ extension Page {
   /// Reason first, then all others by their names.
   private static func details(_ reader: Reader, _ event: V1.Event) -> HTML {
     let reason = event.details["reason"].map { reason -> HTML in
-      let phrase = LoginReasons.attempt(reason)
-      return phrase.map { "\(reader($0)) <span class=\"hint\">\(reason)</span>" } ?? HTML.code(reason)
+      reader.attempt(reason).map { "\($0) <span class=\"hint\">\(reason)</span>" } ?? HTML.code(reason)
     }
     let stated = event.details["stated_reason"].map { text -> HTML in "<q>\(HTML.name(text))</q>" }
     let others = event.details.keys.filter { $0 != "reason" && $0 != "stated_reason" && !$0.hasPrefix("erased_") }

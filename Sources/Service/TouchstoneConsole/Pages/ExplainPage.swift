@@ -56,7 +56,7 @@ extension Page {
     let error: HTML? = view.error.map { Form.notice($0, isError: true) }
     let outcome = view.answer.map { result(reader, view, $0) }
     return Page(
-      .explainTitle,
+      reader(.explainTitle),
       """
       \(error)\(outcome)<p>\(reader(.explainHint))</p>
       <form method="get" action="\(reader.link(ConsolePath.explain))" class="narrow">

@@ -52,14 +52,14 @@ extension Page {
     ]
     if let end = health.certificateEnd { replica.append((reader(.certificateEnd), HTML.time(end))) }
     if let offset = health.clockOffsetSeconds {
-      replica.append((reader(.clockOffset), "\(reader(.clockSeconds(milliseconds(offset))))"))
+      replica.append((reader(.clockOffset), "\(reader(.clockSeconds, milliseconds(offset)))"))
     }
     let upkeep: [(String, HTML)] = [
       (reader(.sweptAt), time(reader, health.sweptAt)), (reader(.archivedAt), time(reader, health.archivedAt)),
       (reader(.reloadedAt), time(reader, health.reloadedAt)),
     ]
     return Page(
-      .health,
+      reader(.health),
       """
       \(failure)<div class="cards">
       \(card(reader, "replica", .thisReplica, replica))
@@ -112,7 +112,8 @@ extension Page {
     let rows = replicas.map { replica in
       (
         replica.address,
-        "\(reader(.connections(replica.connections))), \(reader(.startedAt)) \(HTML.time(replica.since))" as HTML
+        "\(reader(replica.connections == 1 ? .connection : .connections, "\(replica.connections)")), \(reader(.startedAt)) \(HTML.time(replica.since))"
+          as HTML
       )
     }
     return """

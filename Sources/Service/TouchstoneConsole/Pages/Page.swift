@@ -22,8 +22,6 @@ struct Reader: Sendable {
   /// What a proxy puts before the console's paths (`ConsoleURL.basePath`).
   var basePath = ""
 
-  func callAsFunction(_ phrase: Phrase) -> String { phrase.text(in: language) }
-
   /// A path of the console as the browser opens it.
   func link(_ path: String, _ fields: [(String, String)] = []) -> String {
     basePath + ConsoleLink.path(path, fields)
@@ -59,20 +57,16 @@ enum ConsolePath {
 }
 
 struct Page: Sendable {
-  var title: Phrase
-  /// Shown instead of the title: a name that people gave.
-  var name: String?
+  /// It may be a name that people gave.
+  var title: String
   var content: HTML
   /// The page loads itself again.
   var refreshSeconds: Int?
   /// The page that it loads instead of itself, as the browser opens it.
   var refreshPath: String?
 
-  init(
-    _ title: Phrase, name: String? = nil, refreshSeconds: Int? = nil, refreshPath: String? = nil, _ content: HTML
-  ) {
+  init(_ title: String, refreshSeconds: Int? = nil, refreshPath: String? = nil, _ content: HTML) {
     self.title = title
-    self.name = name
     self.refreshSeconds = refreshSeconds
     self.refreshPath = refreshPath
     self.content = content
@@ -81,7 +75,6 @@ struct Page: Sendable {
   func html(for reader: Reader) -> HTML {
     let target: HTML? = refreshPath.map { "; url=\($0)" }
     let refresh: HTML? = refreshSeconds.map { "<meta http-equiv=\"refresh\" content=\"\($0)\(target)\">\n" }
-    let heading = name ?? reader(title)
     return """
       <!doctype html>
       <html lang="\(reader.language.tag)">
@@ -89,14 +82,14 @@ struct Page: Sendable {
       <meta charset="utf-8">
       <meta name="viewport" content="width=device-width, initial-scale=1">
       <meta name="color-scheme" content="light dark">
-      \(refresh)<title>\(heading) – \(reader(.product))</title>
+      \(refresh)<title>\(title) – \(reader(.product))</title>
       <link rel="stylesheet" href="\(reader.link(ConsolePath.style))">
       </head>
       <body>
       <a class="skip" href="#main">\(reader(.skip))</a>
       \(header(for: reader))
       <main id="main" tabindex="-1">
-      <h1>\(HTML.name(heading))</h1>
+      <h1>\(HTML.name(title))</h1>
       \(content)
       </main>
       <footer><p>\(reader(.utc))</p></footer>
@@ -135,12 +128,12 @@ struct Page: Sendable {
 
   private func languages(for reader: Reader) -> HTML {
     let links = Language.allCases.map { language -> HTML in
+      let name = Texts.of(language)[Phrase.ownName.rawValue] ?? language.tag
       guard language != reader.language else {
-        return "<li lang=\"\(language.tag)\"><span aria-current=\"true\">\(language.ownName)</span></li>\n"
+        return "<li lang=\"\(language.tag)\"><span aria-current=\"true\">\(name)</span></li>\n"
       }
       let path = reader.link(ConsolePath.language, [("to", language.tag), ("page", reader.path)])
-      return
-        "<li lang=\"\(language.tag)\"><a href=\"\(path)\" hreflang=\"\(language.tag)\">\(language.ownName)</a></li>\n"
+      return "<li lang=\"\(language.tag)\"><a href=\"\(path)\" hreflang=\"\(language.tag)\">\(name)</a></li>\n"
     }
     return "<nav aria-label=\"\(reader(.language))\"><ul>\n\(links)</ul></nav>"
   }
@@ -149,7 +142,7 @@ struct Page: Sendable {
     guard let signedIn = reader.signedIn else { return .empty }
     return """
       <form method="post" action="\(reader.link(ConsolePath.signOut))">
-      <span class="operator">\(HTML.name(reader(.signedIn(signedIn.name, reader(signedIn.role.phrase)))))</span>
+      <span class="operator">\(HTML.name(reader(.signedInAs, signedIn.name, reader(signedIn.role.phrase))))</span>
       \(Form.token(signedIn))
       <button class="quiet">\(reader(.signOut))</button>
       </form>

@@ -19,7 +19,7 @@ extension Page {
 
         """
     }
-    return Page(.policies, "<div class=\"cards wide\">\n\(cards)</div>")
+    return Page(reader(.policies), "<div class=\"cards wide\">\n\(cards)</div>")
   }
 
   private static func value(_ setting: PrintedSetting) -> HTML {

@@ -30,9 +30,9 @@ struct ProfileView: Sendable {
 
 extension Page {
   static func profile(_ reader: Reader, _ view: ProfileView) -> Page {
-    let notice: HTML? = view.done.map { Form.notice(reader($0.words.done)) }
+    let notice: HTML? = view.done.map { Form.notice(reader($0, .done)) }
     return Page(
-      .profile, name: view.profileID,
+      view.profileID,
       """
       \(notice)<p class="sub">\(reader(.profile)) · \(reader(.application)) \(HTML.code(view.applicationID))</p>
       \(login(reader, view))
@@ -61,9 +61,7 @@ extension Page {
         ? "<strong>\(HTML.name(entry.name(in: reader.language, shown: HTML.isolated)))</strong>: " : nil
       return verdict(reader, entry.diagnosis.answer, entry.text(in: reader.language), name)
     }
-    let last = LoginReasons.lastFailure(in: view.events?.events ?? []).map { phrase -> HTML in
-      "<p>\(reader(phrase))</p>\n"
-    }
+    let last = reader.lastFailure(in: view.events?.events ?? []).map { text -> HTML in "<p>\(text)</p>\n" }
     let advisory: HTML? =
       view.profile.advisories.contains("NO_RECOVERY_FACTOR") ? "<p>\(reader(.noRecovery))</p>\n" : nil
     return """
@@ -137,7 +135,7 @@ extension Page {
     return [
       (reader(.created), binding.createdAt.map { HTML.time($0.seconds) } ?? "–"),
       (reader(.lastUsed), binding.lastUsedAt.map { HTML.time($0.seconds) } ?? "\(reader(.never))"),
-      (reader(.keys), "\(keys.map(reader.callAsFunction).joined(separator: ", "))"),
+      (reader(.keys), "\(keys.map { reader($0) }.joined(separator: ", "))"),
       (reader(.attestation), "\(reader(binding.attestationLevel.phrase))"),
       (reader(.bindingID), HTML.code(binding.bindingID)),
       (reader(.deviceID), HTML.code(binding.deviceID)),
@@ -229,7 +227,7 @@ extension Page {
       var state = [reader(way.isOn(in: settings) ? .isOn : .isOff)]
       if !way.isSet(in: settings) { state.append(reader(.isNotSet)) }
       if settings.preferred == way.factor { state.append(reader(.preferred)) }
-      let name: HTML = "\(reader(way.name))"
+      let name: HTML = "\(reader(way.phrase))"
       let actions: [(ConsoleAction, Phrase)] = [
         (.switchOn(way), .switchOn), (.switchOff(way), .switchOff), (.prefer(way), .prefer),
       ]
@@ -276,7 +274,7 @@ extension Page {
     return """
       <section aria-labelledby="erasure">
       <h2 id="erasure">\(reader(.eraseHeading))</h2>
-      <p>\(reader(ConsoleAction.erase.words.consequence))</p>
+      <p>\(reader(ConsoleAction.erase, .consequence))</p>
       <p class="actions">\(link)</p>
       </section>
       """

@@ -4,10 +4,10 @@ extension Page {
   /// - Parameters:
   ///   - page: shown after the sign-in.
   ///   - name: as it was typed before.
-  static func signIn(_ reader: Reader, to page: String, notice: Phrase? = nil, isError: Bool = false) -> Page {
-    let notice: HTML? = notice.map { Form.notice(reader($0), isError: isError) }
+  static func signIn(_ reader: Reader, to page: String, notice: String? = nil, isError: Bool = false) -> Page {
+    let notice: HTML? = notice.map { Form.notice($0, isError: isError) }
     return Page(
-      .signIn,
+      reader(.signIn),
       """
       \(notice)<form method="post" action="\(reader.link(ConsolePath.signIn))" class="narrow">
       \(Form.hidden(Form.Field.page, page))
@@ -25,12 +25,11 @@ extension Page {
   }
 
   /// - Parameter known: applications that the configuration names.
-  static func search(_ reader: Reader, known: [String], notice: Phrase? = nil, more: Phrase? = nil) -> Page {
-    let notices: [HTML] = [notice, more].compactMap { $0 }.map { Form.notice(reader($0)) }
-    return Page(
-      .findProfile,
+  static func search(_ reader: Reader, known: [String], notices: [String] = []) -> Page {
+    Page(
+      reader(.findProfile),
       """
-      \(notices)<form method="get" action="\(reader.link(ConsolePath.profile))" class="narrow" role="search">
+      \(notices.map { Form.notice($0) })<form method="get" action="\(reader.link(ConsolePath.profile))" class="narrow" role="search">
       \(Form.application(reader, chosen: known.count == 1 ? known[0] : "", known: known))
       \(Form.text(
         Form.Field.profile, reader(.profile), hint: reader(.profileHint), attributes: " required maxlength=\"128\""))
@@ -45,13 +44,14 @@ extension Page {
     let separator = reader.path.contains("?") ? "&" : "?"
     let path = reader.link(reader.path + separator + ConsoleLink.repeated)
     return Page(
-      .opening, refreshSeconds: 0, refreshPath: path, "<p><a href=\"\(path)\">\(reader(.continueToPage))</a></p>\n")
+      reader(.opening), refreshSeconds: 0, refreshPath: path,
+      "<p><a href=\"\(path)\">\(reader(.continueToPage))</a></p>\n")
   }
 
   /// A refusal, or another end of the road.
   static func message(_ reader: Reader, _ title: Phrase, _ sentences: [String], back: (Phrase, String)? = nil) -> Page {
     let text = sentences.map { sentence -> HTML in "<p>\(sentence)</p>\n" }
     let link: HTML? = back.map { "<p><a href=\"\(reader.link($0.1))\">\(reader($0.0))</a></p>\n" }
-    return Page(title, "<div class=\"notice error\" role=\"alert\">\n\(text)</div>\n\(link)")
+    return Page(reader(title), "<div class=\"notice error\" role=\"alert\">\n\(text)</div>\n\(link)")
   }
 }

@@ -116,7 +116,7 @@ extension Console {
     let back: (Phrase, String) =
       order.action == .erase ? (.backToSearch, ConsolePath.home) : (.backToProfile, order.profilePath)
     return visit.page(
-      .message(reader, .meanwhile, [reader(order.action.words.meanwhile), reader(.nothingChanged)], back: back),
+      .message(reader, .meanwhile, [reader(order.action, .meanwhile), reader(.nothingChanged)], back: back),
       .conflict)
   }
 

@@ -198,7 +198,7 @@ extension Console {
 
   private func signInInstead(of request: HTTPRequest, _ notice: Phrase?) -> HTTPResponse {
     let reader = reader(of: request)
-    let page = Page.signIn(reader, to: reader.path, notice: notice, isError: notice != nil)
+    let page = Page.signIn(reader, to: reader.path, notice: notice.map { reader($0) }, isError: notice != nil)
     return ConsoleResponse.page(page.html(for: reader), .forbidden)
   }
 

@@ -33,11 +33,12 @@ extension Console {
   }
 
   private func signInPage(
-    _ request: HTTPRequest, to page: String, _ notice: Phrase?, _ status: HTTPStatus
+    _ request: HTTPRequest, to page: String, _ notice: Phrase?, minutes: Int = 0, _ status: HTTPStatus
   ) -> HTTPResponse {
     var reader = reader(of: request)
     if reader.path == ConsolePath.home { reader.path = ConsolePath.signIn }
-    let html = Page.signIn(reader, to: page, notice: notice, isError: status != .ok).html(for: reader)
+    let text = notice.map { reader($0, "\(minutes)") }
+    let html = Page.signIn(reader, to: page, notice: text, isError: status != .ok).html(for: reader)
     return ConsoleResponse.page(html, status)
   }
 
@@ -48,8 +49,9 @@ extension Console {
     case .verify: break
     case .locked(let wait):
       service.refuseOperator(.locked, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
-      let minutes = Int((wait.components.seconds + 59) / 60)
-      return signInPage(request, to: attempt.page, .signInLocked(minutes: max(1, minutes)), .tooManyRequests)
+      let minutes = max(1, Int((wait.components.seconds + 59) / 60))
+      let notice: Phrase = minutes == 1 ? .signInLockedForMinute : .signInLocked
+      return signInPage(request, to: attempt.page, notice, minutes: minutes, .tooManyRequests)
     case .crowded:
       service.refuseOperator(.locked, nil, claimedOperator: attempt.known?.name, by: peer(of: request))
       return signInPage(request, to: attempt.page, .signInBusy, .unavailable)

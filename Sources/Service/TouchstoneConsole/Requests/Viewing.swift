@@ -14,12 +14,13 @@ extension Console {
   private var policies: [EvaluationPolicy] { state.withLock { $0.policies } }
 
   func home(_ visit: Visit) -> HTTPResponse {
-    let notice = takeNotice(visit)
-    let through = notice?.archivedThrough ?? 0
-    return visit.page(
-      .search(
-        visit.reader, known: known, notice: notice?.action.words.done,
-        more: through > 0 ? ConsoleAction.archived(through: through) : nil))
+    let reader = visit.reader
+    var notices: [String] = []
+    if let notice = takeNotice(visit) {
+      notices.append(reader(notice.action, .done))
+      if notice.archivedThrough > 0 { notices.append(reader(.archivedThrough, "\(notice.archivedThrough)")) }
+    }
+    return visit.page(.search(reader, known: known, notices: notices))
   }
 
   /// From the session and not from the link, which other sites can write.
@@ -117,22 +118,22 @@ extension Console {
 
   func failure(_ failure: CallFailure, _ visit: Visit, back: (Phrase, String)) -> HTTPResponse {
     let reader = visit.reader
-    func page(_ title: Phrase, _ phrase: Phrase, _ more: String?, _ status: HTTPStatus) -> HTTPResponse {
-      visit.page(.message(reader, title, [reader(phrase), more].compactMap { $0 }, back: back), status)
+    func page(_ title: Phrase, _ text: String, _ more: String?, _ status: HTTPStatus) -> HTTPResponse {
+      visit.page(.message(reader, title, [text, more].compactMap { $0 }, back: back), status)
     }
     switch failure.code {
     case .permissionDenied:
       let isRole = failure.reason == "METHOD_NOT_GRANTED"
-      return page(.refused, isRole ? .notGranted : .applicationNotGranted, nil, .forbidden)
-    case .invalidArgument: return page(.invalid, .nothingChanged, failure.message, .badRequest)
-    case .notFound: return page(.notFound, .unknownProfile, nil, .notFound)
+      return page(.refused, reader(isRole ? .notGranted : .applicationNotGranted), nil, .forbidden)
+    case .invalidArgument: return page(.invalid, reader(.nothingChanged), failure.message, .badRequest)
+    case .notFound: return page(.notFound, reader(.unknownProfile), nil, .notFound)
     case .failedPrecondition:
-      let phrase = failure.reason.flatMap(LoginReasons.denial)
-      return page(.refused, phrase ?? .nothingChanged, phrase == nil ? failure.message : nil, .conflict)
-    case .deadlineExceeded: return page(.refused, .inDoubt, nil, .unavailable)
+      let why = failure.reason.flatMap(reader.denial)
+      return page(.refused, why ?? reader(.nothingChanged), why == nil ? failure.message : nil, .conflict)
+    case .deadlineExceeded: return page(.refused, reader(.inDoubt), nil, .unavailable)
     case .unavailable, .resourceExhausted, .aborted:
-      return page(.refused, .serviceBusy, failure.message, .unavailable)
-    default: return page(.refused, .serviceBusy, failure.message, .serverError)
+      return page(.refused, reader(.serviceBusy), failure.message, .unavailable)
+    default: return page(.refused, reader(.serviceBusy), failure.message, .serverError)
     }
   }
 }

@@ -1,17 +1,18 @@
-// The API's own words in both languages: factors, sensors, protections, kinds of events, roles.
+// The API's own words as phrases: factors, sensors, protections, roles, actions, kinds of events, reasons.
 
 internal import TouchstoneCodec
+internal import TouchstonePolicy
 
 extension V1.Factor {
   var phrase: Phrase {
     switch self {
-    case .biometry: Phrase("biometrics", "生物识别")
-    case .deviceOwner: Phrase("biometrics or device passcode", "生物识别或锁屏密码")
-    case .passcode: Phrase("passcode", "数字密码")
-    case .gesture: Phrase("gesture", "手势")
-    case .passkey: Phrase("passkey", "通行密钥")
-    case .primary: Phrase("the application's own login", "应用自己的登录")
-    default: Phrase("another way (\(rawValue))", "其他方式（\(rawValue)）")
+    case .biometry: .byBiometrics
+    case .deviceOwner: .byDeviceOwner
+    case .passcode: .byPasscode
+    case .gesture: .byGesture
+    case .passkey: .byPasskey
+    case .primary: .byOwnLogin
+    default: .byOtherWay
     }
   }
 }
@@ -19,12 +20,12 @@ extension V1.Factor {
 extension V1.BiometryType {
   var phrase: Phrase {
     switch self {
-    case .touchID: Phrase("Touch ID", "触控 ID")
-    case .faceID: Phrase("Face ID", "面容 ID")
-    case .opticID: Phrase("Optic ID", "Optic ID")
-    case .voice: Phrase("voice", "声纹")
-    case .none: Phrase("none", "无")
-    default: Phrase("not told", "未知")
+    case .touchID: .touchID
+    case .faceID: .faceID
+    case .opticID: .opticID
+    case .voice: .voice
+    case .none: .noSensor
+    default: .sensorNotTold
     }
   }
 }
@@ -32,11 +33,11 @@ extension V1.BiometryType {
 extension V1.AttestationLevel {
   var phrase: Phrase {
     switch self {
-    case .selfAttested: Phrase("by the key itself", "密钥自证")
-    case .app: Phrase("by a genuine app", "由正版应用证明")
-    case .tee: Phrase("by secure hardware", "由安全硬件证明")
-    case .strongbox: Phrase("by a security chip", "由安全芯片证明")
-    default: Phrase("none", "无")
+    case .selfAttested: .selfAttested
+    case .app: .attestedByApp
+    case .tee: .attestedByHardware
+    case .strongbox: .attestedByChip
+    default: .notAttested
     }
   }
 }
@@ -44,11 +45,11 @@ extension V1.AttestationLevel {
 extension V1.KeyProtection {
   var phrase: Phrase {
     switch self {
-    case .biometryCurrentSet: Phrase("the present biometrics", "当前生物识别")
-    case .biometryAny: Phrase("any biometrics", "任意生物识别")
-    case .userPresence: Phrase("biometrics or device passcode", "生物识别或锁屏密码")
-    case .devicePasscode: Phrase("device passcode", "设备锁屏密码")
-    default: Phrase("unknown", "未知")
+    case .biometryCurrentSet: .presentBiometrics
+    case .biometryAny: .anyBiometrics
+    case .userPresence: .byDeviceOwner
+    case .devicePasscode: .byDevicePasscode
+    default: .otherKey
     }
   }
 }
@@ -56,10 +57,10 @@ extension V1.KeyProtection {
 extension V1.CredentialKind {
   var phrase: Phrase {
     switch self {
-    case .hardwareKey: Phrase("hardware key", "硬件密钥")
-    case .profileTouchID: Phrase("ProfileTouchID", "ProfileTouchID")
+    case .hardwareKey: .hardwareKey
+    case .profileTouchID: .profileTouchID
     case .passkey: .passkey
-    default: Phrase("unknown", "未知")
+    default: .otherKey
     }
   }
 }
@@ -67,59 +68,90 @@ extension V1.CredentialKind {
 extension OperatorRole {
   var phrase: Phrase {
     switch self {
-    case .read: Phrase("read", "只读")
-    case .support: Phrase("support", "客服")
-    case .admin: Phrase("admin", "管理员")
+    case .read: .roleRead
+    case .support: .roleSupport
+    case .admin: .roleAdmin
     }
   }
 }
 
-/// The meaning of a kind of event; a kind without an entry is shown as it is.
-enum EventKinds {
-  static func phrase(_ kind: String) -> Phrase? { phrases[kind] }
+extension UnlockSwitch {
+  var phrase: Phrase {
+    switch self {
+    case .biometry: .biometry
+    case .passcode: .passcode
+    case .gesture: .gesture
+    }
+  }
+}
 
-  /// The first words of kinds, by which a list can be narrowed.
+// MARK: - Actions
+
+extension ConsoleAction {
+  /// The texts of an action, each with a name of its own in the languages' files: "erase.title".
+  enum Part: String, CaseIterable {
+    case title
+    /// Before it is done.
+    case consequence
+    case button, done
+    /// Another operator, or the person, was first.
+    case meanwhile
+  }
+
+  /// The way that the action is about.
+  fileprivate var way: UnlockSwitch? {
+    switch self {
+    case .switchOn(let way), .switchOff(let way), .prefer(let way): way
+    case .unlockDevice, .unlockPasscode, .unlockGesture, .preferNone, .revoke, .erase: nil
+    }
+  }
+
+  /// The same for all ways: "switch-off".
+  var sharedName: String {
+    way.map { String(rawValue.dropLast($0.rawValue.count + 1)) } ?? rawValue
+  }
+}
+
+extension Reader {
+  /// Returns the text for this action alone ("switch-off-gesture.consequence"), or else the one for all ways.
+  func callAsFunction(_ action: ConsoleAction, _ part: ConsoleAction.Part) -> String {
+    let text = text(named: "\(action.rawValue).\(part)") ?? text(named: "\(action.sharedName).\(part)")
+    let way = action.way.map { self.text(named: "way.\($0)") ?? $0.rawValue }
+    return Texts.filled(text ?? action.rawValue, way.map { [$0] } ?? [])
+  }
+}
+
+// MARK: - Events and reasons
+
+/// The first words of kinds of events, by which a list can be narrowed.
+enum EventKinds {
   static let groups = [
     "evaluation.", "binding.", "secret.", "device.", "settings.", "profile.", "token.", "operator.", "call.",
   ]
+}
 
-  private static let phrases: [String: Phrase] = [
-    "evaluation.denied": Phrase("Login denied", "登录被拒绝"),
-    "evaluation.succeeded": Phrase("Login succeeded", "登录成功"),
-    "evaluation.failed": Phrase("Attempt failed", "尝试失败"),
-    "evaluation.locked_out": Phrase("Locked out", "已锁定"),
-    "evaluation.canceled": Phrase("Canceled", "已取消"),
-    "evaluation.fallback": Phrase("Other way chosen", "选择其他方式"),
-    "evaluation.factor_required": Phrase("Another factor needed", "需要其他验证方式"),
-    "evaluation.refused": Phrase("Attempt refused", "尝试被拒绝"),
-    "evaluation.invalidated": Phrase("Login abandoned", "登录已放弃"),
-    "binding.created": Phrase("Device bound", "设备已绑定"),
-    "binding.revoked": Phrase("Binding revoked", "绑定已撤销"),
-    "binding.denied": Phrase("Binding denied", "绑定被拒绝"),
-    "binding.refused": Phrase("Binding refused", "绑定请求被拒绝"),
-    "binding.domain_state_accepted": Phrase("Changed biometrics accepted", "已接受生物识别变更"),
-    "secret.set": Phrase("Passcode or gesture set", "已设置数字密码或手势"),
-    "secret.removed": Phrase("Passcode or gesture removed", "已移除数字密码或手势"),
-    "secret.unlocked": Phrase("Passcode or gesture unlocked", "已解锁数字密码或手势"),
-    "secret.refused": Phrase("Request about a secret refused", "数字密码或手势请求被拒绝"),
-    "settings.changed": Phrase("Switches changed", "开关已更改"),
-    "token.consumed": Phrase("Token consumed", "令牌已使用"),
-    "token.revoked": Phrase("Token revoked", "令牌已撤销"),
-    "token.refused": Phrase("Token refused", "令牌被拒绝"),
-    "device.unlocked": Phrase("Device unlocked", "设备已解锁"),
-    "device.refused": Phrase("Unlock refused", "解锁被拒绝"),
-    "device.shared": Phrase("Device id of many profiles", "设备标识对应多个账户"),
-    "profile.erased": Phrase("Profile erased", "用户档案已删除"),
-    "profile.refused": Phrase("Profile unknown", "用户档案未知"),
-    "call.refused": Phrase("Caller refused", "调用方被拒绝"),
-    "operator.signed_in": Phrase("Operator signed in", "操作员已登录"),
-    "operator.signed_out": Phrase("Operator signed out", "操作员已退出"),
-    "events.archived": Phrase("Events archived", "事件已归档"),
-    "events.not_archived": Phrase("Archiving fails", "归档失败"),
-    "store.restored": Phrase("Store restored", "存储已恢复"),
-    "clock.behind": Phrase("Clock behind", "时钟滞后"),
-    "trust.too_old": Phrase("Trust data too old", "信任数据过旧"),
-    "log.signed": Phrase("Accounts are signed", "记录已签名"),
-    "log.broken": Phrase("Log altered", "日志被篡改"),
-  ]
+extension Reader {
+  /// The meaning of a kind of event. `nil`: it is shown as it is.
+  func eventKind(_ kind: String) -> String? { text(named: "event.\(kind)") }
+
+  /// - Parameter reason: of a denial, as types.proto lists them.
+  func denial(_ reason: String) -> String? { LoginObstacle.Cause(rawValue: reason)?.text(in: language) }
+
+  /// Why an attempt failed, in a clause for support staff.
+  ///
+  /// - Parameter reason: of the attempt's event.
+  func attempt(_ reason: String) -> String? { text(named: "attempt.\(reason)") ?? denial(reason) }
+
+  /// Returns why the latest attempt among the events failed; `nil` if it did not.
+  ///
+  /// - Parameter events: of the profile, the newest first.
+  func lastFailure(in events: [V1.Event]) -> String? {
+    let ended = ["evaluation.succeeded", "evaluation.failed", "evaluation.locked_out", "evaluation.factor_required"]
+    guard let last = events.first(where: { ended.contains($0.kind) }), last.kind != "evaluation.succeeded",
+      let reason = last.details["reason"]
+    else {
+      return nil
+    }
+    return self(.lastAttempt, attempt(reason) ?? reason)
+  }
 }

@@ -40,7 +40,7 @@ final class AccessControl: Sendable {
 
   /// `nil`: the call was refused.
   func admit(
-    _ call: any IncomingContext, to method: ServedMethods.Number?, _ context: LoopContext
+    _ call: any IncomingContext, to method: MethodDescriptor.Number?, _ context: LoopContext
   ) -> CallerGrants? {
     switch identify(call) {
     case .refused(let refusal):
@@ -57,10 +57,10 @@ final class AccessControl: Sendable {
 
   /// False: the call was refused.
   func admit(
-    _ call: any IncomingContext, of grants: CallerGrants, to method: ServedMethods.Number?,
-    about request: some ApplicationRequest, _ context: LoopContext
+    _ call: any IncomingContext, of grants: CallerGrants, to method: MethodDescriptor.Number?,
+    about applicationID: String, _ context: LoopContext
   ) -> Bool {
-    if grants.include(application: request.applicationID) { return true }
+    if grants.include(application: applicationID) { return true }
     refuse(call, .applicationNotGranted, grants.caller, method, context)
     return false
   }
@@ -72,7 +72,7 @@ final class AccessControl: Sendable {
     case .caller: return true
     case .refused(let refusal):
       guard call.metadata("authorization") != nil else { return false }
-      record(refusal, nil, by: call.peer, ServedMethods.number(of: call.path)) { [self] error in
+      record(refusal, nil, by: call.peer, MethodDescriptor.number(of: call.path)) { [self] error in
         log(.openCallNotRecorded, error.message)
       }
       return false
@@ -82,13 +82,13 @@ final class AccessControl: Sendable {
   /// Checks a long call again. False: the call was refused. Throws if the caller has another name now: the new name has
   /// other grants, and its streams are counted apart, so the caller must call again.
   func stillAdmits(
-    _ exchange: some CallExchange, about request: some ApplicationRequest
+    _ exchange: some CallExchange, about applicationID: String
   ) throws(RequestError) -> Bool {
     let (call, context) = (exchange.incoming, exchange.context)
-    let method = ServedMethods.number(of: call.path)
+    let method = MethodDescriptor.number(of: call.path)
     guard let grants = admit(call, to: method, context) else { return false }
     guard Identifier.areEqual(grants.caller.identity, exchange.caller.identity) else { throw .callerChanged }
-    return admit(call, of: grants, to: method, about: request, context)
+    return admit(call, of: grants, to: method, about: applicationID, context)
   }
 
   private func identify(_ call: any IncomingContext) -> Authorization.Identification {
@@ -114,7 +114,7 @@ final class AccessControl: Sendable {
   /// Answers before the event is durable, and also if the event cannot be written: a refusal has no effect that could be
   /// lost, an attacker must not keep calls waiting for the disk, and wrong credentials are refused even without a store.
   private func refuse(
-    _ call: any IncomingContext, _ refusal: AccessRefusal, _ caller: Caller?, _ method: ServedMethods.Number?,
+    _ call: any IncomingContext, _ refusal: AccessRefusal, _ caller: Caller?, _ method: MethodDescriptor.Number?,
     _ context: LoopContext
   ) {
     call.fail(refusal.rpcError)
@@ -125,7 +125,7 @@ final class AccessControl: Sendable {
   }
 
   private func record(
-    _ refusal: AccessRefusal, _ caller: Caller?, by peer: RPCPeer, _ method: ServedMethods.Number?,
+    _ refusal: AccessRefusal, _ caller: Caller?, by peer: RPCPeer, _ method: MethodDescriptor.Number?,
     claimedOperator: String? = nil, onFailure: @escaping @Sendable (StoreError) -> Void
   ) {
     meters.callerRefusals.count(refusal)

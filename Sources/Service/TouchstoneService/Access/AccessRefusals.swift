@@ -1,6 +1,7 @@
 // Calls that were refused because of their caller: the answer, and its event in the audit log.
 
 internal import DispatchRPC
+internal import TouchstoneCodec
 internal import TouchstonePolicy
 internal import TouchstoneStore
 
@@ -52,14 +53,14 @@ extension EventDraft {
   ///   - claimedOperator: the name of an operator that was given, and not proven.
   ///   - suppressed: the number of similar refusals without an event since the previous event.
   static func refusedCall(
-    _ refusal: AccessRefusal, _ caller: Caller?, by peer: RPCPeer, method: ServedMethods.Number?,
+    _ refusal: AccessRefusal, _ caller: Caller?, by peer: RPCPeer, method: MethodDescriptor.Number?,
     claimedOperator: String? = nil, suppressed: Int, time: UnixTime
   ) -> EventDraft {
     var details = [
       EventDetail(key: "peer", value: peer.auditName), EventDetail(key: "reason", value: refusal.rawValue),
     ]
     if let method {
-      let method = ServedMethods.all[method]
+      let method = MethodDescriptor.all[method]
       details.append(EventDetail(key: "method", value: "\(method.service)/\(method.name)"))
     }
     if let claimedOperator { details.append(EventDetail(key: "operator", value: claimedOperator)) }

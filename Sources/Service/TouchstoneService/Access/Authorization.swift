@@ -2,6 +2,7 @@
 // Everything that is not granted is refused, and no refusal depends on stored records.
 
 internal import DispatchRPC
+internal import TouchstoneCodec
 internal import TouchstoneCrypto
 internal import TouchstonePolicy
 
@@ -52,9 +53,12 @@ final class CallerGrants: Sendable {
   /// `nil`: all.
   private let applications: Set<ExactText>?
 
+  /// Those of a peer that is not identified.
+  static let none = CallerGrants(CallerDefinition(name: ""))
+
   init(_ definition: CallerDefinition) {
     caller = Caller(identity: definition.name)
-    methods = ServedMethods.all.map { method in definition.methods.contains { $0.contains(method) } }
+    methods = MethodDescriptor.all.map { method in definition.methods.contains { $0.contains(method) } }
     switch definition.applications {
     case .all: applications = nil
     case .these(let names): applications = Set(names.map(ExactText.init))
@@ -62,7 +66,7 @@ final class CallerGrants: Sendable {
   }
 
   /// - Parameter method: `nil` for a method without a rule.
-  func include(_ method: ServedMethods.Number?) -> Bool {
+  func include(_ method: MethodDescriptor.Number?) -> Bool {
     guard let method else { return false }
     return methods[method]
   }
@@ -87,7 +91,7 @@ public final class IdentifiedCaller: Sendable {
   package var name: String { grants.caller.identity }
 
   /// Whether it may call the method, in some application.
-  package func mayCall(_ path: String) -> Bool { grants.include(ServedMethods.number(of: path)) }
+  package func mayCall(_ path: String) -> Bool { grants.include(MethodDescriptor.number(of: path)) }
 }
 
 /// The callers of one configuration.

@@ -13,7 +13,7 @@ extension TouchstoneService {
     register(Service.listEvents, in: &methods, handler: listEvents)
     register(Service.unlockSecret, in: &methods, handler: unlockSecret)
     register(Service.eraseProfile, in: &methods, handler: eraseProfile)
-    registerServerStreaming(Service.watchEvents, in: &methods, handler: watchEvents)
+    register(Service.watchEvents, in: &methods, handler: watchEvents)
     register(Service.explainEvaluation, in: &methods, handler: explainEvaluation)
   }
 
@@ -298,7 +298,7 @@ extension TouchstoneService {
     let filter = Self.eventFilter(request.filter, with: &validator)
     try validator.finish()
     return try watches.watch(filter, after: request.afterSequence, on: exchange) { [access] () throws(RequestError) in
-      try access.stillAdmits(exchange, about: request)
+      try access.stillAdmits(exchange, about: request.filter?.applicationID ?? "")
     }
   }
 }

@@ -86,41 +86,19 @@ extension LoginReport.Entry {
   ///
   /// - Parameter shown: makes a name that an app chose safe to show.
   package func name(in language: Language = .default, shown: (String) -> String = { $0 }) -> String {
-    guard let binding else { return language.texts.withoutDevice }
+    let names = language.deviceNames
+    guard let binding else { return names.withoutDevice }
     let name =
       !binding.deviceName.isEmpty
-      ? shown(binding.deviceName) : binding.passkey == nil ? language.texts.device : language.texts.passkey
+      ? shown(binding.deviceName) : binding.passkey == nil ? names.unnamedDevice : names.passkey
     guard isOneOfSeveral else { return name }
-    let lastUse = binding.lastUsedAt.map { language.texts.lastUsed($0.minuteText) } ?? language.texts.neverUsed
+    let lastUse = binding.lastUsedAt.map { names.lastUsed($0.minuteText) } ?? names.neverUsed
     let details = [lastUse, "…\(shown(String(binding.bindingID.suffix(Self.idCharacters))))"]
     return "\(name) (\(((model.isEmpty ? [] : [shown(model)]) + details).joined(separator: ", ")))"
   }
 
   /// Enough to tell the devices of one person apart.
   private static let idCharacters = 4
-}
-
-extension Language {
-  fileprivate struct NameTexts {
-    var device: String
-    var passkey: String
-    var withoutDevice: String
-    var neverUsed: String
-    var lastUsed: (String) -> String
-  }
-
-  fileprivate var texts: NameTexts {
-    switch self {
-    case .english:
-      NameTexts(
-        device: "Unnamed device", passkey: "Passkey", withoutDevice: "On any device", neverUsed: "never used",
-        lastUsed: { "last used \($0)" })
-    case .simplifiedChinese:
-      NameTexts(
-        device: "未命名设备", passkey: "通行密钥", withoutDevice: "任意设备", neverUsed: "从未使用",
-        lastUsed: { "上次使用 \($0)" })
-    }
-  }
 }
 
 // MARK: - The message as the rules' value

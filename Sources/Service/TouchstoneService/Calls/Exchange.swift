@@ -82,6 +82,12 @@ struct Exchange<Response: WireMessage>: CallExchange {
   let began: MonotonicTime
   let trace: CallTrace?
 
+  init(_ call: any IncomingCall, _ admitted: AdmittedCall) {
+    self.call = call
+    (context, caller) = (admitted.context, admitted.grants.caller)
+    (began, trace) = (admitted.began, admitted.trace)
+  }
+
   var incoming: any IncomingContext { call }
 
   /// Must be called on the call's event loop.
@@ -106,6 +112,12 @@ struct StreamExchange<Response: WireMessage>: CallExchange {
   let caller: Caller
   let began: MonotonicTime
   let trace: CallTrace?
+
+  init(_ stream: any IncomingStream, _ admitted: AdmittedCall) {
+    self.stream = stream
+    (context, caller) = (admitted.context, admitted.grants.caller)
+    (began, trace) = (admitted.began, admitted.trace)
+  }
 
   var incoming: any IncomingContext { stream }
 

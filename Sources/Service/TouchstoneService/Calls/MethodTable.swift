@@ -6,38 +6,37 @@ internal import TouchstoneCodec
 /// The methods that a service serves.
 public struct MethodTable: Sendable {
   /// Runs on the call's event loop. The bytes are the request message, valid only until the handler returns.
-  public typealias Handler = @Sendable (any IncomingCall, UnsafeRawBufferPointer) -> Void
+  public typealias UnaryHandler = @Sendable (any IncomingCall, UnsafeRawBufferPointer) -> Void
   /// Takes a stream's events, on its event loop.
   public typealias StreamEvents = @Sendable (RPCServerStreamEvent) -> Void
-  /// As `Handler`; the function that it returns takes the events after the request.
+  /// As `UnaryHandler`; the function that it returns takes the events after the request.
   public typealias ServerStreamingHandler =
     @Sendable (any IncomingStream, UnsafeRawBufferPointer) -> StreamEvents
   /// Runs before there is a message. Each message must be requested.
   public typealias BidirectionalHandler = @Sendable (any IncomingStream) -> StreamEvents
 
-  private enum Kind {
-    case unary(Handler)
+  /// Takes the events of a stream that has ended.
+  static let noEvents: StreamEvents = { _ in }
+
+  enum Handler {
+    case unary(UnaryHandler)
     case serverStreaming(ServerStreamingHandler)
     case bidirectional(BidirectionalHandler)
+
+    fileprivate var kind: MethodDescriptor.Kind {
+      switch self {
+      case .unary: .unary
+      case .serverStreaming: .serverStreaming
+      case .bidirectional: .bidirectional
+      }
+    }
   }
 
-  private var methods: [(path: String, kind: Kind)] = []
+  private var methods: [(path: String, handler: Handler)] = []
 
-  mutating func add(_ method: MethodDescriptor, _ handler: @escaping Handler) {
-    precondition(method.kind == .unary, "\(method.path) is of another kind")
-    methods.append((method.path, .unary(handler)))
-  }
-
-  /// Adds a method with one message in and any number out.
-  mutating func addServerStreaming(_ method: MethodDescriptor, _ handler: @escaping ServerStreamingHandler) {
-    precondition(method.kind == .serverStreaming, "\(method.path) is of another kind")
-    methods.append((method.path, .serverStreaming(handler)))
-  }
-
-  /// Adds a method with any number of messages both ways.
-  mutating func addBidirectional(_ method: MethodDescriptor, _ handler: @escaping BidirectionalHandler) {
-    precondition(method.kind == .bidirectional, "\(method.path) is of another kind")
-    methods.append((method.path, .bidirectional(handler)))
+  mutating func add(_ method: MethodDescriptor, _ handler: Handler) {
+    precondition(method.kind == handler.kind, "\(method.path) is of another kind")
+    methods.append((method.path, handler))
   }
 
   /// `/package.Service/Method`, each once.
@@ -47,7 +46,7 @@ public struct MethodTable: Sendable {
   public var router: RPCRouter {
     var router = RPCRouter()
     for method in methods {
-      switch method.kind {
+      switch method.handler {
       case .unary(let handler):
         router.register(method.path) { call, message in handler(call, message) }
       case .serverStreaming(let handler):
@@ -70,7 +69,7 @@ public struct MethodTable: Sendable {
   /// Does with a unary call what the RPC server does, without its sockets. Must be called on the call's event loop, and
   /// `TouchstoneService.roundEnded` after it.
   public func dispatch(_ call: some IncomingCall, _ message: UnsafeRawBufferPointer) {
-    guard case .unary(let handler) = kind(of: call.path) else { return call.fail(.notServed(call.path)) }
+    guard case .unary(let handler) = handler(of: call.path) else { return call.fail(.notServed(call.path)) }
     handler(call, message)
   }
 
@@ -78,17 +77,17 @@ public struct MethodTable: Sendable {
   ///
   /// - Parameter message: the one request of a server-streaming call; `nil` for a bidirectional one.
   public func open(_ stream: some IncomingStream, _ message: UnsafeRawBufferPointer?) -> StreamEvents {
-    switch (kind(of: stream.path), message) {
+    switch (handler(of: stream.path), message) {
     case (.serverStreaming(let handler), let message?): return handler(stream, message)
     case (.bidirectional(let handler), nil): return handler(stream)
     default:
       stream.fail(.notServed(stream.path))
-      return { _ in }
+      return Self.noEvents
     }
   }
 
-  private func kind(of path: String) -> Kind? {
-    methods.first { $0.path == path }?.kind
+  private func handler(of path: String) -> Handler? {
+    methods.first { $0.path == path }?.handler
   }
 }
 

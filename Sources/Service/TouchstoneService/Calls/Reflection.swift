@@ -133,19 +133,12 @@ extension RequestError {
 }
 
 extension TouchstoneService {
-  /// All services that are served.
-  static let servedServices: [String] = {
-    var services: [String] = []
-    for method in ServedMethods.all where !services.contains(method.service) { services.append(method.service) }
-    return services.sorted()
-  }()
-
   func registerReflection(_ methods: inout MethodTable) {
     guard let reflection else { return }
     for method in [
       GRPCReflection.ServerReflection.serverReflectionInfo, GRPCReflectionV1Alpha.ServerReflection.serverReflectionInfo,
     ] {
-      registerBidirectional(method, in: &methods) { exchange throws(RequestError) in try reflection.open(exchange) }
+      register(method, in: &methods) { exchange throws(RequestError) in try reflection.open(exchange) }
     }
   }
 }

@@ -34,13 +34,7 @@ final class Health: Sendable {
   }
 
   /// "" is the server as a whole. All services have the same status.
-  static let services: [String] = {
-    var services = [""]
-    for method in ServedMethods.all where method.rule == .applicationGranted && !services.contains(method.service) {
-      services.append(method.service)
-    }
-    return services
-  }()
+  static let services = [""] + MethodDescriptor.services(where: { $0.access == .applicationGranted })
 
   var isServing: Bool { machine.withLock { $0.isServing } }
 
@@ -162,12 +156,12 @@ extension TouchstoneService {
 
   func registerHealth(_ methods: inout MethodTable) {
     typealias Service = GRPCHealth.Health
-    registerOpen(Service.check, in: &methods) { [self] request, exchange throws(RequestError) in
+    register(Service.check, in: &methods) { [self] request, exchange throws(RequestError) in
       guard let status = health.status(of: request.service) else { throw .notFound("there is no such service") }
       exchange.answer(
         GRPCHealth.CheckResponse(status: status), initialMetadata: versionMetadata(for: exchange.incoming))
     }
-    registerOpen(Service.list, in: &methods) { [self] _, exchange throws(RequestError) in
+    register(Service.list, in: &methods) { [self] _, exchange throws(RequestError) in
       let entries = Health.services.map { service in
         GRPCHealth.ListResponse.StatusesEntry(
           key: service, value: GRPCHealth.CheckResponse(status: health.status(of: service) ?? .unspecified))
@@ -175,7 +169,7 @@ extension TouchstoneService {
       exchange.answer(
         GRPCHealth.ListResponse(statuses: entries), initialMetadata: versionMetadata(for: exchange.incoming))
     }
-    registerOpenServerStreaming(Service.watch, in: &methods) { [self] request, exchange throws(RequestError) in
+    register(Service.watch, in: &methods) { [self] request, exchange throws(RequestError) in
       try health.watch(request.service, on: exchange, initialMetadata: versionMetadata(for: exchange.incoming))
     }
   }

@@ -12,7 +12,7 @@ extension TouchstoneService {
     register(Service.introspectToken, in: &methods, handler: introspectToken)
     register(Service.consumeToken, in: &methods, handler: consumeToken)
     register(Service.revokeToken, in: &methods, handler: revokeToken)
-    registerForAll(Service.getSigningKeys, in: &methods) { [self] _, exchange throws(RequestError) in
+    register(Service.getSigningKeys, in: &methods) { [self] _, exchange throws(RequestError) in
       exchange.answer(V1.GetSigningKeysResponse(jwkSet: keys.jwkSet))
     }
   }

@@ -1,5 +1,6 @@
 import DispatchRPC
 import Testing
+import TouchstoneCodec
 import TouchstoneCrypto
 
 @testable import TouchstoneService
@@ -192,9 +193,9 @@ struct AuthorizationTests {
   func aGrantIsOfMethodsAServiceOrAll(_ text: String, _ least: Int) throws {
     let grant = try #require(MethodGrant(text))
     let grants = CallerGrants(CallerDefinition("x", methods: [grant]))
-    let granted = ServedMethods.all.indices.filter { grants.include($0) }.map { ServedMethods.all[$0] }
+    let granted = MethodDescriptor.all.indices.filter { grants.include($0) }.map { MethodDescriptor.all[$0] }
     if text == "*" {
-      #expect(granted.count == ServedMethods.all.count)
+      #expect(granted.count == MethodDescriptor.all.count)
     } else {
       #expect(granted.count == least)
       #expect(granted.allSatisfy { $0.path.contains(text.prefix { $0 != "*" }) })
@@ -216,7 +217,7 @@ struct AuthorizationTests {
 
   @Test func nothingIsGrantedThatIsNotSaid() {
     let grants = CallerGrants(CallerDefinition(name: "x"))
-    #expect(ServedMethods.all.indices.allSatisfy { !grants.include($0) })
+    #expect(MethodDescriptor.all.indices.allSatisfy { !grants.include($0) })
     #expect(!grants.include(application: "") && !grants.include(application: "shop"))
   }
 

@@ -12,18 +12,19 @@ import TouchstoneStore
 
 /// Every method checks the caller before it does anything else.
 struct CallerTests {
-  private static let open = ServedMethods.all.filter { $0.rule == .open }.map(\.path)
-  private static let guarded = ServedMethods.all.filter { $0.rule != .open }.map(\.path)
-  private static let aboutApplications = ServedMethods.all.filter { $0.rule == .applicationGranted }.map(\.path)
+  private static let open = MethodDescriptor.all.filter { $0.access == .open }.map(\.path)
+  private static let guarded = MethodDescriptor.all.filter { $0.access != .open }.map(\.path)
+  private static let aboutApplications = MethodDescriptor.all.filter { $0.access == .applicationGranted }.map(\.path)
 
   // MARK: Every method
 
-  @Test func everyMethodThatIsServedHasARuleAndEveryRuleAMethod() {
-    let served = InProcessService(callers: nil).service.methods.paths
-    let ruled = ServedMethods.all.map(\.path)
-    #expect(Set(served) == Set(ruled))
-    #expect(Set(served) == Set(MethodDescriptor.all.map(\.path)))
-    #expect(served.count == Set(served).count && ruled.count == Set(ruled).count)
+  @Test func everyMethodOfTheProtosIsServedOnce() {
+    #expect(InProcessService(callers: nil).service.methods.paths.sorted() == MethodDescriptor.all.map(\.path).sorted())
+  }
+
+  /// Strangers get health checks, and nothing else.
+  @Test func onlyHealthIsOpen() {
+    #expect(Set(Self.open) == Set(["Check", "List", "Watch"].map { "/grpc.health.v1.Health/\($0)" }))
   }
 
   @Test func whatGrantsAndVendorsNameAreTheNamedApplications() {

@@ -10,7 +10,8 @@ import TouchstoneStore
 
 /// The answers to a caller when the store is contended, slow or broken.
 struct StoreFailureTests {
-  /// A call that changes something: made ready first, so that the fault hits the call alone.
+  /// A call that changes something: made ready first, so that the fault hits the call alone. Its description begins with
+  /// its method.
   struct Operation: Sendable, CustomTestStringConvertible {
     typealias Call = @Sendable () async throws -> Void
 
@@ -59,11 +60,47 @@ struct StoreFailureTests {
         #expect(answer.consumed)
       }
     },
+    Operation("AcceptDomainState") { service, phone in { try await service.acceptDomainState(of: phone) } },
+    Operation("SetSecret") { service, _ in
+      {
+        let answer = try await service.set(.passcode("2468"))
+        #expect(answer.accepted)
+      }
+    },
+    Operation("RemoveSecret") { service, _ in
+      _ = try await service.set(.passcode("2468"))
+      return {
+        let answer = try await service.remove(.passcode)
+        #expect(answer.accepted)
+      }
+    },
+    Operation("SetUnlockSettings") { service, _ in
+      { _ = try await service.set(V1.UnlockSettings(passcodeEnabled: true)) }
+    },
+    Operation("UnlockSecret") { service, _ in
+      _ = try await service.set(.passcode("2468"))
+      try service.changeProfile { $0.passcode?.standing.failures = 2 }
+      return { try await service.unlock(.passcode) }
+    },
     Operation("UnlockDevice") { service, phone in
       _ = try await service.report(.biometryLockout, phone, service.begin(phone))
       return { try await service.unlockDevice(of: phone) }
     },
   ]
+
+  /// It decides nothing that another call could make untrue, so it has no rounds.
+  static let erasure = Operation("EraseProfile") { service, _ in { try await service.erase() } }
+
+  /// They write their refusals alone (`aRefusalIsOnlyAnsweredOnceItsEventIsDurable`).
+  static let withoutRecords: Set = ["BeginBinding", "BeginEvaluation"]
+
+  @Test func everyMethodThatChangesSomethingIsInTheTable() {
+    let known = (Self.operations + [Self.erasure]).map { String($0.testDescription.prefix { $0 != " " }) }
+    let changing = MethodDescriptor.all.filter {
+      $0.path.hasPrefix("/touchstone.v1.") && $0.idempotency != .noSideEffects
+    }
+    #expect(Set(changing.map(\.name)).subtracting(known).subtracting(Self.withoutRecords) == [])
+  }
 
   /// Calls that have nothing to change any more, and promise that it stays so.
   static let repetitions: [Operation] = [
@@ -93,15 +130,8 @@ struct StoreFailureTests {
       }
     },
     Operation("AcceptDomainState") { service, phone in
-      let accept: Operation.Call = {
-        let _: V1.AcceptDomainStateResponse = try await service.call(
-          "BindingService/AcceptDomainState",
-          V1.AcceptDomainStateRequest(
-            applicationID: TestService.applicationID, bindingID: phone.bindingID, domainState: Array("new".utf8),
-            evidence: .primary(service.primary()), osVersion: "18.0"))
-      }
-      try await accept()
-      return accept
+      try await service.acceptDomainState(of: phone)
+      return { try await service.acceptDomainState(of: phone) }
     },
   ]
 
@@ -145,7 +175,7 @@ struct StoreFailureTests {
     (.unavailable, .unavailable), (.inDoubt, .unavailable), (.corrupt, .dataLoss),
   ]
 
-  @Test(arguments: operations, failures)
+  @Test(arguments: operations + [erasure], failures)
   func aCommitThatFailsIsAnErrorThatTellsNothingOfTheStore(
     _ operation: Operation, _ failure: (store: StoreError.Code, rpc: RPCCode)
   ) async throws {
@@ -229,6 +259,14 @@ struct StoreFailureTests {
 }
 
 extension TestService {
+  fileprivate func acceptDomainState(of phone: TestPhone) async throws {
+    let _: V1.AcceptDomainStateResponse = try await call(
+      "BindingService/AcceptDomainState",
+      V1.AcceptDomainStateRequest(
+        applicationID: Self.applicationID, bindingID: phone.bindingID, domainState: Array("new".utf8),
+        evidence: .primary(primary()), osVersion: "18.0"))
+  }
+
   fileprivate func unlockDevice(of phone: TestPhone) async throws {
     let _: V1.UnlockDeviceResponse = try await call(
       "AdministrationService/UnlockDevice",

@@ -4,7 +4,8 @@
 `evaluation_pb2`, `secrets_pb2`, `tokens_pb2` and `administration_pb2`.
 """
 
-from .client import Client, Stream
+from .calls import Stream
+from .client import Client
 from .errors import (
     Aborted,
     DeadlineExceeded,

@@ -1,177 +1,25 @@
-"""The API's methods, over a gRPC channel."""
+"""A client over a gRPC channel."""
 
 from __future__ import annotations
 
 import ipaddress
 import json
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from collections.abc import Sequence
+from typing import Any
 
 import grpc
 from google.protobuf.descriptor_pb2 import MethodOptions
-from google.protobuf.message import Message
 
-from .errors import Error
-from .v1 import administration_pb2 as administration
-from .v1 import administration_pb2_grpc as administration_grpc
-from .v1 import bindings_pb2 as bindings
-from .v1 import bindings_pb2_grpc as bindings_grpc
-from .v1 import evaluation_pb2 as evaluation
-from .v1 import evaluation_pb2_grpc as evaluation_grpc
-from .v1 import secrets_pb2 as secrets
-from .v1 import secrets_pb2_grpc as secrets_grpc
-from .v1 import tokens_pb2 as tokens
-from .v1 import tokens_pb2_grpc as tokens_grpc
-
-Fields = ParamSpec("Fields")
-Answer = TypeVar("Answer", bound=Message)
-
-#: By their names, which are unique: "BeginEvaluation" and so on.
-_METHODS = {
-    method.name: method
-    for module in (administration, bindings, evaluation, secrets, tokens)
-    for service in module.DESCRIPTOR.services_by_name.values()
-    for method in service.methods
-}
-
-#: The comments of the .proto files, by the methods' names.
-_COMMENTS = {
-    name: documented.__doc__ or ""
-    for module in (administration_grpc, bindings_grpc, evaluation_grpc, secrets_grpc, tokens_grpc)
-    for servicer in vars(module).values()
-    if isinstance(servicer, type) and servicer.__name__.endswith("Servicer")
-    for name, documented in vars(servicer).items()
-    if name in _METHODS
-}
+from .calls import METHODS
+from .methods import Methods
 
 
-class _Method(Generic[Fields, Answer]):
-    """A method of the API, as a method of `Client` whose keyword arguments are the request's fields."""
-
-    def __init__(self, request: Callable[Fields, Message], answer: type[Answer]):
-        self.request, self.answer = request, answer
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        method = _METHODS["".join(word.capitalize() for word in name.split("_"))]
-        self.name, self.__doc__ = name, _COMMENTS[method.name]
-        self.path = f"/{method.containing_service.full_name}/{method.name}"
-        self.has_application = "application_id" in method.input_type.fields_by_name
-        # `begin` of an explanation, and the `filter` of events.
-        self.nested_applications = [
-            (field.name, field.message_type._concrete_class)
-            for field in method.input_type.fields
-            if field.message_type and "application_id" in field.message_type.fields_by_name
-        ]
-
-    @overload
-    def __get__(self, client: None, owner: type) -> _Method[Fields, Answer]: ...
-    @overload
-    def __get__(self, client: Client, owner: type) -> Callable[Fields, Answer]: ...
-    def __get__(self, client: Client | None, owner: type) -> Any:
-        if client is None:
-            return self
-
-        def method(**fields: Any) -> Any:
-            return self.call(client, self.filled(client, fields))
-
-        method.__name__, method.__doc__ = self.name, self.__doc__
-        return method
-
-    def filled(self, client: Client, fields: dict[str, Any]) -> Message:
-        if client.application_id:
-            if self.has_application:
-                fields.setdefault("application_id", client.application_id)
-            for name, message in self.nested_applications:
-                given = fields.get(name) or {}
-                nested = message(**given) if isinstance(given, dict) else given
-                if not nested.application_id:
-                    fields[name] = message(application_id=client.application_id)
-                    fields[name].MergeFrom(nested)
-        return self.request(**fields)  # type: ignore[call-arg]
-
-    def call(self, client: Client, request: Message) -> Any:
-        method = client._channel.unary_unary(self.path, type(request).SerializeToString, self.answer.FromString)
-        try:
-            return method(request, timeout=client.timeout, metadata=client._metadata())
-        except grpc.RpcError as error:
-            raise Error.of(error) from error
-
-
-class _Watch(_Method[Fields, Answer]):
-    """A method that answers a stream, which has no end and so no deadline."""
-
-    @overload  # type: ignore[override]
-    def __get__(self, client: None, owner: type) -> _Watch[Fields, Answer]: ...
-    @overload
-    def __get__(self, client: Client, owner: type) -> Callable[Fields, Stream[Answer]]: ...
-    def __get__(self, client: Client | None, owner: type) -> Any:
-        return super().__get__(client, owner)
-
-    def call(self, client: Client, request: Message) -> Any:
-        method = client._channel.unary_stream(self.path, type(request).SerializeToString, self.answer.FromString)
-        return Stream(method(request, metadata=client._metadata()))
-
-
-class Stream(Iterator[Answer]):
-    """Answers as they come. Cancel it when you no longer read it; `with` does so."""
-
-    def __init__(self, call: Any):
-        self._call = call
-
-    def __next__(self) -> Answer:
-        try:
-            return next(self._call)  # type: ignore[no-any-return]
-        except grpc.RpcError as error:
-            if error.code() == grpc.StatusCode.CANCELLED:
-                raise StopIteration from None
-            raise Error.of(error) from error
-
-    def cancel(self) -> None:
-        self._call.cancel()
-
-    def __enter__(self) -> Stream[Answer]:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.cancel()
-
-
-class Client:
+class Client(Methods):
     """Calls a service. Threads may share it.
 
     Each method takes the fields of its request by name; a message may be a dictionary, and a value of an enumeration its name. It
     returns the answer's message, and raises `Error` if there is none.
     """
-
-    begin_binding = _Method(bindings.BeginBindingRequest, bindings.BeginBindingResponse)
-    complete_binding = _Method(bindings.CompleteBindingRequest, bindings.CompleteBindingResponse)
-    get_binding = _Method(bindings.GetBindingRequest, bindings.GetBindingResponse)
-    list_bindings = _Method(bindings.ListBindingsRequest, bindings.ListBindingsResponse)
-    revoke_binding = _Method(bindings.RevokeBindingRequest, bindings.RevokeBindingResponse)
-    accept_domain_state = _Method(bindings.AcceptDomainStateRequest, bindings.AcceptDomainStateResponse)
-
-    can_evaluate_policy = _Method(evaluation.CanEvaluatePolicyRequest, evaluation.CanEvaluatePolicyResponse)
-    begin_evaluation = _Method(evaluation.BeginEvaluationRequest, evaluation.BeginEvaluationResponse)
-    submit_attempt = _Method(evaluation.SubmitAttemptRequest, evaluation.SubmitAttemptResponse)
-    invalidate_evaluation = _Method(evaluation.InvalidateEvaluationRequest, evaluation.InvalidateEvaluationResponse)
-
-    set_secret = _Method(secrets.SetSecretRequest, secrets.SetSecretResponse)
-    remove_secret = _Method(secrets.RemoveSecretRequest, secrets.RemoveSecretResponse)
-    get_unlock_settings = _Method(secrets.GetUnlockSettingsRequest, secrets.GetUnlockSettingsResponse)
-    set_unlock_settings = _Method(secrets.SetUnlockSettingsRequest, secrets.SetUnlockSettingsResponse)
-
-    introspect_token = _Method(tokens.IntrospectTokenRequest, tokens.IntrospectTokenResponse)
-    consume_token = _Method(tokens.ConsumeTokenRequest, tokens.ConsumeTokenResponse)
-    revoke_token = _Method(tokens.RevokeTokenRequest, tokens.RevokeTokenResponse)
-    get_signing_keys = _Method(tokens.GetSigningKeysRequest, tokens.GetSigningKeysResponse)
-
-    get_profile = _Method(administration.GetProfileRequest, administration.GetProfileResponse)
-    unlock_device = _Method(administration.UnlockDeviceRequest, administration.UnlockDeviceResponse)
-    unlock_secret = _Method(administration.UnlockSecretRequest, administration.UnlockSecretResponse)
-    erase_profile = _Method(administration.EraseProfileRequest, administration.EraseProfileResponse)
-    list_events = _Method(administration.ListEventsRequest, administration.ListEventsResponse)
-    watch_events = _Watch(administration.WatchEventsRequest, administration.WatchEventsResponse)
-    explain_evaluation = _Method(administration.ExplainEvaluationRequest, administration.ExplainEvaluationResponse)
 
     def __init__(
         self,
@@ -256,7 +104,7 @@ def service_config(balancing: str = "") -> dict[str, Any]:
     """
     again = [
         {"service": method.containing_service.full_name, "method": method.name}
-        for method in _METHODS.values()
+        for method in METHODS.values()
         if method.GetOptions().idempotency_level != MethodOptions.IDEMPOTENCY_UNKNOWN
     ]
     return {
